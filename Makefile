@@ -1,0 +1,39 @@
+# Thin: every target calls what the README shows.
+PYTHON ?= python3
+BIN := .venv/bin
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: setup run test lint bench lock
+
+setup: .venv/ready
+
+.venv/ready: requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("lensbench needs Python 3.11 or newer: make PYTHON=python3.12 run")'
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --require-hashes -r requirements.lock
+	$(BIN)/pip install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+run: setup
+	@$(BIN)/python -P -m lensbench.unlocking
+	$(BIN)/snakemake --cores 2 $(ARGS)
+
+test: setup
+	$(BIN)/python -m pytest $(ARGS)
+
+lint: setup
+	$(BIN)/ruff format --check scripts tests benchmarks .ci
+	$(BIN)/ruff check scripts tests benchmarks .ci
+	$(BIN)/snakefmt --check Snakefile rules
+	$(BIN)/mypy
+	$(BIN)/python .ci/lint_workflow.py
+
+bench: setup
+	$(BIN)/python benchmarks/null_runs.py $(ARGS)
+
+# The lock file: every package with its hashes, for Python 3.11 and newer, on any platform.
+lock:
+	$(PYTHON) -m venv .cache/lock
+	.cache/lock/bin/pip install --quiet uv
+	.cache/lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	    --no-annotate --no-header pyproject.toml --group dev --output-file requirements.lock
