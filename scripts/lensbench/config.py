@@ -1,0 +1,291 @@
+"""The config: what a user may write, its defaults, and one clear message for everything that is wrong with it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, ValidationError
+
+from lensbench.documents import Document, DocumentError, KeyPath, read_document
+from lensbench.errors import UserError
+from lensbench.scenario_files import source_problem
+from lensbench.scenarios import Many, Source, Strict, like
+from lensbench.validation import explain, has
+
+
+def _plain(value: Any) -> Any:
+    """What `--config accept_changes=true 'discards={max_rounds: 1}'` means, which reaches us as text."""
+    text = value.lower() if isinstance(value, str) else ""
+    return json.loads(text) if re.fullmatch(r"true|false|0|[1-9][0-9]{0,9}(\.[0-9]{1,9})?", text) else value
+
+
+Switch = Annotated[bool, BeforeValidator(_plain)]
+Whole = Annotated[int, BeforeValidator(_plain)]
+Number = Annotated[float, BeforeValidator(_plain), Field(strict=False)]
+
+ConditionName = Annotated[str, like(r"^[a-z][a-z0-9_]{0,31}$", "a condition is named with a-z, 0-9 and '_'")]
+
+
+class Condition(Strict):
+    """A named arm of the experiment. Everything but its tools is the same in all conditions."""
+
+    mcp: str | None = None
+    """MCP file (`{"mcpServers": ...}`) with the servers that this condition has; none by default."""
+    tools: Many[str] = ()
+    """The tools that its servers must list, no more and no fewer; not compared when empty."""
+    setup: Many[str] = ()
+    """Command that tells a running server of each run's `{workspace}`; outside the timed part."""
+    teardown: Many[str] = ()
+    """Command that tells the server that the workspace goes away."""
+    setup_s: Annotated[Number, Field(gt=0)] = 120
+    """How long `setup` and `teardown` may take, each."""
+
+
+class Agent(Strict):
+    """The agent under test: a command-line program. The same in every condition."""
+
+    kind: Annotated[str, like(r"^[a-z][a-z0-9-]*$", "write the name of an adapter")] = "offline"
+    """Which adapter drives it: `offline` (no model, no keys), `command`, or `none` (finished runs only)."""
+    command: Many[str] = ()
+    """The program and its arguments, for kind `command`; see docs/agents.md for the placeholders."""
+    model: str = ""
+    """The model to ask for, in the agent's own words."""
+    models: dict[str, str] = Field(default={})
+    """What the service makes of a model's name, such as `sonnet: glm-5`; it heads timing.csv."""
+    version: str = ""
+    """The version that the program must say it has; unpinned when empty, which the results warn of."""
+    provider: Literal["", "zai", "custom"] = ""
+    """Which gateway serves the model: the agent's own default, `zai`, or `custom` with `base_url`."""
+    base_url: str = ""
+    """The gateway's address."""
+    token_env: str = ""
+    """Name of the environment variable that holds the gateway's token."""
+    tools: Many[str] = ("Bash", "Read", "Grep", "Glob")
+    """Built-in tools that the agent has in every condition, for agents that let one choose."""
+    tool_search: bool = False
+    """Leave it to the agent to search for MCP tools (deferred tools) instead of showing their schemas."""
+    max_turns: Annotated[Whole, Field(ge=1)] = 60
+    """Turns after which the agent stops, for agents that count them."""
+    retries: Annotated[Whole, Field(ge=1, le=10)] = 3
+    """Attempts per run before it is discarded."""
+    timeout_s: Annotated[Number, Field(gt=0)] = 900
+    """Wall-clock limit of one attempt."""
+    mcp_start_s: Annotated[Number, Field(gt=0)] = 15
+    """How long an MCP server may take to start before the attempt counts as `mcp_failed`."""
+    pass_env: Many[str] = ()
+    """Names of environment variables that reach the agent. Their values are never written anywhere."""
+
+    @property
+    def mapping(self) -> dict[str, str]:
+        """The model mapping of timing.csv's header row."""
+        return self.models or {self.model or self.kind: self.model or "none"}
+
+
+class Discards(Strict):
+    """What happens to runs that must not count."""
+
+    max_rounds: Annotated[Whole, Field(ge=0, le=20)] = 3
+    """How often a discarded run is repeated by a later start before it is given up."""
+
+
+class Budget(Strict):
+    """What the benchmark may cost. At a limit no new attempt starts, running ones end, and the results say so."""
+
+    max_usd: Annotated[Number, Field(gt=0)] | None = None
+    """US dollars, by the agent's own word; agents that do not tell their cost spend nothing."""
+    max_runs: Annotated[Whole, Field(ge=1)] | None = None
+    """Starts of the agent, further attempts included."""
+    max_hours: Annotated[Number, Field(gt=0)] | None = None
+    """Hours of agents' work, all attempts added up."""
+
+
+class Preflight(Strict):
+    """What is tried at every start that makes runs, before the first of them."""
+
+    servers: Switch = True
+    """Start every condition's MCP servers, and call one tool of each."""
+    request: Switch = True
+    """Ask the model's gateway for one token, for agents that say how."""
+
+
+class StartGate(Strict):
+    """The conditions of a task start at the same moment."""
+
+    limit_s: Annotated[Number, Field(ge=0)] = 900
+    """How long a run waits for its partner; 0 switches the gate off."""
+
+
+class Config(Strict):
+    """Everything that a user can set."""
+
+    run_id: Annotated[str, like(r"^[A-Za-z0-9][A-Za-z0-9-]{0,63}$", "use letters, digits and '-' only, at most 64")]
+    """Names the run folder, `bench/<run_id>`."""
+    scenarios: str | Many[str]
+    """The task set, or several: YAML, or Markdown in the protocol's form."""
+    repository: Source | None = None
+    """The repository of tasks that name none (Markdown sets)."""
+    conditions: dict[ConditionName, Condition]
+    """The arms; one of them is the baseline, the others are treatments."""
+    baseline: str = "without"
+    """The condition that the others are compared with."""
+    trials: Annotated[Whole, Field(ge=1, le=99)] = 1
+    """How often every task is run in every condition."""
+    seed: Annotated[Whole, Field(ge=0, lt=2**32)] = 1
+    """Fixes the order inside pairs and the agent's seed, where it takes one."""
+    agent: Agent = Agent()
+    """The agent under test."""
+    judges: Many[str] = ("mechanical",)
+    """Who decides whether a criterion is met."""
+    discards: Discards = Discards()
+    """What happens to runs that must not count."""
+    budget: Budget = Budget()
+    """What the benchmark may cost."""
+    preflight: Preflight = Preflight()
+    """What is tried before the first run."""
+    start_gate: StartGate = StartGate()
+    """The conditions of a task start at the same moment."""
+    cache: str = ".cache/repositories"
+    """Where fetched repositories are kept."""
+    accept_changes: Switch = False
+    """Go on although the experiment's settings changed after its first valid run; the results will say so."""
+    imported: Switch = False
+    """The runs were made elsewhere: what breaks our rules is taken with a warning."""
+    warnings: Many[str] = ()
+    """What was found at the import; it stands in the results. Only with `imported`."""
+
+    @property
+    def scenario_files(self) -> tuple[str, ...]:
+        """The task sets, as a list."""
+        return (self.scenarios,) if isinstance(self.scenarios, str) else self.scenarios
+
+    @property
+    def treatments(self) -> tuple[str, ...]:
+        """The conditions that are compared with the baseline."""
+        return tuple(name for name in self.conditions if name != self.baseline)
+
+
+def load_config(given: Mapping[str, Any], files: Iterable[str] = ()) -> Config:
+    """The checked config. `given` is what Snakemake merged from `files` and `--config`.
+
+    Raises UserError with one line per problem: file and line (or `--config`), key, what is wrong, what to write.
+    """
+    documents = [_read(name) for name in files]
+    value: dict[str, Any] = json.loads(json.dumps(given, default=str))  # Snakemake's mappings and dates as plain data
+
+    def place(path: KeyPath) -> str:
+        return _place(path, value, documents)
+
+    try:
+        config = Config.model_validate(value)
+    except ValidationError as error:
+        raise UserError("\n".join(explain(error, Config, value, place))) from None
+    problems = [f"{place(path)}: {message}" for path, message in _problems(config)]
+    if problems:
+        raise UserError("\n".join(problems))
+    return config
+
+
+def _read(name: str) -> tuple[str, Document]:
+    """A config file, by the name to show: relative when it lies below the current folder."""
+    relative = os.path.relpath(name)
+    shown = name if relative.startswith("..") else relative
+    try:
+        return shown, read_document(Path(name))
+    except DocumentError as error:
+        raise UserError(f"{shown}:{error.line}: {error}") from None
+    except OSError as error:
+        raise UserError(f"{shown}: cannot be read: {error.strerror}") from None
+
+
+def _place(path: KeyPath, value: Any, documents: list[tuple[str, Document]]) -> str:
+    """Where a key of the config stands: the last file that has it (with this value), or the command line.
+
+    A key that nobody gave stands where the key around it does.
+    """
+    given: KeyPath = ()
+    for part in path:
+        if not has(value, part):
+            break
+        value, given = value[part], (*given, part)
+    for name, document in reversed(documents if given else ()):
+        if given in document.lines and (isinstance(value, (dict, list)) or str(document.at(given)) == str(value)):
+            return f"{name}:{document.lines[given]}"
+    return "--config" if given or not documents else documents[-1][0]
+
+
+def _problems(config: Config) -> Iterable[tuple[KeyPath, str]]:
+    """What the types alone cannot say: names that must agree, files and folders that must be there."""
+    names = ", ".join(config.conditions)
+    if problem := source_problem(config.repository):
+        yield ("repository",), f"repository: {problem}"
+    if config.baseline not in config.conditions:
+        yield ("baseline",), f"baseline is {config.baseline!r}, which is not one of the conditions ({names})"
+    if len(config.conditions) < 2:
+        text = f"conditions has only {names or 'nothing'}; a comparison needs a baseline and a treatment"
+        yield ("conditions",), text
+    for name, condition in config.conditions.items():
+        if condition.mcp is not None:
+            problem = mcp_problem(Path(condition.mcp))
+            if problem:
+                yield ("conditions", name, "mcp"), f"conditions.{name}.mcp: {condition.mcp} {problem}"
+    for index, scenario_file in enumerate(config.scenario_files):
+        if not Path(scenario_file).is_file():
+            yield ("scenarios", index), f"scenarios: there is no file {scenario_file}; write the path of a task set"
+    if config.agent.kind == "command" and not config.agent.command:
+        yield ("agent", "command"), "agent.command is missing; kind 'command' needs the program and its arguments"
+    kinds = known_kinds()
+    if config.agent.kind not in kinds:
+        yield ("agent", "kind"), f"agent.kind is {config.agent.kind!r}; known are {', '.join(kinds)}"
+    if config.warnings and not config.imported:
+        yield ("warnings",), "warnings are those of an import; remove the key, or set imported: true"
+    for index, judge in enumerate(config.judges):
+        if judge != "mechanical":
+            yield ("judges", index), f"judges has {judge!r}; known is 'mechanical'"
+
+
+def known_kinds() -> tuple[str, ...]:
+    """What `agent.kind` may be: the adapters that are there, and `none`."""
+    folder = Path(__file__).parent / "agents"
+    adapters = sorted(file.stem.replace("_", "-") for file in folder.glob("[a-z]*.py"))
+    return (*adapters, "none")
+
+
+_ENTRY_KEYS = {"type", "command", "args", "env", "url", "headers", "timeout", "alwaysLoad"}
+
+
+def mcp_problem(path: Path) -> str:
+    """What is wrong with an MCP file, as the end of a sentence that begins with its name; "" when nothing is.
+
+    Agents ignore an entry with a misspelt key in silence, and a run WITH would become a run WITHOUT.
+    """
+    try:
+        content = json.loads(path.read_text())
+    except FileNotFoundError:
+        return "is not there; write the path of an MCP file, or leave the key out for a condition without servers"
+    except (OSError, ValueError, RecursionError):
+        content = None
+    entries = content.get("mcpServers") if isinstance(content, dict) else None
+    if not isinstance(entries, dict):
+        return 'is not an MCP file; it must be JSON of the form {"mcpServers": {"<name>": {"command": ...}}}'
+    if not entries:
+        return "names no server; leave the key out for a condition without servers"
+    for name, entry in entries.items():
+        if not isinstance(entry, dict) or ("command" in entry) == ("url" in entry):
+            return f"must give server {name!r} either a command or a url"
+        if not isinstance(entry.get("command", entry.get("url")), str) or not _is_texts(entry.get("args", [])):
+            return f"must give server {name!r} a command or url that is text, and args that are a list of texts"
+        unknown = sorted(set(entry) - _ENTRY_KEYS)
+        if unknown:
+            return f"gives server {name!r} the key {unknown[0]!r}, which agents ignore; known are " + ", ".join(
+                sorted(_ENTRY_KEYS)
+            )
+    return ""
+
+
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)

@@ -1,0 +1,118 @@
+"""Reading YAML that a stranger may have written: bounded, without aliases, and with the line of every key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+KeyPath = tuple[str | int, ...]
+
+MAX_BYTES = 8_000_000
+MAX_DEPTH = 24
+
+
+class DocumentError(ValueError):
+    """The text cannot be read; `line` is 1-based."""
+
+    def __init__(self, message: str, line: int = 1) -> None:
+        super().__init__(message)
+        self.line = line
+
+
+@dataclass(frozen=True)
+class Document:
+    """A YAML value and the line on which each of its keys and items stands."""
+
+    value: Any
+    lines: dict[KeyPath, int]
+
+    def at(self, path: KeyPath) -> Any:
+        """The value at `path`, which must be one of `lines`."""
+        value = self.value
+        for part in path:
+            value = value[part]
+        return value
+
+    def line(self, path: KeyPath) -> int:
+        """The 1-based line of `path`, or of the nearest part of it that is in the file."""
+        while path and path not in self.lines:
+            path = path[:-1]
+        return self.lines.get(path, 1)
+
+
+def read_document(path: Path) -> Document:
+    """The content of a YAML file.
+
+    Raises DocumentError for what `parse_document` refuses and OSError when the file cannot be read.
+    """
+    return parse_document(path.read_bytes())
+
+
+def parse_document(source: bytes) -> Document:
+    """The YAML value in `source`, with lines.
+
+    Raises DocumentError: not UTF-8, not YAML, larger than 8 MB, nested deeper than 24, an anchor or alias
+    (a few hundred bytes of them can expand without end), a tag, a key given twice, or a key that is not text.
+    """
+    if len(source) > MAX_BYTES:
+        raise DocumentError(f"is {len(source)} bytes; at most {MAX_BYTES} are read. Split it into several files")
+    try:
+        text = source.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise DocumentError("is not UTF-8 text", source[: error.start].count(b"\n") + 1) from None
+    try:
+        _check_events(text)
+        loader = yaml.CSafeLoader(text)
+        try:
+            node = loader.get_single_node()
+            lines = dict(_lines(node, ())) if node else {}
+            return Document(loader.construct_document(node) if node else None, lines)
+        finally:
+            loader.dispose()
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        reason = " ".join(part for part in (error.context, error.problem) if part)
+        raise DocumentError(f"is not valid YAML: {reason}", mark.line + 1 if mark else 1) from None
+    except (yaml.YAMLError, ValueError) as error:
+        if isinstance(error, DocumentError):
+            raise
+        raise DocumentError(f"is not valid YAML: {' '.join(str(error).split())}") from None
+
+
+def _check_events(text: str) -> None:
+    depth = 0
+    for event in yaml.parse(text, Loader=yaml.CSafeLoader):
+        line = event.start_mark.line + 1 if event.start_mark else 1
+        if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
+            raise DocumentError("uses a YAML anchor or alias (& or *); write the text out", line)
+        if tag := getattr(event, "tag", None):
+            raise DocumentError(f"uses the YAML tag {tag}; write the plain value", line)
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+            if depth > MAX_DEPTH:
+                raise DocumentError(f"is nested deeper than {MAX_DEPTH} levels", line)
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+
+
+def _lines(node: yaml.Node, path: KeyPath) -> Iterator[tuple[KeyPath, int]]:
+    yield path, node.start_mark.line + 1
+    if isinstance(node, yaml.SequenceNode):
+        for index, item in enumerate(node.value):
+            yield from _lines(item, (*path, index))
+    elif isinstance(node, yaml.MappingNode):
+        seen: set[str] = set()
+        for key, value in node.value:
+            line = key.start_mark.line + 1
+            if not isinstance(key, yaml.ScalarNode) or key.tag != "tag:yaml.org,2002:str":
+                shown = key.value if isinstance(key, yaml.ScalarNode) else "a list or mapping"
+                raise DocumentError(f"has the key {shown!r}, which is not text; put it in quotes", line)
+            if key.value in seen:
+                raise DocumentError(f"gives the key {key.value!r} twice", line)
+            seen.add(key.value)
+            yield from _lines(value, (*path, key.value))
+            yield (*path, key.value), line

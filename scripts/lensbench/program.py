@@ -1,0 +1,28 @@
+"""How every program of ours starts and ends: a user's mistake is one message and exit code 1, not a traceback."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from lensbench.errors import UserError
+from lensbench.processes import end_in_order
+
+
+def run_program(main: Callable[[], object]) -> None:
+    """Runs `main`; a UserError is printed and ends the process with exit code 1. Signals let it tidy up first."""
+    end_in_order()
+    try:
+        main()
+    except UserError as error:
+        sys.exit(f"error: {error}")
+
+
+def run_stage(stage: Callable[[Path], object]) -> None:
+    """The program of a stage that needs the run folder only: `python -m lensbench.<stage> --folder bench/<run_id>`."""
+    parser = argparse.ArgumentParser(description=stage.__doc__)
+    parser.add_argument("--folder", required=True, type=Path, help="the run folder, bench/<run_id>")
+    folder = parser.parse_args().folder
+    run_program(lambda: stage(folder))

@@ -1,0 +1,187 @@
+"""What a run is called and what the machine knows about it. Imported by every run, so it imports little."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+SCHEMA = 1
+
+
+class RunId(NamedTuple):
+    """One task in one condition in one trial (1-based)."""
+
+    task: str
+    condition: str
+    trial: int = 1
+
+    @property
+    def stem(self) -> str:
+        """The name that all files of the run share: `<task>-<condition>`, in `t2/` for trial 2 and so on."""
+        return f"{trial_folder(self.trial)}{self.task}-{self.condition}"
+
+
+def trial_folder(trial: int) -> str:
+    """ "" for the first trial (the protocol's names), else `t<trial>/`."""
+    return "" if trial == 1 else f"t{trial}/"
+
+
+@dataclass(frozen=True)
+class Call:
+    """Calls of one tool: how many, and how many of them failed."""
+
+    name: str
+    count: int
+    errors: int = 0
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What an agent's own output shows. None is "not shown by this agent", which is not the same as none."""
+
+    answer: str = ""
+    finished: bool = True
+    """The output came to its proper end."""
+    error: str = ""
+    """The agent's own word that it failed."""
+    error_status: int | None = None
+    """The HTTP status behind `error`."""
+    agent_version: str | None = None
+    models: tuple[str, ...] | None = None
+    """Models that answered, as the service named them."""
+    servers: dict[str, str] | None = None
+    """MCP server -> `connected`, `failed: <why>` or `pending`, as the agent said at its start."""
+    tools_offered: tuple[str, ...] | None = None
+    calls: tuple[Call, ...] | None = None
+    files_read: tuple[str, ...] | None = None
+    """Paths relative to the workspace."""
+    tokens: dict[str, int] | None = None
+    """`input`, `output`, `cache_read`, `cache_write`: all requests of the run together."""
+    cost_usd: float | None = None
+    cost_is_guess: bool = False
+    """The agent does not know the model's price."""
+    turns: int | None = None
+    gave_up: str = ""
+    """The agent ended by a limit of its own or the model's (turns, length, refusal): a failed answer, which counts."""
+    models_asked: tuple[str, ...] | None = None
+    """Models that were asked for; `models` are those that served."""
+    denied_calls: tuple[str, ...] | None = None
+    """Tools whose calls were refused by permissions."""
+    tools_deferred: tuple[str, ...] | None = None
+    """Tools that the agent had to search for: named to the model, but without their schemas."""
+    api_retries: int | None = None
+    """Requests that the agent repeated by itself; above 0 the duration is polluted."""
+    subagents: int | None = None
+    """Sub-agents that were started."""
+    first_token_s: float | None = None
+    """From the start of the program to the first word of the model."""
+    agent_s: float | None = None
+    """Duration by the agent's own word; the rest of the wall clock is its start, MCP start-up and end."""
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One start of the agent. `reason` is empty when nothing was wrong with it."""
+
+    attempt: int
+    started_at: str
+    duration_s: float | None
+    """Wall clock; None when nobody measured it (imported runs)."""
+    waited_s: float
+    exit_code: int | None
+    timed_out: bool
+    reason: str = ""
+    detail: str = ""
+    teardown: str = ""
+    """Why the condition's teardown failed; no reason against the run."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """The machine's truth about a run: facts, no judgement on whether it counts (that is `validity`)."""
+
+    task: str
+    condition: str
+    trial: int
+    source: str
+    """`run`, or `imported` when nobody but the report tells what happened."""
+    attempts: tuple[Attempt, ...] = ()
+    """The last one gave the answer."""
+    outcome: Outcome = field(default_factory=Outcome)
+    """Of the last attempt, without the answer, which has its own file."""
+    answer_sha256: str = ""
+    answer_bytes: int = 0
+    prompt_sha256: str = ""
+    settings_sha256: str = ""
+    """Of everything else that was the same for all runs: the agent's settings and the conditions."""
+    workspace: str = ""
+    tree_before: str = ""
+    tree_after: str = ""
+    revision: str = ""
+    server_calls: dict[str, int] | None = None
+    """Calls in the MCP server's own log, by tool; None when it keeps none."""
+    arrived_at: str = ""
+    """When the run came to the start gate."""
+    opened_at: str = ""
+    lensbench: str = ""
+    schema: int = SCHEMA
+
+    @property
+    def run(self) -> RunId:
+        """The run that this is the record of."""
+        return RunId(self.task, self.condition, self.trial)
+
+    @property
+    def last(self) -> Attempt:
+        """The attempt that gave the answer."""
+        return self.attempts[-1]
+
+
+def to_json(record: Record) -> str:
+    """The record as it stands on disk: the same record gives the same bytes."""
+    value = asdict(record)
+    del value["outcome"]["answer"]
+    return json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+def from_json(text: str) -> Record:
+    """The record that `to_json` wrote. Raises ValueError when the text is something else."""
+    try:
+        value: dict[str, Any] = json.loads(text)
+        if value["schema"] != SCHEMA:
+            raise ValueError(f"has schema {value['schema']!r}; this version reads {SCHEMA}")
+        outcome: dict[str, Any] = {
+            key: tuple(item) if isinstance(item, list) else item for key, item in value["outcome"].items()
+        }
+        if outcome["calls"] is not None:
+            outcome["calls"] = tuple(Call(**call) for call in outcome["calls"])
+        value["outcome"] = Outcome(**outcome)
+        value["attempts"] = tuple(Attempt(**attempt) for attempt in value["attempts"])
+        return Record(**value)
+    except (KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise ValueError(f"is not a record: {error}") from None
+
+
+def sha256(content: bytes) -> str:
+    """The hex digest by which prompts, answers and records are told apart."""
+    return hashlib.sha256(content).hexdigest()
+
+
+class RunFiles(NamedTuple):
+    """Where the files of a run lie."""
+
+    answer: Path
+    record: Path
+    transcript: Path
+
+
+def run_files(folder: Path, run: RunId) -> RunFiles:
+    """The files of `run` in the run folder `bench/<run_id>`."""
+    return RunFiles(
+        folder / "runs" / f"{run.stem}.md",
+        folder / "records" / f"{run.stem}.json",
+        folder / "transcripts" / f"{run.stem}.jsonl.gz",
+    )

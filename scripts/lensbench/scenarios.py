@@ -1,0 +1,202 @@
+"""Task sets: what is asked, about which repository, and the facts that an answer must state (protocol, section 4).
+
+A set is a YAML file, or a Markdown file in the protocol's own form (`scenarios_markdown`).
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Any, Self, TypeVar
+
+import re2
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    model_validator,
+)
+
+PATTERN_WORDS: dict[str, str] = {}
+"""What a pattern asks for, in words; error messages show it."""
+
+
+def like(pattern: str, words: str) -> Any:
+    """A text field that must fit `pattern`; `words` tell a user what that means."""
+    PATTERN_WORDS[pattern] = words
+    return Field(pattern=pattern)
+
+
+MIN_CRITERIA, MAX_CRITERIA = 2, 5
+MAX_PATTERN_LENGTH = 500
+
+
+class Category(StrEnum):
+    """What kind of question a task is."""
+
+    EXPLORATORY = "Exploratory"
+    DEBUG = "Debug"
+    CHANGE_IMPACT = "Change-Impact"
+    TARGETED = "Targeted"
+
+
+class Strict(BaseModel):
+    """Base of everything that users write: unknown keys are errors, values are never bent into shape."""
+
+    model_config = ConfigDict(
+        extra="forbid", strict=True, frozen=True, allow_inf_nan=False, use_attribute_docstrings=True
+    )
+
+
+Item = TypeVar("Item")
+Many = Annotated[tuple[Item, ...], Field(strict=False)]
+"""A YAML list."""
+
+
+def _one_line(text: str) -> str:
+    folded = " ".join(text.split())
+    if not folded:
+        raise ValueError("is empty")
+    return folded
+
+
+def _trimmed(text: str) -> str:
+    trimmed = text.replace("\r\n", "\n").replace("\r", "\n").strip()
+    if not trimmed:
+        raise ValueError("is empty")
+    return trimmed
+
+
+OneLine = Annotated[str, AfterValidator(_one_line)]
+
+
+class Regex(Strict):
+    """A pattern in RE2 syntax (no look-around, no back-references: it cannot backtrack without end)."""
+
+    regex: Annotated[str, Field(min_length=1, max_length=MAX_PATTERN_LENGTH)]
+    """The pattern."""
+
+    @model_validator(mode="after")
+    def _compiles(self) -> Self:
+        options = re2.Options()
+        options.log_errors = False
+        options.max_mem = 1 << 20
+        try:
+            compiled = re2.compile(self.regex, options)
+        except re2.error as error:
+            reason = error.args[0].decode() if isinstance(error.args[0], bytes) else error.args[0]
+            raise ValueError(f"does not compile as an RE2 pattern: {reason}") from None
+        if any(found.start() == found.end() for text in ("", "a b") for found in compiled.finditer(text)):
+            raise ValueError("matches the empty text, so every answer would state it")
+        return self
+
+
+Literal = Annotated[str, AfterValidator(_one_line), Field(max_length=MAX_PATTERN_LENGTH)]
+Pattern = Annotated[
+    Annotated[Literal, Tag("literal")] | Annotated[Regex, Tag("regex")],
+    Discriminator(lambda value: "regex" if isinstance(value, (dict, Regex)) else "literal"),
+]
+"""A literal is matched as a whole word, case-sensitively; a `Regex` as it is written."""
+
+
+def _as_list(value: Any) -> Any:
+    return value if isinstance(value, (list, tuple)) else [value]
+
+
+Patterns = Annotated[
+    tuple[Pattern, ...],
+    BeforeValidator(lambda value: tuple(_as_list(value)), json_schema_input_type=Pattern | list[Pattern]),
+]
+"""One pattern, or a list of them."""
+
+
+class Criterion(Strict):
+    """A verifiable fact, and how the mechanical judge finds it (protocol, section 4).
+
+    Met: all of `all_of` and at least one of `any_of` are stated, and nothing of `must_not`.
+    Partial: not Met, nothing of `must_not`, and all patterns of at least one sub-fact of `partial` are stated.
+    A criterion with neither `all_of` nor `any_of` can be read by a model or a person only.
+    """
+
+    text: OneLine
+    """The fact, as a judge reads it."""
+    all_of: Patterns = ()
+    """Met asks for all of these."""
+    any_of: Patterns = ()
+    """Met asks for at least one of these."""
+    must_not: Patterns = ()
+    """None of these may be stated."""
+    partial: dict[str, Annotated[Patterns, Field(min_length=1)]] = {}
+    """Named sub-facts; an answer that states one of them, with all its patterns, earns Partial."""
+
+    @property
+    def mechanical(self) -> bool:
+        """True when the author wrote patterns for it."""
+        return bool(self.all_of or self.any_of)
+
+    @model_validator(mode="after")
+    def _patterns_belong_together(self) -> Self:
+        if (self.must_not or self.partial) and not self.mechanical:
+            raise ValueError("has must_not or partial, but neither all_of nor any_of")
+        return self
+
+
+class Pypi(Strict):
+    """A source distribution from the Python package index, pinned by its hash."""
+
+    pypi: Annotated[str, like(r"^[A-Za-z0-9][A-Za-z0-9._-]*==[A-Za-z0-9][A-Za-z0-9._+!-]*$", "write name==version")]
+    """`<name>==<version>`."""
+    sha256: Annotated[str, like(r"^[0-9a-f]{64}$", "write the 64 lower-case hex digits of the file's SHA-256")]
+    """Of the source distribution, as the index shows it."""
+
+
+class Git(Strict):
+    """A git repository (URL or path) at a revision; only what that revision can reach is used."""
+
+    git: Annotated[str, like(r"^[^-\s]\S*$", "write a URL or a path without blanks")]
+    """URL or path."""
+    revision: Annotated[str, like(r"^[A-Za-z0-9][A-Za-z0-9._/-]*$", "write a commit, a tag or a branch")]
+    """A commit, a tag or a branch."""
+
+
+class Folder(Strict):
+    """A folder on this machine, taken as it is when the run starts."""
+
+    path: Annotated[str, Field(min_length=1)]
+    """The folder; a relative path starts where Snakemake works."""
+
+
+def _kind_of_source(value: Any) -> str | None:
+    keys = value if isinstance(value, dict) else vars(value) if isinstance(value, BaseModel) else ()
+    return next((f"source {kind}" for kind in ("pypi", "git", "path") if kind in keys), None)
+
+
+Source = Annotated[
+    Annotated[Pypi, Tag("source pypi")] | Annotated[Git, Tag("source git")] | Annotated[Folder, Tag("source path")],
+    Discriminator(
+        _kind_of_source,
+        custom_error_type="source",
+        custom_error_message="must be one of {pypi: name==version, sha256: ..}, {git: .., revision: ..}, {path: ..}",
+    ),
+]
+
+
+class Task(Strict):
+    """A question about a repository, with 2 to 5 criteria.
+
+    `repository` is None only in sets that nobody can run (imported ones).
+    """
+
+    id: Annotated[str, like(r"^[a-z0-9][a-z0-9-]{0,63}$", "use a-z, 0-9 and '-' only, at most 64")]
+    """Names the task in all files."""
+    category: Annotated[Category, Field(strict=False)]
+    """What kind of question it is."""
+    repository: Source | None = None
+    """What it is about."""
+    prompt: Annotated[str, AfterValidator(_trimmed)]
+    """What the agent is asked, the same in every condition."""
+    criteria: Many[Criterion]
+    """The facts that an answer must state."""

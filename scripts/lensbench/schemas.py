@@ -1,0 +1,71 @@
+"""Writes the JSON schemas of what users write and programs read: the config, task sets, and records.
+
+The models are the truth; editors complete and check YAML files with what is written here.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from pydantic import ConfigDict, TypeAdapter, with_config
+
+from lensbench.config import Config
+from lensbench.files import write_json
+from lensbench.house import ROOT
+from lensbench.program import run_program
+from lensbench.records import Record
+from lensbench.scenario_files import ScenarioFile
+from lensbench.scenarios import MAX_CRITERIA, MIN_CRITERIA
+
+FOLDER = ROOT / "schemas"
+
+
+def config_schema() -> dict[str, Any]:
+    """The schema of config.yaml."""
+    return Config.model_json_schema()
+
+
+def scenarios_schema() -> dict[str, Any]:
+    """The schema of a task set in YAML.
+
+    Unlike the model, it knows that a task may name one of `repositories`, and how many criteria a set that is to be
+    run must have: the reader settles both before and after the model.
+    """
+    schema = ScenarioFile.model_json_schema()
+    task = schema["$defs"]["Task"]["properties"]
+    task["repository"]["anyOf"].insert(0, {"type": "string", "description": "One of the names under `repositories`."})
+    task["criteria"] |= {"minItems": MIN_CRITERIA, "maxItems": MAX_CRITERIA}
+    return schema
+
+
+def record_schema() -> dict[str, Any]:
+    """The schema of records/*.json."""
+    described = with_config(ConfigDict(use_attribute_docstrings=True))(Record)
+    schema = TypeAdapter(described).json_schema()
+    del schema["$defs"]["Outcome"]["properties"]["answer"]  # it has a file of its own
+    return schema
+
+
+def schemas() -> dict[str, dict[str, Any]]:
+    """All schemas, by the names of their files."""
+    return {
+        "config.schema.json": config_schema(),
+        "scenarios.schema.json": scenarios_schema(),
+        "record.schema.json": record_schema(),
+    }
+
+
+def write_schemas(folder: Path) -> None:
+    """Writes every schema into `folder`."""
+    for name, schema in schemas().items():
+        write_json(folder / name, {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema})
+
+
+def main() -> None:
+    """Writes schemas/*.json."""
+    write_schemas(FOLDER)
+
+
+if __name__ == "__main__":
+    run_program(main)

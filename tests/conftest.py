@@ -1,0 +1,180 @@
+"""Shared fixtures: an empty project to work in, and run folders that are built by hand instead of by agents."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lensbench.files import write_atomic, write_json
+from lensbench.records import Attempt, Call, Outcome, Record, RunId, run_files, sha256, to_json
+from lensbench.results import write_results
+from lensbench.scores import score_all
+from lensbench.tables import write_table
+from lensbench.validity import judge_validity
+
+LENS_TOOLS = ("mcp__lens__lens_grep", "mcp__lens__lens_graph", "mcp__lens__lens_graph_neighbors")
+SCENARIOS = """\
+tasks:
+  - id: one
+    category: Debug
+    repository: {path: repo}
+    prompt: Where is it?
+    criteria:
+      - {text: names the file, all_of: a.py}
+      - {text: names the line}
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder: a project with a repository, a task set, and an MCP file."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "repo").mkdir()
+    (tmp_path / "repo" / "a.py").write_text("x = 1\n")
+    (tmp_path / "set.yaml").write_text(SCENARIOS)
+    (tmp_path / "lens.json").write_text('{"mcpServers": {"lens": {"command": "lens"}}}')
+    return tmp_path
+
+
+@pytest.fixture
+def given() -> dict[str, Any]:
+    """A config as Snakemake hands it over, valid in `project`."""
+    return {"run_id": "r", "scenarios": "set.yaml", "conditions": {"without": {}, "with": {"mcp": "lens.json"}}}
+
+
+@dataclass
+class Bench:
+    """A run folder made by hand. `run` adds a run, `build` starts the stages and returns the results as data."""
+
+    folder: Path
+    tasks: Sequence[str] = ("a", "b")
+    trials: int = 1
+    servers: dict[str, list[str]] = field(default_factory=lambda: {"without": [], "with": ["lens"]})
+    criteria: int = 2
+    reports: list[dict[str, Any]] = field(default_factory=list)
+    verdicts: list[dict[str, Any]] = field(default_factory=list)
+    changes: dict[str, Any] = field(default_factory=dict)
+    """What differs from the plan below."""
+
+    @property
+    def plan(self) -> dict[str, Any]:
+        """The frozen plan."""
+        task = {"category": "Debug", "repository": "repo-1", "prompt_sha256": "p", "criteria": self.criteria}
+        return {
+            "run_id": "r",
+            "imported": False,
+            "seed": 1,
+            "trials": self.trials,
+            "baseline": "without",
+            "conditions": {
+                name: {"mcp": None, "mcp_sha256": "", "servers": names} for name, names in self.servers.items()
+            },
+            "agent": {"kind": "offline"},
+            "model_mapping": "sonnet=glm-5",
+            "max_rounds": 3,
+            "order": list(self.tasks),
+            "tasks": {name: dict(task) for name in self.tasks},
+            "repositories": {"repo-1": {"path": "repo"}},
+            "accepted_changes": [],
+            "warnings": [],
+            "settings_sha256": "s",
+        } | self.changes
+
+    def run(
+        self,
+        task: str,
+        condition: str,
+        trial: int = 1,
+        *,
+        points: Sequence[str | None] = ("1", "1"),
+        answer: str = "an answer",
+        tools: Sequence[str] | None = ("Read",),
+        files: Sequence[str] | None = ("a.py",),
+        calls: int | None = 3,
+        report: bool = True,
+        duration_s: float = 10.0,
+        reason: str = "",
+        detail: str = "",
+        evidence: str = "a.py",
+        attempts: int = 1,
+        started: str = "2026-01-02T03:04:05.000Z",
+        tree_before: str = "t",
+        **outcome: Any,
+    ) -> Record:
+        """Adds a run; `points` are those of its criteria, None is unjudged."""
+        run = RunId(task, condition, trial)
+        tried = [
+            Attempt(number, started, duration_s, 0.0, 0, False, reason, detail) for number in range(1, attempts + 1)
+        ]
+        offered = ("Read", *(f"mcp__{name}__{tool}" for name in self.servers[condition] for tool in ("lens_grep",)))
+        seen = Outcome(**{
+            "models": ("glm-5",), "servers": dict.fromkeys(self.servers[condition], "connected"),
+            "tools_offered": offered, "calls": (Call("Read", 3),), "files_read": ("a.py",), "agent_version": "1.0",
+        } | outcome)  # fmt: skip
+        record = Record(
+            task, condition, trial, "run", tuple(tried), seen, sha256(answer.encode()), len(answer), "p", "s",
+            "/w/repo", tree_before, tree_before, "rev", None, started, started, "0.1.0",
+        )  # fmt: skip
+        files_of = run_files(self.folder, run)
+        write_atomic(files_of.answer, answer)
+        write_atomic(files_of.record, to_json(record))
+        self.reports.append({
+            **run._asdict(), "report_present": report, "tool_calls": calls if report else None,
+            "tools_used": tools if report else None, "files_read": 1 if report else None,
+            "files_used": files if report else None,
+        })  # fmt: skip
+        self.verdicts += [
+            {
+                **run._asdict(), "criterion": number, "judge": "mechanical", "points": value, "evidence": evidence,
+                "verdict": {"1": "Met", "0.5": "Partial", "0": "Missed", None: "Unjudged"}[value], "version": "1",
+            }
+            for number, value in enumerate(() if reason else points, 1)
+        ]  # fmt: skip
+        return record
+
+    def build(self) -> dict[str, Any]:
+        """What stands in results.json, before rounding."""
+        write_json(self.folder / "plan.json", self.plan)
+        judge_validity(self.folder)
+        write_table(self.folder / "reports.csv", REPORT_COLUMNS, self.reports)
+        write_table(self.folder / "verdicts.csv", VERDICT_COLUMNS, self.verdicts)
+        score_all(self.folder)
+        return write_results(self.folder)
+
+    @property
+    def page(self) -> str:
+        """results.md."""
+        return (self.folder / "results.md").read_text()
+
+    @property
+    def json(self) -> Any:
+        """results.json."""
+        return json.loads((self.folder / "results.json").read_text())
+
+
+REPORT_COLUMNS = (
+    "task",
+    "condition",
+    "trial",
+    "report_present",
+    "tool_calls",
+    "tools_used",
+    "files_read",
+    "files_used",
+)
+VERDICT_COLUMNS = ("task", "condition", "trial", "criterion", "judge", "verdict", "points", "evidence", "version")
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Callable[..., Bench]:
+    """Makes run folders."""
+
+    def make(**settings: Any) -> Bench:
+        return Bench(tmp_path / "bench" / "r", **settings)
+
+    return make

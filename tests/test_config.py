@@ -1,0 +1,243 @@
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given as forall
+from hypothesis import strategies as st
+from pydantic import BaseModel
+from snakemake.cli import parse_config
+
+from lensbench.config import Agent, Config, load_config
+from lensbench.errors import UserError
+from lensbench.house import ROOT
+
+Given = dict[str, Any]
+WRITTEN = """\
+run_id: r
+scenarios: set.yaml
+conditions:
+  without: {}
+  with: {mcp: lens.json}
+"""
+WRITTEN_BY_OTHERS = {"imported", "warnings"}
+"""Keys that only the importer writes."""
+
+
+def refused(given: Given, *files: str) -> str:
+    with pytest.raises(UserError) as caught:
+        load_config(given, files)
+    return str(caught.value)
+
+
+def test_what_is_left_out_has_its_default(project: Path, given: Given) -> None:
+    config = load_config(given)
+    assert (config.baseline, config.trials, config.agent, config.judges) == ("without", 1, Agent(), ("mechanical",))
+    assert (config.treatments, config.scenario_files) == (("with",), ("set.yaml",))
+    assert (config.discards.max_rounds, config.start_gate.limit_s, config.accept_changes) == (3, 900, False)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("run_id: r", "run_id: 7", "c.yaml:1: run_id must be text, not 7; put it in quotes"),
+        ("run_id: r", "run_id: a/b", "c.yaml:1: run_id is 'a/b'; use letters, digits and '-' only"),
+        ("run_id: r", "run_id: ../x", "c.yaml:1: run_id is '../x'"),
+        ("run_id: r", "run_id: ''", "c.yaml:1: run_id is ''"),
+        ("run_id: r\n", "", "c.yaml: run_id is missing"),
+        ("run_id: r", "run-id: r", "c.yaml:1: run-id is not a key that lensbench knows; did you mean 'run_id'?"),
+        (
+            "run_id: r",
+            "run_id: r\ntrails: 3",
+            "c.yaml:2: trails is not a key that lensbench knows; did you mean 'trials'?",
+        ),
+        ("run_id: r", "run_id: r\nqqq: 3", "c.yaml:2: qqq is not a key that lensbench knows; remove it"),
+        (
+            "run_id: r",
+            "run_id: r\nagent: {retrys: 3}",
+            "c.yaml:2: agent.retrys is not a key that lensbench knows; did you mean 'retries'?",
+        ),
+        ("run_id: r", "run_id: r\ntrials: many", "c.yaml:2: trials must be a whole number, not 'many'"),
+        ("run_id: r", "run_id: r\ntrials: 1.5", "c.yaml:2: trials must be a whole number, not 1.5"),
+        ("run_id: r", "run_id: r\ntrials: 0", "c.yaml:2: trials should be greater than or equal to 1, not 0"),
+        ("run_id: r", "run_id: r\ntrials: true", "c.yaml:2: trials must be a whole number, not True"),
+        ("run_id: r", "run_id: r\naccept_changes: 1", "c.yaml:2: accept_changes must be true or false, not 1"),
+        ("run_id: r", "run_id: r\nagent:\n  timeout_s: .inf", "c.yaml:3: agent.timeout_s should be a finite number"),
+        ("run_id: r", "run_id: r\nagent:\n  timeout_s: -1", "c.yaml:3: agent.timeout_s should be greater than 0"),
+        ("run_id: r", "run_id: r\nagent: offline", "c.yaml:2: agent must be a mapping of keys to values"),
+        ("run_id: r", "run_id: r\nagent: {kind: offlin}", "c.yaml:2: agent.kind is 'offlin'; known are"),
+        ("run_id: r", "run_id: r\nagent: {kind: command}", "c.yaml:2: agent.command is missing"),
+        ("run_id: r", "run_id: r\nagent: {pass_env: KEY}", "c.yaml:2: agent.pass_env must be a list, not 'KEY'"),
+        ("run_id: r", "run_id: r\njudges: [oracle]", "c.yaml:2: judges has 'oracle'; known is 'mechanical'"),
+        (
+            "run_id: r",
+            "run_id: r\nbaseline: none",
+            "c.yaml:2: baseline is 'none', which is not one of the conditions (without, with)",
+        ),
+        ("  without: {}\n", "", "c.yaml: baseline is 'without', which is not one of the conditions (with)"),
+        ("  with: {mcp: lens.json}\n", "", "c.yaml:3: conditions has only without; a comparison needs"),
+        ("  with:", "  With-It:", "conditions.With-It"),
+        ("mcp: lens.json", "mcp: gone.json", "c.yaml:5: conditions.with.mcp: gone.json is not there"),
+        ("scenarios: set.yaml", "scenarios: gone.yaml", "c.yaml:2: scenarios: there is no file gone.yaml"),
+        (
+            "scenarios: set.yaml",
+            "scenarios:\n- set.yaml\n- gone.yaml",
+            "c.yaml:4: scenarios: there is no file gone.yaml",
+        ),
+        ("scenarios: set.yaml", "scenarios: 5", "c.yaml:2: scenarios must be a list, not 5"),
+        ("run_id: r", "run_id: r\nrepository: {path: gone}", "c.yaml:2: repository: there is no folder"),
+        ("run_id: r", "run_id: r\nrepository: {path: set.yaml}", "c.yaml:2: repository: there is no folder"),
+        (
+            "run_id: r",
+            "run_id: r\nrepository:\n  git: ./gone\n  revision: main",
+            "c.yaml:2: repository: there is no git repository at",
+        ),
+        ("run_id: r", "run_id: r\nrepository: mine", "c.yaml:2: repository must be one of {pypi"),
+        ("run_id: r", "run_id: &x r", "c.yaml:1: uses a YAML anchor"),
+        ("run_id: r", "run_id: r\nrun_id: s", "c.yaml:2: gives the key 'run_id' twice"),
+        ("run_id: r", "run_id: r\n5: s", "c.yaml:2: has the key '5', which is not text"),
+    ],
+)
+def test_every_mistake_is_named_with_its_file_and_line(project: Path, old: str, new: str, message: str) -> None:
+    text = WRITTEN.replace(old, new, 1)
+    Path("c.yaml").write_text(text)
+    assert message in refused(yaml.safe_load(text), "c.yaml")
+
+
+def test_all_mistakes_are_told_at_once(project: Path) -> None:
+    text = "run_id: 7\ntrials: x\n" + WRITTEN.partition("\n")[2]
+    Path("c.yaml").write_text(text)
+    assert [line.split(": ")[0] for line in refused(yaml.safe_load(text), "c.yaml").splitlines()] == [
+        "c.yaml:1",
+        "c.yaml:2",
+    ]
+
+
+@pytest.mark.parametrize(
+    "word", ["run_id=007", "run_id=7", "run_id=1e3", "run_id=a_b", "run_id=", "trials=x", "agent={model: [1]}"]
+)
+def test_a_mistake_on_the_command_line_is_said_to_be_there(project: Path, word: str) -> None:
+    Path("c.yaml").write_text(WRITTEN)
+    message = refused(yaml.safe_load(WRITTEN) | parse_config([word]), "c.yaml")
+    assert message.startswith(f"--config: {word.split('=')[0]}")
+
+
+def test_values_of_the_command_line_mean_what_they_say(project: Path, given: Given) -> None:
+    words = ["accept_changes=true", "trials=3", "discards={max_rounds: 1}", "agent={timeout_s: 1.5, retries: 2}"]
+    config = load_config(given | parse_config(words))
+    assert (config.accept_changes, config.trials, config.discards.max_rounds) == (True, 3, 1)
+    assert (config.agent.timeout_s, config.agent.retries) == (1.5, 2)
+    assert load_config(given | parse_config(["accept_changes=False"])).accept_changes is False
+
+
+def test_of_several_files_the_last_one_with_the_key_is_named(project: Path) -> None:
+    Path("a.yaml").write_text(WRITTEN + "trials: 0\nseed: -1\n")
+    Path("b.yaml").write_text("trials: 100\n")
+    message = refused(yaml.safe_load(WRITTEN) | {"trials": 100, "seed": -1}, "a.yaml", "b.yaml")
+    assert [line.split(": ")[0] for line in message.splitlines()] == ["b.yaml:1", "a.yaml:7"]
+
+
+def test_a_config_file_that_is_not_there_is_named(project: Path, given: Given) -> None:
+    assert refused(given, "gone.yaml").startswith("gone.yaml: cannot be read")
+
+
+def test_a_remote_repository_is_not_asked_for(project: Path, given: Given) -> None:
+    assert load_config(given | {"repository": {"git": "https://example.invalid/r.git", "revision": "main"}})
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "is not an MCP file"),
+        ("{", "is not an MCP file"),
+        ("[]", "is not an MCP file"),
+        ("null", "is not an MCP file"),
+        ("[" * 100_000, "is not an MCP file"),
+        ('{"servers": {}}', "is not an MCP file"),
+        ('{"mcpServers": []}', "is not an MCP file"),
+        ('{"mcpServers": [["a", {"command": "x"}]]}', "is not an MCP file"),
+        ('{"mcpServers": {}}', "names no server"),
+        ('{"mcpServers": {"a": {}}}', "either a command or a url"),
+        ('{"mcpServers": {"a": "x"}}', "either a command or a url"),
+        ('{"mcpServers": {"a": {"command": "x", "url": "y"}}}', "either a command or a url"),
+        ('{"mcpServers": {"a": {"comand": "x"}}}', "either a command or a url"),
+        ('{"mcpServers": {"a": {"command": "x", "arg": []}}}', "the key 'arg', which agents ignore; known are"),
+        ('{"mcpServers": {"a": {"command": 5}}}', "that is text"),
+        ('{"mcpServers": {"a": {"command": "x", "args": "y"}}}', "list of texts"),
+        ('{"mcpServers": {"a": {"command": "x", "args": [5]}}}', "list of texts"),
+        ("\udcff", "is not an MCP file"),
+    ],
+)
+def test_a_server_that_would_silently_be_missing_is_refused(
+    project: Path, given: Given, content: str, message: str
+) -> None:
+    Path("lens.json").write_bytes(content.encode(errors="surrogateescape"))
+    problem = refused(given)
+    assert problem.startswith("--config: conditions.with.mcp: lens.json ")
+    assert message in problem
+
+
+def test_a_server_by_url_is_taken(project: Path, given: Given) -> None:
+    Path("lens.json").write_text(
+        '{"mcpServers": {"a": {"type": "http", "url": "http://127.0.0.1:1/mcp", "headers": {}}}}'
+    )
+    assert load_config(given)
+
+
+def test_the_config_of_the_project_is_valid(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    assert load_config(yaml.safe_load(Path("config.yaml").read_text()), ["config.yaml"]).run_id == "demo"
+
+
+def keys(model: type[BaseModel]) -> set[str]:
+    inner = [field.annotation for field in model.model_fields.values()]
+    models = [item for item in inner if isinstance(item, type) and issubclass(item, BaseModel)]
+    return set(model.model_fields).union(*map(keys, models))
+
+
+def test_the_config_of_the_project_explains_every_key() -> None:
+    text = (ROOT / "config.yaml").read_text()
+    there = set(re.findall(r"^\s*(?:# )?([a-z_]+):", text, re.MULTILINE))
+    assert keys(Config) - WRITTEN_BY_OTHERS <= there
+    for match in re.finditer(r"(?m)^( *)([a-z_]+):", text):
+        before = text[: match.start()].splitlines()
+        assert match[2] in ("without", "with", "mcp") or before[-1].strip().startswith("#"), (
+            f"{match[2]} is not explained"
+        )
+
+
+VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.dates()
+    | st.text(max_size=5)
+    | st.sampled_from(["1", "true"]),
+    lambda inner: (
+        st.lists(inner, max_size=2)
+        | st.dictionaries(
+            st.sampled_from(["mcp", "with", "without", "kind", "retries", "path", "git", "x", "run_id", "limit_s"]),
+            inner,
+            max_size=3,
+        )
+    ),
+    max_leaves=6,
+)
+
+
+@forall(st.dictionaries(st.sampled_from([*Config.model_fields, "x"]), VALUES, max_size=6), st.booleans())
+def test_any_values_give_a_config_or_a_user_error(changes: Given, written: bool) -> None:
+    with TemporaryDirectory() as folder:
+        given = {"run_id": "r", "scenarios": "s", "conditions": {"without": {}, "with": {}}} | changes
+        path = Path(folder, "c.yaml")
+        path.write_text(yaml.safe_dump(given))
+        try:
+            json.dumps(load_config(given, [str(path)] if written else []).model_dump(mode="json"), allow_nan=False)
+        except UserError as error:
+            assert str(error)  # noqa: PT017

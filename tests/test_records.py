@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lensbench.records import Attempt, Call, Outcome, Record, RunId, from_json, run_files, to_json
+
+names = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
+counts = st.integers(0, 10**6)
+times = st.floats(0, 10**6)
+
+
+def maybe(strategy: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    return st.none() | strategy
+
+
+def tuples(strategy: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    return st.lists(strategy, max_size=3).map(tuple)
+
+
+outcomes = st.builds(
+    Outcome,
+    answer=st.just(""),
+    finished=st.booleans(),
+    error=names,
+    error_status=maybe(counts),
+    agent_version=maybe(names),
+    models=maybe(tuples(names)),
+    servers=maybe(st.dictionaries(names, names, max_size=2)),
+    tools_offered=maybe(tuples(names)),
+    calls=maybe(tuples(st.builds(Call, names, counts, counts))),
+    files_read=maybe(tuples(names)),
+    tokens=maybe(st.dictionaries(names, counts, max_size=2)),
+    cost_usd=maybe(times),
+    turns=maybe(counts),
+)
+attempts = st.builds(Attempt, counts, names, times, times, maybe(counts), st.booleans(), names, names)
+records = st.builds(
+    Record, names, names, counts, names, tuples(attempts), outcomes, names, counts, names, names, names, names, names,
+    names, maybe(st.dictionaries(names, counts, max_size=2)), names, names, names,
+)  # fmt: skip
+EXAMPLE = Record("a", "with", 1, "run", (Attempt(1, "2026", 1.0, 0.0, 0, False),), Outcome(calls=(Call("Read", 2),)))
+
+
+@given(records)
+def test_a_record_survives_its_file(record: Record) -> None:
+    assert from_json(to_json(record)) == record
+    assert to_json(from_json(to_json(record))) == to_json(record)
+
+
+def test_the_answer_is_not_in_the_record() -> None:
+    assert "answer" not in json.loads(to_json(EXAMPLE))["outcome"]
+
+
+def without(key: str) -> str:
+    value = json.loads(to_json(EXAMPLE))
+    del value[key]
+    return json.dumps(value)
+
+
+def changed(**changes: Any) -> str:
+    return json.dumps(json.loads(to_json(EXAMPLE)) | changes)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "{", "null", "[]", "5", '"x"', "{}", "[" * 100_000, to_json(EXAMPLE)[:-40], without("schema"),
+        without("outcome"), without("attempts"), without("task"), changed(schema=99), changed(outcome=None),
+        changed(outcome=[]), changed(outcome={"calls": 5}), changed(attempts=5), changed(attempts=[5]),
+        changed(attempts=[{"x": 1}]), changed(unknown=1), changed(outcome={"calls": [1]}),
+    ],
+)  # fmt: skip
+def test_a_damaged_record_is_a_value_error(text: str) -> None:
+    with pytest.raises(ValueError, match=r".+"):
+        from_json(text)
+
+
+@given(
+    st.text(max_size=40)
+    | st.recursive(
+        st.none() | st.integers() | names,
+        lambda inner: (
+            st.lists(inner)
+            | st.dictionaries(st.sampled_from(["schema", "outcome", "attempts", "task", "calls"]), inner)
+        ),
+        max_leaves=8,
+    ).map(json.dumps)
+)
+def test_any_text_is_a_record_or_a_value_error(text: str) -> None:
+    try:  # noqa: SIM105
+        assert isinstance(from_json(text), Record)
+    except ValueError:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("run", "answer"),
+    [
+        (RunId("click-exp-01", "with"), "b/runs/click-exp-01-with.md"),
+        (RunId("click-exp-01", "without", 2), "b/runs/t2/click-exp-01-without.md"),
+        (RunId("a", "with", 12), "b/runs/t12/a-with.md"),
+    ],
+)
+def test_files_of_a_run_have_the_names_of_the_protocol(run: RunId, answer: str) -> None:
+    files = run_files(Path("b"), run)
+    assert files.answer.as_posix() == answer
+    assert files.record.as_posix() == answer.replace("runs/", "records/").replace(".md", ".json")
+    assert files.transcript.as_posix() == answer.replace("runs/", "transcripts/").replace(".md", ".jsonl.gz")

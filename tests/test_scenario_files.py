@@ -1,0 +1,221 @@
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lensbench.errors import UserError
+from lensbench.scenario_files import by_category, read_scenarios
+from lensbench.scenarios import Folder
+
+GOOD = """\
+repositories:
+  mine: {path: repo}
+tasks:
+  - id: one
+    category: Debug
+    repository: mine
+    prompt: Where is it?
+    criteria:
+      - text: names the file
+        all_of: a.py
+      - text: names the line
+"""
+
+
+def refused(text: str, name: str = "set.yaml") -> str:
+    Path(name).write_bytes(text.encode())
+    with pytest.raises(UserError) as caught:
+        read_scenarios([name])
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("id: one", "id: One", "set.yaml:4: task 'One': id is 'One'; use a-z"),
+        ("id: one", "id: 5", "set.yaml:4: tasks.0.id must be text, not 5"),
+        ("id: one\n    ", "", "set.yaml:4: tasks.0.id is missing"),
+        ("category: Debug", "category: Bug", "set.yaml:5: task 'one': category should be 'Exploratory'"),
+        (
+            "category: Debug",
+            "categry: Debug",
+            "set.yaml:5: task 'one': categry is not a key that lensbench knows; did you mean",
+        ),
+        ("    category: Debug\n", "", "set.yaml:4: task 'one': category is missing"),
+        (
+            "repository: mine",
+            "repository: yours",
+            "set.yaml:6: repository 'yours' is not under 'repositories' (mine there)",
+        ),
+        ("repository: mine", "repository: {path: gone}", "set.yaml:4: task 'one': there is no folder"),
+        (
+            "repository: mine",
+            "repository: {git: gone, revision: x}",
+            "set.yaml:4: task 'one': there is no git repository at",
+        ),
+        ("repository: mine", "repository: {pth: repo}", "set.yaml:6: task 'one': repository must be one of {pypi"),
+        ("    repository: mine\n", "", "set.yaml:4: task 'one' names no repository; add one, or set it"),
+        ("{path: repo}", "{path: repo, x: 1}", "set.yaml:2: repositories.mine.x is not a key"),
+        ("prompt: Where is it?", "prompt: ''", "set.yaml:7: task 'one': prompt is empty"),
+        ("prompt: Where is it?", "prompt: [a]", "set.yaml:7: task 'one': prompt must be text"),
+        (
+            "      - text: names the line\n",
+            "",
+            "set.yaml:4: task 'one' has 1 criterion; the protocol wants 2 to 5. Add",
+        ),
+        (
+            "      - text: names the line\n",
+            "      - text: x\n" * 5,
+            "set.yaml:4: task 'one' has 6 criteria; the protocol",
+        ),
+        (
+            "all_of: a.py",
+            "all_of: {regex: '('}",
+            "set.yaml:10: task 'one': criteria.0.all_of.regex does not compile as an RE2",
+        ),
+        (
+            "all_of: a.py",
+            "all_of: {regex: 'a*'}",
+            "set.yaml:10: task 'one': criteria.0.all_of.regex matches the empty text",
+        ),
+        ("all_of: a.py", "must_not: a.py", "set.yaml:9: task 'one': criteria.0 has must_not or partial"),
+        ("names the line", "5", "set.yaml:11: task 'one': criteria.1.text must be text, not 5"),
+        ("repositories:", "a: &x 1\nrepositories:", "set.yaml:1: uses a YAML anchor"),
+        ("prompt: Where is it?", "prompt: x\n    prompt: y", "set.yaml:8: gives the key 'prompt' twice"),
+        ("    prompt", "\tprompt", "set.yaml:7: is not valid YAML"),
+        (GOOD, "", "set.yaml:1: must be a mapping with the key 'tasks'"),
+        (GOOD, "[1]", "set.yaml:1: must be a mapping"),
+        (GOOD, "tasks: []", "set.yaml:1: has no task"),
+        (GOOD, "tasks: 5", "set.yaml:1: tasks must be a list"),
+        (GOOD, "tasks: [5]", "set.yaml:1: tasks.0 must be a mapping"),
+        (GOOD, "task: []", "set.yaml:1: task is not a key that lensbench knows; did you mean 'tasks'?"),
+        (GOOD, "[" * 3000, "set.yaml:1: is nested deeper"),
+    ],
+)
+def test_every_mistake_is_named_with_its_line(project: Path, old: str, new: str, message: str) -> None:
+    assert message in refused(GOOD.replace(old, new, 1))
+
+
+def test_a_good_set_is_read(project: Path) -> None:
+    Path("set.yaml").write_text(GOOD)
+    (task,) = read_scenarios(["set.yaml"]).tasks
+    assert (task.id, task.repository, len(task.criteria)) == ("one", Folder(path="repo"), 2)
+
+
+def test_all_mistakes_of_all_files_are_told_at_once(project: Path) -> None:
+    Path("a.yaml").write_text(GOOD.replace("category: Debug", "category: Bug"))
+    message = refused(GOOD.replace("id: one", "id: ONE"), "b.yaml")
+    with pytest.raises(UserError) as caught:
+        read_scenarios(["a.yaml", "gone.yaml", "b.yaml"])
+    assert [line.split(":")[0] for line in str(caught.value).splitlines()] == ["a.yaml", "gone.yaml", "b.yaml"]
+    assert message in str(caught.value)
+
+
+def test_an_id_may_be_used_once_in_all_files(project: Path) -> None:
+    Path("a.yaml").write_text(GOOD)
+    Path("b.yaml").write_text(f"# a comment\n{GOOD}")
+    with pytest.raises(UserError, match=r"b\.yaml:5: task 'one' is there already \(a\.yaml:4\)"):
+        read_scenarios(["a.yaml", "b.yaml"])
+
+
+def test_the_repository_of_the_config_is_that_of_tasks_without_one(project: Path) -> None:
+    Path("set.yaml").write_text(GOOD.replace("    repository: mine\n", ""))
+    assert read_scenarios(["set.yaml"], Folder(path="repo")).tasks[0].repository == Folder(path="repo")
+
+
+def test_what_others_wrote_may_break_the_counts_with_a_warning(project: Path) -> None:
+    text = GOOD.replace("    repository: mine\n", "").replace("      - text: names the line\n", "      - text: x\n" * 5)
+    Path("set.yaml").write_text(text)
+    imported = read_scenarios(["set.yaml"], imported=True)
+    assert imported.warnings == ("set.yaml:4: task 'one' has 6 criteria; the protocol wants 2 to 5.",)
+    assert len(imported.tasks[0].criteria) == 6
+
+
+def test_a_local_repository_is_looked_for_but_a_remote_one_is_not(project: Path) -> None:
+    for source in (
+        "{git: 'https://example.invalid/r.git', revision: x}",
+        "{git: 'git@example.invalid:r', revision: x}",
+    ):
+        Path("set.yaml").write_text(GOOD.replace("repository: mine", f"repository: {source}"))
+        assert read_scenarios(["set.yaml"]).tasks
+
+
+def test_a_set_that_is_not_text_is_refused(project: Path) -> None:
+    for name in ("set.yaml", "set.md"):
+        Path(name).write_bytes(b"#### a\n\xff\n")
+        with pytest.raises(UserError, match=rf"{name}:2: is not UTF-8"):
+            read_scenarios([name])
+
+
+def test_tasks_are_counted_by_category(project: Path) -> None:
+    Path("set.yaml").write_text(GOOD)
+    assert by_category(read_scenarios(["set.yaml"]).tasks) == {"Debug": 1}
+
+
+KEYS = [
+    "tasks",
+    "id",
+    "category",
+    "prompt",
+    "criteria",
+    "text",
+    "all_of",
+    "regex",
+    "repository",
+    "path",
+    "repositories",
+    "partial",
+]
+VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=4)
+    | st.sampled_from(["Debug", "one", "("]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(
+    st.one_of(
+        VALUES,
+        st.fixed_dictionaries({"tasks": st.lists(VALUES, max_size=2)}),
+        st.fixed_dictionaries(
+            {
+                "tasks": st.lists(
+                    st.fixed_dictionaries({"id": VALUES, "criteria": VALUES, "repository": VALUES}), max_size=2
+                )
+            }
+        ),
+    )
+)
+def test_any_yaml_is_a_set_or_a_user_error_with_a_line(value: object) -> None:
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "s.yaml")
+        path.write_text(yaml.safe_dump(value))
+        try:
+            assert read_scenarios([str(path)]).tasks
+        except UserError as error:
+            assert all(line.startswith(f"{path}:") for line in str(error).splitlines())  # noqa: PT017
+
+
+@given(
+    st.text('#-*` 1.\n:\t{}"~', max_size=40).map(
+        lambda noise: f"#### a\n- **Category**: Debug\n- **Prompt**:\n{noise}\n- **Judge Criteria**:\n{noise}\n  1. x\n"
+    )
+)
+def test_any_markdown_is_a_set_or_a_user_error_with_a_line(text: str) -> None:
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "s.md")
+        path.write_text(text)
+        try:
+            assert read_scenarios([str(path)], imported=True).tasks
+        except UserError as error:
+            assert all(line.startswith(f"{path}:") for line in str(error).splitlines())  # noqa: PT017
