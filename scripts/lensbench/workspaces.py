@@ -1,0 +1,178 @@
+"""Working copies: an own copy of a prepared tree for each run, its hash before and after, and its removal.
+
+Every run imports this module, so it needs nothing but `os`, `stat` and `hashlib`. Paths are bytes inside: an agent
+may leave file names that are no text.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # mypy takes it for true; at run time the import would cost more than ours together
+    from collections.abc import Iterator
+
+CACHE_FOLDERS = frozenset((b"__pycache__", b".pytest_cache", b".mypy_cache", b".ruff_cache"))
+CACHE_SUFFIX = b".pyc"
+BLOCK = 1 << 20
+SMALL = 1 << 16
+"""Bytes up to which reading and writing is cheaper than asking the file system to share."""
+
+LONG_PATH = 2000
+"""Bytes of a path beyond which a folder is moved up before its content is removed; Linux ends at 4,096."""
+
+# A symlink, or a FIFO without a writer, must neither be followed nor waited for.
+READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def copy_tree(tree: str, destination: str) -> None:
+    """Copies `tree`, with its `.git`, to the new folder `destination`.
+
+    Modes, symlinks and the files' times are kept: agents list files by time, and must see one order in all
+    conditions. Bytes are shared where the file system can do so on write, never by hard links. FIFOs, sockets and
+    devices are left out. Raises FileExistsError when `destination` exists, and OSError.
+    """
+    os.makedirs(destination)
+    folders = [(os.fsencode(tree), os.fsencode(destination))]
+    for source, target in folders:  # grows while it is walked
+        for entry in os.scandir(source):
+            path = target + b"/" + entry.name
+            if entry.is_symlink():
+                os.symlink(os.readlink(entry.path), path)
+            elif entry.is_dir():
+                os.mkdir(path)
+                folders.append((entry.path, path))
+            elif entry.is_file():
+                _copy_file(entry.path, path)
+    for source, target in reversed(folders):  # from below: a read-only folder could not be filled
+        os.chmod(target, stat.S_IMODE(os.stat(source).st_mode))
+
+
+def _copy_file(source: bytes, target: bytes) -> None:
+    reader = os.open(source, READ)
+    try:
+        status = os.fstat(reader)
+        writer = os.open(target, CREATE, 0o600)
+        try:
+            _copy_bytes(reader, writer, status.st_size)
+            os.fchmod(writer, stat.S_IMODE(status.st_mode))
+            os.utime(writer, ns=(status.st_mtime_ns, status.st_mtime_ns))
+        finally:
+            os.close(writer)
+    finally:
+        os.close(reader)
+
+
+def _copy_bytes(reader: int, writer: int, size: int) -> None:
+    shared = size > SMALL and hasattr(os, "copy_file_range")
+    while shared:
+        try:
+            copied = os.copy_file_range(reader, writer, size)
+        except OSError:  # not between these two file systems: what is left is copied below
+            break
+        size -= copied
+        shared = copied > 0 and size > 0
+    if size > 0:
+        while block := os.read(reader, BLOCK):
+            view = memoryview(block)
+            while view:
+                view = view[os.write(writer, view) :]
+
+
+def hash_tree(folder: str) -> str:
+    """The sha256, in hex, of all names, types, executable bits, contents and link targets below `folder`.
+
+    `.git` at the top and caches that tools leave behind without anybody's intention do not count: `__pycache__`,
+    `.pytest_cache`, `.mypy_cache`, `.ruff_cache`, `*.pyc`. What cannot be read counts as unreadable. Raises OSError
+    only when `folder` itself cannot be listed.
+    """
+    root = os.fsencode(folder)
+    os.scandir(root).close()
+    total = hashlib.sha256()
+    for path, kind, content in sorted(_facts(root)):
+        total.update(b"%d %s %d " % (len(path), kind, len(content)))
+        total.update(path)
+        total.update(content)
+    return total.hexdigest()
+
+
+def _facts(root: bytes) -> Iterator[tuple[bytes, bytes, bytes]]:
+    """(relative path, type, content) of everything that counts; the content of a file is its hash."""
+    folders = [root]
+    for folder in folders:  # grows while it is walked
+        try:
+            entries = os.scandir(folder)
+        except OSError:
+            yield folder[len(root) + 1 :], b"unlisted", b""
+            continue
+        for entry in entries:
+            name, path = entry.path[len(root) + 1 :], entry.path
+            if entry.is_symlink():
+                yield name, b"link", _link_target(path)
+            elif entry.is_dir(follow_symlinks=False):
+                if name != b".git" and entry.name not in CACHE_FOLDERS:
+                    yield name, b"folder", b""
+                    folders.append(path)
+            elif not entry.is_file(follow_symlinks=False):
+                yield name, b"special", b""
+            elif name != b".git" and not entry.name.endswith(CACHE_SUFFIX):
+                yield name, *_file_facts(path)
+
+
+def _link_target(path: bytes) -> bytes:
+    try:
+        return os.readlink(path)
+    except OSError:
+        return b""
+
+
+def _file_facts(path: bytes) -> tuple[bytes, bytes]:
+    digest = hashlib.sha256()
+    try:
+        file = os.open(path, READ)
+        try:
+            executable = os.fstat(file).st_mode & stat.S_IXUSR
+            while block := os.read(file, BLOCK):
+                digest.update(block)
+        finally:
+            os.close(file)
+    except OSError:
+        return b"unreadable", b""
+    return b"program" if executable else b"file", digest.digest()
+
+
+def remove_tree(folder: str) -> None:
+    """Removes `folder` with everything below it, read-only folders too; no symlink is followed.
+
+    Nothing happens when it does not exist. Raises OSError for what cannot be removed.
+    """
+    root = os.fsencode(folder)
+    if not os.path.lexists(root):
+        return
+    if os.path.islink(root) or not os.path.isdir(root):
+        os.unlink(root)
+        return
+    folders = [root]
+    for current in folders:  # grows while it is walked
+        os.chmod(current, 0o700)
+        with os.scandir(current) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    folders.append(_within_reach(entry.path, root, len(folders)))
+                else:
+                    os.unlink(entry.path)
+    for current in reversed(folders):
+        os.rmdir(current)
+
+
+def _within_reach(path: bytes, root: bytes, number: int) -> bytes:
+    """`path`, or its new short place below `root` when folders inside it could exceed the longest path."""
+    if len(path) < LONG_PATH:
+        return path
+    os.chmod(path, 0o700)
+    short = b"%s/.removing-%d" % (root, number)
+    os.rename(path, short)
+    return short

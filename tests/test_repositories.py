@@ -1,0 +1,607 @@
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import subprocess
+import sys
+import tarfile
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from tenacity import wait_none
+
+from lensbench.errors import UserError
+from lensbench.repositories import main, prepare, source_key
+from lensbench.scenarios import Folder, Git, Pypi, Source
+from lensbench.sources import downloads
+from lensbench.workspaces import copy_tree, hash_tree
+
+ANSWERS = "bench/r1/runs/a-exp-01-with.md"
+
+
+def git(folder: Path, *arguments: str) -> str:
+    identity = ("-c", "user.name=Somebody", "-c", "user.email=s@example.invalid", "-c", "protocol.file.allow=always")
+    done = subprocess.run(["git", *identity, *arguments], cwd=folder, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def write(root: Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+
+
+def commit(repository: Path, files: dict[str, str], *removed: str) -> str:
+    if not (repository / ".git").exists():
+        repository.mkdir(exist_ok=True)
+        git(repository, "init", "--quiet", "--initial-branch=trunk")
+    write(repository, files)
+    for name in removed:
+        (repository / name).unlink()
+    git(repository, "add", "--all")
+    git(repository, "commit", "--quiet", "--message=change")
+    return git(repository, "rev-parse", "HEAD")
+
+
+@pytest.fixture
+def upstream(tmp_path: Path) -> Path:
+    repository = tmp_path / "upstream"
+    commit(repository, {"a.py": "1\n", "pkg/b.py": "1\n"})
+    commit(repository, {"a.py": "2\n", "pkg/b.py": "2\n"})
+    return repository
+
+
+# --- package index
+
+
+@dataclass
+class Index:
+    """What a package index on loopback serves, and what it was asked."""
+
+    url: str = ""
+    bodies: dict[str, bytes] = field(default_factory=dict)
+    asked: list[str] = field(default_factory=list)
+    failures: dict[str, list[int]] = field(default_factory=dict)
+    cut: int = 0
+    login: str = ""
+
+    def add(self, filename: str, content: bytes, project: str = "demo", listed_hash: str = "") -> str:
+        digest = hashlib.sha256(content).hexdigest()
+        self.bodies[f"/files/{filename}"] = content
+        page = json.loads(self.bodies.get(f"/simple/{project}/", b'{"files": []}'))
+        hashes = {"sha256": listed_hash or digest}
+        page["files"].append({"filename": filename, "url": f"../../files/{filename}", "hashes": hashes})
+        self.bodies[f"/simple/{project}/"] = json.dumps(page).encode()
+        return listed_hash or digest
+
+
+def serve(index: Index) -> ThreadingHTTPServer:
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            index.asked.append(self.path)
+            codes = index.failures.get(self.path, [])
+            if index.login and self.headers.get("Authorization") != index.login:
+                codes = [401]
+            body = index.bodies.get(self.path)
+            if codes or body is None:
+                self.send_error(codes.pop(0) if codes else 404)
+                return
+            self.send_response(200)
+            kind = "application/vnd.pypi.simple.v1+json" if body[:1] == b"{" else "text/html"
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            if self.path.startswith("/files/") and index.cut:
+                index.cut -= 1
+                body = body[: len(body) // 2]
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *arguments: object) -> None:
+            pass
+
+    return ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+
+
+@pytest.fixture
+def index(monkeypatch: pytest.MonkeyPatch) -> Iterator[Index]:
+    served = Index()
+    server = serve(served)
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+    served.url = f"http://127.0.0.1:{server.server_address[1]}/simple"
+    monkeypatch.setenv("PIP_INDEX_URL", served.url)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setattr(downloads, "WAIT", wait_none())
+    yield served
+    server.shutdown()
+    server.server_close()
+
+
+def sdist(files: dict[str, str], top: str = "demo-1.0") -> bytes:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz") as tar:
+        for name, text in files.items():
+            info = tarfile.TarInfo(f"{top}/{name}")
+            info.size = len(text.encode())
+            tar.addfile(info, io.BytesIO(text.encode()))
+    return buffer.getvalue()
+
+
+PACKAGE = {"PKG-INFO": "Name: demo\n", "src/demo/core.py": "x = 1\n", "CLAUDE.md": "use lens", ".gitignore": "*.py\n"}
+
+
+def test_a_package_is_fetched_verified_unpacked_and_cleaned(tmp_path: Path, index: Index) -> None:
+    source = Pypi(pypi="demo==1.0", sha256=index.add("demo-1.0.tar.gz", sdist(PACKAGE)))
+    prepared = prepare(source, tmp_path / "cache")
+    assert prepared.tree == tmp_path / "cache" / prepared.key / "tree"
+    assert (prepared.tree / "src/demo/core.py").read_text() == "x = 1\n"
+    assert (prepared.revision, prepared.history, prepared.removed) == ("1.0", "none", ("CLAUDE.md",))
+    assert prepared.tree_sha256 == hash_tree(str(prepared.tree))
+    assert git(prepared.tree, "status", "--porcelain", "--ignored") == ""
+    assert json.loads((prepared.tree.parent / "repository.json").read_text())["tree_sha256"] == prepared.tree_sha256
+
+
+def test_the_second_preparation_asks_nobody(tmp_path: Path, index: Index) -> None:
+    source = Pypi(pypi="demo==1.0", sha256=index.add("demo-1.0.tar.gz", sdist(PACKAGE)))
+    first = prepare(source, tmp_path / "cache")
+    index.bodies.clear()
+    asked = len(index.asked)
+    assert prepare(source, tmp_path / "cache") == first
+    assert len(index.asked) == asked
+
+
+def test_a_damaged_tree_is_made_again_from_the_kept_archive(tmp_path: Path, index: Index) -> None:
+    source = Pypi(pypi="demo==1.0", sha256=index.add("demo-1.0.tar.gz", sdist(PACKAGE)))
+    first = prepare(source, tmp_path / "cache")
+    (first.tree / "src/demo/core.py").write_text("x = 2\n")
+    index.bodies.clear()
+    assert prepare(source, tmp_path / "cache") == first
+    assert (first.tree / "src/demo/core.py").read_text() == "x = 1\n"
+
+
+def test_a_damaged_archive_in_the_cache_is_fetched_again(tmp_path: Path, index: Index) -> None:
+    source = Pypi(pypi="demo==1.0", sha256=index.add("demo-1.0.tar.gz", sdist(PACKAGE)))
+    first = prepare(source, tmp_path / "cache")
+    (first.tree.parent / "archive").write_bytes(b"?")
+    (first.tree / "PKG-INFO").unlink()
+    assert prepare(source, tmp_path / "cache") == first
+
+
+def test_no_code_of_a_package_is_run(tmp_path: Path, index: Index) -> None:
+    code = f"open({str(tmp_path / 'ran')!r}, 'w')\n"
+    backend = '[build-system]\nrequires = []\nbuild-backend = "setup"\nbackend-path = ["."]\n'
+    digest = index.add("demo-1.0.tar.gz", sdist({"setup.py": code, "pyproject.toml": backend}))
+    prepare(Pypi(pypi="demo==1.0", sha256=digest), tmp_path / "cache")
+    assert not (tmp_path / "ran").exists()
+
+
+def refusal(index: Index, cache: Path, pinned: str, sha256: str) -> str:
+    with pytest.raises(UserError) as caught:
+        prepare(Pypi(pypi=pinned, sha256=sha256), cache)
+    assert [path.name for path in cache.iterdir() if not path.name.endswith(".lock")] == []
+    return str(caught.value)
+
+
+def test_a_wrong_hash_names_the_right_one(tmp_path: Path, index: Index) -> None:
+    digest = index.add("demo-1.0.tar.gz", sdist(PACKAGE))
+    assert f"demo-1.0.tar.gz has the sha256 {digest}" in refusal(index, tmp_path / "cache", "demo==1.0", "0" * 64)
+
+
+def test_an_index_that_sends_other_bytes_than_it_lists_is_not_believed(tmp_path: Path, index: Index) -> None:
+    digest = index.add("demo-1.0.tar.gz", sdist(PACKAGE), listed_hash="1" * 64)
+    assert "is damaged" in refusal(index, tmp_path / "cache", "demo==1.0", digest)
+
+
+@pytest.mark.parametrize("filename", ["other-1.0.tar.gz", "demo-1.1.tar.gz", "demo-1.0-py3-none-any.whl"])
+def test_a_hash_of_another_file_is_refused(tmp_path: Path, index: Index, filename: str) -> None:
+    digest = index.add(filename, sdist(PACKAGE))
+    assert f"the sha256 is that of {filename}" in refusal(index, tmp_path / "cache", "demo==1.0", digest)
+
+
+def test_a_project_or_version_that_is_not_there_is_named(tmp_path: Path, index: Index) -> None:
+    index.add("demo-1.0.tar.gz", sdist(PACKAGE))
+    assert "no project 'nothing'" in refusal(index, tmp_path / "cache", "nothing==1.0", "0" * 64)
+    assert "no sdist of demo==2.0" in refusal(index, tmp_path / "cache", "demo==2.0", "0" * 64)
+
+
+@pytest.mark.parametrize("fragment", ["#sha256={sha256}", "#md5=0", ""])
+def test_an_index_in_html_serves_too(tmp_path: Path, index: Index, fragment: str) -> None:
+    sha256 = index.add("demo-1.0.tar.gz", sdist(PACKAGE))
+    link = f'<a data-yanked="" href="../../files/demo-1.0.tar.gz{fragment.format(sha256=sha256)}">demo</a>'
+    index.bodies["/simple/demo/"] = f"<!DOCTYPE html><a href='/'>up</a><br>{link}".encode()
+    assert prepare(Pypi(pypi="demo==1.0", sha256=sha256), tmp_path / "cache").revision == "1.0"
+    assert refusal(index, tmp_path / "other", "demo==1.0", "0" * 64)
+
+
+def test_a_file_that_the_index_lists_but_lacks_is_refused(tmp_path: Path, index: Index) -> None:
+    digest = index.add("demo-1.0.tar.gz", sdist(PACKAGE))
+    del index.bodies["/files/demo-1.0.tar.gz"]
+    assert "does not exist (404)" in refusal(index, tmp_path / "cache", "demo==1.0", digest)
+
+
+@pytest.mark.parametrize("body", [b"<html>", b"{}", b'{"files": [1]}', b'{"files": '])
+def test_a_page_that_lists_no_files_is_refused(tmp_path: Path, index: Index, body: bytes) -> None:
+    index.bodies["/simple/demo/"] = body
+    assert "PIP_INDEX_URL" in refusal(index, tmp_path / "cache", "demo==1.0", "0" * 64)
+
+
+def test_a_cut_off_download_is_tried_again(tmp_path: Path, index: Index) -> None:
+    source = Pypi(pypi="demo==1.0", sha256=index.add("demo-1.0.tar.gz", sdist(PACKAGE)))
+    index.cut = 2
+    assert prepare(source, tmp_path / "cache").revision == "1.0"
+    assert index.asked.count("/files/demo-1.0.tar.gz") == 3
+
+
+def test_a_download_that_is_always_cut_off_ends_with_a_message(tmp_path: Path, index: Index) -> None:
+    digest = index.add("demo-1.0.tar.gz", sdist(PACKAGE))
+    index.cut = 99
+    assert "is damaged" in refusal(index, tmp_path / "cache", "demo==1.0", digest)
+
+
+def test_a_busy_index_is_asked_again_and_a_refusing_one_is_not(tmp_path: Path, index: Index) -> None:
+    source = Pypi(pypi="demo==1.0", sha256=index.add("demo-1.0.tar.gz", sdist(PACKAGE)))
+    index.failures["/simple/demo/"] = [503, 429, 403]
+    assert "answers 403" in refusal(index, tmp_path / "cache", source.pypi, source.sha256)
+    assert prepare(source, tmp_path / "cache").revision == "1.0"
+
+
+def test_an_index_that_is_not_there_is_named_without_its_password(
+    tmp_path: Path, index: Index, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PIP_INDEX_URL", "http://me:secret@127.0.0.1:9/simple/")
+    message = refusal(index, tmp_path / "cache", "demo==1.0", "0" * 64)
+    assert "127.0.0.1:9/simple/demo" in message
+    assert "secret" not in message
+
+
+def test_the_login_in_the_index_url_is_used_for_page_and_file(
+    tmp_path: Path, index: Index, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = Pypi(pypi="demo==1.0", sha256=index.add("demo-1.0.tar.gz", sdist(PACKAGE)))
+    index.login = "Basic bWU6YSBi"
+    monkeypatch.setenv("PIP_INDEX_URL", index.url.replace("//", "//me:a%20b@"))
+    assert prepare(source, tmp_path / "cache").revision == "1.0"
+
+
+def test_a_package_in_the_cache_that_was_killed_half_way_is_made_again(tmp_path: Path, index: Index) -> None:
+    source = Pypi(pypi="demo==1.0", sha256=index.add("demo-1.0.tar.gz", sdist(PACKAGE)))
+    abandoned = tmp_path / "cache" / f".{source_key(source)}.abc.tmp"
+    write(abandoned, {"new/tree/x": "half"})
+    assert prepare(source, tmp_path / "cache").revision == "1.0"
+    assert not abandoned.exists()
+
+
+# --- git
+
+
+def test_the_history_of_the_revision_is_kept_and_nothing_else(tmp_path: Path, upstream: Path) -> None:
+    tip = git(upstream, "rev-parse", "HEAD")
+    git(upstream, "tag", "--annotate", "v1", "--message=one")
+    git(upstream, "switch", "--quiet", "--create", "other")
+    later = commit(upstream, {"secret.py": "later\n"})
+    prepared = prepare(Git(git=str(upstream), revision="v1"), tmp_path / "cache")
+    tree = prepared.tree
+    assert (prepared.revision, prepared.history, prepared.removed) == (tip, "kept", ())
+    assert git(tree, "rev-list", "--count", "HEAD") == "2"
+    assert git(tree, "for-each-ref", "--format=%(refname)") == "refs/heads/main"
+    assert git(tree, "remote") == ""
+    assert git(tree, "status", "--porcelain", "--branch") == "## main"
+    assert subprocess.run(["git", "cat-file", "-e", later], cwd=tree, capture_output=True, check=False).returncode
+    assert git(tree, "fsck", "--unreachable") == ""
+    assert sorted(path.name for path in (tree / ".git").iterdir()) == [
+        "HEAD", "config", "index", "objects", "packed-refs", "refs",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["trunk", "HEAD", "full", "abbreviated", "abbreviated, not on top"])
+def test_a_revision_is_a_branch_or_a_full_or_abbreviated_commit_id(tmp_path: Path, upstream: Path, name: str) -> None:
+    tip = git(upstream, "rev-parse", "HEAD~1" if "not" in name else "HEAD")
+    commit(upstream, {"later.py": "x"}) if "not" in name else None
+    revision = {"full": tip}.get(name, tip[:9] if "abbreviated" in name else name)
+    prepared = prepare(Git(git=str(upstream), revision=revision), tmp_path / "cache")
+    assert prepared.revision == tip
+    assert git(prepared.tree, "fsck", "--unreachable") == ""
+
+
+def test_a_git_url_and_a_shallow_clone_are_sources_too(tmp_path: Path, upstream: Path) -> None:
+    git(tmp_path, "clone", "--quiet", "--depth=1", upstream.as_uri(), "shallow")
+    by_url = prepare(Git(git=upstream.as_uri(), revision="trunk"), tmp_path / "cache")
+    shallow = prepare(Git(git=str(tmp_path / "shallow"), revision="HEAD"), tmp_path / "cache")
+    assert by_url.revision == shallow.revision
+    assert by_url.tree_sha256 == shallow.tree_sha256
+
+
+def test_a_relative_git_path_starts_in_the_current_folder(
+    tmp_path: Path, upstream: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert prepare(Git(git="upstream", revision="trunk"), Path("cache")).history == "kept"
+
+
+def test_a_moved_project_has_the_same_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sources = [Git(git="../upstream", revision="x"), Folder(path="repo")]
+    here = [source_key(source) for source in sources]
+    monkeypatch.chdir(tmp_path)
+    assert [source_key(source) for source in sources] == here
+
+
+def test_a_prepared_revision_needs_its_source_no_more(tmp_path: Path, upstream: Path) -> None:
+    source = Git(git=str(upstream), revision="trunk")
+    first = prepare(source, tmp_path / "cache")
+    upstream.rename(tmp_path / "gone")
+    assert prepare(source, tmp_path / "cache") == first
+
+
+def test_cleaning_a_git_source_adds_one_commit_with_a_fixed_id(tmp_path: Path, upstream: Path) -> None:
+    tip = commit(upstream, {"CLAUDE.md": "use lens", ".claude/settings.json": "{}", "a.py": "3\n"})
+    (upstream / "out").symlink_to("/etc")
+    tip = commit(upstream, {})
+    source = Git(git=str(upstream), revision="trunk")
+    one, two = prepare(source, tmp_path / "one"), prepare(source, tmp_path / "two")
+    assert one.removed == (".claude/", "CLAUDE.md", "out")
+    assert (one.revision, one.history) == (tip, "kept")
+    assert git(one.tree, "rev-parse", "HEAD") == git(two.tree, "rev-parse", "HEAD")
+    assert git(one.tree, "rev-parse", "HEAD~1") == tip
+    assert git(one.tree, "status", "--porcelain") == ""
+    assert git(one.tree, "ls-files").split() == ["a.py", "pkg/b.py"]
+
+
+def test_a_history_with_answers_of_a_benchmark_is_dropped(tmp_path: Path, upstream: Path) -> None:
+    commit(upstream, {ANSWERS: "the answer"})
+    tip = commit(upstream, {"a.py": "3\n"}, ANSWERS)
+    prepared = prepare(Git(git=str(upstream), revision="trunk"), tmp_path / "cache")
+    assert prepared.history.startswith("dropped: commit ")
+    assert prepared.revision == tip
+    assert git(prepared.tree, "rev-list", "--count", "--all") == "1"
+    assert git(prepared.tree, "fsck", "--unreachable") == ""
+
+
+def test_criteria_that_only_a_merged_branch_ever_held_drop_the_history(tmp_path: Path, upstream: Path) -> None:
+    git(upstream, "switch", "--quiet", "--create", "side")
+    commit(upstream, {"evals/scenarios-x.md": "- **Judge Criteria**:\n"})
+    commit(upstream, {}, "evals/scenarios-x.md")
+    git(upstream, "switch", "--quiet", "trunk")
+    commit(upstream, {"a.py": "3\n"})
+    git(upstream, "merge", "--quiet", "--no-edit", "side")
+    prepared = prepare(Git(git=str(upstream), revision="trunk"), tmp_path / "cache")
+    assert "criteria" in prepared.history
+
+
+def test_a_history_with_harmless_benchmarks_is_kept(tmp_path: Path, upstream: Path) -> None:
+    commit(upstream, {"bench/speed.md": "fast", "docs/scenarios.md": "a story", "bench/runs/timing.csv": "1"})
+    assert prepare(Git(git=str(upstream), revision="trunk"), tmp_path / "cache").history == "kept"
+
+
+def test_neither_hooks_nor_filters_nor_settings_of_a_repository_run(
+    tmp_path: Path, upstream: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran = tmp_path / "ran"
+    hostile = f"#!/bin/sh\ntouch {ran}\n"
+    commit(upstream, {".gitattributes": "* filter=evil\n", ".githooks/x": hostile})
+    for name in ("post-checkout", "post-commit", "pre-commit", "reference-transaction", "fsmonitor-watchman"):
+        (upstream / ".git/hooks" / name).write_text(hostile)
+        (upstream / ".git/hooks" / name).chmod(0o755)
+    for setting in ("filter.evil.smudge", "filter.evil.clean", "core.fsmonitor", "uploadpack.packObjectsHook"):
+        git(upstream, "config", setting, f"touch {ran}")
+    settings = tmp_path / "home" / ".gitconfig"
+    write(settings.parent, {".gitconfig": f'[filter "evil"]\nsmudge = touch {ran}\nclean = touch {ran}\n'})
+    monkeypatch.setenv("HOME", str(settings.parent))
+    monkeypatch.setenv("GIT_DIR", "/nowhere")
+    prepare(Git(git=str(upstream), revision="trunk"), tmp_path / "cache")
+    prepare(Folder(path=str(upstream)), tmp_path / "cache")
+    assert not ran.exists()
+
+
+def test_submodules_are_not_fetched(tmp_path: Path, upstream: Path) -> None:
+    outer = tmp_path / "outer"
+    commit(outer, {"a.py": "1"})
+    git(outer, "submodule", "--quiet", "add", str(upstream), "vendor")
+    git(outer, "commit", "--quiet", "--message=submodule")
+    prepared = prepare(Git(git=str(outer), revision="trunk"), tmp_path / "cache")
+    assert list((prepared.tree / "vendor").iterdir()) == []
+    assert (prepared.tree / ".gitmodules").is_file()
+
+
+@pytest.mark.parametrize(
+    ("address", "revision", "message"),
+    [
+        ("{upstream}", "nothing", "cannot get revision 'nothing'"),
+        ("{upstream}", "0123abc", "cannot get revision '0123abc'"),
+        ("{upstream}-missing", "trunk", "there is no git repository"),
+        ("{upstream}/pkg", "trunk", "cannot get revision"),
+        ("ext::sh%-c%touch", "trunk", "not allowed"),
+        ("https://me:secret@example.invalid/x", "trunk", "holds a password"),
+    ],
+)
+def test_a_git_source_that_cannot_be_had_is_an_error_in_one_sentence(
+    tmp_path: Path, upstream: Path, address: str, revision: str, message: str
+) -> None:
+    source = Git(git=address.format(upstream=upstream), revision=revision)
+    with pytest.raises(UserError, match=message) as caught:
+        prepare(source, tmp_path / "cache")
+    assert "secret" not in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+# --- folders
+
+
+def test_a_work_tree_gives_what_is_tracked_or_new_but_not_what_is_ignored(tmp_path: Path, upstream: Path) -> None:
+    write(upstream, {".gitignore": "*.log\n", "new.py": "x", "debug.log": "x", "a.py": "changed"})
+    (upstream / "pkg/b.py").unlink()
+    prepared = prepare(Folder(path=str(upstream)), tmp_path / "cache")
+    assert sorted(path.name for path in prepared.tree.iterdir()) == [".git", ".gitignore", "a.py", "new.py"]
+    assert (prepared.tree / "a.py").read_text() == "changed"
+    assert (prepared.revision, prepared.history) == (prepared.tree_sha256, "none")
+
+
+def test_a_plain_folder_is_taken_whole_but_for_git_caches_and_the_cache_itself(tmp_path: Path) -> None:
+    root = tmp_path / "plain"
+    write(root, {"a.py": "1", "sub/b.py": "2", "__pycache__/a.pyc": "x", "sub/.git/config": "x", ".gitignore": "*"})
+    (root / "link").symlink_to("sub")
+    os.mkfifo(root / "pipe")
+    first = prepare(Folder(path=str(root)), root / "cache")
+    assert prepare(Folder(path=str(root)), root / "cache") == first
+    assert sorted(path.name for path in first.tree.iterdir()) == [".git", ".gitignore", "a.py", "link", "sub"]
+    assert git(first.tree, "status", "--porcelain", "--ignored") == ""
+
+
+def test_a_folder_is_read_at_each_preparation(tmp_path: Path) -> None:
+    root = tmp_path / "plain"
+    write(root, {"a.py": "1"})
+    first = prepare(Folder(path=str(root)), tmp_path / "cache")
+    inode = first.tree.stat().st_ino
+    assert prepare(Folder(path=str(root)), tmp_path / "cache") == first
+    assert first.tree.stat().st_ino == inode
+    write(root, {"a.py": "2"})
+    second = prepare(Folder(path=str(root)), tmp_path / "cache")
+    assert (second.key, second.tree) == (first.key, first.tree)
+    assert second.revision != first.revision
+    assert (second.tree / "a.py").read_text() == "2"
+
+
+def test_the_same_files_give_the_same_commit_wherever_and_whenever(tmp_path: Path) -> None:
+    commits = set()
+    for name in ("one", "two"):
+        write(tmp_path / name, {"a.py": "1", "sub/run.sh": "2"})
+        (tmp_path / name / "sub/run.sh").chmod(0o755)
+        commits.add(git(prepare(Folder(path=str(tmp_path / name)), tmp_path / "cache").tree, "rev-parse", "HEAD"))
+    assert len(commits) == 1
+
+
+def test_a_tracked_folder_that_became_a_link_shows_nothing_of_the_host(tmp_path: Path, upstream: Path) -> None:
+    write(tmp_path / "host", {"b.py": "secret"})
+    (upstream / "pkg/b.py").unlink()
+    (upstream / "pkg").rmdir()
+    (upstream / "pkg").symlink_to(tmp_path / "host")
+    prepared = prepare(Folder(path=str(upstream)), tmp_path / "cache")
+    assert sorted(path.name for path in prepared.tree.iterdir()) == [".git", "a.py"]
+
+
+def test_names_and_attributes_that_git_dislikes_do_not_stop_the_preparation(tmp_path: Path) -> None:
+    root = tmp_path / "odd"
+    write(root, {".gitattributes": "*.txt working-tree-encoding=UTF-16\n", "a.txt": "x", "git~1": "x", "a\\b\nc": "x"})
+    (root / ".gitmodules").symlink_to("a.txt")
+    (Path(os.fsdecode(os.fsencode(root) + b"/\xff"))).write_text("x")
+    prepared = prepare(Folder(path=str(root)), tmp_path / "cache")
+    assert prepared.removed == (".gitmodules",)
+    assert git(prepared.tree, "rev-list", "--count", "HEAD") == "1"
+
+
+def test_a_missing_folder_is_an_error_in_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="there is no folder"):
+        prepare(Folder(path=str(tmp_path / "missing")), tmp_path / "cache")
+
+
+# --- copies, keys, processes, command line
+
+
+def test_a_copy_of_a_prepared_tree_is_a_clean_repository_with_the_same_hash(tmp_path: Path, upstream: Path) -> None:
+    commit(upstream, {"CLAUDE.md": "use lens"})
+    prepared = prepare(Git(git=str(upstream), revision="trunk"), tmp_path / "cache")
+    copy_tree(str(prepared.tree), str(tmp_path / "copy"))
+    assert hash_tree(str(tmp_path / "copy")) == prepared.tree_sha256
+    assert git(tmp_path / "copy", "status", "--porcelain") == ""
+    assert git(tmp_path / "copy", "fsck") == ""
+
+
+def test_keys_are_readable_and_differ_with_the_source() -> None:
+    key = source_key(Pypi(pypi="Click==8.1.8", sha256="0" * 64))
+    assert key.startswith("click-8.1.8-")
+    assert len(key) == len("click-8.1.8-") + 8
+    sources: list[Source] = [
+        Pypi(pypi="Click==8.1.8", sha256="1" * 64),
+        Git(git="https://example.invalid/a/click.git", revision="8.1.8"),
+        Git(git="git@example.invalid:a/click", revision="8.1.8"),
+        Git(git="/click", revision="8.1.7"),
+        Folder(path="/click"),
+        Folder(path="/"),
+        Folder(path="/Ünïcode name/.."),
+    ]
+    keys = {key, *(source_key(source) for source in sources)}
+    assert len(keys) == len(sources) + 1
+    assert all(name == name.lower() and "/" not in name and not name.startswith(".") for name in keys)
+
+
+def test_processes_that_prepare_the_same_source_at_once_share_one_tree(tmp_path: Path, upstream: Path) -> None:
+    plan = tmp_path / "plan.json"
+    plan.write_text(json.dumps({"repositories": {"u": {"git": str(upstream), "revision": "trunk"}}}))
+    started = [
+        subprocess.Popen(
+            [
+                sys.executable, "-P", "-m", "lensbench.repositories", "--plan", str(plan),
+                "--cache", str(tmp_path / "cache"), "--output", str(tmp_path / f"{number}.json"),
+            ],
+            stdout=subprocess.DEVNULL,
+        )
+        for number in range(3)
+    ]  # fmt: skip
+    assert [process.wait(60) for process in started] == [0, 0, 0]
+    assert len({(tmp_path / f"{number}.json").read_bytes() for number in range(3)}) == 1
+    folders = [path.name for path in (tmp_path / "cache").iterdir() if path.is_dir()]
+    assert folders == [source_key(Git(git=str(upstream), revision="trunk"))]
+
+
+def run_stage(tmp_path: Path, plan: object) -> int:
+    (tmp_path / "plan.json").write_text(plan if isinstance(plan, str) else json.dumps(plan))
+    return main(
+        ["--plan", str(tmp_path / "plan.json"), "--cache", "cache", "--output", str(tmp_path / "repositories.json")]
+    )
+
+
+def test_the_stage_writes_where_each_repository_stands(
+    tmp_path: Path, upstream: Path, index: Index, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    sha256 = index.add("demo-1.0.tar.gz", sdist(PACKAGE))
+    sources = {
+        "package": {"pypi": "demo==1.0", "sha256": sha256},
+        "same": {"pypi": "demo==1.0", "sha256": sha256},
+        "checkout": {"git": "upstream", "revision": "trunk"},
+        "folder": {"path": "upstream"},
+    }
+    assert run_stage(tmp_path, {"repositories": sources}) == 0
+    rows = json.loads((tmp_path / "repositories.json").read_text())
+    assert {key: row["source"] for key, row in rows.items()} == sources
+    assert rows["package"]["tree"] == f"cache/{source_key(Pypi(pypi='demo==1.0', sha256=sha256))}/tree"
+    assert all(hash_tree(row["tree"]) == row["tree_sha256"] for row in rows.values())
+    assert sorted(rows["package"]) == ["history", "removed", "revision", "source", "tree", "tree_sha256"]
+    assert len(capsys.readouterr().out.splitlines()) == 4
+    before = (tmp_path / "repositories.json").read_bytes()
+    assert run_stage(tmp_path, {"repositories": sources}) == 0
+    assert (tmp_path / "repositories.json").read_bytes() == before
+
+
+def test_every_repository_that_cannot_be_had_is_named_at_once(
+    tmp_path: Path, upstream: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    sources = {"good": {"path": "upstream"}, "bad": {"path": "nothing"}, "worse": {"git": "none", "revision": "x"}}
+    assert run_stage(tmp_path, {"repositories": sources}) == 1
+    errors = capsys.readouterr().err.splitlines()
+    assert [line.split(":")[:2] for line in errors] == [
+        ["error", " repository 'bad'"],
+        ["error", " repository 'worse'"],
+    ]
+    assert not (tmp_path / "repositories.json").exists()
+
+
+@pytest.mark.parametrize(
+    "plan", ["{", "[]", "{}", '{"repositories": {"a": {"path": 1}}}', '{"repositories": {"a": []}}']
+)
+def test_a_plan_that_cannot_be_used_is_an_error_without_a_traceback(
+    tmp_path: Path, plan: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_stage(tmp_path, plan) == 1
+    assert capsys.readouterr().err.startswith("error: ")
+
+
+def test_a_cache_that_cannot_be_written_is_an_error_in_one_sentence(tmp_path: Path, upstream: Path) -> None:
+    (tmp_path / "cache").write_text("a file")
+    with pytest.raises(UserError, match="cannot be stored"):
+        prepare(Folder(path=str(upstream)), tmp_path / "cache")
