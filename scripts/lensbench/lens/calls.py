@@ -1,0 +1,60 @@
+"""The log of calls: one JSON object per line, for every call of a tool, refused ones too."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from lensbench.errors import UserError
+
+MAX_ARGUMENT_CHARS = 1_000
+
+
+@dataclass(frozen=True)
+class CallLog:
+    """A file that lines are appended to; each line is one write, so that several servers may share the file."""
+
+    path: Path
+
+    def __post_init__(self) -> None:
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._append(b"")
+        except OSError as error:
+            raise UserError(f"--log {self.path} cannot be written: {error.strerror}.") from None
+
+    def write(self, tool: str, arguments: Any, started: float, size: int, *, is_error: bool) -> None:
+        """Appends one call: `started` is its `time.monotonic()`, `size` the characters of its answer."""
+        duration = time.monotonic() - started
+        line = {
+            "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
+            "tool": tool,
+            "arguments": _shortened(arguments),
+            "duration_s": round(duration, 4),
+            "size": size,
+            "is_error": is_error,
+        }
+        self._append(json.dumps(line).encode() + b"\n")
+
+    def _append(self, content: bytes) -> None:
+        handle = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        try:
+            os.write(handle, content)
+        finally:
+            os.close(handle)
+
+
+def _shortened(arguments: Any) -> Any:
+    """The arguments, long strings cut: a caller cannot fill the disk with one call."""
+    if not isinstance(arguments, dict):
+        return {}
+    whole = {str(name)[:100]: value for name, value in list(arguments.items())[:20]}
+    return {
+        name: value if len(json.dumps(value)) <= MAX_ARGUMENT_CHARS else json.dumps(value)[:MAX_ARGUMENT_CHARS]
+        for name, value in whole.items()
+    }

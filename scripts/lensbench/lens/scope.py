@@ -1,0 +1,45 @@
+"""Which part of the served folder a call is about. Nothing outside the folder can be named."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from lensbench.errors import UserError
+
+
+@dataclass(frozen=True)
+class Scope:
+    """A folder below the root, "" for the root itself."""
+
+    folder: str = ""
+
+    def holds(self, path: str) -> bool:
+        """True if the path is in this folder."""
+        return not self.folder or path.startswith(self.folder + "/")
+
+
+def relative(root: Path, name: str) -> str:
+    """A path from an agent (absolute, relative to the root, with `./`) relative to the root; "" is the root.
+
+    Raises UserError if it leads out of the root, also through a symlink.
+    """
+    try:
+        real = (root / name).resolve()
+    except (OSError, ValueError, RuntimeError) as error:
+        raise UserError(f"{name[:200]!r} cannot be a path: {error}.") from None
+    if not real.is_relative_to(root):
+        raise UserError(f"{name[:200]!r} is outside the folder that this server serves, {root}. Give a path inside it.")
+    below = real.relative_to(root).as_posix()
+    return "" if below == "." else below
+
+
+def scope_of(root: Path, repo_path: str | None) -> Scope:
+    """The scope that `repoPath` names: the whole root if it is left out or empty.
+
+    Raises UserError if it is outside the root or no folder.
+    """
+    below = relative(root, repo_path or "")
+    if not (root / below).is_dir():
+        raise UserError(f"repoPath {(repo_path or '')[:200]!r} is no folder. Leave it out to search all of {root}.")
+    return Scope(below)

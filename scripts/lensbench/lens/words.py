@@ -1,0 +1,24 @@
+"""Identifiers and their words: `OptionParser`, `option_parser` and "option parser" are the same two words."""
+
+from __future__ import annotations
+
+import re
+
+WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\d_A-Z]+|\d+")
+NO_LETTER = re.compile(r"[^A-Za-z]+")
+MAX_IDENTIFIER_CHARS = 100
+
+
+def words(text: str) -> list[str]:
+    """The lower-case words of a text, identifiers taken apart at case changes, underscores and digits."""
+    return [word.lower() for word in WORD.findall(text)]
+
+
+def camel_case(text: str) -> str:
+    """The words of the camelCase identifiers of a text, each identifier once, sorted."""
+    names = {
+        name
+        for name in set(NO_LETTER.split(text))
+        if len(name) <= MAX_IDENTIFIER_CHARS and not name.islower() and not name[1:].islower() and not name.isupper()
+    }
+    return " ".join(" ".join(words(name)) for name in sorted(names))
