@@ -1,0 +1,92 @@
+"""Agents: command-line programs that answer a prompt. One module here is one adapter.
+
+An adapter has two functions and no state:
+
+- `command(run: Assignment) -> Invocation`: how the program is started for a run;
+- `read(lines: Iterable[str]) -> Outcome`: what its output shows, read line by line as it comes.
+
+and may have two more, for the preflight:
+
+- `version(settings: Mapping[str, Any]) -> str | None`: the program's own word for its version, None when it says none;
+- `probe(settings: Mapping[str, Any]) -> Probe | None`: a request that shows whether gateway and key are good.
+
+`agent.kind: some-name` in the config finds `agents/some_name.py`; nothing else has to know of it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from lensbench.records import Outcome
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """What an adapter is told about a run. All paths are absolute and private to the run."""
+
+    prompt: str
+    prompt_file: str
+    workspace: str
+    home: str
+    """Fresh and empty; the agent's HOME, and the place for its configuration."""
+    mcp_file: str
+    """The MCP servers of this condition, in the common `mcpServers` form; empty in the baseline."""
+    answer_file: str
+    """Where a program that writes its answer to a file puts it."""
+    servers: tuple[str, ...]
+    """MCP servers that this condition has."""
+    denied_servers: tuple[str, ...]
+    """MCP servers that only other conditions have: their tools are blocked by name as well."""
+    settings: Mapping[str, Any]
+    """The `agent` section of the config."""
+    seed: int
+
+
+@dataclass(frozen=True)
+class Invocation:
+    """A program start: nothing but `env` is in its environment, and its standard input is empty."""
+
+    argv: tuple[str, ...]
+    env: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Probe:
+    """A POST request to the model's gateway that costs a token at most; any JSON object is a good answer to it."""
+
+    url: str
+    headers: Mapping[str, str]
+    """The key among them: they are sent, never written."""
+    body: Mapping[str, Any]
+
+
+class Adapter(Protocol):
+    """The face of an adapter module."""
+
+    def command(self, run: Assignment) -> Invocation:
+        """How the agent is started for `run`."""
+
+    def read(self, lines: Iterable[str]) -> Outcome:
+        """What the agent's standard output shows."""
+
+
+def base_environment(run: Assignment) -> dict[str, str]:
+    """The environment that every agent gets: nothing of the user's but PATH and the variables in `agent.pass_env`."""
+    passed = {name: os.environ[name] for name in run.settings["pass_env"] if name in os.environ}
+    private = {"HOME": run.home, "TMPDIR": os.path.join(run.home, "tmp"), "LANG": "C.UTF-8"}
+    return {"PATH": os.environ.get("PATH", os.defpath), **private, **passed}
+
+
+def secret_names(settings: Mapping[str, Any]) -> list[str]:
+    """The environment variables that the agent's settings name: their values must never be written."""
+    return list(dict.fromkeys(filter(None, (*settings["pass_env"], settings["token_env"]))))
+
+
+def load_adapter(kind: str) -> Adapter:
+    """The adapter module for `agent.kind`. Raises ModuleNotFoundError when there is none."""
+    adapter: Adapter = importlib.import_module(f"lensbench.agents.{kind.replace('-', '_')}")
+    return adapter

@@ -1,0 +1,195 @@
+"""The prompt, read without understanding it: which terms to look for, and what kind of question it is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+MAX_TERMS = 14
+MAX_TEXT = 8_000
+
+_STOP = """
+    a about above after again against all also although always am an and another any are aren around as asked at be
+    because been before being below between both but by can cannot change changed changes changing come comes could
+    describe detail details did different do does doing done down during each either else end ends ever every everything
+    exact exactly explain false find first follow following for from full get gets getting give given gives go goes
+    happen happened happening happens has have having he help her here his how however i if in inside instead into is
+    it its itself just keep kept kind know last later least less let like list look looks made main make makes making
+    many may me mean means might more most much must my name named names need needed needs never new no none nor not
+    nothing now of off often on once one only onto or order other our out over own part parts please point precise
+    precisely put rather same say says see seem set should show shows since so some something start state states still
+    such take taken takes tell than that the their them then there these they thing things this those through to
+    together too trace true two under until up upon us use used user uses using very via want was way we well went were
+    what whatever when where whether which while who whole whose why will with within without would wrong yes yet you
+    your affect affected affects break breaks broken code codebase class classes default defaults defined defines
+    definition depend depends edit engineer file files function functions implement implementation implemented
+    implements library line lines located method methods module modules package project repository responsible
+    source update updated value values work works place places rely relies live lives decide decided decides
+    symbol symbols actually behaviour behavior currently raise raises raised raising import imports imported importing
+    importer importers rename renamed remove removed turn turns error errors exception exceptions"""
+STOP_WORDS = frozenset(_STOP.split())
+_JOINING = "base class code default error file function key line method module name source state value"
+JOINING = frozenset(_JOINING.split())
+"""Words that say nothing alone, but make a name with the next one: `default timeout`, `code generation`."""
+IMPACT = re.compile(
+    r"(?i)\b(break|breaks|impact\w*|affect\w*|depends? on|dependents?|import\w*|rely|relies|who uses|callers?"
+    r"|(which|what) (other )?(files|modules|places|code)|would (have|need) to change|rename\w*|remov\w+|ripple)\b"
+)
+DEBUG = re.compile(
+    r"(?i)\b(why|raises?|raised|raising|errors?|exceptions?|fail\w*|crash\w*|bug|debug\w*|wrong|instead)\b"
+)
+VALUE = re.compile(r"(?i)\b(defaults?|values?|constants?|limits?|maximum|minimum|how (many|long|much)|size|timeout)\b")
+ABOUT_THE_ANSWER = re.compile(
+    r"(?i)^\W*(your (final )?(answer|response|report|reply)\b|(finish|end|close|conclude|begin|start) (your|the|with)\b"
+    r".*\b(answer|report|response|section)|(answer|respond|reply|report) (in|with|using|as)\b"
+    r"|(use|follow) (this|the following) (format|template)|output format|format:)"
+)
+RULE_OR_HEADING = re.compile(r"^\s{0,3}(([-*_=])\s*(\2\s*){2,}|#{1,6}\s.*)$")
+
+CODE_SPAN = re.compile(r"`+([^`\n]{1,120})`+")
+QUOTED = re.compile(r"\"([^\"\n]{2,80})\"|“([^”\n]{2,80})”|(?<!\w)'([^'\n]{2,80})'(?!\w)")
+FILE_PATH = re.compile(
+    r"(?<![\w/])[\w.-]+(?:/[\w.-]+)+|\b[\w-]+\.(?:py|pyi|js|jsx|ts|tsx|go|rs|java|cs|toml|cfg|ini)\b"
+)
+IDENTIFIER = re.compile(
+    r"--[a-z][\w-]+|\b(?:\w+\.)+[A-Za-z_]\w+(?:\(\))?|\b\w+\(\)|\b_*[A-Za-z0-9]+_\w+|\b[a-z]+[A-Z]\w*"
+    r"|\b[A-Z]+[a-z]+[A-Z]\w*|\b[A-Z]{2,}[A-Z0-9]*\b"
+)
+NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.])")
+WORD = re.compile(r"[A-Za-z][A-Za-z']+")
+NAME = re.compile(r"[A-Za-z_]\w*")
+ENDINGS = (
+    ("ations", "at", 4),
+    ("ation", "at", 4),
+    ("ators", "at", 4),
+    ("ator", "at", 4),
+    ("ings", "", 3),
+    ("ing", "", 3),
+    ("ies", "i", 4),
+    ("ers", "e", 4),
+    ("er", "e", 4),
+    ("ed", "", 4),
+    ("es", "", 4),
+)
+"""ending, what stands for it, and how many letters must be left."""
+VOWEL, DOUBLED = re.compile(r"[aeiouy]"), re.compile(r"([bdgmnprt])\1$")
+
+
+@dataclass(frozen=True)
+class Term:
+    """Something to look for."""
+
+    text: str
+    weight: float
+    variants: tuple[str, ...]
+    """Ways of writing it; lower-case unless `whole`."""
+    whole: bool
+    """A whole word in this very case; else the start of a word or of a part of an identifier in any case."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """What the prompt asks, as far as counting words can tell."""
+
+    terms: tuple[Term, ...]
+    """The heaviest first."""
+    names: tuple[str, ...]
+    """Identifiers that the prompt spells out."""
+    impact: bool
+    debug: bool
+    value: bool
+
+
+def read_question(prompt: str) -> Question:
+    """The question in `prompt`, without what the prompt says about the form of the answer."""
+    text = question_text(prompt)
+    terms: dict[str, Term] = {}
+    for term in _terms(text):
+        key = term.text.lower()
+        if key not in terms or terms[key].weight < term.weight:
+            terms[key] = term
+    heaviest = sorted(terms.values(), key=lambda term: -term.weight)[:MAX_TERMS]
+    names = dict.fromkeys(term.text for term in heaviest if term.whole and NAME.fullmatch(term.text))
+    return Question(
+        tuple(heaviest),
+        tuple(names),
+        impact=bool(IMPACT.search(text)),
+        debug=bool(DEBUG.search(text)),
+        value=bool(VALUE.search(text)),
+    )
+
+
+def question_text(prompt: str) -> str:
+    """The text before the first rule, heading or paragraph about the answer's form; all of it when that is nothing."""
+    kept: list[str] = []
+    for line in prompt.splitlines():
+        said = any(earlier.strip() for earlier in kept)
+        starts_paragraph = not kept or not kept[-1].strip()
+        if said and (RULE_OR_HEADING.match(line) or (starts_paragraph and ABOUT_THE_ANSWER.match(line))):
+            break
+        kept.append(line)
+    return "\n".join(kept)[:MAX_TEXT]
+
+
+def stem(word: str) -> str:
+    """`word` without a grammatical ending, never shorter than three letters: `parsing`, `parses` and `parsed` agree."""
+    word = word.lower()
+    for ending, rest, least in ENDINGS:
+        root = word[: -len(ending)]
+        if word.endswith(ending) and len(root) >= least and not word.endswith("ss") and VOWEL.search(root):
+            return root[:-1] if DOUBLED.search(root) else root + rest
+    if word.endswith("s") and not word.endswith(("ss", "us", "is")) and len(word) > 4:
+        word = word[:-1]
+    return word[:-1] if word.endswith("e") and len(word) > 4 else word
+
+
+def _terms(text: str) -> Iterator[Term]:
+    for span in CODE_SPAN.findall(text):
+        yield from _code_terms(span, 3.0)
+    prose = CODE_SPAN.sub(" ; ", text)
+    for groups in QUOTED.findall(prose):
+        quoted = next(group for group in groups if group).strip()
+        yield Term(quoted, 2.5, (quoted,), True)
+    for path in FILE_PATH.findall(prose):
+        yield from _code_terms(path, 2.0)
+    prose = FILE_PATH.sub(" ; ", prose)
+    for identifier in IDENTIFIER.findall(prose):
+        yield from _code_terms(identifier, 2.5)
+    prose = IDENTIFIER.sub(" ; ", prose)
+    for number in NUMBER.findall(prose):
+        yield Term(number, 0.6, (number,), True)
+    yield from _word_terms(prose)
+
+
+def _code_terms(span: str, weight: float) -> Iterator[Term]:
+    whole = span.strip().removesuffix("()")
+    if whole:
+        yield Term(whole, weight, (whole,), True)
+    is_path = "/" in whole or FILE_PATH.fullmatch(whole)
+    names = NAME.findall(PurePosixPath(whole).stem if is_path else whole)
+    names = [name for name in names if len(name) > 1]
+    for position, name in enumerate(names):
+        last = position == len(names) - 1
+        if name != whole and name.lower() not in STOP_WORDS:
+            yield Term(name, weight * (0.8 if last else 0.6), (name,), True)
+
+
+def _word_terms(prose: str) -> Iterator[Term]:
+    """Content words, and neighbouring ones joined as an identifier would join them."""
+    for clause in re.split(r"[^\w\s'-]+", prose):
+        words = [word.removesuffix("'s") for word in WORD.findall(clause)]
+        previous = ""
+        for word in words:
+            if word.lower() in STOP_WORDS or len(word) < 3:
+                joining = word.lower() in JOINING
+                previous = word if joining else previous if word.lower() in ("of", "the", "a", "an") else ""
+                continue
+            root = stem(word)
+            proper = word[0].isupper() and not clause.lstrip().startswith(word)
+            yield Term(root, 1.4 if proper else 1.0, (root,), False)
+            if previous:
+                first = previous.lower()
+                yield Term(f"{first} {root}", 0.9, (first + root, f"{first}_{root}", f"{first} {root}"), False)
+            previous = word

@@ -1,0 +1,120 @@
+"""The adapter of the agent without a language model."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lensbench.agents import Assignment, load_adapter
+from lensbench.agents.offline import command, read
+from lensbench.records import Call, Outcome
+
+EVENTS = (
+    {"type": "start", "version": "1", "model": "none", "tools": ["Grep", "mcp__lens__lens_grep"],
+     "mcp_servers": [{"name": "lens", "status": "connected", "detail": ""},
+                     {"name": "odd", "status": "failed", "detail": "gone"}]},
+    {"type": "tool_call", "id": 1, "name": "Read", "input": {}},
+    {"type": "tool_result", "id": 1, "is_error": False, "size": 3, "path": "b.py"},
+    {"type": "tool_call", "id": 2, "name": "Grep", "input": {}},
+    {"type": "tool_result", "id": 2, "is_error": True, "size": 3},
+    {"type": "tool_call", "id": 3, "name": "Read", "input": {}},
+    {"type": "tool_result", "id": 3, "is_error": False, "size": 3, "path": "a.py"},
+    {"type": "answer", "text": "It is so.\n"},
+    {"type": "end", "turns": 4, "is_error": False},
+)  # fmt: skip
+LINES = [json.dumps(event) for event in EVENTS]
+
+
+def assignment(folder: Path, workspace: Path, mcp: str = '{"mcpServers": {}}') -> Assignment:
+    (folder / "prompt.md").write_text("Where is `Cart` defined?\n", encoding="utf-8")
+    (folder / "mcp.json").write_text(mcp, encoding="utf-8")
+    (folder / "home").mkdir()
+    return Assignment(
+        prompt="", prompt_file=str(folder / "prompt.md"), workspace=str(workspace), home=str(folder / "home"),
+        mcp_file=str(folder / "mcp.json"), answer_file="", servers=(), denied_servers=(),
+        settings={"mcp_start_s": 3}, seed=7,
+    )  # fmt: skip
+
+
+def test_the_stream_gives_the_whole_outcome() -> None:
+    assert read(LINES) == Outcome(
+        answer="It is so.\n", finished=True, agent_version="1", models=("none",),
+        servers={"lens": "connected", "odd": "failed: gone"}, tools_offered=("Grep", "mcp__lens__lens_grep"),
+        calls=(Call("Grep", 1, 1), Call("Read", 2, 0)), files_read=("a.py", "b.py"), turns=4,
+    )  # fmt: skip
+
+
+def test_a_stream_that_was_cut_off_is_not_finished() -> None:
+    outcome = read([*LINES[:-2], LINES[-2][:20]])
+    assert not outcome.finished
+    assert outcome.answer == ""
+    assert outcome.calls == (Call("Grep", 1, 1), Call("Read", 2, 0))
+
+
+def test_a_stream_without_events_shows_nothing() -> None:
+    outcome = read(["", "Killed", '{"type": 3}', "[]"])
+    assert outcome == Outcome(finished=False)
+    assert outcome.calls is None
+
+
+def test_an_end_with_an_error_is_an_error() -> None:
+    assert read(['{"type": "end", "is_error": true, "error": "no memory"}']).error == "no memory"
+    assert read(['{"type": "end", "is_error": true}']).error
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.one_of(st.text(), st.sampled_from(LINES), st.builds(
+    lambda kind, rest: json.dumps({**rest, "type": kind}),
+    st.sampled_from(["start", "tool_call", "tool_result", "answer", "end", "other"]),
+    st.dictionaries(
+        st.sampled_from(["id", "name", "text", "tools", "mcp_servers", "is_error", "turns", "path", "error", "model"]),
+        st.recursive(st.none() | st.booleans() | st.integers() | st.text(), st.lists, max_leaves=4),
+    ),
+))))  # fmt: skip
+def test_any_lines_can_be_read(lines: list[str]) -> None:
+    outcome = read(lines)
+    assert isinstance(outcome.answer, str)
+    assert outcome.finished == any(_is_end(line) for line in lines)
+
+
+def _is_end(line: str) -> bool:
+    try:
+        value = json.loads(line)
+    except ValueError:
+        return False
+    return isinstance(value, dict) and value.get("type") == "end"
+
+
+def test_the_command_works_with_nothing_but_its_own_environment(tmp_path: Path) -> None:
+    workspace = tmp_path / "w"
+    workspace.mkdir()
+    (workspace / "cart.py").write_text("class Cart:\n    pass\n", encoding="utf-8")
+    (workspace / "json.py").write_text("raise SystemExit('shadowed')\n", encoding="utf-8")
+    run = assignment(tmp_path, workspace)
+    invocation = command(run)
+    done = subprocess.run(
+        invocation.argv, env=dict(invocation.env), cwd=workspace, capture_output=True, text=True, timeout=60
+    )
+    outcome = read(done.stdout.splitlines())
+    assert (done.returncode, done.stderr) == (0, "")
+    assert outcome.finished
+    assert "`cart.py:1`" in outcome.answer
+    assert outcome.files_read == ("cart.py",)
+    assert outcome.servers == {}
+    assert set(invocation.env) == {"PATH", "HOME", "LANG", "PYTHONPATH"}
+    assert "3" in invocation.argv
+
+
+def test_a_server_that_failed_is_told_with_its_reason(tmp_path: Path) -> None:
+    run = assignment(tmp_path, tmp_path, '{"mcpServers": {"lens": {"command": ""}}}')
+    invocation = command(run)
+    done = subprocess.run(invocation.argv, env=dict(invocation.env), capture_output=True, text=True, timeout=60)
+    assert read(done.stdout.splitlines()).servers == {"lens": "failed: the entry has no command and no url"}
+
+
+def test_the_adapter_is_found_by_its_kind() -> None:
+    assert load_adapter("offline").read([]) == Outcome(finished=False)
