@@ -1,0 +1,160 @@
+"""One spelling for what people see as the same text, and the way back to the original.
+
+Every step keeps the length of the text: a character becomes another one, or a filler that the last step drops. So
+the offsets into the original follow from the fillers alone. All steps take time in proportion to the text.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass
+from itertools import accumulate
+
+_EXTENSIONS = """
+    bat bzl c cc cfg cjs conf cpp cs csproj css csv cts cxx dart el erb ex exs fs go gradle graphql h hbs hcl hh hpp
+    hs htm html in inc ini ipynb j2 java jinja js json jsonc jsx kt kts less lock lua m md mdx mjs mk ml mm mts nix
+    php pl pm po pot properties proto ps1 pxd py pyi pyw pyx r rb rs rst sass sbt scala scss sh sln smk sql svelte
+    swift tex tf toml ts tsx txt vb vue xml yaml yml zig zsh
+"""
+FILE_EXTENSIONS = frozenset(_EXTENSIONS.split())
+"""Endings that make a dotted name a file's name."""
+
+_FILLER = "\0"
+
+
+def _one_to_one() -> dict[str, str]:
+    """The characters that become another one. What cannot be seen is dropped."""
+    groups = {
+        " ": "\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u200a\u205f\u3000",
+        "\n": "\u0085\u2028\u2029",
+        "'": "\u2018\u2019\u201a\u201b\u2032\u02bc\uff07",
+        '"': "\u201c\u201d\u201e\u201f\u2033\uff02",
+        "-": "\u2010\u2011\u2012\u2013\u2212\u2043\ufe58\ufe63\uff0d",
+        _FILLER: "\u00ad\u034f\u061c\u180e\u200b\u200c\u200d\u200e\u200f\u2060\u2061\u2062\u2063\u2064\ufeff"
+        + "".join(map(chr, [*range(0x202A, 0x202F), *range(0x2066, 0x2070), *range(0xFE00, 0xFE10)])),
+    }
+    return {character: target for target, characters in groups.items() for character in characters}
+
+
+_TABLE = _one_to_one()
+_SPECIAL = re.compile(f"[{''.join(_TABLE)}]")
+_INVISIBLE_TAG = re.compile("[\U000e0000-\U000e01ef]")  # apart: one rare plane in the set above makes it slow
+_THIN = "\u2009\u202f"
+
+_OPEN_COMMENT = re.compile(r"^ {0,3}<!--", re.MULTILINE)
+_MARKDOWN_COMMENT = re.compile(r"^ {0,3}\[[^\]\n]{0,99}\]: {0,9}(?:#|<>)(?![^\s(\"']).*$", re.MULTILINE)
+_EMPHASIS = re.compile(
+    r"`[^`\n]*+`|(?<![\w*])(\*{1,3})(?=[\w`\"'(\[@<-])((?:[^*`\n]++|`[^`\n]*+`)*+)(?<=[^\s*/])\1(?![\w*])"
+)
+# In these, what must stand before comes after the first character, so that the search can jump to that character.
+_GLUED_BACKTICK = re.compile(r"`(?:(?<=\w`)(?=`*[\w-])|(?<=-`)(?=`*\w))")
+_DASH = re.compile(r"[\u2014\u2015](?<=\S.)(?=\S)")
+_BACKSLASH = re.compile(r"\\(?<!\\\\)\\?+(?=[\w*])")
+_WINDOWS = re.compile(r"[\w.:]\\{1,2}[A-Za-z0-9]")
+_LINES = re.compile(
+    r"\.([A-Za-z]\w{0,9})\0*+"
+    r"(:L?\d++(?:[-:,]L?\d++)*+|#L?\d++(?:-L?\d++)?+|\(\d++(?:[-,:] ?\d++)?+\))(?!\w|\.\d)"
+)
+_HERE = re.compile(r"\./(?<![\w./-]\./)(?:\./)*+(?=[\w.])")
+_DIGIT_GROUPS = re.compile(
+    rf"[0-9](?<![\w.,\[{{-].)[0-9]{{0,2}}+([,_{_THIN}])[0-9]{{3}}(?:\1[0-9]{{3}})*+(?!\w|,[0-9])"
+)
+_MARKS = str.maketrans(dict.fromkeys(f",_{_THIN}", _FILLER))
+_LONGEST_TOKEN = 200
+
+
+@dataclass(frozen=True)
+class Normalised:
+    """An answer in one spelling, with its original.
+
+    `cuts` holds, for each dropped character of `original`, the position in `text` where it would stand; ascending.
+    """
+
+    text: str
+    original: str
+    cuts: tuple[int, ...]
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """The piece of `original` that `text[start:end]` came from; `start` must be below `end`."""
+        return self._origin(start), self._origin(end - 1) + 1
+
+    def _origin(self, position: int) -> int:
+        return position + bisect_right(self.cuts, position)
+
+
+def normalise(text: str) -> Normalised:
+    """`text` in one spelling, for matching.
+
+    Blanks, line ends, quotes and hyphens become their plain form; a dash between words becomes a blank. Backticks,
+    paired `*` emphasis, Markdown escapes and characters without width go. Comments go with their content, since
+    a reader does not see it: `<!-- -->` (one that is never closed reaches to the end, if it begins a line) and
+    `[//]: # (...)`. Paths get `/` for a backslash and lose a leading `./` and line numbers after a file's ending
+    (`core.py:12-40`, `core.py#L12`, `core.py(12)`): line numbers of paths are not judged, and are no other number
+    by luck. Digit groups are closed (`1,000` and `1_000` are `1000`).
+    """
+    plain = text.replace(_FILLER, "\ufffd").replace("\r\n", f"{_FILLER}\n").replace("\r", "\n").replace("\t", " ")
+    if not plain.isascii():
+        plain = _SPECIAL.sub(lambda special: _TABLE[special[0]], _INVISIBLE_TAG.sub(_FILLER, plain))
+    plain = _without_marks(_without_comments(plain))
+    plain = _DIGIT_GROUPS.sub(lambda number: number[0].translate(_MARKS), _plain_paths(plain))
+    for thin in _THIN:
+        plain = plain.replace(thin, " ")
+    pieces = plain.split(_FILLER)
+    return Normalised("".join(pieces), text, tuple(accumulate(map(len, pieces[:-1]))))
+
+
+def _without_comments(text: str) -> str:
+    if "<!--" not in text and "]:" not in text:
+        return text
+    pieces: list[str] = []
+    at = 0
+    while (start := text.find("<!--", at)) >= 0 and (close := text.find("-->", start + 2)) >= 0:
+        pieces += (text[at:start], _FILLER * (close + 3 - start))
+        at = close + 3
+    if unclosed := _OPEN_COMMENT.search(text, at):
+        pieces += (text[at : unclosed.start()], _FILLER * (len(text) - unclosed.start()))
+    else:
+        pieces.append(text[at:])
+    return _MARKDOWN_COMMENT.sub(lambda comment: _FILLER * len(comment[0]), "".join(pieces))
+
+
+def _without_marks(text: str) -> str:
+    """Without emphasis and backticks. A backtick inside a word becomes a blank: `Context`s names Context."""
+    if "*" in text:
+        text = _EMPHASIS.sub(_without_stars, text)
+    text = _GLUED_BACKTICK.sub(" ", text).replace("`", _FILLER)
+    return _DASH.sub(" ", text).replace("\u2014", "-").replace("\u2015", "-")
+
+
+def _without_stars(match: re.Match[str]) -> str:
+    if match[1] is None:
+        return match[0]
+    stars = _FILLER * len(match[1])
+    return f"{stars}{match[2]}{stars}"
+
+
+def _plain_paths(text: str) -> str:
+    text = _LINES.sub(_without_lines, _BACKSLASH.sub(_slash, text))
+    return _HERE.sub(lambda here: _FILLER * len(here[0]), text)
+
+
+def _slash(match: re.Match[str]) -> str:
+    """A separator of a Windows path, the mark of a Markdown escape (`my\\_name`), or what it was."""
+    start, end = match.span()
+    text = match.string
+    before = text[max(0, start - 1) : start]
+    separator = "/" + _FILLER * (end - start - 1)
+    if text[end].isalnum():
+        return separator if before.isalnum() or before in tuple("_.:") else match[0]
+    token = text[max(0, start - _LONGEST_TOKEN) : start].rsplit(None, 1)[-1:]
+    if text[end] == "_" and token and _WINDOWS.search(token[0]):
+        return separator
+    return _FILLER if end - start == 1 else match[0]
+
+
+def _without_lines(match: re.Match[str]) -> str:
+    if match[1].lower() not in FILE_EXTENSIONS:
+        return match[0]
+    kept = match.start(2) - match.start()
+    return match[0][:kept] + _FILLER * (len(match[0]) - kept)

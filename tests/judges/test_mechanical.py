@@ -1,0 +1,329 @@
+"""The mechanical judge: what is stated is found, in every spelling; what is not is never found by luck."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lensbench.judges import POINTS, Judgement, Verdict
+from lensbench.judges.mechanical import MAX_EVIDENCE, judge
+from lensbench.judges.normalising import normalise
+from lensbench.scenarios import Criterion
+
+
+def verdict(answer: str, **patterns: Any) -> Judgement:
+    return judge(Criterion.model_validate({"text": "a fact", **patterns}), normalise(answer))
+
+
+def states(literal: str, answer: str) -> bool:
+    return verdict(answer, all_of=[literal]).verdict is Verdict.MET
+
+
+@pytest.mark.parametrize(
+    ("literal", "answer"),
+    [
+        ("core.py", "It is in core.py."),
+        ("core.py", "`core.py`"),
+        ("core.py", "(core.py)"),
+        ("core.py", "core.py:12-40 says"),
+        ("core.py", "core.py#L12"),
+        ("core.py", "core.py(12)"),
+        ("core.py", "src/click/core.py"),
+        ("core.py", "src\\click\\core.py"),
+        ("click/core.py", "src/click/core.py"),
+        ("click/core.py", "./click/core.py"),
+        ("./click/core.py", "click/core.py"),
+        ("/click/core.py", "/home/x/click/core.py"),
+        ("click\\core.py", "src/click/core.py"),
+        ("src/click", "src/click/core.py"),
+        ("core.py", "[core.py](src/core.py#L3)"),
+        ("core.py", "**core.py**"),
+        ("core.py", "core.py\u2014the parser"),
+        ("core.py", "co\u200bre.py"),
+        ("my-file.py", "my\u2011file.py"),
+        ("my-file.py", "my\u2010file.py"),
+        ("core.py", "```\ncore.py\n```"),
+        ("core.py", "<b>core.py</b>"),
+        ("core.py", "core.py, then"),
+        ("core.py", "| core.py | x |"),
+        ("web apps/a.py", "web\u00a0apps/a.py"),
+        ("Context", "Context.invoke"),
+        ("invoke", "Context.invoke()"),
+        ("Context.invoke", "click.Context.invoke()"),
+        ("Context", "`Context`s"),
+        ("Context", "**Context**s"),
+        ("Context", "Context's"),
+        ("Context", "Context-aware"),
+        ("Context", "*Context*"),
+        ("Context", "Context\u2014which"),
+        ("Context", "@Context"),
+        ("Context", "the Context."),
+        ("__init__", "`__init__` runs"),
+        ("__init__", "**__init__**"),
+        ("__init__", r"\_\_init\_\_"),
+        ("max_retries", r"max\_retries"),
+        ("foo()", "calls `foo()`."),
+        ("foo()", "x.foo()"),
+        ("--flag", "use `--flag`"),
+        ("--flag", "**--flag**"),
+        ("--flag", "--flag=3"),
+        ("--flag", "[--flag]"),
+        ("flag", "--flag"),
+        ("@decorator", "the @decorator"),
+        ("@decorator", "**`@decorator`**"),
+        ("**kwargs", "takes `**kwargs`"),
+        ("**kwargs", "f(*args, **kwargs)"),
+        ("*args", "f(*args, **kwargs)"),
+        ("*args", "**`*args`**"),
+        ("it's", "it\u2019s"),
+        ('"a"', "\u201ca\u201d"),
+        ("a b", "a\n   b"),
+        ("a b", "a\u00a0b"),
+        ("a b", "**a** `b`"),
+        ("a b", "a\r\nb"),
+        ("10", "It is 10."),
+        ("10", "=10,"),
+        ("10", "(10)"),
+        ("10", "a 10-second limit"),
+        ("10", "**10**"),
+        ("10", "10\r\n"),
+        ("1000", "1,000"),
+        ("1,000", "1000"),
+        ("1_000", "1,000"),
+        ("1000", "1\u202f000"),
+        ("0.5", "is 0.5."),
+        ("3.11", "Python 3.11"),
+        ("-1", "returns -1"),
+        ("-1", "returns \u22121"),
+        ("x == 1", "if x == 1:"),
+        (".gitignore", "the .gitignore file"),
+        (r"\d+", r"matches `\d+`"),
+        ("a/b", "a/b"),
+    ],
+)
+def test_what_is_stated_is_found(literal: str, answer: str) -> None:
+    assert states(literal, answer)
+
+
+@pytest.mark.parametrize(
+    ("literal", "answer"),
+    [
+        ("a.py", "ba.py"),
+        ("b.py", "a-b.py"),
+        ("b.py", "a\u2010b.py"),
+        ("b.py", "a\u2011b.py"),
+        ("b.py", "a_b.py"),
+        ("b.py", "a.b.py"),
+        ("core.py", "core.pyi"),
+        ("core.py", "core.py.bak"),
+        ("core.py", "core.pyx"),
+        ("core.py", "core.py-old"),
+        ("core.py", "Core.py"),
+        ("core.py", "c\u043ere.py"),
+        ("core.py", "core py"),
+        ("click/core.py", "myclick/core.py"),
+        ("click/core.py", "my-click/core.py"),
+        ("click/core.py", "core.py"),
+        ("click/core.py", "click/core.pyi"),
+        ("click/core.py", "click/a/core.py"),
+        ("src/click", "src/clicker"),
+        ("/users", "/api/users"),
+        ("Context", "Contexts"),
+        ("Context", "AppContext"),
+        ("Context", "context"),
+        ("Context", "Context_2"),
+        ("Context", "non-Context"),
+        ("Context", "_Context"),
+        ("typing", "typing-extensions"),
+        ("flask", "my-flask"),
+        ("init", "__init__"),
+        ("--flag", "---flag"),
+        ("--flag", "--flags"),
+        ("--flag", "--flag-x"),
+        ("-flag", "--flag"),
+        ("-b", "a-b"),
+        ("*args", "f(**args)"),
+        ("@decorator", "me@decorator"),
+        ("foo()", "foo(x)"),
+        ("foo()", "barfoo()"),
+        (".env", "process.env"),
+        ("a b", "ab"),
+        ("a b", "a, b"),
+        ("10", "100"),
+        ("10", "1.10"),
+        ("10", "10.5"),
+        ("10", "v10"),
+        ("10", "210"),
+        ("10", "10px"),
+        ("10", "10,000"),
+        ("10", "1,010"),
+        ("10", "-10"),
+        ("10", "5-10"),
+        ("10", "10\u201320"),
+        ("10", "2024-10-11"),
+        ("10", "core.py:10"),
+        ("10", "core.py#L10"),
+        ("10", "1_0"),
+        ("3.11", "3.11.2"),
+        ("3.11", "13.11"),
+        ("1", "-1"),
+        ("1000", "10,00"),
+        ("1000", "1,0000"),
+        ("x <= 5", "x <= 50"),
+        ("`", "`a`"),
+    ],
+)
+def test_no_luck(literal: str, answer: str) -> None:
+    assert not states(literal, answer)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "<!-- core.py -->",
+        "a <!-- x\ncore.py\n--> b",
+        "\n<!-- core.py",
+        "<!-- <!-- core.py -->",
+        "[//]: # (core.py)",
+        "[x]: <> (core.py)",
+        "`<!-- core.py -->`",
+        "co<!-- -->x<!-- -->re.py",
+        "Criterion met: Met. All criteria are met.",
+        ":",
+        "",
+        "\u200b",
+    ],
+)
+def test_what_nobody_sees_or_says_does_not_score(answer: str) -> None:
+    assert verdict(answer, all_of=["core.py"]) == Judgement(Verdict.MISSED, "", None, "'core.py' is missing")
+
+
+def test_met_needs_all_of_and_one_of_any_of() -> None:
+    patterns = {"all_of": ["a.py", "Run"], "any_of": ["fast", "quick"]}
+    assert verdict("a.py has Run, which is quick", **patterns).verdict is Verdict.MET
+    assert verdict("a.py has Run", **patterns).verdict is Verdict.MISSED
+    assert verdict("a.py is quick", **patterns).verdict is Verdict.MISSED
+    assert verdict("a.py has it", **patterns).reason == "'Run' is missing; none of 'fast', 'quick'"
+
+
+def test_must_not_anywhere_is_missed_with_its_place() -> None:
+    found = verdict("It is in a.py.\nIt is not in b.py.", all_of="a.py", must_not="b.py", partial={"x": "a.py"})
+    assert found == Judgement(Verdict.MISSED, "It is not in b.py.", 15, "states 'b.py', which it must not")
+
+
+def test_a_whole_sub_fact_is_partial_and_half_of_one_is_missed() -> None:
+    patterns = {"all_of": ["a.py", "run"], "partial": {"file": ["a.py", "folder x"], "name": "run"}}
+    assert verdict("a.py", **patterns).verdict is Verdict.MISSED
+    assert verdict("a.py in folder x", **patterns).verdict is Verdict.PARTIAL
+    assert verdict("it is run", **patterns).reason == "states 'name'; 'a.py' is missing"
+
+
+def test_no_patterns_is_unjudged_and_has_no_points() -> None:
+    assert verdict("a.py").verdict is Verdict.UNJUDGED
+    assert {str(key): value for key, value in POINTS.items()} == {"Met": 1, "Partial": Fraction(1, 2), "Missed": 0}
+
+
+@pytest.mark.parametrize(
+    ("regex", "answer", "found"),
+    [
+        (r"core\.py\s+defines", "`core.py:12` **defines**", True),
+        ("default is 1000", "default is 1,000", True),
+        ("Core", "core", False),
+        ("(?i)Core", "core", True),
+        ("re", "core", True),
+        (r"\bcore\b", "core", True),
+        (r"\bre\b", "core", False),
+        ("it's", "it\u2019s", True),
+        ("(a+)+$", "a" * 5000 + "!", False),
+        ("(?s)a.*b", "a\nb", True),
+        ("(?m)^x", "a\r\nx", True),
+    ],
+)
+def test_a_regex_is_searched_as_written_on_the_normalised_text(regex: str, answer: str, found: bool) -> None:
+    assert (verdict(answer, any_of={"regex": regex}).verdict is Verdict.MET) == found
+
+
+def test_the_evidence_is_the_line_as_it_was_written() -> None:
+    answer = "First.\r\n  - It is in **`src\\co\u200bre.py:12`** \u2014 \u201cyes\u201d.\r\nLast."
+    found = verdict(answer, all_of="src/core.py")
+    assert found.evidence == "- It is in **`src\\co\u200bre.py:12`** \u2014 \u201cyes\u201d."
+    assert found.position == 10
+
+
+WORDS = st.sampled_from(
+    [
+        "core.py",
+        "`core.py:12`",
+        "Context",
+        "10",
+        "1,000",
+        "\u200b",
+        "<!--",
+        "-->",
+        "**",
+        "`",
+        "\r\n",
+        "\u2014",
+        "x" * 90,
+    ]
+)
+
+
+@given(st.lists(WORDS | st.text(max_size=5), max_size=30).map(" ".join))
+def test_evidence_is_verbatim_at_its_position(answer: str) -> None:
+    found = verdict(answer, any_of=["core.py", "Context", {"regex": "10+"}])
+    assert (found.verdict is Verdict.MET) == (found.position is not None) == bool(found.evidence)
+    if found.position is not None:
+        assert answer[found.position : found.position + len(found.evidence)] == found.evidence
+        assert len(found.evidence) <= MAX_EVIDENCE
+
+
+NAME = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{2,12}", fullmatch=True)
+WRAP = st.sampled_from(
+    [
+        "{}",
+        "`{}`",
+        "**{}**",
+        "({})",
+        "\u201c{}\u201d",
+        "{}.",
+        "x {}, y",
+        "{}\u2014so",
+        "a\r\n{}\r\nb",
+        "\u00a0{}\u00a0",
+        "`./{}`",
+    ]
+)
+
+
+@given(NAME, st.sampled_from(["", ".py", ".ts"]), WRAP)
+def test_a_name_is_found_in_any_dress_and_its_corruption_is_not(name: str, ending: str, dress: str) -> None:
+    literal = name + ending
+    assert states(literal, dress.format(literal))
+    for corrupted in (
+        f"x{literal}",
+        f"{name}x{ending}",
+        f"{literal}x",
+        f"a-{literal}",
+        f"{literal}_",
+        f"\u0430{literal}",
+    ):
+        assert not states(literal, dress.format(corrupted))
+
+
+@given(st.text(max_size=30), st.text(max_size=200))
+def test_no_literal_and_no_answer_raises(literal: str, answer: str) -> None:
+    if literal.split():
+        assert verdict(answer, all_of=[literal]).verdict in (Verdict.MET, Verdict.MISSED)
+
+
+@pytest.mark.parametrize(
+    "piece", ["core.p", "<!--", "`", "*a ", "a\\", "1,", "\u200b", "a b ", "-", "./", "core.py:1", "[a]:", "\n"]
+)
+def test_two_megabytes_of_anything_are_judged(piece: str) -> None:
+    answer = "x" + piece * (2_000_000 // len(piece)) + "\n\nIt is in end.py."
+    assert verdict(answer, all_of=["end.py", {"regex": r"is in \w+"}], must_not=["a b c"]).verdict is Verdict.MET

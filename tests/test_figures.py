@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+from decimal import ROUND_HALF_UP, Decimal
+from fractions import Fraction as F
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lensbench import figures
+from lensbench.errors import UserError
+
+numbers = st.fractions(-(10**6), 10**6, max_denominator=10**6)
+tenths = st.decimals(-(10**6), 10**6, places=4, allow_nan=False)
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "shown"),
+    [
+        (F(309, 2), 0, "155"), (F(361, 2), 0, "181"), (F(21, 4), 1, "5.3"), (F(25, 2), 0, "13"), (F(-25, 2), 0, "-13"),
+        (F(1, 3), 2, "0.33"), (F(2, 3), 2, "0.67"), (F(-1, 3), 0, "0"), (F(-1, 1000), 2, "0.00"), (F(0), 0, "0"),
+        (F(1, 20), 1, "0.1"), (F(-1, 20), 1, "-0.1"), (F(999, 100), 1, "10.0"), (F(10**40), 0, "1" + "0" * 40),
+        (F(10**40), 2, "1" + "0" * 40 + ".00"), (F(1005, 1000), 2, "1.01"),
+    ],
+)  # fmt: skip
+def test_numbers_are_rounded_half_away_from_zero_on_exact_values(value: F, digits: int, shown: str) -> None:
+    assert figures.rounded(value, digits) == shown
+
+
+@given(tenths, st.integers(0, 3))
+def test_rounding_is_that_of_school_arithmetic(value: Decimal, digits: int) -> None:
+    expected = value.quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP)
+    assert Decimal(figures.rounded(F(value), digits)) == expected
+
+
+@given(numbers, st.integers(0, 4))
+def test_rounding_is_symmetric_and_never_shows_a_negative_zero(value: F, digits: int) -> None:
+    shown = figures.rounded(value, digits)
+    assert shown.removeprefix("-") == figures.rounded(-value, digits).removeprefix("-")
+    assert not shown.startswith("-") or F(shown) < 0
+    assert abs(F(shown) - value) <= F(1, 2 * 10**digits)
+
+
+@pytest.mark.parametrize(
+    ("share", "rounded"),
+    [
+        ("1/8", "15/100"),
+        ("3/8", "40/100"),
+        ("7/8", "90/100"),
+        ("1/3", "35/100"),
+        ("2/3", "65/100"),
+        ("1/6", "15/100"),
+        ("4/5", "80/100"),
+        ("0", "0"),
+        ("1", "1"),
+        ("17/40", "45/100"),
+        ("31/40", "80/100"),
+        ("77/100", "75/100"),
+    ],
+)
+def test_scores_go_to_the_nearest_5_percent_and_halves_go_up(share: str, rounded: str) -> None:
+    assert figures.nearest_5_percent(F(share)) == F(rounded)
+
+
+def test_a_mean_ignores_what_is_missing_and_a_mean_of_nothing_is_missing() -> None:
+    assert figures.mean([F(1), None, F(2)]) == F(3, 2)
+    assert figures.mean([None]) is None
+    assert figures.mean([]) is None
+
+
+@pytest.mark.parametrize("show", [figures.percent, figures.points, figures.seconds, figures.number, figures.change])
+def test_a_missing_value_is_a_dash_and_never_0(show) -> None:  # type: ignore[no-untyped-def]
+    assert show(None) == figures.MISSING
+
+
+@pytest.mark.parametrize(
+    ("shown", "expected"),
+    [
+        (figures.percent(F(1, 8)), "13%"),
+        (figures.points(F(1, 8)), "+13pp"),
+        (figures.points(F(-1, 8)), "-13pp"),
+        (figures.points(F(1, 1000)), "0pp"),
+        (figures.points(F(-1, 1000)), "0pp"),
+        (figures.seconds(F("8.04")), "8.0s"),
+        (figures.seconds(F("180.5")), "181s"),
+        (figures.number(F(59, 2)), "29.5"),
+        (figures.number(F(3)), "3"),
+        (figures.signed_number(F(3)), "+3"),
+        (figures.signed_number(F(-3, 2)), "-1.5"),
+        (figures.change(F(256 - 181, 181)), "+41%"),
+        (figures.change(F(-1, 1000)), "0%"),
+    ],
+)
+def test_figures_are_written_as_people_read_them(shown: str, expected: str) -> None:
+    assert shown == expected
+
+
+@given(st.integers(-(10**9), 10**9).map(lambda value: F(value, 10**6)))
+def test_a_number_survives_its_table_cell(value: F) -> None:
+    cell = figures.decimal(value)
+    assert cell is not None
+    assert figures.exact(cell) == value
+
+
+@pytest.mark.parametrize(
+    "text", ["x", "1/0", "nan", "inf", "1e9", "1e999999999", "0.", "--1", " 1", "1,5", "٣", "9" * 99]
+)
+def test_a_cell_that_is_no_number_is_a_clear_error(text: str) -> None:
+    with pytest.raises(UserError, match="where a number must be"):
+        figures.exact(text)
+
+
+def test_an_empty_cell_is_missing() -> None:
+    assert figures.exact("") is None
+    assert figures.decimal(None) is None
