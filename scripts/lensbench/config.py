@@ -149,6 +149,10 @@ class Config(Strict):
     """What is tried before the first run."""
     start_gate: StartGate = StartGate()
     """The conditions of a task start at the same moment."""
+    sandbox: Literal["auto", "bubblewrap", "none"] = "auto"
+    """What keeps agents away from everything but their workspace; `auto`: bubblewrap where it works, else none."""
+    sandbox_visible: Many[str] = ()
+    """Further folders and files that agents may read in the sandbox."""
     cache: str = ".cache/repositories"
     """Where fetched repositories are kept."""
     accept_changes: Switch = False
@@ -241,6 +245,9 @@ def _problems(config: Config) -> Iterable[tuple[KeyPath, str]]:
     kinds = known_kinds()
     if config.agent.kind not in kinds:
         yield ("agent", "kind"), f"agent.kind is {config.agent.kind!r}; known are {', '.join(kinds)}"
+    for index, path in enumerate(config.sandbox_visible):
+        if not Path(path).expanduser().exists():
+            yield ("sandbox_visible", index), f"sandbox_visible: there is no {path}; write an existing folder or file"
     if config.warnings and not config.imported:
         yield ("warnings",), "warnings are those of an import; remove the key, or set imported: true"
     for index, judge in enumerate(config.judges):

@@ -118,6 +118,7 @@ class Record:
     settings_sha256: str = ""
     """Of everything else that was the same for all runs: the agent's settings and the conditions."""
     workspace: str = ""
+    """Where the agent found the repository; the paths that it names begin with it."""
     tree_before: str = ""
     tree_after: str = ""
     revision: str = ""
@@ -127,6 +128,8 @@ class Record:
     """When the run came to the start gate."""
     opened_at: str = ""
     lensbench: str = ""
+    sandbox: str = ""
+    """What the agent was kept apart with, such as `bubblewrap 0.8.0`, or `none`; empty when nobody recorded it."""
     schema: int = SCHEMA
 
     @property

@@ -33,6 +33,8 @@ class Assignment:
     workspace: str
     home: str
     """Fresh and empty; the agent's HOME, and the place for its configuration."""
+    mcp_servers: Mapping[str, Mapping[str, Any]]
+    """What stands in the MCP file: server -> entry."""
     mcp_file: str
     """The MCP servers of this condition, in the common `mcpServers` form; empty in the baseline."""
     answer_file: str
@@ -52,6 +54,8 @@ class Invocation:
 
     argv: tuple[str, ...]
     env: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, str] = field(default_factory=dict)
+    """Configuration that the program reads: path below `Assignment.home` -> content."""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,54 @@
+"""What a benchmark has cost so far, and its limits: at a limit no new attempt starts, and running ones end."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from lensbench.stopping import StopEverything
+
+LEDGER = "spent.json"
+NOTHING = {"runs": 0, "hours": 0.0, "usd": 0.0}
+_NAMES = {"runs": "attempts", "hours": "hours of agents' work", "usd": "US dollars"}
+
+
+def spend(folder: Path, **amounts: float) -> None:
+    """Adds to what was spent: `runs` (attempts), `hours` (of agents' work), `usd`. Safe with many runs at once."""
+    path = folder / LEDGER
+    with open(os.open(path, os.O_RDWR | os.O_CREAT, 0o644), "r+") as ledger:
+        fcntl.flock(ledger, fcntl.LOCK_EX)
+        spent = _parse(ledger.read())
+        total = {name: round(value + amounts.get(name, 0), 9) for name, value in spent.items()}
+        ledger.seek(0)
+        ledger.truncate()
+        json.dump(total, ledger)
+
+
+def spent(folder: Path) -> dict[str, float]:
+    """What was spent so far, by the same names as in `spend`."""
+    try:
+        return _parse((folder / LEDGER).read_text())
+    except FileNotFoundError:
+        return dict(NOTHING)
+
+
+def _parse(text: str) -> dict[str, float]:
+    try:
+        return {**NOTHING, **json.loads(text)}
+    except ValueError:
+        return dict(NOTHING)
+
+
+def check_budget(folder: Path, limits: Mapping[str, Any]) -> None:
+    """Raises StopEverything when one of `max_runs`, `max_hours`, `max_usd` is reached."""
+    so_far = spent(folder) if any(limits.values()) else NOTHING
+    for name, value in so_far.items():
+        limit = limits.get(f"max_{name}")
+        if limit is not None and value >= limit:
+            raise StopEverything(
+                f"the budget is spent ({value:.2f} of {limit:g} {_NAMES[name]}); raise budget.max_{name} to go on"
+            )

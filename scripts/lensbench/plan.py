@@ -1,0 +1,206 @@
+"""Freezing an experiment: what will be asked, of whom, with which tools (protocol, sections 1, 5 and 6).
+
+The plan is written once, before the first run, and every run reads it. A change to it after the first run that counts
+is an error with a way out, because the runs before and after would not be comparable.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from lensbench import scenarios_markdown
+from lensbench.config import Agent, Condition, Config, load_config
+from lensbench.errors import UserError
+from lensbench.files import write_atomic, write_json
+from lensbench.house import PROTOCOL, TEMPLATES
+from lensbench.program import run_program
+from lensbench.records import sha256
+from lensbench.scenario_files import ScenarioSet, read_scenarios
+from lensbench.scenarios import Folder, Git, Pypi, Source, Task
+
+Plan = dict[str, Any]
+
+
+def prompt_of(task: Task) -> str:
+    """The prompt, the same bytes in every condition: the task's text and the report suffix (protocol, section 3)."""
+    return f"{task.prompt}\n\n{_report_suffix()}"
+
+
+@cache
+def _report_suffix() -> str:
+    return (TEMPLATES / "report_suffix.md").read_text()
+
+
+def make_plan(config: Config, scenarios: ScenarioSet, accepted: list[str]) -> Plan:
+    """Everything that a run depends on, as plain data. `accepted` are changes that the user let pass."""
+    repositories = named_sources(scenarios)
+    plan: Plan = {
+        "run_id": config.run_id,
+        "imported": config.imported,
+        "seed": config.seed,
+        "trials": config.trials,
+        "baseline": config.baseline,
+        "conditions": {name: _condition(condition) for name, condition in config.conditions.items()},
+        "agent": config.agent.model_dump(mode="json"),
+        "model_mapping": ",".join(f"{asked}={served}" for asked, served in config.agent.mapping.items()),
+        "max_rounds": config.discards.max_rounds,
+        "sandbox": {
+            "mode": config.sandbox,
+            "visible": list(config.sandbox_visible),
+            "hidden": [config.cache, *config.scenario_files, *_mcp_files(config), *_local_sources(repositories)],
+        },
+        "budget": config.budget.model_dump(mode="json"),
+        "order": [task.id for task in scenarios.tasks],
+        "tasks": {task.id: _task(task) for task in scenarios.tasks},
+        "repositories": {key: source.model_dump(mode="json") for key, source in repositories.items()},
+        "accepted_changes": accepted,
+        "warnings": [*config.warnings, *scenarios.warnings],
+    }
+    told = {"agent": config.agent.model_dump(mode="json", exclude_defaults=True)}
+    plan["settings_sha256"] = sha256(json.dumps({key: plan[key] for key in _SETTINGS} | told, sort_keys=True).encode())
+    return plan
+
+
+def named_sources(scenarios: ScenarioSet) -> dict[str, Source]:
+    """The repositories of the tasks, by name."""
+    return {source_name(task.repository): task.repository for task in scenarios.tasks if task.repository}
+
+
+def source_name(source: Source) -> str:
+    """A source as people write it; another name is another source. It stays the same when the whole folder is moved."""
+    match source:
+        case Pypi():
+            return f"{source.pypi} ({source.sha256[:12]})"
+        case Git():
+            return f"{source.git} at {source.revision}"
+        case Folder():
+            return source.path
+
+
+_SETTINGS = ("agent", "conditions", "baseline")
+
+
+def _condition(condition: Condition) -> dict[str, Any]:
+    """A condition without setup and teardown has no such keys, as in plans that are older than these."""
+    told = {"setup": list(condition.setup), "teardown": list(condition.teardown), "setup_s": condition.setup_s}
+    commands = told if condition.setup or condition.teardown else {}
+    if condition.mcp is None:
+        return {"mcp": None, "mcp_sha256": "", "servers": [], **commands}
+    content = Path(condition.mcp).read_bytes()
+    servers = sorted(json.loads(content)["mcpServers"])
+    return {"mcp": condition.mcp, "mcp_sha256": sha256(content), "servers": servers, **commands}
+
+
+def _mcp_files(config: Config) -> list[str]:
+    return [condition.mcp for condition in config.conditions.values() if condition.mcp]
+
+
+def _local_sources(repositories: Mapping[str, Source]) -> list[str]:
+    """Repositories on this machine: what is cleaned away for the runs is still there."""
+    named = (getattr(source, "path", "") or getattr(source, "git", "") for source in repositories.values())
+    return [path for path in named if path and Path(path).exists()]
+
+
+def _task(task: Task) -> dict[str, Any]:
+    return {
+        "category": task.category.value,
+        "repository": source_name(task.repository) if task.repository else None,
+        "prompt_sha256": sha256(prompt_of(task).encode()),
+        "criteria": len(task.criteria),
+    }
+
+
+def changes(old: Plan, new: Plan) -> list[str]:
+    """What differs between two plans so that their runs cannot be compared, one sentence each.
+
+    More trials, more tasks, other judges and other criteria are no such difference.
+    """
+    defaults = Agent().model_dump(mode="json")  # a key that is younger than the old plan had its default
+    old = {**old, "agent": {**defaults, **old["agent"]}}
+    found = [f"{name}: was {before!r}, is {now!r}" for name, before, now in _differences(old, new, _SETTINGS)]
+    for task, before in old["tasks"].items():
+        now = new["tasks"].get(task)
+        if now is None:
+            found.append(f"task {task!r} was taken out")
+            continue
+        if before["prompt_sha256"] != now["prompt_sha256"]:
+            found.append(f"task {task!r}: its prompt (or the report suffix) is another one")
+        if before["repository"] != now["repository"]:
+            found.append(f"task {task!r}: repository was {before['repository']}, is {now['repository']}")
+    return found
+
+
+def _differences(old: Mapping[str, Any], new: Mapping[str, Any], keys: Any, prefix: str = "") -> Iterator[Any]:
+    for key in keys:
+        before, now = old.get(key), new.get(key)
+        if isinstance(before, dict) and isinstance(now, dict):
+            yield from _differences(before, now, sorted({*before, *now}), f"{prefix}{key}.")
+        elif before != now:
+            yield f"{prefix}{key}", before, now
+
+
+def accept_or_refuse(found: list[str], accepted: list[str], config: Config, folder: Path) -> list[str]:
+    """All accepted changes, old and new. Raises UserError for new ones that the user has not accepted."""
+    if found and not config.accept_changes:
+        listed = "\n".join(f"  - {change}" for change in found)
+        raise UserError(
+            f"{folder} has runs that count, and what they were made with has changed since:\n{listed}\n"
+            "Runs made before and after cannot be compared. Start a new run: --config run_id=<a new name>.\n"
+            "Or undo the change. Or keep both kinds, recorded and shown in the results: --config accept_changes=true"
+        )
+    return accepted + [change for change in found if change not in accepted]
+
+
+def write_plan(config: Config, accepted: list[str], folder: Path) -> None:
+    """Writes protocol.md, config.yaml, scenarios.md, prompts/ and plan.json into the run folder."""
+    scenarios = read_scenarios(config.scenario_files, config.repository, config.imported)
+    plan = make_plan(config, scenarios, accepted)
+    write_atomic(folder / "protocol.md", PROTOCOL.read_bytes())
+    settings = config.model_dump(mode="json", exclude_defaults=False)
+    write_atomic(folder / "config.yaml", yaml.safe_dump(settings, sort_keys=False, allow_unicode=True))
+    write_atomic(folder / "scenarios.md", _scenarios_page(config, scenarios))
+    shutil.rmtree(folder / "prompts", ignore_errors=True)
+    for task in scenarios.tasks:
+        write_atomic(folder / "prompts" / f"{task.id}.md", prompt_of(task))
+    write_json(folder / "plan.json", plan)
+
+
+def _scenarios_page(config: Config, scenarios: ScenarioSet) -> bytes:
+    """The referenced file itself when it is one Markdown file, else the tasks as Markdown."""
+    first, *others = config.scenario_files
+    if not others and first.endswith(".md"):
+        return Path(first).read_bytes()
+    return scenarios_markdown.render(scenarios.tasks, f"Scenarios of {config.run_id}").encode()
+
+
+def read_plan(folder: Path) -> Plan:
+    """The frozen plan of a run folder. Raises UserError when there is none."""
+    try:
+        plan: Plan = json.loads((folder / "plan.json").read_text())
+    except (OSError, ValueError) as error:
+        raise UserError(
+            f"{folder / 'plan.json'}: cannot be read ({error}); start Snakemake to write it again"
+        ) from None
+    return plan
+
+
+def main() -> None:
+    """Writes the plan of a run folder."""
+    parser = argparse.ArgumentParser(prog="python -m lensbench.plan", description=main.__doc__)
+    parser.add_argument("--settings", required=True, help="the config as JSON")
+    parser.add_argument("--accepted", default="[]", help="changes that were accepted, as a JSON list")
+    parser.add_argument("--folder", required=True, type=Path, help="bench/<run_id>")
+    arguments = parser.parse_args()
+    write_plan(load_config(json.loads(arguments.settings)), json.loads(arguments.accepted), arguments.folder)
+
+
+if __name__ == "__main__":
+    run_program(main)

@@ -1,0 +1,228 @@
+"""Starting an agent and making sure that nothing of it is left, however it or we end."""
+
+from __future__ import annotations
+
+import ctypes
+import io
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import NoReturn, TypeVar
+
+TERM_GRACE_S = 2.5
+"""Between SIGTERM and SIGKILL: agents need a moment to end their own children, and nothing may be left after 5 s."""
+CHILDREN_GRACE_S = 1.0
+"""The same for what an agent left behind."""
+DRAIN_S = 1.0
+"""How long output is still read after the agent itself has ended but a child holds its output open."""
+KILL_ROUNDS = 10
+MAX_OUTPUT = 64_000_000
+
+_libc = ctypes.CDLL(None, use_errno=True)
+_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
+_ON_LINUX = sys.platform == "linux"
+
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a process ended. `exit_code` is negative for a signal, None when it had to be ended by us."""
+
+    exit_code: int | None
+    timed_out: bool
+    duration_s: float
+
+
+WORKFLOW = "LENSBENCH_WORKFLOW"
+"""The variable in which the Snakefile tells the programs that it starts which process it is."""
+
+
+def die_with_parent(parent: int, number: int = signal.SIGKILL) -> None:
+    """Has the kernel send this process a signal when `parent` ends; at once when it has ended already.
+
+    Where the kernel has no such thing, only the latter.
+    """
+    if _ON_LINUX:
+        _libc.prctl(_PR_SET_PDEATHSIG, number)
+    if os.getppid() != parent:
+        os.kill(os.getpid(), number)
+
+
+def end_in_order() -> None:
+    """Turns the first signal that ends a program into SystemExit, so that it tidies up; later ones cannot disturb that.
+
+    A program that Snakemake started gets SIGTERM when Snakemake ends, however that ends.
+    """
+    for number in _ENDING:
+        if number == signal.SIGTERM or signal.getsignal(number) != signal.SIG_IGN:  # nohup stays in force
+            signal.signal(number, _stop)
+    if WORKFLOW in os.environ:
+        die_with_parent(int(os.environ[WORKFLOW]), signal.SIGTERM)
+
+
+_ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+
+def _stop(number: int, _frame: object) -> NoReturn:
+    for other in _ENDING:
+        signal.signal(other, signal.SIG_IGN)
+    sys.exit(128 + number)
+
+
+@contextmanager
+def held_signals() -> Iterator[None]:
+    """Lets signals that end a program wait until the block is done."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def adopt_orphans() -> None:
+    """Makes descendants whose parents end our children, so that `end_children` finds them."""
+    if _ON_LINUX:
+        _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1)
+
+
+def run_process(
+    argv: Sequence[str],
+    env: Mapping[str, str],
+    folder: str,
+    timeout_s: float,
+    stderr: int,
+    read: Callable[[Iterator[str]], Value],
+) -> tuple[Value, Ended]:
+    """Runs a program in a session of its own and hands its output, line by line as it comes, to `read`.
+
+    A line has its newline, as in a file: only the last may lack it.
+
+    Returns what `read` returned and how the program ended. Nothing that it started is left.
+    Raises FileNotFoundError or PermissionError when it cannot be started.
+    """
+    began = time.monotonic()
+    process = subprocess.Popen(
+        list(argv),
+        env=dict(env),
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=stderr,
+        start_new_session=True,
+        preexec_fn=partial(die_with_parent, os.getpid()),
+    )
+    output = _Output(process, began + timeout_s)
+    try:
+        value = read(output.lines())
+        for _ in output.lines():
+            pass
+        ended = process.poll() if output.timed_out else _wait_until(process, output.deadline)
+        duration_s = time.monotonic() - began
+        timed_out = ended is None
+        return value, Ended(ended, timed_out, duration_s)
+    finally:
+        _end_group(process)
+        end_children()
+
+
+def _wait_until(process: subprocess.Popen[bytes], deadline: float) -> int | None:
+    with suppress(subprocess.TimeoutExpired):
+        return process.wait(max(0.0, deadline - time.monotonic()))
+    return None
+
+
+class _Output:
+    """The lines of a program's output until it ends, its time is up, or it has said too much."""
+
+    def __init__(self, process: subprocess.Popen[bytes], deadline: float) -> None:
+        assert process.stdout is not None
+        self._process = process
+        self._pipe = process.stdout.fileno()
+        self.deadline = deadline
+        self.timed_out = False
+        self._chunks = self._read()
+        self._rest: list[bytes] = []
+
+    def lines(self) -> Iterator[str]:
+        for chunk in self._chunks:
+            for part in io.BytesIO(chunk):
+                self._rest.append(part)
+                if part.endswith(b"\n"):
+                    yield self._take_line()
+        if self._rest:
+            yield self._take_line()
+
+    def _take_line(self) -> str:
+        line = b"".join(self._rest)
+        self._rest.clear()
+        return line.decode(errors="replace")
+
+    def _read(self) -> Iterator[bytes]:
+        poll = select.poll()
+        poll.register(self._pipe, select.POLLIN | select.POLLHUP)
+        ended_at, size = 0.0, 0
+        while size < MAX_OUTPUT:
+            now = time.monotonic()
+            if now >= self.deadline:
+                self.timed_out = True
+                return
+            if poll.poll(min(DRAIN_S / 4, self.deadline - now) * 1000):
+                chunk = os.read(self._pipe, 1 << 18)
+                if not chunk:
+                    return
+                size += len(chunk)
+                yield chunk
+            elif self._process.poll() is not None:
+                ended_at = ended_at or now
+                if now - ended_at > DRAIN_S:
+                    return
+
+
+def _end_group(process: subprocess.Popen[bytes]) -> None:
+    """SIGTERM to the whole group, then SIGKILL. SIGKILL first would leave children in sessions of their own alive."""
+    if process.stdout:
+        process.stdout.close()
+    if process.poll() is None:
+        _signal_group(process.pid, signal.SIGTERM)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(TERM_GRACE_S)
+    _signal_group(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def _signal_group(leader: int, number: int) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(leader, number)
+
+
+def end_children() -> None:
+    """Ends every descendant of this process: SIGTERM, a moment, SIGKILL. Costs nothing when there is none."""
+    try:
+        with open(f"/proc/self/task/{os.getpid()}/children") as file:
+            if not file.read().strip():
+                return
+    except OSError:
+        pass
+    import psutil  # only when there is something to end: its import costs more than a whole quick run
+
+    this = psutil.Process()
+    children = this.children(recursive=True)
+    for child in children:
+        with suppress(psutil.Error):
+            child.terminate()
+    psutil.wait_procs(children, timeout=CHILDREN_GRACE_S)
+    for _ in range(KILL_ROUNDS):  # a child may start another one while we look
+        if not (left := this.children(recursive=True)):
+            return
+        for child in left:
+            with suppress(psutil.Error):
+                child.kill()
+        psutil.wait_procs(this.children(), timeout=CHILDREN_GRACE_S / KILL_ROUNDS)

@@ -1,0 +1,162 @@
+"""What Snakemake needs to know when it reads the workflow: which runs, in which order, and what was discarded."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from lensbench import plan as planning
+from lensbench.config import Config, load_config
+from lensbench.discards import describes, discard_files
+from lensbench.records import RunId, run_files, trial_folder
+from lensbench.scenario_files import ScenarioSet, read_scenarios
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """A benchmark as the workflow sees it. Made by `read_schedule`."""
+
+    config: Config
+    scenarios: ScenarioSet
+    accepted: list[str]
+
+    @property
+    def folder(self) -> Path:
+        """The run folder."""
+        return Path("bench") / self.config.run_id
+
+    @property
+    def settings(self) -> str:
+        """The config as one JSON text, the argument of the plan stage."""
+        return json.dumps(self.config.model_dump(mode="json", exclude_defaults=True), ensure_ascii=False)
+
+    @property
+    def accepted_json(self) -> str:
+        """Accepted changes as one JSON text, an argument of the plan stage."""
+        return json.dumps(self.accepted, ensure_ascii=False)
+
+    @cached_property
+    def runs(self) -> list[RunId]:
+        """All runs that this start can make or has: with `agent.kind: none`, those that are there."""
+        planned = [
+            RunId(task.id, condition, trial)
+            for trial in range(1, self.config.trials + 1)
+            for task in self.scenarios.tasks
+            for condition in self.config.conditions
+        ]
+        if self.config.agent.kind != "none":
+            return planned
+        return [run for run in planned if run_files(self.folder, run).answer.exists()]
+
+    @property
+    def inputs(self) -> list[str]:
+        """The files that the experiment is read from."""
+        servers = [condition.mcp for condition in self.config.conditions.values() if condition.mcp]
+        return [*self.config.scenario_files, *servers]
+
+    @property
+    def lacks_repositories(self) -> bool:
+        """True when the repository of a task was not fetched for this benchmark yet."""
+        try:
+            fetched = json.loads((self.folder / "repositories.json").read_text())
+        except (OSError, ValueError):
+            return True
+        return not planning.named_sources(self.scenarios).keys() <= fetched.keys()
+
+    @cached_property
+    def _discards(self) -> dict[str, list[Path]]:
+        return discard_files(self.folder)
+
+    def discards(self, stem: str) -> list[tuple[str, bool]]:
+        """The discards of a run that are inputs of its next try, and whether each is the one that asks for it.
+
+        Only a discard of the run as it lies there may make Snakemake run it again; the files of earlier ones stay
+        inputs, or their disappearance would count as a change. Those beyond `discards.max_rounds` ask for nothing.
+        """
+        paths = self._discards.get(stem, [])
+        asks = bool(paths) and describes(paths[-1], self.folder / "records" / f"{stem}.json")
+        inputs = paths[: self.config.discards.max_rounds]
+        return [(str(path), asks and path == paths[-1]) for path in inputs]
+
+    def is_wanted(self, run: RunId) -> bool:
+        """True when this start would make the run: it is missing, or discarded and not given up."""
+        files = run_files(self.folder, run)
+        return not (files.answer.exists() and files.record.exists()) or any(asks for _, asks in self.discards(run.stem))
+
+    @property
+    def starts_agents(self) -> bool:
+        """True when this start would make runs, which the preflight must allow."""
+        return self.config.agent.kind != "none" and any(map(self.is_wanted, self.runs))
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        """Each run's place in the queue: by trial and task, the order inside a pair by seed, balanced over tasks."""
+        dice = random.Random(self.config.seed)
+        names = list(self.config.conditions)
+        turns = [names[turn:] + names[:turn] for turn in range(len(names))]
+        orders: dict[tuple[str, int], list[str]] = {}
+        for trial in range(1, self.config.trials + 1):
+            tasks = [task.id for task in self.scenarios.tasks]
+            dice.shuffle(tasks)
+            orders |= {(task, trial): turns[index % len(turns)] for index, task in enumerate(tasks)}
+        queue = [
+            RunId(task.id, condition, trial)
+            for trial in range(1, self.config.trials + 1)
+            for task in self.scenarios.tasks
+            for condition in orders[task.id, trial]
+        ]
+        return {run.stem: place for place, run in enumerate(queue)}
+
+    def priority(self, stem: str) -> int:
+        """Higher is earlier; the runs of a task are neighbours in the queue."""
+        return len(self._places) - self._places[stem]
+
+    def gate_s(self, run: RunId, cores: int) -> float:
+        """How long the run may wait for the others of its task: 0 when no other is wanted or no core is left for it."""
+        others = (run._replace(condition=name) for name in self.config.conditions if name != run.condition)
+        together = 1 + sum(self.is_wanted(other) for other in others)
+        return self.config.start_gate.limit_s if 1 < together <= cores else 0.0
+
+
+def read_schedule(given: Mapping[str, Any], files: Iterable[str]) -> Schedule:
+    """The schedule for a config as Snakemake merged it from `files` and the command line.
+
+    Raises UserError for everything that is wrong with config and task sets, and when the experiment's settings
+    changed after its first run that counts.
+    """
+    config = load_config(given, files)
+    scenarios = read_scenarios(config.scenario_files, config.repository, config.imported)
+    schedule = Schedule(config, scenarios, [])
+    if not (schedule.folder / "plan.json").exists():
+        return schedule
+    old = planning.read_plan(schedule.folder)
+    found = planning.changes(old, planning.make_plan(config, scenarios, []))
+    if found and not _has_run_that_counts(schedule):
+        found = []
+    accepted = planning.accept_or_refuse(found, old["accepted_changes"], config, schedule.folder)
+    return Schedule(config, scenarios, accepted)
+
+
+def _has_run_that_counts(schedule: Schedule) -> bool:
+    discarded = discard_files(schedule.folder)
+    records = (schedule.folder / "records").glob("**/*.json")
+    return any(
+        not (paths := discarded.get(_stem(schedule.folder, record))) or not describes(paths[-1], record)
+        for record in records
+    )
+
+
+def _stem(folder: Path, record: Path) -> str:
+    return record.relative_to(folder / "records").with_suffix("").as_posix()
+
+
+def run_of(task: str, condition: str, trial: str) -> RunId:
+    """The run that the wildcards of a file name mean; `trial` is a folder such as `t2/`, or empty."""
+    number = int(trial.strip("t/")) if trial else 1
+    assert trial_folder(number) == trial
+    return RunId(task, condition, number)

@@ -1,0 +1,93 @@
+"""The start gate: the runs of a task begin at the same moment, so that neither condition has the better hour.
+
+Every run holds a locked file in the gate's folder for as long as it lives, so a killed run is seen as gone. The gate
+opens when the partners are there, when nobody is running whose end could make room for a partner, or at the limit.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+
+RUNNING = "*running*"
+"""The note by which a run says that it has left the gate; no run is named so."""
+POLL_S = 0.005
+SLOWEST_POLL_S = 0.05
+GRACE_S = 2.0
+"""How long nobody must run before a missing partner is given up: Snakemake starts the next job well within it."""
+
+
+@contextmanager
+def at_the_gate(folder: str, run: str, partners: Sequence[str], limit_s: float) -> Iterator[None]:
+    """Waits until the partners are at the gate too; then the run is "running" until the block ends.
+
+    `run` and `partners` are plain file names. A limit of 0 opens at once.
+    """
+    os.makedirs(folder, exist_ok=True)
+    path = os.path.join(folder, run)
+    with open(os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600), "r+") as mine:
+        fcntl.flock(mine, fcntl.LOCK_EX)
+        try:
+            if partners and limit_s > 0:
+                _wait(folder, run, partners, limit_s)
+            _leave_note(path, RUNNING)
+            yield
+        finally:
+            os.unlink(path)
+
+
+def _wait(folder: str, run: str, partners: Sequence[str], limit_s: float) -> None:
+    began = last_running = time.monotonic()
+    pause, next_look = POLL_S, began
+    while not all(_has_come(folder, run, partner) for partner in partners):
+        now = time.monotonic()
+        if now >= next_look:
+            next_look = now + GRACE_S / 8
+            if _somebody_runs(folder, run):
+                last_running = now
+        if now - last_running > GRACE_S or now - began > limit_s:
+            return
+        time.sleep(pause)
+        pause = min(pause * 1.5, SLOWEST_POLL_S)
+    for partner in partners:
+        with suppress(FileNotFoundError):
+            _leave_note(os.path.join(folder, partner), run)
+
+
+def _has_come(folder: str, run: str, partner: str) -> bool:
+    """True when the partner is alive, or has been here: a quick one may be done before this run looks again."""
+    return _is_held(os.path.join(folder, partner)) or partner in _notes(os.path.join(folder, run))
+
+
+def _leave_note(path: str, note: str) -> None:
+    """Appends a line to a run's file, which must be there."""
+    with open(os.open(path, os.O_WRONLY | os.O_APPEND), "w") as file:
+        file.write(f"{note}\n")
+
+
+def _notes(path: str) -> list[str]:
+    try:
+        with open(path) as file:
+            return file.read().splitlines()
+    except FileNotFoundError:
+        return []
+
+
+def _somebody_runs(folder: str, run: str) -> bool:
+    others = (os.path.join(folder, name) for name in os.listdir(folder) if name != run)
+    return any(_is_held(other) and RUNNING in _notes(other) for other in others)
+
+
+def _is_held(path: str) -> bool:
+    """True when a living run holds the file."""
+    try:
+        with open(path) as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            return False
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True

@@ -1,0 +1,158 @@
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lensbench import runs
+from lensbench.discards import discard_files, file_discard
+from lensbench.errors import UserError
+from lensbench.plan import write_plan
+from lensbench.records import RunId, from_json, run_files
+from lensbench.repositories import main as fetch
+from lensbench.runs import is_kept, make_run, read_job
+from lensbench.schedule import read_schedule
+
+SCRIPTS = Path(__file__).parents[1] / "scripts"
+RUN = RunId("anna", "without")
+
+
+@pytest.fixture
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(runs, "_back_off", lambda attempts: float(len(attempts)))
+    Path("repo").mkdir()
+    Path("repo/shop.py").write_text("class Cart: ...\n")
+    criteria = [{"text": "one", "all_of": "a"}, {"text": "two", "all_of": "b"}]
+    task = {"id": "anna", "category": "Debug", "prompt": "Where is the cart — ünd why?", "criteria": criteria}
+    Path("tasks.yaml").write_text(json.dumps({"name": "set", "tasks": [task]}))
+    arguments = ["$${HOME}", "${workspace}/x", "${unknown}", "${server_log}"]
+    server = {"command": "${python}", "args": arguments, "env": {"A": "${workspace}"}}
+    Path("mcp.json").write_text(json.dumps({"mcpServers": {"fake": server}}))
+    return tmp_path / "bench" / "r"
+
+
+def plan(bench: Path, shell: str, **agent: Any) -> Path:
+    """Plans a benchmark whose agent is a shell script."""
+    command = ["/bin/sh", "-c", shell, "sh", "{prompt_file}", "{answer_file}", "{mcp_file}"]
+    settings = {"kind": "command", "command": command, "timeout_s": 20, **agent}
+    conditions = {"without": {}, "with": {"mcp": "mcp.json"}}
+    given = {"run_id": "r", "scenarios": "tasks.yaml", "repository": {"path": "repo"}, "conditions": conditions}
+    schedule = read_schedule({**given, "agent": settings, "sandbox": "none", "accept_changes": True}, [])
+    write_plan(schedule.config, [], bench)
+    assert (
+        fetch(["--plan", str(bench / "plan.json"), "--cache", "cache", "--output", f"{bench}/repositories.json"]) == 0
+    )
+    return bench
+
+
+def answer_of(bench: Path, run: RunId = RUN) -> bytes:
+    make_run(read_job(bench, run, 0))
+    return run_files(bench, run).answer.read_bytes()
+
+
+@pytest.mark.parametrize("answer", ["no newline", "one\n", "a\r\nb\r\n\n", " \t lines\x0b\x0c ünd \u2028 more \n\n"])
+def test_the_answer_is_kept_byte_for_byte_from_the_output_or_a_file(bench: Path, answer: str) -> None:
+    quoted = "".join(f"\\{byte:03o}" for byte in answer.encode())
+    assert answer_of(plan(bench, f"printf '{quoted}'")) == answer.encode()
+    run_files(bench, RUN).answer.unlink()
+    assert answer_of(plan(bench, f"""printf '{quoted}' > "$2"; echo noise""")) == answer.encode()
+    transcript = gzip.decompress(run_files(bench, RUN).transcript.read_bytes())
+    assert transcript == b"noise\n"
+
+
+def test_the_agent_reads_the_planned_prompt_and_the_record_has_its_hash(bench: Path) -> None:
+    answer = answer_of(plan(bench, 'cat "$1"'))
+    record = from_json(run_files(bench, RUN).record.read_text())
+    assert answer == (bench / "prompts" / "anna.md").read_bytes()
+    assert record.prompt_sha256 == json.loads((bench / "plan.json").read_text())["tasks"]["anna"]["prompt_sha256"]
+
+
+def test_the_places_of_an_mcp_file_are_filled_in_and_the_baseline_has_no_server(bench: Path) -> None:
+    plan(bench, 'cat "$3"; pwd')
+    text, folder = answer_of(bench, RUN._replace(condition="with")).decode().rsplit("}", 1)
+    server = json.loads(text + "}")["mcpServers"]["fake"]
+    private = os.path.dirname(folder.strip())
+    assert server["args"] == ["${HOME}", f"{private}/repo/x", "${unknown}", f"{private}/session/server.jsonl"]
+    assert (server["command"], server["env"]) == (sys.executable, {"A": f"{private}/repo"})
+    assert b'"mcpServers": {}' in answer_of(bench)
+    assert not os.path.exists(private)
+
+
+def test_a_run_is_kept_exactly_while_it_is_whole_and_not_discarded(bench: Path) -> None:
+    plan(bench, "echo answer")
+    assert not is_kept(bench, RUN)
+    answer_of(bench)
+    files = run_files(bench, RUN)
+    before = files.record.read_bytes()
+    assert make_run(read_job(bench, RUN, 0)).startswith("kept")
+    assert files.record.read_bytes() == before
+    files.answer.write_text("edited")
+    assert not is_kept(bench, RUN)
+    files.answer.write_text("answer\n")
+    assert is_kept(bench, RUN)
+    assert not is_kept(bench, RUN._replace(condition="with"))
+    file_discard(bench, RUN, "empty", "")
+    assert not is_kept(bench, RUN)
+    files.record.write_text("{")
+    assert not is_kept(bench, RUN)
+
+
+def test_only_what_may_heal_at_once_is_tried_again_and_never_more_often_than_allowed(bench: Path) -> None:
+    count = bench.parent / "count"
+    plan(bench, f'echo x >> "{count}"; exit 3', retries=3)
+    answer_of(bench)
+    record = from_json(run_files(bench, RUN).record.read_text())
+    assert [(attempt.attempt, attempt.waited_s, attempt.reason) for attempt in record.attempts] == [
+        (1, 0.0, "crashed"), (2, 1.0, "crashed"), (3, 2.0, "crashed"),
+    ]  # fmt: skip
+    assert count.read_text().split() == ["x"] * 3
+    plan(bench, "echo x > new.py; echo answer", retries=3)
+    file_discard(bench, RUN, "crashed", "")
+    answer_of(bench)
+    record = from_json(run_files(bench, RUN).record.read_text())
+    assert [attempt.reason for attempt in record.attempts] == ["workspace_changed"]
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda bench: plan(bench, "", command=["/nowhere/agent"]), "the agent cannot be started: /nowhere/agent"),
+        (lambda bench: (bench / "plan.json").unlink(), "has no plan for anna-without"),
+        (lambda bench: (bench / "prompts" / "anna.md").unlink(), "has no plan for anna-without"),
+        (lambda bench: next(Path("cache").glob("*/tree/shop.py")).write_text("x"), "is not what was fetched"),
+    ],
+)
+def test_what_no_attempt_can_mend_is_one_sentence_and_no_discard(bench: Path, damage: Any, message: str) -> None:
+    plan(bench, "echo answer")
+    damage(bench)
+    with pytest.raises(UserError, match=message):
+        answer_of(bench)
+    assert not run_files(bench, RUN).record.exists()
+    assert discard_files(bench) == {}
+
+
+def test_an_mcp_file_that_changes_under_way_stops_the_run(bench: Path) -> None:
+    plan(bench, "echo answer")
+    Path("mcp.json").write_text("{}")
+    with pytest.raises(UserError, match=r"mcp\.json was changed while runs are being made"):
+        answer_of(bench, RUN._replace(condition="with"))
+
+
+def test_a_run_can_be_made_by_hand_and_a_mistake_is_a_message(bench: Path) -> None:
+    plan(bench, "echo answer; echo noise >&2")
+    command = [sys.executable, "-P", "-m", "lensbench.runs", "--folder", "bench/r", "--condition", "without"]
+    env = {"PYTHONPATH": str(SCRIPTS), "PATH": os.environ["PATH"]}
+    done = subprocess.run([*command, "--task", "anna"], env=env, capture_output=True, text=True)
+    assert (done.returncode, done.stderr.splitlines()[0]) == (0, "noise")
+    assert run_files(bench, RUN).answer.read_text() == "answer\n"
+    done = subprocess.run([*command, "--task", "nobody"], env=env, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: bench/r has no plan for nobody-without")
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,160 @@
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lensbench.discards import file_discard
+from lensbench.errors import UserError
+from lensbench.plan import write_plan
+from lensbench.records import Attempt, Record, RunId, run_files, sha256, to_json
+from lensbench.schedule import Schedule, read_schedule, run_of
+
+RUN = RunId("t0", "with")
+
+
+@pytest.fixture
+def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """A config whose files are there; the current folder is the project's."""
+    monkeypatch.chdir(tmp_path)
+    Path("mcp.json").write_text(json.dumps({"mcpServers": {"fake": {"command": "true"}}}))
+    write_tasks(6)
+    return {
+        "run_id": "r",
+        "scenarios": "tasks.yaml",
+        "repository": {"git": "https://example.org/shop", "revision": "v1"},
+        "conditions": {"without": {}, "with": {"mcp": "mcp.json"}},
+        "start_gate": {"limit_s": 9},
+    }
+
+
+def write_tasks(count: int, prompt: str = "Where?", criterion: str = "one") -> None:
+    criteria = [{"text": criterion, "all_of": "a"}, {"text": "two", "all_of": "b"}]
+    tasks = [{"id": f"t{n}", "category": "Debug", "prompt": prompt, "criteria": criteria} for n in range(count)]
+    Path("tasks.yaml").write_text(json.dumps({"name": "set", "tasks": tasks}))
+
+
+def schedule_of(config: dict[str, Any], **changes: Any) -> Schedule:
+    return read_schedule({**config, **changes}, [])
+
+
+def finish(schedule: Schedule, *runs: RunId, text: str = "answer") -> None:
+    """Leaves the files of finished runs."""
+    for run in runs:
+        files = run_files(schedule.folder, run)
+        record = Record(
+            *run, source="run", attempts=(Attempt(1, "2026-01-01T00:00:00.000Z", 1.0, 0.0, 0, False),),
+            answer_sha256=sha256(text.encode()),
+        )  # fmt: skip
+        for path, content in ((files.answer, text), (files.record, to_json(record))):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(content)
+
+
+def begun(config: dict[str, Any]) -> Schedule:
+    """A benchmark that is planned and has one run that counts."""
+    schedule = schedule_of(config)
+    write_plan(schedule.config, [], schedule.folder)
+    finish(schedule, RUN)
+    return schedule
+
+
+def test_the_runs_of_a_task_are_neighbours_and_the_order_inside_is_by_seed_and_balanced(config: dict[str, Any]) -> None:
+    orders = set()
+    for seed in range(8):
+        schedule = schedule_of(config, seed=seed, trials=2)
+        queue = sorted(schedule.runs, key=lambda run: -schedule.priority(run.stem))
+        pairs = [queue[index : index + 2] for index in range(0, len(queue), 2)]
+        assert all(one.task == other.task and one.trial == other.trial for one, other in pairs)
+        for trial in (1, 2):
+            assert Counter(one.condition for one, _ in pairs if one.trial == trial) == {"with": 3, "without": 3}
+        orders.add(tuple(one.condition for one, _ in pairs))
+        assert [schedule_of(config, seed=seed, trials=2).priority(run.stem) for run in queue] == [
+            schedule.priority(run.stem) for run in queue
+        ]
+    assert len(orders) > 4
+
+
+def test_a_run_waits_at_the_gate_only_for_a_partner_that_this_start_makes_and_has_a_core_for(
+    config: dict[str, Any],
+) -> None:
+    schedule = schedule_of(config)
+    assert [schedule.gate_s(RUN, cores) for cores in (1, 2, 8)] == [0, 9, 9]
+    finish(schedule, RUN._replace(condition="without"))
+    assert schedule_of(config).gate_s(RUN, 8) == 0
+    file_discard(schedule.folder, RUN._replace(condition="without"), "empty", "")
+    assert schedule_of(config).gate_s(RUN, 8) == 9
+    assert schedule_of(config, discards={"max_rounds": 0}).gate_s(RUN, 8) == 0
+    three = {**config["conditions"], "third": {"mcp": "mcp.json"}}
+    assert [schedule_of(config, conditions=three, run_id="s").gate_s(RUN, cores) for cores in (2, 3)] == [0, 9]
+
+
+def test_only_the_discard_of_the_run_as_it_lies_there_asks_for_another_try(config: dict[str, Any]) -> None:
+    schedule = schedule_of(config)
+    discards = [f"bench/r/discards/t0-with-{number}.json" for number in (1, 2)]
+    assert schedule.discards(RUN.stem) == []
+    finish(schedule, RUN)
+    file_discard(schedule.folder, RUN, "empty", "")
+    assert schedule_of(config).discards(RUN.stem) == [(discards[0], True)]
+    finish(schedule, RUN, text="better")
+    assert schedule_of(config).discards(RUN.stem) == [(discards[0], False)]
+    file_discard(schedule.folder, RUN, "crashed", "")
+    assert schedule_of(config).discards(RUN.stem) == [(discards[0], False), (discards[1], True)]
+    assert schedule_of(config, discards={"max_rounds": 1}).discards(RUN.stem) == [(discards[0], False)]
+    assert schedule_of(config).discards("t0-without") == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"agent": {"model": "other"}}, "agent.model: was '', is 'other'"),
+        ({"agent": {"timeout_s": 5}}, "agent.timeout_s: was 900.0, is 5.0"),
+        ({"repository": {"git": "https://example.org/shop", "revision": "v2"}}, "is https://example.org/shop at v2"),
+        ({"conditions": {"without": {}, "with": {"mcp": "mcp.json"}, "more": {"mcp": "mcp.json"}}}, "conditions.more"),
+    ],
+)
+def test_a_changed_setting_stops_everything_until_it_is_accepted(
+    config: dict[str, Any], changes: dict[str, Any], message: str
+) -> None:
+    begun(config)
+    with pytest.raises(UserError, match=r"have|has runs that count") as refused:
+        schedule_of(config, **changes)
+    assert message in str(refused.value)
+    assert "--config run_id=" in str(refused.value)
+    accepted = schedule_of(config, **changes, accept_changes=True)
+    assert any(message in change for change in accepted.accepted)
+    write_plan(accepted.config, accepted.accepted, accepted.folder)
+    assert schedule_of(config, **changes).accepted == accepted.accepted
+    assert schedule_of(config, **changes, run_id="new").accepted == []
+
+
+def test_a_changed_prompt_task_or_mcp_file_stops_everything_too(config: dict[str, Any]) -> None:
+    begun(config)
+    write_tasks(6, prompt="Why?")
+    with pytest.raises(UserError, match="task 't0': its prompt"):
+        schedule_of(config)
+    write_tasks(5)
+    with pytest.raises(UserError, match="task 't5' was taken out"):
+        schedule_of(config)
+    write_tasks(6)
+    Path("mcp.json").write_text(json.dumps({"mcpServers": {"fake": {"command": "false"}}}))
+    with pytest.raises(UserError, match=r"conditions\.with\.mcp_sha256"):
+        schedule_of(config)
+
+
+def test_criteria_trials_judges_and_new_tasks_are_no_change_and_nothing_is_before_a_run_counts(
+    config: dict[str, Any],
+) -> None:
+    schedule = begun(config)
+    write_tasks(7, criterion="another one")
+    assert schedule_of(config, trials=3, seed=5, discards={"max_rounds": 9}).accepted == []
+    file_discard(schedule.folder, RUN, "empty", "")
+    assert schedule_of(config, agent={"model": "other"}).accepted == []
+
+
+def test_the_run_of_a_file_name_is_found_from_its_parts() -> None:
+    assert run_of("a", "with", "") == RunId("a", "with", 1)
+    assert run_of("a-1", "with", "t12/") == RunId("a-1", "with", 12)
