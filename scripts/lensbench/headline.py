@@ -1,0 +1,37 @@
+"""What a person at the terminal wants to know at the end: the headline, what is missing, and what to open."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from lensbench.errors import UserError
+from lensbench.program import run_stage
+
+
+def lines(folder: Path, data: dict[str, Any]) -> Iterator[str]:
+    """The lines to print for a run folder, from its results.json."""
+    yield from data["headlines"]
+    if data["agent"]["kind"] == "offline":
+        yield "No language model answered: this was the offline agent, which shows that the pipeline works."
+    counts = data["counts"]
+    if counts["discarded"] or counts["missing"] or counts["unjudged"]:
+        yield f"{counts['discarded']} runs discarded, {counts['missing']} missing, {counts['unjudged']} unjudged."
+        if counts["discarded"] > len(data["given_up"]):
+            yield "Start again to repeat the discarded runs, and only those."
+    yield f"open {folder / 'results.md'}"
+
+
+def print_headline(folder: Path) -> None:
+    """Prints the headline of a benchmark. Raises UserError when it has no results."""
+    try:
+        data = json.loads((folder / "results.json").read_text())
+    except (OSError, ValueError) as error:
+        raise UserError(f"{folder / 'results.json'}: cannot be read ({error}); start Snakemake to write it") from None
+    print("", *lines(folder, data), sep="\n")
+
+
+if __name__ == "__main__":
+    run_stage(print_headline)

@@ -1,0 +1,215 @@
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lensbench.results import MAX_CELL, cell
+
+Make = Callable[..., Any]
+NASTY = "a|b\nc\r\n# d\n| e | <script>alert(1)</script> `f` **g** [h](i) \\ ~~j~~ &amp; \x1b[31m \u202e $x$ _k_"
+
+
+def rows(page: str, title: str) -> list[list[str]]:
+    """The rows of the table below a heading, without its head."""
+    part = re.split(r"\n#{2,3} ", page.partition(f"# {title}\n")[2])[0]
+    table = [line for line in part.splitlines() if line.startswith("|")]
+    return [[item.strip() for item in re.split(r"(?<!\\)\|", line)[1:-1]] for line in table[2:]]
+
+
+def headings(page: str) -> list[str]:
+    """All but the title."""
+    return re.findall(r"^##+ (.*)$", page, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a|b", "a\\|b"),
+        ("a\nb\r\n\tc", "a b c"),
+        ("<b>&", "&lt;b&gt;&amp;"),
+        ("`x`", "\\`x\\`"),
+        ("[a](b)", "\\[a\\](b)"),
+        ("a\\|b", "a\\\\\\|b"),
+        ("**x**", "\\*\\*x\\*\\*"),
+        ("mcp__lens__lens_grep", "mcp__lens__lens_grep"),
+        ("_x_ __y__", "\\_x\\_ \\_\\_y\\_\\_"),
+        ("a_ _b", "a\\_ \\_b"),
+        ("# x", "\\# x"),
+        ("- x", "\\- x"),
+        ("1. x", "1\\. x"),
+        ("2.1.1 (x)", "2.1.1 (x)"),
+        ("\x1b[0m\u202ex", "\\[0m x"),
+        ("$a$", "\\$a\\$"),
+        (None, "—"),
+        ("", "—"),
+        (" \n", "—"),
+        (0, "0"),
+        ("x" * 301, "x" * 300 + "…"),
+        ("ü—“”", "ü—“”"),
+    ],
+)
+def test_any_text_is_one_harmless_cell(text: Any, shown: str) -> None:
+    assert cell(text) == shown
+
+
+@given(st.text() | st.text("|\\\n`<>&*_[]#-1. ", max_size=30))
+def test_no_text_leaves_its_cell(text: str) -> None:
+    shown = cell(text)
+    assert shown.isprintable()
+    assert not re.search(r"(?<!\\)(?:\\\\)*[|`*\[\]~$]", re.sub(r"\\[^\w\s]", "", shown))
+    assert not set("<>") & set(shown)
+    assert len(shown) <= 6 * MAX_CELL + 10
+
+
+def test_nothing_that_an_agent_or_a_user_writes_breaks_the_page(bench: Make) -> None:
+    made = bench(changes={
+        "warnings": [NASTY], "accepted_changes": [NASTY], "model_mapping": NASTY, "agent": {"kind": NASTY},
+        "repositories": {NASTY: {"path": NASTY}}, "max_rounds": 0,
+    })  # fmt: skip
+    made.run(
+        "a",
+        "with",
+        tools=(f"mcp__lens__{NASTY}",),
+        files=(NASTY,),
+        evidence=NASTY,
+        models=(NASTY,),
+        agent_version=NASTY,
+        tools_offered=(f"mcp__lens__{NASTY}",),
+    )
+    made.run("b", "with", reason="mcp_failed", detail=NASTY)
+    made.run("a", "without", models=(NASTY,))
+    made.build()
+    page = made.page
+    assert "<script" not in page
+    assert all(character.isprintable() or character == "\n" for character in page)
+    assert headings(page) == ["Warnings", *SECTIONS]
+    blocks = re.findall(r"(?:^\|.*\n)+", page, re.MULTILINE)
+    assert len(blocks) == 10
+    for block in blocks:
+        assert len({len(re.findall(r"(?<!\\)(?:\\\\)*\|", line)) for line in block.splitlines()}) == 1, block
+
+
+SECTIONS = [
+    "Raw results",
+    "with against without",
+    "By category",
+    "Pairs",
+    "Adoption",
+    "By adoption",
+    "Discards",
+    "What was checked",
+    "Scope",
+]
+
+
+def test_the_page_has_every_section_also_without_any_run(bench: Make) -> None:
+    made = bench()
+    data = made.build()
+    assert headings(made.page) == SECTIONS
+    assert data["headlines"] == ["with against without: no complete pair yet (2 planned)."]
+    assert data["counts"] == {"scored": 0, "unjudged": 0, "discarded": 0, "missing": 4}
+    assert [row[1:] for row in rows(made.page, "Raw results")[:1]] == [
+        ["with", "missing", "— / —", "— / —", "—", "—", "—"]
+    ]
+    assert "Runs began | not recorded" in made.page
+    assert "makes the 4 runs that stand discarded or missing now" in made.page
+    assert "None.\n" in made.page
+    assert " 0%" not in made.page
+
+
+def test_the_headline_compares_like_with_like(bench: Make) -> None:
+    made = bench(tasks=("a", "b", "c"))
+    made.run("a", "with", points=("1", "0"))
+    made.run("a", "without", points=("1", "1"))
+    made.run("b", "with", points=("1", "1"))
+    made.build()
+    assert "**with 50%, without 100%: -50pp over 1 of 3 pairs (0 better, 0 equal, 1 worse).**" in made.page
+
+
+def test_each_treatment_has_its_section_and_headline(bench: Make) -> None:
+    made = bench(servers={"without": [], "with": ["lens"], "other": ["x"]}, trials=2)
+    for condition in made.servers:
+        made.run("a", condition)
+    made.build()
+    assert "\n## with against without\n" in made.page
+    assert "\n## other against without\n" in made.page
+    assert made.page.count(": 0pp over 1 of 4 pairs (0 better, 1 equal, 0 worse).**") == 2
+    assert rows(made.page, "Raw results")[0][:2] == ["a", "1"]
+
+
+def test_discards_are_counted_by_reason_and_condition_with_what_to_look_at(bench: Make) -> None:
+    made = bench(tasks=tuple("abcde"))
+    for task in "abcd":
+        made.run(task, "with", reason="mcp_failed", detail="lens: absent")
+    made.build()
+    assert "find the cause" not in made.page
+    made.run("e", "without", reason="timed_out")
+    made.build()
+    assert (
+        "**5 runs were discarded, which is more than 4: find the cause before you believe a number above.**"
+        in made.page
+    )
+    assert [row[:3] for row in rows(made.page, "Discards")] == [["mcp_failed", "4", "0"], ["timed_out", "0", "1"]]
+    assert "agent.mcp_start_s" in made.page
+
+
+def test_a_run_that_was_given_up_is_named(bench: Make) -> None:
+    made = bench(tasks=("a",), changes={"max_rounds": 0})
+    made.run("a", "with", reason="mcp_failed", detail="lens: absent")
+    made.run("a", "without")
+    made.build()
+    assert (
+        "- a, with, trial 1 was given up: mcp_failed (lens: absent). Raise `discards.max_rounds` to try again."
+        in made.page
+    )
+    assert "The next start" not in made.page
+
+
+def test_what_a_reader_must_know_stands_among_the_warnings(bench: Make) -> None:
+    made = bench(
+        tasks=("a",), changes={"imported": True, "accepted_changes": ["seed: was 1"], "warnings": ["six criteria"]}
+    )
+    made.run("a", "with", points=("1", None))
+    made.build()
+    warnings = made.page.partition("## Warnings")[2].partition("## Raw")[0]
+    for words in (
+        "made elsewhere",
+        "Accepted change in the middle of this run: seed: was 1",
+        "1 of 2 verdicts is missing",
+        "six criteria",
+    ):
+        assert words in warnings
+
+
+@pytest.mark.parametrize(("kind", "said"), [("offline", True), ("command", False)])
+def test_the_page_says_when_no_language_model_answered(bench: Make, kind: str, said: bool) -> None:
+    made = bench(changes={"agent": {"kind": kind}})
+    made.build()
+    assert ("No language model answered" in made.page) is said
+
+
+def test_the_same_inputs_give_the_same_bytes(bench: Make) -> None:
+    made = bench(trials=2)
+    for condition in made.servers:
+        made.run("a", condition, points=("1", "0.5"))
+    names = ("results.md", "results.json", "scores.csv", "pairs.csv", "validity.csv", "runs/timing.csv")
+    made.build()
+    first = [(made.folder / name).read_bytes() for name in names]
+    made.build()
+    assert [(made.folder / name).read_bytes() for name in names] == first
+
+
+def test_the_data_are_the_numbers_of_the_page(bench: Make) -> None:
+    made = bench(tasks=("a",))
+    made.run("a", "with", points=("1", "0.5"), duration_s=2.5)
+    made.run("a", "without", points=("1", "1"))
+    made.build()
+    score = made.json["comparisons"]["with"]["measures"]["score"]
+    assert (score["treatment"], score["baseline"], score["delta"], score["relative"]) == (0.75, 1, -0.25, -0.25)
+    assert "| Average score | 75% | 100% | -25pp | 1 |" in made.page
+    assert made.json["runs"][0]["duration_s"] == 2.5

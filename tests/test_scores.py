@@ -1,0 +1,223 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction as F
+from typing import Any
+
+import pytest
+
+from lensbench.errors import UserError
+from lensbench.records import Call, Outcome, Record
+from lensbench.scores import Side, compare, score_run, treatment_tools
+from lensbench.tables import read_table
+
+Make = Callable[..., Any]
+GREP, GRAPH, NEAR = (f"mcp__lens__lens_{name}" for name in ("grep", "graph", "graph_neighbors"))
+TOOLS = (GRAPH, NEAR, GREP)
+
+
+def scored(points: Sequence[str], criteria: int, status: str = "valid") -> dict[str, Any]:
+    validity = {"task": "a", "condition": "with", "trial": "1", "status": status}
+    return score_run(validity, [{"points": value} for value in points], criteria, F("12.3456"))
+
+
+@pytest.mark.parametrize(
+    ("points", "score", "complete"),
+    [
+        ("1 1", "1", True),
+        ("1 0.5", "0.75", False),
+        ("0 0", "0", False),
+        ("1 1 0.5", "0.85", True),
+        ("1 0.5 0.5", "0.65", False),
+        ("1 1 0", "0.65", False),
+        ("1 0 0", "0.35", False),
+        ("0.5 0 0", "0.15", False),
+        ("1 1 1 0.5", "0.9", True),
+        ("1 1 1 0", "0.75", False),
+        ("1 0.5 1 0.5", "0.75", False),
+        ("0.5 0 0 0", "0.15", False),
+        ("1 1 0.5 0", "0.65", False),
+        ("1 1 1 1 0", "0.8", True),
+        ("1 1 1 0.5 0.5", "0.8", True),
+        ("1 1 1 0.5 0", "0.7", False),
+    ],
+)
+def test_a_score_is_points_by_criteria_to_the_nearest_5_percent(points: str, score: str, complete: bool) -> None:
+    row = scored(points.split(), len(points.split()))
+    assert (row["score"], row["complete"], row["status"]) == (score, complete, "scored")
+    assert (row["judged"], row["duration_s"]) == (row["criteria"], "12.346")
+
+
+@pytest.mark.parametrize(
+    ("points", "status", "shown", "judged", "sum_"),
+    [
+        (["1", ""], "valid", "unjudged", 1, "1"),
+        (["", ""], "valid", "unjudged", 0, None),
+        ([], "valid", "unjudged", 0, None),
+        (["1"], "valid", "unjudged", 1, "1"),
+        ([], "discarded", "discarded", 0, None),
+        ([], "missing", "missing", 0, None),
+    ],
+)
+def test_a_run_without_all_verdicts_has_no_score(
+    points: list[str], status: str, shown: str, judged: int, sum_: str | None
+) -> None:
+    row = scored(points, 2, status)
+    assert (row["status"], row["score"], row["complete"]) == (shown, None, None)
+    assert (row["judged"], row["points"]) == (judged, sum_)
+
+
+def side(
+    score: str = "1", used: str = "Read", files: str = "a.py", present: str = "yes", status: str = "scored",
+    workspace: str = "/w/repo", **outcome: Any,
+) -> Side:  # fmt: skip
+    report = {"report_present": present, "tools_used": used, "files_used": files}
+    record = Record("a", "with", 1, "run", outcome=Outcome(**outcome), workspace=workspace)
+    return Side({"status": status, "score": score}, report, record)
+
+
+@pytest.mark.parametrize(
+    ("with_files", "without_files", "diverged", "jaccard", "only"),
+    [
+        ("a.py", "a.py", False, "1", []),
+        ("b.py;a.py", "a.py;b.py", False, "1", []),
+        ("./a.py", "`a.py`", False, "1", []),
+        ("/w/repo/a.py", "a.py:12", False, "1", []),
+        ("a.py", "b.py", True, "0", ["a.py"]),
+        ("none", "none", False, "1", []),
+        ("a.py;b.py;c.py", "a.py", True, "0.3333", ["b.py", "c.py"]),
+        ("a.py", "a.py;b.py", True, "0.5", []),
+        ("none", "a.py", True, "0", []),
+        ("", "a.py", None, None, None),
+        ("a.py", "", None, None, None),
+    ],
+)
+def test_cited_files_are_compared_after_normalising(
+    with_files: str, without_files: str, diverged: bool | None, jaccard: str | None, only: list[str] | None
+) -> None:
+    row = compare(side(files=with_files), side(files=without_files), TOOLS)
+    assert (row["diverged"], row["jaccard"], row["only_treatment_files"]) == (diverged, jaccard, only)
+
+
+@pytest.mark.parametrize(
+    ("with_score", "without_score", "files", "delta", "misdirected"),
+    [
+        ("0.5", "0.75", "b.py", "-0.25", True),
+        ("0.5", "0.75", "a.py", "-0.25", False),
+        ("0.75", "0.5", "b.py", "0.25", False),
+        ("0.5", "0.5", "b.py", "0", False),
+        ("", "0.5", "b.py", None, None),
+        ("0.5", "", "b.py", None, None),
+        ("0", "0.5", "", "-0.5", None),
+    ],
+)
+def test_misdirected_is_other_files_and_a_lower_score(
+    with_score: str, without_score: str, files: str, delta: str | None, misdirected: bool | None
+) -> None:
+    row = compare(side(with_score, files=files), side(without_score), TOOLS)
+    assert (row["delta"], row["misdirected"]) == (delta, misdirected)
+
+
+@pytest.mark.parametrize(
+    ("used", "adopted"),
+    [
+        (GREP, {"grep"}),
+        ("lens_graph", {"graph"}),
+        (NEAR, {"graph_neighbors"}),
+        (f"Read;{GREP};{NEAR}", {"grep", "graph_neighbors"}),
+        ("Read", set()),
+        ("none", set()),
+        ("lens_graph_", set()),
+        ("mcp__other__lens_grep", set()),
+        ("LENS_GREP", set()),
+    ],
+)
+def test_adoption_is_what_the_agent_reports_tool_by_tool(used: str, adopted: set[str]) -> None:
+    row = compare(side(used=used), side(), TOOLS)
+    assert {name for name in ("grep", "graph", "graph_neighbors") if row[f"adopted_lens_{name}"]} == adopted
+    assert row["adopted"] is bool(adopted)
+
+
+@pytest.mark.parametrize(
+    "missing", [{"present": "no", "used": "", "files": ""}, {"used": "", "files": ""}, {"status": "discarded"}]
+)
+def test_a_missing_report_is_missing_and_never_a_no(missing: dict[str, str]) -> None:
+    row = compare(side(**missing), side(), TOOLS)
+    assert row["adopted"] is row["diverged"] is row["misdirected"] is None
+    assert row.get("adopted_lens_grep") is None
+
+
+def test_an_own_tool_of_the_same_name_is_not_adoption() -> None:
+    tools = ["mcp__files__Read"]
+    assert compare(side(tools_offered=("Read", *tools)), side(), tools)["adopted"] is False
+    assert compare(side(used="mcp__files__Read", tools_offered=("Read", *tools)), side(), tools)["adopted"] is True
+
+
+@pytest.mark.parametrize(
+    ("outcome", "facts"),
+    [
+        ({}, (None, None, None)),
+        ({"tools_offered": ("Read",), "calls": ()}, (False, False, False)),
+        ({"tools_offered": (GREP,), "calls": (Call("Read", 3),)}, (True, False, False)),
+        ({"tools_offered": (GREP,), "calls": (Call(GREP, 2, 2),)}, (True, True, False)),
+        ({"tools_offered": (GREP,), "calls": (Call(GREP, 2, 1),)}, (True, True, True)),
+    ],
+)
+def test_offered_called_and_called_without_error_are_observed(
+    outcome: dict[str, Any], facts: tuple[bool | None, ...]
+) -> None:
+    row = compare(side(**outcome), side(), TOOLS)
+    assert (row["offered"], row["called"], row["called_without_error"]) == facts
+
+
+def test_the_tools_of_the_treatments_are_those_offered_called_or_reported() -> None:
+    plan: dict[str, Any] = {"conditions": {"without": {"servers": []}, "with": {"servers": ["lens"]}}}
+    records = [Record("a", "with", 1, "run", outcome=Outcome(tools_offered=("Read", GREP), calls=(Call(GRAPH, 1),)))]
+    assert treatment_tools(plan, records, [{"tools_used": f"{NEAR};Read;mcp__x__y"}]) == sorted(TOOLS)
+    plan["conditions"]["with"]["servers"] = []
+    assert treatment_tools(plan, [], [{"tools_used": f"{NEAR};Read"}, {"tools_used": ""}]) == [NEAR]
+
+
+def test_every_planned_run_and_pair_has_a_row(bench: Make) -> None:
+    made = bench(tasks=("a", "b"), servers={"without": [], "with": ["lens"], "other": ["x"]}, trials=2)
+    made.run("a", "with", points=("1", "0.5"), tools=(GREP,))
+    made.run("a", "without", points=("1", "0"))
+    made.run("a", "other", tools=None, points=("1", None))
+    made.build()
+    scores = read_table(made.folder / "scores.csv")
+    assert len(scores) == 2 * 3 * 2
+    assert {row["condition"]: row["status"] for row in scores[:3]} == {
+        "with": "scored",
+        "without": "scored",
+        "other": "unjudged",
+    }
+    pairs = {(row["task"], row["trial"], row["treatment"]): row for row in read_table(made.folder / "pairs.csv")}
+    assert len(pairs) == 2 * 2 * 2
+    assert (pairs["a", "1", "with"]["delta"], pairs["a", "1", "with"]["adopted_lens_grep"]) == ("0.25", "yes")
+    assert (pairs["a", "1", "other"]["delta"], pairs["a", "1", "other"]["adopted_lens_grep"]) == ("", "")
+    assert pairs["b", "2", "with"]["delta"] == pairs["b", "2", "with"]["adopted"] == ""
+
+
+def test_tools_of_two_servers_with_one_short_name_share_a_column(bench: Make) -> None:
+    made = bench(tasks=("a",), servers={"without": [], "with": ["x", "y"]})
+    made.run("a", "with", tools=("mcp__y__find",), tools_offered=("mcp__x__find", "mcp__y__find"))
+    made.build()
+    header = (made.folder / "pairs.csv").read_text().splitlines()[0].split(",")
+    assert header.count("adopted_find") == 1
+    assert read_table(made.folder / "pairs.csv")[0]["adopted_find"] == "yes"
+
+
+@pytest.mark.parametrize(
+    ("table", "old", "new"), [("verdicts.csv", ",1,a.py", ",one,a.py"), ("reports.csv", "a,with,1", "a,with,x")]
+)
+def test_a_table_that_somebody_spoiled_is_a_clear_error(bench: Make, table: str, old: str, new: str) -> None:
+    from lensbench.scores import score_all
+
+    made = bench(tasks=("a",))
+    made.run("a", "with")
+    made.build()
+    path = made.folder / table
+    assert old in path.read_text()
+    path.write_text(path.read_text().replace(old, new))
+    with pytest.raises(UserError, match="where a number must be"):
+        score_all(made.folder)

@@ -1,0 +1,158 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from lensbench.errors import UserError
+from lensbench.records import Attempt, Outcome, Record, RunId
+from lensbench.tables import read_table
+from lensbench.validity import decide, planned_runs, timing_csv
+
+Make = Callable[..., Any]
+PLAN = {
+    "trials": 1, "order": ["a"], "conditions": {"without": {}, "with": {}, "other": {}}, "baseline": "without",
+    "tasks": {"a": {"prompt_sha256": "p"}},
+}  # fmt: skip
+FINE = Attempt(1, "2026", 1.0, 0.0, 0, False)
+
+
+def record(condition: str, **changes: Any) -> Record:
+    whole = Record("a", condition, 1, "run", (FINE,), Outcome(models=("m",)), prompt_sha256="p", tree_before="t")
+    return replace(whole, **changes)
+
+
+def judged(*records: Record) -> dict[str, str]:
+    decided = decide({made.run: made for made in records}, PLAN)
+    return {item.run.condition: f"{item.status} {item.reason}".strip() for item in decided}
+
+
+def test_all_runs_of_the_plan_are_decided_in_its_order() -> None:
+    plan = PLAN | {"trials": 2, "order": ["b", "a"], "conditions": {"without": {}, "with": {}}}
+    assert planned_runs(plan) == [
+        RunId(task, condition, trial) for trial in (1, 2) for task in ("b", "a") for condition in ("without", "with")
+    ]
+
+
+def test_a_run_counts_when_nothing_speaks_against_it() -> None:
+    assert judged(record("without"), record("with")) == {"without": "valid", "with": "valid", "other": "missing"}
+
+
+@pytest.mark.parametrize("reason", ["empty", "crashed", "timed_out", "api_error", "mcp_failed", "mcp_not_offered",
+                                    "contaminated", "model_changed", "workspace_changed"])  # fmt: skip
+def test_the_reason_of_the_last_attempt_discards_the_run_and_it_alone(reason: str) -> None:
+    bad = record("with", attempts=(FINE, replace(FINE, attempt=2, reason=reason)))
+    assert judged(record("without"), bad) == {"without": "valid", "with": f"discarded {reason}", "other": "missing"}
+
+
+def test_a_second_attempt_that_went_well_counts() -> None:
+    assert judged(record("with", attempts=(replace(FINE, reason="empty"), FINE)))["with"] == "valid"
+
+
+MODELS = {name: Outcome(models=(name,)) for name in "mn"}
+
+
+@pytest.mark.parametrize(
+    ("records", "decided"),
+    [
+        ([record("without"), record("with", outcome=MODELS["n"])], ["discarded model_changed"] * 2),
+        ([record("without"), record("with"), record("other", outcome=MODELS["n"])], ["discarded model_changed"] * 3),
+        ([record("without"), record("with", outcome=Outcome())], ["valid"] * 2),
+        (
+            [record("without", outcome=Outcome(models=("m", "n"))), record("with", outcome=Outcome(models=("n", "m")))],
+            ["valid"] * 2,
+        ),
+        ([record("without"), record("with", prompt_sha256="q")], ["valid", "discarded prompt_mismatch"]),
+        ([record("without", prompt_sha256="q"), record("with", prompt_sha256="r")], ["discarded prompt_mismatch"] * 2),
+        ([record("without", prompt_sha256="q"), record("with", prompt_sha256="q")], ["valid"] * 2),
+        ([record("without"), record("with", tree_before="u")], ["discarded workspace_changed"] * 2),
+        ([record("with", outcome=MODELS["n"], prompt_sha256="q", tree_before="u")], ["missing", "valid"]),
+    ],
+)
+def test_runs_of_a_task_that_were_not_made_alike_do_not_count(records: list[Record], decided: list[str]) -> None:
+    assert list(judged(*records).values())[: len(decided)] == decided
+
+
+def test_a_discarded_run_does_not_discard_its_partner() -> None:
+    bad = record("with", outcome=MODELS["n"], attempts=(replace(FINE, reason="crashed"),))
+    assert judged(record("without"), bad)["without"] == "valid"
+
+
+def test_the_runs_of_other_trials_are_not_compared() -> None:
+    other = record("with", trial=2, outcome=MODELS["n"])
+    decided = decide({made.run: made for made in (record("without"), other)}, PLAN | {"trials": 2})
+    assert [item.status for item in decided if item.status != "missing"] == ["valid", "valid"]
+
+
+def test_timing_has_the_form_of_the_protocol_and_the_last_row_of_a_run_stands() -> None:
+    later = replace(FINE, started_at="2027", attempt=2, duration_s=12.345678)
+    discarded = {"task": "a", "condition": "with", "trial": 1, "attempts": [vars(replace(FINE, duration_s=200.0))]}
+    rows = [
+        record("with", attempts=(FINE, later)),
+        record("without", trial=2),
+        record("other", attempts=(replace(FINE, duration_s=None),)),
+    ]
+    assert timing_csv(rows, [discarded, discarded], "sonnet=glm-5,haiku=glm-4") == (
+        "model_mapping,sonnet=glm-5,haiku=glm-4\na,with,200,attempt=1\nt2/a,without,1,attempt=1\na,with,12.346,attempt=2\n"
+    )
+
+
+def test_the_stage_files_discards_once_and_gives_up_after_the_last_round(bench: Make) -> None:
+    made = bench(changes={"max_rounds": 2})
+    for number in range(1, 4):
+        made.run(
+            "a", "with", reason="crashed", detail=f"try {number}", answer=f"{number}", started=f"2026-01-0{number}"
+        )
+        for _ in range(2):
+            made.build()
+        row = next(
+            row for row in read_table(made.folder / "validity.csv") if (row["task"], row["condition"]) == ("a", "with")
+        )
+        assert (row["status"], row["detail"], row["discards"]) == (
+            "discarded",
+            f"try {number}",
+            ";".join(["crashed"] * number),
+        )
+        assert row["given_up"] == ("yes" if number == 3 else "no")
+    assert (made.folder / "runs/timing.csv").read_text().count("a,with,") == 3
+    assert len(list((made.folder / "discards").iterdir())) == 6
+
+
+def test_a_run_that_counts_after_a_discard_shows_both(bench: Make) -> None:
+    made = bench()
+    made.run("a", "with", reason="empty", answer="")
+    made.build()
+    made.run("a", "with", answer="now")
+    made.build()
+    row = next(
+        row for row in read_table(made.folder / "validity.csv") if (row["task"], row["condition"]) == ("a", "with")
+    )
+    assert (row["status"], row["reason"], row["discards"], row["given_up"]) == ("valid", "", "empty", "no")
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("records/a-with.json", "{"), ("records/a-with.json", "[]"), ("runs/a-with.md", "edited"),
+        ("discards/a-with-1.json", "{}"),
+    ],
+)  # fmt: skip
+def test_a_damaged_file_is_named_with_the_way_out(bench: Make, name: str, content: str) -> None:
+    made = bench()
+    made.run("a", "with", reason="crashed")
+    made.build()
+    (made.folder / name).write_text(content)
+    with pytest.raises(UserError, match=rf"{name}: .*delete it"):
+        made.build()
+
+
+def test_a_record_of_another_run_is_not_taken(bench: Make) -> None:
+    made = bench()
+    made.run("a", "with")
+    made.build()
+    for folder in ("runs/a-with.md", "records/a-with.json"):
+        (made.folder / folder.replace("a-", "b-")).write_bytes((made.folder / folder).read_bytes())
+    with pytest.raises(UserError, match=r"b-with\.md: is not the answer of its record"):
+        made.build()
