@@ -1,0 +1,92 @@
+"""lensbench: task x condition x trial -> answer -> valid? -> report, verdicts -> score -> pair -> results.
+
+What each stage needs and leaves stands at the top of its file in rules/.
+"""
+
+import os
+import shlex
+import sys
+from subprocess import CalledProcessError
+
+from snakemake.exceptions import WorkflowError
+from snakemake.utils import min_version
+
+from lensbench import stopping
+from lensbench.errors import UserError
+from lensbench.processes import WORKFLOW
+from lensbench.records import trial_folder
+from lensbench.schedule import read_schedule, run_of
+
+min_version("9.27")
+
+if not workflow.overwrite_configfiles:
+
+    configfile: "config.yaml"
+
+
+try:
+    SCHEDULE = read_schedule(config, workflow.configfiles)
+except UserError as error:
+    raise WorkflowError(str(error)) from None
+
+BENCH = SCHEDULE.folder.as_posix()
+PYTHON = f"{shlex.quote(sys.executable)} -P -m"
+os.environ[WORKFLOW] = str(os.getpid())  # every program ends with the Snakemake that started it, so `exec` it
+
+
+wildcard_constraints:
+    trial=r"(t\d+/)?",
+    task=r"[a-z0-9][a-z0-9-]*",
+    condition="|".join(SCHEDULE.config.conditions),
+
+
+localrules:
+    all,
+    plan,
+    repositories,
+    validity,
+    reports,
+    judging,
+    scores,
+    results,
+
+
+include: "rules/plan.smk"
+include: "rules/repositories.smk"
+include: "rules/runs.smk"
+include: "rules/validity.smk"
+include: "rules/reports.smk"
+include: "rules/judging.smk"
+include: "rules/scores.smk"
+include: "rules/results.smk"
+
+
+rule all:
+    default_target: True
+    input:
+        expand(rules.run.output, zip, **RUN_WILDCARDS),
+        rules.plan.output,
+        rules.repositories.output,
+        rules.validity.output,
+        rules.reports.output,
+        rules.judging.output,
+        rules.scores.output,
+        rules.results.output,
+
+
+onstart:
+    stopping.clear(SCHEDULE.folder)
+    if SCHEDULE.starts_agents and not workflow.touch:
+        try:
+            shell("exec {PYTHON} lensbench.preflight --settings {SCHEDULE.settings:q} --folder {BENCH:q}")
+        except (CalledProcessError, KeyboardInterrupt):
+            sys.exit(1)  # what is wrong stands on the terminal; any other exception would add a traceback
+
+
+onsuccess:
+    if os.path.exists(f"{BENCH}/results.json"):
+        shell("exec {PYTHON} lensbench.headline --folder {BENCH:q}")
+
+
+onerror:
+    shell("test ! -e {BENCH:q}/plan.json || exec {PYTHON} lensbench.rendering --folder {BENCH:q}")

@@ -1,0 +1,26 @@
+"""Freezes the experiment into the run folder.
+
+needs   the config, the task sets, the MCP files
+leaves  plan.json, prompts/ (what every run reads), protocol.md, config.yaml, scenarios.md (what people read)
+"""
+
+
+rule plan:
+    input:
+        SCHEDULE.inputs,
+    output:
+        plan=f"{BENCH}/plan.json",
+        prompts=directory(f"{BENCH}/prompts"),
+        protocol=f"{BENCH}/protocol.md",
+        config=update(f"{BENCH}/config.yaml"),
+        scenarios=f"{BENCH}/scenarios.md",
+    log:
+        f"{BENCH}/logs/plan.log",
+    params:
+        settings=lambda wildcards: SCHEDULE.settings,
+        accepted=lambda wildcards: SCHEDULE.accepted_json,
+    message:
+        "freezing the experiment in {BENCH}"
+    shell:
+        "exec {PYTHON} lensbench.plan --settings {params.settings:q} --accepted {params.accepted:q}"
+        " --folder {BENCH:q} 2> {log:q}"

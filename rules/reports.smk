@@ -1,0 +1,18 @@
+"""Reads what the agents say about themselves in their `## Report` sections.
+
+needs   validity.csv (it says which runs there are), all answers
+leaves  reports.csv
+"""
+
+
+rule reports:
+    input:
+        rules.validity.output.table,
+    output:
+        f"{BENCH}/reports.csv",
+    log:
+        f"{BENCH}/logs/reports.log",
+    message:
+        "reading the reports"
+    shell:
+        "exec {PYTHON} lensbench.reports --folder {BENCH:q} 2> {log:q}"

@@ -1,0 +1,20 @@
+"""Fetches and cleans the repositories that the tasks are about.
+
+needs   plan.json
+leaves  repositories.json: where each clean tree lies and what its content's hash is; the trees in the cache
+"""
+
+
+rule repositories:
+    input:
+        lambda wildcards: (str if SCHEDULE.lacks_repositories else ancient)(str(rules.plan.output.plan)),
+    output:
+        f"{BENCH}/repositories.json",
+    log:
+        f"{BENCH}/logs/repositories.log",
+    params:
+        cache=SCHEDULE.config.cache,
+    message:
+        "fetching the repositories under test"
+    shell:
+        "exec {PYTHON} lensbench.repositories --plan {input:q} --cache {params.cache:q} --output {output:q} 2> {log:q}"

@@ -1,0 +1,45 @@
+"""Makes the runs: one job is one task in one condition in one trial.
+
+needs   plan.json, prompts/, repositories.json; as triggers only the discards that ask for another try
+leaves  runs/<task>-<condition>.md, records/<task>-<condition>.json (trial 2 in t2/, and so on), transcripts/
+
+A run that is there and counts is never made again, whatever else changes: everything but a discard is `ancient`, the
+outputs are kept until they are replaced, and the runner itself refuses to repeat a run that counts.
+(`ancient(str(...))`, because `ancient` marks the very object that it is given, for all rules that name it.)
+"""
+
+RUN_WILDCARDS = {
+    "trial": [trial_folder(run.trial) for run in SCHEDULE.runs],
+    "task": [run.task for run in SCHEDULE.runs],
+    "condition": [run.condition for run in SCHEDULE.runs],
+}
+
+
+def unless_wanted(path):
+    """`ancient`, but for a run that this start is to make: while the plan is made anew, Snakemake sees no discard."""
+    return lambda wildcards: str(path) if SCHEDULE.is_wanted(run_of(**wildcards)) else ancient(str(path))
+
+
+rule run:
+    input:
+        unless_wanted(rules.plan.output.plan),
+        ancient(str(rules.plan.output.prompts)),
+        ancient(str(rules.repositories.output)),
+        discards=lambda wildcards: [
+            path if asking else ancient(path) for path, asking in SCHEDULE.discards(run_of(**wildcards).stem)
+        ],
+    output:
+        answer=update(f"{BENCH}/runs/{{trial}}{{task}}-{{condition}}.md"),
+        record=update(f"{BENCH}/records/{{trial}}{{task}}-{{condition}}.json"),
+    log:
+        f"{BENCH}/logs/{{trial}}{{task}}-{{condition}}.log",
+    priority: lambda wildcards: SCHEDULE.priority(run_of(**wildcards).stem)
+    resources:
+        gate_s=lambda wildcards: SCHEDULE.gate_s(run_of(**wildcards), workflow.cores or 1),
+    params:
+        trial=lambda wildcards: run_of(**wildcards).trial,
+    message:
+        "{wildcards.task}, {wildcards.condition}, trial {params.trial}"
+    shell:
+        "exec {PYTHON} lensbench.runs --folder {BENCH:q} --task {wildcards.task} --condition {wildcards.condition}"
+        " --trial {params.trial} --gate-s {resources.gate_s} 2> {log:q}"

@@ -1,0 +1,366 @@
+"""A scripted fake of a model's API on 127.0.0.1: rules say what it answers, and every request is kept.
+
+    python -P tests/fakes/messages_api.py --script rules.yaml --log requests.jsonl
+
+prints its address and serves until it is ended; in a test, `with serving(MessagesApi(), rules) as fake:`.
+A rule is `{when: {...}, times: 1, reply: {...}}`; the first one that fits, and is not used up, answers. A request that
+no rule fits gets status 403, which no client tries again. `When` and `Reply` list what can be written.
+
+`serving` knows nothing of Anthropic's Messages API: another API is another class with the four methods of `Api`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import dataclasses
+import itertools
+import json
+import socket
+import struct
+import threading
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from email.message import Message
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, Protocol
+
+import yaml
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the rules can ask about a request."""
+
+    turn: int
+    """1 for the first request of a conversation."""
+    tools: tuple[str, ...]
+    model: str
+    stream: bool
+    text: str
+    """Everything said in the conversation, with the system prompt, as JSON."""
+    tool_result: str
+    """The latest result of a tool; "" when there is none."""
+
+
+@dataclass(frozen=True)
+class When:
+    """Conditions of a rule; what is left out fits everything."""
+
+    turn: int | None = None
+    has_tool: str | None = None
+    lacks_tool: str | None = None
+    text: str | None = None
+    model: str | None = None
+    stream: bool | None = None
+
+    def fits(self, facts: Facts) -> bool:
+        """True when every condition holds."""
+        return (
+            self.turn in (None, facts.turn)
+            and (self.has_tool is None or self.has_tool in facts.tools)
+            and (self.lacks_tool is None or self.lacks_tool not in facts.tools)
+            and (self.text is None or self.text in facts.text)
+            and self.model in (None, facts.model)
+            and self.stream in (None, facts.stream)
+        )
+
+
+@dataclass(frozen=True)
+class Reply:
+    """An answer of the model, or a failure of the service."""
+
+    text: str | None = None
+    """`{tool_result}` stands for the latest tool result. None and no tools: a message without content."""
+    tools: tuple[Mapping[str, Any], ...] = ()
+    """Tool calls, `{name: ..., input: {...}}`."""
+    stop_reason: str = ""
+    """`max_tokens`, `refusal`; by default `end_turn`, or `tool_use` with tools."""
+    model: str = ""
+    """The model that says it answered; by default the one that was asked for."""
+    delay_s: float = 0
+    """Before anything is sent."""
+    pause_s: float = 0
+    """Between the start of the message and its content."""
+    status: int = 200
+    error: str = "scripted failure"
+    """The message of an answer whose status is not 200."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    raw: str | None = None
+    """A body of its own, sent as HTML."""
+    breaks: str = ""
+    """`reset`: the connection is reset before an answer; `drop`: in the middle of it; `stall`: silence there;
+    `error_event`: the stream ends with an error event."""
+
+
+@dataclass
+class Rule:
+    """One entry of a script."""
+
+    reply: Reply
+    when: When = field(default_factory=When)
+    times: float = float("inf")
+
+
+Event = tuple[str, dict[str, Any]]
+
+
+class Api(Protocol):
+    """How one API says things."""
+
+    def facts(self, path: str, body: dict[str, Any]) -> Facts | None:
+        """What a request asks for; None when it is not one for the model."""
+
+    def message(self, reply: Reply, facts: Facts) -> dict[str, Any]:
+        """The answer in one piece."""
+
+    def events(self, reply: Reply, facts: Facts) -> Sequence[Event]:
+        """The answer as server-sent events; the first one starts it."""
+
+    def failure(self, status: int, message: str) -> dict[str, Any]:
+        """The body of an error."""
+
+
+ERRORS = {400: "invalid_request_error", 401: "authentication_error", 403: "permission_error", 404: "not_found_error",
+          413: "request_too_large", 429: "rate_limit_error", 529: "overloaded_error"}  # fmt: skip
+
+
+class MessagesApi:
+    """Anthropic's Messages API: `POST /v1/messages`."""
+
+    def __init__(self) -> None:
+        self._numbers = itertools.count(1)
+
+    def facts(self, path: str, body: dict[str, Any]) -> Facts | None:
+        if path.split("?")[0] != "/v1/messages":
+            return None
+        messages = body.get("messages", [])
+        blocks = [block for message in messages if isinstance(message["content"], list) for block in message["content"]]
+        results = [_text_of(block.get("content")) for block in blocks if block.get("type") == "tool_result"]
+        return Facts(
+            turn=1 + sum(message["role"] == "assistant" for message in messages),
+            tools=tuple(tool.get("name", "") for tool in body.get("tools", [])),
+            model=body.get("model", ""),
+            stream=bool(body.get("stream")),
+            text=json.dumps([body.get("system"), messages], ensure_ascii=False),
+            tool_result=results[-1] if results else "",
+        )
+
+    def message(self, reply: Reply, facts: Facts) -> dict[str, Any]:
+        content: list[dict[str, Any]] = []
+        if reply.text is not None:
+            content.append({"type": "text", "text": reply.text.replace("{tool_result}", facts.tool_result)})
+        for tool in reply.tools:
+            content.append({"type": "tool_use", "id": f"toolu_{next(self._numbers):04}", **tool})
+        return {
+            "id": f"msg_{next(self._numbers):04}", "type": "message", "role": "assistant",
+            "model": reply.model or facts.model, "content": content,
+            "stop_reason": reply.stop_reason or ("tool_use" if reply.tools else "end_turn"), "stop_sequence": None,
+            "usage": {"input_tokens": 100, "output_tokens": 20, "cache_creation_input_tokens": 3,
+                      "cache_read_input_tokens": 7},
+        }  # fmt: skip
+
+    def events(self, reply: Reply, facts: Facts) -> Sequence[Event]:
+        message = self.message(reply, facts)
+        start = {**message, "content": [], "stop_reason": None, "usage": {**message["usage"], "output_tokens": 1}}
+        events: list[tuple[str, dict[str, Any]]] = [("message_start", {"message": start})]
+        for index, block in enumerate(message["content"]):
+            if block["type"] == "text":
+                empty: dict[str, Any] = {"type": "text", "text": ""}
+                delta: dict[str, Any] = {"type": "text_delta", "text": block["text"]}
+            else:
+                empty = {**block, "input": {}}
+                delta = {"type": "input_json_delta", "partial_json": json.dumps(block["input"])}
+            events += [
+                ("content_block_start", {"index": index, "content_block": empty}),
+                ("content_block_delta", {"index": index, "delta": delta}),
+                ("content_block_stop", {"index": index}),
+            ]
+        ending = {"stop_reason": message["stop_reason"], "stop_sequence": None}
+        events += [("message_delta", {"delta": ending, "usage": {"output_tokens": 20}}), ("message_stop", {})]
+        return [(name, {"type": name, **data}) for name, data in events]
+
+    def failure(self, status: int, message: str) -> dict[str, Any]:
+        return {"type": "error", "error": {"type": ERRORS.get(status, "api_error"), "message": message}}
+
+
+def _text_of(content: Any) -> str:
+    if isinstance(content, list):
+        return "".join(block.get("text", "") for block in content if isinstance(block, dict))
+    return content if isinstance(content, str) else ""
+
+
+class Fake:
+    """The rules, and what was asked so far."""
+
+    def __init__(self, api: Api, rules: Iterable[Rule], log: Path | None) -> None:
+        self.api = api
+        self.requests: list[dict[str, Any]] = []
+        """Every request: method, path, headers, body, and the number of the rule that answered (from 1)."""
+        self.url = ""
+        self.ending = threading.Event()
+        self._rules = [dataclasses.replace(rule) for rule in rules]
+        self._log = log
+        self._lock = threading.Lock()
+
+    @property
+    def bodies(self) -> list[dict[str, Any]]:
+        """The bodies of the requests for the model, in order."""
+        return [request["body"] for request in self.requests if self.api.facts(request["path"], request["body"])]
+
+    def take(self, method: str, path: str, headers: Message, body: dict[str, Any]) -> tuple[Reply, Facts]:
+        """Keeps the request and finds its answer."""
+        facts = self.api.facts(path, body) if method == "POST" else None
+        with self._lock:
+            fitting = (n for n, rule in enumerate(self._rules) if facts and rule.times > 0 and rule.when.fits(facts))
+            number = next(fitting, None)
+            entry = {"method": method, "path": path, "headers": dict(headers), "body": body,
+                     "rule": None if number is None else number + 1}  # fmt: skip
+            self.requests.append(entry)
+            if self._log:
+                with self._log.open("a") as file:
+                    file.write(json.dumps(entry, ensure_ascii=False) + "\n")
+            if facts is None:
+                return Reply(status=404, error=f"there is no {path}"), Facts(0, (), "", False, "", "")
+            if number is None:
+                return Reply(status=403, error="no rule fits this request"), facts
+            self._rules[number].times -= 1
+            return self._rules[number].reply, facts
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: _Server
+
+    def do_POST(self) -> None:
+        content = self.rfile.read(int(self.headers.get("content-length") or 0))
+        try:
+            body = json.loads(content)
+        except ValueError:
+            body = {}
+        reply, facts = self.server.fake.take(self.command, self.path, self.headers, body)
+        with contextlib.suppress(OSError):
+            self._answer(reply, facts)
+
+    do_GET = do_HEAD = do_POST
+
+    def _answer(self, reply: Reply, facts: Facts) -> None:
+        api = self.server.fake.api
+        self._sleep(reply.delay_s)
+        if reply.breaks == "reset":
+            self._reset()
+        elif reply.raw is not None:
+            self._whole(reply, "text/html", reply.raw)
+        elif reply.status != 200:
+            self._whole(reply, "application/json", json.dumps(api.failure(reply.status, reply.error)))
+        elif facts.stream:
+            self._stream(reply, api.events(reply, facts))
+        else:
+            self._whole(reply, "application/json", json.dumps(api.message(reply, facts)))
+
+    def _whole(self, reply: Reply, kind: str, text: str) -> None:
+        content = text.encode()
+        self._head(reply, kind, ("Content-Length", str(len(content))))
+        if self.command != "HEAD":
+            self.wfile.write(content)
+
+    def _stream(self, reply: Reply, events: Sequence[Event]) -> None:
+        self._head(reply, "text/event-stream", ("Transfer-Encoding", "chunked"))
+        for number, event in enumerate(events):
+            if number == 1:
+                self._sleep(reply.pause_s)
+            if number == 2 and reply.breaks:
+                return self._break(reply)
+            self._send(event)
+        self.wfile.write(b"0\r\n\r\n")
+        return None
+
+    def _break(self, reply: Reply) -> None:
+        if reply.breaks == "stall":
+            self.server.fake.ending.wait()
+        if reply.breaks == "error_event":
+            self._send(("error", self.server.fake.api.failure(529, reply.error)))
+        self._reset()
+
+    def _send(self, event: Event) -> None:
+        name = f"event: {event[0]}\n" if event[0] else ""
+        content = f"{name}data: {json.dumps(event[1], ensure_ascii=False)}\n\n".encode()
+        self.wfile.write(b"%x\r\n%s\r\n" % (len(content), content))
+        self.wfile.flush()
+
+    def _head(self, reply: Reply, kind: str, length: tuple[str, str]) -> None:
+        self.send_response(reply.status)
+        for name, value in (("Content-Type", kind), length, *reply.headers.items()):
+            self.send_header(name, value)
+        self.end_headers()
+
+    def _reset(self) -> None:
+        """Closes the connection with RST instead of an orderly end."""
+        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.connection.close()
+        self.close_connection = True
+
+    def _sleep(self, seconds: float) -> None:
+        if seconds:
+            self.server.fake.ending.wait(seconds)
+
+    def log_message(self, *_: object) -> None:
+        """Standard error stays the client's."""
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    block_on_close = False
+    request_queue_size = 64
+
+    def __init__(self, fake: Fake, port: int) -> None:
+        super().__init__(("127.0.0.1", port), _Handler)
+        self.fake = fake
+
+    def handle_error(self, *_: object) -> None:
+        """A client that went away is no error of the fake."""
+
+
+@contextlib.contextmanager
+def serving(api: Api, rules: Iterable[Rule], log: Path | None = None, port: int = 0) -> Iterator[Fake]:
+    """Serves the rules until the block ends. `log` gets every request as a line of JSON."""
+    fake = Fake(api, rules, log)
+    server = _Server(fake, port)
+    fake.url = f"http://127.0.0.1:{server.server_address[1]}"
+    threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+    try:
+        yield fake
+    finally:
+        fake.ending.set()
+        server.shutdown()
+        server.server_close()
+
+
+def read_rules(entries: Iterable[Mapping[str, Any]]) -> list[Rule]:
+    """Rules from plain data. Raises TypeError for a key that does not exist."""
+    return [_rule(**entry) for entry in entries]
+
+
+def _rule(reply: Mapping[str, Any], when: Mapping[str, Any] | None = None, times: float = float("inf")) -> Rule:
+    return Rule(Reply(**{**reply, "tools": tuple(reply.get("tools", ()))}), When(**(when or {})), times)
+
+
+def main(api: Api) -> None:
+    """Serves a script until the program is ended."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("--script", required=True, type=Path, help="YAML: a list of rules")
+    parser.add_argument("--log", type=Path, help="gets every request as a line of JSON")
+    parser.add_argument("--port", type=int, default=0)
+    arguments = parser.parse_args()
+    rules = read_rules(yaml.safe_load(arguments.script.read_text()))
+    with serving(api, rules, arguments.log, arguments.port) as fake:
+        print(fake.url, flush=True)
+        with contextlib.suppress(KeyboardInterrupt):
+            while True:
+                time.sleep(3600)
+
+
+if __name__ == "__main__":
+    main(MessagesApi())

@@ -1,0 +1,58 @@
+"""A small MCP server over stdio for the tests of agents: two tools, `find` and `crash`, and whatever goes wrong.
+
+It speaks JSON-RPC by hand, because it must start in a moment, late, or not at all.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from typing import Any
+
+TOOLS = [
+    {
+        "name": name,
+        "description": description,
+        "inputSchema": {"type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"]},
+    }
+    for name, description in (("find", "Finds code."), ("crash", "Ends the server in the middle of the call."))
+]
+
+
+def answer(method: str, params: dict[str, Any]) -> dict[str, Any] | None:
+    """The result of a request; None for a method that it does not have: clients ask, and wait for that."""
+    if method == "initialize":
+        return {
+            "protocolVersion": params["protocolVersion"],
+            "capabilities": {"tools": {}},
+            "serverInfo": {"name": "lens", "version": "1"},
+            "instructions": "Prefer find.",
+        }
+    if method == "tools/list":
+        return {"tools": TOOLS}
+    if method == "tools/call":
+        if params["name"] == "crash":
+            sys.exit(1)
+        text = f"found {params['arguments']['query']} in src/cart.py:3"
+        return {"content": [{"type": "text", "text": text}], "isError": params["arguments"]["query"] == "fail"}
+    return {} if method == "ping" else None
+
+
+def main() -> None:
+    """Serves until standard input ends."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("--start-s", type=float, default=0, help="seconds before it can be spoken to")
+    time.sleep(parser.parse_args().start_s)
+    for line in sys.stdin:
+        request = json.loads(line)
+        if "id" not in request:
+            continue
+        result = answer(request["method"], request.get("params", {}))
+        said = {"error": {"code": -32601, "message": "no such method"}} if result is None else {"result": result}
+        print(json.dumps({"jsonrpc": "2.0", "id": request["id"], **said}), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,160 @@
+"""What a later start makes again, and what it does not."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+
+import yaml
+
+from conftest import Files, Project
+from lensbench.discards import discard_files
+
+DERIVED = (
+    "plan.json", "prompts/anna.md", "prompts/bert.md", "protocol.md", "config.yaml", "scenarios.md",
+    "repositories.json", "validity.csv", "runs/timing.csv", "reports.csv", "verdicts.csv", "scores.csv", "pairs.csv",
+    "results.json", "results.md",
+)  # fmt: skip
+NOTHING = "Nothing to be done"
+
+
+def bytes_of(files: Files) -> dict[str, bytes]:
+    """Snakemake touches the outputs of every job, also of those that the runner kept as they were."""
+    return {name: content for name, (content, _) in files.items()}
+
+
+def contents(project: Project) -> dict[str, bytes]:
+    return {name: (project.bench / name).read_bytes() for name in DERIVED}
+
+
+def test_a_first_start_makes_everything_in_a_folder_with_blanks_and_quotes(finished_once: Project) -> None:
+    assert finished_once.ledger() == ["anna-with", "anna-without", "bert-with", "bert-without"]
+    assert all((finished_once.bench / name).is_file() for name in DERIVED)
+    assert finished_once.reasons() == {}
+    assert {row["delta"] for row in finished_once.table("pairs")} == {"0.5"}
+
+
+def test_what_is_asked_for_by_default_is_everything_that_is_written(finished: Project) -> None:
+    listed = finished.start("-n", "--forceall")
+    wanted = next(
+        line for line in listed.splitlines() if "bench/r/results.md" in line and line.startswith("    input:")
+    )
+    asked = set(wanted.removeprefix("    input: ").split(", "))
+    runs = {f"bench/r/{name}" for name in finished.files("runs", "records")}
+    derived = {f"bench/r/{name}" for name in DERIVED if not name.startswith("prompts/")}
+    assert runs | derived | {"bench/r/prompts"} == asked
+
+
+def test_a_moved_folder_has_nothing_to_do_and_a_missing_answer_or_record_repeats_that_run_alone(
+    finished: Project,
+) -> None:
+    assert NOTHING in finished.start()
+    before, derived = finished.files(), contents(finished)
+    (finished.bench / "runs" / "anna-with.md").unlink()
+    (finished.bench / "records" / "bert-without.json").unlink()
+    finished.start()
+    assert finished.ledger() == ["anna-with", "bert-without"]
+    after = finished.files()
+    repeated = {name for name in before if before[name] != after[name]}
+    assert {name.partition("/")[2].partition(".")[0] for name in repeated} == {"anna-with", "bert-without"}
+    assert contents(finished)["verdicts.csv"] == derived["verdicts.csv"]
+    assert NOTHING in finished.start("-n")
+    shutil.rmtree(finished.folder / ".snakemake")
+    assert NOTHING in finished.start("-n")
+
+
+def test_everything_that_is_derived_comes_back_without_an_agent(finished: Project) -> None:
+    before, derived = finished.files(), contents(finished)
+    for name in DERIVED:
+        (finished.bench / name).unlink()
+    finished.start()
+    assert contents(finished) == derived
+    assert bytes_of(finished.files()) == bytes_of(before)
+    assert finished.ledger() == []
+
+
+def test_a_copy_with_scrambled_times_runs_nothing_again(finished: Project) -> None:
+    dice = random.Random(1)
+    for path in finished.folder.rglob("*"):
+        if ".snakemake" not in path.parts:
+            moment = dice.randrange(10**9, 17 * 10**8)
+            os.utime(path, (moment, moment))
+    before = finished.files()
+    finished.start()
+    assert finished.files() == before
+    assert finished.ledger() == []
+    assert NOTHING in finished.start("-n")
+
+
+def test_criteria_templates_and_code_repeat_no_run_and_a_prompt_stops_unless_it_is_accepted(
+    finished: Project,
+) -> None:
+    house = finished.copy_house()
+    before = finished.files()
+    for name, old, new in (
+        ("templates/results.md.j2", "# Benchmark results", "# The benchmark's results"),
+        ("scripts/lensbench/runs.py", '"""One run', '"""Another comment. One run'),
+        ("rules/runs.smk", "Makes the runs", "Really makes the runs"),
+        ("Snakefile", "BENCH = ", "ANYTHING = 1\nBENCH = "),
+    ):
+        text = (house / name).read_text()
+        assert old in text
+        (house / name).write_text(text.replace(old, new, 1))
+    finished.write_tasks(wanted="Trolley")
+    finished.start()
+    assert finished.files() == before
+    assert {row["verdict"] for row in finished.table("verdicts") if row["criterion"] == "1"} == {"Missed"}
+    assert (finished.bench / "results.md").read_text().startswith("# The benchmark's results")
+
+    everything = finished.files("")
+    finished.write_tasks(suffix=" Be brief.")
+    message = finished.start(fails=True)
+    assert "task 'anna': its prompt (or the report suffix) is another one" in message
+    assert "--config run_id=<a new name>" in message
+    assert "--config accept_changes=true" in message
+    assert finished.files("") == everything
+
+    finished.start("--config", "accept_changes=true")
+    assert finished.files() == before
+    assert "Accepted change in the middle of this run: task 'anna'" in (finished.bench / "results.md").read_text()
+    assert finished.ledger() == []
+    assert NOTHING in finished.start("-n", "--config", "accept_changes=true")
+
+
+def test_more_trials_add_their_runs_only_and_new_tasks_theirs_with_their_repository(finished: Project) -> None:
+    before = finished.files()
+    finished.start("--config", "trials=2")
+    again = {name.replace("/", "/t2/", 1) for name in before}
+    after = finished.files()
+    assert set(after) == set(before) | again
+    assert {name: after[name] for name in before} == before
+    assert finished.ledger() == ["anna-with", "anna-without", "bert-with", "bert-without"]
+
+    finished.clear_ledger()
+    tasks = yaml.safe_load((finished.folder / "tasks.yaml").read_text())
+    shutil.copytree(finished.folder / "repo", finished.folder / "other")
+    new = {**tasks["tasks"][0], "id": "carl", "repository": {"path": "other"}, "prompt": "Task carl: where?"}
+    (finished.folder / "tasks.yaml").write_text(json.dumps({**tasks, "tasks": [*tasks["tasks"], new]}))
+    finished.start("--config", "trials=2")
+    assert finished.ledger() == ["carl-with", "carl-with", "carl-without", "carl-without"]
+    assert {name: finished.files()[name] for name in before} == before
+
+
+def test_a_new_run_id_starts_anew_and_on_one_core_the_order_inside_pairs_is_balanced(finished: Project) -> None:
+    before = finished.files()
+    finished.start("--config", "run_id=other", target="bench/other/validity.csv", cores=1)
+    assert finished.files() == before
+    starts = [line.split()[1] for line in (finished.control / "ledger").read_text().splitlines() if "start" in line]
+    assert [name.partition("-")[0] for name in starts] == ["anna", "anna", "bert", "bert"]
+    assert {starts[0].partition("-")[2], starts[2].partition("-")[2]} == {"with", "without"}
+    assert discard_files(finished.folder / "bench" / "other") == {}
+
+
+def test_a_finished_run_that_snakemake_wants_again_is_kept_and_not_paid_twice(finished: Project) -> None:
+    before = finished.files()
+    finished.start("-R", "run", target="bench/r/validity.csv")
+    assert bytes_of(finished.files()) == bytes_of(before)
+    assert finished.ledger() == []
+    assert "kept" in (finished.bench / "logs" / "anna-with.log").read_text()

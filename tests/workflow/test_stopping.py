@@ -1,0 +1,149 @@
+"""However Snakemake or a run is ended: nothing is left running, nothing is half written, nothing is paid for twice."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import time
+from base64 import b64decode
+from pathlib import Path
+
+import pytest
+
+from conftest import Project, living, make_project, wait_for
+from lensbench.records import RunId
+from lensbench.runs import is_kept
+
+FOUR = ("anna", "bert", "carl", "dora")
+ALIVE_AFTER_KILL_S = 5
+
+
+def noted_as_unfinished(project: Project) -> set[str]:
+    """Output files of the jobs that Snakemake had in flight."""
+    marks = (project.folder / ".snakemake" / "incomplete").rglob("*")
+    return {b64decode(mark.name).decode() for mark in marks if mark.is_file() and mark.name != "migration_underway"}
+
+
+def unfinished(project: Project) -> list[Path]:
+    return [path for path in project.folder.rglob("*") if path.name.endswith(".tmp")]
+
+
+def runners(project: Project) -> list[int]:
+    return [pid for pid, command in living(str(project.control)) if "lensbench.runs" in command]
+
+
+def kept(project: Project) -> list[str]:
+    runs = [RunId(task, condition) for task in FOUR for condition in ("with", "without")]
+    return [run.stem for run in runs if is_kept(project.bench, run)]
+
+
+@pytest.fixture(scope="session")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    base = tmp_path_factory.mktemp("undisturbed")
+    made = make_project(base / "project", base / "control")
+    made.write_tasks(FOUR)
+    made.start(cores=8)
+    return made
+
+
+def results(project: Project) -> list[list[dict[str, str]]]:
+    """All tables but for times."""
+    tables = [project.table(name) for name in ("validity", "reports", "verdicts", "scores", "pairs")]
+    return [[{key: value for key, value in row.items() if key != "duration_s"} for row in rows] for rows in tables]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_after_a_kill_at_any_moment_the_valid_runs_stand_and_only_the_others_are_made(
+    seed: int, project: Project, undisturbed: Project
+) -> None:
+    dice = random.Random(seed)
+    project.write_tasks(FOUR)
+    for_each = {f"{task}_{side}": f"sleep {dice.random() * 2:.2f}" for task in FOUR for side in ("with", "without")}
+    project.behave(**{**for_each, "dora_with": "hang", "carl_with": "children 3"})
+    process = project.begin(cores=8)
+    assert wait_for(lambda: len(project.ledger()) >= (0 if seed == 0 else 8))
+    time.sleep(dice.random() * 2.5)
+    process.kill()
+    process.communicate()
+    assert wait_for(lambda: not project.processes(), ALIVE_AFTER_KILL_S), project.processes()
+    assert unfinished(project) == []
+    valid = kept(project)
+    noticed = {
+        name: content
+        for name, content in project.files("runs", "records").items()
+        if f"bench/r/{name}" not in noted_as_unfinished(project)
+    }
+    before = project.files()
+    started = project.ledger()
+
+    project.behave()
+    project.start("--unlock")
+    project.start(cores=8)
+    after = project.files()
+    assert {name: after[name] for name in noticed} == noticed
+    names = [name for name in before if name.partition("/")[2].partition(".")[0] in valid]
+    assert {name: after[name][0] for name in names} == {name: before[name][0] for name in names}
+    again = project.ledger()
+    for run in valid:
+        assert again.count(run) == started.count(run) == 1
+    assert results(project) == results(undisturbed)
+
+
+def test_a_killed_runner_fails_its_run_alone_and_the_next_start_makes_it(project: Project) -> None:
+    project.behave(anna_with="sleep 600")
+    process = project.begin(target="bench/r/validity.csv")
+    assert wait_for(lambda: project.ledger("end") == ["anna-without", "bert-with", "bert-without"])
+    assert wait_for(lambda: len(runners(project)) == 1)
+    os.kill(runners(project)[0], signal.SIGKILL)
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert "bench/r/logs/anna-with.log" in output
+    assert wait_for(lambda: not project.processes()), project.processes()
+    before = project.files()
+    project.behave()
+    project.start()
+    assert project.ledger() == ["anna-with", "anna-with", "anna-without", "bert-with", "bert-without"]
+    assert {name: project.files()[name] for name in before} == before
+
+
+def test_snakemake_that_is_asked_to_end_lets_the_runs_in_flight_finish(project: Project) -> None:
+    project.behave(others="sleep 2")
+    process = project.begin(cores=2, target="bench/r/validity.csv")
+    assert wait_for(lambda: len(project.ledger()) == 2)
+    process.terminate()
+    process.communicate(timeout=60)
+    assert process.returncode != 0
+    assert project.processes() == []
+    assert len(project.ledger("end")) == 2
+    before = project.files()
+    project.behave()
+    project.start()
+    assert project.ledger() == ["anna-with", "anna-without", "bert-with", "bert-without"]
+    assert {name: project.files()[name] for name in before} == before
+
+
+def test_control_c_ends_all_runs_and_the_next_start_makes_them(project: Project) -> None:
+    project.behave(anna_with="hang", anna_without="children 600", bert_with="sleep 600")
+    process = project.begin(target="bench/r/validity.csv")
+    assert wait_for(lambda: project.ledger("end") == ["bert-without"] and len(project.ledger()) == 4)
+    time.sleep(0.5)
+    os.killpg(process.pid, signal.SIGINT)
+    process.communicate(timeout=60)
+    assert wait_for(lambda: not project.processes(), ALIVE_AFTER_KILL_S), project.processes()
+    assert unfinished(project) == []
+    project.behave()
+    project.start()
+    assert [project.ledger().count(run) for run in ("bert-without", "anna-with")] == [1, 2]
+    assert project.reasons() == {}
+
+
+def test_a_second_snakemake_on_the_same_run_is_refused_and_disturbs_nothing(project: Project) -> None:
+    project.behave(others="sleep 4")
+    first = project.begin(target="bench/r/validity.csv")
+    assert wait_for(lambda: len(project.ledger()) == 4)
+    assert "locked" in project.start(target="bench/r/validity.csv", fails=True)
+    first.communicate(timeout=60)
+    assert first.returncode == 0
+    assert project.ledger() == ["anna-with", "anna-without", "bert-with", "bert-without"]
+    assert project.reasons() == {}
