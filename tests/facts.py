@@ -1,0 +1,142 @@
+"""Checks what a task set claims against the sources that it is about.
+
+A criterion is a claim about a repository at one revision. Three things are checked: what its patterns name exists
+(`pattern_problems`), a person's proof of the claim holds (`Fact`, `fact_problems`), and each criterion has such a proof
+(`unproven`). Each function returns one sentence per problem, so that a test can assert that there is none.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from lensbench.scenarios import Criterion, Regex, Task
+
+PATH = re.compile(r"(?:[\w.-]+/)*[\w-][\w.-]*\.(?:py|pyi|toml|cfg|md|rst|txt|yaml|json|js|ts|go|rs|java)(?![\w/])")
+NUMBER = re.compile(r"(?<![\w.-])\d[\d_]*(?:\.\d+)?(?![\w-])")
+DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
+
+
+@dataclass(frozen=True)
+class Fact:
+    """The proof of a criterion (counted from 1): `regex` is found in `file`, or in the def or class `within` of it."""
+
+    task: str
+    criterion: int
+    file: str
+    regex: str
+    within: str = ""
+
+
+def pattern_problems(task: Task, tree: Path) -> list[str]:
+    """What a task's criteria name, but `tree` does not have.
+
+    A path must fit exactly one file. A name must stand in a file that the criterion names, or be `Class.member` where
+    that class is defined; so must each number, of the criterion's text as well (regexes hold most values). A criterion
+    that names no file cannot be checked by anybody.
+    """
+    problems = []
+    for number, criterion in enumerate(task.criteria, 1):
+        place = f"{task.id}, criterion {number}"
+        paths = sorted(named_paths(criterion))
+        found = {path: files_named(tree, path) for path in paths}
+        problems += [f"{place}: {path} fits {len(fit)} files" for path, fit in found.items() if len(fit) != 1]
+        if not PATH.search(criterion.text):
+            problems.append(f"{place}: names no file")
+        files = sorted({file for fit in found.values() for file in fit})
+        text = "\n".join(_read(tree / file) for file in files)
+        problems += [
+            f"{place}: {literal!r} is not in {', '.join(files) or 'any file'}"
+            for literal in [*literals(criterion), *NUMBER.findall(criterion.text)]
+            if not PATH.fullmatch(literal) and not _stands_in(literal, text, tree)
+        ]
+    return problems
+
+
+def fact_problems(fact: Fact, task: Task, tree: Path) -> list[str]:
+    """Why `fact` does not prove its criterion: another file, no such definition, or the text is not there."""
+    place = f"{fact.task}, criterion {fact.criterion}"
+    criterion = task.criteria[fact.criterion - 1]
+    if not any(f"/{fact.file}".endswith(f"/{path}") for path in named_paths(criterion)):
+        return [f"{place}: does not name {fact.file}"]
+    if not (tree / fact.file).is_file():
+        return [f"{place}: there is no {fact.file}"]
+    text = _read(tree / fact.file)
+    if fact.within and not (text := definition(text, fact.within)):
+        return [f"{place}: {fact.within} is not defined in {fact.file}"]
+    if not re.search(fact.regex, text, re.MULTILINE):
+        return [f"{place}: {fact.regex!r} is not in {fact.within or 'the text'} of {fact.file}"]
+    return []
+
+
+def unproven(tasks: Iterable[Task], facts: Iterable[Fact]) -> list[str]:
+    """The criteria that no fact proves, and the facts that belong to no criterion."""
+    claims = {(task.id, number) for task in tasks for number in range(1, len(task.criteria) + 1)}
+    proofs = {(fact.task, fact.criterion) for fact in facts}
+    return [f"{task}, criterion {number}" for task, number in sorted(claims ^ proofs)]
+
+
+def literals(criterion: Criterion) -> Iterator[str]:
+    """All literals of a criterion but those that must not be stated, which are wrong on purpose."""
+    for group in (criterion.all_of, criterion.any_of, *criterion.partial.values()):
+        yield from (pattern for pattern in group if not isinstance(pattern, Regex))
+
+
+def named_paths(criterion: Criterion) -> set[str]:
+    """The paths in a criterion's text and among its literals."""
+    return {*PATH.findall(criterion.text), *(literal for literal in literals(criterion) if PATH.fullmatch(literal))}
+
+
+@cache
+def files_named(tree: Path, path: str) -> tuple[str, ...]:
+    """The files below `tree` that `path` fits, as a whole or from some folder on."""
+    candidates = (file.relative_to(tree) for file in tree.rglob(Path(path).name) if file.is_file())
+    inside = (file.as_posix() for file in candidates if ".git" not in file.parts)
+    return tuple(sorted(file for file in inside if f"/{file}".endswith(f"/{path}")))
+
+
+def definition(source: str, name: str) -> str:
+    """The source of the def or class `name` (`Class.method` for a member); all of them when there are overloads."""
+    nodes: list[ast.AST] = [_parsed(source)]
+    for part in name.split("."):
+        nodes = [child for node in nodes for child in _definitions(node) if child.name == part]
+    return "\n".join(ast.get_source_segment(source, node) or "" for node in nodes)
+
+
+def _definitions(node: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield child
+        elif isinstance(child, ast.stmt):
+            yield from _definitions(child)
+
+
+def _stands_in(literal: str, text: str, tree: Path) -> bool:
+    if NUMBER.fullmatch(literal):
+        return float(literal) in map(float, NUMBER.findall(text))
+    if re.search(rf"(?<!\w){re.escape(literal)}(?!\w)", text):
+        return True
+    owner, _, member = literal.rpartition(".")
+    return bool(owner and DOTTED.fullmatch(literal)) and _has_member(tree, owner, member)
+
+
+@cache
+def _has_member(tree: Path, owner: str, member: str) -> bool:
+    """Whether a class `owner` is defined somewhere below `tree` and mentions `member`."""
+    sources = (_read(path) for path in sorted(tree.rglob("*.py")))
+    bodies = (definition(source, owner) for source in sources if f"class {owner.split('.')[0]}" in source)
+    return any(re.search(rf"\b{re.escape(member)}\b", body) for body in bodies)
+
+
+@cache
+def _parsed(source: str) -> ast.Module:
+    return ast.parse(source)
+
+
+@cache
+def _read(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
