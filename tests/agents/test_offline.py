@@ -35,7 +35,7 @@ def assignment(folder: Path, workspace: Path, mcp: str = '{"mcpServers": {}}') -
     (folder / "home").mkdir()
     return Assignment(
         prompt="", prompt_file=str(folder / "prompt.md"), workspace=str(workspace), home=str(folder / "home"),
-        mcp_file=str(folder / "mcp.json"), answer_file="", servers=(), denied_servers=(),
+        mcp_file=str(folder / "mcp.json"), mcp_servers={}, answer_file="", servers=(), denied_servers=(),
         settings={"mcp_start_s": 3}, seed=7,
     )  # fmt: skip
 

@@ -1,0 +1,327 @@
+"""The adapter of Claude Code: its command line, and its output as recorded from the real program."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from claude_code_rows import ROWS, Row
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lensbench.agents import Assignment, Invocation, load_adapter
+from lensbench.agents.claude_code import command, read, version
+from lensbench.config import Agent
+from lensbench.errors import UserError
+from lensbench.reasons import Expectation, find_reason
+from lensbench.records import Attempt, Call, Outcome
+
+STREAMS = Path(__file__).parent / "streams"
+
+
+def stream(name: str) -> list[str]:
+    return (STREAMS / f"{name}.jsonl").read_text().splitlines()
+
+
+def invocation(treated: bool = False, **settings: Any) -> Invocation:
+    agent = Agent(**{"kind": "claude-code", "model": "sonnet", **settings}).model_dump(mode="json")
+    return command(Assignment(
+        prompt="--where is it?", prompt_file="", workspace="/run/repo", home="/run/home", mcp_file="/run/mcp.json", mcp_servers={},
+        answer_file="", servers=("lens",) if treated else (), denied_servers=() if treated else ("lens",),
+        settings=agent, seed=1,
+    ))  # fmt: skip
+
+
+def option(found: Invocation, name: str) -> str:
+    return found.argv[found.argv.index(name) + 1]
+
+
+def result(**fields: Any) -> str:
+    return json.dumps({"type": "result", "subtype": "success", "is_error": False, "result": "Yes.", **fields})
+
+
+def said(text: str = "Yes.", **fields: Any) -> str:
+    message = {"model": "m", "content": [{"type": "text", "text": text}]}
+    return json.dumps({"type": "assistant", "message": message, **fields})
+
+
+def ticking(*times: float) -> Iterator[float]:
+    return itertools.chain(times, itertools.repeat(times[-1]))
+
+
+# The command line.
+
+
+def test_nothing_but_the_lists_of_tools_differs_between_the_conditions() -> None:
+    treated, baseline = invocation(True), invocation(False)
+    assert treated.env == baseline.env
+    different = [(a, b) for a, b in zip(treated.argv, baseline.argv, strict=True) if a != b]
+    assert different == [("Bash,Read,Grep,Glob,mcp__lens", "Bash,Read,Grep,Glob"), ("Task", "Task,mcp__lens")]
+
+
+def test_the_prompt_is_the_last_argument_and_no_option() -> None:
+    assert invocation().argv[-2:] == ("--", "--where is it?")
+
+
+def test_the_declared_tools_are_all_that_is_there_and_allowed() -> None:
+    found = invocation(tools=("Read", "Bash"))
+    assert option(found, "--tools") == "Read,Bash"
+    assert option(found, "--allowed-tools") == "Read,Bash"
+    assert option(found, "--mcp-config") == "/run/mcp.json"
+    assert "--strict-mcp-config" in found.argv
+    assert option(found, "--setting-sources") == ""
+    assert not any("skip-permissions" in part for part in found.argv)
+
+
+def test_a_launcher_of_the_user_s_own_receives_the_flags() -> None:
+    assert invocation(command=("cc", "zlm"), max_turns=7).argv[:3] == ("cc", "zlm", "-p")
+    assert option(invocation(max_turns=7), "--max-turns") == "7"
+    assert invocation().argv[0] == "claude"
+
+
+def test_the_environment_is_fresh_and_waits_for_slow_servers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_MODEL", "another")
+    monkeypatch.setenv("ENABLE_TOOL_SEARCH", "auto")
+    env = invocation(mcp_start_s=90.5, pass_env=("ENABLE_TOOL_SEARCH",)).env
+    assert "ANTHROPIC_MODEL" not in env
+    assert env["HOME"] == "/run/home"
+    assert env["CLAUDE_CONFIG_DIR"] == "/run/home/.claude"
+    assert env["MCP_TIMEOUT"] == env["MCP_CONNECT_TIMEOUT_MS"] == "90500"
+    assert env["ENABLE_TOOL_SEARCH"] == "false"
+
+
+def test_with_tool_search_the_search_tool_is_among_the_tools() -> None:
+    found = invocation(True, tool_search=True)
+    assert found.env["ENABLE_TOOL_SEARCH"] == "true"
+    assert option(found, "--tools") == "Bash,Read,Grep,Glob,ToolSearch"
+
+
+def test_the_client_s_own_retries_are_few_and_can_be_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert invocation().env["CLAUDE_CODE_MAX_RETRIES"] == "5"
+    monkeypatch.setenv("CLAUDE_CODE_MAX_RETRIES", "0")
+    assert invocation(pass_env=("CLAUDE_CODE_MAX_RETRIES",)).env["CLAUDE_CODE_MAX_RETRIES"] == "0"
+
+
+def test_zai_serves_glm_in_every_tier(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_ZAI_KEY", "secret")
+    env = invocation(provider="zai", token_env="MY_ZAI_KEY").env
+    assert env["ANTHROPIC_BASE_URL"] == "https://api.z.ai/api/anthropic"
+    assert env["ANTHROPIC_AUTH_TOKEN"] == "secret"
+    assert "MY_ZAI_KEY" not in env
+    assert {env[f"ANTHROPIC_DEFAULT_{tier}_MODEL"] for tier in ("SONNET", "HAIKU", "OPUS")} == {"glm-5"}
+    assert env["CLAUDE_CODE_SUBAGENT_MODEL"] == "glm-5"
+
+
+def test_a_tier_without_a_mapping_gets_the_main_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KEY", "secret")
+    gateway: dict[str, Any] = {"provider": "custom", "base_url": "http://gateway", "token_env": "KEY"}
+    mapped = invocation(**gateway, models={"sonnet": "big", "haiku": "small"}).env
+    assert [mapped[f"ANTHROPIC_DEFAULT_{tier}_MODEL"] for tier in ("SONNET", "HAIKU", "OPUS")] == [
+        "big",
+        "small",
+        "big",
+    ]
+    assert mapped["ANTHROPIC_BASE_URL"] == "http://gateway"
+    assert invocation(**gateway, model="own").env["ANTHROPIC_DEFAULT_HAIKU_MODEL"] == "own"
+    assert not [name for name in invocation().env if name.startswith("ANTHROPIC")]
+
+
+def test_without_a_provider_the_keys_are_those_that_are_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "secret")
+    assert "ANTHROPIC_API_KEY" not in invocation().env
+    env = invocation(pass_env=("ANTHROPIC_API_KEY",)).env
+    assert env["ANTHROPIC_API_KEY"] == "secret"
+    assert "ANTHROPIC_BASE_URL" not in env
+
+
+@pytest.mark.parametrize(
+    ("given_settings", "message"),
+    [
+        ({"provider": "zai", "token_env": "NO_SUCH_KEY"}, "agent.token_env names NO_SUCH_KEY, which is not set"),
+        ({"pass_env": ("ANTHROPIC_API_KEY",)}, "agent.pass_env names ANTHROPIC_API_KEY, which is not set"),
+        ({"provider": "zai"}, "agent.token_env is missing"),
+        ({"provider": "custom", "token_env": "KEY"}, "agent.base_url is missing"),
+        ({"model": ""}, "agent.model is empty"),
+    ],
+)
+def test_what_is_missing_is_named(
+    given_settings: dict[str, Any], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    monkeypatch.setenv("KEY", "secret")
+    with pytest.raises(UserError, match=re.escape(message)):
+        invocation(**given_settings)
+
+
+def test_the_version_is_the_program_s_own_word(tmp_path: Path) -> None:
+    program = tmp_path / "claude"
+    program.write_text("#!/bin/sh\necho '2.1.329 (Claude Code)'\n")
+    program.chmod(0o755)
+    assert version({"command": [str(program)]}) == "2.1.329"
+    program.write_text("#!/bin/sh\necho broken; exit 1\n")
+    assert version({"command": [str(program)]}) is None
+    assert version({"command": [str(tmp_path / "gone")]}) is None
+
+
+def test_it_is_found_by_its_name() -> None:
+    assert load_adapter("claude-code").read is read
+
+
+# Its output.
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_the_recorded_stream_shows_the_row(name: str) -> None:
+    outcome = vars(read(stream(name)))
+    for field, value in ROWS[name].expected.items():
+        if isinstance(value, str):
+            assert re.search(value, outcome[field]), (field, outcome[field])
+        else:
+            assert outcome[field] == value, field
+
+
+def test_every_row_is_recorded() -> None:
+    assert {path.stem for path in STREAMS.glob("*.jsonl")} == set(ROWS)
+
+
+def reason_of(name: str) -> str:
+    row: Row = ROWS[name]
+    attempt = Attempt(1, "", 1.0, 0.0, row.exit_code, row.exit_code is None)
+    outcome = read(stream(name))
+    expected = Expectation(("lens",), ()) if row.treatment else Expectation((), ("lens",))
+    return find_reason(attempt, outcome, outcome.answer, expected)[0]
+
+
+@pytest.mark.parametrize(
+    ("reason", "names"),
+    [
+        ("", ("without", "with", "server-slow", "429-short", "error-event", "drop", "subagent-denied")),
+        ("mcp_failed", ("server-too-slow", "server-missing", "server-breaks")),
+        ("model_changed", ("other-model",)),
+        ("empty", ("empty", "no-content")),
+        ("timed_out", ("stall",)),
+        ("api_error", ("400", "400-credit", "401", "403", "404", "413", "500", "502", "529", "reset",
+                       "refused", "html")),
+    ],
+)  # fmt: skip
+def test_a_row_has_its_reason(reason: str, names: tuple[str, ...]) -> None:
+    assert {name: reason_of(name) for name in names} == dict.fromkeys(names, reason)
+
+
+@pytest.mark.parametrize("name", ["with", "without", "tool-search", "subagent"])
+def test_a_stream_that_ends_anywhere_before_its_result_is_not_finished(name: str) -> None:
+    lines = stream(name)
+    for length in range(len(lines)):
+        outcome = read([*lines[:length], lines[length][: len(lines[length]) // 2]])
+        assert not outcome.finished
+        assert outcome.answer == ""
+        assert outcome.tokens is None
+
+
+def test_no_output_shows_nothing() -> None:
+    assert read([]) == read(["", "cc: starting", "[1]", '{"type": 1}', "[" * 100_000]) == Outcome(finished=False)
+
+
+PLAIN: st.SearchStrategy[Any] = st.sampled_from([None, True, 7, "text", [], {}])
+JSON = PLAIN | st.lists(PLAIN, max_size=2) | st.dictionaries(st.sampled_from(["content", "spawned"]), PLAIN, max_size=2)
+FIELDS = sorted({key for name in ROWS for line in stream(name) for key in json.loads(line)})
+TYPES = st.sampled_from(["system", "assistant", "user", "result", "new"])
+SUBTYPES = st.sampled_from(["init", "api_retry", "permission_denied", "success", "new"])
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(TYPES, SUBTYPES, st.dictionaries(st.sampled_from(FIELDS), JSON, max_size=6)), max_size=5))
+def test_no_event_of_a_version_to_come_makes_it_fail(events: list[tuple[str, str, dict[str, Any]]]) -> None:
+    lines = [json.dumps({**fields, "type": kind, "subtype": subtype}) for kind, subtype, fields in events]
+    assert isinstance(read(lines), Outcome)
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.lists(st.sampled_from(sorted(ROWS)), min_size=2, max_size=3), st.randoms(use_true_random=False))
+def test_the_order_of_a_line_s_keys_says_nothing(names: list[str], random: Any) -> None:
+    for name in names:
+        shuffled = []
+        for line in stream(name):
+            items = list(json.loads(line).items())
+            random.shuffle(items)
+            shuffled.append(json.dumps(dict(items)))
+        clock = itertools.count(0.0).__next__
+        assert read(shuffled, clock) == read(stream(name), itertools.count(0.0).__next__)
+
+
+def test_lines_of_two_megabytes_are_read() -> None:
+    text = "x" * 2_000_000
+    assert read([said(text), result(result=text)]).answer == text
+
+
+def test_a_call_that_comes_twice_counts_once() -> None:
+    block = {"type": "tool_use", "id": "1", "name": "Bash", "input": {}}
+    line = json.dumps({"type": "assistant", "message": {"model": "m", "content": [block]}})
+    assert read([line, line, result()]).calls == (Call("Bash", 1),)
+
+
+def test_files_outside_the_workspace_and_failed_reads_are_not_files_read() -> None:
+    paths = {"1": "/run/repo/a.py", "2": "src/../b.py", "3": "/etc/passwd", "4": "gone.py", "5": "../secret", "6": ""}
+    calls = [
+        {"type": "tool_use", "id": key, "name": "Read", "input": {"file_path": path}} for key, path in paths.items()
+    ]
+    failed = {"type": "tool_result", "tool_use_id": "4", "is_error": True, "content": "gone"}
+    lines = [
+        json.dumps({"type": "system", "subtype": "init", "cwd": "/run/repo"}),
+        json.dumps({"type": "assistant", "message": {"model": "m", "content": calls}}),
+        json.dumps({"type": "user", "message": {"content": [failed]}}),
+    ]
+    assert read(lines).files_read == ("a.py", "b.py")
+
+
+def test_the_last_of_several_results_tells_the_answer_and_the_usage_of_all() -> None:
+    used = {"m": {"inputTokens": 5, "outputTokens": 2}, "n": {"inputTokens": 1}}
+    outcome = read([said(), result(result="Wait.", duration_ms=3000), said(), result(duration_ms=31, modelUsage=used)])
+    assert outcome.answer == "Yes."
+    assert outcome.tokens == {"input": 6, "output": 2, "cache_read": 0, "cache_write": 0}
+    assert outcome.agent_s == 3.031
+    assert outcome.subagents == 1
+
+
+def test_answers_of_a_sub_agent_show_it_even_when_the_client_does_not_count() -> None:
+    assert read([said(parent_tool_use_id="t1"), said(parent_tool_use_id="t1"), result()]).subagents == 1
+
+
+def test_one_long_wait_is_one_retry_however_often_it_is_announced() -> None:
+    def retry(attempt: int) -> str:
+        return json.dumps({"type": "system", "subtype": "api_retry", "attempt": attempt})
+
+    assert read([retry(1), retry(1), retry(2), said(), retry(1), said(), result()]).api_retries == 3
+
+
+def test_an_older_version_that_does_not_say_so_guesses_the_price_of_foreign_models() -> None:
+    assert read([result(modelUsage={"glm-5": {}})]).cost_is_guess
+    assert not read([result(modelUsage={"claude-sonnet-5": {}})]).cost_is_guess
+
+
+def test_the_first_word_comes_before_the_text_is_whole() -> None:
+    clock = ticking(100.0, 110.0, 111.0).__next__
+    assert read([said(), result(duration_ms=8000, ttft_ms=500)], clock).first_token_s == 3.5
+    clock = ticking(100.0, 110.0, 111.0).__next__
+    assert read([said(), result(duration_ms=8000)], clock).first_token_s == 10.0
+
+
+def test_a_text_that_the_client_made_up_is_an_error_and_no_answer() -> None:
+    message = {"model": "<synthetic>", "content": [{"type": "text", "text": "API Error: odd"}]}
+    outcome = read([json.dumps({"type": "assistant", "message": message}), result(result="API Error: odd")])
+    assert (outcome.error, outcome.answer, outcome.models) == ("API Error: odd", "", ())
+
+
+def test_an_interrupted_run_is_an_error() -> None:
+    line = result(subtype="error_during_execution", is_error=True, result=None, terminal_reason="aborted_tools")
+    assert read([line]).error == "error_during_execution"
+
+
+def test_the_recorded_streams_hold_nothing_of_the_machine_they_were_recorded_on() -> None:
+    text = "".join(path.read_text() for path in STREAMS.glob("*.jsonl"))
+    assert not re.search(r"127\.0\.0\.1:\d{3}|pytest-|dummy-key|/tmp/|/root/", text)

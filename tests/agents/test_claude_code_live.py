@@ -1,0 +1,216 @@
+"""The real Claude Code against a scripted fake of its service: `make agents` installs it.
+
+`ALL_ROWS=1` runs every row of claude_code_rows.py; `RECORD_STREAMS=1` also writes tests/agents/streams/ again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from claude_code_rows import ANSWER, QUICK, ROWS, Row
+
+from fakes.messages_api import Fake, MessagesApi, read_rules, serving
+from lensbench.agents import Assignment, claude_code
+from lensbench.config import Agent
+from lensbench.processes import Ended, run_process
+from lensbench.records import Outcome
+
+PROJECT = Path(__file__).parents[2]
+CLAUDE = PROJECT / "tools" / "agents" / "node_modules" / ".bin" / "claude"
+SERVER = PROJECT / "tests" / "fakes" / "stdio_mcp_server.py"
+STREAMS = Path(__file__).parent / "streams"
+KEY = "dummy-key-that-must-not-be-written"
+INSTRUCTIONS = r"# MCP Server Instructions\\n.*?## lens\\nPrefer find\.\\n\\n"
+
+pytestmark = pytest.mark.skipif(not CLAUDE.exists(), reason="Claude Code is not installed; `make agents` does it")
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A run of the real program."""
+
+    outcome: Outcome
+    ended: Ended
+    lines: list[str]
+    fake: Fake
+    folder: Path
+
+    @property
+    def first_request(self) -> dict[str, Any]:
+        """What the model was sent first; paths and ids, which differ from run to run, are made equal."""
+        text = json.dumps(self.fake.bodies[0]).replace(str(self.folder), "/run")
+        body: dict[str, Any] = json.loads(re.sub(r'"user_id": ".*?[^\\]"', '"user_id": ""', text))
+        return body
+
+
+def start(row: Row, folder: Path, monkeypatch: pytest.MonkeyPatch, server: dict[str, Any] | None = None) -> Ran:
+    """Runs Claude Code as a run would, in `folder`."""
+    monkeypatch.setenv("LIVE_TEST_KEY", KEY)
+    monkeypatch.setenv("CLAUDE_CODE_MAX_RETRIES", "1")
+    workspace, home, mcp_file = folder / "repo", folder / "home", folder / "mcp.json"
+    (home / "tmp").mkdir(parents=True)
+    (workspace / "src").mkdir(parents=True)
+    (workspace / "src" / "cart.py").write_text("def cart():\n    return 1\n")
+    script = {"command": sys.executable, "args": ["-P", str(SERVER), *(row.server or ())]}
+    entry = server or (script if row.server is not None else {"command": "no-such-program"})
+    mcp_file.write_text(json.dumps({"mcpServers": {"lens": entry} if row.treatment else {}}))
+    with serving(MessagesApi(), read_rules(row.rules), folder / "requests.jsonl") as fake:
+        agent = Agent(
+            kind="claude-code", command=(str(CLAUDE),), model="sonnet", provider="custom", base_url=fake.url,
+            token_env="LIVE_TEST_KEY", timeout_s=60, pass_env=("CLAUDE_CODE_MAX_RETRIES",),
+        )  # fmt: skip
+        invocation = claude_code.command(Assignment(
+            prompt="Where is `cart`?", prompt_file="", answer_file="",
+            workspace=str(workspace), home=str(home), mcp_file=str(mcp_file), mcp_servers={},
+            servers=("lens",) if row.treatment else (), denied_servers=() if row.treatment else ("lens",),
+            settings=agent.model_dump(mode="json") | dict(row.settings), seed=1,
+        ))  # fmt: skip
+        lines: list[str] = []
+
+        def read(stream: Iterator[str]) -> Outcome:
+            return claude_code.read(lines.append(line) or line for line in stream)  # type: ignore[func-returns-value]
+
+        timeout_s = row.settings.get("timeout_s", agent.timeout_s)
+        argv = loosened(invocation.argv, row.loose)
+        outcome, ended = run_process(argv, invocation.env, str(workspace), timeout_s, sys.stderr.fileno(), read)
+    return Ran(outcome, ended, lines, fake, folder)
+
+
+def loosened(argv: Sequence[str], promise: str) -> list[str]:
+    """The command line without one of its promises."""
+    if promise == "permission":
+        return [part.replace(",mcp__lens", "") for part in argv]
+    if promise == "subagents":
+        offered = [f"{part},Task" if part.startswith("Bash,") else part for part in argv]
+        return [part.replace("Task,mcp__lens", "mcp__lens") for part in offered]
+    return list(argv)
+
+
+def unmet(row: Row, outcome: Outcome) -> list[str]:
+    """The fields of the outcome that are not as the row expects them."""
+    found = vars(outcome)
+    return [
+        f"{name}: expected {value!r}, found {found[name]!r}"
+        for name, value in row.expected.items()
+        if not (re.search(value, found[name]) if isinstance(value, str) else found[name] == value)
+    ]
+
+
+def recorded(ran: Ran) -> str:
+    """The stream as it is kept: without ids, paths, ports and long lists."""
+    dull = {
+        "uuid", "session_id", "timestamp", "request_id", "slash_commands", "terminal_slash_commands", "skills",
+        "plugins", "agents", "capabilities", "messaging_socket_path", "memory_paths", "output_file", "tool_use_result",
+    }  # fmt: skip
+    events = [json.loads(line) for line in ran.lines if line.strip()]
+    kept = [json.dumps({key: value for key, value in event.items() if key not in dull}) for event in events]
+    text = "".join(f"{line}\n" for line in kept).replace(str(ran.folder), "").replace("/home/.claude", "/home")
+    return re.sub(r"127\.0\.0\.1:\d{2,}", "127.0.0.1:PORT", text)
+
+
+@pytest.mark.parametrize(
+    "name", ROWS if os.environ.get("ALL_ROWS") or os.environ.get("RECORD_STREAMS") else sorted(QUICK)
+)
+def test_the_real_program_shows_the_row(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ran = start(ROWS[name], tmp_path, monkeypatch)
+    assert unmet(ROWS[name], ran.outcome) == []
+    assert ran.ended.exit_code == ROWS[name].exit_code
+    assert ran.ended.timed_out == (ROWS[name].exit_code is None)
+    if os.environ.get("RECORD_STREAMS"):
+        (STREAMS / f"{name}.jsonl").write_text(recorded(ran))
+
+
+def test_the_first_requests_differ_in_nothing_but_the_server_s_tools_and_instructions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without = start(Row([ANSWER], {}), tmp_path / "a", monkeypatch).first_request
+    again = start(Row([ANSWER], {}), tmp_path / "b", monkeypatch).first_request
+    treated = start(Row([ANSWER], {}, treatment=True), tmp_path / "c", monkeypatch).first_request
+    assert again == without
+    extra = [tool["name"] for tool in treated["tools"] if tool["name"].startswith("mcp__")]
+    assert extra == ["mcp__lens__crash", "mcp__lens__find"]
+    treated["tools"] = [tool for tool in treated["tools"] if tool["name"] not in extra]
+    cleaned, instructions = re.subn(INSTRUCTIONS, "", json.dumps(treated))
+    assert instructions == 1
+    assert json.loads(cleaned) == without
+
+
+def test_the_client_offers_what_it_says_it_offers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ran = start(Row([ANSWER], {}, treatment=True), tmp_path, monkeypatch)
+    assert sorted(tool["name"] for tool in ran.first_request["tools"]) == sorted(ran.outcome.tools_offered or ())
+
+
+def test_the_repository_s_own_settings_servers_hooks_and_instructions_reach_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planted, repository = tmp_path / "planted", tmp_path / "run" / "repo"
+    (repository / ".claude" / "skills" / "trap").mkdir(parents=True)
+    hook = {"hooks": [{"type": "command", "command": f"touch {planted}"}]}
+    settings = {"hooks": {"SessionStart": [hook], "UserPromptSubmit": [hook]}, "permissions": {"deny": ["Read"]}}
+    (repository / ".claude" / "settings.json").write_text(json.dumps(settings))
+    (repository / ".claude" / "skills" / "trap" / "SKILL.md").write_text("---\nname: trap\ndescription: MARKER\n---\n")
+    (repository / ".mcp.json").write_text(
+        json.dumps({"mcpServers": {"own": {"command": "touch", "args": [str(planted)]}}})
+    )
+    for name in ("CLAUDE.md", "AGENTS.md", "CLAUDE.local.md"):
+        (repository / name).write_text("MARKER\n")
+    ran = start(Row([ANSWER], {}), tmp_path / "run", monkeypatch)
+    assert "MARKER" not in json.dumps(ran.fake.bodies)
+    assert ran.outcome.servers == {}
+    assert ran.outcome.tools_offered == ("Bash", "Glob", "Grep", "Read")
+    assert not planted.exists()
+
+
+def test_the_key_reaches_the_gateway_and_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ran = start(ROWS["with"], tmp_path, monkeypatch)
+    assert ran.fake.requests[0]["headers"]["Authorization"] == f"Bearer {KEY}"
+    (tmp_path / "requests.jsonl").unlink()
+    holders = [path for path in tmp_path.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
+    assert holders == []
+    assert KEY not in "".join(ran.lines)
+
+
+def test_the_embedded_server_is_offered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    server = {
+        "command": sys.executable,
+        "args": [
+            "-P",
+            "-m",
+            "lensbench.lens",
+            "--root",
+            str(tmp_path / "repo"),
+            "--log",
+            str(tmp_path / "calls.jsonl"),
+        ],
+        "env": {"PYTHONPATH": str(PROJECT / "scripts")},
+    }
+    grep = {"name": "mcp__lens__lens_grep", "input": {"query": "cart", "repoPath": str(tmp_path / "repo")}}
+    rules: list[dict[str, Any]] = [
+        {"when": {"turn": 1}, "reply": {"tools": [grep]}},
+        {"reply": {"text": "{tool_result}"}},
+    ]
+    ran = start(Row(rules, {}, treatment=True, settings={"mcp_start_s": 60}), tmp_path, monkeypatch, server)
+    assert ran.outcome.servers == {"lens": "connected"}
+    assert "src/cart.py" in ran.outcome.answer
+    assert [(call.name, call.count, call.errors) for call in ran.outcome.calls or ()] == [
+        ("mcp__lens__lens_grep", 1, 0)
+    ]
+
+
+def test_the_program_says_its_pinned_version() -> None:
+    pinned = json.loads((PROJECT / "tools" / "agents" / "package.json").read_text())["dependencies"]
+    assert claude_code.version({"command": [str(CLAUDE)]}) == pinned["@anthropic-ai/claude-code"]
+
+
+def test_a_row_that_is_not_met_is_seen() -> None:
+    assert unmet(replace(ROWS["empty"], expected={"answer": "^It", "turns": 1}), Outcome(answer="No", turns=1)) == [
+        "answer: expected '^It', found 'No'"
+    ]

@@ -1,0 +1,36 @@
+"""The shell line around agents that complain on their standard error only."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+from other_clis import assignment
+
+from lensbench.agents._cli import Seen, announced, observe
+from lensbench.processes import Ended, run_process
+
+
+def ran(folder: Path, program: str, timeout_s: float = 30) -> tuple[Seen, Ended, str]:
+    """What a shell program showed, how it ended, and what reached our standard error."""
+    argv = announced(assignment(folder, treatment=True), ("/bin/sh", "-c", program, "name", "an argument"))
+    (folder / "home").mkdir()
+    env = {"PATH": os.environ["PATH"], "HOME": str(folder / "home")}
+    with tempfile.TemporaryFile() as log:
+        seen, ended = run_process(argv, env, str(folder), timeout_s, log.fileno(), observe)
+        log.seek(0)
+        return seen, ended, log.read().decode()
+
+
+def test_the_program_keeps_its_arguments_its_output_and_its_exit_code(tmp_path: Path) -> None:
+    program = """echo '{"type": "a", "text": "'"$1"'"}'; echo complaint >&2; echo '{"type": "b"}'; exit 41"""
+    seen, ended, log = ran(tmp_path, program)
+    assert [event for _, event in seen.events] == [{"type": "a", "text": "an argument"}, {"type": "b"}]
+    assert (ended.exit_code, seen.log, log) == (41, "complaint\n", "complaint\n")
+    assert seen.servers == ("lens", "far")
+
+
+def test_what_was_said_before_the_time_was_up_still_reaches_the_log(tmp_path: Path) -> None:
+    seen, ended, log = ran(tmp_path, 'echo complaint >&2; echo \'{"type": "a"}\'; exec sleep 60', timeout_s=1)
+    assert (ended.timed_out, log.split("\n")[0], len(seen.events)) == (True, "complaint", 1)

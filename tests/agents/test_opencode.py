@@ -1,0 +1,156 @@
+"""The adapter of opencode: what is written for it, and what its stream shows."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from other_clis import assignment, started, stream, ticking
+
+from lensbench.agents import opencode
+from lensbench.errors import UserError
+from lensbench.records import Call
+
+TOKENS = {"total": 130, "input": 100, "output": 20, "reasoning": 5, "cache": {"write": 3, "read": 7}}
+
+
+def part(kind: str, message: int, **fields: Any) -> dict[str, Any]:
+    return {"type": kind, "timestamp": 1, "sessionID": "s", "part": {"messageID": f"m{message}", **fields}}
+
+
+def step(message: int, reason: str, cost: float = 0) -> dict[str, Any]:
+    return part("step_finish", message, reason=reason, tokens=TOKENS, cost=cost)
+
+
+def call(tool: str, error: str = "", **given: Any) -> dict[str, Any]:
+    state = {"status": "error", "error": error} if error else {"status": "completed", "output": "x"}
+    return part("tool_use", 1, tool=tool, state={**state, "input": given})
+
+
+LOOKED = (part("step_start", 1), part("text", 1, text="I look."), call("lens_lens_grep"), step(1, "tool-calls"))
+ANSWERED = (part("step_start", 2), part("text", 2, text="It is there."), step(2, "stop"))
+
+
+def test_the_text_of_the_last_step_is_the_answer() -> None:
+    outcome = opencode.read(stream(*LOOKED, *ANSWERED))
+    assert (outcome.answer, outcome.finished, outcome.turns) == ("It is there.", True, 2)
+    assert outcome.tokens == {"input": 200, "output": 50, "cache_read": 14, "cache_write": 6}
+    assert outcome.calls == (Call("mcp__lens__lens_grep", 1, 0),)
+
+
+def test_a_step_without_text_is_an_empty_answer() -> None:
+    outcome = opencode.read(stream(*LOOKED, part("step_start", 2), step(2, "stop")))
+    assert (outcome.answer, outcome.finished, outcome.error) == ("", True, "")
+
+
+@pytest.mark.parametrize("cut", [*range(1, 5), 5, 6])
+def test_a_stream_that_was_cut_off_is_not_finished(cut: int) -> None:
+    outcome = opencode.read(stream(*(*LOOKED, *ANSWERED)[:cut]))
+    assert not outcome.finished
+
+
+def test_an_answer_that_became_too_long_is_a_failed_answer_and_no_error() -> None:
+    outcome = opencode.read(stream(part("step_start", 1), part("text", 1, text="It"), step(1, "length")))
+    assert (outcome.answer, outcome.error, outcome.gave_up) == ("", "", "length")
+
+
+def test_names_of_tools_are_split_at_the_server_that_is_known() -> None:
+    names = ("lens_two_find", "other_x", "bash", "no_server")
+    assert [one.name for one in opencode.read(stream(*map(call, names))).calls or ()] == [
+        "bash", "mcp__lens_two__find", "mcp__other__x", "no_server",
+    ]  # fmt: skip
+
+
+def test_only_files_of_the_workspace_that_could_be_read_were_read() -> None:
+    reads = (
+        call("read", filePath="/repo/src/a.py"),
+        call("read", filePath="b.py"),
+        call("read", "gone", filePath="c.py"),
+    )
+    outcome = opencode.read(stream(*reads, call("read", filePath="/etc/passwd"), *ANSWERED))
+    assert outcome.files_read == ("b.py", "src/a.py")
+    assert outcome.calls == (Call("read", 4, 1),)
+
+
+def test_a_refused_key_has_its_status() -> None:
+    error = {"name": "APIError", "data": {"message": "bad key", "statusCode": 401}}
+    outcome = opencode.read(stream({"type": "error", "error": error}))
+    assert (outcome.error, outcome.error_status, outcome.finished) == ("bad key", 401, True)
+
+
+def test_the_log_names_the_servers_that_failed() -> None:
+    unavailable = 'timestamp=1 level=WARN run=1 message="server unavailable" key=lens type=local status=failed'
+    closed = 'timestamp=1 level=WARN run=1 message="MCP connection closed" server=lens_two'
+    assert opencode.read(stream(*ANSWERED, unavailable)).servers == {"lens": "failed: failed", "lens_two": "connected"}
+    assert opencode.read(stream(*ANSWERED, closed)).servers == {
+        "lens": "connected", "lens_two": "failed: MCP connection closed",
+    }  # fmt: skip
+
+
+def test_what_it_does_not_show_is_not_made_up() -> None:
+    outcome = opencode.read(stream(*ANSWERED))
+    assert (outcome.models, outcome.servers, outcome.tools_offered, outcome.api_retries) == (None,) * 4
+    assert (outcome.models_asked, outcome.cost_usd) == (("model-a",), None)
+    assert opencode.read(stream(step(1, "stop", 0.5))).cost_usd == 0.5
+
+
+def test_the_first_step_is_timed() -> None:
+    assert opencode.read(stream(*ANSWERED), ticking()).first_token_s == 1
+
+
+@given(st.lists(st.text() | st.sampled_from(['{"type": "error"}', '{"type": "tool_use", "part": {"state": 1}}'])))
+def test_no_output_breaks_the_reading(lines: list[str]) -> None:
+    opencode.read(lines)
+
+
+def config(folder: Path) -> dict[str, Any]:
+    value: dict[str, Any] = json.loads((folder / "home" / "opencode.json").read_text())
+    return value
+
+
+def test_with_has_its_servers_and_only_the_declared_tools(tmp_path: Path) -> None:
+    invocation = started(opencode, assignment(tmp_path, treatment=True, kind="opencode"))
+    written = config(tmp_path)
+    assert written["mcp"] == {
+        "lens": {"type": "local", "command": ["lens", "--x"], "environment": {"A": 'b "c"'},
+                 "enabled": True, "timeout": 20000},
+        "far": {"type": "remote", "url": "http://127.0.0.1:4111/mcp", "headers": {"X-A": "b"},
+                "enabled": True, "timeout": 20000},
+    }  # fmt: skip
+    assert written["tools"] == {"*": False, "bash": True, "read": True, "lens_*": True, "far_*": True}
+    words = invocation.argv[invocation.argv.index("--") + 1 :]
+    assert " ".join(words) == "Where is  it?\n- x"
+    assert not any(" " in word for word in words)
+
+
+def test_without_has_no_server_and_the_tools_of_others_are_off(tmp_path: Path) -> None:
+    started(opencode, assignment(tmp_path, treatment=False, kind="opencode"))
+    written = config(tmp_path)
+    assert [server["enabled"] for server in written["mcp"].values()] == [False, False]
+    assert written["tools"] == {"*": False, "bash": True, "read": True, "lens_*": False, "far_*": False}
+
+
+def test_a_gateway_serves_all_requests_and_its_token_is_in_the_environment_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MY_KEY", "secret-value")
+    settings = {"kind": "opencode", "provider": "zai", "model": "glm-5", "token_env": "MY_KEY"}
+    invocation = started(opencode, assignment(tmp_path, treatment=False, **settings))
+    written = config(tmp_path)
+    assert written["model"] == written["small_model"] == "gateway/glm-5"
+    assert written["provider"]["gateway"]["options"]["baseURL"] == "https://api.z.ai/api/anthropic/v1"
+    assert invocation.env[opencode.TOKEN] == "secret-value"
+    assert "secret-value" not in f"{invocation.argv}{written}"
+
+
+def test_a_search_tool_without_its_program_is_a_mistake_that_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", os.fspath(tmp_path))
+    with pytest.raises(UserError, match="put rg on PATH"):
+        started(opencode, assignment(tmp_path, treatment=False, kind="opencode", tools=("Bash", "Grep")))
