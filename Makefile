@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: setup run test lint bench lock
+.PHONY: setup run test agents lint bench lock
 
 setup: .venv/ready
 
@@ -20,6 +20,10 @@ run: setup
 
 test: setup
 	$(BIN)/python -m pytest $(ARGS)
+
+# The agents that the live tests drive, pinned. `npm ci` would insist on programs for other platforms.
+agents:
+	npm install --prefix tools/agents --no-save --no-audit --no-fund
 
 lint: setup
 	$(BIN)/ruff format --check scripts tests benchmarks .ci

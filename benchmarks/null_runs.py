@@ -69,6 +69,7 @@ def make_project(folder: Path, runs: int) -> None:
     config = {
         "run_id": "null", "scenarios": "tasks.yaml", "repository": {"path": "repo"}, "cache": "cache",
         "conditions": {"without": {}, "with": {"mcp": "mcp.json"}},
+        "preflight": {"servers": False},
         "agent": {"kind": "command", "command": ["/bin/echo", answer]},
     }  # fmt: skip
     (folder / "config.yaml").write_text(json.dumps(config))

@@ -5,7 +5,8 @@ leaves  runs/<task>-<condition>.md, records/<task>-<condition>.json (trial 2 in 
 
 A run that is there and counts is never made again, whatever else changes: everything but a discard is `ancient`, the
 outputs are kept until they are replaced, and the runner itself refuses to repeat a run that counts.
-(`ancient(str(...))`, because `ancient` marks the very object that it is given, for all rules that name it.)
+For a run that this start is to make the plan is no `ancient` input: while the plan is made anew, Snakemake would not
+see the discard. (`ancient(str(...))`, because `ancient` marks the very object it is given, for all rules that name it.)
 """
 
 RUN_WILDCARDS = {
@@ -15,14 +16,9 @@ RUN_WILDCARDS = {
 }
 
 
-def unless_wanted(path):
-    """`ancient`, but for a run that this start is to make: while the plan is made anew, Snakemake sees no discard."""
-    return lambda wildcards: str(path) if SCHEDULE.is_wanted(run_of(**wildcards)) else ancient(str(path))
-
-
 rule run:
     input:
-        unless_wanted(rules.plan.output.plan),
+        lambda wildcards: (str if SCHEDULE.is_wanted(run_of(**wildcards)) else ancient)(str(rules.plan.output.plan)),
         ancient(str(rules.plan.output.prompts)),
         ancient(str(rules.repositories.output)),
         discards=lambda wildcards: [

@@ -24,11 +24,11 @@ import tempfile
 from collections.abc import Mapping
 from typing import Any
 
-from lensbench.agents import Assignment, Invocation, base_environment
+from lensbench.agents import Assignment, Invocation, Probe, base_environment
 from lensbench.agents._claude_code_stream import read
 from lensbench.errors import UserError
 
-__all__ = ["command", "read", "version"]
+__all__ = ["command", "probe", "read", "version"]
 
 ADDRESSES = {"zai": "https://api.z.ai/api/anthropic"}
 """Where a provider serves the Messages API; Claude Code adds `/v1` by itself."""
@@ -107,6 +107,21 @@ def _models(settings: Mapping[str, Any]) -> dict[str, str]:
         return {f"ANTHROPIC_DEFAULT_{tier.upper()}_MODEL": models[tier] for tier in TIERS if tier in models}
     tiers = {f"ANTHROPIC_DEFAULT_{tier.upper()}_MODEL": models.get(tier, main) for tier in TIERS}
     return {**tiers, "CLAUDE_CODE_SUBAGENT_MODEL": main}
+
+
+def probe(settings: Mapping[str, Any]) -> Probe | None:
+    """One token from the gateway; None when only the program knows which model its alias means."""
+    gateway, models = _gateway(settings), _models(settings)
+    model = models.get("CLAUDE_CODE_SUBAGENT_MODEL") or (settings["model"] if settings["model"] not in TIERS else None)
+    if "ANTHROPIC_BASE_URL" not in gateway or model is None:
+        return None
+    keys = {**{name: os.environ.get(name, "") for name in KEYS if name in settings["pass_env"]}, **gateway}
+    token, key = keys.get("ANTHROPIC_AUTH_TOKEN"), keys.get("ANTHROPIC_API_KEY")
+    headers = {"anthropic-version": "2023-06-01"}
+    headers |= {"Authorization": f"Bearer {token}"} if token else {}
+    headers |= {"x-api-key": key} if key else {}
+    body = {"model": model, "max_tokens": 1, "messages": [{"role": "user", "content": "."}]}
+    return Probe(f"{gateway['ANTHROPIC_BASE_URL'].rstrip('/')}/v1/messages", headers, body)
 
 
 def version(settings: Mapping[str, Any]) -> str | None:
