@@ -156,3 +156,13 @@ def test_a_run_can_be_made_by_hand_and_a_mistake_is_a_message(bench: Path) -> No
     assert done.returncode == 1
     assert done.stderr.startswith("error: bench/r has no plan for nobody-without")
     assert "Traceback" not in done.stderr
+
+
+def test_half_characters_in_an_answer_do_not_lose_the_run(bench: Path) -> None:
+    plan(
+        bench,
+        r"""printf '{"type": "answer", "text": "half \\ud83d here"}\n{"type": "end", "is_error": false}\n'""",
+        kind="command-events",
+    )
+    assert answer_of(bench) == b"half ? here"
+    assert is_kept(bench, RUN)

@@ -241,10 +241,8 @@ def _problems(config: Config) -> Iterable[tuple[KeyPath, str]]:
         if not Path(scenario_file).is_file():
             yield ("scenarios", index), f"scenarios: there is no file {scenario_file}; write the path of a task set"
     if config.agent.kind in ("command", "command-events") and not config.agent.command:
-        yield (
-            ("agent", "command"),
-            f"agent.command is missing; kind {config.agent.kind!r} needs the program and its arguments",
-        )
+        needs = f"agent.command is missing; kind {config.agent.kind!r} needs the program and its arguments"
+        yield ("agent", "command"), needs
     kinds = known_kinds()
     if config.agent.kind not in kinds:
         yield ("agent", "kind"), f"agent.kind is {config.agent.kind!r}; known are {', '.join(kinds)}"

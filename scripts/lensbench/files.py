@@ -9,11 +9,14 @@ from typing import Any
 
 
 def write_atomic(path: Path, content: str | bytes) -> None:
-    """Writes `content` to a temporary name beside `path` and renames it; makes missing folders."""
+    """Writes `content` to a temporary name beside `path` and renames it; makes missing folders.
+
+    Half characters, which JSON from agents can hold, become question marks.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        temporary.write_bytes(content.encode() if isinstance(content, str) else content)
+        temporary.write_bytes(content.encode(errors="replace") if isinstance(content, str) else content)
         temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)

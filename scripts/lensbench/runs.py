@@ -192,6 +192,7 @@ def _ask(job: Job, place: Place, assignment: Assignment, before: str, attempt: A
         except OSError as error:
             raise UserError(f"the agent cannot be started: {invocation.argv[0]}: {error.strerror}") from None
     answer = redact(_read_text(place.outside(assignment.answer_file)) or outcome.answer)
+    answer = answer.encode(errors="replace").decode()  # half characters cannot be written
     after = hash_tree(workspace)
     attempt = replace(
         attempt, started_at=started, duration_s=round(ended.duration_s, 3), exit_code=ended.exit_code,
