@@ -75,6 +75,9 @@ rule all:
 
 
 onstart:
+    # Its limit of 100 job starts a second re-examines all waiting jobs once a second for every job that has ended: CPU
+    # that grows with the square of the runs (snakemake/snakemake#3744).
+    workflow.scheduler.job_rate_limiter = None
     stopping.clear(SCHEDULE.folder)
     if SCHEDULE.starts_agents and not workflow.touch:
         try:
