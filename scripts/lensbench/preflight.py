@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from lensbench.agents import Adapter, Invocation, load_adapter, secret_names
+from lensbench.attempts import Job, prepare
 from lensbench.checks import FILE, Check, table
 from lensbench.conditions import run_command
 from lensbench.config import Config, load_config
@@ -29,7 +30,6 @@ from lensbench.program import run_program
 from lensbench.records import RunId
 from lensbench.redaction import Redactor
 from lensbench.repositories import prepare as prepare_repository
-from lensbench.runs import Job, prepare
 from lensbench.sandbox import Place, Sandbox, find_sandbox
 from lensbench.scenario_files import read_scenarios
 from lensbench.scenarios import Task
