@@ -241,3 +241,10 @@ def test_any_values_give_a_config_or_a_user_error(changes: Given, written: bool)
             json.dumps(load_config(given, [str(path)] if written else []).model_dump(mode="json"), allow_nan=False)
         except UserError as error:
             assert str(error)  # noqa: PT017
+
+
+def test_the_models_of_a_known_provider_head_timing_csv(project: Path, given: Given) -> None:
+    given["agent"] = {"kind": "claude-code", "model": "sonnet", "provider": "zai", "token_env": "T"}
+    assert load_config(given).agent.mapping == {"sonnet": "glm-5", "haiku": "glm-5", "opus": "glm-5"}
+    given["agent"]["models"] = {"sonnet": "glm-6"}
+    assert load_config(given).agent.mapping == {"sonnet": "glm-6"}

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, ValidationError
+from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from lensbench.documents import Document, DocumentError, KeyPath, read_document
 from lensbench.errors import UserError
@@ -29,6 +29,9 @@ Whole = Annotated[int, BeforeValidator(_plain)]
 Number = Annotated[float, BeforeValidator(_plain), Field(strict=False)]
 
 ConditionName = Annotated[str, like(r"^[a-z][a-z0-9_]{0,31}$", "a condition is named with a-z, 0-9 and '_'")]
+
+
+ZAI_MODELS = {"sonnet": "glm-5", "haiku": "glm-5", "opus": "glm-5"}
 
 
 class Condition(Strict):
@@ -79,6 +82,14 @@ class Agent(Strict):
     """How long an MCP server may take to start before the attempt counts as `mcp_failed`."""
     pass_env: Many[str] = ()
     """Names of environment variables that reach the agent. Their values are never written anywhere."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _models_of_the_provider(cls, value: Any) -> Any:
+        """Z.AI serves one model under all names (protocol, section 5); what a user writes goes first."""
+        if isinstance(value, dict) and value.get("provider") == "zai" and not value.get("models"):
+            return {**value, "models": ZAI_MODELS}
+        return value
 
     @property
     def mapping(self) -> dict[str, str]:

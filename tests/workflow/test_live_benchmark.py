@@ -182,3 +182,33 @@ def lens_daemon(tmp_path: Path) -> Iterator[str]:
     finally:
         daemon.terminate()
         daemon.wait(10)
+
+
+def refused(folder: Path, api_key_refused: Fake, **settings: Any) -> str:
+    """What a start says whose key the service refuses."""
+    server = {"command": "${python}", "args": ["-P", "-m", "lensbench.lens", "--root", "${workspace}"]}
+    (folder / "mcp.json").write_text(json.dumps({"mcpServers": {"lens": server}}))
+    write_project(folder, api_key_refused, **settings)
+    with pytest.raises(AssertionError) as said:
+        start(folder)
+    assert list((folder / "bench" / "live").glob("runs/*.md")) == []
+    return str(said.value)
+
+
+def test_a_refused_key_stops_the_start_before_any_run(tmp_path: Path) -> None:
+    with serving(MessagesApi(), read_rules([{"reply": {"status": 401, "error": "no such key"}}])) as api:
+        said = refused(tmp_path, api)
+        assert "FAILED" in said
+        assert "401" in said
+        assert len(api.bodies) == 1
+        assert KEY not in said
+
+
+def test_a_key_that_is_refused_later_stops_everything(tmp_path: Path) -> None:
+    with serving(MessagesApi(), read_rules([{"reply": {"status": 403, "error": "no such key"}}])) as api:
+        said = refused(tmp_path, api, preflight={"servers": False, "request": False})
+        assert "the agent was refused" in said
+        assert len(api.bodies) <= 4  # those that were in flight; six runs were planned
+    results = (tmp_path / "bench/live/results.md").read_text()
+    assert "Not finished" in results
+    assert "6 missing" in results

@@ -32,8 +32,6 @@ __all__ = ["command", "probe", "read", "version"]
 
 ADDRESSES = {"zai": "https://api.z.ai/api/anthropic"}
 """Where a provider serves the Messages API; Claude Code adds `/v1` by itself."""
-MODELS = {"zai": {"sonnet": "glm-5", "haiku": "glm-5", "opus": "glm-5"}}
-"""What a provider serves for a tier when `agent.models` says nothing (protocol, section 5)."""
 TIERS = ("sonnet", "haiku", "opus")
 KEYS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
 CLIENT_RETRIES = 5
@@ -101,7 +99,7 @@ def _gateway(settings: Mapping[str, Any]) -> dict[str, str]:
 def _models(settings: Mapping[str, Any]) -> dict[str, str]:
     """The model of each tier. One that the mapping leaves out gets the main model, so that no other model serves."""
     asked, provider = settings["model"], settings["provider"]
-    models = settings["models"] or MODELS.get(provider, {})
+    models = settings["models"]
     main = models.get(asked) or (asked if provider and asked not in TIERS else None)
     if main is None:
         return {f"ANTHROPIC_DEFAULT_{tier.upper()}_MODEL": models[tier] for tier in TIERS if tier in models}
