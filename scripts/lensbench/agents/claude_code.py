@@ -18,14 +18,12 @@ The baseline's search tools are those of `agent.tools`: without Grep and Glob th
 from __future__ import annotations
 
 import os
-import re
-import subprocess
-import tempfile
 from collections.abc import Mapping
 from typing import Any
 
 from lensbench.agents import Assignment, Invocation, Probe, base_environment
 from lensbench.agents._claude_code_stream import read
+from lensbench.agents._cli import program_version
 from lensbench.errors import UserError
 
 __all__ = ["command", "probe", "read", "version"]
@@ -124,14 +122,4 @@ def probe(settings: Mapping[str, Any]) -> Probe | None:
 
 def version(settings: Mapping[str, Any]) -> str | None:
     """The version by the program's own word, such as `2.1.329`; None when it does not start or says none."""
-    with tempfile.TemporaryDirectory(prefix="lb-", ignore_cleanup_errors=True) as home:
-        try:
-            said = subprocess.run(
-                [*(settings["command"] or ["claude"]), "--version"],
-                env={"PATH": os.environ.get("PATH", os.defpath), "HOME": home},
-                stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=60,
-            )  # fmt: skip
-        except (OSError, subprocess.TimeoutExpired):
-            return None
-    found = re.search(r"\d+\.\d+\.\d+[\w.+-]*", said.stdout)
-    return found[0] if found and said.returncode == 0 else None
+    return program_version("claude", settings)
