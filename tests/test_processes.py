@@ -191,7 +191,11 @@ def runner(mark: str, env: dict[str, str] | None = None) -> subprocess.Popen[str
     """A program of ours that runs a stubborn agent, which has a child that says `up`."""
     command = [sys.executable, "-P", "-c", textwrap.dedent(RUNNER), mark, WITH_CHILD]
     return subprocess.Popen(
-        command, env={**os.environ, "PYTHONPATH": str(SCRIPTS), **(env or {})}, stdout=subprocess.PIPE, text=True
+        command,
+        env={**os.environ, "PYTHONPATH": str(SCRIPTS), **(env or {})},
+        stdout=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),  # the tests themselves may run under nohup
     )
 
 
