@@ -14,6 +14,7 @@ rule plan:
         protocol=f"{BENCH}/protocol.md",
         config=update(f"{BENCH}/config.yaml"),
         scenarios=f"{BENCH}/scenarios.md",
+        mark=SCHEDULE.plan_mark,
     log:
         f"{BENCH}/logs/plan.log",
     params:

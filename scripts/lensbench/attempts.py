@@ -204,8 +204,8 @@ def _read_text(path: str) -> str:
 
 
 def gate_name(run: RunId) -> str:
-    """What a run is called at the start gate."""
-    return run.stem.replace("/", "-")
+    """What a run is called at the start gate; no task's name has the underscore."""
+    return run.stem.replace("/", "_")
 
 
 def now() -> str:

@@ -159,8 +159,22 @@ def accept_or_refuse(found: list[str], accepted: list[str], config: Config, fold
     return accepted + [change for change in found if change not in accepted]
 
 
+def settings_text(config: Config) -> str:
+    """The config as one JSON text, the argument of the plan stage; what has its default is left out."""
+    return json.dumps(config.model_dump(mode="json", exclude_defaults=True), ensure_ascii=False)
+
+
+def plan_mark(config: Config, accepted: list[str], folder: Path) -> Path:
+    """An empty file named after the settings: other settings lack theirs, which Snakemake sees in every case.
+
+    Its own memory of parameters is lost with `.snakemake`.
+    """
+    digest = sha256(f"{settings_text(config)}\n{json.dumps(accepted)}".encode())
+    return folder / ".plan" / f"settings-{digest[:16]}"
+
+
 def write_plan(config: Config, accepted: list[str], folder: Path) -> None:
-    """Writes protocol.md, config.yaml, scenarios.md, prompts/ and plan.json into the run folder."""
+    """Writes protocol.md, config.yaml, scenarios.md, prompts/, plan.json and the plan's mark into the run folder."""
     scenarios = read_scenarios(config.scenario_files, config.repository, config.imported)
     plan = make_plan(config, scenarios, accepted)
     write_atomic(folder / "protocol.md", PROTOCOL.read_bytes())
@@ -171,6 +185,8 @@ def write_plan(config: Config, accepted: list[str], folder: Path) -> None:
     for task in scenarios.tasks:
         write_atomic(folder / "prompts" / f"{task.id}.md", prompt_of(task))
     write_json(folder / "plan.json", plan)
+    shutil.rmtree(folder / ".plan", ignore_errors=True)
+    write_atomic(plan_mark(config, accepted, folder), "")
 
 
 def _scenarios_page(config: Config, scenarios: ScenarioSet) -> bytes:

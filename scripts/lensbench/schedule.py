@@ -32,8 +32,13 @@ class Schedule:
 
     @property
     def settings(self) -> str:
-        """The config as one JSON text, the argument of the plan stage."""
-        return json.dumps(self.config.model_dump(mode="json", exclude_defaults=True), ensure_ascii=False)
+        """The argument of the plan stage."""
+        return planning.settings_text(self.config)
+
+    @property
+    def plan_mark(self) -> str:
+        """The file that is there when the plan was made with these settings."""
+        return planning.plan_mark(self.config, self.accepted, self.folder).as_posix()
 
     @property
     def accepted_json(self) -> str:

@@ -44,7 +44,9 @@ def test_what_is_asked_for_by_default_is_everything_that_is_written(finished: Pr
     asked = set(wanted.removeprefix("    input: ").split(", "))
     runs = {f"bench/r/{name}" for name in finished.files("runs", "records")}
     derived = {f"bench/r/{name}" for name in DERIVED if not name.startswith("prompts/")}
-    assert runs | derived | {"bench/r/prompts"} == asked
+    marks = {name for name in asked if name.startswith("bench/r/.plan/settings-")}
+    assert len(marks) == 1
+    assert runs | derived | {"bench/r/prompts"} == asked - marks
 
 
 def test_a_moved_folder_has_nothing_to_do_and_a_missing_answer_or_record_repeats_that_run_alone(
@@ -158,3 +160,15 @@ def test_a_finished_run_that_snakemake_wants_again_is_kept_and_not_paid_twice(fi
     assert bytes_of(finished.files()) == bytes_of(before)
     assert finished.ledger() == []
     assert "kept" in (finished.bench / "logs" / "anna-with.log").read_text()
+
+
+def test_changed_settings_reach_the_plan_although_snakemakes_memory_is_lost(finished: Project) -> None:
+    shutil.rmtree(finished.folder / ".snakemake")
+    finished.configure(trials=2)
+    finished.start()
+    assert json.loads((finished.bench / "plan.json").read_text())["trials"] == 2
+    assert "8 scored" in (finished.bench / "results.md").read_text()
+    assert "Nothing to be done" in finished.start()
+    finished.configure(trials=1)
+    finished.start()
+    assert json.loads((finished.bench / "plan.json").read_text())["trials"] == 1
