@@ -17,15 +17,18 @@ def main() -> None:
     """Prints each remaining finding below the rule that it is about."""
     command = [sys.executable, "-m", "snakemake", "--lint"]
     place, findings, clean = "", [], False
-    for line in subprocess.run(command, capture_output=True, text=True, check=False).stderr.splitlines():
+    said = subprocess.run(command, capture_output=True, text=True, check=False).stderr
+    for line in said.splitlines():
         if line.startswith("Lints for"):
             place, clean = line.removeprefix("Lints for "), True
         elif line.startswith("    * ") and not line[6:].startswith(ACCEPTED):
             findings.append(f"{place} {line[6:]}")
         elif "in good condition" in line:
             clean = True
+    if not clean:
+        sys.exit(f"snakemake --lint could not read the workflow:\n{said}")
     print("\n".join(findings) or "snakemake --lint: nothing but what is accepted")
-    sys.exit(bool(findings) or not clean)
+    sys.exit(bool(findings))
 
 
 if __name__ == "__main__":
