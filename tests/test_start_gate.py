@@ -169,3 +169,8 @@ def test_many_quick_pairs_all_pass_together_and_none_is_stuck(gate: Gate, seed: 
 
 def test_the_grace_is_long_enough_for_the_next_job_to_start() -> None:
     assert start_gate.GRACE_S >= 1
+
+
+def test_a_gate_file_that_somebody_removed_does_not_cost_the_run(tmp_path: Path) -> None:
+    with at_the_gate(str(tmp_path), "a", [], 0):
+        (tmp_path / "a").unlink()

@@ -2,10 +2,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from lensbench.discards import Discard
 from lensbench.errors import UserError
 from lensbench.records import Attempt, Outcome, Record, RunId
 from lensbench.tables import read_table
@@ -156,3 +158,11 @@ def test_a_record_of_another_run_is_not_taken(bench: Make) -> None:
         (made.folder / folder.replace("a-", "b-")).write_bytes((made.folder / folder).read_bytes())
     with pytest.raises(UserError, match=r"b-with\.md: is not the answer of its record"):
         made.build()
+
+
+def test_a_filed_run_stays_discarded_when_only_its_partner_was_made_again() -> None:
+    made = [record("without"), record("with")]
+    filed = {made[0].run: Discard(Path("x"), 1, "", "model_changed", "m; n", {})}
+    decided = {v.run.condition: (v.status, v.reason) for v in decide({r.run: r for r in made}, PLAN, filed)}
+    assert decided["without"] == ("discarded", "model_changed")
+    assert decided["with"] == ("valid", "")

@@ -33,10 +33,12 @@ def at_the_gate(folder: str, run: str, partners: Sequence[str], limit_s: float) 
         try:
             if partners and limit_s > 0:
                 _wait(folder, run, partners, limit_s)
-            _leave_note(path, RUNNING)
+            with suppress(FileNotFoundError):
+                _leave_note(path, RUNNING)
             yield
         finally:
-            os.unlink(path)
+            with suppress(FileNotFoundError):  # a paid answer must not be lost because somebody tidied up
+                os.unlink(path)
 
 
 def _wait(folder: str, run: str, partners: Sequence[str], limit_s: float) -> None:

@@ -7,11 +7,12 @@ exactly these runs again. A run that was discarded more often than `discards.max
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
-from lensbench.discards import Discard, discard_files_of, file_discard, read_discard
+from lensbench.discards import Discard, discard_files_of, file_discard, is_discarded, read_discard
 from lensbench.errors import UserError
 from lensbench.files import write_atomic
 from lensbench.plan import Plan, read_plan
@@ -43,9 +44,18 @@ def planned_runs(plan: Plan) -> list[RunId]:
     ]
 
 
-def decide(records: Mapping[RunId, Record], plan: Plan) -> list[Validity]:
-    """The validity of every planned run: what its last attempt says, and whether it fits the other runs of its pair."""
+def decide(
+    records: Mapping[RunId, Record], plan: Plan, filed: Mapping[RunId, Discard] = MappingProxyType({})
+) -> list[Validity]:
+    """The validity of every planned run: what its last attempt says, and whether it fits the other runs of its pair.
+
+    `filed` are the runs that lie there as they were discarded before: they stay discarded until they are made again,
+    also when the run that they did not fit was made again.
+    """
     decided = {run: _alone(run, records.get(run)) for run in planned_runs(plan)}
+    for run, old in filed.items():
+        if run in decided:
+            decided[run] = replace(decided[run], status="discarded", reason=old.reason, detail=old.detail)
     by_task: dict[tuple[str, int], list[Record]] = {}
     for run, validity in decided.items():
         if validity.status == "valid":
@@ -135,7 +145,8 @@ def judge_validity(folder: Path) -> None:
     """Reads all records, writes validity.csv and runs/timing.csv, and files the discards."""
     plan = read_plan(folder)
     records = read_records(folder, plan)
-    decided = decide(records, plan)
+    standing = {run: read_discard(discard_files_of(folder, run)[-1]) for run in records if is_discarded(folder, run)}
+    decided = decide(records, plan, standing)
     file_discards(folder, decided)
     limit = plan["max_rounds"]
     rows = []
