@@ -12,7 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from lensbench.discards import Discard, discard_files_of, file_discard, is_discarded, read_discard
+from lensbench.discards import Discard, describes, discard_files, file_discard, read_discard
 from lensbench.errors import UserError
 from lensbench.files import write_atomic
 from lensbench.plan import Plan, read_plan
@@ -145,14 +145,20 @@ def judge_validity(folder: Path) -> None:
     """Reads all records, writes validity.csv and runs/timing.csv, and files the discards."""
     plan = read_plan(folder)
     records = read_records(folder, plan)
-    standing = {run: read_discard(discard_files_of(folder, run)[-1]) for run in records if is_discarded(folder, run)}
+    before = discard_files(folder)
+    standing = {
+        run: read_discard(paths[-1])
+        for run in records
+        if (paths := before.get(run.stem)) and describes(paths[-1], run_files(folder, run).record)
+    }
     decided = decide(records, plan, standing)
     file_discards(folder, decided)
+    after = discard_files(folder)
     limit = plan["max_rounds"]
     rows = []
     earlier = []
     for validity in decided:
-        filed = [_read_filed(path) for path in discard_files_of(folder, validity.run)]
+        filed = [_read_filed(path) for path in after.get(validity.run.stem, [])]
         earlier += [discard.record for discard in filed]
         rows.append({
             **validity.run._asdict(), "status": validity.status, "reason": validity.reason, "detail": validity.detail,
