@@ -39,6 +39,8 @@ REASONS = {
     "workspace_changed": Reason("files of the repository were changed by the run", "later",
                                 "the prompt; the agent's write permissions"),
     "prompt_mismatch": Reason("the prompt was not the one of the pair", "later", "accepted changes of this run"),
+    "settings_changed": Reason("the agent's settings were not those of the pair", "later",
+                               "accepted changes of this run"),
     "empty": Reason("there is no answer", "again", "the transcript"),
 }  # fmt: skip
 

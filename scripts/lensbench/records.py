@@ -117,6 +117,8 @@ class Record:
     prompt_sha256: str = ""
     settings_sha256: str = ""
     """Of everything else that was the same for all runs: the agent's settings and the conditions."""
+    agent_sha256: str = ""
+    """Of the agent's settings alone; empty in older records."""
     workspace: str = ""
     """Where the agent found the repository; the paths that it names begin with it."""
     tree_before: str = ""

@@ -12,14 +12,14 @@ import json
 import os
 import sys
 import tempfile
-import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from lensbench import __version__
 from lensbench.agents import secret_names
-from lensbench.attempts import Job, Tried, gate_name, make_attempt, now
+from lensbench.asking import now
+from lensbench.attempts import Job, Tried, gate_name, make_attempt
+from lensbench.backing_off import back_off
 from lensbench.budget import check_budget, spend
 from lensbench.discards import is_discarded
 from lensbench.errors import UserError
@@ -33,9 +33,6 @@ from lensbench.sandbox import Place, find_sandbox
 from lensbench.start_gate import at_the_gate
 from lensbench.stopping import StopEverything, check_not_stopped, stop_everything
 from lensbench.workspaces import remove_tree
-
-RATE_LIMIT_S = 60.0
-"""Before another attempt after a service asked for a pause: agents do not pass on how long it asked for."""
 
 
 def make_run(job: Job) -> str:
@@ -55,7 +52,7 @@ def make_run(job: Job) -> str:
     with at_the_gate(str(job.folder / ".gate"), gate_name(job.run), job.partners, job.gate_s):
         opened = now()
         while True:
-            waited_s = _back_off(attempts)
+            waited_s = back_off(attempts[-1].reason, len(attempts)) if attempts else 0.0
             check_not_stopped(job.folder)
             check_budget(job.folder, job.plan.get("budget", {}))
             spend(job.folder, runs=1)
@@ -74,6 +71,7 @@ def make_run(job: Job) -> str:
         attempts=tuple(attempts), outcome=replace(tried.outcome, answer="", error=redact(tried.outcome.error)),
         answer_sha256=sha256(tried.answer.encode()), answer_bytes=len(tried.answer.encode()),
         prompt_sha256=sha256(job.prompt.encode()), settings_sha256=job.plan["settings_sha256"],
+        agent_sha256=job.plan.get("agent_sha256", ""),
         workspace=tried.workspace, tree_before=tried.tree_before, tree_after=tried.tree_after,
         revision=job.repository["revision"], server_calls=tried.server_calls,
         arrived_at=arrived, opened_at=opened, lensbench=__version__, sandbox=sandbox.name,
@@ -98,22 +96,6 @@ def _write(files: RunFiles, tried: Tried, record: Record) -> None:
         write_atomic(files.transcript, gzip.compress(tried.transcript.encode(), 6, mtime=0))
         write_atomic(files.answer, tried.answer)
         write_atomic(files.record, to_json(record))
-
-
-def _back_off(attempts: list[Attempt]) -> float:
-    """Waits before another attempt, longer each time and never in step with other runs. Returns the seconds."""
-    if not attempts:
-        return 0.0
-    from types import SimpleNamespace
-
-    from tenacity import wait_exponential_jitter  # costs a third of a quick run, and most runs need no second attempt
-
-    state: Any = SimpleNamespace(attempt_number=len(attempts))
-    seconds = wait_exponential_jitter(initial=1, max=60)(state)
-    if attempts[-1].reason == "rate_limited":
-        seconds += RATE_LIMIT_S
-    time.sleep(seconds)
-    return round(seconds, 3)
 
 
 def read_job(folder: Path, run: RunId, gate_s: float) -> Job:
