@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lensbench.reports import MAX_COUNT, Report, normalise_path, parse_report
+from lensbench.reports import MAX_COUNT, Report, normalise_path, parse_report, process_spans
 
 TOOLS = ("Read", "Grep")
 FILES = ("src/a.py", "web apps/b.py")
@@ -272,6 +272,46 @@ def test_findings_do_not_take_the_place_of_fields() -> None:
     assert report.findings == ("Tools used by click: many", "Tool calls: 9 are made")
 
 
+def cut(answer: str) -> str:
+    """The answer with an @ for each piece that tells of the work."""
+    for start, end in reversed(process_spans(answer, "@")):
+        answer = f"{answer[:start]}@{answer[end:]}"
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("answer", "rest"),
+    [
+        (f"Words.\n\n## Report\n\n{BULLETS}", "Words.\n\n@\n  - It is in a.py\n  - It is long\n"),
+        (f"## Report\n{BULLETS}\n## Appendix\nmore", "@\n  - It is in a.py\n  - It is long\n\n## Appendix\nmore"),
+        (f"```markdown\n## Report\n{BULLETS}```\n", "```markdown\n@\n  - It is in a.py\n  - It is long\n```\n"),
+        (f"> ## Report\n> {BULLETS}".replace("\n", "\n> "), "@\n>   - It is in a.py\n>   - It is long\n> "),
+        (f"## Report\n{BULLETS}".replace("\n", "\r\n"), "@\r\n  - It is in a.py\r\n  - It is long\r\n"),
+        (
+            "**Report:**\nTools used:\n- Read\n- Grep\n\nFiles used:\n  - a.py,\n  - b.py\n\nIt is long.",
+            "@\n\nIt is long.",
+        ),
+        ("## Report\n### Tool calls\n\n5\n\n### Key findings\n- a\n", "@\n- a\n"),
+        ("## Report\n- Key findings: a\n- b\n- Tool calls: 5\n- Tools used: Read", "@ a\n- b\n@"),
+        ("## Report\nIt is long.\n- Tool calls: 5\n- Read: always\n", "@\nIt is long.\n@\n- Read: always\n"),
+        ("## Report\n| Tool calls | 5 |\n| Key findings | a<br>b |\n", "@ a<br>b |\n"),
+        (
+            "## Report\n| Tool calls | Files read |\n|--|--|\n| 5 | 2 |\n\n**Key findings**\n- a\n",
+            "@\n- a\n",
+        ),
+        ("## Report\n- Tool calls: 5\n\n## Answer\nIt.\n\n## Report\n- Files read: 2\n", "@\n\n## Answer\nIt.\n\n@\n"),
+        ("## Test report\n- Tool calls: 5\n- Files read: 2\nIt is long.\n", "@\nIt is long.\n"),
+        ("## Test report\n- Tool calls: 5\n", "## Test report\n- Tool calls: 5\n"),
+        ("## Report\n- Key findings:\n  - a\n", "## Report\n- Key findings:\n  - a\n"),
+        ("## Report\n@\n- Tool calls: 5\n", "## Report\n@\n- Tool calls: 5\n"),
+        ("Tool calls: 5\nFiles read: 2\n", "Tool calls: 5\nFiles read: 2\n"),
+        ("", ""),
+    ],
+)
+def test_what_the_report_tells_of_the_work_is_found_and_its_findings_are_not(answer: str, rest: str) -> None:
+    assert cut(answer) == rest
+
+
 NAMES = st.from_regex(r"[A-Z][A-Za-z]{1,8}|mcp__[a-z]{1,5}__[a-z_]{1,8}[a-z]", fullmatch=True).filter(
     lambda name: name.lower() not in {"na", "none", "null", "unknown", "tbd", "etc"}
 )
@@ -325,6 +365,13 @@ def test_a_rendered_report_reads_back(case: tuple[Report, str]) -> None:
     assert parse_report(text) == report
 
 
+@given(rendered())
+def test_a_cut_report_gives_no_value_but_keeps_its_findings(case: tuple[Report, str]) -> None:
+    report, text = case
+    assert parse_report(cut(text)) in (Report(), Report(present=True), Report(True, findings=report.findings))
+    assert all(finding in cut(text) for finding in report.findings)
+
+
 PIECES = st.sampled_from(
     [
         "## Report\n",
@@ -360,6 +407,11 @@ def test_no_text_raises_and_counts_are_never_negative(text: str) -> None:
     report = parse_report(text)
     assert report.present or report == Report()
     assert all(count is None or 0 <= count <= MAX_COUNT for count in (report.tool_calls, report.files_read))
+
+
+@given(st.lists(PIECES | st.just("@") | st.text(max_size=5), max_size=40).map("".join))
+def test_a_report_is_cut_only_once(text: str) -> None:
+    assert process_spans(cut(text), "@") == []
 
 
 @pytest.mark.parametrize(

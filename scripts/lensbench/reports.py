@@ -9,7 +9,9 @@ import posixpath
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import accumulate
 from pathlib import Path
+from typing import NamedTuple
 
 from lensbench.program import run_stage
 from lensbench.records import RunId, run_files
@@ -33,13 +35,27 @@ class Report:
     findings: tuple[str, ...] = ()
 
 
+class _Line(NamedTuple):
+    """A line of a section, or what several lines of a table say; `first` and `last` number the answer's lines."""
+
+    first: int
+    last: int
+    text: str
+
+    @property
+    def indent(self) -> int:
+        return len(self.text) - len(self.text.lstrip())
+
+
 @dataclass
 class _Field:
-    """What stands after a field's name, and the lines below it as (indent, text); an empty text is a blank line."""
+    """What stands after a field's name, and the lines below it."""
 
-    indent: int
+    line: _Line
     inline: str
-    below: list[tuple[int, str]] = field(default_factory=list)
+    begins: int
+    """The character of the line after the field's name."""
+    below: list[_Line] = field(default_factory=list)
 
 
 _Fields = dict[str, _Field]
@@ -89,7 +105,7 @@ def parse_report(answer: str) -> Report:
     """
     present = False
     report = Report()
-    for section in _sections(answer):
+    for section in _sections(answer.splitlines()):
         present = present or section.certain
         fields = _fields(section.lines)
         read = Report(
@@ -105,20 +121,64 @@ def parse_report(answer: str) -> Report:
     return report if report.present else Report(present)
 
 
+def process_spans(answer: str, mark: str) -> list[tuple[int, int]]:
+    """Where reports tell how the agent worked: pieces (start, end) of `answer`, ascending, apart by more than blanks.
+
+    These are the title, the fields but for the findings with their values, and the name of the findings; in all
+    sections that give such a field. A line that holds `mark` ends a section and begins none, so that an answer from
+    which these pieces were cut has no further ones.
+    """
+    lines = answer.splitlines(keepends=True)
+    starts = [0, *accumulate(map(len, lines))]
+    spans: list[tuple[int, int]] = []
+    for number, length in _process_lines(answer.splitlines(), mark):
+        start, end = starts[number], starts[number] + length
+        if spans and not answer[spans[-1][1] : start].strip():
+            start = spans.pop()[0]
+        spans.append((start, end))
+    return spans
+
+
+def _process_lines(lines: list[str], mark: str) -> Iterator[tuple[int, int]]:
+    """The number of each line that tells of the work, and how many of its characters do."""
+    for section in _sections(lines, mark):
+        fields = _fields(section.lines)
+        findings = fields.pop("findings", None)
+        if not fields or not (section.certain or findings or len(fields) > 1):
+            continue
+        spoken = [line for found in fields.values() for line in _lines_of(found)]
+        told = {number: len(lines[number]) for line in spoken for number in range(line.first, line.last + 1)}
+        if findings and findings.line.first == findings.line.last:
+            number, text = findings.line.last, findings.line.text
+            told.setdefault(number, len(lines[number]) - len(text) + findings.begins)
+        yield from sorted({section.number: len(lines[section.number]), **told}.items())
+
+
+def _lines_of(found: _Field) -> Iterator[_Line]:
+    """The field's own line and those of its value: a list, or a number below the name."""
+    yield found.line
+    yield from (line for line, _ in _items(found))
+    following = next((line for line in found.below if line.text.strip()), None)
+    if following and not found.inline and _COUNT.match(following.text.strip()[:_HEAD]):
+        yield following
+
+
 @dataclass
 class _Section:
+    number: int
+    """Of its title's line."""
     certain: bool
     """The title is Report and nothing else."""
     level: int
     fenced: bool
     has_field: bool = False
-    lines: list[str] = field(default_factory=list)
+    lines: list[_Line] = field(default_factory=list)
 
 
-def _sections(answer: str) -> Iterator[_Section]:
+def _sections(lines: list[str], mark: str = "") -> Iterator[_Section]:
     section: _Section | None = None
     fenced = False
-    for raw in answer.splitlines():
+    for number, raw in enumerate(lines):
         line = _QUOTED.sub("", raw)
         text = line.strip()[:_HEAD]
         if _FENCE.match(text):
@@ -127,20 +187,21 @@ def _sections(answer: str) -> Iterator[_Section]:
                 yield section
                 section = None
             continue
-        opened = _opened(line.strip(), text, fenced)
-        if section and (opened or (fenced == section.fenced and _ends(section, text))):
+        cut = bool(mark) and mark in raw
+        opened = None if cut else _opened(number, line.strip(), text, fenced)
+        if section and (opened or cut or (fenced == section.fenced and _ends(section, text))):
             yield section
             section = None
         if opened:
             section = opened
         elif section:
-            section.lines.append(line)
+            section.lines.append(_Line(number, number, line))
             section.has_field = section.has_field or bool(_FIELD.match(text.lstrip("|")))
     if section:
         yield section
 
 
-def _opened(line: str, text: str, fenced: bool) -> _Section | None:
+def _opened(number: int, line: str, text: str, fenced: bool) -> _Section | None:
     """The section that a line begins: `## Report`, `## Final report`, `**Report**` or `Report:`."""
     if len(line) >= _HEAD or not _REPORT_WORD.search(text):
         return None
@@ -148,7 +209,7 @@ def _opened(line: str, text: str, fenced: bool) -> _Section | None:
     certain = bool(_TITLE.fullmatch(heading[2] if heading else text))
     if not heading and (not certain or _BULLET.match(text) or text[0] in "|`"):
         return None
-    return _Section(certain, len(heading[1]) if heading else 2, fenced)
+    return _Section(number, certain, len(heading[1]) if heading else 2, fenced)
 
 
 def _ends(section: _Section, text: str) -> bool:
@@ -157,33 +218,35 @@ def _ends(section: _Section, text: str) -> bool:
     return section.has_field and bool(_RULE.fullmatch(text))
 
 
-def _fields(lines: list[str]) -> _Fields:
+def _fields(lines: list[_Line]) -> _Fields:
     fields: _Fields = {}
     current: _Field | None = None
     for line in _upright(lines):
-        text = line.strip()
-        indent = len(line) - len(line.lstrip())
+        text = line.text.strip()
         match = _FIELD.match(text[:_HEAD])
         if match and match.lastgroup and match.lastgroup not in fields:
             inline = text[match.end() :].strip()
-            current = fields[match.lastgroup] = _Field(indent, inline.strip("|").strip() if text[0] == "|" else inline)
+            inline = inline.strip("|").strip() if text[0] == "|" else inline
+            current = fields[match.lastgroup] = _Field(line, inline, line.indent + match.end())
         elif current:
-            current.below.append((indent, text))
+            current.below.append(line)
     return fields
 
 
-def _upright(lines: list[str]) -> Iterator[str]:
+def _upright(lines: list[_Line]) -> Iterator[_Line]:
     """The lines, with tables whose columns are fields turned into one line per field."""
     names: list[str] = []
+    first = 0
     for line in lines:
-        text = line.strip()
+        text = line.text.strip()
         cells = [cell.strip() for cell in text.strip("|").split("|")] if text.startswith("|") else []
         if len(cells) > 1 and all(_FIELD.fullmatch(cell[:_HEAD]) for cell in cells):
-            names = cells
+            names, first = cells, line.first
         elif names and cells and set(text) <= set("|-: "):
             continue
         elif names and len(cells) == len(names):
-            yield from (f"{name}: {cell}" for name, cell in zip(names, cells, strict=True))
+            told = zip(names, cells, strict=True)
+            yield from (_Line(first, line.last, f"{name}: {cell}") for name, cell in told)
             names = []
         else:
             yield line
@@ -193,7 +256,7 @@ def _count(found: _Field | None) -> int | None:
     """A whole number at the beginning; ranges, fractions, signs, words and more than MAX_COUNT are missing."""
     if found is None:
         return None
-    value = found.inline or next((text for _, text in found.below if text), "")
+    value = found.inline or next((text for line in found.below if (text := line.text.strip())), "")
     number = _COUNT.match(value[:_HEAD])
     if not number:
         return None
@@ -201,23 +264,29 @@ def _count(found: _Field | None) -> int | None:
     return int(digits) if len(digits) <= 7 and int(digits) <= MAX_COUNT else None
 
 
-def _items(found: _Field) -> Iterator[str]:
+def _items(found: _Field) -> Iterator[tuple[_Line, str]]:
     """The field's own line, and the list below it, bullet by bullet."""
     if found.inline:
-        yield found.inline
+        yield found.line, found.inline
     last, blank, begun = found.inline, False, bool(found.inline)
-    for indent, text in found.below:
+    for line in found.below:
+        text = line.text.strip()
         if not text:
             blank = True
             continue
         bullet = _BULLET.match(text)
         item = text[bullet.end() :] if bullet else text.strip("|").strip()
-        if bullet and (_OTHER_FIELD.match(item[:_HEAD]) or (found.inline and indent <= found.indent)):
+        deeper = line.indent > found.line.indent
+        if bullet and (_OTHER_FIELD.match(item[:_HEAD]) or (found.inline and not deeper)):
             return
-        if text[0] in "#|" or (not bullet and (blank or (begun and not last.endswith(",") and indent <= found.indent))):
+        if text[0] in "#|" or (not bullet and (blank or (begun and not last.endswith(",") and not deeper))):
             return
-        yield item
+        yield line, item
         last, blank, begun = text, False, begun or bool(bullet)
+
+
+def _values(found: _Field) -> Iterator[str]:
+    return (item for _, item in _items(found))
 
 
 def _split(items: Iterator[str], remark: re.Pattern[str]) -> tuple[str, ...] | None:
@@ -233,7 +302,7 @@ def _split(items: Iterator[str], remark: re.Pattern[str]) -> tuple[str, ...] | N
 
 
 def _tools(found: _Field | None) -> tuple[str, ...] | None:
-    parts = _split(_items(found), _REMARK) if found else None
+    parts = _split(_values(found), _REMARK) if found else None
     return (
         None if parts is None else _known(_tool(tool) for part in parts for tool in re.split(r"\s(?:and|&|\+)\s", part))
     )
@@ -247,7 +316,7 @@ def _tool(text: str) -> str:
 
 
 def _files(found: _Field | None) -> tuple[str, ...] | None:
-    parts = _split((_path_first(item) for item in _items(found)), _SPACED_REMARK) if found else None
+    parts = _split((_path_first(item) for item in _values(found)), _SPACED_REMARK) if found else None
     return None if parts is None else _known(_bare_path(part) for part in parts)
 
 
@@ -277,11 +346,12 @@ def _findings(found: _Field | None) -> tuple[str, ...]:
         return ()
     items: list[list[str]] = [[found.inline]] if found.inline else []
     fresh = False
-    for indent, text in found.below:
+    for line in found.below:
+        text = line.text.strip()
         bullet = _BULLET.match(text)
         if not text or (text[0] == "#" and _HEADING.match(text[:_HEAD])):
             fresh = True
-        elif bullet or fresh or not items or indent <= found.indent:
+        elif bullet or fresh or not items or line.indent <= found.line.indent:
             items.append([text[bullet.end() :] if bullet else text])
             fresh = False
         else:
