@@ -131,6 +131,8 @@ class Criterion(Strict):
     """None of these may be stated."""
     partial: dict[str, Annotated[Patterns, Field(min_length=1)]] = {}
     """Named sub-facts; an answer that states one of them, with all its patterns, earns Partial."""
+    drafted: bool = False
+    """The patterns are a machine's proposal that nobody has accepted yet."""
 
     @property
     def mechanical(self) -> bool:
@@ -153,6 +155,20 @@ class Pypi(Strict):
     """Of the source distribution, as the index shows it."""
 
 
+class Npm(Strict):
+    """A package from the npm registry as it was published, pinned by its integrity."""
+
+    npm: Annotated[
+        str, like(r"^(@[a-z0-9][a-z0-9._-]*/)?[A-Za-z0-9][A-Za-z0-9._-]*@[0-9][A-Za-z0-9.+-]*$", "write name@version")
+    ]
+    """`<name>@<version>`, or `@<scope>/<name>@<version>`."""
+    integrity: Annotated[
+        str,
+        like(r"^sha512-[A-Za-z0-9+/]{86}==$", "write sha512-... as `npm view <name>@<version> dist.integrity` does"),
+    ]
+    """Of the package, as the registry and lock files show it."""
+
+
 class Git(Strict):
     """A git repository (URL or path) at a revision; only what that revision can reach is used."""
 
@@ -171,15 +187,21 @@ class Folder(Strict):
 
 def _kind_of_source(value: Any) -> str | None:
     keys = value if isinstance(value, dict) else vars(value) if isinstance(value, BaseModel) else ()
-    return next((f"source {kind}" for kind in ("pypi", "git", "path") if kind in keys), None)
+    return next((f"source {kind}" for kind in ("pypi", "npm", "git", "path") if kind in keys), None)
 
 
 Source = Annotated[
-    Annotated[Pypi, Tag("source pypi")] | Annotated[Git, Tag("source git")] | Annotated[Folder, Tag("source path")],
+    Annotated[Pypi, Tag("source pypi")]
+    | Annotated[Npm, Tag("source npm")]
+    | Annotated[Git, Tag("source git")]
+    | Annotated[Folder, Tag("source path")],
     Discriminator(
         _kind_of_source,
         custom_error_type="source",
-        custom_error_message="must be one of {pypi: name==version, sha256: ..}, {git: .., revision: ..}, {path: ..}",
+        custom_error_message=(
+            "must be one of {pypi: name==version, sha256: ..}, {npm: name@version, integrity: ..}, "
+            "{git: .., revision: ..}, {path: ..}"
+        ),
     ),
 ]
 

@@ -36,3 +36,30 @@ class Judgement:
     evidence: str
     position: int | None
     reason: str
+    failure: str = ""
+    """Why there is no verdict, a key of `FAILURES`; empty when there is one."""
+
+
+def unjudged(failure: str, reason: str) -> Judgement:
+    """No verdict, which is not Missed."""
+    return Judgement(Verdict.UNJUDGED, "", None, reason, failure)
+
+
+FAILURES: Mapping[str, str] = MappingProxyType({
+    "no_patterns": "the criterion has no patterns, so this judge was not asked",
+    "not_sampled": "the pair is not on the judge sheet, or was left open there",
+    "pair_incomplete": "the other run of the pair does not count yet, so this judge was not asked",
+    "refused": "the model declined to judge",
+    "unparsable": "the reply is not the JSON object that was asked for",
+    "outside_menu": "the verdict is none of Met, Partial and Missed",
+    "evidence_not_found": "the evidence does not stand in the answer",
+    "canary": "the judge was wrong about a criterion whose verdict is known, so all it said of this answer is void",
+    "used_tools": "the judge called tools, although it had none to use",
+    "timeout": "the judge did not answer in time",
+    "api_error": "the model's service failed",
+    "not_reached": "the budget, or this start, ended before the judge was asked",
+})  # fmt: skip
+"""Why a judge gave no verdict."""
+
+NOT_ASKED = frozenset({"no_patterns", "not_sampled", "pair_incomplete"})
+"""Failures of nobody: these judges cast no vote, and none is missing."""

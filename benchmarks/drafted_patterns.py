@@ -1,0 +1,64 @@
+"""How close draft patterns come to the patterns of an author: `python benchmarks/drafted_patterns.py [bench/demo]`.
+
+The demo set has patterns by its author. They are dropped, drafted again from the text alone, and both score the same
+answers; beside it stands a crude rule, the share of tokens found. Half of the tasks are held out: no rule was tuned
+on them. The answers of a finished run of the demo set are the family `real`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tests"))
+
+from drafted_answers import Answer, Scored, bare, closeness, crude, demo_set, made_answers, patterns, scored  # noqa: E402
+from lensbench.drafting import draft  # noqa: E402
+from lensbench.scenarios import Task  # noqa: E402
+
+SEEDS = range(1, 6)
+FAMILIES = ("real", "made", "paraphrased", "quoted", "other")
+
+
+def real_answers(folder: Path, tasks: Iterable[Task]) -> list[Answer]:
+    """The answers of a finished run, as far as there are any."""
+    paths = [(task, folder / "runs" / f"{task.id}-{name}.md") for task in tasks for name in ("with", "without")]
+    return [Answer("real", task, path.read_text(errors="replace")) for task, path in paths if path.is_file()]
+
+
+def show(title: str, drafts: list[Scored], tokens: list[Scored]) -> None:
+    """One row of the table; nothing when there is no answer."""
+    if drafts:
+        cells = [
+            f"{each.rank_correlation:.2f} | {each.error:.1f} | {each.bias:+.1f}"
+            for each in map(closeness, (drafts, tokens))
+        ]
+        print(f"| {title} | {len(drafts)} | {' | '.join(cells)} |")
+
+
+def main() -> None:
+    """Prints a row for each half of the tasks and each family of answers."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", nargs="?", type=Path, default=ROOT / "bench" / "demo", help="a run of the demo set")
+    folder = parser.parse_args().folder
+    tasks, trees = demo_set()
+    answers = [*real_answers(folder, tasks), *(each for seed in SEEDS for each in made_answers(tasks, trees, seed))]
+    prose = {task.id: [bare(criterion) for criterion in task.criteria] for task in tasks}
+    drafted = {task.id: [draft(criterion, task.prompt) for criterion in prose[task.id]] for task in tasks}
+    drafts, tokens = scored(answers, drafted, patterns), scored(answers, prose, crude)
+    print("| tasks, answers | n | drafts: rank correlation | error | bias | tokens: rank correlation | error | bias |")
+    print("|---|--:|--:|--:|--:|--:|--:|--:|")
+    for name, halves in (("all tasks", (False, True)), ("tuned on", (False,)), ("held out", (True,))):
+        for family in ("", *FAMILIES):
+            chosen = [row.held_out in halves and family in ("", row.family) for row in drafts]
+            rows = [[row for row, take in zip(each, chosen, strict=True) if take] for each in (drafts, tokens)]
+            show(f"{name}, {family or 'all'}", *rows)
+    count = sum(criterion.drafted for criteria in drafted.values() for criterion in criteria)
+    print(f"\n{count} of {sum(map(len, drafted.values()))} criteria have a draft")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,130 @@
+"""Markdown of strangers as harmless HTML in which every piece of text knows where it stands in the source.
+
+A selection on the page can so be turned into a verbatim piece of the answer, marks of Markdown included.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from html import escape
+from itertools import accumulate
+from typing import Any
+
+import nh3
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
+
+_TAGS = {
+    "blockquote", "br", "code", "em", "h4", "h5", "h6", "hr", "li", "ol", "p", "pre", "s", "span", "strong", "table",
+    "tbody", "td", "th", "thead", "tr", "ul",
+}  # fmt: skip
+_ATTRIBUTES = {"span": {"data-p", "class"}, "ol": {"start"}}
+_WORDS = re.compile(r"(\s+)")
+_AHEAD = 4096
+"""Characters between two pieces of text that are looked through: marks, and the targets of links."""
+
+
+def placed_html(text: str) -> str:
+    """The HTML of the Markdown `text`, without links, images and raw HTML; targets of links are shown as text.
+
+    A piece of text is `<span data-p="n">`: its characters stand in `text` from offset n on, in UTF-16 units as
+    browsers count them. A piece that is spelt otherwise in the source (an escape, an entity) has no place.
+    Headings begin at level 4.
+    """
+    tokens = _parser().parse(text)
+    places = _Places(text)
+    for token in tokens:
+        if token.map:
+            places.enter(*token.map)
+        if token.type in ("heading_open", "heading_close"):
+            token.tag = f"h{min(6, int(token.tag[1:]) + 3)}"
+        for each in [token, *_with_targets(token.children or ())]:
+            if each.type in ("text", "code_inline", "fence", "code_block"):
+                each.meta["html"] = "".join(places.spans(each.content))
+    html = _parser().renderer.render(tokens, _parser().options, {})
+    return nh3.clean(html, tags=_TAGS, attributes=_ATTRIBUTES)
+
+
+@cache
+def _parser() -> MarkdownIt:
+    parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+    for kind, rule in _RULES.items():
+        parser.add_render_rule(kind, rule)
+    return parser
+
+
+def _with_targets(tokens: Iterable[Token]) -> Iterator[Token]:
+    """The tokens; the end of a link learns where the link leads, unless its text says so."""
+    opened: Token | None = None
+    for token in tokens:
+        if token.type == "link_open":
+            opened = token
+        elif token.type == "link_close" and opened and opened.markup != "autolink":
+            token.meta["target"] = opened.attrGet("href")
+        yield token
+
+
+class _Places:
+    """Finds the pieces of a text in their order."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.at = 0
+        self.end = len(text)
+        self.lines = [0, *accumulate(len(line) + 1 for line in text.split("\n"))]
+        self.wide = [index for index, character in enumerate(text) if character > "\uffff"]
+
+    def enter(self, first: int, last: int) -> None:
+        """Goes on at a block, which has the lines from `first` up to `last`."""
+        self.at = max(self.at, self.lines[min(first, len(self.lines) - 1)])
+        self.end = self.lines[min(last, len(self.lines) - 1)]
+
+    def spans(self, content: str) -> Iterator[str]:
+        """The content as HTML, line by line; a line that is spelt otherwise word by word."""
+        for line in content.splitlines(keepends=True):
+            if placed := self._span(line):
+                yield placed
+            else:
+                yield from (self._span(word) or escape(word) for word in _WORDS.split(line))
+
+    def _span(self, piece: str) -> str:
+        found = self.text.find(piece, self.at, min(self.end, self.at + len(piece) + _AHEAD)) if piece.strip() else -1
+        if found < 0:
+            return ""
+        self.at = found + len(piece)
+        return f'<span data-p="{found + bisect_left(self.wide, found)}">{escape(piece)}</span>'
+
+
+def _placed(_: RendererHTML, tokens: Sequence[Token], index: int, *__: Any) -> str:
+    return str(tokens[index].meta["html"])
+
+
+def _code(renderer: RendererHTML, tokens: Sequence[Token], index: int, *_: Any) -> str:
+    return f"<code>{_placed(renderer, tokens, index)}</code>"
+
+
+def _block(renderer: RendererHTML, tokens: Sequence[Token], index: int, *_: Any) -> str:
+    return f"<pre>{_code(renderer, tokens, index)}</pre>\n"
+
+
+def _alternative(_: RendererHTML, tokens: Sequence[Token], index: int, *__: Any) -> str:
+    return f'<span class="aside">[image: {escape(tokens[index].content)}]</span>'
+
+
+def _target(_: RendererHTML, tokens: Sequence[Token], index: int, *__: Any) -> str:
+    target = tokens[index].meta.get("target")
+    return f'<span class="aside"> ({escape(target)})</span>' if target else ""
+
+
+def _nothing(*_: Any) -> str:
+    return ""
+
+
+_RULES = {
+    "text": _placed, "code_inline": _code, "fence": _block, "code_block": _block, "image": _alternative,
+    "link_open": _nothing, "link_close": _target,
+}  # fmt: skip

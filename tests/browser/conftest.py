@@ -1,0 +1,53 @@
+"""A real browser for the pages that people open from disk, without a server and without a network."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, Request, sync_playwright
+
+CHROMIUM = "/usr/bin/chromium"
+ARGUMENTS = (
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+)  # fmt: skip
+OWN_SCHEMES = ("file:", "data:", "blob:", "about:")
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    """The browser, started once."""
+    program = CHROMIUM if os.access(CHROMIUM, os.X_OK) else shutil.which("chromium")
+    if program is None:
+        pytest.skip(f"needs Chromium: neither {CHROMIUM} nor a `chromium` on PATH is there")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=list(ARGUMENTS))
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(chromium: Browser) -> Iterator[Page]:
+    """An empty tab of 1280 x 800 for files. The test fails when the page logs an error or asks for anything else."""
+    faults: list[str] = []
+
+    def requested(request: Request) -> None:
+        if not request.url.startswith(OWN_SCHEMES):
+            faults.append(f"request: {request.url[:200]}")
+
+    context = chromium.new_context(viewport={"width": 1280, "height": 800}, service_workers="block")
+    context.set_default_timeout(10_000)
+    context.on("request", requested)
+    context.on("weberror", lambda error: faults.append(f"exception: {error.error}"))
+    context.on(
+        "console", lambda message: faults.append(f"console: {message.text}") if message.type == "error" else None
+    )
+    context.route(
+        "**/*", lambda route: route.continue_() if route.request.url.startswith(OWN_SCHEMES) else route.abort()
+    )
+    yield context.new_page()
+    context.close()
+    assert not faults, "\n".join(faults)

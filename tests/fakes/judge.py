@@ -1,0 +1,81 @@
+"""A judge that tests script: reads a request, replies as JSON, and notes that it was asked.
+
+    python judge.py <prompt file> <control folder>
+
+`<control>/judge.json` maps a word that stands in the request (or `*`) to a behaviour, or to a list of them, one per
+request. Without one it is honest: a fact is Met when the words of the fact in backticks, or after the colon, stand in
+the answer.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import time
+from pathlib import Path
+
+
+def main(prompt_file: str, control_folder: str) -> None:
+    prompt, control = Path(prompt_file).read_text(), Path(control_folder)
+    if guess := re.search(r'"id": "(\w+)", "condition": "(\w+)" or "(\w+)"', prompt):
+        print(json.dumps({"id": guess[1], "condition": guess[2]}))
+        return
+    nonce = re.search(r"<fact-(\w+)>", prompt)
+    assert nonce
+    fact, answer = (part(prompt, name, nonce[1]) for name in ("fact", "answer"))
+    with (control / "asked").open("a") as asked:
+        asked.write(json.dumps(fact) + "\n")
+    print(reply(behaviour(prompt, control), nonce[1], fact, answer))
+
+
+def part(prompt: str, name: str, nonce: str) -> str:
+    found = re.search(rf"<{name}-{nonce}>\n(.*)\n</{name}-{nonce}>", prompt, re.DOTALL)
+    assert found, name
+    return found[1]
+
+
+def behaviour(prompt: str, control: Path) -> str:
+    path = control / "judge.json"
+    scripted = json.loads(path.read_text()) if path.exists() else {}
+    for word, behaviours in scripted.items():
+        if word == "*" or word in prompt:
+            if isinstance(behaviours, str):
+                return behaviours
+            if behaviours:
+                path.write_text(json.dumps(scripted | {word: behaviours[1:]}))
+                return str(behaviours[0])
+    return "honest"
+
+
+def reply(what: str, nonce: str, fact: str, answer: str) -> str:
+    honest = judged(fact, answer)
+    said = {"id": nonce, "verdict": "Met" if honest else "Missed", "evidence": honest, "reason": "as it stands"}
+    match what.partition(":"):
+        case ("says", _, text):
+            return text.replace("NONCE", nonce)
+        case ("sleeps", _, _):
+            time.sleep(60)
+        case ("crashes", _, _):
+            sys.exit(3)
+        case ("met", _, evidence):
+            said |= {"verdict": "Met", "evidence": evidence or answer[:40]}
+        case ("missed", _, _):
+            said |= {"verdict": "Missed", "evidence": ""}
+        case ("verdict", _, verdict):
+            said |= {"verdict": verdict}
+    return json.dumps(said)
+
+
+def judged(fact: str, answer: str) -> str:
+    """The words of the fact as they stand in the answer; "" when they do not."""
+    wanted = (
+        re.search(r"`([^`]+)`", fact) if "`" in fact and ": " not in fact else re.search(r": (.*)", fact, re.DOTALL)
+    )
+    words = (wanted[1] if wanted else fact).split()
+    found = re.search(r"\s+".join(map(re.escape, words)), answer)
+    return found[0] if found else ""
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

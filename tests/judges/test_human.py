@@ -1,0 +1,200 @@
+"""Verdict files of people: what is taken from them, and what is wrong with them in one sentence."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lensbench.errors import UserError
+from lensbench.exhibits import VERDICT_COLUMNS
+from lensbench.files import write_json
+from lensbench.judges.human import human_files, human_judges, judge, read_human_file
+from lensbench.records import RunId, run_files
+from sheets import ANSWER, BASELINE, CRITERIA, TREATMENT, exhibits_of, lay_out
+
+SHEET = "0123456789ab" + "c" * 52
+
+
+@pytest.fixture
+def folder(bench: Callable[..., Any]) -> Path:
+    return lay_out(bench, {"a": ANSWER, "b": ANSWER}, sheet=False)
+
+
+def name_of(folder: Path, task: str, condition: str) -> str:
+    exhibits, _ = exhibits_of(folder)
+    return next(each.id for each in exhibits if each.run == RunId(task, condition, 1))
+
+
+def said(folder: Path, task: str = "a", condition: str = TREATMENT, **changes: Any) -> dict[str, Any]:
+    return {
+        "answer": name_of(folder, task, condition), "criterion": 2, "text": CRITERIA[1], "verdict": "Met",
+        "evidence": "**`read_all`** in", "note": "in bold",
+    } | changes  # fmt: skip
+
+
+def drop(folder: Path, *verdicts: dict[str, Any], file: str = "verdicts-anna.json", **changes: Any) -> Path:
+    path = folder / "human" / file
+    write_json(path, {"schema": 1, "sheet": SHEET, "judge": "anna", "verdicts": list(verdicts)} | changes)
+    return path
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    return read_human_file(path, *exhibits_of(path.parent.parent))
+
+
+def test_a_verdict_becomes_a_row_with_its_place_in_the_original_answer(folder: Path) -> None:
+    (row,) = read(drop(folder, said(folder)))
+    assert tuple(row) == VERDICT_COLUMNS
+    assert row == {
+        "task": "a", "condition": TREATMENT, "trial": 1, "criterion": 2, "judge": "human-anna", "verdict": "Met",
+        "points": "1", "evidence": "**`read_all`** in", "position": ANSWER.index("**`read"), "reason": "in bold",
+        "failure": "", "version": "0123456789ab", "model": "", "cost_usd": None,
+    }  # fmt: skip
+
+
+def test_evidence_after_a_hidden_part_is_mapped_back(bench: Callable[..., Any]) -> None:
+    answer = f"I used mcp__sonar__lens_grep to look.\n\n{ANSWER}"
+    folder = lay_out(bench, {"a": answer}, sheet=False)
+    (row,) = read(drop(folder, said(folder)))
+    assert row["position"] == answer.index("**`read")
+    assert answer[row["position"] :].startswith(row["evidence"])
+
+
+def test_evidence_over_a_removed_part_is_kept_as_the_person_saw_it(folder: Path) -> None:
+    class Cut:
+        original, text = ANSWER, ANSWER
+
+        def span(self, start: int, end: int) -> None:
+            return None
+
+    exhibits, tasks = exhibits_of(folder)
+    cut = [replace(each, blinded=Cut()) for each in exhibits]  # type: ignore[arg-type]
+    (row,) = read_human_file(drop(folder, said(folder)), cut, tasks)
+    assert (row["evidence"], row["position"]) == ("**`read_all`** in", None)
+
+
+@pytest.mark.parametrize(("verdict", "points"), [("Met", "1"), ("Partial", "0.5"), ("Missed", "0")])
+def test_a_person_is_believed_without_evidence(folder: Path, verdict: str, points: str) -> None:
+    (row,) = read(drop(folder, said(folder, verdict=verdict, evidence="")))
+    assert (row["points"], row["evidence"], row["position"]) == (points, "", None)
+
+
+def test_a_file_written_by_hand_may_leave_out_text_evidence_and_note(folder: Path) -> None:
+    plain = {"answer": name_of(folder, "b", BASELINE), "criterion": 3, "verdict": "Missed"}
+    (row,) = read(drop(folder, plain))
+    assert (row["task"], row["condition"], row["criterion"], row["verdict"]) == ("b", BASELINE, 3, "Missed")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"verdict": "met"}, r"verdicts\.0\.verdict should be 'Met', 'Partial' or 'Missed', not 'met'"),
+        ({"verdict": "Unjudged"}, "should be 'Met', 'Partial' or 'Missed'"),
+        ({"criterion": 0}, r"verdicts\.0\.criterion should be greater than or equal to 1"),
+        ({"criterion": "2"}, "must be a whole number"),
+        ({"criterion": 9}, "criterion 9: the task has 3 criteria"),
+        ({"answer": "0000000000"}, "answer 0000000000, criterion 2: no run that counts has this answer"),
+        (
+            {"evidence": "a thing that nobody said"},
+            f"'a thing that nobody said' does not stand in the answer of a-{TREATMENT}",
+        ),
+        ({"evidence": "x" * 1001}, "at most 1000 characters"),
+        ({"text": "names something else"}, f"the criterion of a-{TREATMENT} was reworded after it was judged"),
+        ({"points": 1}, "is not a key that lensbench knows"),
+    ],
+)
+def test_a_verdict_that_does_not_fit_is_an_error_with_file_and_place(
+    folder: Path, changes: dict[str, Any], message: str
+) -> None:
+    path = drop(folder, said(folder, **changes))
+    with pytest.raises(UserError, match=message) as error:
+        read(path)
+    assert str(error.value).startswith(f"{path}: ")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"schema": 2}, "schema should be 1, not 2"),
+        ({"sheet": "abc"}, "64 lower-case hex digits"),
+        ({"judge": "a;b"}, "use letters, digits and '-' only"),
+        ({"judge": ""}, "use letters, digits and '-' only"),
+        ({"verdicts": {}}, "verdicts must be a list"),
+    ],
+)
+def test_a_file_of_another_form_is_an_error_with_file_and_key(
+    folder: Path, changes: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(UserError, match=message):
+        read(drop(folder, **changes))
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"\xff\xfe", b"[" * 100_000, b"[]", b"7"])
+def test_what_is_no_verdict_file_at_all_is_one_sentence(folder: Path, content: bytes) -> None:
+    path = drop(folder)
+    path.write_bytes(content)
+    with pytest.raises(UserError, match=r"verdicts-anna\.json: .*"):
+        human_judges(folder)
+
+
+def test_a_criterion_judged_twice_is_an_error(folder: Path) -> None:
+    with pytest.raises(UserError, match="criterion 2: is judged twice"):
+        read(drop(folder, said(folder), said(folder, verdict="Missed")))
+
+
+def test_a_verdict_on_an_answer_that_was_discarded_since_names_the_run(folder: Path) -> None:
+    stale = said(folder)
+    files = run_files(folder, RunId("a", TREATMENT, 1))
+    old = folder / "discards" / f"a-{TREATMENT}-1.json"
+    record = json.loads(files.record.read_text())
+    write_json(old, {"number": 1, "reason": "crashed", "detail": "", "record_sha256": "0", "record": record})
+    old.with_suffix(".md").write_text(files.answer.read_text())
+    files.answer.write_text("another answer")
+    with pytest.raises(
+        UserError, match=f"this answer of a-{TREATMENT} was discarded after it was judged; move the file"
+    ):
+        read(drop(folder, stale))
+
+
+def test_what_a_person_left_open_is_unjudged_and_nobodys_failure(folder: Path) -> None:
+    drop(folder, said(folder), said(folder, task="b", verdict="Missed", evidence=""))
+    rows = list(judge(folder, "human-anna", *exhibits_of(folder)))
+    assert len(rows) == 2 * 2 * len(CRITERIA)
+    given = [row for row in rows if row["verdict"] != "Unjudged"]
+    assert {(row["task"], row["verdict"]) for row in given} == {("a", "Met"), ("b", "Missed")}
+    assert {(row["failure"], row["points"], row["judge"]) for row in rows if row not in given} == {
+        ("not_sampled", None, "human-anna")
+    }
+
+
+def test_several_files_of_one_person_are_one_judge_and_two_people_are_two(folder: Path) -> None:
+    drop(folder, said(folder))
+    drop(folder, said(folder, criterion=1, text=CRITERIA[0]), file="more.json")
+    drop(folder, said(folder), file="jose.json", judge="jos\u00e9-2")
+    assert human_judges(folder) == ["human-anna", "human-jos\u00e9-2"]
+    assert len(human_files(folder)) == 3
+    rows = list(judge(folder, "human-anna", *exhibits_of(folder)))
+    assert sorted(row["criterion"] for row in rows if row["points"] is not None) == [1, 2]
+
+
+def test_two_files_of_one_person_on_the_same_criterion_are_an_error(folder: Path) -> None:
+    drop(folder, said(folder))
+    drop(folder, said(folder, verdict="Missed"), file="verdicts-anna (1).json")
+    with pytest.raises(UserError, match="stand in another file; keep one file"):
+        list(judge(folder, "human-anna", *exhibits_of(folder)))
+
+
+def test_a_person_without_a_file_is_an_error(folder: Path) -> None:
+    assert human_judges(folder) == []
+    with pytest.raises(UserError, match="no file there is of human-bob"):
+        list(judge(folder, "human-bob", *exhibits_of(folder)))
+
+
+def test_a_file_without_verdicts_leaves_everything_open(folder: Path) -> None:
+    drop(folder)
+    assert {row["verdict"] for row in judge(folder, "human-anna", *exhibits_of(folder))} == {"Unjudged"}

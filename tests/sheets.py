@@ -1,0 +1,70 @@
+"""Run folders with answers and criteria, for the tests of the judge sheet and of the people who judge with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from lensbench.exhibits import Exhibit, read_exhibits, read_tasks
+from lensbench.files import write_atomic, write_json
+from lensbench.judge_sheet import write_sheet
+from lensbench.plan import read_plan
+from lensbench.scenarios import Task
+from lensbench.scenarios_markdown import render
+from lensbench.validity import judge_validity
+
+BASELINE, TREATMENT = "bareknuckle", "zeppelin"
+CRITERIA = ("names the file parser.py", "names the function read_all", "says that the limit is 30 seconds")
+ANSWER = """\
+## What happens
+
+The function **`read_all`** in [the parser](src/parser.py) reads the file.
+
+- It stops after 30 seconds \U0001f600, see `LIMIT`.
+- Nothing else is read.
+"""
+
+
+def lay_out(
+    make: Callable[..., Any],
+    answers: Mapping[str, str | tuple[str, str]],
+    *,
+    sample: float = 1,
+    judges: tuple[str, ...] = ("mechanical", "human"),
+    sheet: bool = True,
+    **changes: Any,
+) -> Path:
+    """A run folder with a valid pair per task; `answers` has one text for both runs, or (baseline, treatment).
+
+    `make` is the fixture `bench`.
+    """
+    bench = make(
+        tasks=tuple(answers), servers={BASELINE: [], TREATMENT: ["sonar"]}, criteria=len(CRITERIA),
+        changes={
+            "baseline": BASELINE, "judges": [{"name": name} for name in judges],
+            "judging": {"human_sample": sample, "max_answer_chars": 60_000, "drafts": False},
+        } | changes,
+    )  # fmt: skip
+    folder: Path = bench.folder
+    for task, texts in answers.items():
+        first, second = (texts, texts) if isinstance(texts, str) else texts
+        bench.run(task, BASELINE, answer=first)
+        bench.run(task, TREATMENT, answer=second)
+    write_json(folder / "plan.json", bench.plan)
+    judge_validity(folder)
+    criteria = [{"text": text} for text in CRITERIA]
+    tasks = [
+        Task.model_validate({"id": task, "category": "Debug", "prompt": f"How does {task} read?", "criteria": criteria})
+        for task in answers
+    ]
+    write_atomic(folder / "scenarios.md", render(tasks, "Scenarios"))
+    if sheet:
+        write_sheet(folder)
+    return folder
+
+
+def exhibits_of(folder: Path) -> tuple[list[Exhibit], dict[str, Task]]:
+    """What judges see of a run folder."""
+    tasks = read_tasks(folder)
+    return read_exhibits(folder, read_plan(folder), tasks), tasks

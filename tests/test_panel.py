@@ -1,0 +1,214 @@
+"""What counts when several judges have spoken: majority, the stricter of a tie, persons first, failures vote for nobody."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lensbench.errors import UserError
+from lensbench.files import write_json
+from lensbench.judges import POINTS, Verdict
+from lensbench.panel import VERDICT_COLUMNS, Decision, decide, decide_all, majority
+from lensbench.tables import Row, read_table, write_table
+from lensbench.validity import judge_validity
+
+
+def vote(verdict: str, failure: str = "", **more: Any) -> Row:
+    """A row of verdicts.csv; a failure such as `timeout` may stand in the verdict's place."""
+    if verdict not in list(Verdict):
+        verdict, failure = "Unjudged", verdict
+    row = dict.fromkeys(VERDICT_COLUMNS, "") | {"task": "a", "condition": "with", "trial": "1", "criterion": "1"}
+    return row | {"judge": "mechanical", "verdict": verdict, "failure": failure} | more
+
+
+def decided(**verdicts: str) -> Decision:
+    """The decision on these verdicts by judge; `_` in a name is `-`."""
+    return decide({name.replace("_", "-"): vote(verdict) for name, verdict in verdicts.items()})
+
+
+def test_one_judge_decides_alone() -> None:
+    assert decided(mechanical="Met") == Decision(Verdict.MET, "single", ("mechanical=Met",), False, Verdict.MET)
+
+
+def test_the_majority_decides_and_the_votes_are_listed_by_name() -> None:
+    found = decided(mechanical="Missed", claude="Met", gpt="Met")
+    assert (found.verdict, found.decided_by, found.disagreement) == ("Met", "majority", True)
+    assert found.votes == ("claude=Met", "gpt=Met", "mechanical=Missed")
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "stricter"),
+    [(["Met", "Partial"], "Partial"), (["Partial", "Missed"], "Missed"), (["Met", "Partial", "Missed"], "Missed"),
+     (["Met", "Met", "Partial", "Partial", "Missed"], "Partial")],
+)  # fmt: skip
+def test_a_tie_goes_to_the_stricter_verdict(verdicts: list[str], stricter: str) -> None:
+    assert majority([Verdict(each) for each in verdicts]) == stricter
+
+
+def test_a_person_decides_against_all_judges_and_what_the_judges_say_is_kept() -> None:
+    found = decided(mechanical="Met", claude="Met", human_anna="Missed")
+    assert (found.verdict, found.decided_by, found.judges_verdict) == ("Missed", "human", "Met")
+    assert not found.disagreement
+
+
+def test_persons_who_differ_are_decided_by_majority_and_a_tie_by_the_stricter() -> None:
+    found = decided(mechanical="Met", human_anna="Met", human_ben="Partial")
+    assert (found.verdict, found.decided_by, found.disagreement) == ("Partial", "human", True)
+    assert decided(human_anna="Met", human_ben="Missed", human_cleo="Met").verdict == "Met"
+
+
+def test_a_model_whose_name_only_begins_like_a_person_is_no_person() -> None:
+    assert decided(humanist="Met", mechanical="Met").decided_by == "majority"
+
+
+@pytest.mark.parametrize("failure", ["no_patterns", "not_sampled", "pair_incomplete"])
+def test_a_judge_that_was_not_asked_does_not_count(failure: str) -> None:
+    found = decided(mechanical=failure, claude="Met")
+    assert (found.verdict, found.decided_by, found.votes) == ("Met", "single", ("claude=Met",))
+
+
+def test_a_judge_that_failed_votes_for_nobody_and_half_of_those_asked_is_not_enough() -> None:
+    assert decided(mechanical="Met", claude="timeout").verdict == "Unjudged"
+    assert decided(mechanical="Met", claude="timeout").decided_by == ""
+    assert decided(mechanical="Met", claude="timeout", gpt="Partial").verdict == "Partial"
+
+
+def test_a_person_who_left_a_criterion_open_leaves_it_to_the_judges() -> None:
+    assert decided(human_anna="not_sampled", mechanical="Met").decided_by == "single"
+
+
+def test_nobody_asked_is_unjudged() -> None:
+    assert decide({}) == Decision(Verdict.UNJUDGED, "", (), False, Verdict.UNJUDGED)
+
+
+def test_an_unknown_verdict_names_the_judge_and_the_file() -> None:
+    with pytest.raises(UserError, match=r"'claude' has the verdict 'Great' for criterion 1 of a .*verdicts/claude.csv"):
+        decide({"claude": vote("Met", judge="claude") | {"verdict": "Great"}})
+
+
+ANY_VOTE = st.sampled_from(["Met", "Partial", "Missed", "timeout", "canary", "no_patterns", "not_sampled"])
+NAMES = st.sampled_from(["mechanical", "claude", "gpt", "glm", "human-anna", "human-ben"])
+VOTES = st.dictionaries(NAMES, ANY_VOTE.map(vote), max_size=6)
+
+
+@given(VOTES, st.randoms(use_true_random=False))
+def test_the_order_of_the_judges_does_not_matter(votes: dict[str, Row], random: Any) -> None:
+    names = sorted(votes)
+    random.shuffle(names)
+    assert decide({name: votes[name] for name in names}) == decide(votes)
+
+
+@given(VOTES)
+def test_one_more_vote_for_the_decision_never_changes_it(votes: dict[str, Row]) -> None:
+    before = decide(votes)
+    if before.verdict in POINTS:
+        name = "human-zoe" if before.decided_by == "human" else "another-judge"
+        assert decide({**votes, name: vote(before.verdict)}).verdict == before.verdict
+
+
+@given(VOTES)
+def test_the_decision_is_a_verdict_that_somebody_gave(votes: dict[str, Row]) -> None:
+    assert decide(votes).verdict in {row["verdict"] for row in votes.values()} | {"Unjudged"}
+
+
+@given(VOTES, st.sampled_from(["timeout", "refused", "canary"]))
+def test_one_more_failure_never_makes_another_verdict(votes: dict[str, Row], failure: str) -> None:
+    before, after = decide(votes), decide({**votes, "another-judge": vote(failure)})
+    assert after.verdict in (before.verdict, "Unjudged")
+
+
+def leave_file(folder: Path, judge: str) -> None:
+    """The file by which a person is known as a judge; the verdicts in it do not matter here."""
+    name = judge.removeprefix("human-")
+    write_json(folder / "human" / f"{judge}.json", {"schema": 1, "sheet": "0" * 64, "judge": name, "verdicts": []})
+
+
+def judged(folder: Path, judge: str, verdicts: dict[tuple[str, str, int], str]) -> None:
+    """Writes verdicts/<judge>.csv for trial 1."""
+    rows = [
+        vote(verdict, task=task, condition=condition, criterion=str(number), judge=judge)
+        for (task, condition, number), verdict in verdicts.items()
+    ]
+    write_table(folder / "verdicts" / f"{judge}.csv", VERDICT_COLUMNS, rows)
+    if judge.startswith("human-"):
+        leave_file(folder, judge)
+
+
+@pytest.fixture
+def folder(bench: Callable[..., Any]) -> Path:
+    """Two tasks of one criterion each, judged by two judges; one run was discarded."""
+    made = bench(tasks=("b", "a"), criteria=1, changes={"judges": [{"name": "mechanical"}, {"name": "claude"}]})
+    for task in "ab":
+        made.run(task, "without")
+        made.run(task, "with", reason="empty" if task == "a" else "")
+    write_json(made.folder / "plan.json", made.plan)
+    judge_validity(made.folder)
+    runs = [("a", "without", 1), ("b", "without", 1), ("b", "with", 1)]
+    judged(made.folder, "mechanical", dict.fromkeys(runs, "Met"))
+    judged(made.folder, "claude", dict.fromkeys(runs, "Met") | {("b", "with", 1): "Missed", ("a", "with", 1): "Met"})
+    return Path(made.folder)
+
+
+def test_the_stage_writes_the_rows_of_all_judges_in_the_plans_order(folder: Path) -> None:
+    decide_all(folder)
+    found = [(row["task"], row["condition"], row["judge"]) for row in read_table(folder / "verdicts.csv")]
+    runs = [("b", "with"), ("b", "without"), ("a", "without")]
+    assert found == [(*run, judge) for run in runs for judge in ("claude", "mechanical")]
+
+
+def test_a_discarded_run_is_not_decided_even_where_a_judge_has_read_it(folder: Path) -> None:
+    decide_all(folder)
+    decisions = read_table(folder / "decisions.csv")
+    assert [(row["task"], row["condition"], row["verdict"], row["points"]) for row in decisions] == [
+        ("b", "with", "Missed", "0"), ("b", "without", "Met", "1"), ("a", "without", "Met", "1"),
+    ]  # fmt: skip
+    assert decisions[0]["votes"] == "claude=Missed;mechanical=Met"
+
+
+def test_a_disagreement_is_escalated_until_a_person_has_spoken(folder: Path) -> None:
+    decide_all(folder)
+    assert [(row["task"], row["condition"]) for row in read_table(folder / "escalations.csv")] == [("b", "with")]
+    judged(folder, "human-anna", {("b", "with", 1): "Partial"})
+    decide_all(folder)
+    assert read_table(folder / "escalations.csv") == []
+    decision = read_table(folder / "decisions.csv")[0]
+    assert (decision["verdict"], decision["points"], decision["judges_verdict"]) == ("Partial", "0.5", "Missed")
+
+
+def test_a_person_whose_file_is_taken_away_has_no_say_any_more(folder: Path) -> None:
+    judged(folder, "human-anna", {("b", "with", 1): "Partial"})
+    (folder / "human" / "human-anna.json").unlink()
+    decide_all(folder)
+    assert read_table(folder / "decisions.csv")[0]["verdict"] == "Missed"
+
+
+def test_a_criterion_without_any_row_is_unjudged_not_absent(folder: Path) -> None:
+    judged(folder, "mechanical", {})
+    judged(folder, "claude", {})
+    decide_all(folder)
+    rows = read_table(folder / "decisions.csv")
+    assert [(row["verdict"], row["points"], row["decided_by"]) for row in rows] == [("Unjudged", "", "")] * 3
+
+
+def test_a_judge_of_the_plan_without_a_file_stops_the_stage(folder: Path) -> None:
+    (folder / "verdicts" / "claude.csv").unlink()
+    with pytest.raises(UserError, match=r"claude\.csv"):
+        decide_all(folder)
+
+
+def test_a_broken_criterion_number_names_the_file(folder: Path) -> None:
+    write_table(folder / "verdicts" / "claude.csv", VERDICT_COLUMNS, [vote("Met", judge="claude", criterion="x")])
+    with pytest.raises(UserError, match=r"'x' where a criterion's number.*verdicts/claude\.csv"):
+        decide_all(folder)
+
+
+def test_the_same_verdicts_give_the_same_bytes(folder: Path) -> None:
+    decide_all(folder)
+    before = {name: (folder / name).read_bytes() for name in ("verdicts.csv", "decisions.csv", "escalations.csv")}
+    decide_all(folder)
+    assert before == {name: (folder / name).read_bytes() for name in before}
