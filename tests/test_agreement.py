@@ -1,0 +1,167 @@
+"""How far judges agree: equal to the libraries called directly, and to cases computed by hand."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Mapping
+
+import krippendorff
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import cohen_kappa_score
+
+from lensbench.agreement import MIN_TASKS, Pair, agreement, all_judges, two_judges
+from lensbench.judges import Verdict
+from lensbench.records import RunId
+
+NUMBER = {Verdict.MISSED: 0, Verdict.PARTIAL: 1, Verdict.MET: 2}
+SHORT = {"m": Verdict.MET, "p": Verdict.PARTIAL, "-": Verdict.MISSED}
+Said = dict[tuple[RunId, int], dict[str, Verdict]]
+
+
+def said(condition: str = "with", per_task: int = 2, **verdicts: str) -> Said:
+    """Verdicts by judge, one letter each (`.` for none), `per_task` criteria in each task."""
+    found: Said = {}
+    for judge, letters in verdicts.items():
+        for place, letter in enumerate(letters):
+            task, criterion = divmod(place, per_task)
+            by_judge = found.setdefault((RunId(f"t{task:03}", condition, 1), criterion + 1), {})
+            if letter != ".":
+                by_judge[judge] = SHORT[letter]
+    return found
+
+
+def a_benchmark(judges: int = 3, tasks: int = 12, seed: int = 1) -> Said:
+    """Judges who mostly see the same thing, in two conditions."""
+    chance = random.Random(seed)
+    found: Said = {}
+    for task, condition, criterion in itertools.product(range(tasks), ("with", "without"), (1, 2, 3)):
+        truth = chance.choice(list(SHORT.values()))
+        found[RunId(f"t{task}", condition, 1), criterion] = {
+            f"judge-{number}": truth if chance.random() < 0.7 else chance.choice(list(SHORT.values()))
+            for number in range(judges)
+            if chance.random() < 0.9
+        }
+    return found
+
+
+def kappa_of(verdicts: Mapping[tuple[RunId, int], Mapping[str, Verdict]], first: str, second: str) -> float:
+    """scikit-learn's kappa of two judges."""
+    both = [(by[first], by[second]) for by in verdicts.values() if first in by and second in by]
+    columns = [[NUMBER[pair[side]] for pair in both] for side in (0, 1)]
+    return float(cohen_kappa_score(*columns, labels=[0, 1, 2], weights="linear"))
+
+
+def test_kappa_is_that_of_scikit_learn() -> None:
+    verdicts = a_benchmark()
+    found = two_judges(verdicts, "judge-0", "judge-2", 1)
+    assert found.kappa.value == pytest.approx(kappa_of(verdicts, "judge-0", "judge-2"), abs=1e-12)
+
+
+def test_alpha_is_that_of_krippendorff_with_missing_verdicts() -> None:
+    verdicts = a_benchmark()
+    judges = ["judge-0", "judge-1", "judge-2"]
+    data = [[NUMBER[by[judge]] if judge in by else np.nan for by in verdicts.values()] for judge in judges]
+    wanted = krippendorff.alpha(reliability_data=data, value_domain=[0, 1, 2], level_of_measurement="ordinal")
+    assert all_judges(verdicts, 1).alpha.value == pytest.approx(wanted, abs=1e-12)
+
+
+def test_kappa_by_hand() -> None:
+    # Observed 1 - (1/2)/4 = 7/8; by chance: both 3/4 Met, against 1/2 Met, 1/4 Partial, 1/4 Missed.
+    found = two_judges(said(a="mmm-", b="mmp-"), "a", "b", 1)
+    chance = 1 - (3 / 4 * (1 / 4 * 1 / 2 + 1 / 4 * 1) + 1 / 4 * (1 / 2 * 1 + 1 / 4 * 1 / 2))
+    assert found.kappa.value == pytest.approx((7 / 8 - chance) / (1 - chance))
+    assert (found.n, found.tasks, found.equal) == (4, 2, 0.75)
+
+
+def test_the_table_counts_the_first_judge_outside_and_the_second_inside() -> None:
+    table = two_judges(said(a="mm-p", b="mp-."), "a", "b", 1).table
+    assert table["Met"] == {"Missed": 0, "Partial": 1, "Met": 1}
+    assert sum(itertools.chain.from_iterable(row.values() for row in table.values())) == 3
+
+
+def test_a_criterion_that_one_judge_left_out_counts_for_nobody() -> None:
+    assert two_judges(said(a="m-m", b="m-."), "a", "b", 1).n == 2
+    assert two_judges(said(a="mm", b=".."), "a", "b", 1) == Pair(
+        0, 0, None, (None, None, None, "no criterion has two verdicts"), two_judges({}, "a", "b", 1).table,
+    )  # fmt: skip
+
+
+def test_one_verdict_everywhere_has_no_kappa_although_all_are_equal() -> None:
+    found = two_judges(said(a="m" * 20, b="m" * 20), "a", "b", 1)
+    assert (found.equal, found.kappa.value) == (1.0, None)
+    assert "all verdicts are the same" in found.kappa.reason
+    assert all_judges(said(a="m" * 20, b="m" * 20), 1).alpha.value is None
+
+
+def test_perfect_agreement_is_1_and_the_interval_says_so() -> None:
+    found = two_judges(said(a="m-" * 20, b="m-" * 20), "a", "b", 1).kappa
+    assert found == (1.0, 1.0, 1.0, "")
+
+
+def test_few_tasks_have_a_value_and_no_interval() -> None:
+    found = two_judges(said(a="m-m-", b="m-mm"), "a", "b", 1).kappa
+    assert found.value is not None
+    assert (found.low, found.reason) == (None, f"an interval needs {MIN_TASKS} tasks, there are 2")
+
+
+def test_verdicts_that_hardly_vary_have_no_interval() -> None:
+    found = two_judges(said(a="m" * 29 + "-", b="m" * 30), "a", "b", 1).kappa
+    assert (found.value, found.low, found.reason) == (0.0, None, "too few different verdicts for an interval")
+
+
+def test_the_interval_holds_the_value_and_narrows_with_more_tasks() -> None:
+    few = two_judges(a_benchmark(tasks=12), "judge-0", "judge-1", 1).kappa
+    many = two_judges(a_benchmark(tasks=96), "judge-0", "judge-1", 1).kappa
+    for found in (few, many):
+        assert found.low < found.value < found.high  # type: ignore[operator]
+    assert many.high - many.low < 0.6 * (few.high - few.low)  # type: ignore[operator]
+
+
+def test_criteria_that_always_go_together_widen_the_interval() -> None:
+    apart = two_judges(said(per_task=1, a="m-p" * 16, b="m-pm-m" * 8), "a", "b", 1).kappa
+    together = {
+        (run, copy): by for (run, _), by in said(per_task=1, a="m-p" * 16, b="m-pm-m" * 8).items() for copy in range(9)
+    }
+    assert two_judges(together, "a", "b", 1).kappa == pytest.approx((*apart[:3], ""))
+
+
+def test_every_pair_and_every_condition_is_there_and_the_control_is_not() -> None:
+    verdicts = a_benchmark() | said("closed_book", **{"judge-0": "m-" * 9, "judge-1": "-m" * 9})
+    found = agreement(verdicts, ["without", "with"], 1)
+    assert [pair["judges"] for pair in found["pairs"]] == [
+        ["judge-0", "judge-1"], ["judge-0", "judge-2"], ["judge-1", "judge-2"],
+    ]  # fmt: skip
+    pair = found["pairs"][0]
+    assert pair["overall"].n == pair["conditions"]["with"].n + pair["conditions"]["without"].n
+    assert found["all"]["overall"].n == sum(part.n for part in found["all"]["conditions"].values())
+    assert found["all"]["judges"] == ["judge-0", "judge-1", "judge-2"]
+
+
+def test_one_judge_alone_agrees_with_nobody() -> None:
+    found = agreement(said(a="m-m-"), ["with"], 1)
+    assert found["pairs"] == []
+    assert found["all"]["overall"].alpha.reason == "no criterion has two verdicts"
+
+
+def test_the_same_seed_gives_the_same_interval_in_any_order() -> None:
+    verdicts = a_benchmark(judges=2)
+    backwards = dict(reversed(verdicts.items()))
+    assert agreement(verdicts, ["with"], 7) == agreement(backwards, ["with"], 7)
+
+
+LETTERS = st.text("mp-", min_size=2, max_size=10)
+
+
+@settings(deadline=None)
+@given(LETTERS, st.data())
+def test_the_order_of_two_judges_does_not_matter(first: str, data: st.DataObject) -> None:
+    second = data.draw(st.text("mp-", min_size=len(first), max_size=len(first)))
+    verdicts = said(a=first, b=second)
+    one, other = two_judges(verdicts, "a", "b", 1), two_judges(verdicts, "b", "a", 1)
+    assert one.equal == other.equal
+    assert one.kappa.value == pytest.approx(other.kappa.value)
+    assert one.kappa.value is None or one.kappa.value <= 1 + 1e-9

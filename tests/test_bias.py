@@ -1,0 +1,191 @@
+"""What judges get wrong by condition, and the delta corrected by persons: by hand, and by the libraries directly."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from ppi_py import ppi_mean_ci, ppi_mean_pointestimate
+from scipy.stats import ttest_1samp
+
+from lensbench.bias import (
+    MIN_TASKS,
+    correction,
+    judge_bias,
+    pair_deltas,
+    persons_verdicts,
+    prediction_powered,
+    run_scores,
+    task_mean,
+)
+from lensbench.judges import Verdict
+from lensbench.records import RunId
+
+SHORT = {"m": Verdict.MET, "p": Verdict.PARTIAL, "-": Verdict.MISSED}
+Decided = dict[tuple[RunId, int], Verdict]
+
+
+def decided(**by_condition: list[str]) -> Decided:
+    """One text per task, one letter per criterion; `.` is unjudged and a task may have fewer."""
+    return {
+        (RunId(f"t{task:02}", condition, 1), number): SHORT[letter]
+        for condition, tasks in by_condition.items()
+        for task, letters in enumerate(tasks)
+        for number, letter in enumerate(letters, 1)
+        if letter != "."
+    }
+
+
+def biased(judge: Decided, persons: Decided) -> dict[str, Any]:
+    """The bias of a judge named `claude`."""
+    return judge_bias("claude", judge, persons, "without", ["with"])
+
+
+PERSONS = {"with": ["mm", "m-", "mp", "--"], "without": ["m-", "m-", "--", "pp"]}
+JUDGE = {"with": ["mm", "mm", "mp", "p-"], "without": ["m-", "p-", "--", "pp"]}
+
+
+def test_errors_are_means_over_tasks_by_hand() -> None:
+    found = biased(decided(**JUDGE), decided(**PERSONS))["conditions"]
+    # with: wrong 0, 1/2, 0, 1/2; too much 0, 1/2, 0, 1/4. without: wrong 0, 1/2, 0, 0; too much 0, -1/4, 0, 0.
+    assert found["with"] == (8, 4, 0.25, 0.1875)
+    assert found["without"] == (8, 4, 0.125, -0.0625)
+
+
+def test_the_differential_is_a_t_interval_over_tasks() -> None:
+    found = biased(decided(**JUDGE), decided(**PERSONS))["differential"]["with"]
+    wanted = ttest_1samp([0, 0.75, 0, 0.25], 0).confidence_interval(0.95)
+    assert (found.signed.value, found.signed.n) == (0.25, 4)
+    assert (found.signed.low, found.signed.high) == pytest.approx((wanted.low, wanted.high))
+    assert found.wrong.value == 0.125
+
+
+def test_an_error_that_is_the_same_in_both_conditions_is_no_differential() -> None:
+    kind = {name: [task.replace("-", "p") for task in tasks] for name, tasks in PERSONS.items()}
+    even = {"with": ["m-"] * 4, "without": ["m-"] * 4}
+    found = biased(decided(**{"with": ["mp"] * 4, "without": ["mp"] * 4}), decided(**even))
+    assert found["conditions"]["with"].signed == 0.25
+    assert (found["differential"]["with"].signed.value, found["differential"]["with"].sentence) == (0, "")
+    assert biased(decided(**kind), decided(**PERSONS))["differential"]["with"].sentence != ""
+
+
+def test_a_sentence_says_what_a_differential_does_to_the_delta() -> None:
+    found = biased(decided(**JUDGE), decided(**PERSONS))["differential"]["with"]
+    assert found.sentence.startswith(
+        "Against persons, claude gives the answers of 'with' 25.0 points more than those of 'without' (95 % interval -"
+    )
+    assert found.sentence.endswith("It may be chance: let persons judge more pairs to know.")
+
+
+def test_an_interval_beside_0_is_said_to_be_the_judges() -> None:
+    persons = {"with": ["m-"] * 12, "without": ["m-"] * 12}
+    judge = {"with": ["mp"] * 9 + ["mm"] * 3, "without": ["m-"] * 12}
+    found = biased(decided(**judge), decided(**persons))["differential"]["with"]
+    assert found.signed.low > 0  # type: ignore[operator]
+    assert "This part of the delta is the judge's" in found.sentence
+
+
+def test_half_a_point_or_less_is_not_worth_a_sentence() -> None:
+    persons = {"with": ["m" * 10] * 20, "without": ["m" * 10] * 20}
+    judge = {"with": ["m" * 9 + "p"] + ["m" * 10] * 19, "without": ["m" * 10] * 20}
+    found = biased(decided(**judge), decided(**persons))["differential"]["with"]
+    assert found.signed.value == -0.0025
+    assert found.sentence == ""
+
+
+def test_only_criteria_that_both_judged_are_compared() -> None:
+    found = biased(decided(**{"with": ["m.", ".."]}), decided(**{"with": ["mm", "mm"]}))
+    assert found["conditions"]["with"] == (1, 1, 0.0, 0.0)
+    assert found["conditions"]["without"] == (0, 0, None, None)
+    assert found["differential"]["with"].signed == (None, None, None, 0, "no task has both runs judged")
+    assert found["differential"]["with"].sentence == ""
+
+
+def test_persons_speak_by_majority_and_the_stricter_of_a_tie() -> None:
+    key = (RunId("a", "with", 1), 1)
+    said = {key: {"human-anna": Verdict.MET, "human-ben": Verdict.MISSED, "claude": Verdict.MET}}
+    assert persons_verdicts(said) == {key: Verdict.MISSED}
+    assert persons_verdicts({key: {"claude": Verdict.MET}}) == {}
+
+
+@pytest.mark.parametrize(
+    ("values", "reason"),
+    [([], "no task"), ([1], "one task has no interval"), ([Fraction(1, 10)] * 5, "no spread")],
+)  # fmt: skip
+def test_where_there_is_no_interval_there_is_a_reason(values: list[Fraction], reason: str) -> None:
+    found = task_mean(values)
+    assert (found.low, found.high) == (None, None)
+    assert reason in found.reason
+
+
+def test_a_run_with_an_unjudged_criterion_has_no_score_and_its_pair_no_delta() -> None:
+    scores = run_scores(decided(**{"with": ["mmp", "mm."], "without": ["m--", "mmm"]}), {"t00": 3, "t01": 3})
+    assert scores[RunId("t00", "with", 1)] == Fraction(17, 20)
+    assert RunId("t01", "with", 1) not in scores
+    assert pair_deltas(scores, "with", "without") == {("t00", 1): Fraction(17, 20) - Fraction(7, 20)}
+
+
+def deltas(seed: int, tasks: int) -> tuple[dict[tuple[str, int], Fraction], dict[tuple[str, int], Fraction]]:
+    """What the judges say, and what persons would say, in steps of 5 points; the judges are 10 points too kind."""
+    chance = np.random.default_rng(seed)
+    truth = chance.normal(5, 20, tasks)
+    judges = truth + 10 + chance.normal(0, 8, tasks)
+    return tuple(
+        {(f"t{task:03}", 1): Fraction(round(value / 5), 20) for task, value in enumerate(values)}
+        for values in (judges, truth)
+    )  # type: ignore[return-value]
+
+
+def test_the_correction_is_that_of_ppi_python() -> None:
+    by_judges, truth = deltas(1, 96)
+    labelled = sorted(truth)[:30]
+    found = correction(by_judges, {pair: truth[pair] for pair in labelled})
+    data = [
+        np.array([float(each) for each in values])
+        for values in (
+            [truth[pair] for pair in labelled],
+            [by_judges[pair] for pair in labelled],
+            [value for pair, value in by_judges.items() if pair not in labelled],
+        )
+    ]
+    low, high = ppi_mean_ci(*data, alpha=0.05)
+    corrected = found["corrected"]
+    assert corrected[:3] == pytest.approx((ppi_mean_pointestimate(*data).item(), low.item(), high.item()))
+    assert corrected.n == 30
+
+
+def test_the_correction_takes_the_judges_kindness_out() -> None:
+    by_judges, truth = deltas(3, 200)
+    found = correction(by_judges, {pair: truth[pair] for pair in sorted(truth)[::4]})
+    real = float(sum(truth.values()) / len(truth))
+    plain, corrected = found["plain"], found["corrected"]
+    assert plain.low > real  # type: ignore[operator]
+    assert corrected.low < real < corrected.high  # type: ignore[operator]
+    assert found["plain"].n == 200
+
+
+def test_trials_of_a_task_are_one_task() -> None:
+    by_judges = {(f"t{task}", trial): Fraction(task % 5, 20) for task in range(30) for trial in (1, 2, 3)}
+    persons = {pair: value for pair, value in by_judges.items() if pair[1] == 2}
+    found = correction(by_judges, persons)
+    assert found["plain"].n == 30
+    assert found["corrected"].reason == "persons have judged every task, so nothing is left to correct"
+
+
+def test_too_few_tasks_with_persons_are_not_corrected_and_the_sentence_says_how_many_it_takes() -> None:
+    by_judges, truth = deltas(1, 48)
+    found = correction(by_judges, {pair: truth[pair] for pair in sorted(truth)[: MIN_TASKS - 1]})["corrected"]
+    assert (found.value, found.n) == (None, MIN_TASKS - 1)
+    assert found.reason == (
+        "19 tasks have a person's verdict on every criterion of both runs; a correction needs 20"
+    )  # fmt: skip
+
+
+def test_deltas_without_spread_are_not_corrected() -> None:
+    same = [Fraction(0)] * MIN_TASKS
+    varied = [Fraction(number, 20) for number in range(MIN_TASKS)]
+    assert "no spread" in prediction_powered(same, varied, varied).reason
+    assert "no spread" in prediction_powered(varied, same, same).reason
+    assert prediction_powered(varied, same, varied).value is not None
