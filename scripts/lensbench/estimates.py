@@ -1,0 +1,136 @@
+"""How large the differences are, how sure that is, and what the gate says: estimates.json.
+
+Differences are shares of 1 where the quantity is one. docs/statistics.md explains every figure.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from lensbench import comparison as compared
+from lensbench import gate, selftest
+from lensbench.boundaries import LookResult, look_result
+from lensbench.comparison import Comparison
+from lensbench.completion import by_criteria, mcnemar, reliability
+from lensbench.conditions import treatments
+from lensbench.errors import UserError
+from lensbench.files import plain, write_json
+from lensbench.paired import Estimate
+from lensbench.program import run_stage
+from lensbench.results import read_tables
+from lensbench.summary import Tables
+from lensbench.waves import look_file
+
+
+def comparisons(tables: Tables) -> dict[str, Comparison]:
+    """Every treatment against the baseline."""
+    return {name: Comparison(tables, name) for name in treatments(tables.plan)}
+
+
+def estimates_of(comparison: Comparison) -> dict[str, Any]:
+    """All that is estimated of a treatment; the gate speaks later."""
+    plan, tables = comparison.plan, comparison.tables
+    complete = comparison.pairs(tables.complete)
+    return {
+        "score": compared.scores(comparison),
+        "complete": {
+            "overall": comparison.over(compared.differences(complete), plan["order"]),
+            "mcnemar": mcnemar(complete, plan["trials"]),
+        },
+        "measures": compared.measures(comparison),
+        "pass": reliability(*comparison.known(tables.complete), plan["trials"]),
+        "variance": compared.variance(comparison),
+        "missing": compared.missing(comparison),
+        "bounds": dict(zip(("low", "high"), compared.bounds(comparison), strict=True)),
+        "by_criteria": by_criteria(complete, {name: task["criteria"] for name, task in plan["tasks"].items()}),
+    }
+
+
+def looks_of(folder: Path) -> dict[str, LookResult]:
+    """What the look at the runs of a folder says of each treatment; nothing when all runs are one wave."""
+    found = {}
+    for name, comparison in comparisons(read_tables(folder)).items():
+        values = compared.differences(comparison.pairs(comparison.tables.score))
+        if look := look_of(comparison.plan, comparison.over(values, comparison.plan["order"])):
+            found[name] = look
+    return found
+
+
+def look_of(plan: Mapping[str, Any], overall: Estimate) -> LookResult | None:
+    """What the look that the runs so far end at says; None when all runs are one wave."""
+    look = plan.get("look")
+    return look_result(overall, look["taken"], look["of"], plan["gate"]) if look else None
+
+
+def earlier_looks(folder: Path, plan: Mapping[str, Any], treatment: str) -> list[dict[str, Any]]:
+    """What the looks before the present one said, as far as their files are there."""
+    taken = plan["look"]["taken"] if "look" in plan else 1
+    looks = (_read(look_file(folder, number)) for number in range(1, taken))
+    return [look["treatments"][treatment] for look in looks if treatment in look.get("treatments", {})]
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """The data of a file; none when it is not there. Raises UserError when it cannot be read."""
+    try:
+        data: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
+    except (OSError, ValueError) as error:
+        raise UserError(f"{path}: cannot be read ({error}); delete it, and the next start rebuilds it") from None
+    return data
+
+
+def blockers(tables: Tables, instrument: Mapping[str, Any], treatment: str) -> list[str]:
+    """What forbids a verdict on a treatment whatever its numbers are, one sentence each."""
+    found = []
+    if tables.plan["agent"]["kind"] == "offline":
+        found.append("No language model answered: this was the offline agent.")
+    proof = selftest.status()
+    if proof.state == "failed":
+        found.append(proof.sentence)
+    if voided := instrument.get("voided"):
+        judges = ", ".join(sorted({answer["judge"] for answer in voided}))
+        found.append(f"A judge was wrong about criteria whose verdict is known ({judges}; answers: {len(voided)}).")
+    together = (instrument.get("bias") or {}).get("together") or {}
+    differential = together.get("differential", {}).get(treatment) or {}
+    signed = differential.get("signed") or {}
+    if signed.get("low") is not None and not signed["low"] <= 0 <= signed["high"]:
+        found.append(differential["sentence"])
+    return found
+
+
+def model_of(tables: Tables) -> str:
+    """Who answered, such as "glm-5 in claude-code 2.1.329"; empty when nobody knows."""
+    outcomes = [record.outcome for record in tables.valid]
+    models = sorted({model for outcome in outcomes for model in outcome.models or ()})
+    mapped = [pair.rpartition("=")[2] for pair in tables.plan["model_mapping"].split(",")]
+    models = [model for model in models or mapped if model not in ("", "none")]
+    versions = sorted({outcome.agent_version for outcome in outcomes if outcome.agent_version})
+    kind = tables.plan["agent"]["kind"]
+    program = "" if kind == "none" else " ".join([kind, ", ".join(versions)]).strip()
+    return " in ".join(filter(None, [", ".join(models), program]))
+
+
+def write_estimates(folder: Path) -> dict[str, Any]:
+    """Writes estimates.json, and returns what stands in it."""
+    tables = read_tables(folder)
+    instrument = _read(folder / "instrument.json")
+    found = {name: estimates_of(comparison) for name, comparison in comparisons(tables).items()}
+    overall = compared.with_holm({name: each["score"]["overall"] for name, each in found.items()})
+    for name, each in found.items():
+        each["score"]["overall"] = overall[name]
+        look = look_of(tables.plan, overall[name])
+        each["looks"] = [*earlier_looks(folder, tables.plan, name), *([look] if look else [])]
+        each["gate"] = gate.decide(
+            overall[name], tables.plan["gate"], look, blockers(tables, instrument, name),
+            model=model_of(tables), trials=tables.plan["trials"],
+            bounds=(each["bounds"]["low"], each["bounds"]["high"]), trial_sd=each["variance"]["differences"].sigma,
+        )  # fmt: skip
+    data: dict[str, Any] = plain({"alpha": tables.plan["gate"]["alpha"], "comparisons": found})
+    write_json(folder / "estimates.json", data)
+    return data
+
+
+if __name__ == "__main__":
+    run_stage(write_estimates)

@@ -1,0 +1,153 @@
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import norm, t
+
+from lensbench.boundaries import boundaries, conditional_power, even_fractions, look_result, looks_over_tasks
+from lensbench.errors import UserError
+from lensbench.gate import DEFAULTS
+from lensbench.paired import Estimate, estimate
+
+
+def spread_around(mean: float, spread: float, tasks: int = 12) -> Estimate:
+    """The estimate of differences that lie `spread` above and below `mean`, a repository for each task."""
+    differences = {f"t{n:02}": mean + (spread if n % 2 else -spread) for n in range(tasks)}
+    return estimate(differences, {task: task for task in differences}, 0.05, tasks, 1)
+
+
+@pytest.mark.parametrize(
+    ("looks", "published"),
+    [
+        (1, [1.960]),
+        (2, [2.963, 1.969]),
+        (3, [3.710, 2.511, 1.993]),
+        (4, [4.333, 2.963, 2.359, 2.014]),
+        (5, [4.877, 3.357, 2.680, 2.290, 2.031]),
+    ],
+)
+def test_the_boundaries_are_the_published_ones(looks: int, published: list[float]) -> None:
+    assert boundaries(even_fractions(looks)) == pytest.approx(published, abs=0.002)
+
+
+def test_the_looks_together_err_as_often_as_one_look_would() -> None:
+    fractions = (0.2, 0.5, 0.7, 1.0)
+    steps = np.diff((0.0, *fractions))
+    paths = np.random.default_rng(1).normal(0, np.sqrt(steps), (400_000, 4)).cumsum(axis=1) / np.sqrt(fractions)
+    for alpha in (0.05, 0.2):
+        crossed = (paths >= boundaries(fractions, alpha)).any(axis=1).mean()
+        assert crossed == pytest.approx(alpha / 2, abs=4 * np.sqrt(alpha / 2 / len(paths)))
+
+
+def test_trials_have_more_information_early_and_err_less_for_it() -> None:
+    fractions = np.array([0.49, 0.79, 1.0])  # a third of the variance is the tasks' own
+    steps = np.diff([0.0, *fractions])
+    paths = np.random.default_rng(1).normal(0, np.sqrt(steps), (400_000, 3)).cumsum(axis=1) / np.sqrt(fractions)
+    assert 0.015 < (paths >= boundaries(even_fractions(3))).any(axis=1).mean() < 0.025
+
+
+@pytest.mark.parametrize("fractions", [(), (0.5, 0.5), (0.0, 1.0), (0.5, 1.5), (0.6, 0.3)])
+def test_fractions_that_do_not_rise_to_one_are_refused(fractions: tuple[float, ...]) -> None:
+    with pytest.raises(ValueError, match="fractions"):
+        boundaries(fractions)
+
+
+@given(
+    tasks=st.lists(st.integers(0, 999), unique=True, min_size=8, max_size=60),
+    looks=st.integers(1, 8),
+    seed=st.integers(0, 99),
+)
+@settings(max_examples=60, deadline=None)
+def test_waves_hold_every_task_once_and_a_like_part_of_every_category(tasks: list[int], looks: int, seed: int) -> None:
+    categories = {f"t{n}": "ABC"[n % 3] for n in tasks}
+    waves = looks_over_tasks(categories, categories, looks, seed)
+    assert sorted(task for wave in waves for task in wave) == sorted(categories)
+    sizes = [len(wave) for wave in waves]
+    assert len(waves) == looks
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[0] - sizes[-1] <= 1
+    for category in set(categories.values()):
+        counts = [Counter(categories[task] for task in wave)[category] for wave in waves]
+        assert max(counts) - min(counts) <= 1
+
+
+def test_waves_are_by_seed_and_not_by_the_order_of_the_file() -> None:
+    categories = {f"t{n}": "AB"[n % 2] for n in range(20)}
+    first = looks_over_tasks(categories, categories, 4, 7)
+    assert looks_over_tasks(reversed(list(categories)), categories, 4, 7) == first
+    assert looks_over_tasks(categories, categories, 4, 8) != first
+
+
+def test_more_looks_than_tasks_is_a_users_mistake() -> None:
+    with pytest.raises(UserError, match=r"gate\.looks is 3, and there are 2 tasks"):
+        looks_over_tasks("ab", {"a": "A", "b": "A"}, 3)
+
+
+def test_one_look_gives_the_estimates_own_interval() -> None:
+    found = spread_around(0.05, 0.1)
+    result = look_result(found, 1, 1, DEFAULTS)
+    assert (result.low, result.high) == pytest.approx((found.low, found.high), abs=1e-4)
+    assert not result.open
+    assert result.conditional_power is None
+
+
+def test_the_interval_of_a_look_uses_its_boundary_on_the_t_distribution() -> None:
+    found = spread_around(0.05, 0.1)
+    result = look_result(found, 2, 4, DEFAULTS)
+    half = t.ppf(1 - norm.sf(2.963), 11) * np.std([0.15, -0.05] * 6, ddof=1) / np.sqrt(12)
+    assert (result.low, result.high) == pytest.approx((0.05 - half, 0.05 + half), abs=1e-6)
+    assert result.z == pytest.approx(norm.isf(t.sf(0.05 / found.se, 11)))
+
+
+@pytest.mark.parametrize(
+    ("mean", "spread", "is_open", "why"),
+    [
+        (0.20, 0.1, False, "the verdict is GO"),
+        (-0.20, 0.1, False, "the verdict is HARM"),
+        (-0.02, 0.05, False, "the verdict is NO-GO"),
+        (0.08, 0.2, True, "the chance of a GO"),
+        (-0.04, 0.2, False, "below 20 %"),
+    ],
+)
+def test_the_next_wave_runs_only_while_a_verdict_is_out_of_reach_and_a_go_is_not(
+    mean: float, spread: float, is_open: bool, why: str
+) -> None:
+    result = look_result(spread_around(mean, spread, 24), 2, 4, DEFAULTS)
+    assert result.open is is_open
+    assert why in result.why
+
+
+def test_the_last_look_closes_the_gate() -> None:
+    result = look_result(spread_around(0.06, 0.2), 4, 4, DEFAULTS)
+    assert (result.open, result.why) == (False, "this was the last look")
+
+
+def test_without_an_interval_the_runs_go_on_until_the_last_look() -> None:
+    same = estimate({"a": 0.5, "b": 0.5}, {"a": "x", "b": "y"}, 0.05, 2, 1)
+    assert look_result(same, 1, 2, DEFAULTS)[2:] == (
+        None,
+        2.963,
+        None,
+        None,
+        None,
+        True,
+        "nothing can be estimated yet",
+    )
+    assert not look_result(same, 2, 2, DEFAULTS).open
+
+
+def test_conditional_power_is_that_of_a_brownian_path_to_the_last_look() -> None:
+    time, z, effect, se = 0.5, 0.4, 5.0, 0.02
+    planned_se = se * np.sqrt(time)
+    drift = effect / 100 / planned_se
+    rest = np.random.default_rng(1).normal(drift * (1 - time), np.sqrt(1 - time), 400_000)
+    simulated = (z * np.sqrt(time) + rest >= 2.014).mean()
+    assert conditional_power(z, se, time, 2.014, DEFAULTS) == pytest.approx(simulated, abs=0.003)
+
+
+def test_a_plan_too_small_for_the_smallest_worthwhile_effect_is_not_futile_from_the_start() -> None:
+    assert conditional_power(0.0, 0.2, 0.25, 2.014, DEFAULTS) > 0.2

@@ -1,0 +1,350 @@
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import pytest
+from scipy.stats import ttest_1samp
+from statsmodels.stats.multitest import multipletests
+
+from lensbench import selftest
+from lensbench.boundaries import LookResult, look_result
+from lensbench.errors import UserError
+from lensbench.estimates import comparisons, looks_of, write_estimates
+from lensbench.files import write_json
+from lensbench.paired import SCOPE, estimate
+from lensbench.program import run_stage
+from lensbench.selftest import SelftestStatus
+from lensbench.summary import Tables
+
+Make = Callable[..., Any]
+ALL, HALF, NONE = ("1", "1"), ("1", "0"), ("0", "0")
+
+
+@pytest.fixture(autouse=True)
+def _unproven(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a self-test said on this computer plays no part."""
+    monkeypatch.setattr(selftest, "status", lambda: SelftestStatus("not run"))
+
+
+def planned(tasks: Mapping[str, tuple[str | None, str]], criteria: int = 2) -> dict[str, Any]:
+    """Tasks for a plan: their repositories and categories."""
+    return {
+        name: {"category": category, "repository": repository, "prompt_sha256": "p", "criteria": criteria}
+        for name, (repository, category) in tasks.items()
+    }
+
+
+def paired(
+    made: Any, outcomes: Mapping[str, tuple[Sequence[str | None], Sequence[str | None]]], **settings: Any
+) -> None:
+    """One trial of each task: the points with and without the tools."""
+    for task, (treated, base) in outcomes.items():
+        made.run(task, "with", points=treated, **settings)
+        made.run(task, "without", points=base, **settings)
+
+
+def found(made: Any, treatment: str = "with") -> dict[str, Any]:
+    """What estimates.json says of a treatment."""
+    made.build()
+    written: dict[str, Any] = json.loads((made.folder / "estimates.json").read_text())["comparisons"][treatment]
+    return written
+
+
+def wide(bench: Make, **changes: Any) -> Any:
+    """Eight tasks in two categories, each with a repository of its own."""
+    tasks = {f"t{n}": (f"r{n}", "Debug" if n < 4 else "Targeted") for n in range(8)}
+    made = bench(tasks=tuple(tasks), changes={"tasks": planned(tasks), **changes})
+    outcomes = [
+        (ALL, NONE),
+        (ALL, HALF),
+        (HALF, NONE),
+        (HALF, HALF),
+        (ALL, HALF),
+        (ALL, HALF),
+        (ALL, NONE),
+        (HALF, ALL),
+    ]
+    paired(made, dict(zip(tasks, outcomes, strict=True)), agent_version="1.0")
+    return made
+
+
+DELTAS = [1, 0.5, 0.5, 0, 0.5, 0.5, 1, -0.5]
+
+
+def test_the_delta_has_scipys_interval_and_the_counts_of_its_tasks(bench: Make) -> None:
+    overall = found(wide(bench))["score"]["overall"]
+    low, high = ttest_1samp(DELTAS, 0).confidence_interval(0.95)
+    assert (overall["delta"], overall["low"], overall["high"]) == pytest.approx((0.4375, low, high), abs=1e-6)
+    assert (overall["n"], overall["pairs"], overall["planned"], overall["clusters"]) == (8, 8, 8, 8)
+    assert (overall["wins"], overall["ties"], overall["losses"]) == (6, 1, 1)
+
+
+def test_categories_have_their_own_intervals_and_holms_p_among_them(bench: Make) -> None:
+    made = found(wide(bench))["score"]
+    debug, targeted = made["categories"]["Debug"], made["categories"]["Targeted"]
+    low, high = ttest_1samp(DELTAS[:4], 0).confidence_interval(0.95)
+    assert (debug["low"], debug["high"], debug["planned"]) == pytest.approx((low, high, 4), abs=1e-6)
+    corrected = multipletests([debug["p"], targeted["p"]], method="holm")[1]
+    assert (debug["p_holm"], targeted["p_holm"]) == pytest.approx(tuple(corrected), abs=1e-6)
+    assert made["repositories"]["r0"]["delta"] == 1
+    assert made["repositories"]["r0"]["method"] == "one task: no interval"
+
+
+def test_treatments_have_holms_p_among_them(bench: Make) -> None:
+    tasks = ("a", "b", "c", "d")
+    servers = {"without": [], "with": ["lens"], "other": ["lens"]}
+    made = bench(tasks=tasks, servers=servers, changes={"tasks": planned({task: (task, "Debug") for task in tasks})})
+    for task in tasks:
+        made.run(task, "without", points=NONE)
+        made.run(task, "with", points=ALL if task != "d" else HALF)
+        made.run(task, "other", points=NONE if task != "d" else HALF)
+    first, second = found(made)["score"]["overall"], found(made, "other")["score"]["overall"]
+    assert (first["p"], second["p"]) == (0.125, 1)
+    assert (first["p_holm"], second["p_holm"]) == (0.25, 1)
+
+
+def test_tasks_of_a_few_repositories_speak_of_these_only(bench: Make) -> None:
+    made = bench(tasks=("a", "b", "c", "d"))
+    paired(made, {"a": (ALL, NONE), "b": (ALL, HALF), "c": (HALF, HALF), "d": (HALF, NONE)})
+    result = found(made)
+    assert (result["score"]["overall"]["scope"], result["score"]["overall"]["clusters"]) == (SCOPE, 1)
+    assert result["gate"]["sentence"].endswith("on this repository only.")
+
+
+def test_imported_tasks_without_repositories_come_from_one_unknown_place(bench: Make) -> None:
+    made = bench(
+        tasks=("a", "b", "c"), changes={"tasks": planned(dict.fromkeys("abc", (None, "Debug"))), "imported": True}
+    )
+    paired(made, {"a": (ALL, NONE), "b": (ALL, HALF), "c": (HALF, HALF)})
+    score = found(made)["score"]
+    assert (score["overall"]["scope"], score["overall"]["clusters"]) == (SCOPE, 1)
+    assert list(score["repositories"]) == ["unknown"]
+
+
+def test_trials_are_averaged_inside_a_task_first(bench: Make) -> None:
+    made = bench(tasks=("a", "b", "c"), trials=2)
+    for task, first, second in (("a", ALL, NONE), ("b", ALL, ALL), ("c", HALF, NONE)):
+        for trial, points in ((1, first), (2, second)):
+            made.run(task, "with", trial, points=points)
+            made.run(task, "without", trial, points=NONE)
+    result = found(made)
+    assert (result["score"]["overall"]["n"], result["score"]["overall"]["pairs"]) == (3, 6)
+    expected = estimate({"a": 0.5, "b": 1, "c": 0.25}, dict.fromkeys("abc", "repo-1"), seed=1)
+    assert result["score"]["overall"]["low"] == pytest.approx(expected.low, abs=1e-6)
+    assert result["pass"][1]["treatment"] == {"pass^k": 0.333333, "pass@k": 0.666667}
+    assert "not independent" in result["complete"]["mcnemar"]["reason"]
+    assert result["variance"]["treatment"]["sigma"] is not None
+    assert result["variance"]["baseline"]["reason"] == "the trials of a task never differ"
+
+
+def test_ratios_are_relative_changes_of_the_geometric_mean(bench: Make) -> None:
+    made = bench(tasks=("a", "b", "c"))
+    for task, before, after in (("a", 10, 20), ("b", 100, 100), ("c", 10, 40)):
+        made.run(task, "without", duration_s=before)
+        made.run(task, "with", duration_s=after)
+    duration = found(made)["measures"]["duration_s"]
+    low, high = ttest_1samp([math.log(2), 0, math.log(4)], 0).confidence_interval(0.95)
+    assert (duration["kind"], duration["zero"], duration["overall"]["delta"]) == ("log ratio", 0, 1.0)
+    assert (duration["overall"]["low"], duration["overall"]["high"]) == pytest.approx(
+        (math.expm1(low), math.expm1(high)), abs=1e-5
+    )
+
+
+def test_a_pair_with_a_zero_has_no_ratio_and_is_counted(bench: Make) -> None:
+    made = bench(tasks=("a", "b", "c"))
+    for task, cost in (("a", 0.0), ("b", 0.5), ("c", None)):
+        made.run(task, "without", cost_usd=0.25)
+        made.run(task, "with", cost_usd=cost)
+    cost_usd = found(made)["measures"]["cost_usd"]
+    assert (cost_usd["zero"], cost_usd["overall"]["n"], cost_usd["overall"]["planned"]) == (1, 1, 3)
+    assert cost_usd["overall"]["delta"] == 1
+
+
+def test_counts_are_plain_differences_in_which_zero_counts(bench: Make) -> None:
+    made = bench(tasks=("a", "b"))
+    for task, calls in (("a", 0), ("b", 5)):
+        made.run(task, "without", calls=4)
+        made.run(task, "with", calls=calls)
+    reported = found(made)["measures"]["tool_calls_reported"]
+    assert (reported["kind"], reported["overall"]["delta"], reported["overall"]["n"]) == ("difference", -1.5, 2)
+
+
+def test_missing_scores_are_counted_by_reason_and_bound_the_delta(bench: Make) -> None:
+    made = bench(tasks=("a", "b", "c", "d"))
+    made.run("a", "with", points=ALL)
+    made.run("a", "without", points=HALF)
+    made.run("b", "with", points=("1", None))
+    made.run("b", "without", points=HALF)
+    made.run("c", "with", reason="timed_out")
+    made.run("c", "without", points=HALF)
+    result = found(made)
+    assert result["missing"] == {
+        "with": {"discarded": 1, "missing": 1, "unjudged": 1},
+        "without": {"discarded": 0, "missing": 1, "unjudged": 0},
+    }
+    assert result["score"]["overall"]["delta"] == 0.5
+    assert result["bounds"] == {"low": (0.5 - 0.5 - 0.5 - 1) / 4, "high": (0.5 + 0.5 + 0.5 + 1) / 4}
+
+
+def test_bounds_without_missing_scores_are_the_delta(bench: Make) -> None:
+    result = found(wide(bench))
+    assert result["bounds"] == {"low": 0.4375, "high": 0.4375}
+
+
+def test_complete_tasks_are_compared_too(bench: Make) -> None:
+    result = found(wide(bench))
+    assert (result["complete"]["mcnemar"]["treatment_only"], result["complete"]["mcnemar"]["baseline_only"]) == (5, 1)
+    assert result["complete"]["overall"]["delta"] == 0.5
+    assert result["by_criteria"] == {"2": {"tasks": 8, "treatment": 0.625, "baseline": 0.125}}
+
+
+def test_nothing_scored_is_written_as_nothing_known(bench: Make) -> None:
+    made = bench()
+    result = found(made)
+    assert (result["score"]["overall"]["delta"], result["score"]["overall"]["planned"]) == (None, 2)
+    assert result["gate"]["verdict"] == "INCONCLUSIVE"
+    assert result["bounds"] == {"low": -1, "high": 1}
+    assert "NaN" not in (made.folder / "estimates.json").read_text()
+
+
+def test_one_task_is_no_basis_for_an_interval(bench: Make) -> None:
+    made = bench(tasks=("a",))
+    paired(made, {"a": (ALL, NONE)})
+    result = found(made)
+    assert (result["score"]["overall"]["delta"], result["score"]["overall"]["low"]) == (1, None)
+    assert result["gate"]["verdict"] == "INCONCLUSIVE"
+
+
+# --- The gate
+
+
+def test_the_gate_speaks_on_the_delta_and_names_the_model(bench: Make) -> None:
+    result = found(wide(bench, agent={"kind": "claude-code"}))["gate"]
+    assert (result["verdict"], result["needs"]) == ("GO", "")
+    assert "for glm-5 in claude-code 1.0 on these 8 repositories." in result["sentence"]
+
+
+def test_an_offline_agent_never_gets_a_verdict(bench: Make) -> None:
+    result = found(wide(bench))["gate"]
+    assert result["verdict"] == "INCONCLUSIVE"
+    assert "No language model answered" in result["sentence"]
+
+
+def test_a_failed_self_test_forbids_a_verdict(bench: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(selftest, "status", lambda: SelftestStatus("failed", ("oracle",)))
+    result = found(wide(bench, agent={"kind": "claude-code"}))["gate"]
+    assert (result["verdict"], "oracle" in result["sentence"]) == ("INCONCLUSIVE", True)
+
+
+BIASED = {"bias": {"together": {"differential": {"with": {
+    "signed": {"low": 0.01, "high": 0.03}, "sentence": "The judges favour 'with'.",
+}}}}}  # fmt: skip
+CHANCE = {"bias": {"together": {"differential": {"with": {
+    "signed": {"low": -0.01, "high": 0.03}, "sentence": "It may be chance.",
+}}}}}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("instrument", "verdict", "reason"),
+    [
+        ({"voided": [{"judge": "claude-haiku"}]}, "INCONCLUSIVE", "claude-haiku; answers: 1"),
+        (BIASED, "INCONCLUSIVE", "The judges favour 'with'."),
+        (CHANCE, "GO", ""),
+        ({"voided": [], "bias": None}, "GO", ""),
+    ],
+)
+def test_judges_that_cannot_be_trusted_forbid_a_verdict(
+    bench: Make, instrument: dict[str, Any], verdict: str, reason: str
+) -> None:
+    made = wide(bench, agent={"kind": "claude-code"})
+    made.build()
+    write_json(made.folder / "instrument.json", instrument)
+    gate = write_estimates(made.folder)["comparisons"]["with"]["gate"]
+    assert (gate["verdict"], reason in gate["sentence"]) == (verdict, True)
+
+
+def test_an_agent_that_shows_no_model_is_named_by_the_plan(bench: Make) -> None:
+    made = wide(bench, agent={"kind": "none"})
+    for record in (made.folder / "records").glob("*.json"):
+        data = json.loads(record.read_text())
+        data["outcome"] |= {"models": None, "agent_version": None}
+        record.write_text(json.dumps(data))
+    assert "for glm-5 on these" in found(made)["gate"]["sentence"]
+
+
+# --- Looks
+
+WAVES = {"effect": 5, "alpha": 0.05, "power": 0.8, "looks": 2, "over": "trials"}
+
+
+def waves(bench: Make) -> Any:
+    """Three tasks with two trials, and a look after the first."""
+    tasks = {name: (name, "Debug") for name in "abc"}
+    made = bench(tasks=tuple(tasks), trials=2, changes={"gate": WAVES, "tasks": planned(tasks)})
+    paired(made, {"a": (ALL, NONE), "b": (ALL, HALF), "c": (HALF, HALF)})
+    return made
+
+
+def test_a_look_rests_on_the_waves_so_far(bench: Make) -> None:
+    made = waves(bench)
+    result = found(made)
+    expected = look_result(estimate({"a": 1, "b": 0.5, "c": 0}, {name: name for name in "abc"}, seed=1), 1, 2, WAVES)
+    assert looks_of(made.folder) == {"with": expected}
+    assert [(look["look"], look["looks"]) for look in result["looks"]] == [(1, 2)]
+    assert (result["gate"]["low"], result["score"]["overall"]["planned"]) == (pytest.approx(expected.low, abs=1e-5), 3)
+
+
+def test_earlier_looks_stay_in_the_track(bench: Make) -> None:
+    made = waves(bench)
+    first = LookResult(1, 2, 1.5, 2.9, -0.1, 0.5, 0.4, True, "the chance of a GO is 40 %")._asdict()
+    write_json(made.folder / "looks" / "1.json", {"open": True, "treatments": {"with": first}})
+    looks = found(made)["looks"]
+    assert (looks[0], looks[1]["look"]) == (first, 2)
+
+
+def test_one_wave_has_no_looks(bench: Make) -> None:
+    made = wide(bench)
+    assert found(made)["looks"] == []
+    assert looks_of(made.folder) == {}
+
+
+# --- The file
+
+
+def test_the_closed_book_control_is_no_treatment() -> None:
+    plan = {"baseline": "without", "conditions": {"without": {}, "with": {}, "closed_book": {}}}
+    assert list(comparisons(tables(plan | {"controls": {"closed_book": True}}))) == ["with"]
+
+
+def tables(plan: Mapping[str, Any]) -> Tables:
+    """Nothing but a plan."""
+    return Tables(plan=plan, validity=[], scores={}, reports={}, pairs=[], verdicts=[], records={})
+
+
+def test_the_same_tables_give_the_same_bytes(bench: Make) -> None:
+    made = wide(bench)
+    found(made)
+    before = (made.folder / "estimates.json").read_bytes()
+    write_estimates(made.folder)
+    assert (made.folder / "estimates.json").read_bytes() == before
+    assert json.loads(before)["alpha"] == 0.05
+
+
+def test_a_damaged_table_of_the_judges_is_a_message(bench: Make) -> None:
+    made = bench()
+    made.build()
+    (made.folder / "instrument.json").write_text("{")
+    with pytest.raises(UserError, match=r"instrument\.json: cannot be read"):
+        write_estimates(made.folder)
+
+
+def test_the_stage_runs_from_the_command_line(bench: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = wide(bench)
+    made.build()
+    (made.folder / "estimates.json").unlink()
+    monkeypatch.setattr("sys.argv", ["estimates", "--folder", str(made.folder)])
+    run_stage(write_estimates)
+    assert (made.folder / "estimates.json").exists()

@@ -1,0 +1,257 @@
+from __future__ import annotations
+
+import runpy
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lensbench import paired
+from lensbench.boundaries import look_result
+from lensbench.config import Gate
+from lensbench.gate import DEFAULTS, decide, verdict_of, what_decides
+from lensbench.paired import Estimate, estimate
+from lensbench.planning import tasks_needed, upper_sd
+
+ROOT = Path(__file__).resolve().parents[1]
+SETTINGS = {"effect": 5, "alpha": 0.05, "power": 0.8}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _one_sign_flip() -> Iterator[None]:
+    """The sign-flip p takes most of an estimate's time and plays no part in a verdict."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(paired, "RESAMPLES", 1)
+        yield
+
+
+def found(mean: float, spread: float, tasks: int = 24, **changes: Any) -> Estimate:
+    """The estimate of differences that lie `spread` above and below `mean`, a repository for each task."""
+    differences = {f"t{n:02}": mean + (spread if n % 2 else -spread) for n in range(tasks)}
+    own = estimate(differences, {task: task for task in differences}, 0.05, tasks, 1)
+    return replace(own, **changes)
+
+
+def test_the_defaults_are_those_of_the_config() -> None:
+    assert Gate().model_dump() == DEFAULTS
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "verdict"),
+    [
+        (0.01, 0.20, "GO"),
+        (-0.20, -0.01, "HARM"),
+        (-0.20, 0.04, "NO-GO"),
+        (0.01, 0.04, "NO-GO"),
+        (-0.01, 0.20, "INCONCLUSIVE"),
+        (0.0, 0.20, "INCONCLUSIVE"),
+        (-0.20, 0.05, "INCONCLUSIVE"),
+        (-0.20, 0.0, "NO-GO"),
+    ],
+)
+def test_the_verdict_is_what_the_interval_allows(low: float, high: float, verdict: str) -> None:
+    assert verdict_of(low, high, 0.05) == verdict
+
+
+@given(st.floats(-1, 1), st.floats(-1, 1), st.floats(0.01, 0.5))
+def test_no_verdict_says_more_than_its_interval(one: float, other: float, effect: float) -> None:
+    low, high = sorted((one, other))
+    verdict = verdict_of(low, high, effect)
+    assert (verdict == "INCONCLUSIVE") == (low <= 0 <= effect <= high)
+    assert verdict != "GO" or (low > 0 and high >= effect)
+
+
+@pytest.mark.parametrize(
+    ("mean", "spread", "verdict", "meaning"),
+    [
+        (0.10, 0.1, "GO", "The tools help: no difference at all would hardly give these numbers."),
+        (-0.10, 0.1, "HARM", "The tools make the answers worse."),
+        (0.00, 0.05, "NO-GO", "Whatever the tools do, it is less than the 5 points that are worthwhile."),
+        (0.03, 0.02, "NO-GO", "The tools help, but by less than the 5 points that are worthwhile."),
+        (0.05, 0.2, "INCONCLUSIVE", "The tools may change nothing, and may as well gain the 5 points"),
+    ],
+)
+def test_the_sentence_says_what_the_verdict_means(mean: float, spread: float, verdict: str, meaning: str) -> None:
+    decided = decide(found(mean, spread), SETTINGS)
+    assert decided.verdict == verdict
+    assert decided.sentence.startswith(f"{verdict}: ")
+    assert meaning in decided.sentence
+    assert bool(decided.needs) == (verdict == "INCONCLUSIVE")
+
+
+def test_the_sentence_holds_everything_that_a_reader_needs() -> None:
+    few = found(0.1, 0.1, clusters=4, scope="these repositories only", mde=0.0583)
+    sentence = decide(few, SETTINGS, model="glm-5 in claude-code 2.1.329", trials=3).sentence
+    assert sentence == (
+        "GO: with its tools the agent's score changes by +10.0 points (95 % interval +5.7 to +14.3 points; 24 tasks, "
+        "4 repositories, 3 trials). A true change of 5.8 points would be found with 80 % probability. The tools help: "
+        "no difference at all would hardly give these numbers. This holds for glm-5 in claude-code 2.1.329 on these 4 "
+        "repositories only."
+    )
+
+
+def test_one_repository_is_this_repository() -> None:
+    assert decide(found(0.1, 0.1, clusters=1), SETTINGS).sentence.endswith("This holds on this repository.")
+
+
+def test_a_blocker_leaves_no_verdict_and_keeps_the_figures() -> None:
+    decided = decide(found(0.1, 0.1), SETTINGS, blockers=["The oracle control failed.", "No model answered."])
+    assert decided.verdict == "INCONCLUSIVE"
+    assert decided.sentence.startswith(
+        "INCONCLUSIVE: no verdict is given. The oracle control failed. No model answered. The figures as they are: with"
+    )
+    assert "+10.0 points" in decided.sentence
+    assert decided.needs.startswith("The cause has to go first")
+
+
+@pytest.mark.parametrize(
+    ("mean", "spread", "bounds", "stands"),
+    [
+        (0.10, 0.1, (0.06, 0.14), True),  # GO, interval 5.7 to 14.3
+        (0.10, 0.1, (0.04, 0.14), False),
+        (-0.10, 0.1, (-0.14, -0.06), True),  # HARM
+        (-0.10, 0.1, (-0.14, -0.04), False),
+        (0.00, 0.05, (-0.20, 0.02), True),  # NO-GO, interval -2.2 to +2.2: the lower side does not matter
+        (0.00, 0.05, (-0.02, 0.03), False),
+    ],
+)
+def test_a_missing_pair_leaves_a_verdict_only_where_its_worst_case_does(
+    mean: float, spread: float, bounds: tuple[float, float], stands: bool
+) -> None:
+    whole = found(mean, spread)
+    decided = decide(replace(whole, planned=25), SETTINGS, bounds=bounds)
+    if stands:
+        assert decided.verdict == decide(whole, SETTINGS).verdict
+        assert "24 of 25 pairs" in decided.sentence
+    else:
+        assert decided.verdict == "INCONCLUSIVE"
+        assert "1 of 25 planned pairs is missing, which at their worst would undo a" in decided.sentence
+
+
+def test_missing_pairs_whose_worst_case_is_not_known_leave_no_verdict() -> None:
+    decided = decide(found(0.1, 0.1, planned=26), SETTINGS)
+    assert decided.verdict == "INCONCLUSIVE"
+    assert "2 of 26 planned pairs are missing, and their worst case is not known." in decided.sentence
+
+
+@pytest.mark.parametrize(
+    ("differences", "reason"),
+    [
+        ({}, "Complete pairs exist for 0 tasks, and an interval needs two."),
+        ({"a": 0.5}, "Complete pairs exist for 1 task, and an interval needs two."),
+        ({"a": 0.5, "b": 0.5, "c": 0.5}, "All 3 tasks differ by the same +50.0 points, which gives no interval."),
+    ],
+)
+def test_without_an_interval_there_is_no_verdict(differences: dict[str, float], reason: str) -> None:
+    own = estimate(differences, {task: task for task in differences}, 0.05, len(differences), 1)
+    decided = decide(own, SETTINGS)
+    assert (decided.verdict, decided.low, decided.high) == ("INCONCLUSIVE", None, None)
+    assert reason in decided.sentence
+    assert decided.needs
+
+
+def test_several_looks_make_the_interval_wider_and_a_go_harder() -> None:
+    own = found(0.05, 0.1)
+    assert decide(own, SETTINGS).verdict == "GO"
+    early = decide(own, SETTINGS, look_result(own, 1, 4, SETTINGS))
+    assert early.verdict == "INCONCLUSIVE"
+    assert "adjusted for 4 looks" in early.sentence
+    assert early.low is not None
+    assert own.low is not None
+    assert early.low < own.low
+
+
+def test_the_sentence_says_why_the_runs_ended_or_go_on() -> None:
+    hopeless, hopeful, clear = found(-0.03, 0.2), found(0.06, 0.2), found(0.2, 0.1)
+    ended = decide(hopeless, SETTINGS, look_result(hopeless, 3, 4, SETTINGS))
+    assert "The runs ended with look 3 of 4: the chance of a GO at the last look is" in ended.sentence
+    going = decide(hopeful, SETTINGS, look_result(hopeful, 1, 4, SETTINGS))
+    assert "The runs go on after look 1 of 4" in going.sentence
+    assert going.needs == "The next wave."
+    assert (
+        "The runs ended with look 2 of 4: the verdict is GO."
+        in decide(clear, SETTINGS, look_result(clear, 2, 4, SETTINGS)).sentence
+    )
+
+
+def test_what_decides_follows_the_planning_formula_with_an_enlarged_spread() -> None:
+    own = found(0.06, 0.2)
+    assert own.sd is not None
+    more = tasks_needed(upper_sd(own.sd, 24), 0.06) - 24
+    assert more > 0
+    text = f"About {more} more tasks: likely to decide if the difference stays what it is."
+    assert what_decides(own, SETTINGS, 1) == text
+    assert decide(own, SETTINGS).needs == text
+
+
+def test_a_difference_below_zero_is_measured_from_the_smallest_worthwhile_effect() -> None:
+    own = found(-0.01, 0.2)
+    assert own.sd is not None
+    more = tasks_needed(upper_sd(own.sd, 24), 0.06) - 24
+    assert what_decides(own, SETTINGS, 1).startswith(f"About {more} more tasks")
+
+
+def test_tasks_that_share_repositories_are_asked_for_in_further_ones() -> None:
+    differences = {f"t{n:02}": 0.06 + (0.2 if n % 2 else -0.2) + 0.001 * (n % 8) for n in range(24)}
+    own = estimate(differences, {task: str(n % 8) for n, task in enumerate(differences)})
+    assert "more tasks in further repositories" in what_decides(own, SETTINGS, 1)
+
+
+def test_between_nothing_and_worthwhile_no_number_of_tasks_is_likely_to_decide() -> None:
+    assert "No number of tasks is likely to decide" in decide(found(0.03, 0.2), SETTINGS).needs
+
+
+def test_trials_are_proposed_where_they_would_do() -> None:
+    own = found(0.08, 0.2)
+    assert own.sd is not None
+    noise_only = next(k for k in range(2, 20) if tasks_needed(upper_sd(own.sd, 24) / k**0.5, 0.08) <= 24)
+    assert f", or {noise_only} trials of each task instead of 1:" in what_decides(own, SETTINGS, 1, trial_sd=own.sd)
+    assert "trials" not in what_decides(own, SETTINGS, 1, trial_sd=0.01)
+
+
+@settings(max_examples=40, deadline=None)
+@given(mean=st.floats(-0.3, 0.3), spread=st.floats(0.001, 1), tasks=st.integers(2, 60))
+def test_what_decides_is_never_a_negative_number_of_tasks(mean: float, spread: float, tasks: int) -> None:
+    text = what_decides(found(mean, spread, tasks), SETTINGS, 1)
+    assert text.startswith(("No number", "Tasks")) or int(text.split()[1]) >= 1
+
+
+def test_the_examples_of_the_manual_are_what_the_gate_says() -> None:
+    manual = " ".join((ROOT / "docs" / "gate.md").read_text().replace("\n> ", " ").split())
+    differences = {f"t{n:02}": 0.2 * (n % 2) for n in range(24)}
+    own = estimate(differences, {task: str(n // 2 % 4) for n, task in enumerate(differences)})
+    assert decide(own, SETTINGS, model="glm-5 in claude-code 2.1.329", trials=3).sentence in manual
+    assert own.low is not None
+    assert decide(replace(own, planned=25), SETTINGS, bounds=((24 * 0.1 - 0.7) / 25, 0.108)).verdict == "GO"
+    assert decide(replace(own, planned=27), SETTINGS, bounds=((24 * 0.1 - 3) / 27, 0.2)).verdict == "INCONCLUSIVE"
+    wide = found(0.1, 0.4)
+    assert f'-7.3 to +27.3: INCONCLUSIVE, "{decide(wide, SETTINGS).needs}"' in manual
+    assert (wide.low, wide.high) == pytest.approx((-0.073, 0.273), abs=0.0005)
+
+
+@pytest.fixture
+def calibration() -> dict[str, Any]:
+    """The calibration benchmark's own names."""
+    return runpy.run_path(str(ROOT / "benchmarks" / "calibration.py"))
+
+
+def test_a_server_that_does_nothing_gets_no_go_and_the_interval_holds_0_as_often_as_promised(
+    calibration: dict[str, Any],
+) -> None:
+    outcome = calibration["one_look"](calibration["World"](tasks=24), 0.0, 300)
+    assert calibration["as_promised"](outcome)
+    assert 0 < outcome.share("GO") + outcome.share("HARM") < 0.1
+    assert not calibration["as_promised"](outcome._replace(covered=250))
+
+
+def test_a_server_that_helps_gets_its_go_and_four_looks_make_less_runs(calibration: dict[str, Any]) -> None:
+    helps = calibration["World"](shift=0.52, spread=0.35, tasks=24, trials=3)
+    assert calibration["one_look"](helps, 0.1, 100).share("GO") > 0.8
+    bigger = {**DEFAULTS, "effect": 10, "power": 0.9}
+    outcome = calibration["many_looks"](calibration["World"](tasks=45), 4, bigger, 100)
+    assert outcome.share("GO") <= 0.06
+    assert outcome.used < 36

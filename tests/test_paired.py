@@ -1,0 +1,253 @@
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, replace
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from scipy.stats import t as student
+from scipy.stats import ttest_1samp
+from statsmodels.regression.linear_model import OLS
+from statsmodels.stats.power import TTestPower
+
+from lensbench.paired import CLUSTERED, PAIRED, SCOPE, UNKNOWN, WITHIN, Estimate, estimate
+
+
+def over(values: list[float], repositories: str | None = None, **settings: object) -> Estimate:
+    """The estimate of tasks with these differences; `repositories` has a letter for each, or every task has its own."""
+    tasks = [f"t{number:03}" for number in range(len(values))]
+    names = list(repositories) if repositories else tasks
+    return estimate(dict(zip(tasks, values, strict=True)), dict(zip(tasks, names, strict=True)), **settings)  # type: ignore[arg-type]
+
+
+SCORES = [0.3, 0.0, -0.1, 0.25, 0.5, 0.0, 0.2, -0.2, 0.35, 0.1, 0.0, 0.15]
+
+
+# --- Which interval
+
+
+def test_tasks_of_different_repositories_get_scipys_paired_interval() -> None:
+    found = over(SCORES)
+    low, high = ttest_1samp(SCORES, 0).confidence_interval(0.95)
+    assert (found.method, found.scope, found.generalised, found.df) == (PAIRED, "", None, 11)
+    assert (found.low, found.high) == pytest.approx((low, high))
+
+
+def test_the_paired_interval_is_the_one_computed_by_hand() -> None:
+    found = over([0.1, 0.2, 0.3])
+    margin = 4.302653 * 0.1 / math.sqrt(3)  # the table's t for 2 degrees of freedom
+    assert (found.delta, found.sd, found.se) == pytest.approx((0.2, 0.1, 0.0577350))
+    assert (found.low, found.high) == pytest.approx((0.2 - margin, 0.2 + margin))
+
+
+def test_the_textbook_sleep_data_give_the_textbook_result() -> None:
+    """Student 1908: hours of sleep gained with one drug over another; mean 1.58, t = 4.0621, 0.70 to 2.46."""
+    found = over([1.2, 2.4, 1.3, 1.3, 0.0, 1.0, 1.8, 0.8, 4.6, 1.4])
+    assert found.delta == pytest.approx(1.58)
+    assert found.delta / found.se == pytest.approx(4.0621, abs=1e-4)
+    assert (found.low, found.high) == pytest.approx((0.7001142, 2.4598858))
+    assert (found.wins, found.ties, found.losses) == (9, 1, 0)
+
+
+def test_shared_repositories_get_statsmodels_cluster_robust_interval() -> None:
+    groups = np.repeat(np.arange(6), 2)
+    found = over(SCORES, "aabbccddeeff")
+    fit = OLS(SCORES, np.ones(12)).fit(cov_type="cluster", cov_kwds={"groups": groups}, use_t=True)
+    assert (found.method, found.df, found.clusters, found.scope, found.generalised) == (CLUSTERED, 5, 6, "", None)
+    assert (found.low, found.high) == pytest.approx(tuple(fit.conf_int()[0]))
+
+
+def test_the_cluster_robust_interval_is_the_one_computed_by_hand() -> None:
+    """CR1: sums of the residuals of a repository, squared, times G / (G - 1), over n squared."""
+    values, names = [0.1, 0.3, 0.0, 0.2, 0.4, 0.0, -0.2], "aabcdef"
+    mean = sum(values) / 7
+    sums = [values[0] + values[1] - 2 * mean, *(value - mean for value in values[2:])]
+    se = math.sqrt(6 / 5 * sum(part**2 for part in sums)) / 7
+    found = over(values, names)
+    assert (found.se, found.low) == pytest.approx((se, mean - 2.570582 * se))
+
+
+def test_a_few_shared_repositories_limit_the_claim_and_show_the_wider_interval_beside_it() -> None:
+    found = over(SCORES, "aaaabbbbcccc")
+    groups = np.repeat(np.arange(3), 4)
+    inside = np.array(SCORES) - np.repeat(np.array(SCORES).reshape(3, 4).mean(axis=1), 4)
+    se = math.sqrt((inside**2).sum() / 9 / 12)
+    assert (found.method, found.scope, found.df) == (WITHIN, SCOPE, 9)
+    assert (found.low, found.high) == pytest.approx(student(9, np.mean(SCORES), se).interval(0.95))
+    fit = OLS(SCORES, np.ones(12)).fit(cov_type="cluster", cov_kwds={"groups": groups}, use_t=True)
+    assert found.generalised == pytest.approx(tuple(fit.conf_int()[0]))
+
+
+def test_the_delta_over_repositories_of_different_size_still_counts_every_task_once() -> None:
+    found = over([0.4, 0.2, 0.3, 0.1, 0.0, -0.1], "aaaabb")
+    assert found.delta == pytest.approx(0.15)
+    assert (found.low + found.high) / 2 == pytest.approx(0.15)
+
+
+def test_one_repository_has_the_paired_interval_and_a_limited_claim() -> None:
+    alone, apart = over(SCORES, "a" * 12), over(SCORES)
+    assert (alone.low, alone.high, alone.p) == pytest.approx((apart.low, apart.high, apart.p))
+    assert (alone.scope, alone.generalised, alone.clusters) == (SCOPE, None, 1)
+
+
+def test_too_few_tasks_inside_repositories_fall_back_to_the_paired_interval() -> None:
+    found = over([0.1, 0.2, 0.4], "aab")
+    assert (found.method, found.df, found.scope) == (PAIRED, 2, SCOPE)
+
+
+@pytest.mark.parametrize("repositories", ["aaabbb", "aabbccddeeff"])
+def test_an_interval_that_would_be_a_point_by_accident_is_the_paired_one(repositories: str) -> None:
+    """Inside the two repositories nothing differs; between the six nothing does."""
+    values = [0.1, 0.1, 0.1, 0.3, 0.3, 0.3] if len(repositories) == 6 else [0.1, -0.1] * 6
+    found, apart = over(values, repositories), over(values)
+    assert (found.method, found.low, found.high) == (PAIRED, apart.low, apart.high)
+
+
+def test_tasks_without_a_repository_count_as_one_unknown_one() -> None:
+    tasks = {f"t{number}": value for number, value in enumerate(SCORES)}
+    unnamed = estimate(tasks, dict.fromkeys(tasks))
+    assert unnamed == estimate(tasks, dict.fromkeys(tasks, UNKNOWN))
+    assert (unnamed.clusters, unnamed.scope) == (1, SCOPE)
+
+
+# --- What cannot be said
+
+
+def test_no_task_gives_nothing_but_the_number_of_planned_pairs() -> None:
+    assert estimate({}, {}, planned=12) == Estimate(planned=12, method="no complete pair: no interval")
+
+
+def test_one_task_has_a_difference_and_no_interval() -> None:
+    found = over([0.5])
+    assert (found.delta, found.n, found.method) == (0.5, 1, "one task: no interval")
+    assert (found.low, found.high, found.p, found.se, found.sd, found.mde) == (None,) * 6
+
+
+@pytest.mark.parametrize(("value", "p"), [(0.0, 1.0), (0.1, 2 / 2**4)])
+def test_equal_differences_are_no_certainty(value: float, p: float) -> None:
+    found = over([value] * 4)
+    assert (found.delta, found.low, found.high, found.sd, found.mde) == (pytest.approx(value), None, None, 0.0, None)
+    assert (found.p, found.method) == (p, "no spread: no interval")
+
+
+@given(st.lists(st.floats(-1, 1), max_size=12), st.text("abcdefg", min_size=12, max_size=12))
+@settings(max_examples=40, deadline=None)
+def test_no_figure_is_ever_nan_or_infinite(values: list[float], repositories: str) -> None:
+    found = asdict(over(values, repositories[: len(values)] or None, planned=20))
+    numbers = [value for value in found.values() if isinstance(value, float)] + list(found["generalised"] or ())
+    assert all(map(math.isfinite, numbers))
+    assert found["wins"] + found["ties"] + found["losses"] == found["n"] == len(values)
+    assert (found["low"] is None) == (found["high"] is None) == (found["se"] is None)
+
+
+# --- p
+
+
+def test_p_counts_the_sign_flips_that_are_as_far_from_zero() -> None:
+    """Of 8 sign flips of 1, 2 and 4, two have a mean as far from 0 as 7/3, and four as far as 5/3."""
+    assert over([1, 2, 4]).p == pytest.approx(2 / 8)
+    assert over([-1, 2, 4]).p == pytest.approx(4 / 8)
+
+
+def test_ties_have_no_sign_to_flip() -> None:
+    assert over([1, 2, 4, 0, 0]).p == pytest.approx(2 / 8)
+    assert over([0, 0, 5]).p == 1.0
+
+
+def test_p_flips_whole_repositories_where_the_interval_is_about_them() -> None:
+    assert over([0.1, 0.2, 0.3] * 4, "aabbccddeeff").p == pytest.approx(2 / 2**6)
+    assert over([0.1, -0.1] * 6, "aabbccddeeff").p == 1.0
+
+
+def test_many_tasks_are_resampled_with_the_seed() -> None:
+    values = [round(0.05 + 0.3 * math.sin(7 * number), 2) for number in range(40)]
+    first = over(values, seed=1)
+    assert first == over(values, seed=1)
+    assert first.p == pytest.approx(ttest_1samp(values, 0).pvalue, abs=0.02)
+    assert first.p != over(values, seed=2).p
+
+
+# --- Counts and power
+
+
+def test_the_counts_of_pairs_are_those_of_the_caller() -> None:
+    found = estimate({"a": 0.1, "b": 0.2}, {"a": "x", "b": "y"}, planned=9, pairs=5)
+    assert (found.n, found.pairs, found.planned) == (2, 5, 9)
+    plain = over([0.1, 0.2])
+    assert (plain.pairs, plain.planned) == (2, 2)
+
+
+def test_the_minimum_detectable_effect_is_that_of_the_spread() -> None:
+    """A spread of 20 points in 48 tasks: 8.3 points with 80 % power (statsmodels)."""
+    values = [0.2 * value for value in np.random.default_rng(0).permutation(np.linspace(-1.6, 1.6, 48))]
+    found = over(values)
+    assert found.mde / found.sd == pytest.approx(TTestPower().solve_power(nobs=48, power=0.8, alpha=0.05))
+    assert found.mde / found.sd * 0.2 == pytest.approx(0.083, abs=0.0005)
+    assert over(values, power=0.9).mde > found.mde
+
+
+@pytest.mark.parametrize("tasks", [3, 5, 73, 87, 109, 957])
+def test_the_minimum_detectable_effect_is_found_for_every_number_of_tasks(tasks: int) -> None:
+    found = over([0.3 if number % 2 else -0.1 for number in range(tasks)])
+    assert found.mde > 0
+    assert TTestPower().power(found.mde / found.sd, nobs=tasks, alpha=0.05) == pytest.approx(0.8, abs=1e-4)
+
+
+def test_an_effect_of_the_minimum_detectable_size_is_found_with_the_power_that_was_asked_for() -> None:
+    found = over(SCORES, "aabbccddeeff", power=0.8)
+    power = TTestPower().power(found.mde / found.se / math.sqrt(6), nobs=6, alpha=0.05)
+    assert power == pytest.approx(0.8, abs=1e-4)
+
+
+# --- Properties
+
+tenths = st.lists(st.integers(-20, 20).map(lambda value: value / 20), min_size=2, max_size=11)
+letters = st.text("abcdefgh", min_size=16, max_size=16)
+
+
+@given(tenths, letters, st.integers(-10, 10).map(lambda value: value / 10))
+@settings(max_examples=25, deadline=None)
+def test_a_shift_of_all_differences_shifts_the_interval(values: list[float], repositories: str, shift: float) -> None:
+    before = over(values, repositories[: len(values)])
+    after = over([value + shift for value in values], repositories[: len(values)])
+    assert after.delta == pytest.approx(before.delta + shift, abs=1e-9)
+    assert (before.low is None) == (after.low is None)
+    if before.low is not None and before.high is not None:
+        assert (after.low, after.high) == pytest.approx((before.low + shift, before.high + shift), abs=1e-9)
+        assert (after.se, after.sd, after.mde) == pytest.approx((before.se, before.sd, before.mde), abs=1e-9)
+
+
+@given(tenths, letters)
+@settings(max_examples=25, deadline=None)
+def test_exchanging_the_conditions_turns_everything_round(values: list[float], repositories: str) -> None:
+    found = over(values, repositories[: len(values)])
+    turned = over([-value for value in values], repositories[: len(values)])
+    assert (turned.p, turned.wins, turned.losses) == (pytest.approx(found.p), found.losses, found.wins)
+    assert turned.delta == pytest.approx(-found.delta)
+    if found.low is not None and found.high is not None:
+        assert (turned.low, turned.high) == pytest.approx((-found.high, -found.low))
+
+
+@given(st.data(), tenths, letters)
+@settings(max_examples=25, deadline=None)
+def test_the_order_of_the_tasks_changes_nothing(data: st.DataObject, values: list[float], repositories: str) -> None:
+    pairs = [(f"t{number:02}", value) for number, value in enumerate(values)]
+    repository_of = {task: name for (task, _), name in zip(pairs, repositories, strict=False)}
+    shuffled = data.draw(st.permutations(pairs))
+    assert estimate(dict(shuffled), repository_of) == estimate(dict(pairs), repository_of)
+
+
+@given(tenths, letters)
+@settings(max_examples=25, deadline=None)
+def test_the_names_of_the_repositories_change_nothing(values: list[float], repositories: str) -> None:
+    assume(values)
+    turned = "".join(chr(ord("z") - ord(name) + ord("a")) for name in repositories)
+    assert over(values, repositories[: len(values)]) == over(values, turned[: len(values)])
+
+
+def test_a_smaller_alpha_gives_a_wider_interval_and_the_same_p() -> None:
+    wide, narrow = over(SCORES, alpha=0.01), over(SCORES, alpha=0.1)
+    assert wide.low < narrow.low < narrow.high < wide.high
+    assert replace(wide, low=None, high=None, mde=None) == replace(narrow, low=None, high=None, mde=None)

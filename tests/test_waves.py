@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from lensbench.files import write_json
+from lensbench.records import RunId, run_files
+from lensbench.waves import look_file, opened, restricted, waves
+
+CATEGORIES = ("Debug", "Targeted")
+
+
+def plan(tasks: int = 8, looks: int = 4, over: str = "tasks", trials: int = 1) -> dict[str, Any]:
+    names = [f"t{number}" for number in range(tasks)]
+    return {
+        "order": names, "tasks": {name: {"category": CATEGORIES[index % 2]} for index, name in enumerate(names)},
+        "trials": trials, "seed": 1, "conditions": {"without": {}, "with": {}},
+        "gate": {"looks": looks, "over": over},
+    }  # fmt: skip
+
+
+def test_with_one_look_all_runs_are_one_wave(tmp_path: Path) -> None:
+    (wave,) = waves(plan(looks=1, trials=3))
+    assert (len(wave.tasks), wave.trials) == (8, (1, 2, 3))
+    assert opened(tmp_path, plan(looks=1)) == 1
+
+
+def test_waves_over_tasks_hold_every_task_once_and_every_category() -> None:
+    found = waves(plan())
+    assert sorted(task for wave in found for task in wave.tasks) == plan()["order"]
+    for wave in found:
+        assert {plan()["tasks"][task]["category"] for task in wave.tasks} == set(CATEGORIES)
+
+
+def test_waves_over_trials_are_the_trials() -> None:
+    assert [wave.trials for wave in waves(plan(looks=3, over="trials", trials=3))] == [(1,), (2,), (3,)]
+
+
+def test_a_wave_is_open_when_every_look_before_it_says_so(tmp_path: Path) -> None:
+    assert opened(tmp_path, plan()) == 1
+    write_json(look_file(tmp_path, 1), {"open": True})
+    write_json(look_file(tmp_path, 2), {"open": False})
+    write_json(look_file(tmp_path, 3), {"open": True})
+    assert opened(tmp_path, plan()) == 2
+
+
+def test_a_wave_of_which_a_run_was_made_stays_open(tmp_path: Path) -> None:
+    write_json(look_file(tmp_path, 1), {"open": False})
+    task = waves(plan())[1].tasks[0]
+    write_json(run_files(tmp_path, RunId(task, "with")).record, {})
+    assert opened(tmp_path, plan()) == 2
+
+
+def test_the_restricted_plan_has_the_tasks_and_trials_of_its_waves_only() -> None:
+    part = restricted(plan(), 2)
+    assert len(part["order"]) == len(part["tasks"]) == 4
+    assert part["look"] == {"taken": 2, "of": 4}
+    assert restricted(plan(looks=3, over="trials", trials=3), 2)["trials"] == 2
