@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: setup run test agents lint bench lock
+.PHONY: setup run test selftest agents lint bench lock
 
 setup: .venv/ready
 
@@ -20,6 +20,10 @@ run: setup
 
 test: setup
 	$(BIN)/python -m pytest $(ARGS)
+
+# Proves the instrument on benchmarks whose outcome is known (docs/controls.md).
+selftest: setup
+	$(BIN)/python -P -m lensbench.selftest $(ARGS)
 
 # The agents that the live tests drive, pinned. `npm ci` would insist on programs for other platforms.
 agents:

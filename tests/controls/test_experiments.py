@@ -1,0 +1,64 @@
+"""What the controls plant: scores that are known before any judge has read an answer."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+import yaml
+
+from lensbench.config import load_config
+from lensbench.controls.experiments import CONTROLS, LIFT, NULL, ORACLE, SAME, Control, Planted, make_project, statement
+from lensbench.judges import Verdict, mechanical
+from lensbench.judges.normalising import normalise
+from lensbench.scenario_files import read_scenarios
+
+
+def differences(control: Control, planted: Planted) -> dict[str, Fraction]:
+    tasks = {task for task, _ in planted}
+    return {task: planted[task, control.treatment] - planted[task, control.baseline] for task in tasks}
+
+
+@pytest.mark.parametrize("control", CONTROLS, ids=lambda control: control.name)
+def test_a_project_is_a_valid_one_and_the_same_bytes_each_time(
+    control: Control, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = make_project(control, tmp_path)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    assert make_project(control, tmp_path) == first
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+    monkeypatch.chdir(tmp_path)
+    config = load_config(yaml.safe_load(Path("config.yaml").read_text()))
+    assert len(read_scenarios(config.scenario_files, config.repository).tasks) == control.tasks
+    assert len(first) == 2 * control.tasks
+
+
+def test_the_null_agent_states_nothing_and_the_oracle_everything(tmp_path: Path) -> None:
+    assert set(make_project(NULL, tmp_path / "null").values()) == {Fraction(0)}
+    assert set(make_project(ORACLE, tmp_path / "oracle").values()) == {Fraction(1)}
+
+
+def test_twice_the_same_condition_differs_by_chance_alone(tmp_path: Path) -> None:
+    found = differences(SAME, make_project(SAME, tmp_path))
+    assert set(found.values()) == {Fraction(-1, 5), Fraction(0), Fraction(1, 5)}
+    assert SAME.delta == 0
+
+
+def test_the_lift_is_one_criterion_in_every_second_task_which_is_10_points_over_all(tmp_path: Path) -> None:
+    found = differences(LIFT, make_project(LIFT, tmp_path))
+    lifted = {task: value for task, value in found.items() if int(task[-2:]) % 2 == 0}
+    others = {task: value for task, value in found.items() if task not in lifted}
+    assert set(lifted.values()) == {Fraction(0), Fraction(1, 5), Fraction(2, 5)}
+    assert set(others.values()) == {Fraction(-1, 5), Fraction(0), Fraction(1, 5)}
+    assert LIFT.delta == Fraction(1, 10)
+
+
+def test_a_statement_meets_its_own_criterion_and_no_other_of_any_task(tmp_path: Path) -> None:
+    make_project(LIFT, tmp_path)
+    tasks = read_scenarios([str(tmp_path / "tasks.yaml")], imported=True).tasks
+    criteria = [criterion for task in tasks for criterion in task.criteria]
+    for stated in criteria:
+        text = normalise(statement(stated))
+        met = [criterion for criterion in criteria if mechanical.judge(criterion, text).verdict is not Verdict.MISSED]
+        assert met == [stated]
