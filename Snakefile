@@ -14,7 +14,7 @@ from snakemake.utils import min_version
 from lensbench import stopping
 from lensbench.errors import UserError
 from lensbench.processes import WORKFLOW
-from lensbench.records import trial_folder
+from lensbench.records import run_files
 from lensbench.schedule import read_schedule, run_of
 
 min_version("9.27")
@@ -37,7 +37,9 @@ os.environ[WORKFLOW] = str(os.getpid())  # every program ends with the Snakemake
 wildcard_constraints:
     trial=r"(t\d+/)?",
     task=r"[a-z0-9][a-z0-9-]*",
-    condition="|".join(SCHEDULE.config.conditions),
+    condition="|".join(SCHEDULE.plan["conditions"]),
+    judge=r"[\w-]+",
+    look=r"\d+",
 
 
 localrules:
@@ -47,31 +49,48 @@ localrules:
     validity,
     reports,
     judging,
+    guesses,
+    panel,
+    judge_sheet,
     scores,
+    instrument,
+    estimates,
     results,
+    page,
+    look,
 
 
 include: "rules/plan.smk"
 include: "rules/repositories.smk"
 include: "rules/runs.smk"
+include: "rules/looks.smk"
 include: "rules/validity.smk"
 include: "rules/reports.smk"
 include: "rules/judging.smk"
 include: "rules/scores.smk"
+include: "rules/instrument.smk"
+include: "rules/estimates.smk"
 include: "rules/results.smk"
+include: "rules/page.smk"
 
 
 rule all:
     default_target: True
     input:
-        expand(rules.run.output, zip, **RUN_WILDCARDS),
+        needed_runs,
         rules.plan.output,
         rules.repositories.output,
         rules.validity.output,
         rules.reports.output,
-        rules.judging.output,
+        expand(rules.judging.output, judge=SCHEDULE.judges),
+        expand(rules.guesses.output, judge=SCHEDULE.guessing_judges),
+        rules.panel.output,
+        rules.judge_sheet.output if SCHEDULE.wants_sheet else [],
         rules.scores.output,
+        rules.instrument.output,
+        rules.estimates.output,
         rules.results.output,
+        rules.page.output,
 
 
 onstart:

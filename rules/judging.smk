@@ -1,19 +1,73 @@
-"""Judges every answer that counts, criterion by criterion. Edited criteria are judged anew; no run is repeated.
+"""Asks each judge about every answer that counts, criterion by criterion, and decides what counts.
 
-needs   scenarios.md (the criteria), validity.csv, all answers
-leaves  verdicts.csv
+needs   plan.json (the judges), scenarios.md (the criteria), validity.csv, all answers; the files that people saved
+        from the judge sheet in human/
+leaves  verdicts/<judge>.csv, judging/ (what model judges said, kept by the hash of all that they were asked),
+        guesses/<judge>.csv, verdicts.csv (all of them), decisions.csv (what counts), escalations.csv, judge_sheet.html
+
+Edited criteria and another prompt are judged anew, another judge is one file more; no run is repeated, and no verdict
+is paid for twice. `snakemake judge_sheet` writes the page for people.
 """
 
 
 rule judging:
     input:
+        rules.plan.output.plan,
         rules.plan.output.scenarios,
         rules.validity.output.table,
+        lambda wildcards: [path if asking else ancient(path) for path, asking in SCHEDULE.judge_inputs(wildcards.judge)],
     output:
-        f"{BENCH}/verdicts.csv",
+        f"{BENCH}/verdicts/{{judge}}.csv",
     log:
-        f"{BENCH}/logs/judging.log",
+        f"{BENCH}/logs/judging/{{judge}}.log",
+    threads: lambda wildcards: SCHEDULE.judge_threads(wildcards.judge)
     message:
-        "judging the answers"
+        "judging the answers: {wildcards.judge}"
     shell:
-        "exec {PYTHON} lensbench.judging --folder {BENCH:q} 2> {log:q}"
+        "exec {PYTHON} lensbench.judging --folder {BENCH:q} --judge {wildcards.judge:q} --parallel {threads} 2> {log:q}"
+
+
+rule guesses:
+    input:
+        rules.plan.output.plan,
+        rules.validity.output.table,
+    output:
+        f"{BENCH}/guesses/{{judge}}.csv",
+    log:
+        f"{BENCH}/logs/guesses/{{judge}}.log",
+    threads: lambda wildcards: SCHEDULE.judge_threads(wildcards.judge)
+    message:
+        "guessing the conditions: {wildcards.judge}"
+    shell:
+        "exec {PYTHON} lensbench.judging --folder {BENCH:q} --judge {wildcards.judge:q} --parallel {threads} --guess"
+        " 2> {log:q}"
+
+
+rule panel:
+    input:
+        expand(rules.judging.output, judge=SCHEDULE.judges),
+    output:
+        verdicts=report(f"{BENCH}/verdicts.csv", caption="../report/verdicts.rst", category="Tables"),
+        decisions=report(f"{BENCH}/decisions.csv", caption="../report/decisions.rst", category="Tables"),
+        escalations=f"{BENCH}/escalations.csv",
+    log:
+        f"{BENCH}/logs/panel.log",
+    message:
+        "deciding what the judges say together"
+    shell:
+        "exec {PYTHON} lensbench.panel --folder {BENCH:q} 2> {log:q}"
+
+
+rule judge_sheet:
+    input:
+        rules.plan.output.scenarios,
+        rules.validity.output.table,
+        rules.panel.output.decisions,
+    output:
+        f"{BENCH}/judge_sheet.html",
+    log:
+        f"{BENCH}/logs/judge_sheet.log",
+    message:
+        "writing {output}"
+    shell:
+        "exec {PYTHON} lensbench.judge_sheet --folder {BENCH:q} 2> {log:q}"

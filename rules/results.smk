@@ -1,6 +1,6 @@
 """Writes what people and programs read.
 
-needs   all tables, the plan, the records, templates/results.md.j2
+needs   all tables, instrument.json, estimates.json, the plan, the records, templates/results.md.j2
 leaves  results.json, results.md
 """
 
@@ -10,13 +10,15 @@ rule results:
         rules.plan.output.plan,
         rules.repositories.output,
         rules.scores.output,
-        rules.judging.output,
+        rules.panel.output,
+        rules.instrument.output,
+        rules.estimates.output,
         rules.reports.output,
         rules.validity.output.table,
         template=workflow.source_path("../templates/results.md.j2"),
     output:
-        data=f"{BENCH}/results.json",
-        page=f"{BENCH}/results.md",
+        data=report(f"{BENCH}/results.json", caption="../report/results.rst", category="Data"),
+        page=report(f"{BENCH}/results.md", caption="../report/results.rst", category="Results"),
     log:
         f"{BENCH}/logs/results.log",
     message:

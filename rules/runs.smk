@@ -9,12 +9,6 @@ For a run that this start is to make the plan is no `ancient` input: while the p
 see the discard. (`ancient(str(...))`, because `ancient` marks the very object it is given, for all rules that name it.)
 """
 
-RUN_WILDCARDS = {
-    "trial": [trial_folder(run.trial) for run in SCHEDULE.runs],
-    "task": [run.task for run in SCHEDULE.runs],
-    "condition": [run.condition for run in SCHEDULE.runs],
-}
-
 
 rule run:
     input:

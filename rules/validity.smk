@@ -8,9 +8,9 @@ leaves  validity.csv, runs/timing.csv, discards/
 rule validity:
     input:
         rules.plan.output.plan,
-        expand(rules.run.output, zip, **RUN_WILDCARDS),
+        needed_runs,
     output:
-        table=f"{BENCH}/validity.csv",
+        table=report(f"{BENCH}/validity.csv", caption="../report/validity.rst", category="Tables"),
         timing=f"{BENCH}/runs/timing.csv",
     log:
         f"{BENCH}/logs/validity.log",

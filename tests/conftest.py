@@ -10,7 +10,10 @@ from typing import Any
 
 import pytest
 
+from lensbench.estimates import write_estimates
 from lensbench.files import write_atomic, write_json
+from lensbench.instrument import measure_instrument
+from lensbench.panel import VERDICT_COLUMNS, decide_all
 from lensbench.records import Attempt, Call, Outcome, Record, RunId, run_files, sha256, to_json
 from lensbench.results import write_results
 from lensbench.scores import score_all
@@ -132,6 +135,7 @@ class Bench:
             {
                 **run._asdict(), "criterion": number, "judge": "mechanical", "points": value, "evidence": evidence,
                 "verdict": {"1": "Met", "0.5": "Partial", "0": "Missed", None: "Unjudged"}[value], "version": "1",
+                "position": None, "reason": "", "failure": "" if value else "no_patterns", "model": "", "cost_usd": None,
             }
             for number, value in enumerate(() if reason else points, 1)
         ]  # fmt: skip
@@ -142,9 +146,20 @@ class Bench:
         write_json(self.folder / "plan.json", self.plan)
         judge_validity(self.folder)
         write_table(self.folder / "reports.csv", REPORT_COLUMNS, self.reports)
-        write_table(self.folder / "verdicts.csv", VERDICT_COLUMNS, self.verdicts)
+        for judge in {"mechanical": 1} | {row["judge"]: 1 for row in self.verdicts}:
+            rows = [row for row in self.verdicts if row["judge"] == judge]
+            write_table(self.folder / "verdicts" / f"{judge}.csv", VERDICT_COLUMNS, rows)
+        decide_all(self.folder)
         score_all(self.folder)
+        write_atomic(self.folder / "scenarios.md", "".join(self._scenario(name) for name in self.plan["tasks"]))
+        measure_instrument(self.folder)
+        write_estimates(self.folder)
         return write_results(self.folder)
+
+    def _scenario(self, task: str) -> str:
+        """The task in the protocol's form; only the number of its criteria matters."""
+        criteria = "".join(f"  {n}. fact {n}\n" for n in range(1, self.plan["tasks"][task]["criteria"] + 1))
+        return f"#### {task}\n- **Category**: Debug\n- **Prompt**: Where is it?\n- **Judge Criteria**:\n{criteria}"
 
     @property
     def page(self) -> str:
@@ -167,7 +182,6 @@ REPORT_COLUMNS = (
     "files_read",
     "files_used",
 )
-VERDICT_COLUMNS = ("task", "condition", "trial", "criterion", "judge", "verdict", "points", "evidence", "version")
 
 
 @pytest.fixture

@@ -73,7 +73,11 @@ def test_what_is_left_out_has_its_default(project: Path, given: Given) -> None:
         ("run_id: r", "run_id: r\nagent: {kind: offlin}", "c.yaml:2: agent.kind is 'offlin'; known are"),
         ("run_id: r", "run_id: r\nagent: {kind: command}", "c.yaml:2: agent.command is missing"),
         ("run_id: r", "run_id: r\nagent: {pass_env: KEY}", "c.yaml:2: agent.pass_env must be a list, not 'KEY'"),
-        ("run_id: r", "run_id: r\njudges: [oracle]", "c.yaml:2: judges has 'oracle'; known is 'mechanical'"),
+        (
+            "run_id: r",
+            "run_id: r\njudges: [oracle]",
+            "c.yaml:2: judges.0 should be 'mechanical' or 'human', not 'oracle'",
+        ),
         (
             "run_id: r",
             "run_id: r\nbaseline: none",

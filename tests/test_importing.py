@@ -125,7 +125,18 @@ def test_a_tidy_run_is_rendered_without_an_agent_and_a_second_start_has_nothing_
     assert "--configfile bench/2026-02-copy/config.yaml" in done.shown
     frozen = (folder / "config.yaml").read_bytes()
     jobs = planned_jobs(snakemake(tmp_path, folder.name))
-    assert jobs == {"validity", "reports", "judging", "scores", "results", "all"}
+    assert jobs == {
+        "validity",
+        "reports",
+        "judging",
+        "panel",
+        "scores",
+        "instrument",
+        "estimates",
+        "results",
+        "page",
+        "all",
+    }
     assert "Nothing to be done" in snakemake(tmp_path, folder.name)
     assert (folder / "config.yaml").read_bytes() == frozen
 

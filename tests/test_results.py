@@ -89,7 +89,7 @@ def test_nothing_that_an_agent_or_a_user_writes_breaks_the_page(bench: Make) -> 
     assert all(character.isprintable() or character == "\n" for character in page)
     assert headings(page) == ["Warnings", *SECTIONS]
     blocks = re.findall(r"(?:^\|.*\n)+", page, re.MULTILINE)
-    assert len(blocks) == 10
+    assert len(blocks) == 12
     for block in blocks:
         assert len({len(re.findall(r"(?<!\\)(?:\\\\)*\|", line)) for line in block.splitlines()}) == 1, block
 
@@ -97,10 +97,13 @@ def test_nothing_that_an_agent_or_a_user_writes_breaks_the_page(bench: Make) -> 
 SECTIONS = [
     "Raw results",
     "with against without",
+    "How sure",
     "By category",
+    "By repository",
     "Pairs",
     "Adoption",
     "By adoption",
+    "Judges",
     "Discards",
     "What was checked",
     "Scope",
@@ -128,7 +131,7 @@ def test_the_headline_compares_like_with_like(bench: Make) -> None:
     made.run("a", "without", points=("1", "1"))
     made.run("b", "with", points=("1", "1"))
     made.build()
-    assert "**with 50%, without 100%: -50pp over 1 of 3 pairs (0 better, 0 equal, 1 worse).**" in made.page
+    assert "\nwith 50%, without 100%: -50pp over 1 of 3 pairs (0 better, 0 equal, 1 worse).\n" in made.page
 
 
 def test_each_treatment_has_its_section_and_headline(bench: Make) -> None:
@@ -138,7 +141,7 @@ def test_each_treatment_has_its_section_and_headline(bench: Make) -> None:
     made.build()
     assert "\n## with against without\n" in made.page
     assert "\n## other against without\n" in made.page
-    assert made.page.count(": 0pp over 1 of 4 pairs (0 better, 1 equal, 0 worse).**") == 2
+    assert made.page.count(": 0pp over 1 of 4 pairs (0 better, 1 equal, 0 worse).\n") == 2
     assert rows(made.page, "Raw results")[0][:2] == ["a", "1"]
 
 
@@ -211,5 +214,5 @@ def test_the_data_are_the_numbers_of_the_page(bench: Make) -> None:
     made.build()
     score = made.json["comparisons"]["with"]["measures"]["score"]
     assert (score["treatment"], score["baseline"], score["delta"], score["relative"]) == (0.75, 1, -0.25, -0.25)
-    assert "| Average score | 75% | 100% | -25pp | 1 |" in made.page
+    assert "| Average score | 75% | 100% | -25pp | — | 1 |" in made.page
     assert made.json["runs"][0]["duration_s"] == 2.5

@@ -16,7 +16,7 @@ from lensbench.validity import decide, planned_runs, timing_csv
 Make = Callable[..., Any]
 PLAN = {
     "trials": 1, "order": ["a"], "conditions": {"without": {}, "with": {}, "other": {}}, "baseline": "without",
-    "tasks": {"a": {"prompt_sha256": "p"}},
+    "tasks": {"a": {"prompt_sha256": "p"}}, "agent_sha256": "s",
 }  # fmt: skip
 FINE = Attempt(1, "2026", 1.0, 0.0, 0, False)
 
@@ -67,6 +67,11 @@ MODELS = {name: Outcome(models=(name,)) for name in "mn"}
             ["valid"] * 2,
         ),
         ([record("without"), record("with", prompt_sha256="q")], ["valid", "discarded prompt_mismatch"]),
+        (
+            [record("without", agent_sha256="s"), record("with", agent_sha256="old")],
+            ["valid", "discarded settings_changed"],
+        ),
+        ([record("without", agent_sha256="old"), record("with", agent_sha256="old")], ["valid", "valid"]),
         ([record("without", prompt_sha256="q"), record("with", prompt_sha256="r")], ["discarded prompt_mismatch"] * 2),
         ([record("without", prompt_sha256="q"), record("with", prompt_sha256="q")], ["valid"] * 2),
         ([record("without"), record("with", tree_before="u")], ["discarded workspace_changed"] * 2),

@@ -15,8 +15,20 @@ from lensbench.errors import UserError
 from lensbench.processes import run_process
 from lensbench.records import sha256
 
+CLOSED_BOOK = "closed_book"
+"""The name of the control: the same prompt in an empty folder, without servers. It is compared with nothing."""
 NO_SERVERS = '{"mcpServers": {}}\n'
 LONGEST_LINE = 300
+
+
+def compared(plan: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """The planned conditions that are compared: all but the control."""
+    return {name: condition for name, condition in plan["conditions"].items() if name != CLOSED_BOOK}
+
+
+def treatments(plan: Mapping[str, Any]) -> list[str]:
+    """The conditions that are compared with the baseline."""
+    return [name for name in compared(plan) if name != plan["baseline"]]
 
 
 def fill_mcp_file(condition: Mapping[str, Any], values: Mapping[str, str]) -> str:

@@ -7,10 +7,11 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
-from pydantic import BeforeValidator, Field, ValidationError, model_validator
+from pydantic import BeforeValidator, Discriminator, Field, Tag, ValidationError, model_validator
 
+from lensbench.conditions import CLOSED_BOOK
 from lensbench.documents import Document, DocumentError, KeyPath, read_document
 from lensbench.errors import UserError
 from lensbench.scenario_files import source_problem
@@ -97,6 +98,66 @@ class Agent(Strict):
         return self.models or {self.model or self.kind: self.model or "none"}
 
 
+MECHANICAL: Final = "mechanical"
+HUMAN: Final = "human"
+
+
+class ModelJudge(Strict):
+    """A model that judges: an agent without tools, servers and repository."""
+
+    agent: Agent
+    """The program that is asked, and its model; the keys are those of `agent`."""
+    name: Annotated[str, like(r"^([a-z][a-z0-9-]{0,31})?$", "a judge is named with a-z, 0-9 and '-', at most 32")] = ""
+    """What its column is called; made of the agent's kind and model when empty."""
+    prompt: str = ""
+    """The template of its question; templates/judge.md.j2 when empty."""
+    ask_condition: Switch = False
+    """Ask it as well which condition each answer comes from: a check of the blinding, one more request per answer."""
+
+    @property
+    def shown_name(self) -> str:
+        """The name, given or made."""
+        made = re.sub(r"[^a-z0-9]+", "-", f"{self.agent.kind}-{self.agent.model}".lower()).strip("-")
+        return self.name or made[:32].strip("-")
+
+
+class Judging(Strict):
+    """How judges are asked."""
+
+    parallel: Annotated[Whole, Field(ge=1, le=64)] = 4
+    """Answers that a model judge reads at the same time; `--cores` limits it too."""
+    attempts: Annotated[Whole, Field(ge=1, le=10)] = 3
+    """How often a judge is asked before the criterion stays unjudged; later starts ask again."""
+    max_answer_chars: Annotated[Whole, Field(ge=1000)] = 60_000
+    """What no judge reads any more: the end of a longer answer."""
+    human_sample: Annotated[Number, Field(ge=0, le=1)] = 0.1
+    """The share of the pairs on the judge sheet, drawn by seed; all of them when people are the only judges."""
+    drafts: Switch = False
+    """Judge criteria without patterns by patterns that a machine proposes from their text; the results say so."""
+
+
+class Gate(Strict):
+    """The decision that the numbers must allow."""
+
+    effect: Annotated[Number, Field(gt=0, le=100)] = 5
+    """The smallest worthwhile effect, in percentage points of the score."""
+    alpha: Annotated[Number, Field(gt=0, lt=0.5)] = 0.05
+    """The share of benchmarks of a useless server that may seem to show an effect, both directions together."""
+    power: Annotated[Number, Field(gt=0.5, lt=1)] = 0.8
+    """For the minimum detectable effect, and for how many tasks a decision needs."""
+    looks: Annotated[Whole, Field(ge=1, le=10)] = 1
+    """In how many waves the runs are made: after each one it is decided whether the next one is needed."""
+    over: Literal["tasks", "trials"] = "tasks"
+    """What the waves are made of: parts of the task set, or trials (then `looks` is the number of trials)."""
+
+
+class Controls(Strict):
+    """Conditions that tell something about the tasks, and are compared with nothing."""
+
+    closed_book: Switch = False
+    """Ask every task once more in an empty folder: shows which tasks can be answered without the repository."""
+
+
 class Discards(Strict):
     """What happens to runs that must not count."""
 
@@ -131,6 +192,12 @@ class StartGate(Strict):
     """How long a run waits for its partner; 0 switches the gate off."""
 
 
+Judge = Annotated[
+    Annotated[Literal["mechanical", "human"], Tag("judge name")] | Annotated[ModelJudge, Tag("judge model")],
+    Discriminator(lambda value: "judge model" if isinstance(value, (dict, ModelJudge)) else "judge name"),
+]
+
+
 class Config(Strict):
     """Everything that a user can set."""
 
@@ -150,8 +217,14 @@ class Config(Strict):
     """Fixes the order inside pairs and the agent's seed, where it takes one."""
     agent: Agent = Agent()
     """The agent under test."""
-    judges: Many[str] = ("mechanical",)
-    """Who decides whether a criterion is met."""
+    judges: Many[Judge] = (MECHANICAL,)
+    """Who decides whether a criterion is met: `mechanical`, `human`, and any number of `{agent: ...}`."""
+    judging: Judging = Judging()
+    """How judges are asked."""
+    gate: Gate = Gate()
+    """The decision that the numbers must allow."""
+    controls: Controls = Controls()
+    """Conditions that are compared with nothing."""
     discards: Discards = Discards()
     """What happens to runs that must not count."""
     budget: Budget = Budget()
@@ -243,6 +316,9 @@ def _problems(config: Config) -> Iterable[tuple[KeyPath, str]]:
     if len(config.conditions) < 2:
         text = f"conditions has only {names or 'nothing'}; a comparison needs a baseline and a treatment"
         yield ("conditions",), text
+    if CLOSED_BOOK in config.conditions:
+        text = f"conditions has {CLOSED_BOOK!r}, the name of a control; write controls: {{closed_book: true}} instead"
+        yield ("conditions", CLOSED_BOOK), text
     for name, condition in config.conditions.items():
         if condition.mcp is not None:
             problem = mcp_problem(Path(condition.mcp))
@@ -260,11 +336,44 @@ def _problems(config: Config) -> Iterable[tuple[KeyPath, str]]:
     for index, path in enumerate(config.sandbox_visible):
         if not Path(path).expanduser().exists():
             yield ("sandbox_visible", index), f"sandbox_visible: there is no {path}; write an existing folder or file"
+    if config.imported and config.agent.kind != "none":
+        text = (
+            f"imported is true, but agent.kind is {config.agent.kind!r}; imported runs cannot be made again: write none"
+        )
+        yield ("imported",), text
     if config.warnings and not config.imported:
         yield ("warnings",), "warnings are those of an import; remove the key, or set imported: true"
-    for index, judge in enumerate(config.judges):
-        if judge != "mechanical":
-            yield ("judges", index), f"judges has {judge!r}; known is 'mechanical'"
+    yield from _judge_problems(config)
+    if config.gate.looks > 1 and config.gate.over == "trials" and config.gate.looks != config.trials:
+        text = f"gate.looks is {config.gate.looks} over {config.trials} trials; with over: trials, each trial is a look"
+        yield ("gate", "looks"), text
+
+
+def judge_names(judges: Iterable[Any]) -> list[str]:
+    """The names of the configured judges, as in verdicts.csv."""
+    return [judge.shown_name if isinstance(judge, ModelJudge) else judge for judge in judges]
+
+
+def _judge_problems(config: Config) -> Iterable[tuple[KeyPath, str]]:
+    names = judge_names(config.judges)
+    if not names:
+        yield ("judges",), "judges is empty; write [mechanical]"
+    for index, (judge, name) in enumerate(zip(config.judges, names, strict=True)):
+        if name in names[:index]:
+            yield ("judges", index), f"judges has {name!r} twice; give one of them another name"
+        if not isinstance(judge, ModelJudge):
+            continue
+        if name in (MECHANICAL, HUMAN) or name.startswith(f"{HUMAN}-"):
+            yield ("judges", index, "name"), f"a model judge cannot be named {name!r}; give it another name"
+        kinds = [kind for kind in known_kinds() if kind not in ("none", "offline")]
+        if judge.agent.kind not in kinds:
+            text = f"judges: agent.kind is {judge.agent.kind!r}; a judge can be {', '.join(kinds)}"
+            yield ("judges", index, "agent", "kind"), text
+        if judge.agent.kind in ("command", "command-events") and not judge.agent.command:
+            text = f"judges: agent.command is missing; kind {judge.agent.kind!r} needs the program and its arguments"
+            yield ("judges", index, "agent", "command"), text
+        if judge.prompt and not Path(judge.prompt).is_file():
+            yield ("judges", index, "prompt"), f"judges: there is no file {judge.prompt}; write the path of a template"
 
 
 def known_kinds() -> tuple[str, ...]:

@@ -62,6 +62,12 @@ def signed_number(delta: Fraction | None) -> str:
     return number(delta) if delta is None or delta <= 0 else f"+{number(delta)}"
 
 
+def signed_decimal(value: Fraction) -> str:
+    """A number with its sign and one decimal."""
+    text = rounded(value, 1)
+    return f"+{text}" if value > 0 and text != "0.0" else text
+
+
 def points(delta: Fraction | None) -> str:
     """A difference of shares in percentage points, with its sign."""
     if delta is None:

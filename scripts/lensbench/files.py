@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
+from dataclasses import asdict, is_dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -26,3 +29,16 @@ def write_atomic(path: Path, content: str | bytes) -> None:
 def write_json(path: Path, value: Any) -> None:
     """Writes `value` as JSON with sorted keys: the same value gives the same bytes."""
     write_atomic(path, json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
+
+
+def plain(value: Any) -> Any:
+    """The data for JSON; numbers have at most six decimals."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return plain(asdict(value))
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        return plain(value._asdict())
+    if isinstance(value, Mapping):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    return round(float(value), 6) if isinstance(value, (float, Fraction)) else value

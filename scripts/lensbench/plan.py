@@ -17,14 +17,15 @@ from typing import Any
 import yaml
 
 from lensbench import scenarios_markdown
-from lensbench.config import Agent, Condition, Config, load_config
+from lensbench.conditions import CLOSED_BOOK, compared
+from lensbench.config import MECHANICAL, Agent, Condition, Config, Gate, Judging, ModelJudge, load_config
 from lensbench.errors import UserError
 from lensbench.files import write_atomic, write_json
 from lensbench.house import PROTOCOL, TEMPLATES
 from lensbench.program import run_program
 from lensbench.records import sha256
 from lensbench.scenario_files import ScenarioSet, read_scenarios
-from lensbench.scenarios import Folder, Git, Pypi, Source, Task
+from lensbench.scenarios import Folder, Git, Npm, Pypi, Source, Task
 
 Plan = dict[str, Any]
 
@@ -48,7 +49,8 @@ def make_plan(config: Config, scenarios: ScenarioSet, accepted: list[str]) -> Pl
         "seed": config.seed,
         "trials": config.trials,
         "baseline": config.baseline,
-        "conditions": {name: _condition(condition) for name, condition in config.conditions.items()},
+        "conditions": _conditions(config),
+        "controls": config.controls.model_dump(mode="json"),
         "agent": config.agent.model_dump(mode="json"),
         "model_mapping": ",".join(f"{asked}={served}" for asked, served in config.agent.mapping.items()),
         "max_rounds": config.discards.max_rounds,
@@ -58,6 +60,9 @@ def make_plan(config: Config, scenarios: ScenarioSet, accepted: list[str]) -> Pl
             "hidden": [config.cache, *config.scenario_files, *_mcp_files(config), *_local_sources(repositories)],
         },
         "budget": config.budget.model_dump(mode="json"),
+        "judges": [_judge(judge) for judge in config.judges],
+        "judging": config.judging.model_dump(mode="json"),
+        "gate": config.gate.model_dump(mode="json"),
         "order": [task.id for task in scenarios.tasks],
         "tasks": {task.id: _task(task) for task in scenarios.tasks},
         "repositories": {key: source.model_dump(mode="json") for key, source in repositories.items()},
@@ -65,7 +70,9 @@ def make_plan(config: Config, scenarios: ScenarioSet, accepted: list[str]) -> Pl
         "warnings": [*config.warnings, *scenarios.warnings],
     }
     told = {"agent": config.agent.model_dump(mode="json", exclude_defaults=True)}
-    plan["settings_sha256"] = sha256(json.dumps({key: plan[key] for key in _SETTINGS} | told, sort_keys=True).encode())
+    plan["agent_sha256"] = sha256(json.dumps(told["agent"], sort_keys=True).encode())
+    told |= {"conditions": compared(plan), "baseline": plan["baseline"]}
+    plan["settings_sha256"] = sha256(json.dumps(told, sort_keys=True).encode())
     return plan
 
 
@@ -79,6 +86,8 @@ def source_name(source: Source) -> str:
     match source:
         case Pypi():
             return f"{source.pypi} ({source.sha256[:12]})"
+        case Npm():
+            return f"{source.npm} ({source.integrity[:19]})"
         case Git():
             return f"{source.git} at {source.revision}"
         case Folder():
@@ -86,6 +95,12 @@ def source_name(source: Source) -> str:
 
 
 _SETTINGS = ("agent", "conditions", "baseline")
+
+
+def _conditions(config: Config) -> dict[str, dict[str, Any]]:
+    """The arms of the experiment, and the control after them."""
+    arms = {name: _condition(condition) for name, condition in config.conditions.items()}
+    return arms | ({CLOSED_BOOK: _condition(Condition())} if config.controls.closed_book else {})
 
 
 def _condition(condition: Condition) -> dict[str, Any]:
@@ -97,6 +112,19 @@ def _condition(condition: Condition) -> dict[str, Any]:
     content = Path(condition.mcp).read_bytes()
     servers = sorted(json.loads(content)["mcpServers"])
     return {"mcp": condition.mcp, "mcp_sha256": sha256(content), "servers": servers, **commands}
+
+
+def _judge(judge: str | ModelJudge) -> dict[str, Any]:
+    """A judge by its name; of a model judge also the text of its prompt, which is thereby kept with the run."""
+    if not isinstance(judge, ModelJudge):
+        return {"name": judge}
+    told = {"agent": judge.agent.model_dump(mode="json"), "ask_condition": judge.ask_condition}
+    return {"name": judge.shown_name, "prompt": judge_prompt(judge).read_text(), **told}
+
+
+def judge_prompt(judge: ModelJudge) -> Path:
+    """The template of a model judge's question."""
+    return Path(judge.prompt) if judge.prompt else TEMPLATES / "judge.md.j2"
 
 
 def _mcp_files(config: Config) -> list[str]:
@@ -121,10 +149,11 @@ def _task(task: Task) -> dict[str, Any]:
 def changes(old: Plan, new: Plan) -> list[str]:
     """What differs between two plans so that their runs cannot be compared, one sentence each.
 
-    More trials, more tasks, other judges and other criteria are no such difference.
+    More trials, more tasks, other judges, other criteria and the control are no such difference.
     """
     defaults = Agent().model_dump(mode="json")  # a key that is younger than the old plan had its default
-    old = {**old, "agent": {**defaults, **old["agent"]}}
+    old = {**old, "agent": {**defaults, **old["agent"]}, "conditions": compared(old)}
+    new = {**new, "conditions": compared(new)}
     found = [f"{name}: was {before!r}, is {now!r}" for name, before, now in _differences(old, new, _SETTINGS)]
     for task, before in old["tasks"].items():
         now = new["tasks"].get(task)
@@ -197,15 +226,24 @@ def _scenarios_page(config: Config, scenarios: ScenarioSet) -> bytes:
     return scenarios_markdown.render(scenarios.tasks, f"Scenarios of {config.run_id}").encode()
 
 
+_YOUNGER = {
+    "judges": [{"name": MECHANICAL}],
+    "judging": Judging().model_dump(mode="json"),
+    "gate": Gate().model_dump(mode="json"),
+}
+"""What plans that are older than a section had."""
+
+
 def read_plan(folder: Path) -> Plan:
     """The frozen plan of a run folder. Raises UserError when there is none."""
+    path = folder / "plan.json"
     try:
-        plan: Plan = json.loads((folder / "plan.json").read_text())
+        plan: Plan = json.loads(path.read_text())
     except (OSError, ValueError) as error:
-        raise UserError(
-            f"{folder / 'plan.json'}: cannot be read ({error}); start Snakemake to write it again"
-        ) from None
-    return plan
+        raise UserError(f"{path}: cannot be read ({error}); start Snakemake to write it again") from None
+    if not isinstance(plan, dict) or not {"order", "tasks", "conditions"} <= plan.keys():
+        raise UserError(f"{path}: is not a plan; delete it, and the next start of Snakemake writes it again")
+    return {**_YOUNGER, **plan}
 
 
 def main() -> None:

@@ -4,26 +4,30 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from lensbench import __version__, figures
+from lensbench import __version__, figures, selftest
 from lensbench import summary as summaries
 from lensbench.agents import load_adapter
+from lensbench.conditions import treatments
 from lensbench.config import known_kinds
+from lensbench.errors import UserError
 from lensbench.files import write_atomic, write_json
 from lensbench.house import TEMPLATES
-from lensbench.plan import read_plan
+from lensbench.page_judges import coefficient, coefficient_interval, judges_view
 from lensbench.program import run_stage
 from lensbench.reasons import REASONS, Reason
-from lensbench.scores import read_present_records, run_of_row
+from lensbench.scores import read_present_records
 from lensbench.stopping import why_stopped
 from lensbench.summary import Tables
-from lensbench.tables import items, read_table
+from lensbench.tables import items, read_table, run_of_row
+from lensbench.waves import read_opened_plan
 
 MANY_DISCARDS = 4
 """Above this many discards the cause has to be looked for (protocol, section 7)."""
@@ -33,7 +37,7 @@ def read_tables(folder: Path) -> Tables:
     """Everything that the stages before left in the run folder."""
     validity = read_table(folder / "validity.csv")
     return Tables(
-        plan=read_plan(folder),
+        plan=read_opened_plan(folder),
         validity=validity,
         scores={run_of_row(row): row for row in read_table(folder / "scores.csv")},
         reports={run_of_row(row): row for row in read_table(folder / "reports.csv")},
@@ -54,7 +58,7 @@ def collect(tables: Tables, repositories: dict[str, Any], stopped: str = "") -> 
         "lensbench": __version__,
         "imported": plan["imported"],
         "baseline": plan["baseline"],
-        "treatments": [name for name in plan["conditions"] if name != plan["baseline"]],
+        "treatments": treatments(plan),
         "conditions": plan["conditions"],
         "agent": plan["agent"],
         "agent_versions": sorted({record.outcome.agent_version or "not shown" for record in made}),
@@ -75,7 +79,7 @@ def collect(tables: Tables, repositories: dict[str, Any], stopped: str = "") -> 
         "unjudged_criteria": sum(row["verdict"] == "Unjudged" for row in tables.verdicts),
         "runs": [_run(tables, row) for row in tables.validity],
         "pairs": [dict(row) for row in tables.pairs],
-        "comparisons": {name: _comparison(tables, name) for name in plan["conditions"] if name != plan["baseline"]},
+        "comparisons": {name: _comparison(tables, name) for name in treatments(plan)},
         "discards": summaries.discard_counts(tables.validity),
         "given_up": [dict(row) for row in tables.validity if row["given_up"] == "yes"],
         "disagreements": summaries.disagreements(tables),
@@ -90,6 +94,17 @@ def collect(tables: Tables, repositories: dict[str, Any], stopped: str = "") -> 
     }
     data["headlines"] = [headline(data, treatment) for treatment in data["treatments"]]
     return data
+
+
+def add_findings(data: dict[str, Any], estimates: dict[str, Any], instrument: dict[str, Any]) -> None:
+    """Adds what is estimated, decided and known about the judges: what the two stages before left, word for word."""
+    data["estimates"] = estimates["comparisons"]
+    data["alpha"] = estimates["alpha"]
+    data["instrument"] = instrument
+    data["judging"] = judges_view(instrument, data)._asdict()
+    proof = selftest.status()
+    data["selftest"] = {**asdict(proof), "sentence": proof.sentence}
+    data["verdicts_on"] = {name: found["gate"]["verdict"] for name, found in data["estimates"].items()}
 
 
 def _unpinned(agent: dict[str, Any]) -> list[str]:
@@ -194,6 +209,11 @@ def cell(value: Any) -> str:
     return _BLOCK.sub(lambda found: f"{found[0]}\\" if found[0].isdigit() else f"\\{found[0]}", shown)
 
 
+def sentence(text: str) -> str:
+    """A sentence of our own, in which names that others chose may stand; never cut."""
+    return " ".join(cell(part) for part in re.findall(r"(?:\S+\s*){1,20}", text))
+
+
 def render(data: dict[str, Any]) -> str:
     """results.md."""
     environment = Environment(
@@ -201,20 +221,32 @@ def render(data: dict[str, Any]) -> str:
         keep_trailing_newline=True, autoescape=False,
     )  # fmt: skip
     environment.filters |= {
-        "cell": cell, "percent": figures.percent, "points": figures.points, "seconds": figures.seconds,
-        "number": figures.number, "change": figures.change, "delta": figures.signed_number,
+        "cell": cell, "sentence": sentence, "percent": figures.percent, "points": figures.points,
+        "seconds": figures.seconds, "number": figures.number, "change": figures.change, "delta": figures.signed_number,
         "yes_no": lambda value: {"yes": "Yes", "no": "No"}.get(value, figures.MISSING),
         "share": lambda counts: f"{counts['runs']}/{counts['of']}" if counts["of"] else figures.MISSING,
         "sum_values": lambda counts: sum(counts.values()),
         "precise": lambda value: figures.rounded(value, 2), "names": lambda text: items(text) or [],
         "minute": lambda moment: moment[:16].replace("T", " "),
-        "exact": lambda text: figures.exact(text or ""),
+        "exact": lambda text: figures.exact(text or ""), "interval": interval, "coefficient": coefficient,
+        "coefficient_interval": coefficient_interval, "p_value": lambda p: figures.MISSING if p is None else f"{p:.3f}",
+        "size": lambda share: figures.MISSING if share is None else f"{share * 100:.1f}pp",
     }  # fmt: skip
     environment.globals |= {
         "reasons": REASONS, "unknown_reason": Reason("a reason of another version", "later", "the file in discards/"),
         "many_discards": MANY_DISCARDS, "further": FURTHER,
     }  # fmt: skip
     return environment.get_template("results.md.j2").render(data)
+
+
+def interval(found: Mapping[str, Any], kind: str = "share") -> str:
+    """An estimate's interval: in points for shares, in percent for log ratios, plain for counts."""
+    if found["low"] is None:
+        return figures.MISSING
+    factor = 1 if kind == "difference" else 100
+    unit = {"share": "pp", "log ratio": "%"}.get(kind, "")
+    ends = (figures.signed_decimal(Fraction(str(found[end])) * factor) for end in ("low", "high"))
+    return " to ".join(ends) + unit
 
 
 def headline(data: dict[str, Any], treatment: str) -> str:
@@ -236,9 +268,18 @@ def write_results(folder: Path) -> dict[str, Any]:
     repositories = folder / "repositories.json"
     known = json.loads(repositories.read_text()) if repositories.exists() else {}
     data = collect(read_tables(folder), known, why_stopped(folder))
+    add_findings(data, _read(folder / "estimates.json"), _read(folder / "instrument.json"))
     write_json(folder / "results.json", as_json(data))
     write_atomic(folder / "results.md", render(data))
     return data
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = json.loads(path.read_text())
+    except (OSError, ValueError) as error:
+        raise UserError(f"{path}: cannot be read ({error}); delete it, and the next start rebuilds it") from None
+    return found
 
 
 if __name__ == "__main__":

@@ -11,10 +11,16 @@ from pathlib import Path
 from typing import Any
 
 from lensbench import plan as planning
-from lensbench.config import Config, load_config
+from lensbench.conditions import CLOSED_BOOK, compared
+from lensbench.config import HUMAN, Config, ModelJudge, judge_names, load_config
 from lensbench.discards import describes, discard_files
+from lensbench.errors import UserError
+from lensbench.judges.again import has_failed, note, rounds_of
+from lensbench.judges.human import human_files, human_judges
 from lensbench.records import RunId, run_files, trial_folder
 from lensbench.scenario_files import ScenarioSet, read_scenarios
+from lensbench.tables import Row, read_table
+from lensbench.waves import Wave, opened, waves
 
 
 @dataclass(frozen=True)
@@ -23,6 +29,8 @@ class Schedule:
 
     config: Config
     scenarios: ScenarioSet
+    plan: planning.Plan
+    """As this start makes it; the one in the run folder may be older."""
     accepted: list[str]
 
     @property
@@ -52,7 +60,7 @@ class Schedule:
             RunId(task.id, condition, trial)
             for trial in range(1, self.config.trials + 1)
             for task in self.scenarios.tasks
-            for condition in self.config.conditions
+            for condition in self.plan["conditions"]
         ]
         if self.config.agent.kind != "none":
             return planned
@@ -62,7 +70,8 @@ class Schedule:
     def inputs(self) -> list[str]:
         """The files that the experiment is read from."""
         servers = [condition.mcp for condition in self.config.conditions.values() if condition.mcp]
-        return [*self.config.scenario_files, *servers]
+        prompts = [str(planning.judge_prompt(judge)) for judge in self.config.judges if isinstance(judge, ModelJudge)]
+        return [*self.config.scenario_files, *servers, *prompts]
 
     @property
     def lacks_repositories(self) -> bool:
@@ -71,7 +80,7 @@ class Schedule:
             fetched = json.loads((self.folder / "repositories.json").read_text())
         except (OSError, ValueError):
             return True
-        return not planning.named_sources(self.scenarios).keys() <= fetched.keys()
+        return not planning.named_sources(self.scenarios).keys() <= set(fetched)
 
     @cached_property
     def _discards(self) -> dict[str, list[Path]]:
@@ -96,11 +105,65 @@ class Schedule:
     @property
     def starts_agents(self) -> bool:
         """True when this start would make runs, which the preflight must allow."""
-        return self.config.agent.kind != "none" and any(map(self.is_wanted, self.runs))
+        return self.config.agent.kind != "none" and any(map(self.is_wanted, self.runs_of_waves(self.opened())))
+
+    @cached_property
+    def _waves(self) -> list[Wave]:
+        return waves(self.plan)
+
+    @property
+    def looks(self) -> range:
+        """The looks (from 1) that come before the last wave."""
+        return range(1, len(self._waves))
+
+    def runs_of_waves(self, count: int) -> list[RunId]:
+        """The runs of the first `count` waves."""
+        chosen = self._waves[:count]
+        return [run for run in self.runs if any(wave.has(run) for wave in chosen)]
+
+    def opened(self) -> int:
+        """How many waves are open as far as the looks so far say."""
+        return opened(self.folder, self.plan)
+
+    @cached_property
+    def judges(self) -> list[str]:
+        """The judges whose verdicts there are to be: those of the config, and everybody who left a file."""
+        named = [name for name in judge_names(self.config.judges) if name != HUMAN]
+        return [*named, *human_judges(self.folder)]
+
+    @property
+    def guessing_judges(self) -> list[str]:
+        """The judges that are asked for the condition."""
+        return [
+            judge.shown_name for judge in self.config.judges if isinstance(judge, ModelJudge) and judge.ask_condition
+        ]
+
+    @property
+    def wants_sheet(self) -> bool:
+        """True when people are asked to judge."""
+        return HUMAN in self.config.judges
+
+    def judge_threads(self, name: str) -> int:
+        """How many answers the judge reads at a time."""
+        models = [judge.shown_name for judge in self.config.judges if isinstance(judge, ModelJudge)]
+        return self.config.judging.parallel if name in models else 1
+
+    def judge_inputs(self, name: str) -> list[tuple[str, bool]]:
+        """What only this judge needs, and whether it may be a trigger: people's files, and the note that criteria were
+        left without a verdict, which asks for another round."""
+        files = [(str(file), True) for file in human_files(self.folder) if name.startswith(f"{HUMAN}-")]
+        again = note(self.folder, name)
+        if again.exists():
+            asks = has_failed(_rows_of(self.folder / "verdicts" / f"{name}.csv"))
+            files.append((str(again), asks and rounds_of(self.folder, name) <= self.config.discards.max_rounds))
+        return files
 
     @cached_property
     def _places(self) -> dict[str, int]:
-        """Each run's place in the queue: by trial and task, the order inside a pair by seed, balanced over tasks."""
+        """Each run's place in the queue: by trial and task, the order inside a pair by seed, balanced over tasks.
+
+        The control's runs come last: between those of a pair they would keep it from starting together.
+        """
         dice = random.Random(self.config.seed)
         names = list(self.config.conditions)
         turns = [names[turn:] + names[:turn] for turn in range(len(names))]
@@ -115,6 +178,7 @@ class Schedule:
             for task in self.scenarios.tasks
             for condition in orders[task.id, trial]
         ]
+        queue += [run for run in self.runs if run.condition == CLOSED_BOOK]
         return {run.stem: place for place, run in enumerate(queue)}
 
     def priority(self, stem: str) -> int:
@@ -123,7 +187,9 @@ class Schedule:
 
     def gate_s(self, run: RunId, cores: int) -> float:
         """How long the run may wait for the others of its task: 0 when no other is wanted or no core is left for it."""
-        others = (run._replace(condition=name) for name in self.config.conditions if name != run.condition)
+        if run.condition == CLOSED_BOOK:
+            return 0.0
+        others = (run._replace(condition=name) for name in compared(self.plan) if name != run.condition)
         together = 1 + sum(self.is_wanted(other) for other in others)
         return self.config.start_gate.limit_s if 1 < together <= cores else 0.0
 
@@ -136,15 +202,16 @@ def read_schedule(given: Mapping[str, Any], files: Iterable[str]) -> Schedule:
     """
     config = load_config(given, files)
     scenarios = read_scenarios(config.scenario_files, config.repository, config.imported)
-    schedule = Schedule(config, scenarios, [])
+    plan = planning.make_plan(config, scenarios, [])
+    schedule = Schedule(config, scenarios, plan, [])
     if not (schedule.folder / "plan.json").exists():
         return schedule
     old = planning.read_plan(schedule.folder)
-    found = planning.changes(old, planning.make_plan(config, scenarios, []))
+    found = planning.changes(old, plan)
     if found and not _has_run_that_counts(schedule):
         found = []
     accepted = planning.accept_or_refuse(found, old["accepted_changes"], config, schedule.folder)
-    return Schedule(config, scenarios, accepted)
+    return Schedule(config, scenarios, plan, accepted)
 
 
 def _has_run_that_counts(schedule: Schedule) -> bool:
@@ -158,6 +225,14 @@ def _has_run_that_counts(schedule: Schedule) -> bool:
 
 def _stem(folder: Path, record: Path) -> str:
     return record.relative_to(folder / "records").with_suffix("").as_posix()
+
+
+def _rows_of(path: Path) -> list[Row]:
+    """The rows of a table; none when it is not there or is damaged."""
+    try:
+        return read_table(path)
+    except UserError:
+        return []
 
 
 def run_of(task: str, condition: str, trial: str) -> RunId:

@@ -8,13 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from lensbench.checks import read_listed_tools
+from lensbench.conditions import treatments
 from lensbench.figures import decimal, exact, nearest_5_percent
-from lensbench.plan import Plan, read_plan
+from lensbench.plan import Plan
 from lensbench.program import run_stage
 from lensbench.reasons import tools_of
 from lensbench.records import Record, RunId, from_json, run_files
 from lensbench.reports import normalise_path
-from lensbench.tables import Row, items, read_table, write_table
+from lensbench.tables import Row, items, read_table, run_of_row, write_table
+from lensbench.waves import read_opened_plan
 
 COMPLETE = Fraction(4, 5)
 """A task is complete at this score (protocol, section 4)."""
@@ -28,12 +30,12 @@ PAIR_COLUMNS = (
 )  # fmt: skip
 
 
-def score_run(validity: Row, verdicts: Sequence[Row], criteria: int, duration_s: Fraction | None) -> dict[str, Any]:
+def score_run(validity: Row, decisions: Sequence[Row], criteria: int, duration_s: Fraction | None) -> dict[str, Any]:
     """The row of a run. Its score is missing when it does not count, or while a criterion is unjudged.
 
     Score = points / criteria, to the nearest 5 % (protocol, section 4); data hold shares of 1.
     """
-    judged = [exact(row["points"]) for row in verdicts if row["points"]]
+    judged = [exact(row["points"]) for row in decisions if row["points"]]
     status = validity["status"]
     if status == "valid":
         status = "scored" if len(judged) == criteria else "unjudged"
@@ -147,25 +149,20 @@ def read_present_records(folder: Path, validity: Iterable[Row]) -> dict[RunId, R
     return {run: from_json(run_files(folder, run).record.read_text()) for run in runs}
 
 
-def run_of_row(row: Mapping[str, str]) -> RunId:
-    """The run that a table's row is about."""
-    return RunId(row["task"], row["condition"], int(exact(row["trial"]) or 1))
-
-
 def score_all(folder: Path) -> None:
     """Reads the tables and the records, and writes scores.csv and pairs.csv."""
-    plan = read_plan(folder)
+    plan = read_opened_plan(folder)
     validity = read_table(folder / "validity.csv")
     records = read_present_records(folder, validity)
     reports = {run_of_row(row): row for row in read_table(folder / "reports.csv")}
-    verdicts: dict[RunId, list[Row]] = {}
-    for verdict in read_table(folder / "verdicts.csv"):
-        verdicts.setdefault(run_of_row(verdict), []).append(verdict)
+    decisions: dict[RunId, list[Row]] = {}
+    for decision in read_table(folder / "decisions.csv"):
+        decisions.setdefault(run_of_row(decision), []).append(decision)
     scores: dict[RunId, dict[str, Any]] = {}
     for row in validity:
         run = run_of_row(row)
         duration_s = clean_duration(records[run]) if row["status"] == "valid" else None
-        scores[run] = score_run(row, verdicts.get(run, []), plan["tasks"][run.task]["criteria"], duration_s)
+        scores[run] = score_run(row, decisions.get(run, []), plan["tasks"][run.task]["criteria"], duration_s)
     tools = treatment_tools(plan, records.values(), reports.values(), read_listed_tools(folder))
     sides = {run: Side(score, reports.get(run), records.get(run)) for run, score in scores.items()}
     adopted = list(dict.fromkeys(f"adopted_{short_name(tool)}" for tool in tools))
@@ -173,7 +170,7 @@ def score_all(folder: Path) -> None:
         {**dict.fromkeys(adopted), "task": run.task, "trial": run.trial, "treatment": run.condition}
         | compare(side, sides[run._replace(condition=plan["baseline"])], tools_of_condition(plan, run.condition, tools))
         for run, side in sides.items()
-        if run.condition != plan["baseline"]
+        if run.condition in treatments(plan)
     ]
     write_table(folder / "scores.csv", SCORE_COLUMNS, scores.values())
     place = PAIR_COLUMNS.index("adopted") + 1

@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+from lensbench.conditions import compared
 from lensbench.figures import exact, mean
 from lensbench.reasons import tools_of
 from lensbench.records import Record, RunId
-from lensbench.scores import COMPLETE, run_of_row
-from lensbench.tables import Row, items
+from lensbench.scores import COMPLETE
+from lensbench.tables import Row, items, run_of_row
 
 Value = Callable[[RunId], Fraction | None]
 
@@ -297,7 +298,7 @@ def start_skews(tables: Tables) -> list[Fraction]:
     """Seconds between the first and the last start inside each task and trial, over valid runs, sorted."""
     starts: dict[tuple[str, int], list[str]] = {}
     for record in tables.valid:
-        if record.source == "run":
+        if record.source == "run" and record.condition in compared(tables.plan):
             starts.setdefault((record.task, record.trial), []).append(record.attempts[0].started_at)
     return sorted(_seconds_between(min(times), max(times)) for times in starts.values() if len(times) > 1)
 

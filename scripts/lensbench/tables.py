@@ -10,6 +10,7 @@ from typing import Any
 
 from lensbench.errors import UserError
 from lensbench.files import write_atomic
+from lensbench.records import RunId
 
 Row = dict[str, str]
 
@@ -55,6 +56,13 @@ def read_table(path: Path) -> list[Row]:
     if any(None in row or None in row.values() for row in rows):
         raise UserError(f"{path}: a row is cut off; delete the file, and the next start rebuilds it")
     return [{key: value.removeprefix("'") for key, value in row.items()} for row in rows]
+
+
+def run_of_row(row: Mapping[str, str]) -> RunId:
+    """The run that a row is about. Raises UserError when its trial is no number."""
+    if not row["trial"].isdecimal():
+        raise UserError(f"a table has {row['trial'][:40]!r} where a trial must be; delete the file to have it rebuilt")
+    return RunId(row["task"], row["condition"], int(row["trial"]))
 
 
 NONE = "none"

@@ -12,13 +12,15 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from lensbench.conditions import CLOSED_BOOK
 from lensbench.discards import Discard, describes, discard_files, file_discard, read_discard
 from lensbench.errors import UserError
 from lensbench.files import write_atomic
-from lensbench.plan import Plan, read_plan
+from lensbench.plan import Plan
 from lensbench.program import run_stage
 from lensbench.records import Record, RunId, from_json, run_files, sha256, trial_folder
 from lensbench.tables import write_table
+from lensbench.waves import read_opened_plan
 
 COLUMNS = ("task", "condition", "trial", "status", "reason", "detail", "attempts", "discards", "given_up")
 
@@ -58,7 +60,7 @@ def decide(
             decided[run] = replace(decided[run], status="discarded", reason=old.reason, detail=old.detail)
     by_task: dict[tuple[str, int], list[Record]] = {}
     for run, validity in decided.items():
-        if validity.status == "valid":
+        if validity.status == "valid" and run.condition != CLOSED_BOOK:
             by_task.setdefault((run.task, run.trial), []).append(records[run])
     for together in by_task.values():
         for record, reason, detail in _apart(together, plan):
@@ -84,6 +86,9 @@ def _apart(together: list[Record], plan: Plan) -> Iterable[tuple[Record, str, st
     if len({record.prompt_sha256 for record in together}) > 1:
         odd = [record for record in together if record.prompt_sha256 != planned]
         yield from ((record, "prompt_mismatch", "its prompt is not the planned one") for record in odd)
+    elif len({record.agent_sha256 for record in together if record.agent_sha256}) > 1:
+        odd = [record for record in together if record.agent_sha256 != plan.get("agent_sha256")]
+        yield from ((record, "settings_changed", "the agent's settings are not the planned ones") for record in odd)
     elif len({record.tree_before for record in together}) > 1:
         detail = "the runs of the pair began with different files"
         yield from ((record, "workspace_changed", detail) for record in together)
@@ -143,7 +148,7 @@ def _timing_row(run: RunId, last: Mapping[str, Any]) -> tuple[str, str]:
 
 def judge_validity(folder: Path) -> None:
     """Reads all records, writes validity.csv and runs/timing.csv, and files the discards."""
-    plan = read_plan(folder)
+    plan = read_opened_plan(folder)
     records = read_records(folder, plan)
     before = discard_files(folder)
     standing = {
