@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
+from posixpath import splitext
 
 from lensbench.retrieval.outline import CONSTANT, DEFINITION
 from lensbench.retrieval.workspace import Workspace
@@ -82,6 +83,6 @@ def _quoted_import(workspace: Workspace, path: str, target: str) -> int:
         for part in PurePosixPath(spelled).parts:
             parts = parts[:-1] if part == ".." else [*parts, part]
         joined = "/".join(parts)
-        if wanted in (joined, str(PurePosixPath(joined).with_suffix("")), f"{joined}/index"):
+        if wanted in (joined, splitext(joined)[0], f"{joined}/index"):
             return data.count(b"\n", 0, match.start()) + 1
     return 0
