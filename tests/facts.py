@@ -14,16 +14,21 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from tree_sitter import Node
+
+from lensbench.lens.grammars import grammar
 from lensbench.scenarios import Criterion, Regex, Task
 
 PATH = re.compile(r"(?:[\w.-]+/)*[\w-][\w.-]*\.(?:py|pyi|toml|cfg|md|rst|txt|yaml|json|js|ts|go|rs|java)(?![\w/])")
 NUMBER = re.compile(r"(?<![\w.-])\d[\d_]*(?:\.\d+)?(?![\w-])")
 DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
+LANGUAGES = {".py": "python", ".ts": "typescript", ".js": "javascript", ".go": "go", ".rs": "rust"}
+DEFINING = re.compile(r"(declaration|definition|item|spec|declarator|signature|variant)$")
 
 
 @dataclass(frozen=True)
 class Fact:
-    """The proof of a criterion (counted from 1): `regex` is found in `file`, or in the def or class `within` of it."""
+    """The proof of a criterion (counted from 1): `regex` is found in `file`, or in the definition `within` of it."""
 
     task: str
     criterion: int
@@ -66,7 +71,7 @@ def fact_problems(fact: Fact, task: Task, tree: Path) -> list[str]:
     if not (tree / fact.file).is_file():
         return [f"{place}: there is no {fact.file}"]
     text = _read(tree / fact.file)
-    if fact.within and not (text := definition(text, fact.within)):
+    if fact.within and not (text := definition(text, fact.within, LANGUAGES[Path(fact.file).suffix])):
         return [f"{place}: {fact.within} is not defined in {fact.file}"]
     if not re.search(fact.regex, text, re.MULTILINE):
         return [f"{place}: {fact.regex!r} is not in {fact.within or 'the text'} of {fact.file}"]
@@ -99,10 +104,17 @@ def files_named(tree: Path, path: str) -> tuple[str, ...]:
     return tuple(sorted(file for file in inside if f"/{file}".endswith(f"/{path}")))
 
 
-def definition(source: str, name: str) -> str:
-    """The source of the def or class `name` (`Class.method` for a member); all of them when there are overloads."""
+def definition(source: str, name: str, language: str = "python") -> str:
+    """The source of the definition `name` (`Owner.member` for a member); all of them when there are several.
+
+    A member of a type in Rust and Go is written `Type.method`, whichever impl block or receiver it has; the value that
+    JavaScript assigns to `Type.prototype.method` as well.
+    """
+    parts = tuple(name.split("."))
+    if language != "python":
+        return "\n".join((node.text or b"").decode() for node in _named(_tree(source, language), parts))
     nodes: list[ast.AST] = [_parsed(source)]
-    for part in name.split("."):
+    for part in parts:
         nodes = [child for node in nodes for child in _definitions(node) if child.name == part]
     return "\n".join(ast.get_source_segment(source, node) or "" for node in nodes)
 
@@ -113,6 +125,38 @@ def _definitions(node: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionD
             yield child
         elif isinstance(child, ast.stmt):
             yield from _definitions(child)
+
+
+def _named(node: Node, parts: tuple[str, ...]) -> Iterator[Node]:
+    for child in node.named_children:
+        names = _names(child)
+        if names and names == parts[: len(names)]:
+            if names == parts:
+                yield child
+            else:
+                yield from _named(child, parts[len(names) :])
+        elif not names:
+            yield from _named(child, parts)
+
+
+def _names(node: Node) -> tuple[str, ...]:
+    """What `node` defines: empty for all that is no definition."""
+    match node.type:
+        case "impl_item":
+            return (_text(node, "type").partition("<")[0],)
+        case "assignment_expression":
+            return tuple(part for part in _text(node, "left").split(".") if part != "prototype")
+        case "method_declaration":
+            owner = re.search(r"(\w+)\)$", _text(node, "receiver"))
+            return (owner[1], _text(node, "name")) if owner else (_text(node, "name"),)
+        case kind if DEFINING.search(kind) and (name := _text(node, "name")):
+            return (name,)
+    return ()
+
+
+def _text(node: Node, field: str) -> str:
+    child = node.child_by_field_name(field)
+    return (child.text or b"").decode() if child else ""
 
 
 def _stands_in(literal: str, text: str, tree: Path) -> bool:
@@ -126,7 +170,7 @@ def _stands_in(literal: str, text: str, tree: Path) -> bool:
 
 @cache
 def _has_member(tree: Path, owner: str, member: str) -> bool:
-    """Whether a class `owner` is defined somewhere below `tree` and mentions `member`."""
+    """Whether a Python class `owner` is defined somewhere below `tree` and mentions `member`."""
     sources = (_read(path) for path in sorted(tree.rglob("*.py")))
     bodies = (definition(source, owner) for source in sources if f"class {owner.split('.')[0]}" in source)
     return any(re.search(rf"\b{re.escape(member)}\b", body) for body in bodies)
@@ -135,6 +179,13 @@ def _has_member(tree: Path, owner: str, member: str) -> bool:
 @cache
 def _parsed(source: str) -> ast.Module:
     return ast.parse(source)
+
+
+@cache
+def _tree(source: str, language: str) -> Node:
+    found = grammar(language)
+    assert found, f"there is no grammar for {language}"
+    return found.parser.parse(source.encode()).root_node
 
 
 @cache

@@ -28,10 +28,11 @@ from pydantic import TypeAdapter, ValidationError
 
 from lensbench.errors import UserError
 from lensbench.files import write_json
-from lensbench.scenarios import Folder, Git, Pypi, Source
-from lensbench.sources import folder, git, pypi
+from lensbench.scenarios import Folder, Git, Npm, Pypi, Source
+from lensbench.sources import folder, git, npm, pypi
 from lensbench.sources.archives import unpack
 from lensbench.sources.cleaning import clean, history_with_answers
+from lensbench.sources.downloads import Digest
 from lensbench.sources.git_program import GitError
 from lensbench.sources.snapshots import commit_everything, commit_removals, head_commit, shrink
 from lensbench.workspaces import hash_tree, remove_tree
@@ -68,6 +69,8 @@ def source_key(source: Source) -> str:
     match source:
         case Pypi():
             label, identity = source.pypi.replace("==", "-"), [source.pypi, source.sha256]
+        case Npm():
+            label, identity = source.npm, [source.npm, source.integrity]
         case Git():
             place = git.location(source.git)
             name = re.split(r"[/:]", place.rstrip("/").removesuffix("/.git"))[-1].removesuffix(".git")
@@ -175,10 +178,14 @@ def _fill(source: Source, tree: Path, archive: Path, former: Path, cache: Path) 
     match source:
         case Pypi():
             name, _, version = source.pypi.partition("==")
-            if former.is_file() and _sha256(former) == source.sha256:
-                shutil.copyfile(former, archive)
-            else:
+            if not _take_former(former, Digest("sha256", source.sha256), archive):
                 pypi.fetch(name, version, source.sha256, archive)
+            unpack(archive, tree)
+            return version
+        case Npm():
+            name, _, version = source.npm.rpartition("@")
+            if not _take_former(former, npm.digest(source.integrity), archive):
+                npm.fetch(name, version, source.integrity, archive)
             unpack(archive, tree)
             return version
         case Git():
@@ -188,9 +195,12 @@ def _fill(source: Source, tree: Path, archive: Path, former: Path, cache: Path) 
             return ""
 
 
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def _take_former(former: Path, wanted: Digest, archive: Path) -> bool:
+    """Copies the archive of an earlier preparation, if it is still there unharmed, and says whether it was."""
+    if not former.is_file() or Digest.of(former, wanted.algorithm) != wanted:
+        return False
+    shutil.copyfile(former, archive)
+    return True
 
 
 def _shown(path: str) -> str:
@@ -217,7 +227,8 @@ def read_sources(plan: Path) -> dict[str, Source]:
             sources[key] = TypeAdapter[Source](Source).validate_python(entry)
         except ValidationError:
             raise UserError(
-                f"{plan}: repository {key!r} is {json.dumps(entry)}; give pypi and sha256, git and revision, or path"
+                f"{plan}: repository {key!r} is {json.dumps(entry)}; "
+                "give pypi and sha256, npm and integrity, git and revision, or path"
             ) from None
     return sources
 

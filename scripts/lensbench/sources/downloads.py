@@ -1,4 +1,4 @@
-"""Getting files over HTTP as pip would: the same index, certificates, proxies; tried again when the network fails."""
+"""Getting files over HTTP as pip and npm would: the same index, certificates, proxies; tried again when it fails."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import urllib.request
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_random_exponential
@@ -29,7 +29,21 @@ TIMEOUT_S = 60.0
 BLOCK = 1 << 18
 MAX_BYTES = 2 << 30
 DEFAULT_INDEX = "https://pypi.org/simple"
+SETTINGS = "PIP_INDEX_URL (for npm: NPM_CONFIG_REGISTRY)"
 TEMPORARY_STATUS = frozenset((408, 425, 429, 500, 502, 503, 504))
+
+
+class Digest(NamedTuple):
+    """The hash that a file must have: an algorithm of hashlib, and lower-case hex digits."""
+
+    algorithm: str
+    value: str
+
+    @classmethod
+    def of(cls, file: Path, algorithm: str) -> Digest:
+        """The digest of `file`."""
+        with file.open("rb") as opened:
+            return cls(algorithm, hashlib.file_digest(opened, algorithm).hexdigest())
 
 
 class Damaged(OSError):
@@ -68,11 +82,11 @@ def read_page(url: str, accept: str) -> Page:
     return _persistently(url, once)
 
 
-def download(url: str, sha256: str, target: Path) -> None:
+def download(url: str, wanted: Digest, target: Path) -> None:
     """Writes the file at `url` to `target`. Raises UserError when it cannot be had or its hash is another one."""
 
     def once() -> None:
-        digest = hashlib.sha256()
+        digest = hashlib.new(wanted.algorithm)
         size = 0
         with _open(url, "*/*") as response, target.open("wb") as file:
             while block := response.read(BLOCK):
@@ -81,8 +95,8 @@ def download(url: str, sha256: str, target: Path) -> None:
                     raise UserError(f"{shown(url)} is larger than {MAX_BYTES} bytes; use the git source")
                 digest.update(block)
                 file.write(block)
-        if digest.hexdigest() != sha256:
-            raise Damaged(f"{size} bytes came with the sha256 {digest.hexdigest()}, not {sha256}")
+        if digest.hexdigest() != wanted.value:
+            raise Damaged(f"{size} bytes came with the {wanted.algorithm} {digest.hexdigest()}, not {wanted.value}")
 
     try:
         _persistently(url, once)
@@ -106,7 +120,7 @@ def _with_login(url: str, other: str) -> str:
 def _open(url: str, accept: str) -> http.client.HTTPResponse:
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https"):
-        raise UserError(f"{shown(url)} is neither http nor https; set PIP_INDEX_URL to an index on the network")
+        raise UserError(f"{shown(url)} is neither http nor https; set {SETTINGS} to an index on the network")
     context = ssl.create_default_context(cafile=os.environ.get("PIP_CERT") or None)
     passwords = urllib.request.HTTPPasswordMgrWithPriorAuth()
     if parts.username:
@@ -133,10 +147,10 @@ def _persistently(url: str, action: Callable[[], T]) -> T:
             raise KeyError(url) from None
         raise UserError(f"{shown(url)} answers {error.code} {error.reason}; check the package index") from None
     except Damaged as error:
-        raise UserError(f"{shown(url)} is damaged: {error}; check the sha256 and the package index") from None
+        raise UserError(f"{shown(url)} is damaged: {error}; check the hash and the package index") from None
     except (OSError, http.client.HTTPException) as error:
         reason = getattr(error, "reason", error)
-        raise UserError(f"{shown(url)} cannot be read: {reason}; check the network and PIP_INDEX_URL") from None
+        raise UserError(f"{shown(url)} cannot be read: {reason}; check the network and {SETTINGS}") from None
     raise AssertionError("unreachable: the last attempt returns or raises")
 
 

@@ -12,7 +12,7 @@ from packaging.utils import InvalidSdistFilename, canonicalize_name, canonicaliz
 from packaging.version import InvalidVersion
 
 from lensbench.errors import UserError
-from lensbench.sources.downloads import Page, download, package_index, read_page, shown
+from lensbench.sources.downloads import Digest, Page, download, package_index, read_page, shown
 
 ACCEPT = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.1"
 
@@ -37,7 +37,8 @@ def fetch(name: str, version: str, sha256: str, target: Path) -> None:
     except KeyError:
         raise UserError(f"there is no project {name!r} in the index {shown(index)}; check its spelling") from None
     files = _json_files(page) if page.media_type.endswith("json") else _html_files(page)
-    download(urljoin(page.url, _sdist(files, name, version, sha256).url), sha256, target)
+    found = _sdist(files, name, version, sha256)
+    download(urljoin(page.url, found.url), Digest("sha256", sha256), target)
 
 
 def _json_files(page: Page) -> list[Listed]:
