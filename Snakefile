@@ -42,6 +42,9 @@ wildcard_constraints:
     look=r"\d+",
 
 
+report: "report/workflow.rst"
+
+
 localrules:
     all,
     plan,

@@ -26,6 +26,9 @@ def main() -> None:
         "the conditions differ": scores["with"] != scores["without"],
         "every control held": all(control["runs"] == control["of"] for control in data["controls"][:-1]),
         "results.md says that no model answered": "No language model" in (FOLDER / "results.md").read_text(),
+        "the gate gives no verdict where no model answered": data["verdicts_on"] == {"with": "INCONCLUSIVE"},
+        "the page is there, with both answers of every pair": (FOLDER / "report.html").stat().st_size > 50_000
+        and len(list((FOLDER / "answers").glob("*.html"))) == 12,
         "a second start has nothing to do": "Nothing to be done" in again.stderr,
     }
     failed = [name for name, holds in checks.items() if not holds]

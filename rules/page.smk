@@ -7,9 +7,6 @@ What is marked with `report` stands in Snakemake's own page too (`snakemake --re
 """
 
 
-report: "../report/workflow.rst"
-
-
 rule page:
     input:
         rules.results.output.data,

@@ -9,7 +9,7 @@ rule reports:
     input:
         rules.validity.output.table,
     output:
-        f"{BENCH}/reports.csv",
+        report(f"{BENCH}/reports.csv", caption="../report/reports.rst", category="Tables"),
     log:
         f"{BENCH}/logs/reports.log",
     message:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from chromium import chromium, page  # noqa: F401 (fixtures of tests/browser; a conftest.py there would hide the others)
 from lensbench.estimates import write_estimates
 from lensbench.files import write_atomic, write_json
 from lensbench.instrument import measure_instrument

@@ -158,6 +158,15 @@ class Controls(Strict):
     """Ask every task once more in an empty folder: shows which tasks can be answered without the repository."""
 
 
+class Archive(Strict):
+    """What `snakemake archive` writes."""
+
+    sign_key: str = ""
+    """An ed25519 private key in PEM; the archive is not signed when empty."""
+    allow: Many[str] = ()
+    """Findings that may be in the archive although they look like a secret or a name: the ids that it printed."""
+
+
 class Discards(Strict):
     """What happens to runs that must not count."""
 
@@ -239,6 +248,8 @@ class Config(Strict):
     """Further folders and files that agents may read in the sandbox."""
     cache: str = ".cache/repositories"
     """Where fetched repositories are kept."""
+    archive: Archive = Archive()
+    """What `snakemake archive` writes."""
     accept_changes: Switch = False
     """Go on although the experiment's settings changed after its first valid run; the results will say so."""
     imported: Switch = False

@@ -13,6 +13,11 @@ from lensbench.program import run_stage
 
 def lines(folder: Path, data: dict[str, Any]) -> Iterator[str]:
     """The lines to print for a run folder, from its results.json."""
+    for treatment, found in data["estimates"].items():
+        yield f"{treatment}: {found['gate']['sentence']}"
+        if found["looks"] and not found["looks"][-1]["open"]:
+            look = found["looks"][-1]
+            yield f"{treatment}: look {look['look']} of {look['looks']}: {look['why']}."
     yield from data["headlines"]
     if data["agent"]["kind"] == "offline":
         yield "No language model answered: this was the offline agent, which shows that the pipeline works."
@@ -21,7 +26,7 @@ def lines(folder: Path, data: dict[str, Any]) -> Iterator[str]:
         yield f"{counts['discarded']} runs discarded, {counts['missing']} missing, {counts['unjudged']} unjudged."
         if counts["discarded"] > len(data["given_up"]):
             yield "Start again to repeat the discarded runs, and only those."
-    yield f"open {folder / 'results.md'}"
+    yield f"open {folder / 'report.html'} or {folder / 'results.md'}"
 
 
 def print_headline(folder: Path) -> None:

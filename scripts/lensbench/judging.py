@@ -13,7 +13,7 @@ from lensbench.drafting import with_drafts
 from lensbench.errors import UserError
 from lensbench.exhibits import VERDICT_COLUMNS, Exhibit, read_exhibits, read_tasks, verdict_row
 from lensbench.figures import decimal
-from lensbench.judges import human, mechanical
+from lensbench.judges import DRAFTED, human, mechanical
 from lensbench.judges.again import count_round
 from lensbench.judges.normalising import normalise
 from lensbench.model_judging import guess_by_model, judge_by_model
@@ -33,7 +33,8 @@ def judge_mechanically(
         text = normalise(exhibit.text)
         for number, criterion in enumerate(judged[exhibit.run.task].criteria, 1):
             judgement = mechanical.judge(criterion, text)
-            yield verdict_row(exhibit, number, MECHANICAL, judgement, version=mechanical.VERSION)
+            version = f"{mechanical.VERSION}{DRAFTED if criterion.drafted else ''}"
+            yield verdict_row(exhibit, number, MECHANICAL, judgement, version=version)
 
 
 def judge_all(folder: Path, name: str, parallel: int = 1, ask: bool = True) -> None:

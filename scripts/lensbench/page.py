@@ -73,7 +73,7 @@ def _by_run(rows: Iterable[Row]) -> dict[RunId, list[Row]]:
 
 def render(folder: Path, inputs: Inputs, folded: bool = False) -> dict[str, str]:
     """The pages by their path in the run folder: report.html, and the answers beside it unless they are `folded` in."""
-    page = partial(_page, page_environment(), {**_style(), "data": inputs.results})
+    page = partial(_page, page_environment(), {**style_of_the_page(), "data": inputs.results})
     address = pair_pages.folded_address if folded else pair_pages.file_address
     trials = range(1, inputs.tables.plan["trials"] + 1)
     answers = [
@@ -103,7 +103,7 @@ def render(folder: Path, inputs: Inputs, folded: bool = False) -> dict[str, str]
     return {"report.html": report, **beside}
 
 
-def _style() -> dict[str, Any]:
+def style_of_the_page() -> dict[str, Any]:
     """The style sheet, and the hash by which the page's own policy lets it through: the white space counts."""
     style = (TEMPLATES / "report.css").read_text().strip()
     digest = hashlib.sha256(f"\n{style}\n".encode()).digest()

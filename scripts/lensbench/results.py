@@ -20,6 +20,7 @@ from lensbench.config import known_kinds
 from lensbench.errors import UserError
 from lensbench.files import write_atomic, write_json
 from lensbench.house import TEMPLATES
+from lensbench.judges import DRAFTED
 from lensbench.page_judges import coefficient, coefficient_interval, judges_view
 from lensbench.program import run_stage
 from lensbench.reasons import REASONS, Reason
@@ -76,6 +77,7 @@ def collect(tables: Tables, repositories: dict[str, Any], stopped: str = "") -> 
         "counts": {status: statuses.count(status) for status in ("scored", "unjudged", "discarded", "missing")},
         "verdicts": len(tables.verdicts),
         "judges": sorted({f"{row['judge']} {row['version']}" for row in tables.verdicts}),
+        "drafted_verdicts": sum(row["version"].endswith(DRAFTED) for row in tables.verdicts),
         "unjudged_criteria": sum(row["verdict"] == "Unjudged" for row in tables.verdicts),
         "runs": [_run(tables, row) for row in tables.validity],
         "pairs": [dict(row) for row in tables.pairs],

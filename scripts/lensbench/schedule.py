@@ -16,7 +16,6 @@ from lensbench.config import HUMAN, Config, ModelJudge, judge_names, load_config
 from lensbench.discards import describes, discard_files
 from lensbench.errors import UserError
 from lensbench.judges.again import has_failed, note, rounds_of
-from lensbench.judges.human import human_files, human_judges
 from lensbench.records import RunId, run_files, trial_folder
 from lensbench.scenario_files import ScenarioSet, read_scenarios
 from lensbench.tables import Row, read_table
@@ -129,7 +128,15 @@ class Schedule:
     def judges(self) -> list[str]:
         """The judges whose verdicts there are to be: those of the config, and everybody who left a file."""
         named = [name for name in judge_names(self.config.judges) if name != HUMAN]
+        if not self._human_files:
+            return named
+        from lensbench.judges.human import human_judges  # a tenth of a second, and most benchmarks need none
+
         return [*named, *human_judges(self.folder)]
+
+    @cached_property
+    def _human_files(self) -> list[Path]:
+        return sorted((self.folder / "human").glob("*.json"))
 
     @property
     def guessing_judges(self) -> list[str]:
@@ -151,7 +158,7 @@ class Schedule:
     def judge_inputs(self, name: str) -> list[tuple[str, bool]]:
         """What only this judge needs, and whether it may be a trigger: people's files, and the note that criteria were
         left without a verdict, which asks for another round."""
-        files = [(str(file), True) for file in human_files(self.folder) if name.startswith(f"{HUMAN}-")]
+        files = [(str(file), True) for file in self._human_files if name.startswith(f"{HUMAN}-")]
         again = note(self.folder, name)
         if again.exists():
             asks = has_failed(_rows_of(self.folder / "verdicts" / f"{name}.csv"))

@@ -150,7 +150,7 @@ class Project:
     def copy_house(self) -> Path:
         """A copy of this program that a test may change; this project is started from it."""
         copy = self.control / "house"
-        for name in ("rules", "scripts", "templates", "docs", "profiles"):
+        for name in ("rules", "scripts", "templates", "report", "docs", "profiles"):
             shutil.copytree(HOUSE / name, copy / name, ignore=shutil.ignore_patterns("__pycache__", ".mypy_cache"))
         shutil.copy(HOUSE / "Snakefile", copy)
         self.house = copy

@@ -63,3 +63,6 @@ FAILURES: Mapping[str, str] = MappingProxyType({
 
 NOT_ASKED = frozenset({"no_patterns", "not_sampled", "pair_incomplete"})
 """Failures of nobody: these judges cast no vote, and none is missing."""
+
+DRAFTED = "+draft"
+"""Ends the version of a verdict that rests on patterns which nobody has accepted yet."""
