@@ -14,8 +14,9 @@ from lensbench.discards import discard_files
 
 DERIVED = (
     "plan.json", "prompts/anna.md", "prompts/bert.md", "protocol.md", "config.yaml", "scenarios.md",
-    "repositories.json", "validity.csv", "runs/timing.csv", "reports.csv", "verdicts.csv", "scores.csv", "pairs.csv",
-    "results.json", "results.md",
+    "repositories.json", "validity.csv", "runs/timing.csv", "reports.csv", "verdicts/mechanical.csv",
+    "verdicts.csv", "decisions.csv", "escalations.csv", "scores.csv", "pairs.csv", "instrument.json", "estimates.json",
+    "results.json", "results.md", "report.html", "answers/anna.html", "answers/bert.html",
 )  # fmt: skip
 NOTHING = "Nothing to be done"
 
@@ -43,10 +44,10 @@ def test_what_is_asked_for_by_default_is_everything_that_is_written(finished: Pr
     )
     asked = set(wanted.removeprefix("    input: ").split(", "))
     runs = {f"bench/r/{name}" for name in finished.files("runs", "records")}
-    derived = {f"bench/r/{name}" for name in DERIVED if not name.startswith("prompts/")}
+    derived = {f"bench/r/{name}" for name in DERIVED if not name.startswith(("prompts/", "answers/"))}
     marks = {name for name in asked if name.startswith("bench/r/.plan/settings-")}
     assert len(marks) == 1
-    assert runs | derived | {"bench/r/prompts"} == asked - marks
+    assert runs | derived | {"bench/r/prompts", "bench/r/answers"} == asked - marks
 
 
 def test_a_moved_folder_has_nothing_to_do_and_a_missing_answer_or_record_repeats_that_run_alone(
