@@ -10,6 +10,7 @@ import pytest
 
 from conftest import Bench
 from lensbench import model_judging
+from lensbench.agents import command
 from lensbench.budget import spend, spent
 from lensbench.config import Agent, Judging
 from lensbench.errors import UserError
@@ -17,6 +18,7 @@ from lensbench.files import write_atomic, write_json
 from lensbench.house import TEMPLATES
 from lensbench.judges.again import rounds_of
 from lensbench.judging import guess_all, judge_all
+from lensbench.records import Outcome
 from lensbench.tables import Row, read_table
 from lensbench.validity import judge_validity
 
@@ -280,3 +282,19 @@ def test_without_asking_only_what_was_said_before_counts(court: Court) -> None:
     said = court.judge()
     judge_all(court.folder, "judge", 1, ask=False)
     assert read_table(court.folder / "verdicts" / "judge.csv") == said
+
+
+def test_what_the_canaries_cost_stands_with_the_first_criterion_however_the_batch_ended(
+    court: Court, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(command, "read", lambda lines: Outcome(answer="".join(lines), cost_usd=0.25))
+    rows = court.judge()
+    assert [row["cost_usd"] for row in rows] == ["0.75", "0.25"] * 2
+    assert court.judge() == rows
+    assert spent(court.folder)["usd"] == 2.0
+    court.behave(others="missed:")
+    court.answers(ANSWER + "More.\n", "Nothing here.\n")
+    court.configure()
+    void = court.judge()
+    assert {row["failure"] for row in void} == {"canary"}
+    assert [row["cost_usd"] for row in void] == ["0.75", ""] * 2  # three attempts at the first canary

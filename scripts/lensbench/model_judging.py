@@ -139,12 +139,22 @@ def judge_batch(bench: Bench, question: str, facts: Sequence[str], exhibit: Exhi
     """What the judge gives for each of `facts`, in their order."""
     if not any(character.isalnum() for character in without_comments(exhibit.text).replace(MARK, "")):
         return [Given(Judgement(Verdict.MISSED, "", None, "nothing is stated")) for _ in facts]
+    seal = judging.nonce_of(bench.judge["prompt"], exhibit.text)
+    canaries = judging.canaries(exhibit.text, seal)
+    first, *others = _judge_all(bench, question, facts, exhibit, canaries)
+    asked = (_read(bench, _key(bench, question, canary.fact, exhibit.text)) for canary in canaries)
+    costs = [first.cost_usd, *(kept.cost_usd for kept in asked if kept)]
+    return [first._replace(cost_usd=_sum(costs)), *others]  # the canaries' cost stands with the first criterion's
+
+
+def _judge_all(
+    bench: Bench, question: str, facts: Sequence[str], exhibit: Exhibit, canaries: Iterable[judging.Canary]
+) -> list[Given]:
     known = [_kept(bench, _key(bench, question, fact, exhibit.text)) for fact in facts]
     if all(known):
         return [given for given in known if given]
-    seal = judging.nonce_of(bench.judge["prompt"], exhibit.text)
-    for canary in judging.canaries(exhibit.text, seal):
-        given = _ask_until(bench, question, canary.fact, exhibit, canary.expected)
+    for canary in canaries:
+        given = _ask_until(bench, question, canary.fact, exhibit, canary.expected)._replace(cost_usd=None)
         if given.judgement.failure in ("not_reached", "api_error", "timeout"):
             return [each or given for each in known]
         if given.judgement.verdict is not canary.expected:
@@ -322,13 +332,19 @@ def _file(bench: Bench, key: str) -> Path:
 
 
 def _kept(bench: Bench, key: str) -> Given | None:
-    """A verdict that was given before; None when there is none, or the file is damaged."""
+    """A verdict that was given before; None when there is none."""
+    kept = _read(bench, key)
+    return kept if kept and not kept.judgement.failure else None
+
+
+def _read(bench: Bench, key: str) -> Given | None:
+    """What became of a request; None when nobody made it, or the file is damaged."""
     try:
         kept = json.loads(_file(bench, key).read_text())
-        if kept["key"] != key or kept["failure"]:
+        if kept["key"] != key:
             return None
-        judgement = Judgement(Verdict(kept["verdict"]), kept["evidence"], kept["position"], kept["reason"])
-        return Given(judgement, kept["models"], kept["version"], kept["cost_usd"])
+        told = Judgement(Verdict(kept["verdict"]), kept["evidence"], kept["position"], kept["reason"], kept["failure"])
+        return Given(told, kept["models"], kept["version"], kept["cost_usd"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
 

@@ -43,6 +43,8 @@ def states(literal: str, answer: str) -> bool:
         ("core.py", "[core.py](src/core.py#L3)"),
         ("core.py", "**core.py**"),
         ("core.py", "core.py\u2014the parser"),
+        ("core.py", "see \u2014core.py"),
+        ("core.py", "\x1b[35mcore.py\x1b[0m"),
         ("core.py", "co\u200bre.py"),
         ("my-file.py", "my\u2011file.py"),
         ("my-file.py", "my\u2010file.py"),

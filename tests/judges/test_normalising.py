@@ -17,6 +17,8 @@ from lensbench.judges.normalising import normalise
         ("\u2018a\u2019 \u201cb\u201d", "'a' \"b\""),
         ("a\u2010b\u2011c\u2013d\u2212e", "a-b-c-d-e"),
         ("a\u2014b \u2014 c", "a b - c"),
+        ("a \u2014b", "a  b"),
+        ("\x1b[1;32ma\x1b[0m.py \x1b[x", "a.py "),
         ("co\u200bre\u00ad.p\ufeffy", "core.py"),
         ("a\U000e0041b", "ab"),
         ("`a` and `b`", "a and b"),

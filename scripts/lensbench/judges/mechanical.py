@@ -1,22 +1,25 @@
 """The mechanical judge: a criterion is stated when the patterns of its author are (protocol, section 4).
 
 It infers nothing: no other spelling, no negation. Who needs one writes it down (`any_of`, `must_not`, `partial`).
+What states nothing whatever stands in it, the criterion's own words handed back and a dump of names, is not searched.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import cache
 
 import re2
 
-from lensbench.judges import Judgement, Verdict
+from lensbench.judges import Judgement, Verdict, unjudged
+from lensbench.judges.asserting import without_copies, without_dumps
 from lensbench.judges.literals import literal
 from lensbench.judges.normalising import Normalised
 from lensbench.scenarios import Criterion, Pattern, Regex
 
 NAME = "mechanical"
-VERSION = "1"
+VERSION = "2"
 
 MAX_EVIDENCE = 200
 _CONTEXT = 80
@@ -28,14 +31,15 @@ Span = tuple[int, int]
 def judge(criterion: Criterion, answer: Normalised) -> Judgement:
     """The verdict of `criterion`'s patterns on `answer`; Unjudged when the author wrote none.
 
-    Anything of `must_not` anywhere in the answer is Missed. For Met and Partial see `Criterion`. The evidence is the
-    place of the first pattern that decided.
+    Anything of `must_not` anywhere in the answer is Missed. For Met and Partial, which `asserting` limits to what the
+    answer asserts, see `Criterion`. The evidence is the place of the first pattern that decided.
     """
     if not criterion.mechanical:
-        return Judgement(Verdict.UNJUDGED, "", None, "the criterion has no patterns")
+        return unjudged("no_patterns", "the criterion has no patterns")
     for pattern in criterion.must_not:
         if span := find(pattern, answer):
             return _shown(Verdict.MISSED, answer, span, f"states {_name(pattern)}, which it must not")
+    answer = replace(answer, text=without_copies(without_dumps(answer.text), criterion.text))
     required = [(pattern, find(pattern, answer)) for pattern in criterion.all_of]
     absent = [pattern for pattern, span in required if not span]
     stated = [(pattern, span) for pattern, span in required if span]

@@ -20,7 +20,8 @@ _EXTENSIONS = """
 FILE_EXTENSIONS = frozenset(_EXTENSIONS.split())
 """Endings that make a dotted name a file's name."""
 
-_FILLER = "\0"
+FILLER = "\0"
+"""Stands for a character that goes."""
 
 
 def _one_to_one() -> dict[str, str]:
@@ -31,7 +32,7 @@ def _one_to_one() -> dict[str, str]:
         "'": "\u2018\u2019\u201a\u201b\u2032\u02bc\uff07",
         '"': "\u201c\u201d\u201e\u201f\u2033\uff02",
         "-": "\u2010\u2011\u2012\u2013\u2212\u2043\ufe58\ufe63\uff0d",
-        _FILLER: "\u00ad\u034f\u061c\u180e\u200b\u200c\u200d\u200e\u200f\u2060\u2061\u2062\u2063\u2064\ufeff"
+        FILLER: "\u00ad\u034f\u061c\u180e\u200b\u200c\u200d\u200e\u200f\u2060\u2061\u2062\u2063\u2064\ufeff"
         + "".join(map(chr, [*range(0x202A, 0x202F), *range(0x2066, 0x2070), *range(0xFE00, 0xFE10)])),
     }
     return {character: target for target, characters in groups.items() for character in characters}
@@ -40,6 +41,7 @@ def _one_to_one() -> dict[str, str]:
 _TABLE = _one_to_one()
 _SPECIAL = re.compile(f"[{''.join(_TABLE)}]")
 _INVISIBLE_TAG = re.compile("[\U000e0000-\U000e01ef]")  # apart: one rare plane in the set above makes it slow
+_COLOUR = re.compile(r"\x1b\[[0-9;:?]*+[A-Za-z]")
 _THIN = "\u2009\u202f"
 
 _OPEN_COMMENT = re.compile(r"^ {0,3}<!--", re.MULTILINE)
@@ -49,7 +51,7 @@ _EMPHASIS = re.compile(
 )
 # In these, what must stand before comes after the first character, so that the search can jump to that character.
 _GLUED_BACKTICK = re.compile(r"`(?:(?<=\w`)(?=`*[\w-])|(?<=-`)(?=`*\w))")
-_DASH = re.compile(r"[\u2014\u2015](?<=\S.)(?=\S)")
+_DASH = re.compile(r"[\u2014\u2015](?=\S)")
 _BACKSLASH = re.compile(r"\\(?<!\\\\)\\?+(?=[\w*])")
 _WINDOWS = re.compile(r"[\w.:]\\{1,2}[A-Za-z0-9]")
 _LINES = re.compile(
@@ -60,7 +62,7 @@ _HERE = re.compile(r"\./(?<![\w./-]\./)(?:\./)*+(?=[\w.])")
 _DIGIT_GROUPS = re.compile(
     rf"[0-9](?<![\w.,\[{{-].)[0-9]{{0,2}}+([,_{_THIN}])[0-9]{{3}}(?:\1[0-9]{{3}})*+(?!\w|,[0-9])"
 )
-_MARKS = str.maketrans(dict.fromkeys(f",_{_THIN}", _FILLER))
+_MARKS = str.maketrans(dict.fromkeys(f",_{_THIN}", FILLER))
 _LONGEST_TOKEN = 200
 
 
@@ -86,57 +88,60 @@ class Normalised:
 def normalise(text: str) -> Normalised:
     """`text` in one spelling, for matching.
 
-    Blanks, line ends, quotes and hyphens become their plain form; a dash between words becomes a blank. Backticks,
-    paired `*` emphasis, Markdown escapes and characters without width go. Comments go with their content, since
-    a reader does not see it: `<!-- -->` (one that is never closed reaches to the end, if it begins a line) and
-    `[//]: # (...)`. Paths get `/` for a backslash and lose a leading `./` and line numbers after a file's ending
-    (`core.py:12-40`, `core.py#L12`, `core.py(12)`): line numbers of paths are not judged, and are no other number
-    by luck. Digit groups are closed (`1,000` and `1_000` are `1000`).
+    Blanks, line ends, quotes and hyphens become their plain form; a dash before a word becomes a blank. Backticks,
+    paired `*` emphasis, Markdown escapes, a terminal's colours and characters without width go. Comments go with
+    their content, since a reader does not see it: `<!-- -->` (one that is never closed reaches to the end, if it
+    begins a line) and `[//]: # (...)`. Paths get `/` for a backslash and lose a leading `./` and line numbers after
+    a file's ending (`core.py:12-40`, `core.py#L12`, `core.py(12)`): line numbers of paths are not judged, and are no
+    other number by luck. Digit groups are closed (`1,000` and `1_000` are `1000`).
     """
-    plain = text.replace(_FILLER, "\ufffd").replace("\r\n", f"{_FILLER}\n").replace("\r", "\n").replace("\t", " ")
+    plain = text.replace(FILLER, "\ufffd").replace("\r\n", f"{FILLER}\n").replace("\r", "\n").replace("\t", " ")
     if not plain.isascii():
-        plain = _SPECIAL.sub(lambda special: _TABLE[special[0]], _INVISIBLE_TAG.sub(_FILLER, plain))
-    plain = _without_marks(_without_comments(plain))
+        plain = _SPECIAL.sub(lambda special: _TABLE[special[0]], _INVISIBLE_TAG.sub(FILLER, plain))
+    if "\x1b" in plain:
+        plain = _COLOUR.sub(lambda colour: FILLER * len(colour[0]), plain)
+    plain = _without_marks(without_comments(plain))
     plain = _DIGIT_GROUPS.sub(lambda number: number[0].translate(_MARKS), _plain_paths(plain))
     for thin in _THIN:
         plain = plain.replace(thin, " ")
-    pieces = plain.split(_FILLER)
+    pieces = plain.split(FILLER)
     return Normalised("".join(pieces), text, tuple(accumulate(map(len, pieces[:-1]))))
 
 
-def _without_comments(text: str) -> str:
+def without_comments(text: str) -> str:
+    """`text` with fillers for what a reader of the rendered text does not see: comments of HTML and Markdown."""
     if "<!--" not in text and "]:" not in text:
         return text
     pieces: list[str] = []
     at = 0
     while (start := text.find("<!--", at)) >= 0 and (close := text.find("-->", start + 2)) >= 0:
-        pieces += (text[at:start], _FILLER * (close + 3 - start))
+        pieces += (text[at:start], FILLER * (close + 3 - start))
         at = close + 3
     if unclosed := _OPEN_COMMENT.search(text, at):
-        pieces += (text[at : unclosed.start()], _FILLER * (len(text) - unclosed.start()))
+        pieces += (text[at : unclosed.start()], FILLER * (len(text) - unclosed.start()))
     else:
         pieces.append(text[at:])
-    return _MARKDOWN_COMMENT.sub(lambda comment: _FILLER * len(comment[0]), "".join(pieces))
+    return _MARKDOWN_COMMENT.sub(lambda comment: FILLER * len(comment[0]), "".join(pieces))
 
 
 def _without_marks(text: str) -> str:
     """Without emphasis and backticks. A backtick inside a word becomes a blank: `Context`s names Context."""
     if "*" in text:
         text = _EMPHASIS.sub(_without_stars, text)
-    text = _GLUED_BACKTICK.sub(" ", text).replace("`", _FILLER)
+    text = _GLUED_BACKTICK.sub(" ", text).replace("`", FILLER)
     return _DASH.sub(" ", text).replace("\u2014", "-").replace("\u2015", "-")
 
 
 def _without_stars(match: re.Match[str]) -> str:
     if match[1] is None:
         return match[0]
-    stars = _FILLER * len(match[1])
+    stars = FILLER * len(match[1])
     return f"{stars}{match[2]}{stars}"
 
 
 def _plain_paths(text: str) -> str:
     text = _LINES.sub(_without_lines, _BACKSLASH.sub(_slash, text))
-    return _HERE.sub(lambda here: _FILLER * len(here[0]), text)
+    return _HERE.sub(lambda here: FILLER * len(here[0]), text)
 
 
 def _slash(match: re.Match[str]) -> str:
@@ -144,17 +149,17 @@ def _slash(match: re.Match[str]) -> str:
     start, end = match.span()
     text = match.string
     before = text[max(0, start - 1) : start]
-    separator = "/" + _FILLER * (end - start - 1)
+    separator = "/" + FILLER * (end - start - 1)
     if text[end].isalnum():
         return separator if before.isalnum() or before in tuple("_.:") else match[0]
     token = text[max(0, start - _LONGEST_TOKEN) : start].rsplit(None, 1)[-1:]
     if text[end] == "_" and token and _WINDOWS.search(token[0]):
         return separator
-    return _FILLER if end - start == 1 else match[0]
+    return FILLER if end - start == 1 else match[0]
 
 
 def _without_lines(match: re.Match[str]) -> str:
     if match[1].lower() not in FILE_EXTENSIONS:
         return match[0]
     kept = match.start(2) - match.start()
-    return match[0][:kept] + _FILLER * (len(match[0]) - kept)
+    return match[0][:kept] + FILLER * (len(match[0]) - kept)
