@@ -61,6 +61,7 @@ localrules:
     results,
     page,
     look,
+    archive,
 
 
 include: "rules/plan.smk"
@@ -75,6 +76,7 @@ include: "rules/instrument.smk"
 include: "rules/estimates.smk"
 include: "rules/results.smk"
 include: "rules/page.smk"
+include: "rules/archive.smk"
 
 
 rule all:

@@ -17,9 +17,9 @@ ARGUMENTS = (
 OWN_SCHEMES = ("file:", "data:", "blob:", "about:")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
-    """The browser, started once."""
+    """The browser, started once for a file of tests: while it is there, no other test can run an event loop."""
     program = CHROMIUM if os.access(CHROMIUM, os.X_OK) else shutil.which("chromium")
     if program is None:
         pytest.skip(f"needs Chromium: neither {CHROMIUM} nor a `chromium` on PATH is there")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from conftest import REPORT_COLUMNS, Bench
+from handmade import REPORT_COLUMNS, Bench
 from lensbench import scenarios_markdown
 from lensbench.criteria_checks import CLOSED_BOOK
 from lensbench.errors import UserError

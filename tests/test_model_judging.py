@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from conftest import Bench
+from handmade import Bench
 from lensbench import model_judging
 from lensbench.agents import command
 from lensbench.budget import spend, spent

@@ -128,7 +128,9 @@ def test_a_wrong_argument_is_one_sentence_and_no_traceback(ask: Ask, shop: Path)
 def test_an_import_of_the_folder_itself_does_not_end_the_agent(ask: Ask, shop: Path) -> None:
     (shop / "web").mkdir()
     (shop / "web" / "index.js").write_text("export function renderCart() {}\n")
-    (shop / "web" / "cart.test.js").write_text('const cart = require(".");\nconst up = require("../..");\nrenderCart();\n')
+    (shop / "web" / "cart.test.js").write_text(
+        'const cart = require(".");\nconst up = require("../..");\nrenderCart();\n'
+    )
     run = ask("What breaks when `renderCart` in `web/index.js` is renamed?", shop)
     assert run.exit_code == 0
     assert "web/cart.test.js" in run.answer

@@ -1,0 +1,26 @@
+"""Packs a benchmark for others: one file that they can check with `python -m lensbench.verifying`.
+
+needs   the whole run folder, and the files that the config names
+leaves  bench/<run_id>.zip
+
+Asked for by name: `snakemake archive`. Only its own settings are new here: they make nothing else anew.
+"""
+
+
+rule archive:
+    input:
+        rules.results.output,
+        rules.page.output,
+        rules.judge_sheet.output if SCHEDULE.wants_sheet else [],
+    output:
+        f"{BENCH}.zip",
+    log:
+        f"{BENCH}/logs/archive.log",
+    params:
+        sign_key=SCHEDULE.config.archive.sign_key,
+        allow=list(SCHEDULE.config.archive.allow),
+    message:
+        "archiving {BENCH}"
+    shell:
+        "exec {PYTHON} lensbench.archive --folder {BENCH:q} --output {output:q} --sign-key={params.sign_key:q}"
+        " --allow {params.allow:q} 2> {log:q}"

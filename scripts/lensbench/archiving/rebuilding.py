@@ -1,0 +1,85 @@
+"""Rebuilding every number of a benchmark from what cannot be rebuilt: answers, records, discards, what judges said.
+
+Nobody is asked: the patterns judge anew, models and persons by what they said then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from lensbench.config import HUMAN, MECHANICAL
+from lensbench.errors import UserError
+from lensbench.estimates import write_estimates
+from lensbench.files import write_atomic, write_json
+from lensbench.instrument import measure_instrument
+from lensbench.judges import Verdict
+from lensbench.judges.human import human_judges
+from lensbench.judging import judge_all
+from lensbench.page import write_page
+from lensbench.panel import decide_all
+from lensbench.plan import read_plan
+from lensbench.reports import read_reports
+from lensbench.results import as_json, render, write_results
+from lensbench.scores import score_all
+from lensbench.tables import read_table
+from lensbench.validity import judge_validity
+
+DERIVED = frozenset({
+    "validity.csv", "runs/timing.csv", "reports.csv", "verdicts.csv", "decisions.csv", "escalations.csv", "scores.csv",
+    "pairs.csv", "instrument.json", "estimates.json", "results.json", "results.md", "report.html",
+})  # fmt: skip
+
+
+def is_derived(name: str) -> bool:
+    """True for a file of the run folder, by its path there, that `rebuild` writes."""
+    folder, _, rest = name.partition("/")
+    if folder == "verdicts" and rest:
+        return rest == f"{MECHANICAL}.csv" or rest.startswith(f"{HUMAN}-") or rest.endswith(".again.json")
+    return name in DERIVED or (folder == "answers" and bool(rest))
+
+
+def rebuild(folder: Path, selftest: Mapping[str, Any] | None) -> list[str]:
+    """Starts all stages after the runs; returns which verdicts of models stand on nothing that a model said.
+
+    `selftest` is what the self-test said where the results were made, as in results.json: a rebuild cannot know.
+    Raises UserError for what the stages cannot work with.
+    """
+    judge_validity(folder)
+    read_reports(folder)
+    problems: list[str] = []
+    for judge in read_plan(folder)["judges"]:
+        if judge["name"] == MECHANICAL:
+            judge_all(folder, MECHANICAL)
+        elif judge["name"] != HUMAN:
+            problems += unsupported(folder, judge["name"])
+    for name in human_judges(folder):
+        judge_all(folder, name, ask=False)
+    for stage in (decide_all, score_all, measure_instrument, write_estimates):
+        stage(folder)
+    data = write_results(folder)
+    if selftest is not None and data["selftest"] != selftest:
+        data["selftest"] = dict(selftest)
+        write_json(folder / "results.json", as_json(data))
+        write_atomic(folder / "results.md", render(data))
+    write_page(folder)
+    return problems
+
+
+def unsupported(folder: Path, judge: str) -> Iterator[str]:
+    """The verdicts of a model judge that differ from what it was kept to have said (judging/), one sentence each.
+
+    Its table stays as it is: why it gave no verdict is kept nowhere else.
+    """
+    path = folder / "verdicts" / f"{judge}.csv"
+    if not path.exists():
+        raise UserError(f"{path}: is missing; what a model said cannot be rebuilt without asking it")
+    before, content = read_table(path), path.read_bytes()
+    judge_all(folder, judge, ask=False)
+    again = {tuple(row.items()) for row in read_table(path)}
+    write_atomic(path, content)
+    for row in before:
+        if row["verdict"] != Verdict.UNJUDGED and tuple(row.items()) not in again:
+            where = f"{row['task']}, {row['condition']}, trial {row['trial']}, criterion {row['criterion']}"
+            yield f"verdicts/{judge}.csv: the verdict on {where} is not what the judge said (judging/)"

@@ -1,0 +1,153 @@
+"""Run folders that are built by hand instead of by agents, through the stages that come after the runs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from lensbench.estimates import write_estimates
+from lensbench.files import write_atomic, write_json
+from lensbench.instrument import measure_instrument
+from lensbench.panel import VERDICT_COLUMNS, decide_all
+from lensbench.records import Attempt, Call, Outcome, Record, RunId, run_files, sha256, to_json
+from lensbench.results import write_results
+from lensbench.scores import score_all
+from lensbench.tables import write_table
+from lensbench.validity import judge_validity
+
+
+@dataclass
+class Bench:
+    """A run folder made by hand. `run` adds a run, `build` starts the stages and returns the results as data."""
+
+    folder: Path
+    tasks: Sequence[str] = ("a", "b")
+    trials: int = 1
+    servers: dict[str, list[str]] = field(default_factory=lambda: {"without": [], "with": ["lens"]})
+    criteria: int = 2
+    reports: list[dict[str, Any]] = field(default_factory=list)
+    verdicts: list[dict[str, Any]] = field(default_factory=list)
+    changes: dict[str, Any] = field(default_factory=dict)
+    """What differs from the plan below."""
+
+    @property
+    def plan(self) -> dict[str, Any]:
+        """The frozen plan."""
+        task = {"category": "Debug", "repository": "repo-1", "prompt_sha256": "p", "criteria": self.criteria}
+        return {
+            "run_id": "r",
+            "imported": False,
+            "seed": 1,
+            "trials": self.trials,
+            "baseline": "without",
+            "conditions": {
+                name: {"mcp": None, "mcp_sha256": "", "servers": names} for name, names in self.servers.items()
+            },
+            "agent": {"kind": "offline"},
+            "model_mapping": "sonnet=glm-5",
+            "max_rounds": 3,
+            "order": list(self.tasks),
+            "tasks": {name: dict(task) for name in self.tasks},
+            "repositories": {"repo-1": {"path": "repo"}},
+            "accepted_changes": [],
+            "warnings": [],
+            "settings_sha256": "s",
+        } | self.changes
+
+    def run(
+        self,
+        task: str,
+        condition: str,
+        trial: int = 1,
+        *,
+        points: Sequence[str | None] = ("1", "1"),
+        answer: str = "an answer",
+        tools: Sequence[str] | None = ("Read",),
+        files: Sequence[str] | None = ("a.py",),
+        calls: int | None = 3,
+        report: bool = True,
+        duration_s: float = 10.0,
+        reason: str = "",
+        detail: str = "",
+        evidence: str = "a.py",
+        attempts: int = 1,
+        started: str = "2026-01-02T03:04:05.000Z",
+        tree_before: str = "t",
+        **outcome: Any,
+    ) -> Record:
+        """Adds a run; `points` are those of its criteria, None is unjudged."""
+        run = RunId(task, condition, trial)
+        tried = [
+            Attempt(number, started, duration_s, 0.0, 0, False, reason, detail) for number in range(1, attempts + 1)
+        ]
+        offered = ("Read", *(f"mcp__{name}__{tool}" for name in self.servers[condition] for tool in ("lens_grep",)))
+        seen = Outcome(**{
+            "models": ("glm-5",), "servers": dict.fromkeys(self.servers[condition], "connected"),
+            "tools_offered": offered, "calls": (Call("Read", 3),), "files_read": ("a.py",), "agent_version": "1.0",
+        } | outcome)  # fmt: skip
+        record = Record(
+            task, condition, trial, "run", tuple(tried), seen, sha256(answer.encode()), len(answer), "p", "s",
+            "/w/repo", tree_before, tree_before, "rev", None, started, started, "0.1.0",
+        )  # fmt: skip
+        files_of = run_files(self.folder, run)
+        write_atomic(files_of.answer, answer)
+        write_atomic(files_of.record, to_json(record))
+        self.reports.append({
+            **run._asdict(), "report_present": report, "tool_calls": calls if report else None,
+            "tools_used": tools if report else None, "files_read": 1 if report else None,
+            "files_used": files if report else None,
+        })  # fmt: skip
+        self.verdicts += [
+            {
+                **run._asdict(), "criterion": number, "judge": "mechanical", "points": value, "evidence": evidence,
+                "verdict": {"1": "Met", "0.5": "Partial", "0": "Missed", None: "Unjudged"}[value], "version": "1",
+                "position": None, "reason": "", "failure": "" if value else "no_patterns", "model": "", "cost_usd": None,
+            }
+            for number, value in enumerate(() if reason else points, 1)
+        ]  # fmt: skip
+        return record
+
+    def build(self) -> dict[str, Any]:
+        """What stands in results.json, before rounding."""
+        write_json(self.folder / "plan.json", self.plan)
+        judge_validity(self.folder)
+        write_table(self.folder / "reports.csv", REPORT_COLUMNS, self.reports)
+        for judge in {"mechanical": 1} | {row["judge"]: 1 for row in self.verdicts}:
+            rows = [row for row in self.verdicts if row["judge"] == judge]
+            write_table(self.folder / "verdicts" / f"{judge}.csv", VERDICT_COLUMNS, rows)
+        decide_all(self.folder)
+        score_all(self.folder)
+        write_atomic(self.folder / "scenarios.md", "".join(self._scenario(name) for name in self.plan["tasks"]))
+        measure_instrument(self.folder)
+        write_estimates(self.folder)
+        return write_results(self.folder)
+
+    def _scenario(self, task: str) -> str:
+        """The task in the protocol's form; only the number of its criteria matters."""
+        criteria = "".join(f"  {n}. fact {n}\n" for n in range(1, self.plan["tasks"][task]["criteria"] + 1))
+        return f"#### {task}\n- **Category**: Debug\n- **Prompt**: Where is it?\n- **Judge Criteria**:\n{criteria}"
+
+    @property
+    def page(self) -> str:
+        """results.md."""
+        return (self.folder / "results.md").read_text()
+
+    @property
+    def json(self) -> Any:
+        """results.json."""
+        return json.loads((self.folder / "results.json").read_text())
+
+
+REPORT_COLUMNS = (
+    "task",
+    "condition",
+    "trial",
+    "report_present",
+    "tool_calls",
+    "tools_used",
+    "files_read",
+    "files_used",
+)
