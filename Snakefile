@@ -26,6 +26,7 @@ if not workflow.overwrite_configfiles:
 
 try:
     SCHEDULE = read_schedule(config, workflow.configfiles)
+    JUDGES = SCHEDULE.judges
 except UserError as error:
     raise WorkflowError(str(error)) from None
 
@@ -87,7 +88,7 @@ rule all:
         rules.repositories.output,
         rules.validity.output,
         rules.reports.output,
-        expand(rules.judging.output, judge=SCHEDULE.judges),
+        expand(rules.judging.output, judge=JUDGES),
         expand(rules.guesses.output, judge=SCHEDULE.guessing_judges),
         rules.panel.output,
         rules.judge_sheet.output if SCHEDULE.wants_sheet else [],

@@ -45,7 +45,8 @@ rule guesses:
 
 rule panel:
     input:
-        expand(rules.judging.output, judge=SCHEDULE.judges),
+        rules.validity.output.table,
+        expand(rules.judging.output, judge=JUDGES),
     output:
         verdicts=report(f"{BENCH}/verdicts.csv", caption="../report/verdicts.rst", category="Tables"),
         decisions=report(f"{BENCH}/decisions.csv", caption="../report/decisions.rst", category="Tables"),
@@ -60,6 +61,7 @@ rule panel:
 
 rule judge_sheet:
     input:
+        rules.plan.output.mark,
         rules.plan.output.scenarios,
         rules.validity.output.table,
         rules.panel.output.decisions,

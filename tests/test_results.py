@@ -183,7 +183,7 @@ def test_what_a_reader_must_know_stands_among_the_warnings(bench: Make) -> None:
     for words in (
         "made elsewhere",
         "Accepted change in the middle of this run: seed: was 1",
-        "1 of 2 verdicts is missing",
+        "1 of 2 criteria of runs that count has no verdict",
         "six criteria",
     ):
         assert words in warnings

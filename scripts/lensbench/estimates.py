@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -81,12 +82,13 @@ def _read(path: Path) -> dict[str, Any]:
     return data
 
 
-def blockers(tables: Tables, instrument: Mapping[str, Any], treatment: str) -> list[str]:
+def blockers(
+    tables: Tables, instrument: Mapping[str, Any], proof: selftest.SelftestStatus, treatment: str
+) -> list[str]:
     """What forbids a verdict on a treatment whatever its numbers are, one sentence each."""
     found = []
     if tables.plan["agent"]["kind"] == "offline":
         found.append("No language model answered: this was the offline agent.")
-    proof = selftest.status()
     if proof.state == "failed":
         found.append(proof.sentence)
     if voided := instrument.get("voided"):
@@ -112,22 +114,34 @@ def model_of(tables: Tables) -> str:
     return " in ".join(filter(None, [", ".join(models), program]))
 
 
+def as_looked_at(overall: Estimate, look: LookResult) -> Estimate:
+    """The estimate as one of several looks allows it: with the look's wider interval, and without the smallest
+    difference that would be found, which is that of a single look."""
+    if look.low is None:
+        return replace(overall, mde=None)
+    method = f"{overall.method}, adjusted for {look.looks} looks"
+    return replace(overall, low=look.low, high=look.high, mde=None, method=method)
+
+
 def write_estimates(folder: Path) -> dict[str, Any]:
     """Writes estimates.json, and returns what stands in it."""
     tables = read_tables(folder)
     instrument = _read(folder / "instrument.json")
+    proof = selftest.status()
     found = {name: estimates_of(comparison) for name, comparison in comparisons(tables).items()}
     overall = compared.with_holm({name: each["score"]["overall"] for name, each in found.items()})
     for name, each in found.items():
-        each["score"]["overall"] = overall[name]
         look = look_of(tables.plan, overall[name])
+        shown = overall[name] if look is None else as_looked_at(overall[name], look)
+        each["score"]["overall"] = shown
         each["looks"] = [*earlier_looks(folder, tables.plan, name), *([look] if look else [])]
         each["gate"] = gate.decide(
-            overall[name], tables.plan["gate"], look, blockers(tables, instrument, name),
+            replace(overall[name], mde=shown.mde), tables.plan["gate"], look, blockers(tables, instrument, proof, name),
             model=model_of(tables), trials=tables.plan["trials"],
             bounds=(each["bounds"]["low"], each["bounds"]["high"]), trial_sd=each["variance"]["differences"].sigma,
         )  # fmt: skip
-    data: dict[str, Any] = plain({"alpha": tables.plan["gate"]["alpha"], "comparisons": found})
+    told = {**asdict(proof), "sentence": proof.sentence}
+    data: dict[str, Any] = plain({"alpha": tables.plan["gate"]["alpha"], "selftest": told, "comparisons": found})
     write_json(folder / "estimates.json", data)
     return data
 

@@ -169,15 +169,18 @@ def what_decides(estimate: Estimate, settings: Mapping[str, Any], trials: int, t
     """How many more tasks, or trials of the same tasks, would decide if the difference stays what it is.
 
     A GO needs the difference to stand clear of 0, a NO-GO or a HARM needs it to stand clear of the smallest worthwhile
-    effect; in between, no number of tasks is likely to do either. The observed spread is itself uncertain, and its
-    80 % upper bound is used.
+    effect; in between, an interval that is shorter than this effect decides, as one or the other. The observed spread
+    is itself uncertain, and its 80 % upper bound is used.
     """
     delta, effect = estimate.delta or 0.0, settings["effect"] / 100
-    if 0 < delta < effect:
-        between = f"between 0 and the {settings['effect']:g} points that are worthwhile"
-        return f"No number of tasks is likely to decide: the difference found lies {between}."
     if not estimate.se:
         return _MORE_TASKS
+    if 0 < delta < effect:
+        upper = planning.upper_sd(estimate.se * estimate.n**0.5, estimate.n)
+        tasks = planning.tasks_for_width(upper, effect, settings["alpha"])
+        more = _count(max(tasks - estimate.n, 1), "more task")
+        between = f"the difference found lies between 0 and the {settings['effect']:g} points that are worthwhile"
+        return f"About {more}: {between}, and an interval shorter than these decides, as a GO or a NO-GO."
     distance = delta if delta > 0 else effect - delta
     sd = estimate.se * estimate.n**0.5
 

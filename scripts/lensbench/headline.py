@@ -14,19 +14,22 @@ from lensbench.program import run_stage
 def lines(folder: Path, data: dict[str, Any]) -> Iterator[str]:
     """The lines to print for a run folder, from its results.json."""
     for treatment, found in data["estimates"].items():
-        yield f"{treatment}: {found['gate']['sentence']}"
-        if found["looks"] and not found["looks"][-1]["open"]:
-            look = found["looks"][-1]
-            yield f"{treatment}: look {look['look']} of {look['looks']}: {look['why']}."
+        yield _printable(f"{treatment}: {found['gate']['sentence']}")
     yield from data["headlines"]
     if data["agent"]["kind"] == "offline":
         yield "No language model answered: this was the offline agent, which shows that the pipeline works."
     counts = data["counts"]
     if counts["discarded"] or counts["missing"] or counts["unjudged"]:
         yield f"{counts['discarded']} runs discarded, {counts['missing']} missing, {counts['unjudged']} unjudged."
-        if counts["discarded"] > len(data["given_up"]):
-            yield "Start again to repeat the discarded runs, and only those."
+        again = counts["discarded"] - len(data["given_up"]) + counts["missing"]
+        if again and data["agent"]["kind"] != "none":
+            yield f"Start again to make the {again} runs that are discarded or missing, and only those."
     yield f"open {folder / 'report.html'} or {folder / 'results.md'}"
+
+
+def _printable(text: str) -> str:
+    """Names that others chose must not speak to the terminal."""
+    return "".join(character if character.isprintable() else " " for character in text)
 
 
 def print_headline(folder: Path) -> None:

@@ -19,7 +19,6 @@ from markupsafe import Markup
 
 from lensbench.blinding import MARK
 from lensbench.config import HUMAN
-from lensbench.errors import UserError
 from lensbench.exhibits import Exhibit, read_exhibits, read_tasks
 from lensbench.figures import exact
 from lensbench.files import write_atomic
@@ -122,17 +121,19 @@ def _csp_hash(content: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}'"
 
 
+NOTHING = """\
+<!DOCTYPE html>
+<html lang="en"><meta charset="utf-8"><title>Nothing to judge</title>
+<p>There is nothing to judge: judging.human_sample draws no pair, no judges differ, or no pair of runs counts yet.</p>
+"""
+
+
 def write_sheet(folder: Path) -> None:
-    """Reads answers and criteria, and writes judge_sheet.html. Raises UserError when there is nothing to judge."""
+    """Reads answers and criteria, and writes judge_sheet.html; a page that says so when there is nothing to judge."""
     plan = read_opened_plan(folder)
     tasks = read_tasks(folder)
     asked = questions(plan, tasks, read_exhibits(folder, plan, tasks), read_disputed(folder))
-    if not asked:
-        raise UserError(
-            f"{folder}: there is nothing to judge; set judging.human_sample above 0, and have runs of which both of a "
-            "pair count"
-        )
-    write_atomic(folder / FILE, render_sheet(asked))
+    write_atomic(folder / FILE, render_sheet(asked) if asked else NOTHING)
 
 
 if __name__ == "__main__":

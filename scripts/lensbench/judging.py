@@ -37,10 +37,11 @@ def judge_mechanically(
             yield verdict_row(exhibit, number, MECHANICAL, judgement, version=version)
 
 
-def judge_all(folder: Path, name: str, parallel: int = 1, ask: bool = True) -> None:
+def judge_all(folder: Path, name: str, parallel: int = 1, ask: bool = True, counts: bool = True) -> None:
     """Reads the criteria, validity.csv and the answers, and writes verdicts/<judge>.csv.
 
-    Without `ask` a model judge is not asked: what it said before counts.
+    Without `ask` a model judge is not asked: what it said before counts. A round that `counts` brings the judge nearer
+    to being given up.
     """
     plan = read_opened_plan(folder)
     tasks = read_tasks(folder)
@@ -49,7 +50,7 @@ def judge_all(folder: Path, name: str, parallel: int = 1, ask: bool = True) -> N
     place = {task: number for number, task in enumerate(plan["order"])}
     found.sort(key=lambda each: (each["trial"], place[each["task"]], each["condition"], each["criterion"]))
     write_table(folder / "verdicts" / f"{name}.csv", VERDICT_COLUMNS, found)
-    if ask:
+    if ask and counts:
         count_round(folder, name, found)
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from lensbench.boundaries import FUTILE, LookResult
+from lensbench.conditions import CLOSED_BOOK
 from lensbench.config import HUMAN
 from lensbench.errors import UserError
 from lensbench.estimates import looks_of, write_estimates
@@ -49,7 +50,7 @@ def look(folder: Path, number: int, parallel: int) -> dict[str, Any]:
     read_reports(own)
     for judge in plan["judges"]:
         if judge["name"] != HUMAN:
-            judge_all(own, judge["name"], parallel)
+            judge_all(own, judge["name"], parallel, counts=False)
     for name in human_judges(folder):
         judge_all(own, name, parallel)
     decide_all(own)
@@ -68,7 +69,9 @@ def look(folder: Path, number: int, parallel: int) -> dict[str, Any]:
 
 def _due_again(validity: Iterable[Row]) -> int:
     """Runs of the waves so far that the next start makes again."""
-    return sum(row["status"] != "valid" and row["given_up"] != "yes" for row in validity)
+    return sum(
+        row["status"] != "valid" and row["given_up"] != "yes" and row["condition"] != CLOSED_BOOK for row in validity
+    )
 
 
 def _decided(result: LookResult, gate: Mapping[str, Any], due: int) -> LookResult:

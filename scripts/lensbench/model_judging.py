@@ -84,6 +84,11 @@ class Bench:
         return json.dumps(told, sort_keys=True)
 
     @property
+    def money(self) -> dict[str, Any]:
+        """The part of the budget that counts for judges: the other limits are about runs."""
+        return {"max_usd": self.budget.get("max_usd")}
+
+    @property
     def prompt_version(self) -> str:
         """The prompt, short."""
         return sha256(self.judge["prompt"].encode())[:8]
@@ -122,6 +127,9 @@ def judge_by_model(
 
 def bench_of(folder: Path, plan: Plan, judge: Mapping[str, Any]) -> Bench:
     """What all requests to one of the plan's judges share."""
+    missing = [name for name in secret_names(judge["agent"]) if not os.environ.get(name)]
+    if missing:
+        raise UserError(f"judge {judge['name']!r}: {', '.join(missing)} is not set in the environment; export it")
     return Bench(folder, judge, plan["seed"], plan["judging"]["attempts"], plan.get("budget", {}), plan.get("sandbox"))
 
 
@@ -175,7 +183,7 @@ def _ask_until(bench: Bench, question: str, fact: str, exhibit: Exhibit, expecte
         if attempt > 1:
             back_off(attempts[-1]["reason"], attempt - 1)
         try:
-            check_budget(bench.folder, bench.budget)
+            check_budget(bench.folder, bench.money)
         except StopEverything as error:
             given = given._replace(judgement=unjudged("not_reached", str(error)))
             break
@@ -233,7 +241,7 @@ def _within_the_original(judgement: Judgement, exhibit: Exhibit) -> Judgement:
 def _request(bench: Bench, template: str, nonce: str, question: str, answer: str, **values: str) -> str:
     try:
         return judging.render(template, nonce=nonce, question=question, answer=answer, mark=MARK, **values)
-    except TemplateError as error:
+    except (TemplateError, ArithmeticError, TypeError, ValueError, LookupError) as error:
         raise UserError(f"the prompt of judge {bench.judge['name']!r}: {error}") from None
 
 
@@ -259,6 +267,10 @@ def _guess(bench: Bench, question: str, conditions: tuple[str, str], exhibit: Ex
     with suppress(OSError, ValueError, KeyError):
         kept: str = json.loads(_file(bench, key).read_text())["condition"]
         return kept
+    try:
+        check_budget(bench.folder, bench.money)
+    except StopEverything:
+        return None
     nonce = judging.nonce_of(key)
     treatment, baseline = conditions
     first, second = conditions if int(nonce, 16) % 2 else (baseline, treatment)

@@ -150,6 +150,8 @@ class Bottom(NamedTuple):
     mde: float | None
     p: float | None
     scope: str
+    clusters: int
+    """Repositories that the tasks are about."""
     confidence: str
     """That of the interval, such as 95%."""
 
@@ -175,6 +177,7 @@ def bottom_line(inputs: Inputs, treatment: str) -> Bottom:
         _percent(overall.get("mde")),
         overall.get("p"),
         overall.get("scope") or "",
+        overall.get("clusters") or 0,
         f"{100 * (1 - inputs.estimates.get('alpha', 0.05)):g}%",
     )
 

@@ -72,7 +72,19 @@ def tasks_needed(sd: float, effect: float, power: float = 0.8, alpha: float = 0.
     from statsmodels.stats.power import TTestPower
 
     size = min(effect / sd, 3.0) if sd else 3.0
+    if TTestPower().power(size, 4, alpha) >= power:
+        return 4
     return math.ceil(float(TTestPower().solve_power(effect_size=size, power=power, alpha=alpha)))
+
+
+def tasks_for_width(sd: float, width: float, alpha: float = 0.05) -> int:
+    """Tasks for which the interval is shorter than `width`, in the unit of `sd`."""
+    from scipy.stats import t
+
+    tasks = 2
+    while 2 * t.isf(alpha / 2, tasks - 1) * sd / math.sqrt(tasks) >= width:
+        tasks = max(tasks + 1, math.ceil(tasks * 1.01))
+    return tasks
 
 
 def detectable(sd: float, tasks: int, power: float = 0.8, alpha: float = 0.05) -> float:

@@ -57,7 +57,8 @@ def preflight(config: Config, folder: Path) -> Findings:
     scenarios = read_scenarios(config.scenario_files, config.repository, config.imported)
     plan = make_plan(config, scenarios, [])
     adapter = load_adapter(config.agent.kind)
-    findings = Findings([*_variables(plan["agent"], os.environ)])
+    agents = [plan["agent"], *(judge["agent"] for judge in plan["judges"] if "agent" in judge)]
+    findings = Findings([check for agent in agents for check in _variables(agent, os.environ)])
     if not findings.failed:
         findings.checks += check_gateway(adapter, plan["agent"], config.preflight.request)
         _try_runs(config, plan, scenarios.tasks[0], adapter, folder, findings)

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from lensbench import __version__, figures, selftest
+from lensbench import __version__, figures
 from lensbench import summary as summaries
 from lensbench.agents import load_adapter
 from lensbench.conditions import treatments
@@ -70,6 +69,7 @@ def collect(tables: Tables, repositories: dict[str, Any], stopped: str = "") -> 
         "tasks": len(plan["order"]),
         "trials": plan["trials"],
         "seed": plan["seed"],
+        "power": plan["gate"]["power"],
         "repositories": [
             {"key": key, "source": source, **{name: repositories.get(key, {}).get(name) for name in _REPOSITORY}}
             for key, source in sorted(plan["repositories"].items())
@@ -78,7 +78,6 @@ def collect(tables: Tables, repositories: dict[str, Any], stopped: str = "") -> 
         "verdicts": len(tables.verdicts),
         "judges": sorted({f"{row['judge']} {row['version']}" for row in tables.verdicts}),
         "drafted_verdicts": sum(row["version"].endswith(DRAFTED) for row in tables.verdicts),
-        "unjudged_criteria": sum(row["verdict"] == "Unjudged" for row in tables.verdicts),
         "runs": [_run(tables, row) for row in tables.validity],
         "pairs": [dict(row) for row in tables.pairs],
         "comparisons": {name: _comparison(tables, name) for name in treatments(plan)},
@@ -104,8 +103,9 @@ def add_findings(data: dict[str, Any], estimates: dict[str, Any], instrument: di
     data["alpha"] = estimates["alpha"]
     data["instrument"] = instrument
     data["judging"] = judges_view(instrument, data)._asdict()
-    proof = selftest.status()
-    data["selftest"] = {**asdict(proof), "sentence": proof.sentence}
+    data["selftest"] = estimates["selftest"]
+    data["unjudged_criteria"] = sum(found["criteria"] for found in instrument["unjudged"].values())
+    data["criteria_of_runs"] = sum(found["of"] for found in instrument["unjudged"].values())
     data["verdicts_on"] = {name: found["gate"]["verdict"] for name, found in data["estimates"].items()}
 
 
@@ -211,6 +211,11 @@ def cell(value: Any) -> str:
     return _BLOCK.sub(lambda found: f"{found[0]}\\" if found[0].isdigit() else f"\\{found[0]}", shown)
 
 
+def p_value(p: float | None) -> str:
+    """A p value; never 0."""
+    return figures.MISSING if p is None else "< 0.001" if p < 0.0005 else f"{p:.3f}"
+
+
 def sentence(text: str) -> str:
     """A sentence of our own, in which names that others chose may stand; never cut."""
     return " ".join(cell(part) for part in re.findall(r"(?:\S+\s*){1,20}", text))
@@ -231,7 +236,7 @@ def render(data: dict[str, Any]) -> str:
         "precise": lambda value: figures.rounded(value, 2), "names": lambda text: items(text) or [],
         "minute": lambda moment: moment[:16].replace("T", " "),
         "exact": lambda text: figures.exact(text or ""), "interval": interval, "coefficient": coefficient,
-        "coefficient_interval": coefficient_interval, "p_value": lambda p: figures.MISSING if p is None else f"{p:.3f}",
+        "coefficient_interval": coefficient_interval, "p_value": p_value,
         "size": lambda share: figures.MISSING if share is None else f"{share * 100:.1f}pp",
     }  # fmt: skip
     environment.globals |= {

@@ -231,9 +231,14 @@ def test_canaries_are_worded_by_the_nonce() -> None:
     assert len({stated.fact for stated, _ in both}) == 4
 
 
-def test_the_first_canary_is_no_line_in_which_something_was_removed() -> None:
+def test_the_first_canary_is_a_piece_in_which_nothing_was_removed() -> None:
     stated, _ = canaries(f"A short line.\nA line that is much longer, but {MARK} was taken out of it.", NONCE)
-    assert stated.fact.endswith("A short line.")
+    assert stated.fact.endswith("A line that is much longer, but")
+
+
+def test_an_answer_of_one_line_from_which_a_name_was_removed_still_has_a_canary() -> None:
+    stated, _ = canaries(f"`Cart` is in shop.py, which I found with {MARK}.", NONCE)
+    assert stated.fact.endswith("`Cart` is in shop.py, which I found with")
 
 
 # --- requests --------------------------------------------------------------------------------------------------------

@@ -22,9 +22,10 @@ def has_failed(rows: Iterable[Mapping[str, Any]]) -> bool:
 
 
 def count_round(folder: Path, judge: str, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Counts a round that left criteria without a verdict."""
-    if has_failed(rows):
-        write_json(_rounds(folder, judge), {"rounds": 1 + rounds_of(folder, judge)})
+    """Counts a round that left criteria without a verdict; one that left none begins the count anew."""
+    failed = has_failed(rows)
+    if failed or rounds_of(folder, judge):
+        write_json(_rounds(folder, judge), {"rounds": 1 + rounds_of(folder, judge) if failed else 0})
 
 
 def rounds_of(folder: Path, judge: str) -> int:

@@ -11,12 +11,12 @@ from pydantic import Field, ValidationError
 
 from lensbench.blinding import opaque_id
 from lensbench.config import HUMAN
-from lensbench.discards import discard_files, read_discard
+from lensbench.discards import discard_files, is_discarded, read_discard
 from lensbench.errors import UserError
 from lensbench.exhibits import Exhibit, verdict_row
 from lensbench.judges import Judgement, Verdict, unjudged
 from lensbench.plan import read_plan
-from lensbench.records import RunId
+from lensbench.records import RunId, from_json, run_files
 from lensbench.scenarios import Many, Strict, Task, like
 from lensbench.validation import explain
 
@@ -100,6 +100,8 @@ def read_human_file(path: Path, exhibits: Sequence[Exhibit], tasks: Mapping[str,
         if (each.answer, each.criterion) in seen:
             raise UserError(f"{place}: is judged twice; take one of the two verdicts out")
         seen.add((each.answer, each.criterion))
+        if each.answer not in known and _is_apart(path.parent.parent, each.answer):
+            continue
         if each.answer not in known:
             raise UserError(f"{place}: {_gone(path.parent.parent, each.answer)}; {_AGAIN}")
         exhibit = known[each.answer]
@@ -125,6 +127,16 @@ def _parse(path: Path) -> HumanFile:
 
 def _name(file: HumanFile) -> str:
     return f"{HUMAN}-{file.judge}"
+
+
+def _is_apart(folder: Path, answer: str) -> bool:
+    """True for an answer that counts and is only not judged now: of a later wave, or of a control that is off."""
+    seed = read_plan(folder)["seed"]
+    for record in (folder / "records").glob("**/*.json"):
+        run = from_json(record.read_text()).run
+        if opaque_id(seed, run, run_files(folder, run).answer.read_text(errors="replace")) == answer:
+            return not is_discarded(folder, run)
+    return False
 
 
 def _gone(folder: Path, answer: str) -> str:

@@ -93,9 +93,9 @@ _SYLLABLES = (
 def canaries(answer: str, nonce: str) -> tuple[Canary, Canary]:
     """A criterion that the answer states in its own words, and one that it cannot state; worded by the nonce."""
     digits = [int(digit, 16) for digit in nonce]
-    shown = [line for line in without_comments(answer).splitlines() if MARK not in line and FILLER not in line]
-    lines = [" ".join(line.split()) for line in shown]
-    stated = max(lines, key=lambda line: min(len(line), 120), default="")[:200]
+    pieces = re.split(f"[\n{FILLER}]|{re.escape(MARK)}", without_comments(answer))
+    lines = [" ".join(piece.split()) for piece in pieces]
+    stated = max(lines, key=lambda line: min(sum(map(str.isalnum, line)), 120))[:200]
     absent = "_".join("".join(_SYLLABLES[digit] for digit in digits[at : at + 2]) for at in (2, 4, 6))
     return (
         Canary(_STATED[digits[0] % 4].format(stated), Verdict.MET),
