@@ -90,7 +90,8 @@ class Bench:
         } | outcome)  # fmt: skip
         record = Record(
             task, condition, trial, "run", tuple(tried), seen, sha256(answer.encode()), len(answer), "p", "s",
-            "/w/repo", tree_before, tree_before, "rev", None, started, started, "0.1.0",
+            workspace="/w/repo", tree_before=tree_before, tree_after=tree_before, revision="rev", arrived_at=started,
+            opened_at=started, lensbench="0.1.0",
         )  # fmt: skip
         files_of = run_files(self.folder, run)
         write_atomic(files_of.answer, answer)

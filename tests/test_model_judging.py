@@ -298,3 +298,32 @@ def test_what_the_canaries_cost_stands_with_the_first_criterion_however_the_batc
     void = court.judge()
     assert {row["failure"] for row in void} == {"canary"}
     assert [row["cost_usd"] for row in void] == ["0.75", ""] * 2  # three attempts at the first canary
+
+
+def test_limits_on_runs_and_hours_stop_no_judge(court: Court) -> None:
+    spend(court.folder, runs=4, hours=3)
+    plan = json.loads((court.folder / "plan.json").read_text()) | {"budget": {"max_runs": 4, "max_hours": 1}}
+    write_json(court.folder / "plan.json", plan)
+    assert verdicts(court.judge()) == ["Met", "Met"]
+
+
+def test_a_round_without_failures_begins_the_count_anew(court: Court) -> None:
+    court.behave(**{"`Cart`": "says:hm"})
+    court.judge()
+    court.judge()
+    assert rounds_of(court.folder, "judge") == 2
+    court.behave()
+    court.judge()
+    assert rounds_of(court.folder, "judge") == 0
+
+
+def test_an_answer_of_one_line_that_names_its_tool_is_judged_like_any_other(court: Court) -> None:
+    court.answers("The class Cart is in shop.py, which I found with mcp__lens__lens_grep.\n", ANSWER)
+    court.configure()
+    assert verdicts(court.judge()) == ["Met", "Met"]
+
+
+def test_a_judge_whose_key_is_not_set_is_one_sentence(court: Court) -> None:
+    court.configure(pass_env=["NO_SUCH_KEY"])
+    with pytest.raises(UserError, match="judge 'judge': NO_SUCH_KEY is not set"):
+        court.judge()

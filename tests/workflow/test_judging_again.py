@@ -124,3 +124,11 @@ def test_judging_that_is_killed_goes_on_where_it_was(finished: Project) -> None:
     assert asked(finished) == 10
     assert {row["failure"] for row in finished.table("verdicts")} == {""}
     assert not list(Path(finished.bench).rglob("*.tmp"))
+
+
+def test_people_as_the_only_judges_get_their_sheet_from_the_first_start(project: Project) -> None:
+    project.configure(judges=["human"])
+    project.start()
+    assert "Nothing to be done" in project.start()
+    assert (project.bench / "judge_sheet.html").stat().st_size > 10_000
+    assert {row["status"] for row in project.table("scores")} == {"unjudged"}
