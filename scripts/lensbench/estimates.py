@@ -5,7 +5,6 @@ Differences are shares of 1 where the quantity is one. docs/statistics.md explai
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -17,8 +16,7 @@ from lensbench.boundaries import LookResult, look_result
 from lensbench.comparison import Comparison
 from lensbench.completion import by_criteria, mcnemar, reliability
 from lensbench.conditions import treatments
-from lensbench.errors import UserError
-from lensbench.files import plain, write_json
+from lensbench.files import plain, read_json, write_json
 from lensbench.paired import Estimate
 from lensbench.program import run_stage
 from lensbench.results import read_tables
@@ -50,16 +48,6 @@ def estimates_of(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def looks_of(folder: Path) -> dict[str, LookResult]:
-    """What the look at the runs of a folder says of each treatment; nothing when all runs are one wave."""
-    found = {}
-    for name, comparison in comparisons(read_tables(folder)).items():
-        values = compared.differences(comparison.pairs(comparison.tables.score))
-        if look := look_of(comparison.plan, comparison.over(values, comparison.plan["order"])):
-            found[name] = look
-    return found
-
-
 def look_of(plan: Mapping[str, Any], overall: Estimate) -> LookResult | None:
     """What the look that the runs so far end at says; None when all runs are one wave."""
     look = plan.get("look")
@@ -69,17 +57,8 @@ def look_of(plan: Mapping[str, Any], overall: Estimate) -> LookResult | None:
 def earlier_looks(folder: Path, plan: Mapping[str, Any], treatment: str) -> list[dict[str, Any]]:
     """What the looks before the present one said, as far as their files are there."""
     taken = plan["look"]["taken"] if "look" in plan else 1
-    looks = (_read(look_file(folder, number)) for number in range(1, taken))
+    looks = (read_json(look_file(folder, number)) for number in range(1, taken))
     return [look["treatments"][treatment] for look in looks if treatment in look.get("treatments", {})]
-
-
-def _read(path: Path) -> dict[str, Any]:
-    """The data of a file; none when it is not there. Raises UserError when it cannot be read."""
-    try:
-        data: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
-    except (OSError, ValueError) as error:
-        raise UserError(f"{path}: cannot be read ({error}); delete it, and the next start rebuilds it") from None
-    return data
 
 
 def blockers(
@@ -126,7 +105,7 @@ def as_looked_at(overall: Estimate, look: LookResult) -> Estimate:
 def write_estimates(folder: Path) -> dict[str, Any]:
     """Writes estimates.json, and returns what stands in it."""
     tables = read_tables(folder)
-    instrument = _read(folder / "instrument.json")
+    instrument = read_json(folder / "instrument.json")
     proof = selftest.status()
     found = {name: estimates_of(comparison) for name, comparison in comparisons(tables).items()}
     overall = compared.with_holm({name: each["score"]["overall"] for name, each in found.items()})

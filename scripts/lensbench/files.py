@@ -10,6 +10,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from lensbench.errors import UserError
+
 
 def write_atomic(path: Path, content: str | bytes) -> None:
     """Writes `content` to a temporary name beside `path` and renames it; makes missing folders.
@@ -29,6 +31,15 @@ def write_atomic(path: Path, content: str | bytes) -> None:
 def write_json(path: Path, value: Any) -> None:
     """Writes `value` as JSON with sorted keys: the same value gives the same bytes."""
     write_atomic(path, json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
+
+
+def read_json(path: Path, needed: bool = False) -> dict[str, Any]:
+    """What a stage left; nothing where it has not run, unless it is `needed`. Raises UserError if it is unreadable."""
+    try:
+        value: dict[str, Any] = json.loads(path.read_text()) if needed or path.exists() else {}
+    except (OSError, ValueError) as error:
+        raise UserError(f"{path}: cannot be read ({error}); delete it, and the next start rebuilds it") from None
+    return value
 
 
 def plain(value: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ from lensbench.checks import read_listed_tools
 from lensbench.conditions import treatments
 from lensbench.errors import UserError
 from lensbench.exhibits import read_tasks
+from lensbench.files import read_json
 from lensbench.results import read_tables
 from lensbench.scenarios import Criterion, Task
 from lensbench.summary import Tables
@@ -71,11 +71,7 @@ def _read_run(folder: Path, name: str) -> FinishedRun:
     for needed in NEEDED:
         if not (folder / needed).is_file():
             raise UserError(f"{folder}: has no {needed}, so this run is not finished; let Snakemake finish it first")
-    path = folder / "repositories.json"
-    try:
-        repositories = json.loads(path.read_text()) if path.exists() else {}
-    except (OSError, ValueError) as error:
-        raise UserError(f"{path}: cannot be read ({error}); delete it, and the next start rebuilds it") from None
+    repositories = read_json(folder / "repositories.json")
     return FinishedRun(name, read_tables(folder), read_tasks(folder), repositories, read_listed_tools(folder))
 
 

@@ -13,21 +13,16 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from lensbench.after_runs import score_present
 from lensbench.boundaries import FUTILE, LookResult
 from lensbench.conditions import CLOSED_BOOK
-from lensbench.config import HUMAN
 from lensbench.errors import UserError
-from lensbench.estimates import looks_of, write_estimates
+from lensbench.estimates import write_estimates
 from lensbench.files import plain, write_json
-from lensbench.judges.human import human_judges
 from lensbench.judging import judge_all
-from lensbench.panel import decide_all
 from lensbench.plan import read_plan
 from lensbench.program import run_program
-from lensbench.reports import read_reports
-from lensbench.scores import score_all
 from lensbench.tables import Row, read_table
-from lensbench.validity import judge_validity
 from lensbench.waves import look_file, restricted, waves
 
 _FOLDERS = ("runs", "records", "discards", "judging", "human")
@@ -46,18 +41,12 @@ def look(folder: Path, number: int, parallel: int) -> dict[str, Any]:
     own = folder / "looks" / str(number)
     _share(folder, own)
     write_json(own / "plan.json", {**restricted(plan, number), "gate": plan["gate"] | {"looks": 1}})
-    judge_validity(own)
-    read_reports(own)
-    for judge in plan["judges"]:
-        if judge["name"] != HUMAN:
-            judge_all(own, judge["name"], parallel, counts=False)
-    for name in human_judges(folder):
-        judge_all(own, name, parallel)
-    decide_all(own)
-    score_all(own)
-    gates = {name: found["gate"] for name, found in write_estimates(own)["comparisons"].items()}
+    score_present(own, lambda judge: judge_all(own, judge, parallel, counts=False))
     due = _due_again(read_table(own / "validity.csv"))
-    results = {name: _decided(result, gates[name], due) for name, result in looks_of(own).items()}
+    results = {
+        name: _decided(LookResult(**found["looks"][-1]), found["gate"], due)
+        for name, found in write_estimates(own)["comparisons"].items()
+    }
     value: dict[str, Any] = plain({
         "look": number, "of": len(waves(plan)), "open": any(result.open for result in results.values()),
         "treatments": results,

@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import base64
 import hashlib
-import json
 from collections.abc import Iterable
 from fractions import Fraction
 from functools import partial
@@ -20,8 +19,7 @@ from markupsafe import Markup
 
 from lensbench import page_data, pair_pages
 from lensbench.checks import read_listed_tools
-from lensbench.errors import UserError
-from lensbench.files import write_atomic
+from lensbench.files import read_json, write_atomic
 from lensbench.house import ROOT, TEMPLATES
 from lensbench.page_data import Inputs
 from lensbench.page_judges import judges_view
@@ -45,23 +43,14 @@ def read_inputs(folder: Path) -> Inputs:
     )
     return Inputs(
         tables,
-        _json(folder / "results.json"),
-        _json(folder / "estimates.json"),
-        _json(folder / "instrument.json"),
+        read_json(folder / "results.json"),
+        read_json(folder / "estimates.json"),
+        read_json(folder / "instrument.json"),
         _by_run(read_table(folder / "decisions.csv")),
         _by_run(tables.verdicts),
         {task.id: task for task in scenarios},
         tools,
     )
-
-
-def _json(path: Path) -> dict[str, Any]:
-    """A stage's file; nothing where that stage has not run."""
-    try:
-        value: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
-        return value
-    except (OSError, ValueError) as error:
-        raise UserError(f"{path}: cannot be read ({error}); delete it, and the next start rebuilds it") from None
 
 
 def _by_run(rows: Iterable[Row]) -> dict[RunId, list[Row]]:

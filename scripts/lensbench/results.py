@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
@@ -16,8 +15,7 @@ from lensbench import summary as summaries
 from lensbench.agents import load_adapter
 from lensbench.conditions import treatments
 from lensbench.config import known_kinds
-from lensbench.errors import UserError
-from lensbench.files import write_atomic, write_json
+from lensbench.files import read_json, write_atomic, write_json
 from lensbench.house import TEMPLATES
 from lensbench.judges import DRAFTED
 from lensbench.page_judges import coefficient, coefficient_interval, judges_view
@@ -272,21 +270,13 @@ def headline(data: dict[str, Any], treatment: str) -> str:
 
 def write_results(folder: Path) -> dict[str, Any]:
     """Writes results.json and results.md, and returns what stands in them."""
-    repositories = folder / "repositories.json"
-    known = json.loads(repositories.read_text()) if repositories.exists() else {}
-    data = collect(read_tables(folder), known, why_stopped(folder))
-    add_findings(data, _read(folder / "estimates.json"), _read(folder / "instrument.json"))
+    data = collect(read_tables(folder), read_json(folder / "repositories.json"), why_stopped(folder))
+    add_findings(
+        data, read_json(folder / "estimates.json", needed=True), read_json(folder / "instrument.json", needed=True)
+    )
     write_json(folder / "results.json", as_json(data))
     write_atomic(folder / "results.md", render(data))
     return data
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        found: dict[str, Any] = json.loads(path.read_text())
-    except (OSError, ValueError) as error:
-        raise UserError(f"{path}: cannot be read ({error}); delete it, and the next start rebuilds it") from None
-    return found
 
 
 if __name__ == "__main__":

@@ -9,22 +9,17 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from lensbench.after_runs import score_present
 from lensbench.config import HUMAN, MECHANICAL
 from lensbench.errors import UserError
 from lensbench.estimates import write_estimates
 from lensbench.files import write_atomic, write_json
 from lensbench.instrument import measure_instrument
 from lensbench.judges import Verdict
-from lensbench.judges.human import human_judges
 from lensbench.judging import judge_all
 from lensbench.page import write_page
-from lensbench.panel import decide_all
-from lensbench.plan import read_plan
-from lensbench.reports import read_reports
 from lensbench.results import as_json, render, write_results
-from lensbench.scores import score_all
 from lensbench.tables import read_table
-from lensbench.validity import judge_validity
 
 DERIVED = frozenset({
     "validity.csv", "runs/timing.csv", "reports.csv", "verdicts.csv", "decisions.csv", "escalations.csv", "scores.csv",
@@ -46,18 +41,17 @@ def rebuild(folder: Path, selftest: Mapping[str, Any] | None) -> list[str]:
     `selftest` is what the self-test said where the results were made, as in results.json: a rebuild cannot know.
     Raises UserError for what the stages cannot work with.
     """
-    judge_validity(folder)
-    read_reports(folder)
     problems: list[str] = []
-    for judge in read_plan(folder)["judges"]:
-        if judge["name"] == MECHANICAL:
-            judge_all(folder, MECHANICAL)
-        elif judge["name"] != HUMAN:
-            problems += unsupported(folder, judge["name"])
-    for name in human_judges(folder):
-        judge_all(folder, name, ask=False)
-    for stage in (decide_all, score_all, measure_instrument, write_estimates):
-        stage(folder)
+
+    def judge(name: str) -> None:
+        if name == MECHANICAL:
+            judge_all(folder, name)
+        else:
+            problems.extend(unsupported(folder, name))
+
+    score_present(folder, judge)
+    measure_instrument(folder)
+    write_estimates(folder)
     data = write_results(folder)
     if selftest is not None and data["selftest"] != selftest:
         data["selftest"] = dict(selftest)
