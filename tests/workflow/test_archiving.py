@@ -10,7 +10,7 @@ import sys
 import zipfile
 from pathlib import Path
 
-from conftest import FAKES, Project
+from conftest import FAKES, HOUSE, Project
 
 
 def archive(project: Project) -> Path:
@@ -55,13 +55,30 @@ def test_a_benchmark_with_discards_can_be_archived_and_checked(project: Project)
     assert found.returncode == 0, found.stdout
 
 
-def test_the_frozen_config_repeats_the_experiment_under_another_name(finished: Project) -> None:
-    before = finished.files()
-    shutil.copy(finished.bench / "config.yaml", finished.folder / "config.yaml")
-    finished.start("--config", "run_id=again")
-    assert finished.files() == before
-    assert finished.ledger() == ["anna-with", "anna-without", "bert-with", "bert-without"]
-    old, new = (json.loads((finished.folder / "bench" / name / "plan.json").read_text()) for name in ("r", "again"))
-    assert {**old, "run_id": ""} == {**new, "run_id": ""}
-    scores = ((finished.folder / "bench" / name / "verdicts.csv").read_text() for name in ("r", "again"))
-    assert len(set(scores)) == 1
+def test_an_archive_repeats_its_experiment_elsewhere_and_compares_old_with_new(
+    project: Project, tmp_path: Path
+) -> None:
+    shutil.copy(HOUSE / ".claude" / "skills" / "benchmark" / "lens-mcp.json", project.folder / "mcp.json")
+    project.configure(agent={"kind": "offline", "command": [], "pass_env": []})
+    project.start()
+    with zipfile.ZipFile(archive(project)) as zipped:
+        zipped.extractall(tmp_path / "unpacked")
+    elsewhere = Project(tmp_path / "unpacked" / "r" / "data" / "project", project.control)
+    shutil.copytree(project.folder / "repo", elsewhere.folder / "repo")  # named by a path, so no archive has it
+    old, new = elsewhere.folder.parent / "run", elsewhere.folder / "bench" / "again"
+    before = sorted(path.read_bytes() for path in old.rglob("*") if path.is_file())
+    shutil.copy(old / "config.yaml", elsewhere.folder / "config.yaml")
+    elsewhere.start("--config", "run_id=again")
+    assert len(list((new / "runs").glob("*.md"))) == 4
+    old_plan, new_plan = (json.loads((folder / "plan.json").read_text()) for folder in (old, new))
+    assert {**old_plan, "run_id": ""} == {**new_plan, "run_id": ""}
+    assert (old / "verdicts.csv").read_text() == (new / "verdicts.csv").read_text()
+    assert sorted(path.read_bytes() for path in old.rglob("*") if path.is_file()) == before
+    compared = subprocess.run(
+        [sys.executable, "-P", "-m", "lensbench.comparing", str(old), str(new), "--output", str(tmp_path / "compared")],
+        capture_output=True, text=True, timeout=100,
+    )  # fmt: skip
+    assert compared.returncode == 0, compared.stderr
+    page = (tmp_path / "compared" / "comparison.md").read_text()
+    assert "No setting that is recorded." in page
+    assert "agent's version" in page.partition("The same in all runs:")[2]
