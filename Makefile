@@ -15,7 +15,6 @@ setup: .venv/ready
 	@touch $@
 
 run: setup
-	@$(BIN)/python -P -m lensbench.unlocking
 	$(BIN)/snakemake --cores 2 $(ARGS)
 
 test: setup

@@ -16,6 +16,7 @@ from lensbench.errors import UserError
 from lensbench.processes import WORKFLOW
 from lensbench.records import run_files
 from lensbench.schedule import read_schedule, run_of
+from lensbench.unlocking import begin_work
 
 min_version("9.27")
 
@@ -27,6 +28,8 @@ if not workflow.overwrite_configfiles:
 try:
     SCHEDULE = read_schedule(config, workflow.configfiles)
     JUDGES = SCHEDULE.judges
+    if workflow.is_main_process and not workflow.output_settings.dryrun:
+        begin_work(SCHEDULE.folder)
 except UserError as error:
     raise WorkflowError(str(error)) from None
 

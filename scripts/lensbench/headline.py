@@ -14,7 +14,7 @@ from lensbench.program import run_stage
 def lines(folder: Path, data: dict[str, Any]) -> Iterator[str]:
     """The lines to print for a run folder, from its results.json."""
     for treatment, found in data["estimates"].items():
-        yield _printable(f"{treatment}: {found['gate']['sentence']}")
+        yield printable(f"{treatment}: {found['gate']['sentence']}")
     yield from data["headlines"]
     if data["agent"]["kind"] == "offline":
         yield "No language model answered: this was the offline agent, which shows that the pipeline works."
@@ -27,7 +27,7 @@ def lines(folder: Path, data: dict[str, Any]) -> Iterator[str]:
     yield f"open {folder / 'report.html'} or {folder / 'results.md'}"
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
     """Names that others chose must not speak to the terminal."""
     return "".join(character if character.isprintable() else " " for character in text)
 

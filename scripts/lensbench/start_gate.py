@@ -41,6 +41,14 @@ def at_the_gate(folder: str, run: str, partners: Sequence[str], limit_s: float) 
                 os.unlink(path)
 
 
+def who_is_there(folder: str) -> list[str]:
+    """The runs that wait at the gate or have left it and are not done, by the names that they have there."""
+    try:
+        return sorted(name for name in os.listdir(folder) if is_held(os.path.join(folder, name)))
+    except FileNotFoundError:
+        return []
+
+
 def _wait(folder: str, run: str, partners: Sequence[str], limit_s: float) -> None:
     began = last_running = time.monotonic()
     pause, next_look = POLL_S, began
@@ -61,7 +69,7 @@ def _wait(folder: str, run: str, partners: Sequence[str], limit_s: float) -> Non
 
 def _has_come(folder: str, run: str, partner: str) -> bool:
     """True when the partner is alive, or has been here: a quick one may be done before this run looks again."""
-    return _is_held(os.path.join(folder, partner)) or partner in _notes(os.path.join(folder, run))
+    return is_held(os.path.join(folder, partner)) or partner in _notes(os.path.join(folder, run))
 
 
 def _leave_note(path: str, note: str) -> None:
@@ -80,11 +88,11 @@ def _notes(path: str) -> list[str]:
 
 def _somebody_runs(folder: str, run: str) -> bool:
     others = (os.path.join(folder, name) for name in os.listdir(folder) if name != run)
-    return any(_is_held(other) and RUNNING in _notes(other) for other in others)
+    return any(is_held(other) and RUNNING in _notes(other) for other in others)
 
 
-def _is_held(path: str) -> bool:
-    """True when a living run holds the file."""
+def is_held(path: str) -> bool:
+    """True when a living process holds the file locked."""
     try:
         with open(path) as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)

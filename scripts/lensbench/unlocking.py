@@ -1,49 +1,35 @@
-"""Takes away the lock that a killed Snakemake left, and only when no Snakemake works in this folder any more."""
+"""Takes away the lock that a killed Snakemake left on a run folder. Whoever holds the folder knows that it is stale."""
 
 from __future__ import annotations
 
-import subprocess
+import socket
 import sys
-from contextlib import suppress
 from pathlib import Path
 
-import psutil
+from lensbench.at_work import claim
 
-from lensbench.errors import UserError
-from lensbench.program import run_program
-
-
-def living_snakemakes(folder: Path) -> list[int]:
-    """Process ids of the Snakemakes that work in `folder`."""
-    found = []
-    for process in psutil.process_iter(["pid", "cmdline", "cwd"]):
-        with suppress(psutil.Error, OSError):
-            words = process.info["cmdline"] or []
-            is_snakemake = any(Path(word).name == "snakemake" for word in words[:4])
-            if is_snakemake and process.info["cwd"] and Path(process.info["cwd"]).samefile(folder):
-                found.append(process.info["pid"])
-    return found
+LOCKS = Path(".snakemake") / "locks"
 
 
-def unlock(folder: Path) -> bool:
-    """Removes a stale lock of `folder`; True when there was one. Raises UserError when it is not stale."""
-    locks = folder / ".snakemake" / "locks"
-    if not locks.is_dir() or not any(locks.iterdir()):
-        return False
-    alive = living_snakemakes(folder)
-    if alive:
-        raise UserError(
-            f"Snakemake is at work in {folder} (process {alive[0]}); wait for it, or end it with kill -TERM"
-        )
-    subprocess.run([sys.executable, "-P", "-m", "snakemake", "--unlock"], cwd=folder, check=True, capture_output=True)
-    return True
+def begin_work(folder: Path) -> None:
+    """Claims the run folder for this process and removes what a killed Snakemake locked in it.
+
+    Raises UserError when another Snakemake is at work on it. A lock from another machine stays: whether that one is
+    alive cannot be seen on every file system.
+    """
+    before = claim(folder)
+    if before and before.host == socket.gethostname() and remove_locks(folder):
+        print(f"the Snakemake before this one was killed: removed its lock on {folder}", file=sys.stderr, flush=True)
 
 
-def main() -> None:
-    """Unlocks the current folder after a killed Snakemake; does nothing when there is no lock."""
-    if unlock(Path.cwd()):
-        print("removed the lock of a Snakemake that was killed; finished runs are kept")
-
-
-if __name__ == "__main__":
-    run_program(main)
+def remove_locks(folder: Path, locks: Path = LOCKS) -> bool:
+    """Removes the locks on files of `folder`; True when there were any. Those of other run folders stay."""
+    inside = f"{folder.as_posix()}/"
+    stale = [
+        lock
+        for lock in locks.glob("*.lock")
+        if any(name.startswith(inside) for name in lock.read_text(errors="replace").splitlines())
+    ]
+    for lock in stale:
+        lock.unlink(missing_ok=True)
+    return bool(stale)

@@ -54,17 +54,24 @@ def decide(
     `filed` are the runs that lie there as they were discarded before: they stay discarded until they are made again,
     also when the run that they did not fit was made again.
     """
-    decided = {run: _alone(run, records.get(run)) for run in planned_runs(plan)}
-    for run, old in filed.items():
-        if run in decided:
-            decided[run] = replace(decided[run], status="discarded", reason=old.reason, detail=old.detail)
-    by_task: dict[tuple[str, int], list[Record]] = {}
-    for run, validity in decided.items():
-        if validity.status == "valid" and run.condition != CLOSED_BOOK:
-            by_task.setdefault((run.task, run.trial), []).append(records[run])
-    for together in by_task.values():
-        for record, reason, detail in _apart(together, plan):
-            decided[record.run] = Validity(record.run, "discarded", reason, detail, record.last.attempt)
+    together: dict[tuple[str, int], list[RunId]] = {}
+    for run in planned_runs(plan):
+        together.setdefault((run.task, run.trial), []).append(run)
+    return [validity for runs in together.values() for validity in decide_together(runs, records, plan, filed)]
+
+
+def decide_together(
+    runs: Iterable[RunId], records: Mapping[RunId, Record], plan: Plan, filed: Mapping[RunId, Discard]
+) -> list[Validity]:
+    """The same for the runs of one task and trial, which no other run can change."""
+    decided = {run: _alone(run, records.get(run)) for run in runs}
+    for run in decided.keys() & filed.keys():
+        decided[run] = replace(decided[run], status="discarded", reason=filed[run].reason, detail=filed[run].detail)
+    valid = [
+        records[run] for run, validity in decided.items() if validity.status == "valid" and run.condition != CLOSED_BOOK
+    ]
+    for record, reason, detail in _apart(valid, plan) if valid else ():
+        decided[record.run] = Validity(record.run, "discarded", reason, detail, record.last.attempt)
     return list(decided.values())
 
 
@@ -96,20 +103,23 @@ def _apart(together: list[Record], plan: Plan) -> Iterable[tuple[Record, str, st
 
 def read_records(folder: Path, plan: Plan) -> dict[RunId, Record]:
     """The record of every planned run that has one. Raises UserError for a damaged file or a changed answer."""
-    found: dict[RunId, Record] = {}
-    for run in planned_runs(plan):
-        files = run_files(folder, run)
-        try:
-            record = from_json(files.record.read_text())
-            answer = files.answer.read_bytes()
-        except FileNotFoundError:
-            continue
-        except (OSError, ValueError) as error:
-            raise UserError(f"{files.record}: {error}; delete it to have this run made again") from None
-        if record.run != run or sha256(answer) != record.answer_sha256:
-            raise UserError(f"{files.answer}: is not the answer of its record; delete it to have this run made again")
-        found[run] = record
-    return found
+    read = ((run, read_record(folder, run)) for run in planned_runs(plan))
+    return {run: record for run, record in read if record}
+
+
+def read_record(folder: Path, run: RunId) -> Record | None:
+    """The record of a run whose answer is there too. Raises UserError for a damaged file or a changed answer."""
+    files = run_files(folder, run)
+    try:
+        record = from_json(files.record.read_text())
+        answer = files.answer.read_bytes()
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        raise UserError(f"{files.record}: {error}; delete it to have this run made again") from None
+    if record.run != run or sha256(answer) != record.answer_sha256:
+        raise UserError(f"{files.answer}: is not the answer of its record; delete it to have this run made again")
+    return record
 
 
 def file_discards(folder: Path, decided: Iterable[Validity]) -> None:

@@ -119,7 +119,6 @@ def test_judging_that_is_killed_goes_on_where_it_was(finished: Project) -> None:
     process.wait()
     assert wait_for(lambda: not finished.processes(), 10), finished.processes()
     asked(finished)
-    finished.start("--unlock")
     finished.start()
     assert asked(finished) == 10
     assert {row["failure"] for row in finished.table("verdicts")} == {""}

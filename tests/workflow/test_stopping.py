@@ -78,7 +78,6 @@ def test_after_a_kill_at_any_moment_the_valid_runs_stand_and_only_the_others_are
     started = project.ledger()
 
     project.behave()
-    project.start("--unlock")
     project.start(cores=8)
     after = project.files()
     assert {name: after[name] for name in noticed} == noticed
@@ -135,15 +134,4 @@ def test_control_c_ends_all_runs_and_the_next_start_makes_them(project: Project)
     project.behave()
     project.start()
     assert [project.ledger().count(run) for run in ("bert-without", "anna-with")] == [1, 2]
-    assert project.reasons() == {}
-
-
-def test_a_second_snakemake_on_the_same_run_is_refused_and_disturbs_nothing(project: Project) -> None:
-    project.behave(others="sleep 4")
-    first = project.begin(target="bench/r/validity.csv")
-    assert wait_for(lambda: len(project.ledger()) == 4)
-    assert "locked" in project.start(target="bench/r/validity.csv", fails=True)
-    first.communicate(timeout=60)
-    assert first.returncode == 0
-    assert project.ledger() == ["anna-with", "anna-without", "bert-with", "bert-without"]
     assert project.reasons() == {}

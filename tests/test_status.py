@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+import fcntl
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from handmade import Bench
+from lensbench.budget import spend
+from lensbench.errors import UserError
+from lensbench.files import write_json
+from lensbench.records import RunId, run_files
+from lensbench.status import Count, Status, line, lines, span
+from lensbench.validity import judge_validity
+
+
+@pytest.fixture
+def begun(bench: Callable[..., Bench]) -> Bench:
+    """Of eight runs four are there: two count, one timed out, and one has another model than the rest of its pair."""
+    made = bench(tasks=("a", "b"), trials=2)
+    made.run("a", "with", duration_s=10.0)
+    made.run("a", "without", duration_s=30.0)
+    made.run("b", "with", duration_s=50.0, reason="timed_out", detail="after 50 s")
+    made.run("b", "without", duration_s=20.0)
+    write_json(made.folder / "plan.json", made.plan)
+    return made
+
+
+def test_what_is_there_is_judged_before_validity_has_run(begun: Bench) -> None:
+    status = Status(begun.folder)
+    assert status.counts == {"without": Count(2, 0, 2), "with": Count(1, 1, 2)}
+    assert (status.planned, status.left) == (8, 4)
+
+
+def test_a_discard_that_was_filed_is_left_until_it_is_made_again_or_given_up(begun: Bench) -> None:
+    judge_validity(begun.folder)
+    status = Status(begun.folder)
+    assert status.counts["with"] == Count(1, 1, 3)
+    begun.run("b", "with", duration_s=40.0, started="2026-01-03T00:00:00.000Z")
+    status.ended(RunId("b", "with"))
+    assert status.counts["with"] == Status(begun.folder).counts["with"] == Count(2, 0, 2)
+    begun.changes = {"max_rounds": 0}
+    write_json(begun.folder / "plan.json", begun.plan)
+    begun.run("b", "with", reason="empty", started="2026-01-04T00:00:00.000Z")
+    judge_validity(begun.folder)
+    assert Status(begun.folder).counts["with"] == Count(1, 1, 2)
+
+
+def test_what_is_told_run_by_run_is_what_is_read_from_disk(begun: Bench) -> None:
+    status = Status(begun.folder)
+    for trial, condition, models in ((2, "with", ("m",)), (2, "without", ("n",))):
+        begun.run("a", condition, trial, models=models, duration_s=70.0)
+        status.ended(RunId("a", condition, trial))
+    again = Status(begun.folder)
+    assert status.counts == again.counts == {"without": Count(2, 1, 1), "with": Count(1, 2, 1)}
+    assert status.median_s == again.median_s == 50.0
+
+
+def test_a_damaged_run_is_left(begun: Bench) -> None:
+    run_files(begun.folder, RunId("a", "with")).answer.write_text("another")
+    assert Status(begun.folder).counts["with"] == Count(0, 1, 3)
+
+
+def test_the_line_tells_time_by_the_median_and_what_was_spent_and_fits_a_terminal(begun: Bench) -> None:
+    spend(begun.folder, runs=4, hours=0.5)
+    status = Status(begun.folder)
+    assert line(status, 2, 2) == (
+        "4/8 runs | with: 1 valid, 1 discarded, 2 left | without: 2 valid, 0 discarded, 2 left"
+        " | 2 running | 60s left | spent 30m"
+    )
+    spend(begun.folder, usd=1.5)
+    assert line(status, 2, 2, 80) == "4/8 valid/discarded/left: with 1/1/2 without 2/0/2; 2 running, 60s left, $1.50"
+    assert len(line(status, 2, 2, 40)) < 40
+
+
+def test_a_person_sees_who_is_running_and_the_last_discards(begun: Bench) -> None:
+    judge_validity(begun.folder)
+    gate = begun.folder / ".gate"
+    gate.mkdir()
+    with (gate / "t2_a-with").open("w") as held:
+        (gate / "t2_b-with").touch()
+        fcntl.flock(held, fcntl.LOCK_EX)
+        shown = list(lines(Status(begun.folder)))
+    assert shown[0].endswith("no Snakemake is at work on it")
+    assert "running now: t2/a-with" in shown
+    assert shown[-1] == "discarded: b-with-1: timed_out after 50 s"
+
+
+def test_a_folder_without_a_plan_is_a_clear_error(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="cannot be read"):
+        Status(tmp_path)
+
+
+def test_a_damaged_discard_is_passed_over(begun: Bench) -> None:
+    judge_validity(begun.folder)
+    path = begun.folder / "discards" / "b-with-1.json"
+    path.write_text(json.dumps({"number": 1}))
+    assert Status(begun.folder).last_discards() == []
+
+
+@pytest.mark.parametrize(("seconds", "said"), [(0, "0s"), (99, "99s"), (100, "2m"), (5999, "1h40m"), (7500, "2h05m")])
+def test_spans(seconds: float, said: str) -> None:
+    assert span(seconds) == said
