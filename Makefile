@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: setup run test selftest agents lint bench lock
+.PHONY: setup run test selftest agents lint bench fuzz lock
 
 setup: .venv/ready
 
@@ -37,6 +37,11 @@ lint: setup
 
 bench: setup
 	$(BIN)/python benchmarks/null_runs.py $(ARGS)
+
+# Coverage-guided: atheris brings libFuzzer for Linux, which nothing but this needs.
+fuzz: setup
+	@test -d .cache/fuzz/lib || $(BIN)/pip install --quiet --no-deps --target .cache/fuzz/lib atheris==3.0.0
+	PYTHONPATH=.cache/fuzz/lib $(BIN)/python benchmarks/fuzz.py $(ARGS)
 
 # The lock file: every package with its hashes, for Python 3.11 and newer, on any platform.
 lock:

@@ -119,7 +119,10 @@ def _read_criterion(entry: Entry, line: str, number: int) -> None:
     criteria = entry.value["criteria"]
     item = _ITEM.match(line)
     if (facts := _FACTS.match(line)) and criteria:
-        criteria[-1].update(_json(facts["json"], number))
+        found = _json(facts["json"], number)
+        if "text" in found:
+            raise DocumentError("has facts with the key 'text'; the criterion's text stands above them", number)
+        criteria[-1].update(found)
     elif item and (not criteria or len(item["indent"]) <= entry.indent):
         entry.indent = max(entry.indent, len(item["indent"]))
         criteria.append({"text": item["text"]})

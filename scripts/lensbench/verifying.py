@@ -48,10 +48,10 @@ def verify(archive: Path, key: Ed25519PublicKey | None) -> Iterator[str]:
         if key is None:
             signed = "is signed, but no key was given (--key)" if is_signed(bag) else "is not signed"
             print(f"note: the archive {signed}: who made it is not known")
-        yield from _numbers(bag / "data", Path(temporary) / "again")
+        yield from number_problems(bag / "data", Path(temporary) / "again")
 
 
-def _numbers(data: Path, again: Path) -> Iterator[str]:
+def number_problems(data: Path, again: Path) -> Iterator[str]:
     """Problems of what the archive says, rebuilt in the new folder `again`."""
     try:
         _compare_versions(json.loads((data / VERSIONS).read_text()))

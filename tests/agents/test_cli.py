@@ -31,6 +31,12 @@ def test_the_program_keeps_its_arguments_its_output_and_its_exit_code(tmp_path: 
     assert seen.servers == ("lens", "far")
 
 
+def test_what_is_said_on_the_standard_error_is_no_event(tmp_path: Path) -> None:
+    seen, _, _ = ran(tmp_path, """echo '{"type": "a"}'; echo '{"type": "a", "text": "of a server"}' >&2""")
+    assert [event for _, event in seen.events] == [{"type": "a"}]
+    assert "of a server" in seen.log
+
+
 def test_what_was_said_before_the_time_was_up_still_reaches_the_log(tmp_path: Path) -> None:
     seen, ended, log = ran(tmp_path, 'echo complaint >&2; echo \'{"type": "a"}\'; exec sleep 60', timeout_s=1)
     assert (ended.timed_out, log.split("\n")[0], len(seen.events)) == (True, "complaint", 1)

@@ -6,7 +6,6 @@ is not understood is passed over.
 
 from __future__ import annotations
 
-import json
 import posixpath
 import re
 import time
@@ -15,9 +14,8 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import Any
 
+from lensbench.agents._events import Event, mapping, read_event, sequence, text
 from lensbench.records import Call, Outcome
-
-Event = dict[str, Any]
 
 LIMITS = {
     "error_max_turns": "turns",
@@ -36,16 +34,16 @@ _DISCONNECTED = re.compile(r"connection closed|is not connected", re.IGNORECASE)
 def read(lines: Iterable[str], clock: Callable[[], float] = time.monotonic) -> Outcome:
     """What the events show; a stream without a `result` was cut off and is not finished. `clock` gives seconds."""
     began = clock()
-    stream = Stream([(clock() - began, event) for line in lines if (event := _event(line)) is not None])
+    stream = Stream([(clock() - began, event) for line in lines if (event := read_event(line)) is not None])
     if not stream.events:
         return Outcome(finished=False)
     result, usage, (error, gave_up) = stream.result, stream.usage, stream.failure
     return Outcome(
-        answer="" if error or result.get("is_error") else _text(result.get("result")),
+        answer="" if error or result.get("is_error") else text(result.get("result")),
         finished=bool(stream.results),
         error=error,
         error_status=_number(result.get("api_error_status")) if error else None,
-        agent_version=_text(stream.start.get("claude_code_version")) or None,
+        agent_version=text(stream.start.get("claude_code_version")) or None,
         models=stream.models,
         servers=stream.servers,
         tools_offered=stream.tools,
@@ -56,7 +54,7 @@ def read(lines: Iterable[str], clock: Callable[[], float] = time.monotonic) -> O
         cost_is_guess=not all(_is_priced(model, used) for model, used in usage.items()),
         turns=_number(result.get("num_turns")),
         gave_up=gave_up,
-        models_asked=tuple(sorted({_text(stream.start.get("model")), *usage} - {""})) or None,
+        models_asked=tuple(sorted({text(stream.start.get("model")), *usage} - {""})) or None,
         denied_calls=tuple(sorted(set(stream.denied.values()))),
         tools_deferred=stream.tools_deferred,
         api_retries=stream.retries,
@@ -83,41 +81,41 @@ class Stream:
         return [event for _, event in self.events if event["type"] == "system" and event.get("subtype") == subtype]
 
     def _messages(self, kind: str) -> list[Event]:
-        return [_dict(event.get("message")) for _, event in self.events if event["type"] == kind]
+        return [mapping(event.get("message")) for _, event in self.events if event["type"] == kind]
 
     @cached_property
     def _calls(self) -> dict[str, Event]:
         """Tool calls by id; a call that comes twice counts once."""
         blocks = (block for message in self._messages("assistant") for block in _blocks(message, "tool_use"))
-        return {_text(block.get("id")): block for block in blocks}
+        return {text(block.get("id")): block for block in blocks}
 
     @cached_property
     def _failed(self) -> dict[str, str]:
         """Ids of the calls that failed, and why; calls that permissions refused are among them."""
         results = (block for message in self._messages("user") for block in _blocks(message, "tool_result"))
-        failed = {_text(item.get("tool_use_id")): item.get("content") for item in results if item.get("is_error")}
+        failed = {text(item.get("tool_use_id")): item.get("content") for item in results if item.get("is_error")}
         return {**dict.fromkeys(self.denied, ""), **{key: _words(content) for key, content in failed.items()}}
 
     @cached_property
     def denied(self) -> dict[str, str]:
         """Ids of the calls that permissions refused, with the names of their tools."""
         entries = [*self._system("permission_denied")]
-        entries += [_dict(entry) for result in self.results for entry in _list(result.get("permission_denials"))]
-        return {_text(entry.get("tool_use_id")): _text(entry.get("tool_name")) for entry in entries}
+        entries += [mapping(entry) for result in self.results for entry in sequence(result.get("permission_denials"))]
+        return {text(entry.get("tool_use_id")): text(entry.get("tool_name")) for entry in entries}
 
     @property
     def calls(self) -> tuple[Call, ...]:
         """Calls by tool. Calls of tools that are not there are among them, with an error."""
-        counts = Counter(_text(block.get("name")) for block in self._calls.values())
-        errors = Counter(_text(block.get("name")) for key, block in self._calls.items() if key in self._failed)
+        counts = Counter(text(block.get("name")) for block in self._calls.values())
+        errors = Counter(text(block.get("name")) for key, block in self._calls.items() if key in self._failed)
         return tuple(Call(name, counts[name], errors[name]) for name in sorted(counts))
 
     @property
     def files_read(self) -> tuple[str, ...]:
         """Files of the workspace that Read was called for without an error."""
-        cwd = _text(self.start.get("cwd")) or "/"
+        cwd = text(self.start.get("cwd")) or "/"
         inputs = [
-            _text(_dict(block.get("input")).get("file_path"))
+            text(mapping(block.get("input")).get("file_path"))
             for key, block in self._calls.items()
             if block.get("name") == "Read" and key not in self._failed
         ]
@@ -127,14 +125,12 @@ class Stream:
     @property
     def models(self) -> tuple[str, ...]:
         """Models that answered. Only the answers themselves say so; the client's own texts are not among them."""
-        return tuple(
-            sorted({_text(message.get("model")) for message in self._messages("assistant")} - {"", _SYNTHETIC})
-        )
+        return tuple(sorted({text(message.get("model")) for message in self._messages("assistant")} - {"", _SYNTHETIC}))
 
     @property
     def tools(self) -> tuple[str, ...] | None:
         """Tools by the start event."""
-        return tuple(map(_text, self.start["tools"])) if isinstance(self.start.get("tools"), list) else None
+        return tuple(map(text, self.start["tools"])) if isinstance(self.start.get("tools"), list) else None
 
     @property
     def tools_deferred(self) -> tuple[str, ...] | None:
@@ -148,10 +144,10 @@ class Stream:
         """MCP servers by the start event; one that broke off during a call is `failed: <why>`."""
         if not isinstance(self.start.get("mcp_servers"), list):
             return None
-        entries = list(map(_dict, self.start["mcp_servers"]))
-        servers = {_text(entry.get("name")): _text(entry.get("status")) for entry in entries}
+        entries = list(map(mapping, self.start["mcp_servers"]))
+        servers = {text(entry.get("name")): text(entry.get("status")) for entry in entries}
         for key, why in self._failed.items():
-            tool = _text(self._calls.get(key, {}).get("name"))
+            tool = text(self._calls.get(key, {}).get("name"))
             if _DISCONNECTED.search(why):
                 broken = (name for name in servers if tool.startswith(f"mcp__{name}__"))
                 servers |= dict.fromkeys(broken, f"failed: {why[:200]}")
@@ -164,19 +160,19 @@ class Stream:
         An error of the service looks like an answer: its text is the `result`, and the `subtype` says success.
         """
         result = self.result
-        words = (_words(result.get("result")) or _words(" ".join(map(_text, _list(result.get("errors"))))))[:500]
+        words = (_words(result.get("result")) or _words(" ".join(map(text, sequence(result.get("errors"))))))[:500]
         for key in ("subtype", "terminal_reason", "api_error", "stop_reason"):
-            if limit := LIMITS.get(_text(result.get(key))):
+            if limit := LIMITS.get(text(result.get(key))):
                 return "", f"{limit}: {words}" if words else limit
         if result.get("is_error"):
-            return words or _text(result.get("subtype")) or "the agent says that it failed", ""
+            return words or text(result.get("subtype")) or "the agent says that it failed", ""
         own = [_words(message.get("content")) for message in self._messages("assistant") if _is_synthetic(message)]
         return (own[-1] or "the client answered by itself" if own else ""), ""
 
     @property
     def usage(self) -> dict[str, Event]:
         """What was used of each model that was asked for."""
-        return {model: _dict(used) for model, used in _dict(self.result.get("modelUsage")).items()}
+        return {model: mapping(used) for model, used in mapping(self.result.get("modelUsage")).items()}
 
     @property
     def retries(self) -> int:
@@ -192,8 +188,8 @@ class Stream:
     @property
     def subagents(self) -> int:
         """Sub-agents that were started: by the client's count, and by the events that belong to one."""
-        counts = (_number(_dict(result.get("subagent_stats")).get("spawned")) or 0 for result in self.results)
-        parents = {_text(event.get("parent_tool_use_id")) for _, event in self.events} - {""}
+        counts = (_number(mapping(result.get("subagent_stats")).get("spawned")) or 0 for result in self.results)
+        parents = {text(event.get("parent_tool_use_id")) for _, event in self.events} - {""}
         return max(*counts, len(parents), len(self.results) - 1, 0)
 
     @property
@@ -208,7 +204,7 @@ class Stream:
             if event["type"] == "result" and duration is not None and first is not None:
                 return round(at - (duration - first) / 1000, 3)
         for at, event in self.events:
-            if event["type"] == "assistant" and not _is_synthetic(_dict(event.get("message"))):
+            if event["type"] == "assistant" and not _is_synthetic(mapping(event.get("message"))):
                 return round(at, 3)
         return None
 
@@ -229,35 +225,15 @@ def _is_synthetic(message: Event) -> bool:
     return message.get("model") == _SYNTHETIC
 
 
-def _event(line: str) -> Event | None:
-    try:
-        value = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) and isinstance(value.get("type"), str) else None
-
-
 def _blocks(message: Event, kind: str) -> list[Event]:
-    return [block for block in map(_dict, _list(message.get("content"))) if block.get("type") == kind]
+    return [block for block in map(mapping, sequence(message.get("content"))) if block.get("type") == kind]
 
 
 def _words(content: Any) -> str:
     """The text of a content, on one line."""
-    parts = [_text(_dict(block).get("text")) for block in content] if isinstance(content, list) else [_text(content)]
+    parts = [text(mapping(block).get("text")) for block in content] if isinstance(content, list) else [text(content)]
     return " ".join(" ".join(parts).split())
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
 
 
 def _number(value: Any) -> int | None:
     return value if type(value) is int else None
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
-def _dict(value: Any) -> Event:
-    return value if isinstance(value, dict) else {}

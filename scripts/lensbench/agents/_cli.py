@@ -20,14 +20,17 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from lensbench.agents import Assignment
+from lensbench.agents._events import Event, read_event, sequence, text
 from lensbench.errors import UserError
 from lensbench.records import Call
 
 _STARTED = "lensbench.started"
+_COMPLAINT = "stderr: "
+"""Begins a line of the standard error: MCP servers may write there too, and must not write events."""
 # TERM is for the program; the shell stays until what it said is shown. `trap :` does not reach the program itself.
 _SHELL = (
     'trap : TERM; printf "%s\\n" "$0"; "$@" 2>"$HOME/stderr"; code=$?; '
-    'cat "$HOME/stderr"; cat "$HOME/stderr" >&2; exit $code'
+    f'sed "s/^/{_COMPLAINT}/" "$HOME/stderr"; cat "$HOME/stderr" >&2; exit $code'
 )
 
 
@@ -98,7 +101,7 @@ class Seen:
     @property
     def servers(self) -> tuple[str, ...]:
         """The condition's MCP servers."""
-        return tuple(map(text, self.started.get("servers") or ()))
+        return tuple(map(text, sequence(self.started.get("servers"))))
 
     def of(self, kind: str) -> list[dict[str, Any]]:
         """The events of one type."""
@@ -115,7 +118,7 @@ class Seen:
 
     def tool(self, name: str, prefix: str) -> str:
         """A tool's name as all records have it: `<prefix><server>_<tool>` becomes `mcp__<server>__<tool>`."""
-        denied = map(text, self.started.get("denied_servers") or ())
+        denied = map(text, sequence(self.started.get("denied_servers")))
         for server in sorted((*self.servers, *denied), key=len, reverse=True):
             if name.startswith(f"{prefix}{server}_"):
                 return f"mcp__{server}__{name.removeprefix(f'{prefix}{server}_')}"
@@ -138,12 +141,14 @@ class Seen:
 def observe(lines: Iterable[str], clock: Callable[[], float] = time.monotonic) -> Seen:
     """The output of a program that `announced` started. `clock` gives seconds."""
     began = clock()
-    events, started, log = [], {}, []
+    events: list[tuple[float, Event]] = []
+    started: Event = {}
+    log: list[str] = []
     for line in lines:
-        event = _event(line)
+        event = read_event(line)
         if event is None:
-            log.append(line)
-        elif event["type"] == _STARTED:
+            log.append(line.removeprefix(_COMPLAINT))
+        elif not started and event["type"] == _STARTED:
             started = event
         else:
             events.append((clock() - began, event))
@@ -157,24 +162,6 @@ def counted(calls: Iterable[tuple[str, bool]]) -> tuple[Call, ...]:
     return tuple(Call(name, counts[name], errors[name]) for name in sorted(counts))
 
 
-def _event(line: str) -> dict[str, Any] | None:
-    try:
-        value = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) and isinstance(value.get("type"), str) else None
-
-
-def text(value: Any) -> str:
-    """The value if it is text, else ""."""
-    return value if isinstance(value, str) else ""
-
-
 def number(value: Any) -> int:
     """The value if it is a whole number, else 0."""
     return value if type(value) is int else 0
-
-
-def mapping(value: Any) -> dict[str, Any]:
-    """The value if it is an object, else an empty one."""
-    return value if isinstance(value, dict) else {}

@@ -27,17 +27,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from lensbench.agents import Assignment, Invocation, base_environment
-from lensbench.agents._cli import (
-    Seen,
-    announced,
-    counted,
-    gateway,
-    mapping,
-    number,
-    observe,
-    program_version,
-    text,
-)
+from lensbench.agents._cli import Seen, announced, counted, gateway, number, observe, program_version
+from lensbench.agents._events import mapping, text
 from lensbench.records import Outcome
 
 TOOLS = {"Bash": "run_shell_command", "Read": "read_file", "Grep": "grep_search", "Glob": "glob",

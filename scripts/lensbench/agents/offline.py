@@ -13,7 +13,6 @@ Setting: `mcp_start_s`, the seconds that an MCP server has to start (15).
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections import Counter
@@ -23,6 +22,7 @@ from typing import Any
 
 import lensbench
 from lensbench.agents import Assignment, Invocation
+from lensbench.agents._events import read_event, text
 from lensbench.records import Call, Outcome
 
 MCP_START_SECONDS = 15
@@ -46,7 +46,7 @@ def command(run: Assignment) -> Invocation:
 def read(lines: Iterable[str]) -> Outcome:
     """What the events show. Lines that are no event of this agent are passed over; a stream that was cut off has no
     `end` and is not finished."""
-    events = [event for line in lines if (event := _event(line)) is not None]
+    events = [event for line in lines if (event := read_event(line)) is not None]
     by_type: dict[str, list[dict[str, Any]]] = {}
     for event in events:
         by_type.setdefault(event["type"], []).append(event)
@@ -54,11 +54,11 @@ def read(lines: Iterable[str]) -> Outcome:
     end = by_type.get("end", [{}])[-1]
     failed = end.get("is_error") is True
     return Outcome(
-        answer=_text(by_type.get("answer", [{}])[-1].get("text")),
+        answer=text(by_type.get("answer", [{}])[-1].get("text")),
         finished="end" in by_type,
-        error=(_text(end.get("error")) or "the agent says that it failed") if failed else "",
-        agent_version=_text(start.get("version")) or None,
-        models=(_text(start.get("model")),) if _text(start.get("model")) else None,
+        error=(text(end.get("error")) or "the agent says that it failed") if failed else "",
+        agent_version=text(start.get("version")) or None,
+        models=(text(start.get("model")),) if text(start.get("model")) else None,
         servers=_servers(start),
         tools_offered=tuple(_texts(start.get("tools"))) if "tools" in start else None,
         calls=_calls(by_type),
@@ -67,30 +67,22 @@ def read(lines: Iterable[str]) -> Outcome:
     )
 
 
-def _event(line: str) -> dict[str, Any] | None:
-    try:
-        value = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) and isinstance(value.get("type"), str) else None
-
-
 def _servers(start: dict[str, Any]) -> dict[str, str] | None:
     listed = start.get("mcp_servers")
     if not isinstance(listed, list):
         return None
     servers = {}
     for entry in listed:
-        if isinstance(entry, dict) and _text(entry.get("name")):
-            status, detail = _text(entry.get("status")), _text(entry.get("detail"))
-            servers[_text(entry["name"])] = f"{status}: {detail}" if status == "failed" and detail else status
+        if isinstance(entry, dict) and text(entry.get("name")):
+            status, detail = text(entry.get("status")), text(entry.get("detail"))
+            servers[text(entry["name"])] = f"{status}: {detail}" if status == "failed" and detail else status
     return servers
 
 
 def _calls(by_type: dict[str, list[dict[str, Any]]]) -> tuple[Call, ...] | None:
     if "start" not in by_type:
         return None
-    made = [event for event in by_type.get("tool_call", []) if _text(event.get("name"))]
+    made = [event for event in by_type.get("tool_call", []) if text(event.get("name"))]
     names = {repr(event.get("id")): event["name"] for event in made}
     counts = Counter(event["name"] for event in made)
     failed = [event for event in by_type.get("tool_result", []) if event.get("is_error") is True]
@@ -102,11 +94,7 @@ def _files_read(by_type: dict[str, list[dict[str, Any]]]) -> tuple[str, ...] | N
     if "start" not in by_type:
         return None
     good = [event for event in by_type.get("tool_result", []) if event.get("is_error") is not True]
-    return tuple(sorted({_text(event.get("path")) for event in good} - {""}))
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
+    return tuple(sorted({text(event.get("path")) for event in good} - {""}))
 
 
 def _texts(value: Any) -> list[str]:

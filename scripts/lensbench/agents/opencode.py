@@ -30,18 +30,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from lensbench.agents import Assignment, Invocation, base_environment
-from lensbench.agents._cli import (
-    Gateway,
-    Seen,
-    announced,
-    counted,
-    gateway,
-    mapping,
-    number,
-    observe,
-    program_version,
-    text,
-)
+from lensbench.agents._cli import Gateway, Seen, announced, counted, gateway, number, observe, program_version
+from lensbench.agents._events import mapping, text
 from lensbench.errors import UserError
 from lensbench.records import Outcome
 

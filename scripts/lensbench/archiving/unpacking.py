@@ -27,7 +27,7 @@ def unpack(archive: Path, destination: Path) -> Path:
     """
     try:
         with zipfile.ZipFile(archive) as zipped:
-            members = [member for member in zipped.infolist() if not member.is_dir()]
+            members = [member for member in zipped.infolist() if not member.filename.endswith("/")]
             _check_size(members, archive.stat().st_size)
             tops = _check_names([(member.filename, member) for member in members])
             for member in members:

@@ -1,0 +1,45 @@
+"""Events as lines of JSON, from a program that may print anything."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+Event = dict[str, Any]
+
+_LARGEST = 2**53
+"""Up to here all readers of JSON agree on a number; sums of such numbers are still numbers that can be written."""
+
+
+def read_event(line: str) -> Event | None:
+    """The object with a text as its `type` in a line; None for any other line. Numbers such as NaN or 1e999 in it, with
+    which nobody can count, are None."""
+    try:
+        value = json.loads(line, parse_int=_int, parse_float=_float, parse_constant=_float)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) and isinstance(value.get("type"), str) else None
+
+
+def text(value: Any) -> str:
+    """The value if it is text, else ""."""
+    return value if isinstance(value, str) else ""
+
+
+def mapping(value: Any) -> dict[str, Any]:
+    """The value if it is an object, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def sequence(value: Any) -> list[Any]:
+    """The value if it is a list, else an empty one."""
+    return value if isinstance(value, list) else []
+
+
+def _int(digits: str) -> int | None:
+    return None if _float(digits) is None else int(digits)
+
+
+def _float(digits: str) -> float | None:
+    value = float(digits)
+    return value if abs(value) <= _LARGEST else None
