@@ -28,7 +28,8 @@ if not workflow.overwrite_configfiles:
 try:
     SCHEDULE = read_schedule(config, workflow.configfiles)
     JUDGES = SCHEDULE.judges
-    if workflow.is_main_process and not workflow.output_settings.dryrun:
+    MAKES_BENCHMARK = SCHEDULE.config.makes_benchmark
+    if MAKES_BENCHMARK and workflow.is_main_process and not workflow.output_settings.dryrun:
         begin_work(SCHEDULE.folder)
 except UserError as error:
     raise WorkflowError(str(error)) from None
@@ -66,6 +67,7 @@ localrules:
     page,
     look,
     archive,
+    eval,
 
 
 include: "rules/plan.smk"
@@ -81,6 +83,7 @@ include: "rules/estimates.smk"
 include: "rules/results.smk"
 include: "rules/page.smk"
 include: "rules/archive.smk"
+include: "rules/eval.smk"
 
 
 rule all:
@@ -115,9 +118,10 @@ onstart:
 
 
 onsuccess:
-    if os.path.exists(f"{BENCH}/results.json"):
+    if MAKES_BENCHMARK and os.path.exists(f"{BENCH}/results.json"):
         shell("exec {PYTHON} lensbench.headline --folder {BENCH:q}")
 
 
 onerror:
-    shell("test ! -e {BENCH:q}/plan.json || exec {PYTHON} lensbench.rendering --folder {BENCH:q}")
+    if MAKES_BENCHMARK:
+        shell("test ! -e {BENCH:q}/plan.json || exec {PYTHON} lensbench.rendering --folder {BENCH:q}")

@@ -25,6 +25,7 @@ from lensbench.gateway import check_gateway, request
 from lensbench.preflight import Findings, preflight
 from lensbench.records import sha256
 from lensbench.sandbox import find_sandbox
+from lensbench.scenario_files import read_scenarios
 from lensbench.scores import treatment_tools
 
 STDIO = str(Path(__file__).parent / "fakes" / "stdio_mcp_server.py")
@@ -45,7 +46,7 @@ def attempt(project: Path, given: dict[str, Any]) -> Try:
         (project / "lens.json").write_text(json.dumps({"mcpServers": servers or {"lens": server()}}))
         conditions = {"without": {}, "with": {"mcp": "lens.json", **(treatment or {})}}
         config = load_config({**given, "conditions": conditions, "cache": "cache", "sandbox": "none", **settings})
-        findings = preflight(config, project / "bench" / "r")
+        findings = preflight(config, read_scenarios(config.scenario_files), project / "bench" / "r")
         run.findings = findings  # type: ignore[attr-defined]
         return {check.name: check for check in findings.checks}
 

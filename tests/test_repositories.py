@@ -451,6 +451,19 @@ def test_a_plain_folder_is_taken_whole_but_for_git_caches_and_the_cache_itself(t
     assert git(first.tree, "status", "--porcelain", "--ignored") == ""
 
 
+def test_benchmarks_that_grow_in_the_folder_itself_are_not_seen(
+    tmp_path: Path, upstream: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(upstream)
+    write(upstream, {"bench/speed.py": "x", "pkg/bench/new.py": "x"})
+    git(upstream, "add", "bench/speed.py")
+    before = prepare(Folder(path="."), tmp_path / "cache")
+    assert (before.tree / "bench/speed.py").exists()
+    assert (before.tree / "pkg/bench/new.py").exists()
+    write(upstream, {"bench/r/logs/plan.log": "x"})
+    assert prepare(Folder(path="."), tmp_path / "cache") == before
+
+
 def test_a_folder_is_read_at_each_preparation(tmp_path: Path) -> None:
     root = tmp_path / "plain"
     write(root, {"a.py": "1"})

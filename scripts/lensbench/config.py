@@ -250,12 +250,21 @@ class Config(Strict):
     """Where fetched repositories are kept."""
     archive: Archive = Archive()
     """What `snakemake archive` writes."""
+    prompt: str = ""
+    """What `snakemake eval` asks."""
+    repo: str = ""
+    """The repository that it asks about: a path; the current folder when empty."""
     accept_changes: Switch = False
     """Go on although the experiment's settings changed after its first valid run; the results will say so."""
     imported: Switch = False
     """The runs were made elsewhere: what breaks our rules is taken with a warning."""
     warnings: Many[str] = ()
     """What was found at the import; it stands in the results. Only with `imported`."""
+
+    @property
+    def makes_benchmark(self) -> bool:
+        """False when something else was asked for, such as a single question."""
+        return not (self.prompt or self.repo)
 
     @property
     def scenario_files(self) -> tuple[str, ...]:

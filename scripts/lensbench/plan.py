@@ -191,9 +191,11 @@ def accept_or_refuse(found: list[str], accepted: list[str], config: Config, fold
 def settings_text(config: Config) -> str:
     """The config as one JSON text, the argument of the plan stage; what has its default is left out.
 
-    How the run is archived is no part of the experiment, and no other machine knows the key's path.
+    How the run is archived is no part of the experiment, and no other machine knows the key's path. Neither is what
+    other targets are told.
     """
-    return json.dumps(config.model_dump(mode="json", exclude_defaults=True, exclude={"archive"}), ensure_ascii=False)
+    told = config.model_dump(mode="json", exclude_defaults=True, exclude={"archive", "prompt", "repo"})
+    return json.dumps(told, ensure_ascii=False)
 
 
 def plan_mark(config: Config, accepted: list[str], folder: Path) -> Path:

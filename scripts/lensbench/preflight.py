@@ -31,7 +31,7 @@ from lensbench.records import RunId
 from lensbench.redaction import Redactor
 from lensbench.repositories import prepare as prepare_repository
 from lensbench.sandbox import Place, Sandbox, find_sandbox
-from lensbench.scenario_files import read_scenarios
+from lensbench.scenario_files import ScenarioSet, read_scenarios
 from lensbench.scenarios import Task
 from lensbench.server_checks import check_servers
 from lensbench.workspaces import hash_tree, remove_tree
@@ -52,9 +52,8 @@ class Findings:
         return any(check.outcome == "failed" for check in self.checks)
 
 
-def preflight(config: Config, folder: Path) -> Findings:
-    """Tries everything; the checks hold no secrets. Raises UserError when the task sets cannot be read."""
-    scenarios = read_scenarios(config.scenario_files, config.repository, config.imported)
+def preflight(config: Config, scenarios: ScenarioSet, folder: Path) -> Findings:
+    """Tries everything; the checks hold no secrets."""
     plan = make_plan(config, scenarios, [])
     adapter = load_adapter(config.agent.kind)
     agents = [plan["agent"], *(judge["agent"] for judge in plan["judges"] if "agent" in judge)]
@@ -178,21 +177,27 @@ def _agent(
         yield Check("agent", "warning", detail)
 
 
+def insist(config: Config, scenarios: ScenarioSet, folder: Path) -> None:
+    """Tries everything, keeps and prints what was found. Raises UserError when a run could not work."""
+    adopt_orphans()
+    try:
+        findings = preflight(config, scenarios, folder)
+    finally:
+        end_children()
+    write_json(folder / FILE, asdict(findings))
+    print("preflight:", *table(findings.checks), sep="\n", flush=True)
+    if findings.failed:
+        raise UserError("the preflight failed, and nothing was started; mend what is FAILED above, then start again")
+
+
 def main() -> None:
     """Tries everything that all runs need. The exit code is 1 when a run could not work."""
     parser = argparse.ArgumentParser(prog="python -m lensbench.preflight", description=main.__doc__)
     parser.add_argument("--settings", required=True, help="the config as JSON")
     parser.add_argument("--folder", required=True, type=Path, help="bench/<run_id>")
     arguments = parser.parse_args()
-    adopt_orphans()
-    try:
-        findings = preflight(load_config(json.loads(arguments.settings)), arguments.folder)
-    finally:
-        end_children()
-    write_json(arguments.folder / FILE, asdict(findings))
-    print("preflight:", *table(findings.checks), sep="\n", flush=True)
-    if findings.failed:
-        raise UserError("the preflight failed, and nothing was started; mend what is FAILED above, then start again")
+    config = load_config(json.loads(arguments.settings))
+    insist(config, read_scenarios(config.scenario_files, config.repository, config.imported), arguments.folder)
 
 
 if __name__ == "__main__":

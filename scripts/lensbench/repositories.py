@@ -242,7 +242,8 @@ def _prepare_named(key: str, source: Source, cache: Path) -> Prepared | UserErro
     return prepared
 
 
-def _row(prepared: Prepared, source: Source) -> dict[str, Any]:
+def facts_of(prepared: Prepared, source: Source) -> dict[str, Any]:
+    """What repositories.json says about a source; its tree by a path from the current folder where that is shorter."""
     tree, here = Path(os.path.abspath(prepared.tree)), Path.cwd()
     shown = tree.relative_to(here) if tree.is_relative_to(here) else tree
     return {"tree": str(shown), "source": source.model_dump(), **_facts(prepared)}
@@ -267,7 +268,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if isinstance(result, UserError):
             print(f"error: {result}", file=sys.stderr)
         else:
-            rows[key] = _row(result, source)
+            rows[key] = facts_of(result, source)
     if len(rows) < len(sources):
         return 1
     write_json(options.output, rows)

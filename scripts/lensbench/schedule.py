@@ -43,6 +43,13 @@ class Schedule:
         return planning.settings_text(self.config)
 
     @property
+    def question(self) -> str:
+        """What `snakemake eval` asks. Raises UserError when there is nothing."""
+        if not self.config.prompt:
+            raise UserError("there is no question; add --config 'prompt=how does auth work?'")
+        return self.config.prompt
+
+    @property
     def plan_mark(self) -> str:
         """The file that is there when the plan was made with these settings."""
         return planning.plan_mark(self.config, self.accepted, self.folder).as_posix()
@@ -104,7 +111,9 @@ class Schedule:
     @property
     def starts_agents(self) -> bool:
         """True when this start would make runs, which the preflight must allow."""
-        return self.config.agent.kind != "none" and any(map(self.is_wanted, self.runs_of_waves(self.opened())))
+        if self.config.agent.kind == "none" or not self.config.makes_benchmark:
+            return False
+        return any(map(self.is_wanted, self.runs_of_waves(self.opened())))
 
     @cached_property
     def _waves(self) -> list[Wave]:
@@ -211,7 +220,7 @@ def read_schedule(given: Mapping[str, Any], files: Iterable[str]) -> Schedule:
     scenarios = read_scenarios(config.scenario_files, config.repository, config.imported)
     plan = planning.make_plan(config, scenarios, [])
     schedule = Schedule(config, scenarios, plan, [])
-    if not (schedule.folder / "plan.json").exists():
+    if not (config.makes_benchmark and (schedule.folder / "plan.json").exists()):
         return schedule
     old = planning.read_plan(schedule.folder)
     found = planning.changes(old, plan)

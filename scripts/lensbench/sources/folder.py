@@ -23,26 +23,31 @@ def take(path: str, tree: Path, excluded: Path) -> None:
     """Copies the files of the folder `path` into the empty folder `tree`, but for what lies in the folder `excluded`.
 
     Of a git work tree these are the files that are tracked, or new and not ignored; otherwise all. Submodules,
-    repositories inside the folder, sockets and devices are left out. Raises UserError.
+    repositories inside the folder, sockets and devices are left out, and so is what is new in `bench/` of the current
+    folder: it grows while agents work. Raises UserError.
     """
     folder = Path(location(path))
     if not folder.is_dir():
         raise UserError(f"there is no folder {folder}; correct the path, which starts in {Path.cwd()}")
     root, barred = os.path.realpath(folder), Path(os.path.realpath(excluded))
-    for name in _listed_by_git(folder) or _listed(folder):
+    tracked, new = _listed_by_git(folder, "--cached"), _listed_by_git(folder, "--others", "--exclude-standard")
+    grows = os.path.realpath("bench")
+    for name in sorted(tracked | new) or _listed(folder):
         place = os.path.join(root, os.path.dirname(name))
         # git still lists files of a folder that became a link: what the link shows is not the repository's.
-        if os.path.realpath(place) == os.path.normpath(place) and not Path(place).is_relative_to(barred):
+        if os.path.realpath(place) != os.path.normpath(place) or Path(place).is_relative_to(barred):
+            continue
+        if name in tracked or not Path(place).is_relative_to(grows):
             _copy(folder / name, tree / name)
 
 
-def _listed_by_git(folder: Path) -> list[str]:
+def _listed_by_git(folder: Path, *which: str) -> set[str]:
     """Nothing when `folder` is in no work tree, or in one that ignores it."""
     try:
-        listed = git(folder, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+        listed = git(folder, "ls-files", "-z", *which)
     except GitError:
-        return []
-    return sorted({os.fsdecode(name) for name in listed.split(b"\0") if name})
+        return set()
+    return {os.fsdecode(name) for name in listed.split(b"\0") if name}
 
 
 def _listed(folder: Path) -> Iterator[str]:

@@ -1,0 +1,64 @@
+"""Answers side by side on a terminal; below each other where it is narrow."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from rich import box
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from lensbench.side_by_side import Side
+
+NARROWEST = 48
+"""Columns of the terminal for each answer; with less they stand below each other."""
+_SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])")
+
+
+def printable(text: str) -> str:
+    """`text` without anything that speaks to the terminal: control sequences go, other controls become blanks."""
+    plain = _SEQUENCE.sub("", text.replace("\r\n", "\n")).expandtabs(4)
+    return "".join(character if character.isprintable() or character == "\n" else " " for character in plain)
+
+
+def show(console: Console, question: str, sides: Sequence[Side]) -> None:
+    """Prints the question, the answers and, last because it stays in view, what the runs did."""
+    console.print(Text(printable(question), style="bold"), "", sep="\n")
+    if console.width >= NARROWEST * len(sides):
+        console.print(_columns(sides))
+    else:
+        console.print(
+            Group(*(part for side in sides for part in (Text(f"── {side.condition} ──", "bold"), _body(side))))
+        )
+    console.print(_facts(sides), end="")
+    for side in sides:
+        if side.problem:
+            text = f"{side.condition}: a benchmark would not count this run. {side.problem}"
+            console.print(Text(printable(text), style="yellow"))
+
+
+def _facts(sides: Sequence[Side]) -> Table:
+    table = Table("", *(side.condition for side in sides), box=box.SIMPLE_HEAD, pad_edge=False)
+    for name in sides[0].facts:
+        table.add_row(name, *(Text(printable(side.facts[name])) for side in sides))
+    return table
+
+
+def _columns(sides: Sequence[Side]) -> Table:
+    table = Table(box=box.MINIMAL, pad_edge=False, expand=True)
+    for side in sides:
+        table.add_column(side.condition, ratio=1)
+    table.add_row(*(_body(side) for side in sides))
+    return table
+
+
+def _body(side: Side) -> RenderableType:
+    """Findings, files and the answer, with a blank line after each."""
+    parts = [*_listed("Findings", side.findings), *_listed("Files", side.files)]
+    return Group(*parts, Text("Answer", "dim"), Text(printable(side.answer.strip()) or "(empty)"), Text(""))
+
+
+def _listed(title: str, items: Sequence[str]) -> list[Text]:
+    return [Text(title, "dim"), *(Text(f"- {printable(item)}") for item in items), Text("")] if items else []

@@ -1,0 +1,41 @@
+"""The page of one question in a real browser; the `page` fixture fails on any request and on any error in the console."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from lensbench.evaluating import render_page
+from lensbench.scenarios import Category, Folder, Task
+from lensbench.side_by_side import Side
+
+HOSTILE = "<script>alert(1)</script><img src=http://x/y onerror=alert(2)> ![i](http://x/z) [go](javascript:alert(3))"
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Path:
+    task = Task(
+        id="eval", category=Category.DEBUG, repository=Folder(path="repo"), prompt=f"Why? {HOSTILE}", criteria=()
+    )
+    facts = {"Tool calls": "12 (it says 10)", "Tools": f"Read 3, {'mcp__lens__' * 9} {HOSTILE}"}
+    sides = [
+        Side("without", facts, ("a.py", HOSTILE), (HOSTILE,), f"# Here\n\n{HOSTILE}\n\n`{'wide' * 60}`", ""),
+        Side("with", facts, (), (), "", f"crashed: {HOSTILE}"),
+    ]
+    path = tmp_path / "eval.html"
+    plan = {"agent": {"kind": "offline"}, "settings_sha256": "ab" * 32}
+    path.write_text(render_page(plan, task, {"tree_sha256": "cd" * 32}, sides))
+    return path
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+def test_what_agents_wrote_is_shown_and_does_nothing(page: Page, written: Path, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 800})
+    page.goto(written.as_uri())
+    expect(page.get_by_role("heading", name="without", exact=True)).to_be_visible()
+    expect(page.get_by_text("12 (it says 10)").first).to_be_visible()
+    expect(page.get_by_text("a benchmark would not count this run")).to_be_visible()
+    assert page.locator("script, img, main a").count() == 0
+    assert page.evaluate("document.documentElement.scrollWidth") == width
