@@ -1,16 +1,19 @@
 """What lensbench itself costs: many runs of an agent that prints a fixed answer and ends.
 
-    python benchmarks/null_runs.py [100 1000 2000 5000]
+    python benchmarks/null_runs.py [100 1000 10000] [--keep <folder>]
 
-For each size: all runs, beside a bare Snakemake workflow with the same number of `echo` jobs in the same minutes; a
-second start with nothing to do; and everything after the runs made again. CPU is user + system of the whole process
-tree; memory is the largest single process.
+A tenth as many tasks as runs, in two conditions and five trials. For each size: what would run (`-n`); all runs, beside
+a bare Snakemake workflow with the same number of `echo` jobs in the same minutes; a second start with nothing to do;
+everything after the runs made again by one start, and each of its stages alone; files and size on disk. CPU is user +
+system of the whole process tree; memory is the largest single process. The last column is the growth since the size
+before: 1 is linear, 2 is a square.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import shlex
 import shutil
@@ -18,11 +21,13 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
-DERIVED = ("validity.csv", "reports.csv", "verdicts.csv", "scores.csv", "pairs.csv", "results.json", "results.md")
+TRIALS = 5
+STAGES = ("validity", "reports", "judging", "panel", "scores", "instrument", "estimates", "results", "page")
 BARE = """
 rule all:
     input: expand("out/{{i}}.txt", i=range({runs}))
@@ -54,20 +59,20 @@ def measure(command: list[str], folder: Path) -> Cost:
 
 
 def make_project(folder: Path, runs: int) -> None:
-    """A project with `runs` runs: half as many tasks, two conditions, a repository of three files."""
+    """A project with `runs` runs: two conditions, five trials, a repository of three files."""
     (folder / "repo").mkdir(parents=True)
     for name in ("a.py", "b.py", "README.md"):
         (folder / "repo" / name).write_text(f"# {name}\n")
     tasks = [
         f"  - id: t-{number}\n    category: Targeted\n    prompt: What is fact {number}?\n    criteria:\n"
         f"      - {{text: says forty-two, all_of: 'forty-two'}}\n      - {{text: names a file, any_of: [a.py, c.py]}}\n"
-        for number in range(runs // 2)
+        for number in range(runs // (2 * TRIALS))
     ]
     (folder / "tasks.yaml").write_text("tasks:\n" + "".join(tasks))
     (folder / "mcp.json").write_text('{"mcpServers": {"null": {"command": "true"}}}')
     answer = "It is forty-two, see `a.py`.\n\n## Report\n\n- **Tool calls**: 1\n- **Files used**: a.py\n"
     config = {
-        "run_id": "null", "scenarios": "tasks.yaml", "repository": {"path": "repo"}, "cache": "cache",
+        "run_id": "null", "trials": TRIALS, "scenarios": "tasks.yaml", "repository": {"path": "repo"}, "cache": "cache",
         "conditions": {"without": {}, "with": {"mcp": "mcp.json"}},
         "preflight": {"servers": False},
         "agent": {"kind": "command", "command": ["/bin/echo", answer]},
@@ -75,36 +80,54 @@ def make_project(folder: Path, runs: int) -> None:
     (folder / "config.yaml").write_text(json.dumps(config))
 
 
-def benchmark(runs: int, folder: Path) -> list[tuple[str, Cost]]:
-    """The costs at one size."""
+def benchmark(runs: int, folder: Path) -> Iterator[tuple[str, Cost]]:
+    """The costs at one size, step by step."""
     ours, bare = folder / "ours", folder / "bare"
     make_project(ours, runs)
     bare.mkdir()
     (bare / "Snakefile").write_text(BARE.format(runs=runs))
     snakemake = [sys.executable, "-m", "snakemake", "--cores", "2", "--quiet", "rules", "progress"]
     bench = [*snakemake, "--snakefile", str(ROOT / "Snakefile"), "--directory", ".", "--configfile", "config.yaml"]
-    costs = [
-        ("bare Snakemake", measure([*snakemake, "--scheduler", "greedy"], bare)),
-        ("all runs", measure(bench, ours)),
-    ]
-    costs.append(("nothing to do", measure(bench, ours)))
-    for name in DERIVED:
-        (ours / "bench" / "null" / name).unlink()
-    costs.append(("after the runs", measure(bench, ours)))
-    return costs
+    yield "bare Snakemake", measure([*snakemake, "--scheduler", "greedy"], bare)
+    yield "what would run", measure([*bench, "-n"], ours)
+    yield "all runs", measure(bench, ours)
+    yield "nothing to do", measure(bench, ours)
+    for name in STAGES:
+        judge = ["--judge", "mechanical"] if name == "judging" else []
+        stage = [sys.executable, "-P", "-m", f"lensbench.{name}", "--folder", "bench/null", *judge]
+        yield f"stage: {name}", measure(stage, ours)
+    for path in (ours / "bench" / "null").iterdir():
+        if path.suffix in (".csv", ".md", ".html") or path.name in ("instrument.json", "estimates.json"):
+            path.unlink()
+    yield "after the runs", measure(bench, ours)
+
+
+def on_disk(folder: Path) -> tuple[int, float]:
+    """Files below a folder, and their megabytes."""
+    sizes = [path.lstat().st_size for path in folder.rglob("*") if not path.is_dir()]
+    return len(sizes), sum(sizes) / 1e6
 
 
 def main() -> None:
     """Prints a table, a row per size and step."""
     parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("sizes", nargs="*", type=int, default=[100, 1000, 2000, 5000])
-    print("| runs | step | wall s | CPU s | CPU ms per run | memory MB |\n|--:|---|--:|--:|--:|--:|")
-    for runs in parser.parse_args().sizes:
-        folder = Path(tempfile.mkdtemp(prefix="null-runs-"))
+    parser.add_argument("sizes", nargs="*", type=int, default=[100, 1000, 10_000])
+    parser.add_argument("--keep", type=Path, help="make the projects here, and leave them")
+    arguments = parser.parse_args()
+    print("| runs | step | wall s | CPU s | CPU ms per run | memory MB | growth |\n|--:|---|--:|--:|--:|--:|--:|")
+    earlier: dict[str, tuple[int, float]] = {}
+    for runs in arguments.sizes:
+        folder = arguments.keep / str(runs) if arguments.keep else Path(tempfile.mkdtemp(prefix="null-runs-"))
         for step, cost in benchmark(runs, folder):
+            before = earlier.get(step)
+            growth = f"{math.log(cost.cpu_s / before[1]) / math.log(runs / before[0]):.2f}" if before else ""
+            earlier[step] = runs, cost.cpu_s
             shown = f"{cost.wall_s:.1f} | {cost.cpu_s:.1f} | {cost.cpu_s / runs * 1000:.1f} | {cost.memory_mb:.0f}"
-            print(f"| {runs} | {step} | {shown} |", flush=True)
-        shutil.rmtree(folder)
+            print(f"| {runs} | {step} | {shown} | {growth} |", flush=True)
+        for name in ("bench", ".snakemake"):
+            print("| {} | {}: {} files, {:.1f} MB | | | | | |".format(runs, name, *on_disk(folder / "ours" / name)))
+        if not arguments.keep:
+            shutil.rmtree(folder)
 
 
 if __name__ == "__main__":
