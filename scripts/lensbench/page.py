@@ -46,6 +46,7 @@ def read_inputs(folder: Path) -> Inputs:
         read_json(folder / "results.json"),
         read_json(folder / "estimates.json"),
         read_json(folder / "instrument.json"),
+        {run_of_row(row): row for row in tables.validity},
         _by_run(read_table(folder / "decisions.csv")),
         _by_run(tables.verdicts),
         {task.id: task for task in scenarios},

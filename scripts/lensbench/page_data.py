@@ -33,6 +33,8 @@ class Inputs(NamedTuple):
     """estimates.json; its parts may be missing."""
     instrument: Mapping[str, Any]
     """instrument.json; its parts may be missing."""
+    validity: Mapping[RunId, Row]
+    """The rows of validity.csv, by run."""
     decisions: Mapping[RunId, Sequence[Row]]
     """The rows of decisions.csv, by run, in the order of the criteria."""
     verdicts: Mapping[RunId, Sequence[Row]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from lensbench.answers_html import Evidence, MarkedAnswer, mark_answer
 from lensbench.figures import exact
@@ -96,8 +96,8 @@ def pair_page(folder: Path, inputs: Inputs, task: str, trial: int) -> PairPage:
 def _column(folder: Path, inputs: Inputs, run: RunId) -> Column:
     score = inputs.tables.scores[run]
     counts = score["status"] in ("scored", "unjudged")
-    validity: Mapping[str, Any] = next((row for row in inputs.results["runs"] if _is(row, run)), {})
-    why = "" if counts else ": ".join(filter(None, (validity.get("reason"), validity.get("detail"))))
+    validity = inputs.validity[run]
+    why = "" if counts else ": ".join(filter(None, (validity["reason"], validity["detail"])))
     value, seconds = exact(score["score"]), exact(score["duration_s"])
     decisions = inputs.decisions.get(run, ()) if counts else ()
     found = {int(row["criterion"]): _evidence(inputs, run, row) for row in decisions}
@@ -118,10 +118,6 @@ def _column(folder: Path, inputs: Inputs, run: RunId) -> Column:
         run.condition, score["status"], why, None if value is None else float(value * 100),
         None if seconds is None else float(seconds), answer, judged,
     )  # fmt: skip
-
-
-def _is(row: Mapping[str, Any], run: RunId) -> bool:
-    return (row["task"], row["condition"], row["trial"]) == run
 
 
 def _evidence(inputs: Inputs, run: RunId, decision: Row) -> Evidence | None:
