@@ -37,6 +37,8 @@ except UserError as error:
 BENCH = SCHEDULE.folder.as_posix()
 PYTHON = f"{shlex.quote(sys.executable)} -P -m"
 os.environ[WORKFLOW] = str(os.getpid())  # every program ends with the Snakemake that started it, so `exec` it
+# Snakemake shows messages and commands with the names of the outermost workflow, also when this one is a module of it.
+workflow.modifier_stack[0].globals.update(BENCH=BENCH, PYTHON=PYTHON)
 
 
 wildcard_constraints:
@@ -48,26 +50,6 @@ wildcard_constraints:
 
 
 report: "report/workflow.rst"
-
-
-localrules:
-    all,
-    plan,
-    repositories,
-    validity,
-    reports,
-    judging,
-    guesses,
-    panel,
-    judge_sheet,
-    scores,
-    instrument,
-    estimates,
-    results,
-    page,
-    look,
-    archive,
-    eval,
 
 
 include: "rules/plan.smk"
@@ -87,7 +69,7 @@ include: "rules/eval.smk"
 
 
 rule all:
-    default_target: True
+    default_target: workflow.modifier.is_main_snakefile()
     input:
         needed_runs,
         rules.plan.output,
@@ -103,6 +85,7 @@ rule all:
         rules.estimates.output,
         rules.results.output,
         rules.page.output,
+    localrule: True
 
 
 onstart:

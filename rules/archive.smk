@@ -16,6 +16,7 @@ rule archive:
         f"{BENCH}.zip",
     log:
         f"{BENCH}/logs/archive.log",
+    localrule: True
     params:
         sign_key=SCHEDULE.config.archive.sign_key,
         allow=list(SCHEDULE.config.archive.allow),

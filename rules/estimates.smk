@@ -16,6 +16,7 @@ rule estimates:
         report(f"{BENCH}/estimates.json", caption="../report/estimates.rst", category="Data"),
     log:
         f"{BENCH}/logs/estimates.log",
+    localrule: True
     message:
         "estimating the differences"
     shell:

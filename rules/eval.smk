@@ -10,6 +10,7 @@ Asked for by name: `snakemake eval`. No run of a benchmark is made.
 rule eval:
     log:
         "bench/evals/eval.log",
+    localrule: True
     params:
         prompt=lambda wildcards: SCHEDULE.question,
         repo=SCHEDULE.config.repo,

@@ -16,6 +16,7 @@ rule instrument:
         report(f"{BENCH}/instrument.json", caption="../report/instrument.rst", category="Data"),
     log:
         f"{BENCH}/logs/instrument.log",
+    localrule: True
     message:
         "measuring the judges"
     shell:

@@ -20,6 +20,7 @@ rule judging:
         f"{BENCH}/verdicts/{{judge}}.csv",
     log:
         f"{BENCH}/logs/judging/{{judge}}.log",
+    localrule: True
     threads: lambda wildcards: SCHEDULE.judge_threads(wildcards.judge)
     message:
         "judging the answers: {wildcards.judge}"
@@ -35,6 +36,7 @@ rule guesses:
         f"{BENCH}/guesses/{{judge}}.csv",
     log:
         f"{BENCH}/logs/guesses/{{judge}}.log",
+    localrule: True
     threads: lambda wildcards: SCHEDULE.judge_threads(wildcards.judge)
     message:
         "guessing the conditions: {wildcards.judge}"
@@ -53,6 +55,7 @@ rule panel:
         escalations=f"{BENCH}/escalations.csv",
     log:
         f"{BENCH}/logs/panel.log",
+    localrule: True
     message:
         "deciding what the judges say together"
     shell:
@@ -69,6 +72,7 @@ rule judge_sheet:
         f"{BENCH}/judge_sheet.html",
     log:
         f"{BENCH}/logs/judge_sheet.log",
+    localrule: True
     message:
         "writing {output}"
     shell:

@@ -20,6 +20,7 @@ checkpoint look:
         f"{BENCH}/looks/{{look}}.json",
     log:
         f"{BENCH}/logs/look-{{look}}.log",
+    localrule: True
     threads: SCHEDULE.config.judging.parallel
     message:
         "looking at the results after wave {wildcards.look}"

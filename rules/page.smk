@@ -31,6 +31,7 @@ rule page:
         ),
     log:
         f"{BENCH}/logs/page.log",
+    localrule: True
     message:
         "writing {output.page}"
     shell:

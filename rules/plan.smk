@@ -17,6 +17,7 @@ rule plan:
         mark=SCHEDULE.plan_mark,
     log:
         f"{BENCH}/logs/plan.log",
+    localrule: True
     params:
         settings=lambda wildcards: SCHEDULE.settings,
         accepted=lambda wildcards: SCHEDULE.accepted_json,

@@ -12,6 +12,7 @@ rule reports:
         report(f"{BENCH}/reports.csv", caption="../report/reports.rst", category="Tables"),
     log:
         f"{BENCH}/logs/reports.log",
+    localrule: True
     message:
         "reading the reports"
     shell:

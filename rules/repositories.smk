@@ -12,6 +12,7 @@ rule repositories:
         f"{BENCH}/repositories.json",
     log:
         f"{BENCH}/logs/repositories.log",
+    localrule: True
     params:
         cache=SCHEDULE.config.cache,
     message:

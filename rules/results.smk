@@ -21,6 +21,7 @@ rule results:
         page=report(f"{BENCH}/results.md", caption="../report/results.rst", category="Results"),
     log:
         f"{BENCH}/logs/results.log",
+    localrule: True
     message:
         "writing {output.page}"
     shell:

@@ -15,6 +15,7 @@ rule scores:
         pairs=report(f"{BENCH}/pairs.csv", caption="../report/pairs.rst", category="Tables"),
     log:
         f"{BENCH}/logs/scores.log",
+    localrule: True
     message:
         "scoring runs and pairs"
     shell:

@@ -14,6 +14,7 @@ rule validity:
         timing=f"{BENCH}/runs/timing.csv",
     log:
         f"{BENCH}/logs/validity.log",
+    localrule: True
     message:
         "deciding which runs count"
     shell:

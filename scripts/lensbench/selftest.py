@@ -27,7 +27,7 @@ from lensbench import __version__, figures
 from lensbench.controls.experiments import BROKEN_SERVER, CONTROLS, Control, Planted, make_project
 from lensbench.errors import UserError
 from lensbench.files import write_atomic, write_json
-from lensbench.house import ROOT
+from lensbench.house import IS_CHECKOUT, PACKAGE, ROOT
 from lensbench.processes import end_children
 from lensbench.program import run_program
 from lensbench.records import sha256
@@ -83,15 +83,18 @@ def status(house: Path = ROOT) -> SelftestStatus:
         return SelftestStatus("not run")
 
 
-def code_hash(house: Path) -> str:
+def code_hash(house: Path = ROOT) -> str:
     """The sha256 of all that decides what results say: the package, the rules, the templates, the pinned libraries."""
-    trees = [hash_tree(str(house / name)) for name in ("scripts", "rules", "templates")]
+    package = house / "scripts" / "lensbench"
+    parts = (package if package.is_dir() else PACKAGE, house / "rules", house / "templates")
+    trees = [hash_tree(str(part)) for part in parts]
     files = [sha256((house / name).read_bytes()) for name in ("Snakefile", "requirements.lock")]
     return sha256("\n".join([*trees, *files]).encode())
 
 
 def _record(house: Path) -> Path:
-    return house / ".cache" / "selftest.json"
+    """In the checkout; what is installed is written to by nobody, so then in the current folder."""
+    return (house if IS_CHECKOUT else Path()) / ".cache" / "selftest.json"
 
 
 def selftest(controls: Iterable[Control], folder: Path, at_once: int) -> Iterator[Finding]:
@@ -231,8 +234,6 @@ def main() -> None:
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep the throw-away projects in this new folder")
     arguments = parser.parse_args()
     controls = _chosen(arguments.controls)
-    if not (ROOT / "Snakefile").exists():
-        raise UserError(f"{ROOT}: is no checkout of the project; the self-test runs from one")
     tried = code_hash(ROOT)
     is_whole = not arguments.controls
     findings = []
