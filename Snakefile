@@ -13,6 +13,7 @@ from snakemake.utils import min_version
 
 from lensbench import stopping
 from lensbench.errors import UserError
+from lensbench.fail_on import REFUSED
 from lensbench.processes import WORKFLOW
 from lensbench.records import run_files
 from lensbench.schedule import read_schedule, run_of
@@ -66,6 +67,7 @@ include: "rules/results.smk"
 include: "rules/page.smk"
 include: "rules/archive.smk"
 include: "rules/eval.smk"
+include: "rules/fail_on.smk"
 
 
 rule all:
@@ -85,6 +87,7 @@ rule all:
         rules.estimates.output,
         rules.results.output,
         rules.page.output,
+        rules.fail_on.output if SCHEDULE.config.fail_on else [],
     localrule: True
 
 
@@ -93,6 +96,7 @@ onstart:
     # that grows with the square of the runs (snakemake/snakemake#3744).
     workflow.scheduler.job_rate_limiter = None
     stopping.clear(SCHEDULE.folder)
+    (SCHEDULE.folder / REFUSED).unlink(missing_ok=True)
     if SCHEDULE.starts_agents and not workflow.touch:
         try:
             shell("exec {PYTHON} lensbench.preflight --settings {SCHEDULE.settings:q} --folder {BENCH:q}")
@@ -106,5 +110,8 @@ onsuccess:
 
 
 onerror:
-    if MAKES_BENCHMARK:
-        shell("test ! -e {BENCH:q}/plan.json || exec {PYTHON} lensbench.rendering --folder {BENCH:q}")
+    if (SCHEDULE.folder / REFUSED).exists():
+        shell("exec {PYTHON} lensbench.headline --folder {BENCH:q}")
+        print("error:", (SCHEDULE.folder / REFUSED).read_text().strip(), file=sys.stderr)
+    elif MAKES_BENCHMARK and os.path.exists(f"{BENCH}/plan.json"):
+        shell("exec {PYTHON} lensbench.rendering --folder {BENCH:q}")

@@ -151,6 +151,10 @@ class Gate(Strict):
     """What the waves are made of: parts of the task set, or trials (then `looks` is the number of trials)."""
 
 
+Verdict = Literal["GO", "NO-GO", "HARM", "INCONCLUSIVE"]
+"""What the gate can say about a treatment."""
+
+
 class Controls(Strict):
     """Conditions that tell something about the tasks, and are compared with nothing."""
 
@@ -250,6 +254,8 @@ class Config(Strict):
     """Where fetched repositories are kept."""
     archive: Archive = Archive()
     """What `snakemake archive` writes."""
+    fail_on: Annotated[Many[Verdict], BeforeValidator(lambda value: [value] if isinstance(value, str) else value)] = ()
+    """Verdicts of the gate with which Snakemake ends with exit code 1, after everything is written."""
     prompt: str = ""
     """What `snakemake eval` asks."""
     repo: str = ""

@@ -9,16 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lensbench import planning
+from lensbench.config import Verdict
 from lensbench.figures import rounded
 
 if TYPE_CHECKING:
     from lensbench.boundaries import LookResult
     from lensbench.paired import Estimate
-
-Verdict = Literal["GO", "NO-GO", "HARM", "INCONCLUSIVE"]
 
 DEFAULTS: Mapping[str, Any] = {"effect": 5, "alpha": 0.05, "power": 0.8, "looks": 1, "over": "tasks"}
 """Settings that a plan may leave out: `effect` in points, `alpha` two-sided."""

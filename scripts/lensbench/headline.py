@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -33,12 +34,18 @@ def printable(text: str) -> str:
 
 
 def print_headline(folder: Path) -> None:
-    """Prints the headline of a benchmark. Raises UserError when it has no results."""
+    """Prints the headline of a benchmark; in a job of GitHub Actions it stands on the job's page too.
+
+    Raises UserError when there are no results.
+    """
     try:
         data = json.loads((folder / "results.json").read_text())
     except (OSError, ValueError) as error:
         raise UserError(f"{folder / 'results.json'}: cannot be read ({error}); start Snakemake to write it") from None
     print("", *lines(folder, data), sep="\n")
+    if page := os.environ.get("GITHUB_STEP_SUMMARY"):
+        with open(page, "a") as file:
+            file.write((folder / "summary.md").read_text())
 
 
 if __name__ == "__main__":

@@ -191,10 +191,10 @@ def accept_or_refuse(found: list[str], accepted: list[str], config: Config, fold
 def settings_text(config: Config) -> str:
     """The config as one JSON text, the argument of the plan stage; what has its default is left out.
 
-    How the run is archived is no part of the experiment, and no other machine knows the key's path. Neither is what
-    other targets are told.
+    What is done with the results is no part of the experiment, and no other machine knows the path of the key. Neither
+    is what other targets are told.
     """
-    told = config.model_dump(mode="json", exclude_defaults=True, exclude={"archive", "prompt", "repo"})
+    told = config.model_dump(mode="json", exclude_defaults=True, exclude={"archive", "fail_on", "prompt", "repo"})
     return json.dumps(told, ensure_ascii=False)
 
 

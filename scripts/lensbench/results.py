@@ -1,4 +1,4 @@
-"""Writes results.json for programs and results.md for people: the same numbers."""
+"""Writes results.json for programs, results.md for people, junit.xml and summary.md for CI: the same numbers."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from lensbench.config import known_kinds
 from lensbench.files import read_json, write_atomic, write_json
 from lensbench.house import TEMPLATES
 from lensbench.judges import DRAFTED
+from lensbench.junit import junit
 from lensbench.page_judges import coefficient, coefficient_interval, judges_view
 from lensbench.program import run_stage
 from lensbench.reasons import REASONS, Reason
@@ -219,8 +220,8 @@ def sentence(text: str) -> str:
     return " ".join(cell(part) for part in re.findall(r"(?:\S+\s*){1,20}", text))
 
 
-def render(data: dict[str, Any]) -> str:
-    """results.md."""
+def render(data: dict[str, Any], template: str = "results.md.j2") -> str:
+    """results.md, or another page of the same data."""
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
         keep_trailing_newline=True, autoescape=False,
@@ -241,7 +242,7 @@ def render(data: dict[str, Any]) -> str:
         "reasons": REASONS, "unknown_reason": Reason("a reason of another version", "later", "the file in discards/"),
         "many_discards": MANY_DISCARDS, "further": FURTHER,
     }  # fmt: skip
-    return environment.get_template("results.md.j2").render(data)
+    return environment.get_template(template).render(data)
 
 
 def interval(found: Mapping[str, Any], kind: str = "share") -> str:
@@ -269,14 +270,21 @@ def headline(data: dict[str, Any], treatment: str) -> str:
 
 
 def write_results(folder: Path) -> dict[str, Any]:
-    """Writes results.json and results.md, and returns what stands in them."""
+    """Writes results.json, results.md, summary.md and junit.xml; returns what stands in them."""
     data = collect(read_tables(folder), read_json(folder / "repositories.json"), why_stopped(folder))
     add_findings(
         data, read_json(folder / "estimates.json", needed=True), read_json(folder / "instrument.json", needed=True)
     )
+    write_all(folder, data)
+    return data
+
+
+def write_all(folder: Path, data: dict[str, Any]) -> None:
+    """Writes the data in all its forms."""
     write_json(folder / "results.json", as_json(data))
     write_atomic(folder / "results.md", render(data))
-    return data
+    write_atomic(folder / "summary.md", render(data, "summary.md.j2"))
+    write_atomic(folder / "junit.xml", junit(as_json(data)))
 
 
 if __name__ == "__main__":

@@ -13,17 +13,18 @@ from lensbench.after_runs import score_present
 from lensbench.config import HUMAN, MECHANICAL
 from lensbench.errors import UserError
 from lensbench.estimates import write_estimates
-from lensbench.files import write_atomic, write_json
+from lensbench.files import write_atomic
 from lensbench.instrument import measure_instrument
 from lensbench.judges import Verdict
 from lensbench.judging import judge_all
 from lensbench.page import write_page
-from lensbench.results import as_json, render, write_results
+from lensbench.results import write_all, write_results
 from lensbench.tables import read_table
 
 DERIVED = frozenset({
     "validity.csv", "runs/timing.csv", "reports.csv", "verdicts.csv", "decisions.csv", "escalations.csv", "scores.csv",
-    "pairs.csv", "instrument.json", "estimates.json", "results.json", "results.md", "report.html",
+    "pairs.csv", "instrument.json", "estimates.json", "results.json", "results.md", "summary.md",
+    "junit.xml", "report.html",
 })  # fmt: skip
 
 
@@ -55,8 +56,7 @@ def rebuild(folder: Path, selftest: Mapping[str, Any] | None) -> list[str]:
     data = write_results(folder)
     if selftest is not None and data["selftest"] != selftest:
         data["selftest"] = dict(selftest)
-        write_json(folder / "results.json", as_json(data))
-        write_atomic(folder / "results.md", render(data))
+        write_all(folder, data)
     write_page(folder)
     return problems
 

@@ -1,0 +1,97 @@
+"""junit.xml and summary.md: what CI services show of a benchmark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from handmade import Bench
+from lensbench.errors import UserError
+from lensbench.fail_on import REFUSED, refuse
+from lensbench.junit import junit
+
+CONTROL = "\x1b[31m\x00 <b>&"
+
+
+@pytest.fixture
+def mixed(bench: Callable[..., Bench]) -> Bench:
+    """A pair that counts, a discarded run, and one that was never made."""
+    made = bench()
+    made.run("a", "with", duration_s=12.5)
+    made.run("a", "without", points=("1", "0"))
+    made.run("b", "with", reason="mcp_failed", detail=f"did not start {CONTROL}")
+    made.build()
+    return made
+
+
+def cases(made: Bench) -> dict[tuple[str, str], ElementTree.Element]:
+    root = ElementTree.parse(made.folder / "junit.xml").getroot()
+    return {(case.get("classname", ""), case.get("name", "")): case for case in root.iter("testcase")}
+
+
+def test_every_run_and_every_verdict_is_a_test_case(mixed: Bench) -> None:
+    found = cases(mixed)
+    assert sorted(found) == [
+        ("r.gate", "with"),
+        *((f"r.{name}", task) for name in ("with", "without") for task in "ab"),
+    ]
+    assert found["r.with", "a"].get("time") == "12.5"
+    assert found["r.without", "a"].findtext("system-out") == "score 50%"
+
+
+def test_a_discard_is_an_error_and_a_run_that_is_missing_is_skipped(mixed: Bench) -> None:
+    error = cases(mixed)["r.with", "b"].find("error")
+    assert error is not None
+    assert error.get("type") == "mcp_failed"
+    assert "did not start" in error.get("message", "")
+    assert cases(mixed)["r.without", "b"].find("skipped") is not None
+
+
+def test_the_counts_are_those_of_the_cases(mixed: Bench) -> None:
+    root = ElementTree.parse(mixed.folder / "junit.xml").getroot()
+    assert {name: root.get(name) for name in ("tests", "failures", "errors", "skipped")} == {
+        "tests": "5", "failures": "0", "errors": "1", "skipped": "2",
+    }  # fmt: skip
+    assert [suite.get("errors") for suite in root] == ["1", "0", "0"]
+
+
+def results(**changes: Any) -> dict[str, Any]:
+    verdict = {"verdict": "HARM", "sentence": "HARM: it falls."}
+    return {"run_id": "r", "conditions": {}, "runs": [], "estimates": {"with": {"gate": verdict | changes}}}
+
+
+@pytest.mark.parametrize(
+    ("verdict", "element"),
+    [("HARM", "failure"), ("INCONCLUSIVE", "skipped"), ("GO", "system-out"), ("NO-GO", "system-out")],
+)
+def test_only_harm_is_a_failure(verdict: str, element: str) -> None:
+    (case,) = ElementTree.fromstring(junit(results(verdict=verdict))).iter("testcase")
+    assert [child.tag for child in case] == [element]
+
+
+@given(st.text())
+def test_whatever_a_sentence_holds_it_is_xml(text: str) -> None:
+    (failure,) = ElementTree.fromstring(junit(results(sentence=text)).encode(errors="replace")).iter("failure")
+    assert failure.get("type") == "HARM"
+
+
+def test_the_summary_says_what_counts_and_cannot_be_broken_out_of(mixed: Bench) -> None:
+    summary = (mixed.folder / "summary.md").read_text()
+    assert summary.startswith("## lensbench: r\n\n**with: INCONCLUSIVE")
+    assert "2 runs scored, 0 unjudged, 1 discarded, 1 missing" in summary
+    assert "- discarded: b, with: mcp\\_failed" in summary or "- discarded: b, with: mcp_failed" in summary
+    assert "\x1b" not in summary
+    assert "<b>" not in summary
+
+
+def test_a_verdict_that_is_named_is_refused_and_another_is_not(mixed: Bench) -> None:
+    refuse(mixed.folder, ["HARM", "NO-GO"])
+    assert not (mixed.folder / REFUSED).exists()
+    with pytest.raises(UserError, match="the verdict on 'with' is INCONCLUSIVE, which fail_on names"):
+        refuse(mixed.folder, ["HARM", "INCONCLUSIVE"])
+    assert (mixed.folder / REFUSED).exists()
