@@ -68,6 +68,7 @@ include: "rules/page.smk"
 include: "rules/archive.smk"
 include: "rules/eval.smk"
 include: "rules/fail_on.smk"
+include: "rules/scenarios.smk"
 
 
 rule all:
@@ -95,8 +96,11 @@ onstart:
     # Its limit of 100 job starts a second re-examines all waiting jobs once a second for every job that has ended: CPU
     # that grows with the square of the runs (snakemake/snakemake#3744).
     workflow.scheduler.job_rate_limiter = None
-    stopping.clear(SCHEDULE.folder)
-    (SCHEDULE.folder / REFUSED).unlink(missing_ok=True)
+    if problem := SCHEDULE.misused({job.rule.name for job in workflow.dag.needrun_jobs()}):
+        sys.exit(f"error: {problem}")
+    if MAKES_BENCHMARK:
+        stopping.clear(SCHEDULE.folder)
+        (SCHEDULE.folder / REFUSED).unlink(missing_ok=True)
     if SCHEDULE.starts_agents and not workflow.touch:
         try:
             shell("exec {PYTHON} lensbench.preflight --settings {SCHEDULE.settings:q} --folder {BENCH:q}")

@@ -32,6 +32,7 @@ Number = Annotated[float, BeforeValidator(_plain), Field(strict=False)]
 ConditionName = Annotated[str, like(r"^[a-z][a-z0-9_]{0,31}$", "a condition is named with a-z, 0-9 and '_'")]
 
 
+DEFAULT_CACHE = ".cache/repositories"
 ZAI_MODELS = {"sonnet": "glm-5", "haiku": "glm-5", "opus": "glm-5"}
 
 
@@ -250,7 +251,7 @@ class Config(Strict):
     """What keeps agents away from everything but their workspace; `auto`: bubblewrap where it works, else none."""
     sandbox_visible: Many[str] = ()
     """Further folders and files that agents may read in the sandbox."""
-    cache: str = ".cache/repositories"
+    cache: str = DEFAULT_CACHE
     """Where fetched repositories are kept."""
     archive: Archive = Archive()
     """What `snakemake archive` writes."""
@@ -259,7 +260,9 @@ class Config(Strict):
     prompt: str = ""
     """What `snakemake eval` asks."""
     repo: str = ""
-    """The repository that it asks about: a path; the current folder when empty."""
+    """What it asks about (a path; the current folder when empty), or `snakemake scenarios` does (or a git URL)."""
+    tasks: Annotated[Whole, Field(ge=1, le=200)] = 12
+    """How many tasks `snakemake scenarios` writes."""
     accept_changes: Switch = False
     """Go on although the experiment's settings changed after its first valid run; the results will say so."""
     imported: Switch = False

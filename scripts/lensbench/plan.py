@@ -194,7 +194,8 @@ def settings_text(config: Config) -> str:
     What is done with the results is no part of the experiment, and no other machine knows the path of the key. Neither
     is what other targets are told.
     """
-    told = config.model_dump(mode="json", exclude_defaults=True, exclude={"archive", "fail_on", "prompt", "repo"})
+    other = {"archive", "fail_on", "prompt", "repo", "tasks"}
+    told = config.model_dump(mode="json", exclude_defaults=True, exclude=other)
     return json.dumps(told, ensure_ascii=False)
 
 

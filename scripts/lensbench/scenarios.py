@@ -113,6 +113,30 @@ Patterns = Annotated[
 """One pattern, or a list of them."""
 
 
+class Proof(Strict):
+    """Where a criterion's fact can be seen in the repository. It has no line numbers, which drift.
+
+    Either `quote` stands in `file`, or `commits` commits changed both `file` and `changes_with`.
+    """
+
+    file: Annotated[str, Field(min_length=1)]
+    """A path inside the repository."""
+    quote: str = ""
+    """Text of that file; one blank stands for any blanks."""
+    within: str = ""
+    """The definition that the quote stands in, a member as `Owner.member`; anywhere in the file when empty."""
+    changes_with: str = ""
+    """Another path inside the repository."""
+    commits: Annotated[int, Field(ge=0)] = 0
+    """At least so many commits."""
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Self:
+        if bool(self.quote) == bool(self.changes_with) or bool(self.changes_with) != bool(self.commits):
+            raise ValueError("must have either a quote, or changes_with and commits")
+        return self
+
+
 class Criterion(Strict):
     """A verifiable fact, and how the mechanical judge finds it (protocol, section 4).
 
@@ -133,6 +157,8 @@ class Criterion(Strict):
     """Named sub-facts; an answer that states one of them, with all its patterns, earns Partial."""
     drafted: bool = False
     """The patterns are a machine's proposal that nobody has accepted yet."""
+    proofs: Many[Proof] = ()
+    """Where the repository shows the fact: `python -m lensbench.proving` looks there. Judges do not."""
 
     @property
     def mechanical(self) -> bool:

@@ -170,8 +170,8 @@ def _task_lines(task: Task) -> Iterator[str]:
     yield "- **Judge Criteria**:"
     for number, criterion in enumerate(task.criteria, 1):
         yield f"  {number}. {criterion.text}"
-        if criterion.mechanical:
-            yield f"     - facts: {json.dumps(_facts(criterion), ensure_ascii=False)}"
+        if facts := _facts(criterion):
+            yield f"     - facts: {json.dumps(facts, ensure_ascii=False)}"
     yield ""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,6 +15,7 @@ from lensbench.conditions import CLOSED_BOOK, compared
 from lensbench.config import HUMAN, Config, ModelJudge, judge_names, load_config
 from lensbench.discards import describes, discard_files
 from lensbench.errors import UserError
+from lensbench.generating.pinning import repository_name
 from lensbench.judges.again import has_failed, note, rounds_of
 from lensbench.records import RunId, run_files, trial_folder
 from lensbench.scenario_files import ScenarioSet, read_scenarios
@@ -48,6 +49,31 @@ class Schedule:
         if not self.config.prompt:
             raise UserError("there is no question; add --config 'prompt=how does auth work?'")
         return self.config.prompt
+
+    @property
+    def writer(self) -> str:
+        """The argument of `snakemake scenarios`: who writes tasks, and what no question may name."""
+        kept = {"agent", "seed", "sandbox", "sandbox_visible", "cache"}
+        told = self.config.model_dump(mode="json", exclude_defaults=True, include=kept)
+        servers = {name for condition in self.plan["conditions"].values() for name in condition["servers"]}
+        tools = {tool for condition in self.config.conditions.values() for tool in condition.tools}
+        told |= {"tools": sorted(servers | tools)} | (
+            {"max_usd": self.config.budget.max_usd} if self.config.budget.max_usd else {}
+        )
+        return json.dumps(told, sort_keys=True)
+
+    def misused(self, rules: Set[str]) -> str:
+        """Why these rules cannot be started with this config; "" when they can."""
+        if "scenarios" in rules and not self.config.repo:
+            return "say which repository: snakemake scenarios --config repo=<git url or path> tasks=12"
+        if rules - {"scenarios", "eval"} and not self.config.makes_benchmark:
+            return "prompt and repo are for `snakemake eval` and `snakemake scenarios`; leave them out for a benchmark"
+        return ""
+
+    @property
+    def task_set(self) -> str:
+        """Where `snakemake scenarios` puts the tasks about `repo`."""
+        return f"scenarios/{repository_name(self.config.repo)}.yaml"
 
     @property
     def plan_mark(self) -> str:

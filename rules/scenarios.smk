@@ -1,0 +1,25 @@
+"""Writes a task set about a repository: `snakemake scenarios --config repo=<git url or path> tasks=12` (docs/generating.md).
+
+needs   the repository, at its newest commit when the set is written
+leaves  scenarios/<name>.yaml, <name>.report.md (what was kept, repaired and dropped, and why), <name>.review.html
+
+No run folder is read or written. A set that is there stays until it is deleted, or other settings are given.
+"""
+
+
+rule scenarios:
+    output:
+        tasks=SCHEDULE.task_set,
+        report=SCHEDULE.task_set.replace(".yaml", ".report.md"),
+    log:
+        SCHEDULE.task_set.replace(".yaml", ".log"),
+    localrule: True
+    params:
+        repo=lambda wildcards: SCHEDULE.config.repo,
+        tasks=SCHEDULE.config.tasks,
+        writer=lambda wildcards: SCHEDULE.writer,
+    message:
+        "writing {params.tasks} tasks"
+    shell:
+        "exec {PYTHON} lensbench.generating --repo {params.repo:q} --tasks {params.tasks} --settings {params.writer:q}"
+        " --output {output.tasks:q} 2> {log:q}"

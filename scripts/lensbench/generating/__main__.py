@@ -1,0 +1,103 @@
+"""Writes a task set about a repository, its report, and a page on which a person accepts, edits or drops the tasks.
+
+    python -m lensbench.generating --repo ../my-project --tasks 12 --output scenarios/my-project.yaml
+
+Offline, the tasks are made of facts that are mined from the repository; any other agent is asked to write them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from lensbench.errors import UserError
+from lensbench.files import write_atomic
+from lensbench.generating.mining.writer import Miners
+from lensbench.generating.pinning import pin
+from lensbench.generating.problems import find_problems
+from lensbench.generating.rounds import Examined, Proposal, Writer, kept, run_rounds, spread
+from lensbench.generating.settings import Settings
+from lensbench.generating.survey import Survey, survey
+from lensbench.generating.trying import try_task
+from lensbench.generating.writing import Made, render_report, render_set
+from lensbench.processes import adopt_orphans
+from lensbench.program import run_program
+from lensbench.repositories import prepare
+from lensbench.retrieval.workspace import Workspace
+from lensbench.scenario_files import read_scenarios
+from lensbench.scenarios import Source, Task
+
+
+@dataclass(frozen=True)
+class Examiner:
+    """Looks at proposals: by reading first, and what survives that is tried."""
+
+    survey: Survey
+    workspace: Workspace
+    tools: frozenset[str]
+
+    def __call__(self, proposal: Proposal, others: Sequence[Task]) -> Examined:
+        """What is wrong with a proposal beside the tasks that are kept so far."""
+        if proposal.task is None:
+            return Examined(proposal.problems)
+        problems = find_problems(proposal.task, self.survey, others, self.tools)
+        tried = None if problems else try_task(proposal.task, self.survey, self.workspace)
+        found = Examined(tuple(problems or tried.problems if tried else problems), tried)
+        print(f"{proposal.id}: {'; '.join(map(str, found.problems)) or 'good'}", file=sys.stderr, flush=True)
+        return found
+
+
+def generate(name: str, source: Source, count: int, settings: Settings, folder: Path) -> Made:
+    """Makes a set of `count` tasks; what a model said on the way is kept in `folder`. Raises UserError."""
+    tree = prepare(source, Path(settings.cache)).tree.absolute()
+    known = survey(tree)
+    writer: Writer = Miners(known, name, source, settings.seed)
+    fates = run_rounds(writer, Examiner(known, Workspace(str(tree)), frozenset(settings.tools)), count)
+    made = Made(name, source, "the miners (no language model)", count, fates)
+    return made._replace(warnings=tuple(_missing(made)))
+
+
+def _missing(made: Made) -> Iterator[str]:
+    """A sentence for each category that has fewer tasks than it should."""
+    categories = [fate.proposal.category for fate in kept(made.fates)]
+    for category, wanted in spread(made.wanted).items():
+        if (found := categories.count(category)) < wanted:
+            yield f"{category.value} has {found} of {wanted} tasks: nothing more was found that holds"
+
+
+def write(made: Made, output: Path) -> None:
+    """Writes the three files. Raises UserError when there is no task at all."""
+    if not made.tasks:
+        raise UserError(
+            f"no task about {made.name} holds, of {len(made.fates)} that were tried; is there source code in it?"
+        )
+    write_atomic(output, render_set(made))
+    write_atomic(output.with_suffix(".report.md"), render_report(made))
+    read_scenarios([str(output)])
+
+
+def main() -> None:
+    """Writes a task set about a repository."""
+    parser = argparse.ArgumentParser(prog="python -m lensbench.generating", description=main.__doc__)
+    parser.add_argument("--repo", required=True, help="a git URL, or the path of a folder")
+    parser.add_argument("--tasks", type=int, default=12, help="how many tasks")
+    parser.add_argument("--output", required=True, type=Path, help="the YAML file to write")
+    parser.add_argument("--settings", default="{}", help="the agent and its surroundings, as JSON")
+    arguments = parser.parse_args()
+    adopt_orphans()
+    pinned = pin(arguments.repo)
+    settings = Settings.model_validate_json(arguments.settings)
+    folder = arguments.output.with_suffix(".transcripts")
+    made = generate(arguments.output.stem, pinned.source, arguments.tasks, settings, folder)
+    if pinned.warning:
+        made = made._replace(warnings=(f"{arguments.repo}: {pinned.warning}", *made.warnings))
+    write(made, arguments.output)
+    report = arguments.output.with_suffix(".report.md")
+    print(f"{arguments.output}: {len(made.tasks)} of {arguments.tasks} tasks; {report} says what became of the others")
+
+
+if __name__ == "__main__":
+    run_program(main)

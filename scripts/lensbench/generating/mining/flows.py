@@ -1,0 +1,50 @@
+"""What a function sets in motion in other files."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+from lensbench.generating.mining.calls import Call, by_caller, calls
+from lensbench.generating.mining.drafts import MAX_ITEMS, MIN_ITEMS, Draft, Item, shuffled
+from lensbench.generating.mining.patterns import named, place
+from lensbench.generating.survey import Survey
+from lensbench.scenarios import Category, Criterion, Proof
+
+
+def drafts(survey: Survey, dice: random.Random) -> Iterator[Draft]:
+    """Questions about functions that lead to three to five definitions of other files, directly or by one step."""
+    made = by_caller(list(calls(survey)))
+    for caller in shuffled(made, dice):
+        direct = made[caller]
+        further = [
+            call
+            for step in direct
+            for call in made.get(step.callee, ())
+            if call.callee not in {caller, *(one.callee for one in direct)}
+        ]
+        found, depth = (direct, "") if len(direct) >= MIN_ITEMS else ([*direct, *further], " and what do those call")
+        if MIN_ITEMS <= len({call.callee for call in found}) == len(found) <= MAX_ITEMS:
+            yield Draft(
+                Category.EXPLORATORY,
+                f"Start at `{caller.shown}` in {caller.path} and follow its calls into other files of this project. "
+                f"Which functions and classes that stand in other files does it call{depth}, "
+                f"and in which file is each of them defined?",
+                tuple(_item(call, survey) for call in found),
+            )
+
+
+def _item(call: Call, survey: Survey) -> Item:
+    caller, callee = call.caller, call.callee
+    return Item(
+        "",
+        Criterion(
+            text=f"States that `{caller.shown}` in {caller.path} calls `{callee.shown}`, defined in {callee.path}",
+            all_of=(named(callee, survey), place(callee.path, survey)),
+            partial={"names what is called": (named(callee, survey),)},
+            proofs=(
+                Proof(file=caller.path, quote=call.quote, within=caller.shown),
+                Proof(file=callee.path, quote=callee.text[:60].splitlines()[0], within=callee.shown),
+            ),
+        ),
+    )

@@ -1,0 +1,103 @@
+"""A set is written about a repository: pinned, proven, reported, and read again without complaint."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from lensbench.errors import UserError
+from lensbench.generating.__main__ import generate
+from lensbench.generating.pinning import pin, repository_name
+from lensbench.generating.settings import Settings
+from lensbench.generating.writing import render_report, render_set, set_value
+from lensbench.scenario_files import by_category, read_scenarios
+from lensbench.scenarios import Folder, Git
+from stock import git, with_history, write_stock
+
+
+def run(*arguments: str, fails: bool = False) -> str:
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "lensbench.generating", *arguments], capture_output=True, text=True
+    )
+    assert bool(done.returncode) == fails, done.stderr
+    return done.stderr if fails else done.stdout
+
+
+@pytest.fixture
+def stock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return with_history(tmp_path / "stock")
+
+
+def test_a_set_is_written_pinned_and_proven(stock: Path) -> None:
+    assert "sets/stock.yaml: " in run("--repo", "stock", "--tasks", "6", "--output", "sets/stock.yaml")
+    tasks = read_scenarios(["sets/stock.yaml"]).tasks
+    assert {task.repository for task in tasks} == {Git(git="stock", revision=git(stock, "rev-parse", "HEAD").strip())}
+    assert all(criterion.proofs for task in tasks for criterion in task.criteria)
+    proven = subprocess.run(
+        [sys.executable, "-m", "lensbench.proving", "sets/stock.yaml"], capture_output=True, text=True
+    )
+    assert "every proof holds" in proven.stdout
+    report = Path("sets/stock.report.md").read_text()
+    assert f"- Tasks: {len(tasks)} of 6 that were wanted" in report
+    assert all(f"| {task.id} | {len(task.criteria)} |" in report for task in tasks)
+    assert "`trivial`: the offline agent, which has no model, gets the full score" in report
+
+
+def test_the_same_seed_gives_the_same_bytes(stock: Path) -> None:
+    source = pin("stock").source
+    first, again, other = (generate("stock", source, 8, Settings(seed=seed), Path("kept")) for seed in (3, 3, 4))
+    assert render_set(first) == render_set(again) != render_set(other)
+    assert render_report(first) == render_report(again)
+    assert sum(by_category(first.tasks).values()) == len(set_value(first)["tasks"])
+
+
+def test_what_is_not_committed_is_taken_as_it_is_and_said(stock: Path) -> None:
+    (stock / "stock" / "amber.py").write_text("x = 1\n")
+    assert pin("stock") == (Folder(path="stock"), "it has changes that are not committed, and it was taken as it is")
+    run("--repo", "stock", "--tasks", "4", "--output", "stock.yaml")
+    assert "**Note**: stock: it has changes that are not committed" in Path("stock.report.md").read_text()
+
+
+def test_a_folder_without_git_and_a_part_of_a_repository_are_taken_as_they_are(stock: Path, tmp_path: Path) -> None:
+    write_stock(tmp_path / "plain")
+    assert pin("plain").warning == "it is no git repository with a commit, and was taken as it is"
+    assert pin("stock/stock").warning == "it is a part of a git repository, and was taken as it is"
+
+
+def test_a_url_is_pinned_to_its_newest_commit(stock: Path) -> None:
+    url = stock.as_uri()
+    assert pin(url) == (Git(git=url, revision=git(stock, "rev-parse", "HEAD").strip()), "")
+    assert (
+        repository_name("https://example.org/a/My_Project.git") == repository_name("git@h:My-Project") == "my-project"
+    )
+
+
+@pytest.mark.parametrize(
+    ("repo", "words"),
+    [
+        ("nowhere", "there is no folder"),
+        ("", "write a git URL or the path of a folder"),
+        ("--upload-pack=x", "write a git URL or the path of a folder"),
+        ("https://user:word@example.org/x.git", "holds a password"),
+        ("file:///nowhere/at/all", "git cannot reach file:///nowhere/at/all"),
+    ],
+)
+def test_no_repository_is_one_clear_line(
+    repo: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UserError, match=words):
+        pin(repo)
+
+
+def test_a_repository_without_facts_is_one_clear_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "empty" / "README.md").write_text("Nothing.\n")
+    said = run("--repo", "empty", "--output", "empty.yaml", fails=True)
+    assert said.splitlines()[-1].startswith("error: no task about empty holds")
+    assert not Path("empty.yaml").exists()

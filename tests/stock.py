@@ -1,0 +1,69 @@
+"""A project that generated tasks can be about: twelve modules with callers, messages, values, and a history."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+PARTS = ("amber", "birch", "cedar", "dune", "ember", "fjord", "grove", "heath", "islet", "juniper", "kelp", "larch")
+VALUES = (17, 23, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71)
+
+PART = '''\
+"""Everything about the {part} shelf."""
+
+from stock.ledger import {helper}
+from stock.{other} import weigh_{other}
+
+{upper}_LIMIT = {limit}
+
+
+class {title}Store:
+    batch_{part} = {batch}
+
+    def fill_{part}(self, items, patience_{part}={patience}):
+        if not items:
+            raise ValueError("nothing to put on shelf number {number}")
+        {helper}(items)
+        return weigh_{other}(items)
+
+
+def weigh_{part}(items):
+    return sum(items) * {number}
+'''
+LEDGER = "\n\n".join(f"def note_{name}(items):\n    return len(items)\n" for name in ("arrival", "change", "loss"))
+
+
+def write_stock(folder: Path) -> Path:
+    """Writes the project without a history."""
+    package = folder / "stock"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("")
+    (package / "ledger.py").write_text(LEDGER)
+    for number, part in enumerate(PARTS):
+        helper = f"note_{('arrival', 'change', 'loss')[number % 3]}"
+        text = PART.format(
+            part=part, upper=part.upper(), title=part.title(), helper=helper, other=PARTS[number - 1],
+            limit=VALUES[number] * 10, batch=VALUES[number] * 3, patience=VALUES[number], number=number + 2,
+        )  # fmt: skip
+        (package / f"{part}.py").write_text(text)
+    return folder
+
+
+def git(folder: Path, *arguments: str) -> str:
+    identity = ["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "init.defaultBranch=main"]
+    done = subprocess.run(["git", *identity, *arguments], cwd=folder, check=True, capture_output=True, text=True)
+    return done.stdout
+
+
+def with_history(folder: Path) -> Path:
+    """The project with commits in which three files changed together with amber.py, four times or more."""
+    write_stock(folder)
+    git(folder, "init", "--quiet")
+    git(folder, "add", "--all")
+    git(folder, "commit", "--quiet", "-m", "all")
+    for number, parts in enumerate([("birch", "cedar", "dune")] * 4 + [("birch", "cedar")] * 2 + [("birch",)]):
+        for part in ("amber", *parts):
+            with (folder / "stock" / f"{part}.py").open("a") as file:
+                file.write(f"# change {number}\n")
+        git(folder, "commit", "--quiet", "--all", "-m", f"change {number}")
+    return folder
