@@ -14,12 +14,15 @@ from snakemake.utils import min_version
 from lensbench import stopping
 from lensbench.errors import UserError
 from lensbench.fail_on import REFUSED
+from lensbench.files import keep_from_others
 from lensbench.processes import WORKFLOW
 from lensbench.records import run_files
 from lensbench.schedule import read_schedule, run_of
+from lensbench.terminal import printable_lines
 from lensbench.unlocking import begin_work
 
 min_version("9.27")
+keep_from_others()
 
 if not workflow.overwrite_configfiles:
 
@@ -33,7 +36,7 @@ try:
     if MAKES_BENCHMARK and workflow.is_main_process and not workflow.output_settings.dryrun:
         begin_work(SCHEDULE.folder)
 except UserError as error:
-    raise WorkflowError(str(error)) from None
+    raise WorkflowError(printable_lines(str(error))) from None
 
 BENCH = SCHEDULE.folder.as_posix()
 PYTHON = f"{shlex.quote(sys.executable)} -P -m"

@@ -175,6 +175,11 @@ def test_a_remote_repository_is_not_asked_for(project: Path, given: Given) -> No
         ('{"mcpServers": {"a": {"command": "x", "args": "y"}}}', "list of texts"),
         ('{"mcpServers": {"a": {"command": "x", "args": [5]}}}', "list of texts"),
         ("\udcff", "is not an MCP file"),
+        ('{"mcpServers": {"a b": {"command": "x"}}}', "names a server 'a b'"),
+        ('{"mcpServers": {"a,Bash": {"command": "x"}}}', "names a server 'a,Bash'"),
+        ('{"mcpServers": {"a__b": {"command": "x"}}}', "names a server 'a__b'"),
+        ('{"mcpServers": {"": {"command": "x"}}}', "names a server ''"),
+        ('{"mcpServers": {"a\\n": {"command": "x"}}}', "names a server 'a\\n'"),
     ],
 )
 def test_a_server_that_would_silently_be_missing_is_refused(

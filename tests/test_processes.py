@@ -161,6 +161,18 @@ def test_a_program_that_prints_without_end_is_ended(monkeypatch: pytest.MonkeyPa
     assert living(mark) == []
 
 
+@pytest.mark.usefixtures("short_grace")
+@pytest.mark.parametrize("piece", ["", "[],", "{}"])
+def test_a_program_that_prints_more_than_can_be_held_as_objects_is_ended(
+    monkeypatch: pytest.MonkeyPatch, mark: str, piece: str
+) -> None:
+    monkeypatch.setattr(processes, "MAX_PIECES", 20_000)
+    lines, ended = run(["/bin/sh", "-c", f"yes '{piece * 300}'", mark], timeout_s=1.5)
+    assert len(lines) < 2**19
+    assert ended.timed_out
+    assert living(mark) == []
+
+
 RUNNER = """
     import os, subprocess, sys, tempfile
     from lensbench import processes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import stat
 import sys
@@ -110,6 +111,16 @@ def test_a_renamed_file_is_missing_and_was_added(archive: Path, check: Any) -> N
     assert found == [
         "data/run/runs/one-with.md: is missing", "data/run/runs/one-other.md: was added to the archive",
     ]  # fmt: skip
+
+
+def test_what_the_archive_says_forges_no_line(archive: Path, check: Any) -> None:
+    def change(bag: Path) -> None:
+        path = bag / "data" / "versions.json"
+        path.write_text(json.dumps({**json.loads(path.read_text()), "code_sha256": "", "commit": "\x1b[2J\nok: r.zip"}))
+
+    _, lines = check(forge(archive, change, rehash=True))
+    assert all(line.isprintable() for line in lines)
+    assert [line.split(":")[0] for line in lines] == ["note", "note", "ok"]
 
 
 def shorter(record: dict[str, Any]) -> None:

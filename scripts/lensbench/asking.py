@@ -18,6 +18,7 @@ from lensbench.processes import MAX_OUTPUT, Ended, run_process
 from lensbench.records import Outcome
 from lensbench.redaction import Redactor
 from lensbench.sandbox import Place
+from lensbench.terminal import printable_lines
 from lensbench.workspaces import READ
 
 
@@ -71,7 +72,8 @@ def _redacted_log(path: str, redact: Redactor) -> Iterator[int]:
             yield file.fileno()
         finally:
             file.seek(0)
-            sys.stderr.write(redact(file.read(MAX_OUTPUT).decode(errors="replace")))
+            said = redact(file.read(MAX_OUTPUT).decode(errors="replace"))
+            sys.stderr.write(printable_lines(said))  # Snakemake shows the log of a run that failed
 
 
 def read_text(path: str) -> str:

@@ -17,6 +17,7 @@ from lensbench.reasons import Expectation, find_reason
 from lensbench.records import Attempt, Outcome, RunId
 from lensbench.redaction import Redactor
 from lensbench.sandbox import NO_SANDBOX, Place, Sandbox
+from lensbench.terminal import printable
 from lensbench.workspaces import copy_tree, hash_tree
 
 
@@ -91,7 +92,7 @@ def make_attempt(job: Job, place: Place, number: int, waited_s: float, redact: R
     finally:
         left = redact(run_command(job.condition, "teardown", workspace))
         if left:
-            print(left, file=sys.stderr)
+            print(printable(left), file=sys.stderr)
     return tried._replace(attempt=replace(tried.attempt, teardown=left))
 
 

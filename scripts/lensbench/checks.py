@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from lensbench.terminal import printable
+
 FILE = "preflight.json"
 Outcome = Literal["ok", "warning", "failed", "skipped"]
 
@@ -26,7 +28,7 @@ def table(checks: Sequence[Check]) -> Iterator[str]:
     width = max((len(check.name) for check in checks), default=0)
     for check in checks:
         mark = check.outcome.upper() if check.outcome == "failed" else check.outcome
-        yield f"  {mark:8} {check.name:{width}}  {check.detail}"
+        yield printable(f"  {mark:8} {check.name:{width}}  {check.detail}")
 
 
 def read_listed_tools(folder: Path) -> list[str]:

@@ -356,6 +356,10 @@ def _problems(config: Config) -> Iterable[tuple[KeyPath, str]]:
     for index, scenario_file in enumerate(config.scenario_files):
         if not Path(scenario_file).is_file():
             yield ("scenarios", index), f"scenarios: there is no file {scenario_file}; write the path of a task set"
+    prompts = [judge.prompt for judge in config.judges if isinstance(judge, ModelJudge)]
+    for path in (*config.scenario_files, *(condition.mcp or "" for condition in config.conditions.values()), *prompts):
+        if set("{}") & set(path):
+            yield (), f"{path} has a brace in its name, which Snakemake takes for a wildcard; rename the file"
     if config.agent.kind in ("command", "command-events") and not config.agent.command:
         needs = f"agent.command is missing; kind {config.agent.kind!r} needs the program and its arguments"
         yield ("agent", "command"), needs
@@ -412,6 +416,7 @@ def known_kinds() -> tuple[str, ...]:
     return (*adapters, "none")
 
 
+_SERVER = re.compile(r"(?!.*__)[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _ENTRY_KEYS = {"type", "command", "args", "env", "url", "headers", "timeout", "alwaysLoad"}
 
 
@@ -432,6 +437,8 @@ def mcp_problem(path: Path) -> str:
     if not entries:
         return "names no server; leave the key out for a condition without servers"
     for name, entry in entries.items():
+        if not _SERVER.fullmatch(name):
+            return f"names a server {name!r}; use letters, digits, '-' and single '_' only, at most 64"
         if not isinstance(entry, dict) or ("command" in entry) == ("url" in entry):
             return f"must give server {name!r} either a command or a url"
         if not isinstance(entry.get("command", entry.get("url")), str) or not _is_texts(entry.get("args", [])):

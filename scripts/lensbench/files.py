@@ -13,6 +13,11 @@ from typing import Any
 from lensbench.errors import UserError
 
 
+def keep_from_others() -> None:
+    """From here on nobody else can write what this process makes, whatever the umask that it was started with."""
+    os.umask(os.umask(0o002) | 0o002)
+
+
 def write_atomic(path: Path, content: str | bytes) -> None:
     """Writes `content` to a temporary name beside `path` and renames it; makes missing folders.
 

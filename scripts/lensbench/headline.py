@@ -10,12 +10,13 @@ from typing import Any
 
 from lensbench.errors import UserError
 from lensbench.program import run_stage
+from lensbench.terminal import printable
 
 
 def lines(folder: Path, data: dict[str, Any]) -> Iterator[str]:
     """The lines to print for a run folder, from its results.json."""
     for treatment, found in data["estimates"].items():
-        yield printable(f"{treatment}: {found['gate']['sentence']}")
+        yield f"{treatment}: {found['gate']['sentence']}"
     yield from data["headlines"]
     if data["agent"]["kind"] == "offline":
         yield "No language model answered: this was the offline agent, which shows that the pipeline works."
@@ -28,11 +29,6 @@ def lines(folder: Path, data: dict[str, Any]) -> Iterator[str]:
     yield f"open {folder / 'report.html'} or {folder / 'results.md'}"
 
 
-def printable(text: str) -> str:
-    """Names that others chose must not speak to the terminal."""
-    return "".join(character if character.isprintable() else " " for character in text)
-
-
 def print_headline(folder: Path) -> None:
     """Prints the headline of a benchmark; in a job of GitHub Actions it stands on the job's page too.
 
@@ -42,7 +38,7 @@ def print_headline(folder: Path) -> None:
         data = json.loads((folder / "results.json").read_text())
     except (OSError, ValueError) as error:
         raise UserError(f"{folder / 'results.json'}: cannot be read ({error}); start Snakemake to write it") from None
-    print("", *lines(folder, data), sep="\n")
+    print("", *map(printable, lines(folder, data)), sep="\n")
     if page := os.environ.get("GITHUB_STEP_SUMMARY"):
         with open(page, "a") as file:
             file.write((folder / "summary.md").read_text())

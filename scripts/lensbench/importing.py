@@ -31,6 +31,7 @@ from lensbench.reasons import answer_reason
 from lensbench.records import Attempt, Record, RunId, run_files, sha256, to_json
 from lensbench.reports import Report, normalise_path, parse_report
 from lensbench.scenario_files import read_scenarios
+from lensbench.terminal import printable
 
 BASELINE, TREATMENT = "without", "with"
 """The protocol's two conditions."""
@@ -288,7 +289,7 @@ def main() -> None:
     except OSError as error:
         raise UserError(f"{error.filename}: {error.strerror}") from None
     for warning in warnings:
-        print(f"warning: {warning}", file=sys.stderr)
+        print(printable(f"warning: {warning}"), file=sys.stderr)
     print(f"imported into {folder}; now: snakemake --cores 2 --configfile {folder / 'config.yaml'}")
 
 

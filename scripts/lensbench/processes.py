@@ -24,6 +24,8 @@ DRAIN_S = 1.0
 """How long output is still read after the agent itself has ended but a child holds its output open."""
 KILL_ROUNDS = 10
 MAX_OUTPUT = 64_000_000
+MAX_PIECES = 3_000_000
+"""Of lines and JSON values in that output, where a line counts as eight: as objects they cost far more than bytes."""
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
@@ -168,8 +170,8 @@ class _Output:
     def _read(self) -> Iterator[bytes]:
         poll = select.poll()
         poll.register(self._pipe, select.POLLIN | select.POLLHUP)
-        ended_at, size = 0.0, 0
-        while size < MAX_OUTPUT:
+        ended_at, size, pieces = 0.0, 0, 0
+        while size < MAX_OUTPUT and pieces < MAX_PIECES:
             now = time.monotonic()
             if now >= self.deadline:
                 self.timed_out = True
@@ -179,6 +181,7 @@ class _Output:
                 if not chunk:
                     return
                 size += len(chunk)
+                pieces += 8 * chunk.count(b"\n") + sum(map(chunk.count, (b"[", b"{", b",")))
                 yield chunk
             elif self._process.poll() is not None:
                 ended_at = ended_at or now

@@ -8,16 +8,19 @@ from collections.abc import Callable
 from pathlib import Path
 
 from lensbench.errors import UserError
+from lensbench.files import keep_from_others
 from lensbench.processes import end_in_order
+from lensbench.terminal import printable_lines
 
 
 def run_program(main: Callable[[], object]) -> None:
     """Runs `main`; a UserError is printed and ends the process with exit code 1. Signals let it tidy up first."""
     end_in_order()
+    keep_from_others()
     try:
         main()
     except UserError as error:
-        sys.exit(f"error: {error}")
+        sys.exit(printable_lines(f"error: {error}"))
 
 
 def run_stage(stage: Callable[[Path], object]) -> None:

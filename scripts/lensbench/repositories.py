@@ -35,6 +35,7 @@ from lensbench.sources.cleaning import clean, history_with_answers
 from lensbench.sources.downloads import Digest
 from lensbench.sources.git_program import GitError
 from lensbench.sources.snapshots import commit_everything, commit_removals, head_commit, shrink
+from lensbench.terminal import printable_lines
 from lensbench.workspaces import hash_tree, remove_tree
 
 RECIPE = 1
@@ -259,14 +260,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         sources = read_sources(options.plan)
     except UserError as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(printable_lines(f"error: {error}"), file=sys.stderr)
         return 1
     with ThreadPoolExecutor(AT_ONCE) as pool:
         results = list(pool.map(_prepare_named, sources, sources.values(), [options.cache] * len(sources)))
     rows = {}
     for (key, source), result in zip(sources.items(), results, strict=True):
         if isinstance(result, UserError):
-            print(f"error: {result}", file=sys.stderr)
+            print(printable_lines(f"error: {result}"), file=sys.stderr)
         else:
             rows[key] = facts_of(result, source)
     if len(rows) < len(sources):

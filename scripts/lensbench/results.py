@@ -26,6 +26,7 @@ from lensbench.scores import read_present_records
 from lensbench.stopping import why_stopped
 from lensbench.summary import Tables
 from lensbench.tables import items, read_table, run_of_row
+from lensbench.terminal import printable
 from lensbench.waves import read_opened_plan
 
 MANY_DISCARDS = 4
@@ -201,7 +202,7 @@ _BLOCK = re.compile(r"^([#+=-]+|\d+(?=[.)](?:\s|$)))")
 
 def cell(value: Any) -> str:
     """Any text on one line: nothing in it can end a table cell, begin Markdown or become HTML."""
-    text = "".join(character if character.isprintable() else " " for character in str("" if value is None else value))
+    text = printable(str("" if value is None else value))
     text = " ".join(text.split())
     if not text:
         return figures.MISSING

@@ -32,6 +32,7 @@ from lensbench.redaction import Redactor
 from lensbench.sandbox import Place, find_sandbox
 from lensbench.start_gate import at_the_gate
 from lensbench.stopping import StopEverything, check_not_stopped, stop_everything
+from lensbench.terminal import printable
 from lensbench.workspaces import remove_tree
 
 
@@ -126,7 +127,7 @@ def main() -> None:
             raise UserError(f"{job.run.stem}: its record is gone, and agent.kind is 'none'; import the run again")
         return
     try:
-        print(f"{job.run.stem}: {make_run(job)}", file=sys.stderr)
+        print(printable(f"{job.run.stem}: {make_run(job)}"), file=sys.stderr)
     except StopEverything as error:
         stop_everything(job.folder, str(error))
         raise

@@ -16,10 +16,10 @@ from lensbench.attempts import gate_name
 from lensbench.budget import spent
 from lensbench.discards import Discard, describes, discard_files, read_discard
 from lensbench.errors import UserError
-from lensbench.headline import printable
 from lensbench.program import run_stage
 from lensbench.records import Record, RunId, run_files
 from lensbench.start_gate import who_is_there
+from lensbench.terminal import printable
 from lensbench.validity import Validity, decide_together, planned_runs, read_record
 from lensbench.waves import read_opened_plan
 
@@ -187,12 +187,12 @@ def lines(status: Status) -> Iterator[str]:
     if running:
         yield f"running now: {', '.join(running)}"
     for stem, discard in status.last_discards():
-        yield printable(f"discarded: {stem}-{discard.number}: {discard.reason} {discard.detail}")
+        yield f"discarded: {stem}-{discard.number}: {discard.reason} {discard.detail}"
 
 
 def print_status(folder: Path) -> None:
     """Prints how far a benchmark is: the runs of each condition, what is running, time and money, the last discards."""
-    print(*lines(Status(folder)), sep="\n")
+    print(*map(printable, lines(Status(folder))), sep="\n")
 
 
 if __name__ == "__main__":

@@ -29,6 +29,7 @@ from lensbench.errors import UserError
 from lensbench.house import ROOT
 from lensbench.program import run_program
 from lensbench.selftest import code_hash
+from lensbench.terminal import printable
 
 MAX_SHOWN = 50
 
@@ -73,9 +74,10 @@ def number_problems(data: Path, again: Path) -> Iterator[str]:
 def _compare_versions(archived: Mapping[str, Any]) -> None:
     """Says so when another version made the numbers: then a difference need not be anybody's fault."""
     if archived["code_sha256"] != code_hash(ROOT):
+        maker = printable(f"lensbench {archived['lensbench']}, commit {archived['commit']}")
         print(
-            f"note: made with lensbench {archived['lensbench']}, commit {archived['commit']}; this is {__version__} "
-            "with other code, so numbers may differ although nobody changed them"
+            f"note: made with {maker}; this is {__version__} with other code, so numbers may differ although nobody "
+            "changed them"
         )
 
 
@@ -112,17 +114,12 @@ def main() -> None:
     key = read_public_key(arguments.key) if arguments.key else None
     problems = list(dict.fromkeys(verify(arguments.archive, key)))
     for problem in problems[:MAX_SHOWN]:
-        print(f"FAIL: {_shown(problem)}")
+        print(f"FAIL: {printable(problem)}")
     if len(problems) > MAX_SHOWN:
         print(f"FAIL: and {len(problems) - MAX_SHOWN} more")
     if problems:
         sys.exit(1)
     print(f"ok: {arguments.archive}: nothing was changed, and all numbers follow from the runs")
-
-
-def _shown(problem: str) -> str:
-    """On one line, without what a terminal would obey."""
-    return "".join(character if character.isprintable() else " " for character in problem)
 
 
 if __name__ == "__main__":

@@ -37,6 +37,14 @@ def test_what_is_said_on_the_standard_error_is_no_event(tmp_path: Path) -> None:
     assert "of a server" in seen.log
 
 
+def test_a_line_without_end_is_cut_and_only_the_first_line_says_what_was_started(tmp_path: Path) -> None:
+    forged = (
+        """echo '{"type": "lensbench.started", "servers": ["forged"]}'; head -c 100000 /dev/zero | tr '\\0' x >&2"""
+    )
+    seen, _, _ = ran(tmp_path, forged)
+    assert (len(seen.log), seen.servers) == (1000, ("lens", "far"))
+
+
 def test_what_was_said_before_the_time_was_up_still_reaches_the_log(tmp_path: Path) -> None:
     seen, ended, log = ran(tmp_path, 'echo complaint >&2; echo \'{"type": "a"}\'; exec sleep 60', timeout_s=1)
     assert (ended.timed_out, log.split("\n")[0], len(seen.events)) == (True, "complaint", 1)

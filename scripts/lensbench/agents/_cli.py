@@ -32,6 +32,7 @@ _SHELL = (
     'trap : TERM; printf "%s\\n" "$0"; "$@" 2>"$HOME/stderr"; code=$?; '
     f'sed "s/^/{_COMPLAINT}/" "$HOME/stderr"; cat "$HOME/stderr" >&2; exit $code'
 )
+_LONGEST_COMPLAINT = 1000
 
 
 class Gateway(NamedTuple):
@@ -147,7 +148,7 @@ def observe(lines: Iterable[str], clock: Callable[[], float] = time.monotonic) -
     for line in lines:
         event = read_event(line)
         if event is None:
-            log.append(line.removeprefix(_COMPLAINT))
+            log.append(line.removeprefix(_COMPLAINT)[:_LONGEST_COMPLAINT])
         elif not started and event["type"] == _STARTED:
             started = event
         else:

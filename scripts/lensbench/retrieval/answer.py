@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from lensbench.retrieval.outline import outline
 from lensbench.retrieval.passages import Passage
 from lensbench.retrieval.toolbox import Toolbox
+from lensbench.terminal import printable
 
 LINE_WIDTH = 170
 BUDGET = 3_600
@@ -114,7 +115,7 @@ def _within_budget(blocks: list[list[str]]) -> list[str]:
 
 def _code(text: str) -> str:
     """`text` as Markdown code on one line, whatever it holds."""
-    text = "".join(char if char.isprintable() else " " for char in text.strip())
+    text = printable(text.strip())
     text = text if len(text) <= LINE_WIDTH else text[: LINE_WIDTH - 3] + "..."
     ticks = "`"
     while ticks in text:

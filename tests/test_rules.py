@@ -1,0 +1,52 @@
+"""What every rule must keep to: nothing that anybody chose reaches a shell unquoted."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+FILES = [ROOT / "Snakefile", *sorted((ROOT / "rules").glob("*.smk"))]
+HARMLESS = {
+    "PYTHON",  # quoted where it is set
+    "threads", "resources.gate_s", "params.trial",  # numbers
+    "wildcards.task", "wildcards.condition", "wildcards.look",  # by wildcard_constraints
+}  # fmt: skip
+_SHELL = re.compile(r'\bshell(?::\s*|\()((?:f?"[^"\n]*"\s*)+)')
+
+
+def commands(text: str) -> list[str]:
+    """The command lines in a workflow file."""
+    return ["".join(re.findall(r'"([^"\n]*)"', found)) for found in _SHELL.findall(text)]
+
+
+def unquoted(command: str) -> list[str]:
+    """What is put into the command line as it is."""
+    return [name for name in re.findall(r"(?<!\{)\{([^{}]+)\}", command) if not name.endswith(":q")]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_every_command_line_is_quoted(path: Path) -> None:
+    text = path.read_text()
+    found = commands(text)
+    assert len(found) == len(re.findall(r"\bshell\s*[:(]", text)), "a form of shell that this test cannot read"
+    assert [name for command in found for name in unquoted(command) if name not in HARMLESS] == []
+
+
+def test_names_in_paths_hold_nothing_that_a_shell_obeys() -> None:
+    constraints = re.search(r"wildcard_constraints:\n((?:    .*\n)+)", (ROOT / "Snakefile").read_text())
+    assert constraints
+    patterns = dict(re.findall(r'(\w+)=r"(.*)"', constraints[1]))
+    assert {"trial", "task", "judge", "look"} <= set(patterns)
+    for bad in ("a;b", "a b", "$(a)", "a'b", "../a", "a/b", "a\nb", "{a}", "-"):
+        assert not [name for name in ("task", "look") if re.fullmatch(patterns[name], bad)]
+        assert bad == "-" or not re.fullmatch(patterns["judge"], bad)
+
+
+def test_this_test_sees_what_is_not_quoted() -> None:
+    assert unquoted(commands('    shell:\n        "a {b:q} {wildcards.x}"\n        " {c}"\n')[0]) == [
+        "wildcards.x",
+        "c",
+    ]

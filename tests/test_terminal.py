@@ -1,0 +1,72 @@
+"""Nothing that others wrote speaks to the terminal."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from handmade import Bench
+from lensbench.checks import Check, table
+from lensbench.errors import UserError
+from lensbench.files import write_json
+from lensbench.headline import print_headline
+from lensbench.program import run_program
+from lensbench.status import print_status
+from lensbench.terminal import printable, printable_lines
+from lensbench.validity import judge_validity
+
+HOSTILE = "\x1b]0;title\x07\x1b[2J\x9b2J\r\x00\u202e\u200b\u2028"
+
+
+def test_a_hostile_text_is_one_harmless_line() -> None:
+    assert printable(f"a{HOSTILE}\nb ü 漢").isprintable()
+    assert printable("a\nok: b ü 漢") == "a ok: b ü 漢"
+
+
+def test_lines_stay_where_they_are_meant() -> None:
+    assert printable_lines(f"a\n{HOSTILE}b").split("\n")[0] == "a"
+    assert all(line.isprintable() for line in printable_lines(f"a\n{HOSTILE}b").split("\n"))
+
+
+def test_the_message_of_a_mistake_is_harmless(capsys: pytest.CaptureFixture[str]) -> None:
+    def fail() -> None:
+        raise UserError(f"task {HOSTILE}\nsecond line")
+
+    with pytest.raises(SystemExit) as end:
+        run_program(fail)
+    shown = str(end.value).split("\n")
+    assert (len(shown), shown[1]) == (2, "second line")
+    assert shown[0].isprintable()
+
+
+def test_what_servers_and_agents_say_is_harmless_where_it_is_printed(
+    tmp_path: Path, bench: Callable[..., Bench], capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = bench()
+    made.run("a", "with", reason="mcp_failed", detail=HOSTILE)
+    write_json(made.folder / "plan.json", made.plan)
+    judge_validity(made.folder)
+    print_status(made.folder)
+    told = {"estimates": {"with": {"gate": {"sentence": HOSTILE}}}, "headlines": [HOSTILE], "agent": {"kind": "x"}}
+    counts = {"discarded": 0, "missing": 0, "unjudged": 0}
+    (tmp_path / "results.json").write_text(json.dumps({**told, "counts": counts}))
+    print_headline(tmp_path)
+    lines = [*capsys.readouterr().out.split("\n"), *table([Check(HOSTILE, "ok", HOSTILE)])]
+    assert all(line.isprintable() for line in lines)
+    assert "discarded: a-with-1" in "\n".join(lines)
+
+
+def test_nobody_else_can_write_what_a_program_makes(tmp_path: Path) -> None:
+    program = (
+        "import os; from pathlib import Path; from lensbench.files import write_atomic;"
+        "from lensbench.program import run_program; os.umask(0);"
+        "run_program(lambda: write_atomic(Path('a/b/c.json'), 'x'))"
+    )
+    subprocess.run([sys.executable, "-c", program], cwd=tmp_path, check=True)
+    made = [tmp_path / "a", tmp_path / "a" / "b", tmp_path / "a" / "b" / "c.json"]
+    assert [path.stat().st_mode & 0o002 for path in made] == [0, 0, 0]
