@@ -138,6 +138,11 @@ def test_what_no_attempt_can_mend_is_one_sentence_and_no_discard(bench: Path, da
     assert discard_files(bench) == {}
 
 
+@pytest.mark.parametrize("shell", ['mkfifo "$2"', 'ln -s /etc/hostname "$2"', 'ln -s "$1" "$2"', 'mkdir "$2"'])
+def test_an_answer_file_that_is_no_file_is_not_read(bench: Path, shell: str) -> None:
+    assert answer_of(plan(bench, f"{shell}; echo answer")) == b"answer\n"
+
+
 def test_an_mcp_file_that_changes_under_way_stops_the_run(bench: Path) -> None:
     plan(bench, "echo answer")
     Path("mcp.json").write_text("{}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from rich import box
@@ -11,21 +10,15 @@ from rich.table import Table
 from rich.text import Text
 
 from lensbench.side_by_side import Side
+from lensbench.terminal import printable_lines
 
 NARROWEST = 48
 """Columns of the terminal for each answer; with less they stand below each other."""
-_SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])")
-
-
-def printable(text: str) -> str:
-    """`text` without anything that speaks to the terminal: control sequences go, other controls become blanks."""
-    plain = _SEQUENCE.sub("", text.replace("\r\n", "\n")).expandtabs(4)
-    return "".join(character if character.isprintable() or character == "\n" else " " for character in plain)
 
 
 def show(console: Console, question: str, sides: Sequence[Side]) -> None:
     """Prints the question, the answers and, last because it stays in view, what the runs did."""
-    console.print(Text(printable(question), style="bold"), "", sep="\n")
+    console.print(Text(printable_lines(question), style="bold"), "", sep="\n")
     if console.width >= NARROWEST * len(sides):
         console.print(_columns(sides))
     else:
@@ -36,13 +29,13 @@ def show(console: Console, question: str, sides: Sequence[Side]) -> None:
     for side in sides:
         if side.problem:
             text = f"{side.condition}: a benchmark would not count this run. {side.problem}"
-            console.print(Text(printable(text), style="yellow"))
+            console.print(Text(printable_lines(text), style="yellow"))
 
 
 def _facts(sides: Sequence[Side]) -> Table:
     table = Table("", *(side.condition for side in sides), box=box.SIMPLE_HEAD, pad_edge=False)
     for name in sides[0].facts:
-        table.add_row(name, *(Text(printable(side.facts[name])) for side in sides))
+        table.add_row(name, *(Text(printable_lines(side.facts[name])) for side in sides))
     return table
 
 
@@ -57,8 +50,8 @@ def _columns(sides: Sequence[Side]) -> Table:
 def _body(side: Side) -> RenderableType:
     """Findings, files and the answer, with a blank line after each."""
     parts = [*_listed("Findings", side.findings), *_listed("Files", side.files)]
-    return Group(*parts, Text("Answer", "dim"), Text(printable(side.answer.strip()) or "(empty)"), Text(""))
+    return Group(*parts, Text("Answer", "dim"), Text(printable_lines(side.answer.strip()) or "(empty)"), Text(""))
 
 
 def _listed(title: str, items: Sequence[str]) -> list[Text]:
-    return [Text(title, "dim"), *(Text(f"- {printable(item)}") for item in items), Text("")] if items else []
+    return [Text(title, "dim"), *(Text(f"- {printable_lines(item)}") for item in items), Text("")] if items else []

@@ -16,7 +16,8 @@ from rich.console import Console
 
 from conftest import HOUSE, Project
 from lensbench.side_by_side import Side
-from lensbench.side_by_side_text import printable, show
+from lensbench.side_by_side_text import show
+from lensbench.terminal import printable_lines
 
 QUESTION = "Task eval: where is the cart?"
 Ask = Callable[..., str]
@@ -129,7 +130,7 @@ def test_a_narrow_terminal_has_the_answers_below_each_other(width: int, together
 
 def test_nothing_in_an_answer_speaks_to_the_terminal() -> None:
     hostile = "a\x1b[31mb\x1b]0;title\x07c\x1b]8;;http://x\x1b\\d\x1bPq\x1b\\e\rf\x9b2Jg\u202eh\x00\ti\r\nj\x1b"
-    plain = printable(hostile)
+    plain = printable_lines(hostile)
     assert all(character.isprintable() or character == "\n" for character in plain)
     assert "abcde f" in plain
     assert plain.endswith("i\nj ")
