@@ -89,6 +89,8 @@ def test_the_embedded_server_answers_about_the_workspace(attempt: Try) -> None:
         ({"command": "no-such-command"}, "No such file or directory"),
         ({"command": "/bin/sh", "args": ["-c", "echo no licence >&2; exit 3"]}, "no licence"),
         ({"command": "/bin/sh", "args": ["-c", "sleep 300"]}, "not ready in 1 s"),
+        ({"command": "/bin/sh", "args": ["-c", "yes"]}, "not ready in 1 s"),
+        ({"command": "/bin/sh", "args": ["-c", "yes | tr -d '\\n'"]}, "not ready in 1 s"),
         ({"type": "http", "url": "http://127.0.0.1:9/mcp"}, "did not start"),
     ],
 )
