@@ -291,7 +291,7 @@ def load_config(given: Mapping[str, Any], files: Iterable[str] = ()) -> Config:
 
     Raises UserError with one line per problem: file and line (or `--config`), key, what is wrong, what to write.
     """
-    documents = [_read(name) for name in files]
+    documents = [read_file(name) for name in files]
     value: dict[str, Any] = json.loads(json.dumps(given, default=str))  # Snakemake's mappings and dates as plain data
 
     def place(path: KeyPath) -> str:
@@ -307,8 +307,15 @@ def load_config(given: Mapping[str, Any], files: Iterable[str] = ()) -> Config:
     return config
 
 
-def _read(name: str) -> tuple[str, Document]:
-    """A config file, by the name to show: relative when it lies below the current folder."""
+def read_config(path: Path) -> Config:
+    """The config in a file, for what needs no task sets: they need not be there. Raises UserError."""
+    _, document = read_file(str(path))
+    value = document.value
+    return load_config({**value, "scenarios": []} if isinstance(value, dict) else value, [str(path)])
+
+
+def read_file(name: str) -> tuple[str, Document]:
+    """A config file, by the name to show: relative when it lies below the current folder. Raises UserError."""
     relative = os.path.relpath(name)
     shown = name if relative.startswith("..") else relative
     try:

@@ -22,8 +22,7 @@ from typing import Any
 from rich.console import Console
 
 from lensbench.answers_html import safe_html
-from lensbench.config import Config, Controls, Gate, load_config
-from lensbench.documents import DocumentError, read_document
+from lensbench.config import Config, Controls, Gate, load_config, read_config
 from lensbench.errors import UserError
 from lensbench.files import read_json, write_atomic, write_json
 from lensbench.page import style_of_the_page
@@ -126,17 +125,6 @@ def show_eval(folder: Path, console: Console) -> None:
         console.print("No language model answered: this was the offline agent.")
     console.print("One pair proves nothing: a benchmark over many tasks says whether the tools help.")
     console.print(f"open {folder / PAGE}", soft_wrap=True, markup=False, highlight=False)
-
-
-def read_config(path: Path) -> Config:
-    """The config in a file, which need not name task sets that are there. Raises UserError."""
-    try:
-        value = read_document(path).value
-    except DocumentError as error:
-        raise UserError(f"{path}:{error.line}: {error}") from None
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read: {error.strerror}; name a config with --configfile") from None
-    return load_config({**value, "scenarios": []} if isinstance(value, dict) else value, [str(path)])
 
 
 def main() -> None:

@@ -24,7 +24,7 @@ def copy_demo(folder: Path) -> None:
             target = folder / file.relative_to(ROOT)
             if not target.exists():
                 target.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(file, target)
+                shutil.copy(file, target)  # run.sh of the skill stays executable
 
 
 def needs_demo(folder: Path, options: Sequence[str]) -> bool:

@@ -64,6 +64,9 @@ if WORD == "offered":
     tools.append(DETAIL)
 if WORD == "sleep":
     time.sleep(float(DETAIL))
+if WORD == "await":  # until the test makes that file in the control folder
+    while not (CONTROL / DETAIL).exists():
+        time.sleep(0.05)
 if WORD == "children":
     leave_stubborn_children()
     time.sleep(float(DETAIL or 0))

@@ -1,0 +1,65 @@
+"""Programs that go on when the shell that started them, and its terminal, are gone."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+_PAUSE_S = 0.1
+
+
+class Detached:
+    """A program in a session of its own, deaf to SIGHUP, that adds what it says to a log."""
+
+    def __init__(self, command: Sequence[str], log: Path) -> None:
+        log.parent.mkdir(parents=True, exist_ok=True)
+        self.log = log
+        with log.open("ab") as file:
+            self._begin = file.tell()
+            self._process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT, start_new_session=True,
+                preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN),
+            )  # fmt: skip
+
+    @property
+    def number(self) -> int:
+        """Its process id."""
+        return self._process.pid
+
+    @property
+    def exit_code(self) -> int | None:
+        """None while it runs."""
+        return self._process.poll()
+
+    def said(self) -> str:
+        """What it has said so far."""
+        with self.log.open("rb") as file:
+            file.seek(self._begin)
+            return file.read().decode(errors="replace")
+
+    def wait(self, until: Callable[[], bool]) -> int | None:
+        """Waits for its end, or until something is so; its exit code, None when it goes on."""
+        while self.exit_code is None and not until():
+            time.sleep(_PAUSE_S)
+        return self.exit_code
+
+    def follow(self) -> int:
+        """Prints what it says until it ends; its exit code."""
+        for piece in self._pieces():
+            sys.stdout.write(piece)
+            sys.stdout.flush()
+        return self._process.wait()
+
+    def _pieces(self) -> Iterator[str]:
+        with self.log.open(encoding="utf-8", errors="replace") as file:
+            file.seek(self._begin)
+            while True:
+                ended = self.exit_code is not None
+                yield file.read()
+                if ended:
+                    return
+                time.sleep(_PAUSE_S)
