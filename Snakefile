@@ -39,6 +39,8 @@ except UserError as error:
     raise WorkflowError(printable_lines(str(error))) from None
 
 BENCH = SCHEDULE.folder.as_posix()
+for resource, there_is in SCHEDULE.resources.items():
+    workflow.register_resource(resource, there_is)
 PYTHON = f"{shlex.quote(sys.executable)} -P -m"
 os.environ[WORKFLOW] = str(os.getpid())  # every program ends with the Snakemake that started it, so `exec` it
 # Snakemake shows messages and commands with the names of the outermost workflow, also when this one is a module of it.

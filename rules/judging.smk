@@ -22,6 +22,8 @@ rule judging:
         f"{BENCH}/logs/judging/{{judge}}.log",
     localrule: True
     threads: lambda wildcards: SCHEDULE.judge_threads(wildcards.judge)
+    resources:
+        **SCHEDULE.judge_claims(),
     message:
         "judging the answers: {wildcards.judge}"
     shell:
@@ -38,6 +40,8 @@ rule guesses:
         f"{BENCH}/logs/guesses/{{judge}}.log",
     localrule: True
     threads: lambda wildcards: SCHEDULE.judge_threads(wildcards.judge)
+    resources:
+        **SCHEDULE.judge_claims(),
     message:
         "guessing the conditions: {wildcards.judge}"
     shell:

@@ -21,7 +21,7 @@ checkpoint look:
     log:
         f"{BENCH}/logs/look-{{look}}.log",
     localrule: True
-    threads: SCHEDULE.config.judging.parallel
+    threads: SCHEDULE.judges_at_a_time
     message:
         "looking at the results after wave {wildcards.look}"
     shell:

@@ -25,6 +25,7 @@ rule run:
         f"{BENCH}/logs/{{trial}}{{task}}-{{condition}}.log",
     priority: lambda wildcards: SCHEDULE.priority(run_of(**wildcards).stem)
     resources:
+        **SCHEDULE.claims(workflow.cores or 1),
         gate_s=lambda wildcards: SCHEDULE.gate_s(run_of(**wildcards), workflow.cores or 1),
     params:
         trial=lambda wildcards: run_of(**wildcards).trial,

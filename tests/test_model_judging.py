@@ -39,7 +39,7 @@ ANSWER = "The class Cart holds the items of a customer.\nIt lies in shop.py, whi
 @pytest.fixture
 def court(bench: Callable[..., Bench], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Court:
     """A finished pair and a model judge that has not been asked yet."""
-    monkeypatch.setattr(model_judging, "back_off", lambda reason, attempts: 0.0)
+    monkeypatch.setattr(model_judging, "back_off", lambda attempts: 0.0)
     return Court(bench, tmp_path)
 
 

@@ -26,7 +26,7 @@ RUN = RunId("anna", "without")
 @pytest.fixture
 def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(runs, "back_off", lambda reason, attempts: float(attempts))
+    monkeypatch.setattr(runs, "back_off", float)
     Path("repo").mkdir()
     Path("repo/shop.py").write_text("class Cart: ...\n")
     criteria = [{"text": "one", "all_of": "a"}, {"text": "two", "all_of": "b"}]

@@ -16,6 +16,7 @@ from lensbench.documents import Document, DocumentError, KeyPath, read_document
 from lensbench.errors import UserError
 from lensbench.scenario_files import source_problem
 from lensbench.scenarios import Many, Source, Strict, like
+from lensbench.services import service_of
 from lensbench.validation import explain, has
 
 
@@ -163,6 +164,17 @@ class Controls(Strict):
     """Ask every task once more in an empty folder: shows which tasks can be answered without the repository."""
 
 
+class Limits(Strict):
+    """What is scarce beside cores: it changes how fast the runs are made, and nothing else."""
+
+    requests_per_minute: dict[str, Annotated[Whole, Field(ge=1)]] = Field(default={})
+    """What a model's service takes, by its name: the host of `base_url`, else `provider`, else the agent's kind."""
+    agent_requests: Annotated[Whole, Field(ge=1)] | None = None
+    """Requests a minute of one agent at work; null: as in the runs so far, 12 before there are any."""
+    clients: dict[str, Annotated[Whole, Field(ge=1)]] = Field(default={})
+    """Runs that an MCP server bears at a time, by its name in the MCP file."""
+
+
 class Archive(Strict):
     """What `snakemake archive` writes."""
 
@@ -253,6 +265,10 @@ class Config(Strict):
     """Further folders and files that agents may read in the sandbox."""
     cache: str = DEFAULT_CACHE
     """Where fetched repositories are kept."""
+    part: Annotated[str, like(r"^([1-9][0-9]?/[1-9][0-9]?)?$", "write 1/3 for the first of three parts")] = ""
+    """The part of the runs that this machine makes, such as `1/3`; all when empty."""
+    limits: Limits = Limits()
+    """What is scarce beside cores."""
     archive: Archive = Archive()
     """What `snakemake archive` writes."""
     fail_on: Annotated[Many[Verdict], BeforeValidator(lambda value: [value] if isinstance(value, str) else value)] = ()
@@ -383,7 +399,14 @@ def _problems(config: Config) -> Iterable[tuple[KeyPath, str]]:
         yield ("imported",), text
     if config.warnings and not config.imported:
         yield ("warnings",), "warnings are those of an import; remove the key, or set imported: true"
+    number, of = parts_of(config.part)
+    if number > of:
+        yield ("part",), f"part is {config.part!r}; the last of {of} parts is '{of}/{of}'"
+    if of > 1 and config.gate.looks > 1:
+        text = "part does not go with gate.looks: a look needs all runs of its waves; write gate: {looks: 1}"
+        yield ("part",), text
     yield from _judge_problems(config)
+    yield from _limit_problems(config)
     if config.gate.looks > 1 and config.gate.over == "trials" and config.gate.looks != config.trials:
         text = f"gate.looks is {config.gate.looks} over {config.trials} trials; with over: trials, each trial is a look"
         yield ("gate", "looks"), text
@@ -414,6 +437,31 @@ def _judge_problems(config: Config) -> Iterable[tuple[KeyPath, str]]:
             yield ("judges", index, "agent", "command"), text
         if judge.prompt and not Path(judge.prompt).is_file():
             yield ("judges", index, "prompt"), f"judges: there is no file {judge.prompt}; write the path of a template"
+
+
+def parts_of(part: str) -> tuple[int, int]:
+    """The number of a part (from 1), and how many there are."""
+    number, _, of = part.partition("/")
+    return (int(number), int(of)) if part else (1, 1)
+
+
+def _limit_problems(config: Config) -> Iterable[tuple[KeyPath, str]]:
+    """A limit on something that nobody uses is a slip of the pen, and would limit nothing."""
+    judges = [judge.agent for judge in config.judges if isinstance(judge, ModelJudge)]
+    services = sorted({service_of(agent.model_dump()) for agent in (config.agent, *judges)})
+    servers = sorted({server for condition in config.conditions.values() for server in servers_of(condition)})
+    for key, known in (("requests_per_minute", services), ("clients", servers)):
+        for name in getattr(config.limits, key):
+            if name not in known:
+                text = f"limits.{key} has {name!r}, which nobody uses; write one of {', '.join(known) or '(none)'}"
+                yield ("limits", key, name), text
+
+
+def servers_of(condition: Condition) -> list[str]:
+    """The names of a condition's MCP servers; none when its file is wrong."""
+    if condition.mcp is None or mcp_problem(Path(condition.mcp)):
+        return []
+    return sorted(json.loads(Path(condition.mcp).read_text())["mcpServers"])
 
 
 def known_kinds() -> tuple[str, ...]:

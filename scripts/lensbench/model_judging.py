@@ -11,6 +11,7 @@ import json
 import os
 import sys
 import tempfile
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
@@ -42,6 +43,7 @@ from lensbench.records import Attempt, sha256
 from lensbench.redaction import Redactor
 from lensbench.sandbox import Place, Sandbox, find_sandbox
 from lensbench.scenarios import Task
+from lensbench.services import service_of, tell, wait_for
 from lensbench.stopping import StopEverything
 from lensbench.workspaces import remove_tree
 
@@ -181,7 +183,7 @@ def _ask_until(bench: Bench, question: str, fact: str, exhibit: Exhibit, expecte
     given = Given(unjudged("not_reached", "nothing was asked"))
     for attempt in range(1, bench.attempts + 1):
         if attempt > 1:
-            back_off(attempts[-1]["reason"], attempt - 1)
+            back_off(attempt - 1)
         try:
             check_budget(bench.folder, bench.money)
         except StopEverything as error:
@@ -285,6 +287,9 @@ def _guess(bench: Bench, question: str, conditions: tuple[str, str], exhibit: Ex
 def _ask(bench: Bench, prompt: str) -> tuple[Said, str, str]:
     """Starts the judge's agent in an empty workspace; returns what it said and why that does not count, if so."""
     redact = Redactor(secret_names(bench.settings), os.environ)
+    service = service_of(bench.settings)
+    wait_for(service, prompt)
+    asked = time.time()
     with tempfile.TemporaryDirectory(prefix="lb-", ignore_cleanup_errors=True) as private:
         place = Place(_sandbox(json.dumps(bench.sandbox)), private)
         said = start_agent(_assignment(bench, prompt, place), place, bench.settings["timeout_s"], redact)
@@ -293,6 +298,7 @@ def _ask(bench: Bench, prompt: str) -> tuple[Said, str, str]:
     _check_service(bench, said)
     ended = Attempt(1, said.started_at, said.ended.duration_s, 0.0, said.ended.exit_code, said.ended.timed_out)
     reason, detail = find_reason(ended, said.outcome, said.answer, Expectation((), ()))
+    tell(service, reason, asked)
     return said, reason, redact(detail)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -154,7 +154,7 @@ def changes(old: Plan, new: Plan) -> list[str]:
     defaults = Agent().model_dump(mode="json")  # a key that is younger than the old plan had its default
     old = {**old, "agent": {**defaults, **old["agent"]}, "conditions": compared(old)}
     new = {**new, "conditions": compared(new)}
-    found = [f"{name}: was {before!r}, is {now!r}" for name, before, now in _differences(old, new, _SETTINGS)]
+    found = [f"{name}: was {before!r}, is {now!r}" for name, before, now in differences(old, new, _SETTINGS)]
     for task, before in old["tasks"].items():
         now = new["tasks"].get(task)
         if now is None:
@@ -167,11 +167,14 @@ def changes(old: Plan, new: Plan) -> list[str]:
     return found
 
 
-def _differences(old: Mapping[str, Any], new: Mapping[str, Any], keys: Any, prefix: str = "") -> Iterator[Any]:
+def differences(
+    old: Mapping[str, Any], new: Mapping[str, Any], keys: Iterable[str], prefix: str = ""
+) -> Iterator[tuple[str, Any, Any]]:
+    """What differs below `keys`: the path of each setting, and its two values."""
     for key in keys:
         before, now = old.get(key), new.get(key)
         if isinstance(before, dict) and isinstance(now, dict):
-            yield from _differences(before, now, sorted({*before, *now}), f"{prefix}{key}.")
+            yield from differences(before, now, sorted({*before, *now}), f"{prefix}{key}.")
         elif before != now:
             yield f"{prefix}{key}", before, now
 
@@ -191,12 +194,11 @@ def accept_or_refuse(found: list[str], accepted: list[str], config: Config, fold
 def settings_text(config: Config) -> str:
     """The config as one JSON text, the argument of the plan stage; what has its default is left out.
 
-    What is done with the results is no part of the experiment, and no other machine knows the path of the key. Neither
+    What is done with the results, how fast the runs are made and on which machine is no part of the experiment. Neither
     is what other targets are told.
     """
-    other = {"archive", "fail_on", "prompt", "repo", "tasks"}
-    told = config.model_dump(mode="json", exclude_defaults=True, exclude=other)
-    return json.dumps(told, ensure_ascii=False)
+    other = {"archive", "fail_on", "limits", "part", "prompt", "repo", "tasks"}
+    return json.dumps(config.model_dump(mode="json", exclude_defaults=True, exclude=other), ensure_ascii=False)
 
 
 def plan_mark(config: Config, accepted: list[str], folder: Path) -> Path:

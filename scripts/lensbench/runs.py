@@ -12,6 +12,7 @@ import json
 import os
 import sys
 import tempfile
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -30,6 +31,7 @@ from lensbench.reasons import REASONS, stops
 from lensbench.records import Attempt, Record, RunFiles, RunId, from_json, run_files, sha256, to_json
 from lensbench.redaction import Redactor
 from lensbench.sandbox import Place, find_sandbox
+from lensbench.services import service_of, tell, wait_for
 from lensbench.start_gate import at_the_gate
 from lensbench.stopping import StopEverything, check_not_stopped, stop_everything
 from lensbench.terminal import printable
@@ -50,18 +52,22 @@ def make_run(job: Job) -> str:
     if sandbox.reason:
         print(f"{job.run.stem}: made without a sandbox: {sandbox.reason}", file=sys.stderr)
     attempts: list[Attempt] = []
+    service = service_of(job.agent)
     with at_the_gate(str(job.folder / ".gate"), gate_name(job.run), job.partners, job.gate_s):
         opened = now()
         while True:
-            waited_s = back_off(attempts[-1].reason, len(attempts)) if attempts else 0.0
+            waited_s = back_off(len(attempts)) if attempts else 0.0
+            waited_s += wait_for(service, f"{job.run.task} {job.run.trial}")
             check_not_stopped(job.folder)
             check_budget(job.folder, job.plan.get("budget", {}))
             spend(job.folder, runs=1)
+            asked = time.time()
             with tempfile.TemporaryDirectory(prefix="lb-", ignore_cleanup_errors=True) as private:
                 tried = make_attempt(job, Place(sandbox, private), len(attempts) + 1, waited_s, redact)
                 remove_tree(private)
             attempts.append(tried.attempt)
             spend(job.folder, hours=(tried.attempt.duration_s or 0) / 3600, usd=tried.outcome.cost_usd or 0)
+            tell(service, tried.attempt.reason, asked)
             policy = REASONS[tried.attempt.reason].policy if tried.attempt.reason else ""
             if stops(tried.outcome):
                 raise StopEverything(f"the agent was refused ({tried.outcome.error}); mend that, then start again")

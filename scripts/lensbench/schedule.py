@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 from lensbench import plan as planning
+from lensbench.capacity import Capacity
 from lensbench.conditions import CLOSED_BOOK, compared
-from lensbench.config import HUMAN, Config, ModelJudge, judge_names, load_config
+from lensbench.config import HUMAN, Config, ModelJudge, judge_names, load_config, parts_of
 from lensbench.discards import describes, discard_files
 from lensbench.errors import UserError
 from lensbench.generating.pinning import repository_name
@@ -21,6 +22,9 @@ from lensbench.records import RunId, run_files, trial_folder
 from lensbench.scenario_files import ScenarioSet, read_scenarios
 from lensbench.tables import Row, read_table
 from lensbench.waves import Wave, opened, waves
+
+Claims = dict[str, Callable[[Any], int]]
+"""What a job takes of each resource, as functions of its wildcards."""
 
 
 @dataclass(frozen=True)
@@ -87,11 +91,12 @@ class Schedule:
 
     @cached_property
     def runs(self) -> list[RunId]:
-        """All runs that this start can make or has: with `agent.kind: none`, those that are there."""
+        """All runs that this start can make or has: of its part, and with `agent.kind: none` those that are there."""
+        number, of = parts_of(self.config.part)
         planned = [
             RunId(task.id, condition, trial)
             for trial in range(1, self.config.trials + 1)
-            for task in self.scenarios.tasks
+            for task in self.scenarios.tasks[number - 1 :: of]
             for condition in self.plan["conditions"]
         ]
         if self.config.agent.kind != "none":
@@ -188,7 +193,39 @@ class Schedule:
     def judge_threads(self, name: str) -> int:
         """How many answers the judge reads at a time."""
         models = [judge.shown_name for judge in self.config.judges if isinstance(judge, ModelJudge)]
-        return self.config.judging.parallel if name in models else 1
+        return self.judges_at_a_time if name in models else 1
+
+    @property
+    def judges_at_a_time(self) -> int:
+        """How many answers model judges may read at a time, as far as their services bear it."""
+        return min(self.config.judging.parallel, self._capacity.judges_at_a_time)
+
+    def judge_claims(self) -> Claims:
+        """What judging takes."""
+        return {resource: partial(self._judge_claim, resource) for resource in self.resources}
+
+    def _judge_claim(self, resource: str, wildcards: Any) -> int:
+        return self._capacity.judge_claim(resource, wildcards.judge, self.judge_threads(wildcards.judge))
+
+    @cached_property
+    def _capacity(self) -> Capacity:
+        return Capacity(self.config, self.folder)
+
+    @cached_property
+    def resources(self) -> dict[str, int]:
+        """What there is beside cores, for Snakemake: nothing without `limits`."""
+        return self._capacity.resources
+
+    def claims(self, cores: int) -> Claims:
+        """What a run takes."""
+        return {resource: partial(self._claim, resource, cores) for resource in self.resources}
+
+    def _claim(self, resource: str, cores: int, wildcards: Any) -> int:
+        return self.claim(resource, run_of(**wildcards), cores)
+
+    def claim(self, resource: str, run: RunId, cores: int) -> int:
+        """What the run takes of a resource."""
+        return self._capacity.claim(resource, run.condition, paired=self.gate_s(run, cores) > 0)
 
     def judge_inputs(self, name: str) -> list[tuple[str, bool]]:
         """What only this judge needs, and whether it may be a trigger: people's files, and the note that criteria were
@@ -228,12 +265,14 @@ class Schedule:
         return len(self._places) - self._places[stem]
 
     def gate_s(self, run: RunId, cores: int) -> float:
-        """How long the run may wait for the others of its task: 0 when no other is wanted or no core is left for it."""
+        """How long the run may wait for the others of its task: 0 when no other is wanted, or they cannot be made at
+        the same time."""
         if run.condition == CLOSED_BOOK:
             return 0.0
-        others = (run._replace(condition=name) for name in compared(self.plan) if name != run.condition)
-        together = 1 + sum(self.is_wanted(other) for other in others)
-        return self.config.start_gate.limit_s if 1 < together <= cores else 0.0
+        others = (name for name in compared(self.plan) if name != run.condition)
+        wanted = [run.condition, *(name for name in others if self.is_wanted(run._replace(condition=name)))]
+        fit = 1 < len(wanted) <= cores and self._capacity.bears(wanted)
+        return self.config.start_gate.limit_s if fit else 0.0
 
 
 def read_schedule(given: Mapping[str, Any], files: Iterable[str]) -> Schedule:

@@ -129,7 +129,8 @@ def file_discards(folder: Path, decided: Iterable[Validity]) -> None:
             file_discard(folder, validity.run, validity.reason, validity.detail)
 
 
-def _read_filed(path: Path) -> Discard:
+def read_filed(path: Path) -> Discard:
+    """A discard of a run. Raises UserError when it cannot be read."""
     try:
         return read_discard(path)
     except (OSError, ValueError) as error:
@@ -173,7 +174,7 @@ def judge_validity(folder: Path) -> None:
     rows = []
     earlier = []
     for validity in decided:
-        filed = [_read_filed(path) for path in after.get(validity.run.stem, [])]
+        filed = [read_filed(path) for path in after.get(validity.run.stem, [])]
         earlier += [discard.record for discard in filed]
         rows.append({
             **validity.run._asdict(), "status": validity.status, "reason": validity.reason, "detail": validity.detail,

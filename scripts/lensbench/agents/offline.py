@@ -57,13 +57,14 @@ def read(lines: Iterable[str]) -> Outcome:
         answer=text(by_type.get("answer", [{}])[-1].get("text")),
         finished="end" in by_type,
         error=(text(end.get("error")) or "the agent says that it failed") if failed else "",
+        error_status=_whole(end.get("status")) if failed else None,
         agent_version=text(start.get("version")) or None,
         models=(text(start.get("model")),) if text(start.get("model")) else None,
         servers=_servers(start),
         tools_offered=tuple(_texts(start.get("tools"))) if "tools" in start else None,
         calls=_calls(by_type),
         files_read=_files_read(by_type),
-        turns=end["turns"] if type(end.get("turns")) is int else None,
+        turns=_whole(end.get("turns")),
     )
 
 
@@ -95,6 +96,10 @@ def _files_read(by_type: dict[str, list[dict[str, Any]]]) -> tuple[str, ...] | N
         return None
     good = [event for event in by_type.get("tool_result", []) if event.get("is_error") is not True]
     return tuple(sorted({text(event.get("path")) for event in good} - {""}))
+
+
+def _whole(value: Any) -> int | None:
+    return value if type(value) is int else None
 
 
 def _texts(value: Any) -> list[str]:

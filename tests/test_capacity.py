@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from lensbench.config import load_config
+from lensbench.errors import UserError
+from lensbench.plan import plan_mark, settings_text
+from lensbench.records import RunId, run_files
+from lensbench.schedule import Schedule, read_schedule
+
+WITH, WITHOUT = RunId("t0", "with"), RunId("t0", "without")
+JUDGE = {"agent": {"kind": "claude-code", "provider": "zai", "model": "haiku"}}
+
+
+@pytest.fixture
+def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """A config whose files are there; the current folder is the project's."""
+    monkeypatch.chdir(tmp_path)
+    Path("mcp.json").write_text(json.dumps({"mcpServers": {"my-server": {"command": "true"}}}))
+    criteria = [{"text": "one", "all_of": "a"}, {"text": "two", "all_of": "b"}]
+    task = {"id": "t0", "category": "Debug", "prompt": "Where?", "criteria": criteria}
+    Path("tasks.yaml").write_text(json.dumps({"name": "set", "tasks": [task]}))
+    return {
+        "run_id": "r",
+        "scenarios": "tasks.yaml",
+        "repository": {"git": "https://example.org/shop", "revision": "v1"},
+        "conditions": {"without": {}, "with": {"mcp": "mcp.json"}},
+        "agent": {"kind": "claude-code", "provider": "zai", "model": "sonnet", "token_env": "T"},
+    }
+
+
+def scheduled(config: dict[str, Any], **changes: Any) -> Schedule:
+    return read_schedule({**config, **changes}, [])
+
+
+def test_without_limits_there_is_nothing_but_cores(config: dict[str, Any]) -> None:
+    schedule = scheduled(config, judges=[JUDGE])
+    assert schedule.resources == {}
+    assert schedule.judges_at_a_time == 4
+    assert schedule.gate_s(WITH, 8) == 900
+
+
+def test_a_server_for_one_client_is_taken_by_runs_that_have_it_and_partners_wait_for_its_runs_only(
+    config: dict[str, Any],
+) -> None:
+    schedule = scheduled(config, limits={"clients": {"my-server": 1}})
+    assert schedule.resources == {"clients_my_server": 1, "beside_without": 1, "beside_with": 1}
+    taken = {run.condition: [schedule.claim(name, run, 8) for name in schedule.resources] for run in (WITH, WITHOUT)}
+    assert taken == {"with": [1, 0, 1], "without": [0, 1, 0]}
+    assert schedule.gate_s(WITH, 8) == schedule.gate_s(WITHOUT, 8) == 900
+    assert [schedule.claim(name, WITHOUT, 1) for name in schedule.resources] == [0, 0, 0]
+
+
+def test_conditions_that_share_a_server_for_one_client_cannot_start_together(config: dict[str, Any]) -> None:
+    three = {**config["conditions"], "third": {"mcp": "mcp.json"}}
+    schedule = scheduled(config, conditions=three, limits={"clients": {"my-server": 1}})
+    assert schedule.resources == {"clients_my_server": 1}
+    assert schedule.gate_s(WITH, 8) == 0
+    schedule = scheduled(config, conditions=three, limits={"clients": {"my-server": 4}})
+    assert schedule.resources["beside_without"] == 2
+    assert schedule.gate_s(WITH, 8) == 900
+
+
+def test_requests_a_minute_are_shared_out_by_what_an_agent_makes(config: dict[str, Any]) -> None:
+    def claimed(**limits: Any) -> tuple[int, float]:
+        schedule = scheduled(config, limits={"requests_per_minute": {"zai": 60}, **limits})
+        return schedule.claim("requests_per_minute_zai", WITHOUT, 8), schedule.gate_s(WITHOUT, 8)
+
+    assert [claimed(), claimed(agent_requests=30), claimed(agent_requests=31)] == [(12, 900), (30, 900), (31, 0)]
+    assert claimed(agent_requests=100) == (60, 0)
+    record = run_files(Path("bench/r"), WITH).record
+    record.parent.mkdir(parents=True)
+    record.write_text(json.dumps({"outcome": {"turns": 10}, "attempts": [{"duration_s": 65.0}]}))
+    record.with_name("damaged.json").write_text("{")
+    assert [claimed(), claimed(agent_requests=30)] == [(10, 900), (30, 900)]
+
+
+def test_judges_read_as_many_answers_as_their_service_bears(config: dict[str, Any]) -> None:
+    schedule = scheduled(config, judges=["mechanical", JUDGE], limits={"requests_per_minute": {"zai": 30}})
+    assert [schedule.judge_threads(name) for name in ("mechanical", "claude-code-haiku")] == [1, 2]
+    claimed = schedule.judge_claims()["requests_per_minute_zai"]
+    assert [claimed(SimpleNamespace(judge=name)) for name in ("mechanical", "claude-code-haiku")] == [0, 24]
+    assert scheduled(config, judges=[JUDGE], limits={"requests_per_minute": {"zai": 5}}).judges_at_a_time == 1
+
+
+def test_limits_are_no_part_of_the_experiment(config: dict[str, Any]) -> None:
+    plain, limited = scheduled(config), scheduled(config, limits={"clients": {"my-server": 1}})
+    assert plain.plan == limited.plan
+    assert settings_text(plain.config) == settings_text(limited.config)
+    assert plan_mark(plain.config, [], plain.folder) == plan_mark(limited.config, [], plain.folder)
+
+
+@pytest.mark.parametrize(
+    ("limits", "message"),
+    [
+        ({"clients": {"lens": 1}}, "limits.clients has 'lens', which nobody uses; write one of my-server"),
+        ({"requests_per_minute": {"zia": 9}}, "limits.requests_per_minute has 'zia', which nobody uses; write one of zai"),
+        ({"requests_per_minute": {"zai": 0}}, "limits.requests_per_minute.zai should be greater than or equal to 1"),
+        ({"client": {}}, "limits.client is not a key that lensbench knows; did you mean 'clients'?"),
+    ],
+)  # fmt: skip
+def test_a_limit_on_nothing_is_refused(config: dict[str, Any], limits: dict[str, Any], message: str) -> None:
+    with pytest.raises(UserError) as caught:
+        load_config({**config, "limits": limits})
+    assert message in str(caught.value)
