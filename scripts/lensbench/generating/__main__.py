@@ -29,6 +29,7 @@ from lensbench.repositories import prepare
 from lensbench.retrieval.workspace import Workspace
 from lensbench.scenario_files import read_scenarios
 from lensbench.scenarios import Source, Task
+from lensbench.terminal import printable
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,8 @@ class Examiner:
         problems = find_problems(proposal.task, self.survey, others, self.tools)
         tried = None if problems else try_task(proposal.task, self.survey, self.workspace)
         found = Examined(tuple(problems or tried.problems if tried else problems), tried)
-        print(f"{proposal.id}: {'; '.join(map(str, found.problems)) or 'good'}", file=sys.stderr, flush=True)
+        said = printable(f"{proposal.id}: {'; '.join(map(str, found.problems)) or 'good'}")
+        print(said, file=sys.stderr, flush=True)
         return found
 
 
