@@ -10,8 +10,9 @@ from subprocess import CalledProcessError
 
 from snakemake.exceptions import WorkflowError
 from snakemake.utils import min_version
+from snakemake_logger_plugin_lensbench import catch_up
 
-from lensbench import stopping
+from lensbench import starting, stopping
 from lensbench.errors import UserError
 from lensbench.fail_on import REFUSED
 from lensbench.files import keep_from_others
@@ -19,7 +20,6 @@ from lensbench.processes import WORKFLOW
 from lensbench.records import run_files
 from lensbench.schedule import read_schedule, run_of
 from lensbench.terminal import printable_lines
-from lensbench.unlocking import begin_work
 
 min_version("9.27")
 keep_from_others()
@@ -30,11 +30,11 @@ if not workflow.overwrite_configfiles:
 
 
 try:
-    SCHEDULE = read_schedule(config, workflow.configfiles)
+    is_start = workflow.is_main_process and not workflow.output_settings.dryrun
+    prepare = starting.begin if is_start else starting.foretell if workflow.is_main_process else starting.leave
+    SCHEDULE = read_schedule(config, workflow.configfiles, prepare)
     JUDGES = SCHEDULE.judges
     MAKES_BENCHMARK = SCHEDULE.config.makes_benchmark
-    if MAKES_BENCHMARK and workflow.is_main_process and not workflow.output_settings.dryrun:
-        begin_work(SCHEDULE.folder)
 except UserError as error:
     raise WorkflowError(printable_lines(str(error))) from None
 
@@ -106,6 +106,7 @@ onstart:
     if MAKES_BENCHMARK:
         stopping.clear(SCHEDULE.folder)
         (SCHEDULE.folder / REFUSED).unlink(missing_ok=True)
+    catch_up()
     if SCHEDULE.starts_agents and not workflow.touch:
         try:
             shell("exec {PYTHON} lensbench.preflight --settings {SCHEDULE.settings:q} --folder {BENCH:q}")
@@ -114,11 +115,13 @@ onstart:
 
 
 onsuccess:
+    catch_up()
     if MAKES_BENCHMARK and os.path.exists(f"{BENCH}/results.json"):
         shell("exec {PYTHON} lensbench.headline --folder {BENCH:q}")
 
 
 onerror:
+    catch_up()
     if (SCHEDULE.folder / REFUSED).exists():
         shell("exec {PYTHON} lensbench.headline --folder {BENCH:q}")
         print("error:", (SCHEDULE.folder / REFUSED).read_text().strip(), file=sys.stderr)

@@ -100,7 +100,7 @@ def take(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
 
 def snakemake(project: Path, run_id: str) -> str:
     command = [sys.executable, "-m", "snakemake", "-s", str(ROOT / "Snakefile"), "--directory", str(project)]
-    command += ["--cores", "2", "--configfile", str(project / "bench" / run_id / "config.yaml")]
+    command += ["--cores", "2", "--verbose", "--configfile", str(project / "bench" / run_id / "config.yaml")]
     done = subprocess.run(command, cwd=project, env=ENVIRONMENT, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout + done.stderr

@@ -1,7 +1,9 @@
-"""Writing files so that a reader never sees half of one."""
+"""Writing files so that a reader never sees half of one, and damage to them can be found (docs/faults.md)."""
 
 from __future__ import annotations
 
+import fcntl
+import hashlib
 import json
 import os
 from collections.abc import Mapping
@@ -11,6 +13,16 @@ from pathlib import Path
 from typing import Any
 
 from lensbench.errors import UserError
+
+CHECKSUMS = ".checksums"
+"""In a run folder: what was written there, as `sha256sum` writes it; the last line about a file stands."""
+COPIES = ".copies"
+"""In a run folder: what no stage could make again."""
+_KEPT_TWICE = ("plan.json", "config.yaml", "preflight.json", "discards/")
+_NOT_NOTED = ("runs/", "records/", "transcripts/", ".")
+"""What is known to be whole without the list: a record has its own checksum and the answer's. And mere marks."""
+_DEPTH = 4
+"""How deep in a run folder files lie."""
 
 
 def keep_from_others() -> None:
@@ -23,14 +35,36 @@ def write_atomic(path: Path, content: str | bytes) -> None:
 
     Half characters, which JSON from agents can hold, become question marks.
     """
+    data = content.encode(errors="replace") if isinstance(content, str) else content
+    real = Path(os.path.realpath(path.parent), path.name)  # a look has links to the run folder's files
+    folder = next((parent for parent in real.parents[:_DEPTH] if (parent / CHECKSUMS).exists()), None)
+    if folder is None:
+        _replace(path, data)
+        return
+    name = real.relative_to(folder).as_posix()
+    if name.startswith(_KEPT_TWICE):
+        _replace(folder / COPIES / name, data)
+    _replace(path, data)
+    if name == "runs/timing.csv" or not name.startswith(_NOT_NOTED):
+        note_checksum(folder, name, data)
+
+
+def _replace(path: Path, data: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        temporary.write_bytes(content.encode(errors="replace") if isinstance(content, str) else content)
+        temporary.write_bytes(data)
         temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def note_checksum(folder: Path, name: str, data: bytes) -> None:
+    """Notes what was written to a file of the run folder."""
+    with open(folder / CHECKSUMS, "a") as checksums:
+        fcntl.flock(checksums, fcntl.LOCK_EX)
+        checksums.write(f"{hashlib.sha256(data).hexdigest()}  {name}\n")
 
 
 def write_json(path: Path, value: Any) -> None:

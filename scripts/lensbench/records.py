@@ -145,17 +145,32 @@ class Record:
         return self.attempts[-1]
 
 
+_CHECKSUM = '"checksum": "{}"'
+"""Of the record's own text with an empty checksum; no other key of a record that comes before it is named so."""
+
+
 def to_json(record: Record) -> str:
     """The record as it stands on disk: the same record gives the same bytes."""
-    value = asdict(record)
+    value = {**asdict(record), "checksum": ""}
     del value["outcome"]["answer"]
-    return json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+    text = json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+    return text.replace(_CHECKSUM.format(""), _CHECKSUM.format(_digest(text)), 1)
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode(errors="replace"))
 
 
 def from_json(text: str) -> Record:
-    """The record that `to_json` wrote. Raises ValueError when the text is something else."""
+    """The record that `to_json` wrote; an older one has no checksum. Raises ValueError for anything else."""
     try:
         value: dict[str, Any] = json.loads(text)
+        checksum = value.pop("checksum", None)
+        if (
+            checksum is not None
+            and _digest(text.replace(_CHECKSUM.format(checksum), _CHECKSUM.format(""), 1)) != checksum
+        ):
+            raise ValueError("is not what was written: its checksum is another one")
         if value["schema"] != SCHEMA:
             raise ValueError(f"has schema {value['schema']!r}; this version reads {SCHEMA}")
         outcome: dict[str, Any] = {

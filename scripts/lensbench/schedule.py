@@ -20,6 +20,7 @@ from lensbench.generating.pinning import repository_name
 from lensbench.judges.again import has_failed, note, rounds_of
 from lensbench.records import RunId, run_files, trial_folder
 from lensbench.scenario_files import ScenarioSet, read_scenarios
+from lensbench.starting import leave
 from lensbench.tables import Row, read_table
 from lensbench.waves import Wave, opened, waves
 
@@ -275,8 +276,12 @@ class Schedule:
         return self.config.start_gate.limit_s if fit else 0.0
 
 
-def read_schedule(given: Mapping[str, Any], files: Iterable[str]) -> Schedule:
+def read_schedule(
+    given: Mapping[str, Any], files: Iterable[str], prepare: Callable[[Config, Path], None] = leave
+) -> Schedule:
     """The schedule for a config as Snakemake merged it from `files` and the command line.
+
+    `prepare` is done with the run folder before anything in it is read.
 
     Raises UserError for everything that is wrong with config and task sets, and when the experiment's settings
     changed after its first run that counts.
@@ -285,7 +290,10 @@ def read_schedule(given: Mapping[str, Any], files: Iterable[str]) -> Schedule:
     scenarios = read_scenarios(config.scenario_files, config.repository, config.imported)
     plan = planning.make_plan(config, scenarios, [])
     schedule = Schedule(config, scenarios, plan, [])
-    if not (config.makes_benchmark and (schedule.folder / "plan.json").exists()):
+    if not config.makes_benchmark:
+        return schedule
+    prepare(config, schedule.folder)
+    if not (schedule.folder / "plan.json").exists():
         return schedule
     old = planning.read_plan(schedule.folder)
     found = planning.changes(old, plan)

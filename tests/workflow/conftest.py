@@ -83,7 +83,12 @@ class Project:
         (self.control / "behaviours.json").write_text(json.dumps(named))
 
     def begin(
-        self, *arguments: str, target: str = "all", cores: int = 4, env: dict[str, str] | None = None
+        self,
+        *arguments: str,
+        target: str = "all",
+        cores: int = 4,
+        env: dict[str, str] | None = None,
+        output: int = subprocess.PIPE,
     ) -> subprocess.Popen[str]:
         """Starts Snakemake; everything below it has this test's control folder in its environment."""
         command = [
@@ -102,7 +107,7 @@ class Project:
             command,
             cwd=self.folder,
             env={**os.environ, **marked, **(env or {})},
-            stdout=subprocess.PIPE,
+            stdout=output,
             stderr=subprocess.STDOUT,
             text=True,
             start_new_session=True,

@@ -1,0 +1,218 @@
+"""Snakemake's logger plugin `lensbench`: one line that says how far the benchmark is (docs/progress.md).
+
+On a terminal the line is rewritten, in a file it is written now and then. Errors and warnings stay; the rest of what
+Snakemake says is in its log file. A dry run, `--verbose` and `--quiet` are Snakemake's own output.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from logging import INFO, LogRecord, getLogger
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from snakemake_interface_logger_plugins.base import LogHandlerBase
+from snakemake_interface_logger_plugins.common import LogEvent
+
+if TYPE_CHECKING:  # Snakemake imports every logger plugin at every start
+    from lensbench.records import RunId
+    from lensbench.status import Status
+
+EVERY_S = 30.0
+"""In a file: how often a line is written, at most."""
+_CLEAR = "\r\x1b[K"
+_UNSAID_EVENTS = frozenset({
+    LogEvent.JOB_INFO, LogEvent.JOB_STARTED, LogEvent.JOB_FINISHED, LogEvent.GROUP_INFO, LogEvent.PROGRESS,
+    LogEvent.RESOURCES_INFO, LogEvent.RUN_INFO, LogEvent.WORKFLOW_STARTED, LogEvent.RULEGRAPH,
+})  # fmt: skip
+_UNSAID = (
+    "Building DAG of jobs", "Using shell:", "Assuming unrestricted shared filesystem", "host: ", "Select jobs to exec",
+    "Updating checkpoint dependencies", "DAG of jobs will be updated", "Group jobs: inactive", "Elapsed time:",
+    "Conda environments: ignored", "Singularity containers: ignored",
+)  # fmt: skip
+_ON_FAILURE = "Complete log"
+
+
+class LogHandler(LogHandlerBase):
+    """Takes the place of Snakemake's own handler; called from one thread."""
+
+    def __post_init__(self) -> None:
+        from snakemake.logging import ColorizingTextHandler
+        from snakemake.settings.enums import Quietness
+
+        told = self.common_settings
+        self._stream = sys.stdout if told.stdout else sys.stderr
+        nocolor = told.nocolor or bool(os.environ.get("NO_COLOR"))
+        self._snakemake = ColorizingTextHandler(nocolor=nocolor, stream=self._stream)
+        self._is_terminal = self._stream.isatty() and os.environ.get("TERM") != "dumb"
+        quiet = {Quietness.ALL, Quietness.PROGRESS, Quietness.RULES} & set(told.quiet or ())
+        self._is_snakemakes = bool(told.dryrun or told.verbose or told.debug_dag or quiet)
+        self._status: Status | None = None
+        self._may_be_old = True
+        self._runs: dict[int, RunId] = {}
+        self._at_a_time = 1
+        self._has_failed = False
+        self._is_over = False
+        self._is_drawn = False
+        self._drawn_at = 0.0
+
+    def emit(self, record: LogRecord) -> None:
+        """Takes note of what happened, says what must be said, and draws the line anew."""
+        try:
+            self._snakemake.setFormatter(self.formatter)
+            if self._is_snakemakes:
+                self._snakemake.emit(record)
+                return
+            self._has_failed |= record.levelno > INFO
+            was_over, has_ended = self._is_over, self._note(record)
+            if self._is_said(record):
+                self._clear()
+                self._snakemake.emit(record)
+            if not was_over and self._is_due(has_ended):
+                self._draw()
+        except Exception:
+            self.handleError(record)
+
+    def _is_due(self, has_ended: bool) -> bool:
+        if self._is_over or self._is_terminal:
+            return self._is_over or has_ended or bool(self._runs)
+        return has_ended and time.monotonic() - self._drawn_at >= EVERY_S
+
+    def _is_said(self, record: LogRecord) -> bool:
+        if record.levelno > INFO:
+            return True
+        text = str(record.msg or "")
+        if text.startswith(_ON_FAILURE):
+            return self._has_failed
+        return getattr(record, "event", None) not in _UNSAID_EVENTS and not text.startswith(_UNSAID)
+
+    def _note(self, record: LogRecord) -> bool:
+        """Remembers what the event says; True when a run has ended."""
+        match getattr(record, "event", None), vars(record):
+            case LogEvent.RESOURCES_INFO, {"cores": int(count)} | {"nodes": int(count)}:
+                self._at_a_time = count
+            case LogEvent.JOB_INFO, {"jobid": job, **told}:
+                self._began(job, told)
+            case LogEvent.JOB_FINISHED, {"job_id": job}:
+                return self._finished(job)
+            case LogEvent.JOB_ERROR, {"jobid": job}:
+                return self._runs.pop(job, None) is not None
+            case LogEvent.PROGRESS, {"done": done, "total": total}:
+                self._is_over = done == total
+        return False
+
+    def _began(self, job: int, told: dict[str, Any]) -> None:
+        place = _run_of(told)
+        if place is None:
+            if message := told["rule_msg"]:
+                self._end_line()
+                self._write(message)  # on a line of its own: its program may write to the terminal, too
+            return
+        folder, run = place
+        self._runs[job] = run
+        if self._may_be_old and not (self._status and self._status.knows(run)):
+            self._status = _read(folder)
+            self._may_be_old = False
+
+    def _finished(self, job: int) -> bool:
+        run = self._runs.pop(job, None)
+        self._may_be_old |= run is None  # a look may have opened the next wave
+        if run and self._status and self._status.knows(run):
+            self._status.ended(run)
+        return run is not None
+
+    def _draw(self) -> None:
+        if not self._status:
+            return
+        from lensbench.status import line
+
+        self._drawn_at = time.monotonic()
+        width = os.get_terminal_size(self._stream.fileno()).columns if self._is_terminal else None
+        text = line(self._status, len(self._runs), self._at_a_time, width)
+        if not self._is_terminal:
+            self._write(text)
+            return
+        self._stream.write(f"{_CLEAR}{text}")
+        self._is_drawn = True
+        if self._is_over:
+            self._end_line()
+        self._stream.flush()
+
+    def _write(self, text: str) -> None:
+        moment = "" if self._is_terminal else time.strftime("%Y-%m-%dT%H:%M:%SZ ", time.gmtime())
+        print(moment, text, sep="", file=self._stream, flush=True)
+
+    def _clear(self) -> None:
+        if self._is_drawn:
+            self._stream.write(_CLEAR)
+            self._is_drawn = False
+
+    def _end_line(self) -> None:
+        if self._is_drawn:
+            self._stream.write("\n")
+            self._is_drawn = False
+
+    def close(self) -> None:
+        """Says how far it came, and leaves the cursor on a line of its own."""
+        if not self._is_terminal and not self._is_over:
+            self._draw()
+        self._is_over = True
+        self._end_line()
+        super().close()
+
+    @property
+    def writes_to_stream(self) -> bool:
+        """It takes the place of Snakemake's own."""
+        return True
+
+    @property
+    def writes_to_file(self) -> bool:
+        """Snakemake writes its log file itself."""
+        return False
+
+    @property
+    def has_filter(self) -> bool:
+        """Snakemake's own filter knows `--quiet`."""
+        return False
+
+    @property
+    def has_formatter(self) -> bool:
+        """Snakemake's own formatter shows the logs of failed jobs."""
+        return False
+
+    @property
+    def needs_rulegraph(self) -> bool:
+        """The line needs no graph."""
+        return False
+
+
+def _run_of(told: dict[str, Any]) -> tuple[Path, RunId] | None:
+    """The run folder and the run that a job makes, known by its files: a workflow of others may rename the rule."""
+    from lensbench.records import RunId, run_files
+
+    names = told["wildcards"]
+    if not {"trial", "task", "condition"} <= names.keys() or not told["output"]:
+        return None
+    run = RunId(names["task"], names["condition"], int(names["trial"].strip("t/") or 1))
+    answer = Path(told["output"][0].removesuffix(" (update)"))
+    folder = Path(str(answer).removesuffix(f"/runs/{run.stem}.md"))
+    return (folder, run) if run_files(folder, run).answer == answer else None
+
+
+def _read(folder: Path) -> Status | None:
+    from lensbench.errors import UserError
+    from lensbench.status import Status
+
+    try:
+        return Status(folder)
+    except (OSError, UserError):
+        return None
+
+
+def catch_up() -> None:
+    """Waits until what Snakemake said so far is written: what programs write to the same terminal comes after it."""
+    for handler in getLogger("snakemake.logging").handlers:
+        if queue := getattr(handler, "queue", None):
+            queue.join()
