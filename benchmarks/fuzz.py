@@ -48,6 +48,7 @@ def fuzz(target: str, seconds: int) -> int:
         said = subprocess.run(
             [
                 sys.executable, __file__, "--inside", target, f"-max_total_time={left}", f"-timeout={MAX_S}",
+                f"-report_slow_units={MAX_S}",
                 f"-rss_limit_mb={MAX_MB}", f"-max_len={MAX_BYTES}", f"-artifact_prefix={place}/findings/",
                 "-print_final_stats=1", str(place / "corpus"), str(SEEDS / target),
             ],
