@@ -11,6 +11,7 @@ rule scenarios:
     output:
         tasks=SCHEDULE.task_set,
         report=SCHEDULE.task_set.replace(".yaml", ".report.md"),
+        review=SCHEDULE.task_set.replace(".yaml", ".review.html"),
     log:
         SCHEDULE.task_set.replace(".yaml", ".log"),
     localrule: True

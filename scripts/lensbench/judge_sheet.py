@@ -106,18 +106,18 @@ def render_sheet(asked: Sequence[Question]) -> str:
         lstrip_blocks=True,
     )  # fmt: skip
     return environment.get_template("judge_sheet.html.j2").render(
-        questions=asked, sheet=data["sheet"], data=_embedded(data), style=Markup(style), script=Markup(script),
-        style_hash=_csp_hash(style), script_hash=_csp_hash(script), mark=MARK,
+        questions=asked, sheet=data["sheet"], data=embedded(data), style=Markup(style), script=Markup(script),
+        style_hash=csp_hash(style), script_hash=csp_hash(script), mark=MARK,
         html={answer.id: Markup(placed_html(answer.text)) for each in asked for answer in each.answers},
     )  # fmt: skip
 
 
-def _embedded(data: Mapping[str, Any]) -> Markup:
+def embedded(data: Mapping[str, Any]) -> Markup:
     """JSON that no text in it can end: HTML looks for `<` only."""
     return Markup(json.dumps(data, sort_keys=True).replace("<", "\\u003c"))
 
 
-def _csp_hash(content: str) -> str:
+def csp_hash(content: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}'"
 
 

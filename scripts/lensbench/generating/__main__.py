@@ -8,16 +8,20 @@ Offline, the tasks are made of facts that are mined from the repository; any oth
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from lensbench.agents import secret_names
 from lensbench.errors import UserError
 from lensbench.files import write_atomic
+from lensbench.generating.author import Author
 from lensbench.generating.mining.writer import Miners
 from lensbench.generating.pinning import pin
 from lensbench.generating.problems import find_problems
+from lensbench.generating.review import render_review
 from lensbench.generating.rounds import Examined, Proposal, Writer, kept, run_rounds, spread
 from lensbench.generating.settings import Settings
 from lensbench.generating.survey import Survey, survey
@@ -27,6 +31,7 @@ from lensbench.processes import adopt_orphans
 from lensbench.program import run_program
 from lensbench.repositories import prepare
 from lensbench.retrieval.workspace import Workspace
+from lensbench.sandbox import find_sandbox
 from lensbench.scenario_files import read_scenarios
 from lensbench.scenarios import Source, Task
 from lensbench.terminal import printable
@@ -42,24 +47,41 @@ class Examiner:
 
     def __call__(self, proposal: Proposal, others: Sequence[Task]) -> Examined:
         """What is wrong with a proposal beside the tasks that are kept so far."""
+        found = self._examine(proposal, others)
+        said = printable(f"{proposal.id}: {'; '.join(map(str, found.problems)) or 'good'}")
+        print(said, file=sys.stderr, flush=True)
+        return found
+
+    def _examine(self, proposal: Proposal, others: Sequence[Task]) -> Examined:
         if proposal.task is None:
             return Examined(proposal.problems)
         problems = find_problems(proposal.task, self.survey, others, self.tools)
         tried = None if problems else try_task(proposal.task, self.survey, self.workspace)
-        found = Examined(tuple(problems or tried.problems if tried else problems), tried)
-        said = printable(f"{proposal.id}: {'; '.join(map(str, found.problems)) or 'good'}")
-        print(said, file=sys.stderr, flush=True)
-        return found
+        return Examined(tuple(tried.problems if tried else problems), tried)
 
 
 def generate(name: str, source: Source, count: int, settings: Settings, folder: Path) -> Made:
     """Makes a set of `count` tasks; what a model said on the way is kept in `folder`. Raises UserError."""
     tree = prepare(source, Path(settings.cache)).tree.absolute()
     known = survey(tree)
-    writer: Writer = Miners(known, name, source, settings.seed)
-    fates = run_rounds(writer, Examiner(known, Workspace(str(tree)), frozenset(settings.tools)), count)
-    made = Made(name, source, "the miners (no language model)", count, fates)
-    return made._replace(warnings=tuple(_missing(made)))
+    writer = _writer(name, source, settings, known, folder)
+    fates = run_rounds(writer, Examiner(known, Workspace(str(tree)), frozenset(settings.tools)), spread(count))
+    author = settings.agent.model or settings.agent.kind
+    made = Made(name, source, "the miners (no language model)" if settings.offline else author, count, fates, known)
+    spent = isinstance(writer, Author) and writer.spent_all
+    note = (f"the budget of {settings.max_usd} US dollars ended the work",) if spent else ()
+    return made._replace(warnings=(*note, *_missing(made)))
+
+
+def _writer(name: str, source: Source, settings: Settings, known: Survey, folder: Path) -> Writer:
+    if settings.offline:
+        return Miners(known, name, source, settings.seed)
+    agent = settings.agent.model_dump(mode="json")
+    missing = [variable for variable in secret_names(agent) if not os.environ.get(variable)]
+    if missing:
+        raise UserError(f"{', '.join(missing)} is not set in the environment; export it")
+    told = {"mode": settings.sandbox, "visible": list(settings.sandbox_visible), "hidden": [settings.cache]}
+    return Author(name, source, known.root, agent, find_sandbox(told), folder, settings.max_usd)
 
 
 def _missing(made: Made) -> Iterator[str]:
@@ -78,6 +100,7 @@ def write(made: Made, output: Path) -> None:
         )
     write_atomic(output, render_set(made))
     write_atomic(output.with_suffix(".report.md"), render_report(made))
+    write_atomic(output.with_suffix(".review.html"), render_review(made))
     read_scenarios([str(output)])
 
 

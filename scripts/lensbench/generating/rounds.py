@@ -10,6 +10,11 @@ from lensbench.generating.problems import Problem
 from lensbench.generating.trying import Tried
 from lensbench.scenarios import Category, Task
 
+SHORT = {
+    Category.EXPLORATORY: "exp", Category.DEBUG: "dbg", Category.CHANGE_IMPACT: "chg", Category.TARGETED: "tgt",
+}  # fmt: skip
+"""What the ids of tasks call the categories."""
+
 
 @dataclass(frozen=True)
 class Proposal:
@@ -69,20 +74,20 @@ def spread(count: int) -> dict[Category, int]:
     return {category: each + (number < more) for number, category in enumerate(Category)}
 
 
-def run_rounds(writer: Writer, examine: Examine, count: int) -> list[Fate]:
+def run_rounds(writer: Writer, examine: Examine, wanted: Mapping[Category, int]) -> list[Fate]:
     """What became of every proposal, in the order of their first appearance."""
     fates: dict[str, Fate] = {}
-    waiting = writer.write(spread(count))
-    for _ in range(writer.rounds):
+    rejected: list[Fate] = []
+    for number in range(writer.rounds):
+        proposals = writer.revise(rejected) if number else writer.write(wanted)
         rejected = []
-        for proposal in waiting:
+        for proposal in proposals:
             fate = fates.setdefault(proposal.id, Fate(proposal))
             fate.proposal = proposal
             fate.tries.append(examine(proposal, tasks_of(fates.values())))
             if fate.outcome == "dropped":
                 rejected.append(fate)
-        waiting = writer.revise(rejected) if rejected else []
-        if not waiting:
+        if not rejected:
             break
     return list(fates.values())
 

@@ -11,6 +11,7 @@ import yaml
 
 from lensbench.figures import percent
 from lensbench.generating.rounds import Examined, Fate, kept, tasks_of
+from lensbench.generating.survey import Survey
 from lensbench.plan import source_name
 from lensbench.scenarios import Category, Source, Task
 
@@ -27,6 +28,8 @@ class Made(NamedTuple):
     """Who proposed the tasks, in words."""
     wanted: int
     fates: Sequence[Fate]
+    known: Survey
+    """The repository, as it was read."""
     warnings: Sequence[str] = ()
 
     @property

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from lensbench.generating.mining import callers, flows, importers, messages, places, together, values
 from lensbench.generating.mining.drafts import Draft
-from lensbench.generating.rounds import Fate, Proposal
+from lensbench.generating.rounds import SHORT, Fate, Proposal
 from lensbench.generating.survey import Survey
 from lensbench.scenarios import Category, Source, Task
 
@@ -19,9 +19,6 @@ MINERS: Mapping[Category, tuple[Miner, ...]] = {
     Category.CHANGE_IMPACT: (callers.drafts, importers.drafts, together.drafts),
     Category.TARGETED: (values.drafts,),
 }
-SHORT = {
-    Category.EXPLORATORY: "exp", Category.DEBUG: "dbg", Category.CHANGE_IMPACT: "chg", Category.TARGETED: "tgt",
-}  # fmt: skip
 
 
 class Miners:
