@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -55,11 +56,12 @@ class Detached:
         return self._process.wait()
 
     def _pieces(self) -> Iterator[str]:
-        with self.log.open(encoding="utf-8", errors="replace") as file:
+        decoder = getincrementaldecoder("utf-8")("replace")  # the log may end in the middle of a character
+        with self.log.open("rb") as file:
             file.seek(self._begin)
             while True:
                 ended = self.exit_code is not None
-                yield file.read()
+                yield decoder.decode(file.read(), ended)
                 if ended:
                     return
                 time.sleep(_PAUSE_S)

@@ -19,6 +19,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from markupsafe import Markup
 from rich.console import Console
 
 from lensbench.answers_html import safe_html
@@ -38,6 +39,7 @@ from lensbench.scenario_files import ScenarioSet
 from lensbench.scenarios import Category, Folder, Task
 from lensbench.side_by_side import Side, read_sides
 from lensbench.side_by_side_text import show
+from lensbench.sources.folder import location
 from lensbench.stopping import clear
 from lensbench.validity import judge_validity
 
@@ -92,34 +94,37 @@ def _make_runs(folder: Path, config: Config, plan: Plan, task: Task) -> None:
     gate_s = config.start_gate.limit_s if len(wanted) > 1 else 0
     os.environ[WORKFLOW] = str(os.getpid())  # the runs end with this process
     (folder / "logs").mkdir(exist_ok=True)
-    with ExitStack() as logs:
+    logs = {name: folder / "logs" / f"{TASK}-{name}.log" for name in wanted}
+    with ExitStack() as files:
         runs = {}
-        for name in wanted:
-            log = logs.enter_context((folder / "logs" / f"{TASK}-{name}.log").open("w"))
+        for name, log in logs.items():
             command = [sys.executable, "-P", "-m", "lensbench.runs", "--folder", str(folder), "--task", TASK]
-            runs[name] = subprocess.Popen([*command, "--condition", name, "--gate-s", str(gate_s)], stderr=log)
+            command += ["--condition", name, "--gate-s", str(gate_s)]
+            runs[name] = subprocess.Popen(command, stderr=files.enter_context(log.open("w")))
         failed = [name for name, run in runs.items() if run.wait() != 0]
     if failed:
-        said = [(folder / "logs" / f"{TASK}-{name}.log").read_text().strip() for name in failed]
-        raise UserError("\n".join(dict.fromkeys(said)).removeprefix("error: "))
+        said = [logs[name].read_text(errors="replace").rpartition("error: ")[2].strip() for name in failed]
+        raise UserError(
+            "\n".join(f"{name}: {text or 'the run was ended'}" for name, text in zip(failed, said, strict=True))
+        )
 
 
 def render_page(plan: Plan, task: Task, repository: Mapping[str, Any], sides: Sequence[Side]) -> str:
     """eval.html: everything that `show_eval` prints."""
     assert task.repository
+    place = source_name(task.repository)
     environment = page_environment()
-    environment.filters["answer"] = safe_html
+    environment.filters["markdown"] = lambda text: Markup(safe_html(text))
     return environment.get_template("eval.html.j2").render(
         **style_of_the_page(), question=task.prompt, sides=sides, offline=plan["agent"]["kind"] == "offline",
-        conditions=" and ".join(side.condition for side in sides), repository=source_name(task.repository),
+        conditions=" and ".join(side.condition for side in sides), repository=os.path.basename(location(place)),
         settings=plan["settings_sha256"], tree=repository["tree_sha256"],
     )  # fmt: skip
 
 
-def show_eval(folder: Path, console: Console) -> None:
+def show_eval(folder: Path, question: str, console: Console) -> None:
     """Prints what eval.html shows. Raises UserError when nothing was asked there."""
     plan = read_json(folder / "plan.json", needed=True)
-    question = (folder / "prompts" / f"{TASK}.md").read_text().partition("\n\n---\n")[0]
     show(console, question, read_sides(folder, plan, TASK))
     if plan["agent"]["kind"] == "offline":
         console.print("No language model answered: this was the offline agent.")
@@ -146,7 +151,7 @@ def main() -> None:
         folder = evaluate(config, arguments.question, arguments.repo or ".")
     finally:
         end_children()
-    show_eval(folder, Console())
+    show_eval(folder, arguments.question.strip(), Console())
 
 
 if __name__ == "__main__":

@@ -129,6 +129,13 @@ def show_status(bench: Bench) -> None:
         print(f"{bench.folder}: process {worker.process} prepares it; no run has begun")
 
 
+def show_report(bench: Bench) -> NoReturn:
+    """Prints the headline, and what to open. Raises UserError when there are no results."""
+    if not (bench.folder / "results.json").exists():
+        raise UserError(f"{bench.folder} has no results yet; --status shows how far it is")
+    become("lensbench.headline", "--folder", str(bench.folder.absolute()))
+
+
 def stop(bench: Bench) -> None:
     """Lets the agents that run finish, and starts no other. Raises UserError when another machine is at work."""
     worker = at_work(bench.folder)
@@ -217,7 +224,7 @@ def main() -> None:
     elif given.status is not None:
         show_status(bench)
     elif given.report is not None:
-        become("lensbench.headline", "--folder", str(bench.folder.absolute()))
+        show_report(bench)
     elif given.stop is not None:
         stop(bench)
     elif given.dry and lacks_tasks(bench):

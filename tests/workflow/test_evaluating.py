@@ -84,6 +84,16 @@ def test_a_run_that_would_not_count_says_why_and_is_made_again(project: Project,
     assert project.ledger() == ["eval-with", "eval-with", "eval-without"]
 
 
+def test_an_agent_that_is_refused_says_so_and_may_be_asked_again(project: Project, ask: Ask) -> None:
+    project.behave(eval_with=["apierror Not logged in", "answer"])
+    said = ask(fails=True)
+    assert "error: with: the agent was refused (Not logged in)" in said
+    assert "Traceback" not in said
+    assert evals(project) == []
+    assert "proves nothing" in ask()
+    assert project.ledger() == ["eval-with", "eval-with", "eval-without"]
+
+
 def test_a_question_about_the_current_folder_does_not_see_the_answers(project: Project, ask: Ask) -> None:
     assert ask(QUESTION).splitlines()[-1] == ask(QUESTION).splitlines()[-1]
     assert project.ledger() == ["eval-with", "eval-without"]

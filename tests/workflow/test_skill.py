@@ -66,6 +66,7 @@ def is_over(project: Project) -> bool:
     return at_work(project.bench) is None
 
 
+@pytest.mark.timeout(600)  # three starts, one kill, and all stages: a quarter of a minute, more beside others
 def test_a_benchmark_outlives_its_shell_is_started_once_stopped_killed_and_gone_on_with(
     foreign: Project, skill: Skill
 ) -> None:
@@ -74,6 +75,7 @@ def test_a_benchmark_outlives_its_shell_is_started_once_stopped_killed_and_gone_
     assert "it goes on when this shell is closed" in skill("--cores", "2")
     assert wait_for(lambda: len(foreign.ledger()) == 2)
     assert "--status shows how far it is" in skill("--run", "r", fails=True)
+    assert "r has no results yet" in skill("--report", fails=True)
     said = skill("--status")
     assert "Snakemake is at work" in said
     assert "2 running" in said
