@@ -18,7 +18,7 @@ from lensbench.lens.symbols import Facts, read_facts
 
 _TEST = re.compile(
     r"(^|/)(tests?|testing|__tests__|specs?|examples?|docs?|benchmarks?|fixtures?|vendor|_?vendored|third_party|dist"
-    r"|node_modules|build|scripts?|tools?)/|(^|/)(test_[^/]*|conftest\.py|setup\.py|[^/]*(_test|\.test|\.spec|\.min)\.\w+)$"
+    r"|node_modules|build)/|(^|/)(test_[^/]*|conftest\.py|setup\.py|[^/]*(_test|\.test|\.spec|\.min)\.\w+)$"
     r"|\.d\.[cm]?ts$"
 )
 _WORD = re.compile(r"[A-Za-z_$][\w$]*")
