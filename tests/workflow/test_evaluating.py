@@ -6,6 +6,7 @@ import io
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -14,7 +15,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from conftest import HOUSE, Project
+from conftest import HOUSE, Project, wait_for
 from lensbench.side_by_side import Side
 from lensbench.side_by_side_text import show
 from lensbench.terminal import printable_lines
@@ -97,6 +98,22 @@ def test_an_agent_that_is_refused_says_so_and_may_be_asked_again(project: Projec
 def test_a_question_about_the_current_folder_does_not_see_the_answers(project: Project, ask: Ask) -> None:
     assert ask(QUESTION).splitlines()[-1] == ask(QUESTION).splitlines()[-1]
     assert project.ledger() == ["eval-with", "eval-without"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_however_it_is_ended_no_agent_is_left(project: Project, ask: Ask, number: int) -> None:
+    project.behave(others="children 600")
+    marked = {"PYTHONPATH": str(HOUSE / "scripts"), "FAKE_CONTROL": str(project.control), "FAKE_SECRET": "none"}
+    command = [sys.executable, "-m", "lensbench.evaluating", QUESTION, "--repo", "repo"]
+    process = subprocess.Popen(
+        command, cwd=project.folder, env={**os.environ, **marked}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    assert wait_for(lambda: len(project.ledger()) == 2)
+    process.send_signal(number)
+    assert process.wait(30) != 0
+    assert wait_for(lambda: not project.processes()), project.processes()
+    project.behave()
+    assert "proves nothing" in ask()
 
 
 @pytest.mark.parametrize(

@@ -152,6 +152,23 @@ def test_a_benchmark_over_stdio(tmp_path: Path, api: Fake) -> None:
     assert len(api.bodies) == asked
 
 
+def test_one_question_in_both_conditions(tmp_path: Path, api: Fake) -> None:
+    server = {"command": "${python}", "args": ["-P", "-m", "lensbench.lens", "--root", "${workspace}"]}
+    (tmp_path / "mcp.json").write_text(json.dumps({"mcpServers": {"lens": server}}))
+    write_project(tmp_path, api)
+    done = subprocess.run(
+        [sys.executable, "-m", "lensbench.evaluating", "where is the cart?", "--repo", "repo"], cwd=tmp_path,
+        capture_output=True, text=True, timeout=280, check=False,
+        env={**os.environ, "LIVE_TEST_KEY": KEY, "COLUMNS": "120"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    said = [" ".join(line.split()) for line in done.stdout.splitlines()]
+    for line in ("Tools Bash 1 mcp__lens__lens_grep 1", "Tokens 220 in, 40 out 220 in, 40 out", "Model glm-5 glm-5"):
+        assert line in said, done.stdout
+    written = [path for path in tmp_path.rglob("*") if path.is_file() and not path.is_symlink()]
+    assert [path for path in written if KEY.encode() in path.read_bytes()] == []
+
+
 def test_a_benchmark_over_http(tmp_path: Path, api: Fake, lens_daemon: str) -> None:
     (tmp_path / "mcp.json").write_text(json.dumps({"mcpServers": {"lens": {"type": "http", "url": lens_daemon}}}))
     write_project(tmp_path, api)
