@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -37,6 +36,7 @@ from lensbench.judges import Judgement, Verdict, unjudged
 from lensbench.judges import model as judging
 from lensbench.judges.normalising import without_comments
 from lensbench.plan import Plan
+from lensbench.private_folders import private_folder
 from lensbench.processes import adopt_orphans, die_with_parent
 from lensbench.reasons import Expectation, find_reason
 from lensbench.records import Attempt, sha256
@@ -45,7 +45,6 @@ from lensbench.sandbox import Place, Sandbox, find_sandbox
 from lensbench.scenarios import Task
 from lensbench.services import service_of, tell, wait_for
 from lensbench.stopping import StopEverything
-from lensbench.workspaces import remove_tree
 
 _UNIMPORTANT = {"retries", "timeout_s", "max_turns", "mcp_start_s", "pass_env", "token_env", "tools", "tool_search"}
 """Settings of a judge's agent that do not change what it says."""
@@ -290,10 +289,9 @@ def _ask(bench: Bench, prompt: str) -> tuple[Said, str, str]:
     service = service_of(bench.settings)
     wait_for(service, prompt)
     asked = time.time()
-    with tempfile.TemporaryDirectory(prefix="lb-", ignore_cleanup_errors=True) as private:
+    with private_folder() as private:
         place = Place(_sandbox(json.dumps(bench.sandbox)), private)
         said = start_agent(_assignment(bench, prompt, place), place, bench.settings["timeout_s"], redact)
-        remove_tree(private)
     spend(bench.folder, usd=said.outcome.cost_usd or 0)
     _check_service(bench, said)
     ended = Attempt(1, said.started_at, said.ended.duration_s, 0.0, said.ended.exit_code, said.ended.timed_out)

@@ -10,7 +10,6 @@ import argparse
 import json
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -25,6 +24,7 @@ from lensbench.errors import UserError
 from lensbench.files import write_json
 from lensbench.gateway import check_gateway
 from lensbench.plan import Plan, make_plan, prompt_of, source_name
+from lensbench.private_folders import private_folder
 from lensbench.processes import adopt_orphans, end_children
 from lensbench.program import run_program
 from lensbench.records import RunId
@@ -34,7 +34,7 @@ from lensbench.sandbox import Place, Sandbox, find_sandbox
 from lensbench.scenario_files import ScenarioSet, read_scenarios
 from lensbench.scenarios import Task
 from lensbench.server_checks import check_servers
-from lensbench.workspaces import hash_tree, remove_tree
+from lensbench.workspaces import hash_tree
 
 
 @dataclass
@@ -94,13 +94,12 @@ def _try_runs(config: Config, plan: Plan, task: Task, adapter: Adapter, folder: 
     facts = {"tree": str(repository.tree), "tree_sha256": repository.tree_sha256}
     first, *others = [name for name, condition in plan["conditions"].items() if _brings(condition)] or [config.baseline]
     for condition in (first, *(others if config.preflight.servers else ())):
-        with tempfile.TemporaryDirectory(prefix="lb-", ignore_cleanup_errors=True) as private:
+        with private_folder() as private:
             job = Job(folder, RunId(task.id, condition), plan, prompt_of(task), facts, 0.0)
             try:
                 _try_run(config, job, Place(sandbox, private), adapter, condition == first, findings)
             except UserError as error:
                 findings.checks.append(Check("agent", "failed", str(error)))
-            remove_tree(private)
     if not config.preflight.servers:
         findings.checks.append(Check("servers", "skipped", "preflight.servers is false"))
 

@@ -11,7 +11,6 @@ import gzip
 import json
 import os
 import sys
-import tempfile
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -25,6 +24,7 @@ from lensbench.budget import check_budget, spend
 from lensbench.discards import is_discarded
 from lensbench.errors import UserError
 from lensbench.files import write_atomic
+from lensbench.private_folders import private_folder
 from lensbench.processes import adopt_orphans, end_children, held_signals
 from lensbench.program import run_program
 from lensbench.reasons import REASONS, stops
@@ -35,7 +35,6 @@ from lensbench.services import service_of, tell, wait_for
 from lensbench.start_gate import at_the_gate
 from lensbench.stopping import StopEverything, check_not_stopped, stop_everything
 from lensbench.terminal import printable
-from lensbench.workspaces import remove_tree
 
 
 def make_run(job: Job) -> str:
@@ -62,9 +61,8 @@ def make_run(job: Job) -> str:
             check_budget(job.folder, job.plan.get("budget", {}))
             spend(job.folder, runs=1)
             asked = time.time()
-            with tempfile.TemporaryDirectory(prefix="lb-", ignore_cleanup_errors=True) as private:
+            with private_folder() as private:
                 tried = make_attempt(job, Place(sandbox, private), len(attempts) + 1, waited_s, redact)
-                remove_tree(private)
             attempts.append(tried.attempt)
             spend(job.folder, hours=(tried.attempt.duration_s or 0) / 3600, usd=tried.outcome.cost_usd or 0)
             tell(service, tried.attempt.reason, asked)
