@@ -14,6 +14,7 @@ from pathlib import Path
 from lensbench.at_work import claim
 from lensbench.checking import Damage, find_damage, read_index, write_index
 from lensbench.config import Config
+from lensbench.dates import date_back
 from lensbench.errors import UserError
 from lensbench.files import CHECKSUMS, COPIES, note_checksum
 
@@ -23,7 +24,7 @@ DAMAGED = ".damaged"
 
 
 def begin(config: Config, folder: Path) -> None:
-    """Claims the run folder, removes what a killed Snakemake locked in it, and mends what is damaged.
+    """Claims the run folder, removes what a killed Snakemake locked in it, mends what is dated wrong or damaged.
 
     Raises UserError when another Snakemake is at work on it, and for damage that cannot be mended. A lock from another
     machine stays: whether that one is alive cannot be seen on every file system.
@@ -31,6 +32,7 @@ def begin(config: Config, folder: Path) -> None:
     before = claim(folder)
     if before and before.host == socket.gethostname() and remove_locks(folder):
         _say(f"the Snakemake before this one was killed: removed its lock on {folder}")
+    date_back(folder)
     (folder / CHECKSUMS).touch()
     check = find_damage(folder, read_index(folder))
     for damage in check.damages:

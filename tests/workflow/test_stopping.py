@@ -135,3 +135,23 @@ def test_control_c_ends_all_runs_and_the_next_start_makes_them(project: Project)
     project.start()
     assert [project.ledger().count(run) for run in ("bert-without", "anna-with")] == [1, 2]
     assert project.reasons() == {}
+
+
+def test_a_clock_that_was_ahead_costs_no_answer(project: Project) -> None:
+    """Snakemake deletes the outputs of a job whose inputs are dated later, here in the middle of the runs."""
+    project.behave(others="sleep 2")
+    process = project.begin(target="bench/r/validity.csv")
+    assert wait_for(lambda: len(project.ledger()) == 4, 90)
+    later = time.time() + 3600
+    for name in ("plan.json", "repositories.json", "prompts"):
+        os.utime(project.bench / name, (later, later))
+    output, _ = process.communicate(timeout=120)
+    assert process.returncode == 0, output
+    before = project.files()
+    for path in project.bench.rglob("*"):
+        os.utime(path, (later, later))
+    project.start()
+    assert {name: content for name, (content, _) in project.files().items()} == {
+        name: content for name, (content, _) in before.items()
+    }
+    assert len(project.ledger()) == 4

@@ -1,0 +1,36 @@
+"""Files of a clock that was ahead: brought back together, in their order; nothing else is touched."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+from lensbench.dates import date_back
+
+HOUR = 3600 * 10**9
+
+
+def test_what_is_dated_in_the_future_comes_back_in_its_order(tmp_path: Path) -> None:
+    began = time.time_ns()
+    ages = {"old": began - HOUR, "first": began + HOUR - 5 * 10**9, "second": began + HOUR}
+    for name, date in ages.items():
+        (tmp_path / name).touch()
+        os.utime(tmp_path / name, ns=(date, date))
+    date_back(tmp_path)
+    dates = {name: (tmp_path / name).stat().st_mtime_ns for name in ages}
+    assert dates["old"] == began - HOUR
+    assert began <= dates["second"] <= time.time_ns()
+    assert dates["second"] - dates["first"] == 5 * 10**9
+
+
+def test_everything_that_rules_read_is_looked_at(tmp_path: Path) -> None:
+    names = ("plan.json", "prompts/a.md", "runs/t2/a-with.md", "records/a-with.json", "discards/a-with-1.json")
+    later = time.time_ns() + HOUR
+    for name in names:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+        os.utime(tmp_path / name, ns=(later, later))
+    os.utime(tmp_path / "runs", ns=(later, later))
+    date_back(tmp_path)
+    assert all((tmp_path / name).stat().st_mtime_ns <= time.time_ns() for name in (*names, "runs"))
