@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -26,6 +28,22 @@ def test_a_damaged_ledger_begins_anew(tmp_path: Path) -> None:
     (tmp_path / LEDGER).write_text('{"runs": 3')
     spend(tmp_path, runs=1)
     assert spent(tmp_path)["runs"] == 1
+
+
+NO_ROOM = """
+import resource, sys
+from pathlib import Path
+from lensbench.budget import spend
+spend(Path(sys.argv[1]), runs=3, usd=2.5)
+resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+spend(Path(sys.argv[1]), runs=1)
+"""
+
+
+def test_a_ledger_that_cannot_be_written_forgets_nothing(tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", NO_ROOM, str(tmp_path)], capture_output=True, text=True)
+    assert "OSError" in done.stderr
+    assert spent(tmp_path) == {"runs": 3, "hours": 0, "usd": 2.5}
 
 
 @pytest.mark.parametrize(

@@ -275,3 +275,12 @@ def test_signals_wait_until_what_must_not_be_interrupted_is_done() -> None:
     command = [sys.executable, "-P", "-c", textwrap.dedent(code)]
     done = subprocess.run(command, env={"PYTHONPATH": str(SCRIPTS)}, capture_output=True, text=True)
     assert (done.stdout, done.returncode) == ("written\n", 128 + signal.SIGTERM)
+
+
+def test_a_full_disk_is_one_clear_line() -> None:
+    program = (
+        "from lensbench.program import run_program; run_program(lambda: open('/dev/full', 'w').write('x' * 99999))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr == "error: No space left on device; mend that, then start again: what is finished is kept\n"

@@ -21,11 +21,10 @@ def spend(folder: Path, **amounts: float) -> None:
     path = folder / LEDGER
     with open(os.open(path, os.O_RDWR | os.O_CREAT, 0o644), "r+") as ledger:
         fcntl.flock(ledger, fcntl.LOCK_EX)
-        spent = _parse(ledger.read())
-        total = {name: round(value + amounts.get(name, 0), 9) for name, value in spent.items()}
+        before = ledger.read()
+        total = {name: round(value + amounts.get(name, 0), 9) for name, value in _parse(before).items()}
         ledger.seek(0)
-        ledger.truncate()
-        json.dump(total, ledger)
+        ledger.write(json.dumps(total).ljust(len(before)))  # never emptied: a full disk would forget what was spent
 
 
 def spent(folder: Path) -> dict[str, float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -12,15 +13,25 @@ from lensbench.files import keep_from_others
 from lensbench.processes import end_in_order
 from lensbench.terminal import printable_lines
 
+UNWRITABLE = {errno.ENOSPC, errno.EDQUOT, errno.EROFS}
+
 
 def run_program(main: Callable[[], object]) -> None:
-    """Runs `main`; a UserError is printed and ends the process with exit code 1. Signals let it tidy up first."""
+    """Runs `main`; a UserError, or a disk that takes nothing, is printed and ends the process with exit code 1.
+
+    Signals let it tidy up first.
+    """
     end_in_order()
     keep_from_others()
     try:
         main()
     except UserError as error:
         sys.exit(printable_lines(f"error: {error}"))
+    except OSError as error:
+        if error.errno not in UNWRITABLE:
+            raise
+        place = f"{error.filename}: " if error.filename else ""
+        sys.exit(f"error: {place}{error.strerror}; mend that, then start again: what is finished is kept")
 
 
 def run_stage(stage: Callable[[Path], object]) -> None:
