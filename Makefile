@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: setup run test selftest agents lint bench fuzz lock
+.PHONY: setup run test selftest agents lint bench soak fuzz lock
 
 setup: .venv/ready
 
@@ -34,6 +34,10 @@ lint: setup
 	$(BIN)/snakefmt --check Snakefile rules
 	$(BIN)/mypy
 	$(BIN)/python .ci/lint_workflow.py
+
+# Everything fails by dice, and nothing may be lost, doubled or wrongly counted (docs/faults.md).
+soak: setup
+	$(BIN)/python benchmarks/soak.py $(ARGS)
 
 bench: setup
 	$(BIN)/python benchmarks/null_runs.py $(ARGS)

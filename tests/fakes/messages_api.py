@@ -229,6 +229,9 @@ class Fake:
             self._rules[number].times -= 1
             return self._rules[number].reply, facts
 
+    def gave(self, reply: Reply) -> None:
+        """Called when a reply was sent to its end."""
+
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
@@ -243,6 +246,7 @@ class _Handler(BaseHTTPRequestHandler):
         reply, facts = self.server.fake.take(self.command, self.path, self.headers, body)
         with contextlib.suppress(OSError):
             self._answer(reply, facts)
+            self.server.fake.gave(reply)
 
     do_GET = do_HEAD = do_POST
 
@@ -326,7 +330,13 @@ class _Server(ThreadingHTTPServer):
 @contextlib.contextmanager
 def serving(api: Api, rules: Iterable[Rule], log: Path | None = None, port: int = 0) -> Iterator[Fake]:
     """Serves the rules until the block ends. `log` gets every request as a line of JSON."""
-    fake = Fake(api, rules, log)
+    with served(Fake(api, rules, log), port) as fake:
+        yield fake
+
+
+@contextlib.contextmanager
+def served(fake: Fake, port: int = 0) -> Iterator[Fake]:
+    """Serves a fake until the block ends."""
     server = _Server(fake, port)
     fake.url = f"http://127.0.0.1:{server.server_address[1]}"
     threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()

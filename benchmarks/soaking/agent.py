@@ -1,0 +1,121 @@
+"""A small agent for the soak: one conversation with the model's service, and the events of docs/agents.md.
+
+    agent.py <service's address> <prompt file> <mcp file>
+
+It repeats nothing: whatever the service or the MCP server does wrong is the end of the attempt, or what it reports.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+from urllib.request import Request, urlopen
+
+SERVER_S = 8
+"""How long the MCP server may take for an answer."""
+
+
+class Server:
+    """An MCP server over stdio."""
+
+    def __init__(self, entry: dict[str, Any]) -> None:
+        command = [entry["command"], *entry["args"]]
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def ask(self, method: str, **params: Any) -> dict[str, Any]:
+        """The result of a request. Raises OSError when the server is gone or says nothing."""
+        assert self._process.stdin
+        assert self._process.stdout
+        print(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}), file=self._process.stdin)
+        self._process.stdin.flush()
+        ready, _, _ = select.select([self._process.stdout], [], [], SERVER_S)
+        line = self._process.stdout.readline() if ready else ""
+        if not line:
+            raise OSError("Connection closed" if ready else "no answer")
+        result: dict[str, Any] = json.loads(line)["result"]
+        return result
+
+
+def ask_model(address: str, messages: list[dict[str, Any]], tools: list[str]) -> dict[str, Any]:
+    """The model's message, read from a stream. Raises OSError or ValueError when there is no whole one."""
+    body = {"model": "glm-5", "stream": True, "messages": messages, "tools": [{"name": name} for name in tools]}
+    message: dict[str, Any] = {}
+    with urlopen(Request(f"{address}/v1/messages", json.dumps(body).encode())) as answer:
+        for line in answer:
+            if not line.startswith(b"data: "):
+                continue
+            event = json.loads(line[6:])
+            match event["type"]:
+                case "message_start":
+                    message = event["message"]
+                case "content_block_start":
+                    message["content"].append(event["content_block"])
+                case "content_block_delta" if event["delta"]["type"] == "text_delta":
+                    message["content"][-1]["text"] += event["delta"]["text"]
+                case "content_block_delta":
+                    message["content"][-1]["input"] = json.loads(event["delta"]["partial_json"])
+                case "message_stop":
+                    return message
+    raise ValueError("the stream ended in the middle")
+
+
+def say(**event: Any) -> None:
+    """Prints an event."""
+    print(json.dumps(event), flush=True)
+
+
+def converse(address: str, prompt: str, servers: dict[str, Server], tools: list[str]) -> str:
+    """The answer; calls of tools and the model's name are printed as they come."""
+    messages: list[dict[str, Any]] = [{"role": "user", "content": f"{os.getcwd()}\n{prompt}"}]
+    while True:
+        message = ask_model(address, messages, tools)
+        block = message["content"][0] if message["content"] else {"type": "text", "text": ""}
+        if block["type"] == "text":
+            say(**START, model=message["model"])
+            return str(block["text"])
+        name = block["name"]
+        say(type="tool_call", id=block["id"], name=name, input=block["input"])
+        _, server, tool = name.split("__")
+        try:
+            result = servers[server].ask("tools/call", name=tool, arguments=block["input"])
+        except OSError as error:
+            START["mcp_servers"] = [{"name": server, "status": "failed", "detail": str(error)}]
+            result = {"isError": True, "content": [{"type": "text", "text": str(error)}]}
+        say(type="tool_result", id=block["id"], is_error=result["isError"])
+        said = {"type": "tool_result", "tool_use_id": block["id"], "content": result["content"]}
+        messages += [{"role": "assistant", "content": [block]}, {"role": "user", "content": [said]}]
+
+
+START: dict[str, Any] = {"type": "start", "agent": "soak", "version": "1"}
+"""Printed when all of it is known: the model, and whether the server lasted."""
+
+
+def main(address: str, prompt_file: str, mcp_file: str) -> None:
+    """Answers the prompt, and leaves a process behind."""
+    subprocess.Popen(["sleep", "600"], stdout=subprocess.DEVNULL, start_new_session=True)
+    servers, statuses, tools = {}, [], []
+    for name, entry in json.loads(Path(mcp_file).read_text())["mcpServers"].items():
+        try:
+            server = Server(entry)
+            server.ask("initialize", protocolVersion="2025-06-18")
+            tools += [f"mcp__{name}__{tool['name']}" for tool in server.ask("tools/list")["tools"]]
+            servers[name] = server
+            statuses.append({"name": name, "status": "connected"})
+        except OSError as error:
+            statuses.append({"name": name, "status": "failed", "detail": str(error)})
+    START.update(tools=tools, mcp_servers=statuses)
+    try:
+        say(type="answer", text=converse(address, Path(prompt_file).read_text(), servers, tools))
+        say(type="end", turns=1, is_error=False)
+    except (OSError, ValueError) as error:
+        say(**START)
+        say(type="end", turns=1, is_error=True, error=str(error))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

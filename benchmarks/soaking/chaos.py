@@ -1,0 +1,190 @@
+"""What happens to the machine: processes killed, a full disk, a read-only folder, a clock that jumps."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import psutil
+
+from soaking.injector import Injector
+
+MARK = "LENSBENCH_SOAK"
+"""The variable by which everything that belongs to a soak is found; agents and their servers get it too."""
+FULL_MB = 192
+HELD_S = (0.5, 3)
+DEAD_AFTER_S = 5.0
+
+
+class Disruption(NamedTuple):
+    """Which runs were at work when something happened to them, and when: answers in flight then may be lost."""
+
+    began: float
+    ended: float
+    runs: frozenset[str]
+
+
+def living(mark: str) -> list[psutil.Process]:
+    """All processes of this soak but for this one."""
+    found = []
+    for process in psutil.process_iter():
+        with suppress(psutil.Error, OSError):
+            is_ours = process.pid != os.getpid() and process.environ().get(MARK) == mark
+            if is_ours and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(process)
+    return found
+
+
+def runners(mark: str) -> dict[str, psutil.Process]:
+    """The programs that make runs, by the run's name."""
+    found = {}
+    for process in living(mark):
+        with suppress(psutil.Error, ValueError):
+            words = process.cmdline()
+            if "lensbench.runs" in words and "--task" in words and not words[0].endswith("sh"):
+                found[f"{words[words.index('--task') + 1]}-{words[words.index('--condition') + 1]}"] = process
+    return found
+
+
+@dataclass
+class Machine:
+    """The folder in which everything happens, and what can be done to it."""
+
+    mark: str
+    folder: Path
+    bench: Path
+    injector: Injector
+    dice: random.Random
+    mounted: bool
+    """The folder is a small disk of its own, so that it can be filled."""
+
+    def __post_init__(self) -> None:
+        self.disruptions: list[Disruption] = []
+        self.abandoned: set[str] = set()
+        """Private folders of killed jobs: what is left in them is ended when the next run begins."""
+        self._dated_until = 0.0
+
+    def deck(self, count: int) -> list[str]:
+        """`count` events, shuffled; what needs a mount is left out without one."""
+        kinds = ["agent", "agent", "job", "job", "snakemake", "clock"]
+        kinds += ["disk full", "read-only"] if self.mounted else []
+        deck = [kinds[number % len(kinds)] for number in range(count)]
+        self.dice.shuffle(deck)
+        return deck
+
+    def strike(self, kind: str, snakemake: subprocess.Popen[bytes]) -> None:
+        """Lets one thing happen, and notes it."""
+        doing: dict[str, Callable[[], str | None]] = {
+            "agent": lambda: self._kill("agent"),
+            "job": lambda: self._kill("job"),
+            "snakemake": lambda: self._kill_snakemake(snakemake),
+            "disk full": self._fill,
+            "read-only": self._forbid,
+            "clock": self._jump,
+        }
+        began, runs = time.time(), runners(self.mark).keys()
+        detail = doing[kind]()
+        if detail is None:
+            self.injector.note("missed", fault=kind)
+            return
+        hit = frozenset(
+            {detail} if kind in ("agent", "job") else {*runs, *runners(self.mark)} if kind != "clock" else ()
+        )
+        self.disruptions.append(Disruption(began, time.time(), hit))
+        name = {"agent": "kill -9 of the agent", "job": "kill -9 of a job", "snakemake": "kill -9 of Snakemake",
+                "disk full": "disk full", "read-only": "read-only folder", "clock": "clock jump"}[kind]  # fmt: skip
+        self.injector.note("injected", fault=name, detail=detail, runs=sorted(hit))
+
+    def _kill(self, what: str) -> str | None:
+        """Kills a runner, or the agent that it started. None when there is none at the moment."""
+        found = sorted(runners(self.mark).items())
+        self.dice.shuffle(found)
+        for run, process in found:
+            with suppress(psutil.Error, IndexError):
+                agent = process.children()[0]
+                if what == "job":
+                    self.abandoned.add(Path(agent.cwd()).parent.name)
+                (process if what == "job" else agent).kill()
+                return run
+        return None
+
+    def left(self) -> list[psutil.Process]:
+        """What should not run when no Snakemake does; they get a moment to end."""
+        until = time.monotonic() + DEAD_AFTER_S
+        while True:
+            found = [process for process in living(self.mark) if not self._is_abandoned(process)]
+            if not found or time.monotonic() > until:
+                return found
+            time.sleep(0.1)
+
+    def _is_abandoned(self, process: psutil.Process) -> bool:
+        with suppress(psutil.Error):
+            return any(f"/{place}/" in process.environ().get("HOME", "") for place in self.abandoned)
+        return True
+
+    def _kill_snakemake(self, snakemake: subprocess.Popen[bytes]) -> str | None:
+        if snakemake.poll() is not None:
+            return None
+        snakemake.kill()
+        snakemake.wait()
+        return "snakemake"
+
+    def _fill(self) -> str:
+        """Fills the disk with one file, which goes away again."""
+        filler = self.folder / "filler"
+        with filler.open("wb", buffering=0) as file:
+            for size in (1 << 20, 1 << 12):
+                with suppress(OSError):
+                    while True:
+                        file.write(b"\0" * size)
+        time.sleep(self.dice.uniform(*HELD_S))
+        filler.unlink()
+        return f"{FULL_MB} MB"
+
+    def _forbid(self) -> str | None:
+        """Makes a folder of the benchmark read-only for a while; impossible while a file there is being written."""
+        name = self.dice.choice(("runs", "records", "discards"))
+        held_s = self.dice.uniform(*HELD_S)
+        for _ in range(50):
+            if _remount(self.bench / name, "ro"):
+                time.sleep(held_s)
+                _remount(self.bench / name, "rw")
+                return name
+            time.sleep(0.05)
+        return None
+
+    def _jump(self) -> str:
+        """Dates what was written since the last jump an hour ahead or back: what a clock that was set leaves behind."""
+        hours = self.dice.choice((-1, 1))
+        until, files = time.time(), [path for path in self.bench.rglob("*") if path.is_file()]
+        for path in files:
+            with suppress(OSError):
+                status = path.stat()
+                if self._dated_until <= status.st_mtime < until:
+                    os.utime(path, (status.st_atime, status.st_mtime + 3600 * hours))
+        self._dated_until = until
+        return f"{hours:+d} h"
+
+
+def _remount(folder: Path, mode: str) -> bool:
+    return subprocess.run(["mount", "-o", f"remount,bind,{mode}", folder], capture_output=True).returncode == 0
+
+
+def mount(folder: Path) -> bool:
+    """Makes `folder` a small disk. False when that is not allowed here."""
+    options = ["-t", "tmpfs", "-o", f"size={FULL_MB}m", "soak", folder]
+    return subprocess.run(["mount", *options], capture_output=True).returncode == 0
+
+
+def mount_again(folder: Path) -> None:
+    """Mounts `folder` onto itself, so that it can be made read-only alone."""
+    folder.mkdir(parents=True)
+    (folder / ".mounted").touch()  # Snakemake would remove an empty folder, and fail at a mounted one
+    subprocess.run(["mount", "--bind", folder, folder], check=True)

@@ -1,0 +1,205 @@
+"""The model's service, which fails as the dice of the seed say, and the journal of everything that was injected.
+
+MCP servers ask it too, at their start, whether they are to be well. So this process alone knows the truth, and it
+writes it outside of the run folder.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+import re
+import threading
+import time
+from collections import Counter
+from dataclasses import dataclass, replace
+from email.message import Message
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+from fakes.messages_api import Facts, Fake, MessagesApi, Reply
+
+MODEL = "glm-5"
+FOREVER = 99
+FAULTY_ATTEMPTS = 2
+"""Later attempts of a run are left in peace by the service, or a soak would never end."""
+
+REPORT = (
+    "\n\n## Report\n\n- **Tool calls**: 1\n- **Tools used**: {tool}\n- **Files read**: 0\n- **Files used**: cart.py\n"
+)
+PROMPT = re.compile(r"Task (t-\d+): where")
+PLACE = re.compile(r"/(lb-\w+)/repo")
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Something that the service or the MCP server does wrong."""
+
+    name: str
+    weight: int
+    reply: Reply | None = None
+    """What the service says instead; None: the MCP server has the fault."""
+    times: int = FOREVER
+    """For how many requests."""
+    breaks_server: bool = False
+    """The attempt has no server any more and must not count."""
+    server: str = ""
+    """Arguments of the MCP server."""
+
+
+SLOW_S, NEVER_S = 2, 600
+FAULTS = [
+    Fault("429, pause of 1 s", 3, Reply(status=429, headers={"retry-after": "1"}), times=1),
+    Fault("429, pause of 120 s", 1, Reply(status=429, headers={"retry-after": "120"})),
+    Fault("500 once", 3, Reply(status=500), times=1),
+    Fault("500", 3, Reply(status=500)),
+    Fault("529", 4, Reply(status=529)),
+    Fault("reset once", 3, Reply(breaks="reset"), times=1),
+    Fault("reset", 3, Reply(breaks="reset")),
+    Fault("cut off in the middle", 3, Reply(text="It", breaks="drop")),
+    Fault("error in the stream", 2, Reply(text="It", breaks="error_event"), times=1),
+    Fault("stall", 1, Reply(text="It", breaks="stall")),
+    Fault("HTML", 3, Reply(raw="<html>busy</html>")),
+    Fault("empty answer", 4, Reply(text="")),
+    Fault("other model", 4, Reply(model="other-1")),
+    Fault("MCP server ends at start", 6, breaks_server=True, server="--exit"),
+    Fault("MCP server breaks in a call", 6, breaks_server=True),
+    Fault("MCP server slow", 4, server=f"--start-s {SLOW_S}"),
+    Fault("MCP server too slow", 2, breaks_server=True, server=f"--start-s {NEVER_S}"),
+]
+
+
+@dataclass
+class Attempt:
+    """One start of the agent as the service sees it; known by its private folder."""
+
+    place: str
+    task: str
+    condition: str
+    first_seen: float
+    fault: Fault | None
+    turn: int
+    """The request from which on the service fails."""
+    left: int
+    injected: bool = False
+    given: str = ""
+    """The hash of the whole answer that was given to the last byte."""
+    given_at: float = 0.0
+    model: str = ""
+
+    @property
+    def stem(self) -> str:
+        return f"{self.task}-{self.condition}"
+
+    @property
+    def is_good(self) -> bool:
+        """It was given a whole answer by the right model, with its server there: the only kind that may count."""
+        broken = self.injected and self.fault is not None and self.fault.breaks_server
+        return bool(self.given) and self.model == MODEL and not broken
+
+
+class Injector(Fake):
+    """Answers as `FAULTS` and the seed say; keeps every attempt that it saw."""
+
+    def __init__(self, seed: int, share: float, journal: Path) -> None:
+        super().__init__(MessagesApi(), (), None)
+        self.attempts: dict[str, Attempt] = {}
+        self.asked = threading.Condition()
+        self._seed, self._share, self._journal = seed, share, journal
+        self._counts: Counter[str] = Counter()
+        self._answers: dict[str, Attempt] = {}
+
+    def note(self, what: str, **facts: Any) -> None:
+        """Adds a line to the journal."""
+        with self._journal.open("a") as file:
+            file.write(json.dumps({"at": round(time.time(), 3), "what": what, **facts}) + "\n")
+
+    def take(self, method: str, path: str, headers: Message, body: dict[str, Any]) -> tuple[Reply, Facts]:
+        """Finds the answer to a request of an agent, or of an MCP server that starts."""
+        nobody = Facts(0, (), "", False, "", "")
+        with self.asked:
+            self.asked.notify_all()
+            if path.startswith("/server?"):
+                return Reply(raw=self._for_server(dict(parse_qsl(urlsplit(path).query)))), nobody
+            facts = self.api.facts(path, body)
+            if not facts:
+                return Reply(status=404), nobody
+            task, place = PROMPT.search(facts.text), PLACE.search(facts.text)
+            if not task or not place:
+                return Reply(text="ok"), facts  # the preflight
+            return self._answer(self._attempt(place[1], task[1], "without"), facts), facts
+
+    def _attempt(self, place: str, task: str, condition: str) -> Attempt:
+        """The attempt in this place. The server of a WITH run asks before its agent does."""
+        if place not in self.attempts:
+            stem = f"{task}-{condition}"
+            self._counts[stem] += 1
+            number = self._counts[stem]
+            dice = random.Random(f"{self._seed} {stem} {number}")
+            menu = [fault for fault in FAULTS if fault.reply or condition == "with"]
+            is_faulty = number <= FAULTY_ATTEMPTS and dice.random() < self._share
+            fault = dice.choices(menu, [each.weight for each in menu])[0] if is_faulty else None
+            turn = (
+                dice.choice((1, 2))
+                if fault and fault.reply and not (fault.reply.model or fault.reply.text == "")
+                else 1
+            )
+            self.attempts[place] = Attempt(
+                place, task, condition, time.time(), fault, turn, fault.times if fault else 0
+            )
+        return self.attempts[place]
+
+    def _inject(self, attempt: Attempt) -> None:
+        attempt.left -= 1
+        if not attempt.injected and attempt.fault:
+            attempt.injected = True
+            self.note("injected", fault=attempt.fault.name, run=attempt.stem, place=attempt.place)
+
+    def _for_server(self, asked: dict[str, str]) -> str:
+        """How the server of an attempt is to start."""
+        attempt = self._attempt(asked["place"], asked["task"], "with")
+        if not attempt.fault or not attempt.fault.server:
+            return ""
+        self._inject(attempt)
+        return attempt.fault.server
+
+    def _answer(self, attempt: Attempt, facts: Facts) -> Reply:
+        fault = attempt.fault
+        uses_server = "mcp__soak__find" in facts.tools
+        last = facts.turn > 1 or not (uses_server or "Bash" in facts.tools)
+        if fault and fault.reply and attempt.left > 0 and (last or facts.turn >= attempt.turn):
+            if not fault.reply.model:
+                self._inject(attempt)
+                broken = fault.reply.breaks and not facts.stream  # only a stream can break in the middle
+                return replace(fault.reply, breaks="reset") if broken else fault.reply
+            if last:
+                self._inject(attempt)
+                return self._last(attempt, facts, fault.reply.model)
+        if last:
+            return self._last(attempt, facts, MODEL)
+        if not uses_server:
+            command = {"command": "setsid sleep 600 >&- 2>&- & ls", "description": "leaves a process behind"}
+            return Reply(tools=({"name": "Bash", "input": command},), model=MODEL)
+        name = "find"
+        if fault and fault.name == "MCP server breaks in a call":
+            name = "crash"
+            self._inject(attempt)
+        return Reply(tools=({"name": f"mcp__soak__{name}", "input": {"query": "cart"}},), model=MODEL)
+
+    def _last(self, attempt: Attempt, facts: Facts, model: str) -> Reply:
+        """The answer, which names the attempt: no two are the same."""
+        found = "An index said so. " if facts.tool_result.startswith("found") else ""
+        tool = "mcp__soak__find" if found else "Bash"
+        text = f"{attempt.task}, {attempt.place}: `Cart` is in cart.py. {found}{REPORT.format(tool=tool)}".strip()
+        self._answers[text] = attempt
+        return Reply(text=text, model=model)
+
+    def gave(self, reply: Reply) -> None:
+        """The last byte of a reply was sent."""
+        attempt = self._answers.get(reply.text or "")
+        if attempt:
+            attempt.given, attempt.given_at = hashlib.sha256((reply.text or "").encode()).hexdigest(), time.time()
+            attempt.model = reply.model
+            self.note("gave", run=attempt.stem, place=attempt.place, sha256=attempt.given, model=reply.model)

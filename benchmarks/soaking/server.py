@@ -1,0 +1,31 @@
+"""The MCP server of the soak: tests/fakes/stdio_mcp_server.py, started as well as the injector says.
+
+server.py <injector's address> <workspace>
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from urllib.parse import urlencode
+from urllib.request import urlopen
+
+FAKE = Path(__file__).resolve().parents[2] / "tests" / "fakes" / "stdio_mcp_server.py"
+
+
+def main(address: str, workspace: str) -> None:
+    """Asks, and becomes the server; the preflight's has no prompt beside it and is always well."""
+    prompt = Path(workspace).parent / "session" / "prompt.md"
+    arguments = ""
+    if prompt.exists():
+        asked = {"place": prompt.parents[1].name, "task": prompt.read_text().split()[1].rstrip(":")}
+        with urlopen(f"{address}/server?{urlencode(asked)}") as answer:
+            arguments = answer.read().decode()
+    if arguments == "--exit":
+        sys.exit(1)
+    os.execv(sys.executable, [sys.executable, "-IS", str(FAKE), *arguments.split()])
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
