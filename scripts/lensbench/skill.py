@@ -65,7 +65,7 @@ def start(bench: Bench) -> None:
     """
     refuse_if_at_work(bench.folder)
     if lacks_tasks(bench):
-        write_tasks(bench)
+        write_tasks(bench._replace(options=()))  # they are for Snakemake
     made = Detached(python(*bench.snakemake), bench.folder / LOG)
     until = time.monotonic() + EARLY_S
     code = made.wait(lambda: bool(who_is_there(str(bench.folder / ".gate"))) or time.monotonic() > until)
