@@ -14,6 +14,7 @@ from lensbench.generating.rounds import Examined, Fate, kept, tasks_of
 from lensbench.generating.survey import Survey
 from lensbench.plan import source_name
 from lensbench.scenarios import Category, Source, Task
+from lensbench.terminal import printable
 
 OUTCOMES = ("kept", "repaired", "dropped")
 _WIDTH = 110
@@ -42,7 +43,7 @@ def render_set(made: Made) -> str:
     """The task set as YAML."""
     value = set_value(made)
     head = [
-        f"# {len(made.tasks)} tasks about {source_name(made.source)}, proposed by {made.author}.",
+        f"# {len(made.tasks)} tasks about {printable(source_name(made.source))}, proposed by {printable(made.author)}.",
         f"# Each criterion has proofs: `python -m lensbench.proving` looks them up. Report: {made.name}.report.md",
     ]
     return "\n".join(head) + "\n" + yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=_WIDTH)
@@ -62,10 +63,10 @@ def render_report(made: Made) -> str:
     """The report as Markdown."""
     return "\n".join([
         f"# Generated tasks: {made.name}", "",
-        f"- Repository: {source_name(made.source)}",
-        f"- Proposed by: {made.author}",
+        f"- Repository: {_plain(source_name(made.source))}",
+        f"- Proposed by: {_plain(made.author)}",
         f"- Tasks: {len(made.tasks)} of {made.wanted} that were wanted",
-        *(f"- **Note**: {warning}" for warning in made.warnings), "",
+        *(f"- **Note**: {_plain(warning)}" for warning in made.warnings), "",
         *_counts(made.fates), "",
         *_kept(made.fates), *_dropped(made.fates),
     ])  # fmt: skip
@@ -112,5 +113,5 @@ def _dropped(fates: Iterable[Fate]) -> Iterator[str]:
 
 def _plain(text: str) -> str:
     """Text of a stranger's repository on one line, without marks that a reader of Markdown would obey."""
-    line = " ".join(text.split())[:300]
+    line = " ".join(printable(text).split())[:300]
     return "".join(f"\\{each}" if each in "\\`*_[]<>#|!" else each for each in line)
