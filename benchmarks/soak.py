@@ -244,6 +244,8 @@ def main() -> None:
             print(f"given up after {soak.starts} starts; see {soak.log}")
         accounts = settle(soak.bench, soak.runs, injector, soak.machine.disruptions, soak.stood) if is_done else None
         if accounts and show(soak, accounts, time.monotonic() - began):
+            subprocess.run(["umount", "--recursive", soak.folder], capture_output=True)  # where it was mounted
+            shutil.rmtree(base)
             sys.exit(0)
     shutil.copytree(soak.folder, base / "kept", symlinks=True)
     sys.exit(f"an aim was missed; everything is kept in {base}")
