@@ -3,15 +3,20 @@ PYTHON ?= python3
 BIN := .venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: setup run test selftest agents lint bench soak fuzz lock
+.PHONY: setup slurm run test selftest agents lint bench soak fuzz lock
 
 setup: .venv/ready
 
-.venv/ready: requirements.lock pyproject.toml
+# Snakemake's Slurm executor, in an environment of its own: merely installed, it slows every start (docs/clusters.md).
+slurm: .venv-slurm/ready
+
+.venv/ready: requirements.lock
+.venv-slurm/ready: requirements.lock requirements-slurm.lock
+.venv/ready .venv-slurm/ready: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("lensbench needs Python 3.11 or newer: make PYTHON=python3.12 run")'
-	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --require-hashes -r requirements.lock
-	$(BIN)/pip install --quiet --no-deps --no-build-isolation --editable .
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/pip install --quiet --require-hashes $(patsubst %,-r %,$(filter %.lock,$^))
+	$(@D)/bin/pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
 run: setup
@@ -47,9 +52,12 @@ fuzz: setup
 	@test -d .cache/fuzz/lib || $(BIN)/pip install --quiet --no-deps --target .cache/fuzz/lib atheris==3.0.0
 	PYTHONPATH=.cache/fuzz/lib $(BIN)/python benchmarks/fuzz.py $(ARGS)
 
-# The lock file: every package with its hashes, for Python 3.11 and newer, on any platform.
+# The lock files: every package with its hashes, for Python 3.11 and newer, on any platform; for Slurm what is more.
 lock:
 	$(PYTHON) -m venv .cache/lock
 	.cache/lock/bin/pip install --quiet uv
 	.cache/lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	    --no-annotate --no-header pyproject.toml --group dev --output-file requirements.lock
+	printf '%s\n' snakemake-executor-plugin-slurm snakemake-executor-plugin-slurm-jobstep | .cache/lock/bin/uv pip compile \
+	    --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header \
+	    --no-deps --constraint requirements.lock --output-file requirements-slurm.lock -

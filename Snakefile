@@ -20,30 +20,35 @@ from lensbench.fail_on import REFUSED
 from lensbench.files import keep_from_others
 from lensbench.processes import WORKFLOW
 from lensbench.records import run_files
-from lensbench.schedule import read_schedule, run_of
+from lensbench.schedule import frozen_schedule, read_schedule, run_of
 from lensbench.terminal import printable_lines
 
 min_version("9.27")
 keep_from_others()
 
-if not workflow.overwrite_configfiles:
+SETTINGS = f"LENSBENCH_SETTINGS_{workflow.modifier.namespace or ''}"  # for the jobs on other machines
+
+if workflow.is_main_process and not workflow.overwrite_configfiles:
 
     configfile: "config.yaml"
 
 
 try:
-    is_start = workflow.is_main_process and not workflow.output_settings.dryrun
-    prepare = starting.begin if is_start else starting.foretell if workflow.is_main_process else starting.leave
-    SCHEDULE = read_schedule(config, workflow.configfiles, prepare)
-    JUDGES = SCHEDULE.judges
-    MAKES_BENCHMARK = SCHEDULE.config.makes_benchmark
+    if workflow.is_main_process:
+        prepare = starting.foretell if workflow.output_settings.dryrun else starting.begin
+        SCHEDULE = read_schedule(config, workflow.configfiles, prepare)
+        JUDGES = SCHEDULE.judges
+    else:  # one job, on another machine: its rule asks for no list of judges
+        SCHEDULE, JUDGES = frozen_schedule(os.environ.get(SETTINGS)), []
 except UserError as error:
     raise WorkflowError(printable_lines(str(error))) from None
 
+MAKES_BENCHMARK = SCHEDULE.config.makes_benchmark
 BENCH = SCHEDULE.folder.as_posix()
 for resource, there_is in SCHEDULE.resources.items():
     workflow.register_resource(resource, there_is)
 PYTHON = f"{shlex.quote(sys.executable)} -P -m"
+os.environ[SETTINGS] = SCHEDULE.config.model_dump_json(exclude_defaults=True)
 os.environ[WORKFLOW] = str(os.getpid())  # every program ends with the Snakemake that started it, so `exec` it
 # Snakemake shows messages and commands with the names of the outermost workflow, also when this one is a module of it.
 workflow.modifier_stack[0].globals.update(BENCH=BENCH, PYTHON=PYTHON)

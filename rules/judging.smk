@@ -20,7 +20,7 @@ rule judging:
         f"{BENCH}/verdicts/{{judge}}.csv",
     log:
         f"{BENCH}/logs/judging/{{judge}}.log",
-    localrule: True
+    localrule: not SCHEDULE.model_judges  # patterns are quicker than the way to another machine
     threads: lambda wildcards: SCHEDULE.judge_threads(wildcards.judge)
     resources:
         **SCHEDULE.judge_claims(),
@@ -38,7 +38,6 @@ rule guesses:
         f"{BENCH}/guesses/{{judge}}.csv",
     log:
         f"{BENCH}/logs/guesses/{{judge}}.log",
-    localrule: True
     threads: lambda wildcards: SCHEDULE.judge_threads(wildcards.judge)
     resources:
         **SCHEDULE.judge_claims(),

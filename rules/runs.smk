@@ -9,6 +9,12 @@ For a run that this start is to make the plan is no `ancient` input: while the p
 see the discard. (`ancient(str(...))`, because `ancient` marks the very object it is given, for all rules that name it.)
 """
 
+# A job on another machine cannot know how many runs may be at work together, and counts on its partners.
+runs_at_once = (
+    lambda: (sys.maxsize if not workflow.is_main_process else workflow.cores if workflow.local_exec else workflow.nodes)
+    or 1
+)
+
 
 rule run:
     input:
@@ -25,12 +31,14 @@ rule run:
         f"{BENCH}/logs/{{trial}}{{task}}-{{condition}}.log",
     priority: lambda wildcards: SCHEDULE.priority(run_of(**wildcards).stem)
     resources:
-        **SCHEDULE.claims(workflow.cores or 1),
-        gate_s=lambda wildcards: SCHEDULE.gate_s(run_of(**wildcards), workflow.cores or 1),
+        **SCHEDULE.claims(runs_at_once),
+        gate_s=lambda wildcards: SCHEDULE.gate_s(run_of(**wildcards), runs_at_once()),
+        grace_s=2 if workflow.is_main_process else 120,  # the partner may have to wait for its node
+        runtime=SCHEDULE.runtime_min,
     params:
         trial=lambda wildcards: run_of(**wildcards).trial,
     message:
         "{wildcards.task}, {wildcards.condition}, trial {params.trial}"
     shell:
         "exec {PYTHON} lensbench.runs --folder {BENCH:q} --task {wildcards.task} --condition {wildcards.condition}"
-        " --trial {params.trial} --gate-s {resources.gate_s} 2> {log:q}"
+        " --trial {params.trial} --gate-s {resources.gate_s} --grace-s {resources.grace_s} 2> {log:q}"

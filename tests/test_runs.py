@@ -104,6 +104,16 @@ def test_a_run_is_kept_exactly_while_it_is_whole_and_not_discarded(bench: Path) 
     assert not is_kept(bench, RUN)
 
 
+def test_a_run_that_is_still_at_work_elsewhere_is_waited_for_and_not_made_again(bench: Path) -> None:
+    count = bench.parent / "count"
+    plan(bench, f'echo x >> "{count}"; sleep 2; echo answer')
+    command = [sys.executable, "-P", "-m", "lensbench.runs", "--folder", bench, "--task", RUN.task]
+    both = [subprocess.Popen([*command, "--condition", RUN.condition]) for _ in range(2)]
+    assert [process.wait(60) for process in both] == [0, 0]
+    assert count.read_text().split() == ["x"]
+    assert is_kept(bench, RUN)
+
+
 def test_only_what_may_heal_at_once_is_tried_again_and_never_more_often_than_allowed(bench: Path) -> None:
     count = bench.parent / "count"
     plan(bench, f'echo x >> "{count}"; exit 3', retries=3)

@@ -11,7 +11,7 @@ from lensbench.discards import file_discard
 from lensbench.errors import UserError
 from lensbench.plan import write_plan
 from lensbench.records import Attempt, Record, RunId, run_files, sha256, to_json
-from lensbench.schedule import Schedule, read_schedule, run_of
+from lensbench.schedule import Schedule, frozen_schedule, read_schedule, run_of
 
 RUN = RunId("t0", "with")
 
@@ -90,6 +90,32 @@ def test_a_run_waits_at_the_gate_only_for_a_partner_that_this_start_makes_and_ha
     assert schedule_of(config, discards={"max_rounds": 0}).gate_s(RUN, 8) == 0
     three = {**config["conditions"], "third": {"mcp": "mcp.json"}}
     assert [schedule_of(config, conditions=three, run_id="s").gate_s(RUN, cores) for cores in (2, 3)] == [0, 9]
+
+
+def test_a_job_on_another_machine_sees_the_start_that_sent_it_and_nothing_that_was_edited_since(
+    config: dict[str, Any],
+) -> None:
+    schedule = begun(config)
+    Path("tasks.yaml").write_text("tasks: [half a line")
+    Path("mcp.json").unlink()
+    frozen = frozen_schedule(schedule.config.model_dump_json(exclude_defaults=True))
+    assert frozen.config == schedule.config
+    assert set(frozen.runs) == set(schedule.runs)
+    assert [frozen.priority(run.stem) for run in schedule.runs] == [
+        schedule.priority(run.stem) for run in schedule.runs
+    ]
+    assert frozen.is_wanted(RUN._replace(task="t1"))
+    assert not frozen.is_wanted(RUN)
+
+
+def test_a_job_without_the_environment_says_what_the_submit_command_lacks() -> None:
+    with pytest.raises(UserError, match="hand the environment on"):
+        frozen_schedule(None)
+
+
+def test_the_time_limit_of_a_run_covers_all_attempts_and_the_start_gate(config: dict[str, Any]) -> None:
+    agent = {"retries": 2, "timeout_s": 3600}
+    assert schedule_of(config, agent=agent, start_gate={"limit_s": 1800}).runtime_min >= 2 * 60 + 30
 
 
 def test_only_the_discard_of_the_run_as_it_lies_there_asks_for_another_try(config: dict[str, Any]) -> None:

@@ -30,6 +30,7 @@ class Job(NamedTuple):
     prompt: str
     repository: dict[str, Any]
     gate_s: float
+    grace_s: float = 0.0
 
     @property
     def agent(self) -> dict[str, Any]:

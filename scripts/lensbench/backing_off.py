@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from typing import Any
 
+LONGEST_S = 60.0
+
 
 def back_off(attempts: int) -> float:
     """Waits after `attempts` failed attempts. Returns the seconds."""
@@ -13,6 +15,6 @@ def back_off(attempts: int) -> float:
     from tenacity import wait_exponential_jitter  # costs a third of a quick run, and most runs need no second attempt
 
     state: Any = SimpleNamespace(attempt_number=attempts)
-    seconds = wait_exponential_jitter(initial=1, max=60)(state)
+    seconds = wait_exponential_jitter(initial=1, max=LONGEST_S)(state)
     time.sleep(seconds)
     return round(seconds, 3)

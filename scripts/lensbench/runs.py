@@ -32,9 +32,11 @@ from lensbench.records import Attempt, Record, RunFiles, RunId, from_json, run_f
 from lensbench.redaction import Redactor
 from lensbench.sandbox import Place, find_sandbox
 from lensbench.services import service_of, tell, wait_for
-from lensbench.start_gate import at_the_gate
+from lensbench.start_gate import GRACE_S, at_the_gate
 from lensbench.stopping import StopEverything, check_not_stopped, stop_everything
 from lensbench.terminal import printable
+
+KEPT = "kept: it was finished before and is not discarded. Delete its answer to have it made again."
 
 
 def make_run(job: Job) -> str:
@@ -44,7 +46,7 @@ def make_run(job: Job) -> str:
     """
     files = run_files(job.folder, job.run)
     if is_kept(job.folder, job.run):
-        return "kept: it was finished before and is not discarded. Delete its answer to have it made again."
+        return KEPT
     arrived = now()
     redact = Redactor(secret_names(job.agent), os.environ)
     sandbox = find_sandbox(job.plan.get("sandbox"))
@@ -52,7 +54,9 @@ def make_run(job: Job) -> str:
         print(f"{job.run.stem}: made without a sandbox: {sandbox.reason}", file=sys.stderr)
     attempts: list[Attempt] = []
     service = service_of(job.agent)
-    with at_the_gate(str(job.folder / ".gate"), gate_name(job.run), job.partners, job.gate_s):
+    with at_the_gate(str(job.folder / ".gate"), gate_name(job.run), job.partners, job.gate_s, job.grace_s):
+        if is_kept(job.folder, job.run):  # by now: a job of an earlier start was still at work on another machine
+            return KEPT
         opened = now()
         while True:
             waited_s = back_off(len(attempts)) if attempts else 0.0
@@ -71,16 +75,16 @@ def make_run(job: Job) -> str:
                 raise StopEverything(f"the agent was refused ({tried.outcome.error}); mend that, then start again")
             if policy != "again" or len(attempts) >= job.agent["retries"]:
                 break
-    _write(files, tried, Record(
-        task=job.run.task, condition=job.run.condition, trial=job.run.trial, source="run",
-        attempts=tuple(attempts), outcome=replace(tried.outcome, answer="", error=redact(tried.outcome.error)),
-        answer_sha256=sha256(tried.answer.encode()), answer_bytes=len(tried.answer.encode()),
-        prompt_sha256=sha256(job.prompt.encode()), settings_sha256=job.plan["settings_sha256"],
-        agent_sha256=job.plan.get("agent_sha256", ""),
-        workspace=tried.workspace, tree_before=tried.tree_before, tree_after=tried.tree_after,
-        revision=job.repository["revision"], server_calls=tried.server_calls,
-        arrived_at=arrived, opened_at=opened, lensbench=__version__, sandbox=sandbox.name,
-    ))  # fmt: skip
+        _write(files, tried, Record(
+            task=job.run.task, condition=job.run.condition, trial=job.run.trial, source="run",
+            attempts=tuple(attempts), outcome=replace(tried.outcome, answer="", error=redact(tried.outcome.error)),
+            answer_sha256=sha256(tried.answer.encode()), answer_bytes=len(tried.answer.encode()),
+            prompt_sha256=sha256(job.prompt.encode()), settings_sha256=job.plan["settings_sha256"],
+            agent_sha256=job.plan.get("agent_sha256", ""),
+            workspace=tried.workspace, tree_before=tried.tree_before, tree_after=tried.tree_after,
+            revision=job.repository["revision"], server_calls=tried.server_calls,
+            arrived_at=arrived, opened_at=opened, lensbench=__version__, sandbox=sandbox.name,
+        ))  # fmt: skip
     last = attempts[-1]
     return f"{last.reason or 'answered'} after {last.duration_s:.1f} s, attempt {last.attempt}"
 
@@ -103,14 +107,14 @@ def _write(files: RunFiles, tried: Tried, record: Record) -> None:
         write_atomic(files.record, to_json(record))
 
 
-def read_job(folder: Path, run: RunId, gate_s: float) -> Job:
+def read_job(folder: Path, run: RunId, gate_s: float, grace_s: float = GRACE_S) -> Job:
     """What the plan says about a run. Raises UserError when the plan does not know it."""
     try:
         plan = json.loads((folder / "plan.json").read_text())
         repositories = json.loads((folder / "repositories.json").read_text())
         prompt = (folder / "prompts" / f"{run.task}.md").read_bytes().decode()
         source = plan["tasks"][run.task]["repository"]
-        return Job(folder, run, plan, prompt, repositories[source] if source else {}, gate_s)
+        return Job(folder, run, plan, prompt, repositories[source] if source else {}, gate_s, grace_s)
     except (OSError, ValueError, KeyError) as error:
         raise UserError(f"{folder} has no plan for {run.stem} ({error}); start Snakemake, which writes it") from None
 
@@ -123,9 +127,11 @@ def main() -> None:
     parser.add_argument("--condition", required=True)
     parser.add_argument("--trial", type=int, default=1)
     parser.add_argument("--gate-s", type=float, default=0.0, help="how long to wait for the pair's other run")
+    parser.add_argument("--grace-s", type=float, default=GRACE_S, help="how long nobody must run until it is given up")
     arguments = parser.parse_args()
     adopt_orphans()
-    job = read_job(arguments.folder, RunId(arguments.task, arguments.condition, arguments.trial), arguments.gate_s)
+    run = RunId(arguments.task, arguments.condition, arguments.trial)
+    job = read_job(arguments.folder, run, arguments.gate_s, arguments.grace_s)
     if job.agent["kind"] == "none":
         if not run_files(job.folder, job.run).record.exists():
             raise UserError(f"{job.run.stem}: its record is gone, and agent.kind is 'none'; import the run again")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import random
 from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
+from lensbench import backing_off, services
 from lensbench import plan as planning
 from lensbench.capacity import Capacity
 from lensbench.conditions import CLOSED_BOOK, compared
@@ -19,21 +21,22 @@ from lensbench.errors import UserError
 from lensbench.generating.pinning import repository_name
 from lensbench.judges.again import has_failed, note, rounds_of
 from lensbench.records import RunId, run_files, trial_folder
-from lensbench.scenario_files import ScenarioSet, read_scenarios
+from lensbench.scenario_files import read_scenarios
 from lensbench.starting import leave
 from lensbench.tables import Row, read_table
 from lensbench.waves import Wave, opened, waves
 
 Claims = dict[str, Callable[[Any], int]]
 """What a job takes of each resource, as functions of its wildcards."""
+SPARE_MIN = 10
+LONGEST_PAUSE_S = backing_off.LONGEST_S + 2 * services.LONGEST_S
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """A benchmark as the workflow sees it. Made by `read_schedule`."""
+    """A benchmark as the workflow sees it. Made by `read_schedule` or `frozen_schedule`."""
 
     config: Config
-    scenarios: ScenarioSet
     plan: planning.Plan
     """As this start makes it; the one in the run folder may be older."""
     accepted: list[str]
@@ -95,9 +98,9 @@ class Schedule:
         """All runs that this start can make or has: of its part, and with `agent.kind: none` those that are there."""
         number, of = parts_of(self.config.part)
         planned = [
-            RunId(task.id, condition, trial)
+            RunId(task, condition, trial)
             for trial in range(1, self.config.trials + 1)
-            for task in self.scenarios.tasks[number - 1 :: of]
+            for task in self.plan["order"][number - 1 :: of]
             for condition in self.plan["conditions"]
         ]
         if self.config.agent.kind != "none":
@@ -108,7 +111,7 @@ class Schedule:
     def inputs(self) -> list[str]:
         """The files that the experiment is read from."""
         servers = [condition.mcp for condition in self.config.conditions.values() if condition.mcp]
-        prompts = [str(planning.judge_prompt(judge)) for judge in self.config.judges if isinstance(judge, ModelJudge)]
+        prompts = [str(planning.judge_prompt(judge)) for judge in self.model_judges]
         return [*self.config.scenario_files, *servers, *prompts]
 
     @property
@@ -118,7 +121,7 @@ class Schedule:
             fetched = json.loads((self.folder / "repositories.json").read_text())
         except (OSError, ValueError):
             return True
-        return not planning.named_sources(self.scenarios).keys() <= set(fetched)
+        return not self.plan["repositories"].keys() <= set(fetched)
 
     @cached_property
     def _discards(self) -> dict[str, list[Path]]:
@@ -180,11 +183,14 @@ class Schedule:
         return sorted((self.folder / "human").glob("*.json"))
 
     @property
+    def model_judges(self) -> list[ModelJudge]:
+        """The judges that are models."""
+        return [judge for judge in self.config.judges if isinstance(judge, ModelJudge)]
+
+    @property
     def guessing_judges(self) -> list[str]:
         """The judges that are asked for the condition."""
-        return [
-            judge.shown_name for judge in self.config.judges if isinstance(judge, ModelJudge) and judge.ask_condition
-        ]
+        return [judge.shown_name for judge in self.model_judges if judge.ask_condition]
 
     @property
     def wants_sheet(self) -> bool:
@@ -193,7 +199,7 @@ class Schedule:
 
     def judge_threads(self, name: str) -> int:
         """How many answers the judge reads at a time."""
-        models = [judge.shown_name for judge in self.config.judges if isinstance(judge, ModelJudge)]
+        models = [judge.shown_name for judge in self.model_judges]
         return self.judges_at_a_time if name in models else 1
 
     @property
@@ -217,16 +223,16 @@ class Schedule:
         """What there is beside cores, for Snakemake: nothing without `limits`."""
         return self._capacity.resources
 
-    def claims(self, cores: int) -> Claims:
-        """What a run takes."""
-        return {resource: partial(self._claim, resource, cores) for resource in self.resources}
+    def claims(self, at_once: Callable[[], int]) -> Claims:
+        """What a run takes, when `at_once` runs may be at work together."""
+        return {resource: partial(self._claim, resource, at_once) for resource in self.resources}
 
-    def _claim(self, resource: str, cores: int, wildcards: Any) -> int:
-        return self.claim(resource, run_of(**wildcards), cores)
+    def _claim(self, resource: str, at_once: Callable[[], int], wildcards: Any) -> int:
+        return self.claim(resource, run_of(**wildcards), at_once())
 
-    def claim(self, resource: str, run: RunId, cores: int) -> int:
+    def claim(self, resource: str, run: RunId, at_once: int) -> int:
         """What the run takes of a resource."""
-        return self._capacity.claim(resource, run.condition, paired=self.gate_s(run, cores) > 0)
+        return self._capacity.claim(resource, run.condition, paired=self.gate_s(run, at_once) > 0)
 
     def judge_inputs(self, name: str) -> list[tuple[str, bool]]:
         """What only this judge needs, and whether it may be a trigger: people's files, and the note that criteria were
@@ -249,14 +255,14 @@ class Schedule:
         turns = [names[turn:] + names[:turn] for turn in range(len(names))]
         orders: dict[tuple[str, int], list[str]] = {}
         for trial in range(1, self.config.trials + 1):
-            tasks = [task.id for task in self.scenarios.tasks]
+            tasks = list(self.plan["order"])
             dice.shuffle(tasks)
             orders |= {(task, trial): turns[index % len(turns)] for index, task in enumerate(tasks)}
         queue = [
-            RunId(task.id, condition, trial)
+            RunId(task, condition, trial)
             for trial in range(1, self.config.trials + 1)
-            for task in self.scenarios.tasks
-            for condition in orders[task.id, trial]
+            for task in self.plan["order"]
+            for condition in orders[task, trial]
         ]
         queue += [run for run in self.runs if run.condition == CLOSED_BOOK]
         return {run.stem: place for place, run in enumerate(queue)}
@@ -265,15 +271,23 @@ class Schedule:
         """Higher is earlier; the runs of a task are neighbours in the queue."""
         return len(self._places) - self._places[stem]
 
-    def gate_s(self, run: RunId, cores: int) -> float:
+    def gate_s(self, run: RunId, at_once: int) -> float:
         """How long the run may wait for the others of its task: 0 when no other is wanted, or they cannot be made at
         the same time."""
         if run.condition == CLOSED_BOOK:
             return 0.0
         others = (name for name in compared(self.plan) if name != run.condition)
         wanted = [run.condition, *(name for name in others if self.is_wanted(run._replace(condition=name)))]
-        fit = 1 < len(wanted) <= cores and self._capacity.bears(wanted)
+        fit = 1 < len(wanted) <= at_once and self._capacity.bears(wanted)
         return self.config.start_gate.limit_s if fit else 0.0
+
+    @property
+    def runtime_min(self) -> int:
+        """After how many minutes a run cannot be at work any more, for schedulers that want to know: all attempts with
+        all their pauses, and the start gate."""
+        setup_s = max(condition.setup_s for condition in self.config.conditions.values())
+        attempt_s = self.config.agent.timeout_s + 2 * setup_s + LONGEST_PAUSE_S
+        return SPARE_MIN + math.ceil((self.config.start_gate.limit_s + self.config.agent.retries * attempt_s) / 60)
 
 
 def read_schedule(
@@ -289,7 +303,7 @@ def read_schedule(
     config = load_config(given, files)
     scenarios = read_scenarios(config.scenario_files, config.repository, config.imported)
     plan = planning.make_plan(config, scenarios, [])
-    schedule = Schedule(config, scenarios, plan, [])
+    schedule = Schedule(config, plan, [])
     if not config.makes_benchmark:
         return schedule
     prepare(config, schedule.folder)
@@ -300,7 +314,23 @@ def read_schedule(
     if found and not _has_run_that_counts(schedule):
         found = []
     accepted = planning.accept_or_refuse(found, old["accepted_changes"], config, schedule.folder)
-    return Schedule(config, scenarios, plan, accepted)
+    return Schedule(config, plan, accepted)
+
+
+def frozen_schedule(settings: str | None) -> Schedule:
+    """The schedule of the start that sent this job to another machine, by its `settings`: what people have edited since
+    is none of the job's business.
+
+    Raises UserError when there are none, because the scheduler did not hand the environment on.
+    """
+    if settings is None:
+        raise UserError(
+            "this job has no settings in its environment, and would have no keys either; "
+            "have the submit command hand the environment on, as `sbatch --export=ALL` and `qsub -V` do"
+        )
+    config = Config.model_validate_json(settings)
+    plan = planning.read_plan(Path("bench") / config.run_id)
+    return Schedule(config, plan, plan["accepted_changes"])
 
 
 def _has_run_that_counts(schedule: Schedule) -> bool:

@@ -96,8 +96,8 @@ def write_tasks(bench: Bench) -> None:
     """Has tasks written about the current folder, into the file that the config names. Raises UserError."""
     if bench.scenarios.exists():
         raise UserError(f"{bench.scenarios} is there already; delete it to have other tasks written")
-    config, no_tasks = read_config(bench.config), ScenarioSet(())
-    writer = Schedule(config, no_tasks, make_plan(config, no_tasks, []), []).writer
+    config = read_config(bench.config)
+    writer = Schedule(config, make_plan(config, ScenarioSet(()), []), []).writer
     command = ["lensbench.generating", "--repo", ".", "--output", str(bench.scenarios), "--settings", writer]
     follow(python(*command, *bench.options), bench.scenarios.with_suffix(".log"))
 

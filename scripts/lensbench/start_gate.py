@@ -17,22 +17,25 @@ RUNNING = "*running*"
 POLL_S = 0.005
 SLOWEST_POLL_S = 0.05
 GRACE_S = 2.0
-"""How long nobody must run before a missing partner is given up: Snakemake starts the next job well within it."""
+"""How long nobody must run before a missing partner is given up: Snakemake starts the next job well within it. On a
+cluster the partner may have to wait for its node, and more patience is needed."""
 
 
 @contextmanager
-def at_the_gate(folder: str, run: str, partners: Sequence[str], limit_s: float) -> Iterator[None]:
+def at_the_gate(
+    folder: str, run: str, partners: Sequence[str], limit_s: float, grace_s: float = GRACE_S
+) -> Iterator[None]:
     """Waits until the partners are at the gate too; then the run is "running" until the block ends.
 
-    `run` and `partners` are plain file names. A limit of 0 opens at once.
+    `run` and `partners` are plain file names. A limit of 0 opens at once. A partner that is missing when nobody has run
+    for `grace_s` is given up.
     """
     os.makedirs(folder, exist_ok=True)
     path = os.path.join(folder, run)
-    with open(os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600), "r+") as mine:
-        fcntl.flock(mine, fcntl.LOCK_EX)
+    with _held(path):
         try:
             if partners and limit_s > 0:
-                _wait(folder, run, partners, limit_s)
+                _wait(folder, run, partners, limit_s, grace_s)
             with suppress(FileNotFoundError):
                 _leave_note(path, RUNNING)
             yield
@@ -49,16 +52,38 @@ def who_is_there(folder: str) -> list[str]:
         return []
 
 
-def _wait(folder: str, run: str, partners: Sequence[str], limit_s: float) -> None:
+@contextmanager
+def _held(path: str) -> Iterator[None]:
+    """Holds the run's own file, emptied.
+
+    The same run of an earlier start may still be at work on another machine, and hold it: then its end is waited for.
+    """
+    while True:
+        with open(os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600), "r+") as mine:
+            fcntl.flock(mine, fcntl.LOCK_EX)
+            if _is_at(path, mine.fileno()):  # and was not taken away by the one that held it
+                mine.truncate(0)
+                yield
+                return
+
+
+def _is_at(path: str, file: int) -> bool:
+    try:
+        return os.path.samestat(os.fstat(file), os.stat(path))
+    except FileNotFoundError:
+        return False
+
+
+def _wait(folder: str, run: str, partners: Sequence[str], limit_s: float, grace_s: float) -> None:
     began = last_running = time.monotonic()
     pause, next_look = POLL_S, began
     while not all(_has_come(folder, run, partner) for partner in partners):
         now = time.monotonic()
         if now >= next_look:
-            next_look = now + GRACE_S / 8
+            next_look = now + grace_s / 8
             if _somebody_runs(folder, run):
                 last_running = now
-        if now - last_running > GRACE_S or now - began > limit_s:
+        if now - last_running > grace_s or now - began > limit_s:
             return
         time.sleep(pause)
         pause = min(pause * 1.5, SLOWEST_POLL_S)

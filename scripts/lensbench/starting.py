@@ -47,7 +47,7 @@ def foretell(config: Config, folder: Path) -> None:
 
 
 def leave(config: Config, folder: Path) -> None:
-    """Does nothing: for a job on another machine, whose start was prepared."""
+    """Does nothing: for whoever only looks."""
 
 
 def remove_locks(folder: Path, locks: Path = LOCKS) -> bool:

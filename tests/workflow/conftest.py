@@ -32,6 +32,7 @@ class Project:
     folder: Path
     control: Path
     house: Path = HOUSE
+    python: str = sys.executable
 
     @property
     def bench(self) -> Path:
@@ -92,7 +93,7 @@ class Project:
     ) -> subprocess.Popen[str]:
         """Starts Snakemake; everything below it has this test's control folder in its environment."""
         command = [
-            sys.executable,
+            self.python,
             "-m",
             "snakemake",
             target,
@@ -143,6 +144,11 @@ class Project:
     def table(self, name: str) -> list[dict[str, str]]:
         with (self.bench / f"{name}.csv").open(newline="") as file:
             return list(csv.DictReader(file))
+
+    def tables(self) -> list[list[dict[str, str]]]:
+        """All tables but for times."""
+        tables = [self.table(name) for name in ("validity", "reports", "verdicts", "scores", "pairs")]
+        return [[{key: value for key, value in row.items() if key != "duration_s"} for row in rows] for rows in tables]
 
     def reasons(self) -> dict[str, str]:
         """Why each run that does not count does not."""

@@ -47,12 +47,6 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Project:
     return made
 
 
-def results(project: Project) -> list[list[dict[str, str]]]:
-    """All tables but for times."""
-    tables = [project.table(name) for name in ("validity", "reports", "verdicts", "scores", "pairs")]
-    return [[{key: value for key, value in row.items() if key != "duration_s"} for row in rows] for rows in tables]
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_after_a_kill_at_any_moment_the_valid_runs_stand_and_only_the_others_are_made(
     seed: int, project: Project, undisturbed: Project
@@ -86,7 +80,7 @@ def test_after_a_kill_at_any_moment_the_valid_runs_stand_and_only_the_others_are
     again = project.ledger()
     for run in valid:
         assert again.count(run) == started.count(run) == 1
-    assert results(project) == results(undisturbed)
+    assert project.tables() == undisturbed.tables()
 
 
 def test_a_killed_runner_fails_its_run_alone_and_the_next_start_makes_it(project: Project) -> None:
