@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: setup slurm run test selftest agents lint bench soak fuzz lock
+.PHONY: setup slurm run new test selftest agents lint bench soak fuzz lock
 
 setup: .venv/ready
 
@@ -21,6 +21,10 @@ slurm: .venv-slurm/ready
 
 run: setup
 	$(BIN)/snakemake --cores 2 $(ARGS)
+
+# A config, an MCP file, a trial and a price for your own server (docs/starting.md).
+new: setup
+	@$(BIN)/python -P -m lensbench.starting $(ARGS)
 
 test: setup
 	$(BIN)/python -m pytest $(ARGS)

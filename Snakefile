@@ -13,7 +13,7 @@ from snakemake.exceptions import WorkflowError
 from snakemake.utils import min_version
 from snakemake_logger_plugin_lensbench import catch_up
 
-from lensbench import starting, stopping
+from lensbench import beginning, stopping
 from lensbench.dates import trust_the_clock
 from lensbench.errors import UserError
 from lensbench.fail_on import REFUSED
@@ -35,7 +35,7 @@ if workflow.is_main_process and not workflow.overwrite_configfiles:
 
 try:
     if workflow.is_main_process:
-        prepare = starting.foretell if workflow.output_settings.dryrun else starting.begin
+        prepare = beginning.foretell if workflow.output_settings.dryrun else beginning.begin
         SCHEDULE = read_schedule(config, workflow.configfiles, prepare)
         JUDGES = SCHEDULE.judges
     else:  # one job, on another machine: its rule asks for no list of judges

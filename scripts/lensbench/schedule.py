@@ -13,6 +13,7 @@ from typing import Any
 
 from lensbench import backing_off, services
 from lensbench import plan as planning
+from lensbench.beginning import leave
 from lensbench.capacity import Capacity
 from lensbench.conditions import CLOSED_BOOK, compared
 from lensbench.config import HUMAN, Config, ModelJudge, judge_names, load_config, parts_of
@@ -22,7 +23,6 @@ from lensbench.generating.pinning import repository_name
 from lensbench.judges.again import has_failed, note, rounds_of
 from lensbench.records import RunId, run_files, trial_folder
 from lensbench.scenario_files import read_scenarios
-from lensbench.starting import leave
 from lensbench.tables import Row, read_table
 from lensbench.waves import Wave, opened, waves
 

@@ -1,117 +1,232 @@
-"""What a start of Snakemake does before it decides what to make: it claims the run folder and mends what is damaged.
+"""Your server in five minutes: writes the config and the MCP file, tries both, and says what the real run costs.
 
-A damaged run is set aside and made again, a damaged table is deleted and rebuilt from what it was made of, and what
-nothing could make again is restored from its copy.
+Asks on a terminal for what no flag names. The trial makes two tasks with the offline agent and your server, through the
+whole workflow and without a key; it leaves bench/<name>-smoke.
 """
 
 from __future__ import annotations
 
+import argparse
+import math
+import re
+import shlex
 import shutil
-import socket
+import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, NamedTuple
 
-from lensbench.at_work import claim
-from lensbench.checking import Damage, find_damage, read_index, write_index
-from lensbench.config import Config
-from lensbench.dates import date_back
+import yaml
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from lensbench.agents import load_adapter
+from lensbench.checks import read_listed_tools
+from lensbench.config import Agent
 from lensbench.errors import UserError
-from lensbench.files import CHECKSUMS, COPIES, note_checksum
+from lensbench.files import write_atomic, write_json
+from lensbench.house import ROOT, TEMPLATES
+from lensbench.prices import estimate, price
+from lensbench.program import run_program
+from lensbench.scenario_files import read_scenarios
 
-LOCKS = Path(".snakemake") / "locks"
-DAMAGED = ".damaged"
-"""In a run folder: runs that were damaged, as they were found."""
+TASKS = 12
+SMOKE_TASKS = 2
+AT_ONCE = 4
 
 
-def begin(config: Config, folder: Path) -> None:
-    """Claims the run folder, removes what a killed Snakemake locked in it, mends what is dated wrong or damaged.
+class Kind(NamedTuple):
+    """What an agent is asked with when nobody says otherwise."""
 
-    Raises UserError when another Snakemake is at work on it, and for damage that cannot be mended. A lock from another
-    machine stays: whether that one is alive cannot be seen on every file system.
+    model: str
+    key: str
+
+
+KINDS = {
+    "claude-code": Kind("sonnet", "ANTHROPIC_API_KEY"),
+    "codex": Kind("gpt-5", "OPENAI_API_KEY"),
+    "gemini": Kind("gemini-2.5-pro", "GEMINI_API_KEY"),
+    "opencode": Kind("anthropic/claude-sonnet-4-5", "ANTHROPIC_API_KEY"),
+    "offline": Kind("", ""),
+}
+
+
+class Wishes(NamedTuple):
+    """What the user wants."""
+
+    name: str
+    server: str
+    """A command line, or a URL."""
+    agent: str
+    model: str
+    repo: str
+    """A git URL or a folder; the demo's repositories when empty."""
+
+    @property
+    def files(self) -> dict[str, Path]:
+        """What is written, by what it is."""
+        named = {
+            "config": f"config.{self.name}.yaml",
+            "mcp": f"mcp.{self.name}.json",
+            "tasks": f"scenarios/{self.name}.yaml",
+        }
+        return {kind: Path(name) for kind, name in named.items()}
+
+    @property
+    def smoke(self) -> Path:
+        """The run folder of the trial."""
+        return Path("bench") / f"{self.name}-smoke"
+
+
+def ask(given: argparse.Namespace) -> Wishes:
+    """The wishes: from the flags, else from the terminal; with `--yes`, what is missing has its default.
+
+    Raises UserError when something is missing and cannot be asked for, or is wrong.
     """
-    before = claim(folder)
-    if before and before.host == socket.gethostname() and remove_locks(folder):
-        _say(f"the Snakemake before this one was killed: removed its lock on {folder}")
-    date_back(folder)
-    (folder / CHECKSUMS).touch()
-    check = find_damage(folder, read_index(folder))
-    for damage in check.damages:
-        _say(f"{folder / damage.name} is damaged ({damage.why}): {_mend(folder, damage, config)}")
-    write_index(folder, check)
-
-
-def foretell(config: Config, folder: Path) -> None:
-    """Says what is damaged and changes nothing: for a dry run."""
-    for damage in find_damage(folder, read_index(folder)).damages:
-        _say(f"{folder / damage.name} is damaged ({damage.why}): a start mends it, which may make more than is listed")
-
-
-def leave(config: Config, folder: Path) -> None:
-    """Does nothing: for whoever only looks."""
-
-
-def remove_locks(folder: Path, locks: Path = LOCKS) -> bool:
-    """Removes Snakemake's locks on files of `folder`; True when there were any. Those of other run folders stay."""
-    inside = f"{folder.as_posix()}/"
-    stale = [
-        lock
-        for lock in locks.glob("*.lock")
-        if any(name.startswith(inside) for name in lock.read_text(errors="replace").splitlines())
-    ]
-    for lock in stale:
-        lock.unlink(missing_ok=True)
-    return bool(stale)
-
-
-def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
-
-
-def _mend(folder: Path, damage: Damage, config: Config) -> str:
-    """Mends a damage and says how."""
-    if damage.run:
-        if config.agent.kind == "none":
-            raise UserError(
-                f"{folder / damage.name} is damaged ({damage.why}), and agent.kind is 'none'; restore the file, or"
-                " import the run again"
-            )
-        return _set_aside(folder, damage.run)
-    return _restore(folder, damage.name) or _delete(folder, damage.name)
-
-
-def _set_aside(folder: Path, stem: str) -> str:
-    for name in (f"runs/{stem}.md", f"records/{stem}.json", f"transcripts/{stem}.jsonl.gz"):
-        if (folder / name).exists():
-            (folder / DAMAGED / name).parent.mkdir(parents=True, exist_ok=True)
-            (folder / name).replace(folder / DAMAGED / name)
-    return f"this run is made again, what was there is in {folder / DAMAGED}"
-
-
-def _restore(folder: Path, name: str) -> str:
-    """Restores a file that is kept twice; "" for others. When both are the same, what is wrong is the list."""
-    copy = folder / COPIES / name
-    if not copy.exists():
-        return ""
-    content = copy.read_bytes()
-    if content != (folder / name).read_bytes():
-        shutil.copyfile(copy, folder / name)
-    note_checksum(folder, name, content)
-    return "restored from its copy"
-
-
-def _delete(folder: Path, name: str) -> str:
-    top, _, rest = name.partition("/")
-    if top == "discards":
+    server, can_ask = given.mcp or given.url, sys.stdin.isatty() and not given.yes
+    flags = {"--mcp or --url": server, "--name": given.name, "--agent": given.agent, "--repo": given.repo}
+    missing = [flag for flag, value in flags.items() if value is None]
+    if not can_ask and ((missing and not given.yes) or server is None):
         raise UserError(
-            f"{folder / name} is damaged, and so is its copy; restore it, or delete it to forget the discard"
+            f"missing: {', '.join(missing)}; there is no terminal to ask on (--yes: defaults, but a server)"
         )
-    (folder / name).unlink(missing_ok=True)
-    if top in ("answers", "prompts"):
-        shutil.rmtree(folder / top, ignore_errors=True)  # these are one output
-    if top == "looks":
-        (folder / top / f"{rest.partition('/')[0].removesuffix('.json')}.json").unlink(missing_ok=True)
-    if top == "judging":  # or nobody would ask for it
-        for table in (folder / "verdicts").glob("*.csv"):
-            table.unlink()
-        shutil.rmtree(folder / "guesses", ignore_errors=True)
-    return "it is made anew from what it was made of"
+
+    def settle(value: str | None, question: str, default: str = "") -> str:
+        return value or (_input(question, default) if value is None and can_ask else default)
+
+    server = settle(server, "MCP server: the command that starts it, or its URL")
+    name = settle(given.name, "Name of the benchmark", "mine")
+    agent = settle(given.agent, f"Agent ({', '.join(KINDS)})", "claude-code")
+    if not server:
+        raise UserError("no server is named; give --mcp 'my-server --stdio ${workspace}', or --url http://...")
+    if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,40}", name):
+        raise UserError(f"--name {name!r}: use a-z, 0-9 and '-', at most 41")
+    if agent not in KINDS:
+        raise UserError(
+            f"--agent {agent!r} is not one of {', '.join(KINDS)}; for others write a config (docs/agents.md)"
+        )
+    model = settle(given.model, "Model", KINDS[agent].model) if agent != "offline" else ""
+    repo = settle(given.repo, "Repository to ask about, a folder or a git URL (empty: the demo's)")
+    return Wishes(name, server, agent, model, repo)
+
+
+def _input(question: str, default: str) -> str:
+    try:
+        return input(f"{question} [{default}]: " if default else f"{question}: ").strip() or default
+    except EOFError:
+        raise UserError("the input ended; nothing was written") from None
+
+
+def mcp_file(wishes: Wishes) -> dict[str, Any]:
+    """The MCP file. Raises UserError for a command line that no shell would read."""
+    if re.match(r"https?://", wishes.server):
+        return {"mcpServers": {wishes.name: {"type": "http", "url": wishes.server}}}
+    try:
+        command, *arguments = shlex.split(wishes.server)
+    except ValueError as error:
+        raise UserError(f"--mcp {wishes.server}: {error}") from None
+    return {"mcpServers": {wishes.name: {"command": command, "args": arguments}}}
+
+
+def config_text(wishes: Wishes, version: str, tools: list[str], max_usd: int) -> str:
+    """The config, with a comment for each choice."""
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+        keep_trailing_newline=True, autoescape=False,
+    )  # fmt: skip
+    files = {kind: str(path) for kind, path in wishes.files.items()}
+    told = {**wishes._asdict(), **files, "key": KINDS[wishes.agent].key}
+    page = environment.get_template("starting.yaml.j2")
+    return page.render(told, version=version, tools=tools, max_usd=max_usd)
+
+
+def write_tasks(wishes: Wishes) -> None:
+    """The task set: made from the repository, or the demo's. Raises UserError when none can be made."""
+    target = wishes.files["tasks"]
+    if not wishes.repo:
+        write_atomic(target, (ROOT / "scenarios" / "demo.yaml").read_bytes())
+        return
+    print(f"making {TASKS} tasks about {wishes.repo} ...", flush=True)
+    told = ["--repo", wishes.repo, "--tasks", str(TASKS), "--output", str(target)]
+    if subprocess.run([sys.executable, "-P", "-m", "lensbench.generating", *told], check=False).returncode:
+        raise UserError(f"no tasks could be made about {wishes.repo}; name another --repo, or none for the demo's")
+
+
+def smoke_command(wishes: Wishes) -> list[str]:
+    """The arguments of the trial; the set with its first tasks is written to .cache."""
+    whole = yaml.safe_load(wishes.files["tasks"].read_text())
+    few = Path(".cache") / "starting" / f"{wishes.name}-smoke.yaml"
+    write_atomic(few, yaml.safe_dump({**whole, "tasks": whole["tasks"][:SMOKE_TASKS]}, sort_keys=False))
+    agent = "agent={kind: offline, model: '', version: '', pass_env: []}"
+    changed = [f"run_id={wishes.smoke.name}", f"scenarios={few}", agent]
+    return ["--cores", "2", "--quiet", "rules", "--configfile", str(wishes.files["config"]), "--config", *changed]
+
+
+def start(wishes: Wishes) -> None:
+    """Writes the files, tries them, and prints what comes next. Raises UserError for what stands in the way."""
+    for path in (*wishes.files.values(), wishes.smoke):
+        if path.exists():
+            raise UserError(f"{path} is there already; choose another --name, or take it away")
+    servers = mcp_file(wishes)
+    write_tasks(wishes)
+    write_json(wishes.files["mcp"], servers)
+    tasks = read_scenarios([str(wishes.files["tasks"])]).tasks
+    runs, version = 2 * len(tasks), _version(wishes.agent)
+    each = price(wishes.agent, wishes.model, Path("bench"))
+    max_usd = max(1, math.ceil(runs * each.usd[1]))
+    write_atomic(wishes.files["config"], config_text(wishes, version, [], max_usd))
+    tools = _try(wishes)
+    write_atomic(wishes.files["config"], config_text(wishes, version, tools, max_usd))
+    print("", *_what_next(wishes, version, tools), estimate(each, runs, AT_ONCE), sep="\n")
+
+
+def _try(wishes: Wishes) -> list[str]:
+    """Makes the trial; returns the names of the server's tools. Raises UserError when it fails."""
+    trial = smoke_command(wishes)
+    print(f"trying {SMOKE_TASKS} tasks with the offline agent ...", flush=True)
+    if subprocess.run([sys.executable, "-P", "-m", "lensbench.run", *trial], check=False).returncode:
+        files = f"{wishes.files['mcp']} or {wishes.files['config']}"
+        again = f"{_lensbench()} run {shlex.join(trial)}"
+        raise UserError(f"the trial failed; mend {files} (docs/servers.md, docs/sandbox.md), then again:\n  {again}")
+    return [tool.removeprefix(f"mcp__{wishes.name}__") for tool in read_listed_tools(wishes.smoke)]
+
+
+def _what_next(wishes: Wishes, version: str, tools: list[str]) -> Iterator[str]:
+    config = wishes.files["config"]
+    yield f"{', '.join(map(str, wishes.files.values()))} are written. The server's tools: {', '.join(tools)}."
+    yield "The trial works; its figures say nothing about a model."
+    if wishes.agent != "offline":
+        if not version:
+            yield f"{wishes.agent} does not start here: install it, and write its version into {config}."
+        yield f"Read the tasks, and export {KINDS[wishes.agent].key}. Then the real run:"
+    yield f"  {_lensbench()} run --cores {AT_ONCE} --configfile {config}"
+    yield "In waves, which end as soon as the matter is decided: --config 'gate={looks: 3}'."
+
+
+def _lensbench() -> str:
+    """The command as it can be typed here."""
+    return "lensbench" if shutil.which("lensbench") else f"{shlex.quote(sys.executable)} -P -m lensbench"
+
+
+def _version(kind: str) -> str:
+    """What the agent's program says of its version; "" when it is not here, or cannot be asked."""
+    said = getattr(load_adapter(kind), "version", lambda settings: None)
+    return said(Agent(kind=kind).model_dump(mode="json")) or "" if kind != "offline" else ""
+
+
+def main() -> None:
+    """Starts a benchmark of your own MCP server."""
+    parser = argparse.ArgumentParser(prog="python -m lensbench.starting", description=main.__doc__)
+    parser.add_argument("--name", help="names the files and the run folder (default: mine)")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--mcp", help="the command of the server; ${workspace} in it is the repository's folder")
+    which.add_argument("--url", help="the address of a server that runs already")
+    parser.add_argument("--agent", help=f"one of {', '.join(KINDS)} (default: claude-code)")
+    parser.add_argument("--model", help="in the agent's own words")
+    parser.add_argument("--repo", help="a folder or a git URL to ask about (default: the demo's projects)")
+    parser.add_argument("--yes", action="store_true", help="ask nothing: what is not given has its default")
+    start(ask(parser.parse_args()))
+
+
+if __name__ == "__main__":
+    run_program(main)

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from conftest import Project, wait_for
-from lensbench.starting import remove_locks
+from lensbench.beginning import remove_locks
 
 REFUSED = "Another Snakemake is at work on bench/r (process "
 

@@ -1,0 +1,69 @@
+"""What a benchmark may cost and how long it may take, before it is started: from runs that there are, else a guess."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import mean
+from typing import Any, NamedTuple
+
+FEW = 5
+"""Fewer runs than this say too little about a price."""
+
+
+class Price(NamedTuple):
+    """What one run takes, from the least to the most that is to be expected, and who says so."""
+
+    usd: tuple[float, float]
+    seconds: tuple[float, float]
+    source: str
+
+
+PUBLISHED = Price(
+    (0.04, 1.19),
+    (136, 543),
+    "a guess: what four agents' programs took per repair in SWE-bench Verified, whatsthebestcodeagent.com; questions"
+    " mostly take less, and the first runs will tell",
+)
+OFFLINE = Price((0, 0), (0.2, 10), "no model is asked")
+
+
+def price(agent: str, model: str, benches: Path) -> Price:
+    """The price of a run: from the finished runs of this agent and model below `benches`, when there are enough."""
+    if agent == "offline":
+        return OFFLINE
+    outcomes = [record for record in _records(agent, model, benches) if record["outcome"]["cost_usd"] is not None]
+    if len(outcomes) < FEW:
+        return PUBLISHED
+    usd = mean(record["outcome"]["cost_usd"] for record in outcomes)
+    seconds = mean(record["attempts"][-1]["duration_s"] or 0 for record in outcomes)
+    return Price((usd, usd), (seconds, seconds), f"the mean of {len(outcomes)} runs in {benches} with this model")
+
+
+def _records(agent: str, model: str, benches: Path) -> Iterator[dict[str, Any]]:
+    """The records of all runs that `agent` made with `model`; files that cannot be read are left out."""
+    for file in sorted(benches.glob("*/plan.json")):
+        told = _read(file).get("agent", {})
+        if (told.get("kind"), told.get("model")) == (agent, model):
+            yield from filter(None, map(_read, sorted((file.parent / "records").glob("**/*.json"))))
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        value: dict[str, Any] = json.loads(file.read_text())
+    except (OSError, ValueError):
+        return {}
+    return value
+
+
+def estimate(each: Price, runs: int, at_once: int) -> str:
+    """One sentence: so many runs, about so long, about so much, and where that comes from."""
+    minutes = _span(*(runs * seconds / min(at_once, runs) / 60 for seconds in each.seconds))
+    dollars = _span(*(runs * usd for usd in each.usd))
+    return f"{runs} runs, {at_once} at a time: about {minutes} minutes and {dollars} US dollars ({each.source})."
+
+
+def _span(low: float, high: float) -> str:
+    ends = [f"{value:.2g}" if value < 10 else f"{value:.0f}" for value in (low, high)]
+    return ends[0] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"

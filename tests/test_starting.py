@@ -1,0 +1,118 @@
+"""Your server in five minutes: what is asked, written and refused (tests/workflow/test_five_minutes.py starts it)."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from lensbench.config import load_config
+from lensbench.files import write_atomic
+from lensbench.house import ROOT
+from lensbench.prices import FEW, OFFLINE, PUBLISHED, estimate, price
+from lensbench.starting import KINDS, Wishes, config_text, mcp_file
+from terminal import type_into
+
+FLAGS = ("--name", "mine", "--mcp", "true", "--agent", "offline", "--repo", "")
+
+
+def starting(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-P", "-m", "lensbench.starting", *arguments]
+    return subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        ([], "error: missing: --mcp or --url, --name, --agent, --repo; there is no terminal to ask on"),
+        (["--mcp", "true", "--name", "a"], "error: missing: --agent, --repo; there is no terminal to ask on"),
+        (["--yes"], "error: missing: --mcp or --url, "),
+        (["--mcp", "true", "--yes", "--name", "My server"], "error: --name 'My server': use a-z, 0-9 and '-'"),
+        (["--mcp", "true", "--yes", "--agent", "cursor"], "error: --agent 'cursor' is not one of claude-code, "),
+        (["--mcp", "my-server 'half", "--yes"], "error: --mcp my-server 'half: No closing quotation"),
+    ],
+)
+def test_what_is_missing_or_wrong_is_one_line_and_nothing_is_written(
+    tmp_path: Path, arguments: list[str], line: str
+) -> None:
+    ended = starting(tmp_path, *arguments)
+    assert ended.returncode == 1
+    assert ended.stderr.startswith(line)
+    assert ended.stderr.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["config.mine.yaml", "mcp.mine.json", "scenarios/mine.yaml", "bench/mine-smoke"])
+def test_nothing_is_overwritten(tmp_path: Path, name: str) -> None:
+    there = tmp_path / name
+    there.parent.mkdir(exist_ok=True)
+    there.write_text("mine")
+    ended = starting(tmp_path, *FLAGS)
+    assert ended.stderr == f"error: {name} is there already; choose another --name, or take it away\n"
+    assert there.read_text() == "mine"
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == [there]
+
+
+def test_a_terminal_is_asked_for_what_no_flag_names(tmp_path: Path) -> None:
+    command = [sys.executable, "-P", "-m", "lensbench.starting", "--repo", "nowhere"]
+    exit_code, shown = type_into(command, tmp_path, "true\n\n\nopus\n")
+    assert exit_code == 1
+    for question in ("the command that starts it, or its URL: ", "[mine]: ", "[claude-code]: ", "[sonnet]: "):
+        assert question in shown
+    assert "no tasks could be made about nowhere" in shown
+    assert not list(tmp_path.glob("*.mine.*"))
+
+
+def test_a_server_is_a_command_line_or_an_address() -> None:
+    command = Wishes("mine", "my-server --root '${workspace}' --log 'a b'", "offline", "", "")
+    entry = {"command": "my-server", "args": ["--root", "${workspace}", "--log", "a b"]}
+    assert mcp_file(command) == {"mcpServers": {"mine": entry}}
+    address = Wishes("mine", "http://localhost:4111/mcp", "offline", "", "")
+    assert mcp_file(address) == {"mcpServers": {"mine": {"type": "http", "url": "http://localhost:4111/mcp"}}}
+
+
+@pytest.mark.parametrize("agent", KINDS)
+@pytest.mark.parametrize("version", ["", "2.10"])
+def test_the_config_is_valid_for_every_agent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, agent: str, version: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    wishes = Wishes("mine", "true", agent, KINDS[agent].model, "")
+    wishes.files["mcp"].write_text(json.dumps(mcp_file(wishes)))
+    write_atomic(wishes.files["tasks"], (ROOT / "scenarios" / "demo.yaml").read_bytes())
+    config = load_config(yaml.safe_load(config_text(wishes, version, ["find"], 29)))
+    assert config.run_id == "mine"
+    assert config.conditions["with"].tools == ("find",)
+    assert (config.agent.kind, config.agent.model) == (agent, KINDS[agent].model)
+    if agent != "offline":
+        assert (config.agent.version, config.agent.pass_env) == (version, (KINDS[agent].key,))
+        assert config.budget.max_usd == 29
+
+
+def record(folder: Path, number: int, **outcome: Any) -> None:
+    path = folder / "records" / f"t{number}-with.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({"outcome": {"cost_usd": None, **outcome}, "attempts": [{"duration_s": 60}]}))
+
+
+def test_a_price_is_that_of_runs_with_the_same_model_and_else_a_guess_that_says_so(tmp_path: Path) -> None:
+    first = tmp_path / "first"
+    for number in range(FEW):
+        record(first, number, cost_usd=0.5 if number else 1.0)
+    record(first, FEW)
+    (first / "plan.json").write_text(json.dumps({"agent": {"kind": "claude-code", "model": "sonnet"}}))
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "plan.json").write_text("{")
+    found = price("claude-code", "sonnet", tmp_path)
+    assert found.usd == (0.6, 0.6)
+    assert estimate(found, 24, 4).startswith(
+        "24 runs, 4 at a time: about 6 minutes and 14 US dollars (the mean of 5 runs"
+    )
+    assert price("claude-code", "opus", tmp_path) == PUBLISHED
+    assert "a guess" in estimate(PUBLISHED, 24, 4)
+    assert price("offline", "", tmp_path) == OFFLINE
