@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 
-from conftest import Project
+import yaml
+
+from conftest import HOUSE, Project
 
 
 def test_a_verdict_that_fail_on_names_fails_every_start_after_everything_is_written(
@@ -31,3 +36,17 @@ def test_a_word_that_is_no_verdict_is_refused_before_anything_starts(project: Pr
     said = project.start("--config", "fail_on=harm", fails=True)
     assert "fail_on should be 'GO', 'NO-GO', 'HARM' or 'INCONCLUSIVE', not 'harm'" in said
     assert not project.bench.exists()
+
+
+def test_the_example_for_github_starts_a_benchmark_as_it_stands_there(finished: Project) -> None:
+    example = yaml.safe_load((HOUSE / "docs" / "examples" / "github-actions.yml").read_text())
+    steps = example["jobs"]["benchmark"]["steps"]
+    (command,) = (step["run"] for step in steps if step["name"] == "Benchmark")
+    program, *arguments = shlex.split(command)
+    assert program == "lensbench"
+    (finished.folder / "config.yaml").rename(finished.folder / "config.ci.yaml")
+    started = [sys.executable, "-P", "-m", program, *arguments]
+    ended = subprocess.run(started, cwd=finished.folder, capture_output=True, text=True, check=False, timeout=120)
+    assert ended.returncode == 0, ended.stderr
+    assert (finished.bench / ".passed" / "HARM").exists()
+    assert not finished.ledger()
