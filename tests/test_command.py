@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
+import yaml
 
+from lensbench import __version__
 from lensbench.__main__ import overview, programs, stages
 from lensbench.house import ROOT
 from lensbench.run import copy_demo, needs_demo
@@ -82,3 +85,10 @@ def test_copying_the_demo_leaves_what_is_there(tmp_path: Path) -> None:
     assert mine.read_text() == "mine"
     for name in ("config.yaml", "scenarios/standard.yaml", ".claude/skills/benchmark/lens-mcp.json"):
         assert (tmp_path / name).read_bytes() == (ROOT / name).read_bytes()
+
+
+def test_the_version_is_the_same_wherever_it_stands() -> None:
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert citation["version"] == project["version"] == __version__
+    assert citation["license"] == project["license"] == "MIT"
