@@ -10,9 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from chromium import chromium, page  # noqa: F401 (fixtures of tests/browser; a conftest.py there would hide the others)
 from handmade import Bench
+
+settings.register_profile("house", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("house")  # a busy machine makes no test fail
 
 LENS_TOOLS = ("mcp__lens__lens_grep", "mcp__lens__lens_graph", "mcp__lens__lens_graph_neighbors")
 SCENARIOS = """\

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import krippendorff
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
@@ -156,7 +156,6 @@ def test_the_same_seed_gives_the_same_interval_in_any_order() -> None:
 LETTERS = st.text("mp-", min_size=2, max_size=10)
 
 
-@settings(deadline=None)
 @given(LETTERS, st.data())
 def test_the_order_of_two_judges_does_not_matter(first: str, data: st.DataObject) -> None:
     second = data.draw(st.text("mp-", min_size=len(first), max_size=len(first)))

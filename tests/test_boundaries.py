@@ -61,7 +61,7 @@ def test_fractions_that_do_not_rise_to_one_are_refused(fractions: tuple[float, .
     looks=st.integers(1, 8),
     seed=st.integers(0, 99),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_waves_hold_every_task_once_and_a_like_part_of_every_category(tasks: list[int], looks: int, seed: int) -> None:
     categories = {f"t{n}": "ABC"[n % 3] for n in tasks}
     waves = looks_over_tasks(categories, categories, looks, seed)

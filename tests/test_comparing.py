@@ -227,7 +227,7 @@ def test_the_baseline_is_no_further_question_about_the_tools() -> None:
 
 
 @given(st.lists(st.tuples(*[st.integers(0, 20)] * 4), min_size=2, max_size=6))
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=5)
 def test_exchanging_the_runs_turns_the_sign_of_everything(scores: list[tuple[int, int, int, int]]) -> None:
     a = run_of("a", {f"t{n}": (Fraction(w, 20), Fraction(x, 20)) for n, (w, x, _, _) in enumerate(scores)})
     b = run_of("b", {f"t{n}": (Fraction(y, 20), Fraction(z, 20)) for n, (_, _, y, z) in enumerate(scores)})

@@ -214,7 +214,7 @@ def test_trials_are_proposed_where_they_would_do() -> None:
     assert "trials" not in what_decides(own, SETTINGS, 1, trial_sd=0.01)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(mean=st.floats(-0.3, 0.3), spread=st.floats(0.001, 1), tasks=st.integers(2, 60))
 def test_what_decides_is_never_a_negative_number_of_tasks(mean: float, spread: float, tasks: int) -> None:
     text = what_decides(found(mean, spread, tasks), SETTINGS, 1)

@@ -333,7 +333,7 @@ def test_model_mappings_of_several_launches_are_put_together_and_the_first_stand
     )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     st.text(alphabet=st.sampled_from("a,=1.\n\r model_mapping,attempt=\x00٣\x85"), max_size=200) | st.text(max_size=200)
 )

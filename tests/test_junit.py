@@ -7,7 +7,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from handmade import Bench
@@ -74,7 +74,6 @@ def test_only_harm_is_a_failure(verdict: str, element: str) -> None:
     assert [child.tag for child in case] == [element]
 
 
-@settings(deadline=None)
 @given(st.text())
 def test_whatever_a_sentence_holds_it_is_xml(text: str) -> None:
     (failure,) = ElementTree.fromstring(junit(results(sentence=text)).encode(errors="replace")).iter("failure")

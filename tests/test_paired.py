@@ -133,7 +133,7 @@ def test_equal_differences_are_no_certainty(value: float, p: float) -> None:
 
 
 @given(st.lists(st.floats(-1, 1), max_size=12), st.text("abcdefg", min_size=12, max_size=12))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_no_figure_is_ever_nan_or_infinite(values: list[float], repositories: str) -> None:
     found = asdict(over(values, repositories[: len(values)] or None, planned=20))
     numbers = [value for value in found.values() if isinstance(value, float)] + list(found["generalised"] or ())
@@ -208,7 +208,7 @@ letters = st.text("abcdefgh", min_size=16, max_size=16)
 
 
 @given(tenths, letters, st.integers(-10, 10).map(lambda value: value / 10))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_a_shift_of_all_differences_shifts_the_interval(values: list[float], repositories: str, shift: float) -> None:
     before = over(values, repositories[: len(values)])
     after = over([value + shift for value in values], repositories[: len(values)])
@@ -220,7 +220,7 @@ def test_a_shift_of_all_differences_shifts_the_interval(values: list[float], rep
 
 
 @given(tenths, letters)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_exchanging_the_conditions_turns_everything_round(values: list[float], repositories: str) -> None:
     found = over(values, repositories[: len(values)])
     turned = over([-value for value in values], repositories[: len(values)])
@@ -231,7 +231,7 @@ def test_exchanging_the_conditions_turns_everything_round(values: list[float], r
 
 
 @given(st.data(), tenths, letters)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_the_order_of_the_tasks_changes_nothing(data: st.DataObject, values: list[float], repositories: str) -> None:
     pairs = [(f"t{number:02}", value) for number, value in enumerate(values)]
     repository_of = {task: name for (task, _), name in zip(pairs, repositories, strict=False)}
@@ -240,7 +240,7 @@ def test_the_order_of_the_tasks_changes_nothing(data: st.DataObject, values: lis
 
 
 @given(tenths, letters)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_the_names_of_the_repositories_change_nothing(values: list[float], repositories: str) -> None:
     assume(values)
     turned = "".join(chr(ord("z") - ord(name) + ord("a")) for name in repositories)

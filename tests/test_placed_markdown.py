@@ -25,7 +25,7 @@ def pieces(text: str) -> list[tuple[int, str]]:
     return [(int(place), unescape(piece)) for place, piece in SPAN.findall(placed_html(text))]
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(MARKDOWN | st.text(st.characters(blacklist_categories=["Cs"], blacklist_characters="\r\0"), max_size=80))
 def test_every_piece_stands_in_the_source_where_it_says(text: str) -> None:
     source = text.encode("utf-16-le")

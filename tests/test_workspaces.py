@@ -45,7 +45,7 @@ def write(tree: Tree, root: Path) -> Path:
     return root
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(first=trees(), second=trees())
 def test_two_trees_have_the_same_hash_exactly_when_they_are_equal(
     tmp_path_factory: pytest.TempPathFactory, first: Tree, second: Tree
@@ -55,7 +55,7 @@ def test_two_trees_have_the_same_hash_exactly_when_they_are_equal(
     assert (hash_tree(str(one)) == hash_tree(str(two))) == (first == second)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(tree=trees())
 def test_a_copy_has_the_hash_of_its_tree_and_shares_no_file_with_it(
     tmp_path_factory: pytest.TempPathFactory, tree: Tree

@@ -234,14 +234,13 @@ TYPES = st.sampled_from(["system", "assistant", "user", "result", "new"])
 SUBTYPES = st.sampled_from(["init", "api_retry", "permission_denied", "success", "new"])
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(TYPES, SUBTYPES, st.dictionaries(st.sampled_from(FIELDS), JSON, max_size=6)), max_size=5))
 def test_no_event_of_a_version_to_come_makes_it_fail(events: list[tuple[str, str, dict[str, Any]]]) -> None:
     lines = [json.dumps({**fields, "type": kind, "subtype": subtype}) for kind, subtype, fields in events]
     assert isinstance(read(lines), Outcome)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.lists(st.sampled_from(sorted(ROWS)), min_size=2, max_size=3), st.randoms(use_true_random=False))
 def test_the_order_of_a_line_s_keys_says_nothing(names: list[str], random: Any) -> None:
     for name in names:

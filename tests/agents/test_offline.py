@@ -66,7 +66,7 @@ def test_an_end_with_an_error_is_an_error() -> None:
     assert read(['{"type": "end", "is_error": true}']).error
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(st.one_of(st.text(), st.sampled_from(LINES), st.builds(
     lambda kind, rest: json.dumps({**rest, "type": kind}),
     st.sampled_from(["start", "tool_call", "tool_result", "answer", "end", "other"]),

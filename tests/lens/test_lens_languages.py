@@ -157,7 +157,7 @@ def test_headings_are_sections_with_lines() -> None:
     assert read_facts("x = 1\n# --- Helpers ---\n", "python").sections == (("Helpers", 2),)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     text=st.text(alphabet="ab_ .:,;(){}[]<>=\"'`*/#\n\tdefclasimportuse@$\u00e9\ud83e", max_size=200),
     language=st.sampled_from(sorted(SOURCES)),

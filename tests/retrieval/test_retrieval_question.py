@@ -36,13 +36,13 @@ def test_what_is_spelled_out_weighs_more_than_words() -> None:
     assert not question.impact
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(st.text(max_size=400))
 def test_any_text_can_be_read(text: str) -> None:
     assert read_question(text) == read_question(text)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(st.lists(st.sampled_from(["class A:", "    def f(self):", "", "  x = 1", "}", "# c", "Y = (", "func G() {"])))
 def test_every_line_that_is_not_blank_is_in_exactly_one_unit(lines: list[str]) -> None:
     numbers = sorted(number for unit in outline("a.py", lines) for number in unit.lines)
