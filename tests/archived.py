@@ -19,7 +19,7 @@ from lensbench.archive import make_archive
 from lensbench.archiving.bag import write_zip
 from lensbench.archiving.rebuilding import rebuild
 from lensbench.archiving.unpacking import unpack
-from lensbench.config import load_config
+from lensbench.config_files import load_config
 from lensbench.judging import judge_all
 from lensbench.plan import write_plan
 from lensbench.records import sha256

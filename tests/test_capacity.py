@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lensbench.config import load_config
+from lensbench.config_files import load_config
 from lensbench.errors import UserError
 from lensbench.plan import plan_mark, settings_text
 from lensbench.records import RunId, run_files

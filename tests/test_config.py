@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 from snakemake.cli import parse_config
 
-from lensbench.config import Agent, Config, load_config
+from lensbench.config import Agent, Config
+from lensbench.config_files import load_config
 from lensbench.errors import UserError
 from lensbench.house import ROOT
 

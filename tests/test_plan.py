@@ -7,7 +7,8 @@ import pytest
 import yaml
 
 from lensbench import plan as planning
-from lensbench.config import Config, load_config
+from lensbench.config import Config
+from lensbench.config_files import load_config
 from lensbench.errors import UserError
 from lensbench.scenario_files import read_scenarios
 

@@ -19,7 +19,7 @@ from lensbench.agents import Assignment, Invocation, Probe, base_environment, lo
 from lensbench.agents.offline import read
 from lensbench.checks import FILE, Check, read_listed_tools, table
 from lensbench.conditions import fill_mcp_file, run_command
-from lensbench.config import load_config
+from lensbench.config_files import load_config
 from lensbench.errors import UserError
 from lensbench.gateway import check_gateway, request
 from lensbench.preflight import Findings, preflight

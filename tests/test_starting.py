@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from lensbench.config import load_config
+from lensbench.config_files import load_config
 from lensbench.files import write_atomic
 from lensbench.house import ROOT
 from lensbench.prices import FEW, OFFLINE, PUBLISHED, estimate, price

@@ -13,7 +13,8 @@ from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
 
-from lensbench.config import Config, ModelJudge, servers_of
+from lensbench.config import Config, ModelJudge
+from lensbench.mcp_files import servers_of
 from lensbench.services import service_of
 
 ASSUMED = 12

@@ -1,23 +1,15 @@
-"""The config: what a user may write, its defaults, and one clear message for everything that is wrong with it."""
+"""The config: what a user may write, and its defaults."""
 
 from __future__ import annotations
 
 import json
-import os
 import re
-from collections.abc import Iterable, Mapping
-from pathlib import Path
+from collections.abc import Iterable
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import BeforeValidator, Discriminator, Field, Tag, ValidationError, model_validator
+from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
-from lensbench.conditions import CLOSED_BOOK
-from lensbench.documents import Document, DocumentError, KeyPath, read_document
-from lensbench.errors import UserError
-from lensbench.scenario_files import source_problem
 from lensbench.scenarios import Many, Source, Strict, like
-from lensbench.services import service_of
-from lensbench.validation import explain, has
 
 
 def _plain(value: Any) -> Any:
@@ -302,209 +294,12 @@ class Config(Strict):
         return tuple(name for name in self.conditions if name != self.baseline)
 
 
-def load_config(given: Mapping[str, Any], files: Iterable[str] = ()) -> Config:
-    """The checked config. `given` is what Snakemake merged from `files` and `--config`.
-
-    Raises UserError with one line per problem: file and line (or `--config`), key, what is wrong, what to write.
-    """
-    documents = [read_file(name) for name in files]
-    value: dict[str, Any] = json.loads(json.dumps(given, default=str))  # Snakemake's mappings and dates as plain data
-
-    def place(path: KeyPath) -> str:
-        return _place(path, value, documents)
-
-    try:
-        config = Config.model_validate(value)
-    except ValidationError as error:
-        raise UserError("\n".join(explain(error, Config, value, place))) from None
-    problems = [f"{place(path)}: {message}" for path, message in _problems(config)]
-    if problems:
-        raise UserError("\n".join(problems))
-    return config
-
-
-def read_config(path: Path) -> Config:
-    """The config in a file, for what needs no task sets: they need not be there. Raises UserError."""
-    _, document = read_file(str(path))
-    value = document.value
-    return load_config({**value, "scenarios": []} if isinstance(value, dict) else value, [str(path)])
-
-
-def read_file(name: str) -> tuple[str, Document]:
-    """A config file, by the name to show: relative when it lies below the current folder. Raises UserError."""
-    relative = os.path.relpath(name)
-    shown = name if relative.startswith("..") else relative
-    try:
-        return shown, read_document(Path(name))
-    except DocumentError as error:
-        raise UserError(f"{shown}:{error.line}: {error}") from None
-    except OSError as error:
-        raise UserError(f"{shown}: cannot be read: {error.strerror}") from None
-
-
-def _place(path: KeyPath, value: Any, documents: list[tuple[str, Document]]) -> str:
-    """Where a key of the config stands: the last file that has it (with this value), or the command line.
-
-    A key that nobody gave stands where the key around it does.
-    """
-    given: KeyPath = ()
-    for part in path:
-        if not has(value, part):
-            break
-        value, given = value[part], (*given, part)
-    for name, document in reversed(documents if given else ()):
-        if given in document.lines and (isinstance(value, (dict, list)) or str(document.at(given)) == str(value)):
-            return f"{name}:{document.lines[given]}"
-    return "--config" if given or not documents else documents[-1][0]
-
-
-def _problems(config: Config) -> Iterable[tuple[KeyPath, str]]:
-    """What the types alone cannot say: names that must agree, files and folders that must be there."""
-    names = ", ".join(config.conditions)
-    if problem := source_problem(config.repository):
-        yield ("repository",), f"repository: {problem}"
-    if config.baseline not in config.conditions:
-        yield ("baseline",), f"baseline is {config.baseline!r}, which is not one of the conditions ({names})"
-    if len(config.conditions) < 2:
-        text = f"conditions has only {names or 'nothing'}; a comparison needs a baseline and a treatment"
-        yield ("conditions",), text
-    if CLOSED_BOOK in config.conditions:
-        text = f"conditions has {CLOSED_BOOK!r}, the name of a control; write controls: {{closed_book: true}} instead"
-        yield ("conditions", CLOSED_BOOK), text
-    for name, condition in config.conditions.items():
-        if condition.mcp is not None:
-            problem = mcp_problem(Path(condition.mcp))
-            if problem:
-                yield ("conditions", name, "mcp"), f"conditions.{name}.mcp: {condition.mcp} {problem}"
-    for index, scenario_file in enumerate(config.scenario_files):
-        if not Path(scenario_file).is_file():
-            yield ("scenarios", index), f"scenarios: there is no file {scenario_file}; write the path of a task set"
-    prompts = [judge.prompt for judge in config.judges if isinstance(judge, ModelJudge)]
-    for path in (*config.scenario_files, *(condition.mcp or "" for condition in config.conditions.values()), *prompts):
-        if set("{}") & set(path):
-            yield (), f"{path} has a brace in its name, which Snakemake takes for a wildcard; rename the file"
-    if config.agent.kind in ("command", "command-events") and not config.agent.command:
-        needs = f"agent.command is missing; kind {config.agent.kind!r} needs the program and its arguments"
-        yield ("agent", "command"), needs
-    kinds = known_kinds()
-    if config.agent.kind not in kinds:
-        yield ("agent", "kind"), f"agent.kind is {config.agent.kind!r}; known are {', '.join(kinds)}"
-    for index, path in enumerate(config.sandbox_visible):
-        if not Path(path).expanduser().exists():
-            yield ("sandbox_visible", index), f"sandbox_visible: there is no {path}; write an existing folder or file"
-    if config.imported and config.agent.kind != "none":
-        text = (
-            f"imported is true, but agent.kind is {config.agent.kind!r}; imported runs cannot be made again: write none"
-        )
-        yield ("imported",), text
-    if config.warnings and not config.imported:
-        yield ("warnings",), "warnings are those of an import; remove the key, or set imported: true"
-    number, of = parts_of(config.part)
-    if number > of:
-        yield ("part",), f"part is {config.part!r}; the last of {of} parts is '{of}/{of}'"
-    if of > 1 and config.gate.looks > 1:
-        text = "part does not go with gate.looks: a look needs all runs of its waves; write gate: {looks: 1}"
-        yield ("part",), text
-    yield from _judge_problems(config)
-    yield from _limit_problems(config)
-    if config.gate.looks > 1 and config.gate.over == "trials" and config.gate.looks != config.trials:
-        text = f"gate.looks is {config.gate.looks} over {config.trials} trials; with over: trials, each trial is a look"
-        yield ("gate", "looks"), text
-
-
 def judge_names(judges: Iterable[Any]) -> list[str]:
     """The names of the configured judges, as in verdicts.csv."""
     return [judge.shown_name if isinstance(judge, ModelJudge) else judge for judge in judges]
-
-
-def _judge_problems(config: Config) -> Iterable[tuple[KeyPath, str]]:
-    names = judge_names(config.judges)
-    if not names:
-        yield ("judges",), "judges is empty; write [mechanical]"
-    for index, (judge, name) in enumerate(zip(config.judges, names, strict=True)):
-        if name in names[:index]:
-            yield ("judges", index), f"judges has {name!r} twice; give one of them another name"
-        if not isinstance(judge, ModelJudge):
-            continue
-        if name in (MECHANICAL, HUMAN) or name.startswith(f"{HUMAN}-"):
-            yield ("judges", index, "name"), f"a model judge cannot be named {name!r}; give it another name"
-        kinds = [kind for kind in known_kinds() if kind not in ("none", "offline")]
-        if judge.agent.kind not in kinds:
-            text = f"judges: agent.kind is {judge.agent.kind!r}; a judge can be {', '.join(kinds)}"
-            yield ("judges", index, "agent", "kind"), text
-        if judge.agent.kind in ("command", "command-events") and not judge.agent.command:
-            text = f"judges: agent.command is missing; kind {judge.agent.kind!r} needs the program and its arguments"
-            yield ("judges", index, "agent", "command"), text
-        if judge.prompt and not Path(judge.prompt).is_file():
-            yield ("judges", index, "prompt"), f"judges: there is no file {judge.prompt}; write the path of a template"
 
 
 def parts_of(part: str) -> tuple[int, int]:
     """The number of a part (from 1), and how many there are."""
     number, _, of = part.partition("/")
     return (int(number), int(of)) if part else (1, 1)
-
-
-def _limit_problems(config: Config) -> Iterable[tuple[KeyPath, str]]:
-    """A limit on something that nobody uses is a slip of the pen, and would limit nothing."""
-    judges = [judge.agent for judge in config.judges if isinstance(judge, ModelJudge)]
-    services = sorted({service_of(agent.model_dump()) for agent in (config.agent, *judges)})
-    servers = sorted({server for condition in config.conditions.values() for server in servers_of(condition)})
-    for key, known in (("requests_per_minute", services), ("clients", servers)):
-        for name in getattr(config.limits, key):
-            if name not in known:
-                text = f"limits.{key} has {name!r}, which nobody uses; write one of {', '.join(known) or '(none)'}"
-                yield ("limits", key, name), text
-
-
-def servers_of(condition: Condition) -> list[str]:
-    """The names of a condition's MCP servers; none when its file is wrong."""
-    if condition.mcp is None or mcp_problem(Path(condition.mcp)):
-        return []
-    return sorted(json.loads(Path(condition.mcp).read_text())["mcpServers"])
-
-
-def known_kinds() -> tuple[str, ...]:
-    """What `agent.kind` may be: the adapters that are there, and `none`."""
-    folder = Path(__file__).parent / "agents"
-    adapters = sorted(file.stem.replace("_", "-") for file in folder.glob("[a-z]*.py"))
-    return (*adapters, "none")
-
-
-_SERVER = re.compile(r"(?!.*__)[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
-_ENTRY_KEYS = {"type", "command", "args", "env", "url", "headers", "timeout", "alwaysLoad"}
-
-
-def mcp_problem(path: Path) -> str:
-    """What is wrong with an MCP file, as the end of a sentence that begins with its name; "" when nothing is.
-
-    Agents ignore an entry with a misspelt key in silence, and a run WITH would become a run WITHOUT.
-    """
-    try:
-        content = json.loads(path.read_text())
-    except FileNotFoundError:
-        return "is not there; write the path of an MCP file, or leave the key out for a condition without servers"
-    except (OSError, ValueError, RecursionError):
-        content = None
-    entries = content.get("mcpServers") if isinstance(content, dict) else None
-    if not isinstance(entries, dict):
-        return 'is not an MCP file; it must be JSON of the form {"mcpServers": {"<name>": {"command": ...}}}'
-    if not entries:
-        return "names no server; leave the key out for a condition without servers"
-    for name, entry in entries.items():
-        if not _SERVER.fullmatch(name):
-            return f"names a server {name!r}; use letters, digits, '-' and single '_' only, at most 64"
-        if not isinstance(entry, dict) or ("command" in entry) == ("url" in entry):
-            return f"must give server {name!r} either a command or a url"
-        if not isinstance(entry.get("command", entry.get("url")), str) or not _is_texts(entry.get("args", [])):
-            return f"must give server {name!r} a command or url that is text, and args that are a list of texts"
-        unknown = sorted(set(entry) - _ENTRY_KEYS)
-        if unknown:
-            return f"gives server {name!r} the key {unknown[0]!r}, which agents ignore; known are " + ", ".join(
-                sorted(_ENTRY_KEYS)
-            )
-    return ""
-
-
-def _is_texts(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(item, str) for item in value)

@@ -23,7 +23,8 @@ from markupsafe import Markup
 from rich.console import Console
 
 from lensbench.answers_html import safe_html
-from lensbench.config import Config, Controls, Gate, load_config, read_config
+from lensbench.config import Config, Controls, Gate
+from lensbench.config_files import load_config, read_config
 from lensbench.errors import UserError
 from lensbench.files import read_json, write_atomic, write_json
 from lensbench.page import style_of_the_page

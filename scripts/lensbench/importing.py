@@ -22,7 +22,7 @@ from pathlib import Path
 from posixpath import basename
 from typing import Any, NamedTuple
 
-from lensbench.config import load_config
+from lensbench.config_files import load_config
 from lensbench.errors import UserError
 from lensbench.files import write_atomic, write_json
 from lensbench.plan import write_plan

@@ -18,7 +18,8 @@ import yaml
 
 from lensbench import scenarios_markdown
 from lensbench.conditions import CLOSED_BOOK, compared
-from lensbench.config import MECHANICAL, Agent, Condition, Config, Gate, Judging, ModelJudge, load_config
+from lensbench.config import MECHANICAL, Agent, Condition, Config, Gate, Judging, ModelJudge
+from lensbench.config_files import load_config
 from lensbench.errors import UserError
 from lensbench.files import write_atomic, write_json
 from lensbench.house import PROTOCOL, TEMPLATES

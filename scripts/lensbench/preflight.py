@@ -19,7 +19,8 @@ from lensbench.agents import Adapter, Invocation, load_adapter, secret_names
 from lensbench.attempts import Job, prepare
 from lensbench.checks import FILE, Check, table
 from lensbench.conditions import run_command
-from lensbench.config import Config, load_config
+from lensbench.config import Config
+from lensbench.config_files import load_config
 from lensbench.errors import UserError
 from lensbench.files import write_json
 from lensbench.gateway import check_gateway

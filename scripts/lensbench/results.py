@@ -12,9 +12,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from lensbench import __version__, figures
 from lensbench import summary as summaries
-from lensbench.agents import load_adapter
+from lensbench.agents import known_kinds, load_adapter
 from lensbench.conditions import treatments
-from lensbench.config import known_kinds
 from lensbench.files import read_json, write_atomic, write_json
 from lensbench.house import TEMPLATES
 from lensbench.judges import DRAFTED

@@ -16,7 +16,8 @@ from lensbench import plan as planning
 from lensbench.beginning import leave
 from lensbench.capacity import Capacity
 from lensbench.conditions import CLOSED_BOOK, compared
-from lensbench.config import HUMAN, Config, ModelJudge, judge_names, load_config, parts_of
+from lensbench.config import HUMAN, Config, ModelJudge, judge_names, parts_of
+from lensbench.config_files import load_config
 from lensbench.discards import describes, discard_files
 from lensbench.errors import UserError
 from lensbench.generating.pinning import repository_name

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple, NoReturn
 
 from lensbench.at_work import at_work
-from lensbench.config import read_config, read_file
+from lensbench.config_files import read_config, read_file
 from lensbench.detached import Detached
 from lensbench.errors import UserError
 from lensbench.house import ROOT

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from lensbench.config import load_config
+from lensbench.config_files import load_config
 from lensbench.controls.experiments import CONTROLS, LIFT, NULL, ORACLE, SAME, Control, Planted, make_project, statement
 from lensbench.judges import Verdict, mechanical
 from lensbench.judges.normalising import normalise

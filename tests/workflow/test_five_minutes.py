@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from conftest import wait_for
-from lensbench.config import load_config
+from lensbench.config_files import load_config
 from stock import with_history
 from terminal import type_into
 

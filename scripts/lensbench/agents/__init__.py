@@ -19,6 +19,7 @@ import importlib
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Protocol
 
 from lensbench.records import Outcome
@@ -88,6 +89,13 @@ def base_environment(run: Assignment) -> dict[str, str]:
 def secret_names(settings: Mapping[str, Any]) -> list[str]:
     """The environment variables that the agent's settings name: their values must never be written."""
     return list(dict.fromkeys(filter(None, (*settings["pass_env"], settings["token_env"]))))
+
+
+def known_kinds() -> tuple[str, ...]:
+    """What `agent.kind` may be: the adapters that are there, and `none`."""
+    folder = Path(__file__).parent
+    adapters = sorted(file.stem.replace("_", "-") for file in folder.glob("[a-z]*.py"))
+    return (*adapters, "none")
 
 
 def load_adapter(kind: str) -> Adapter:
