@@ -33,11 +33,12 @@ def service_of(agent: Mapping[str, Any]) -> str:
 
 def wait_for(service: str, party: str) -> float:
     """Waits while the service pauses, and says so; returns the seconds. Members of a party go on together."""
-    began = time.monotonic()
+    waited = 0.0
     while (left := _left(_read(service), party)) > 0:
         print(f"{service} asked for a pause (429): waiting {left:.0f} s", file=sys.stderr, flush=True)
         time.sleep(left)
-    return round(time.monotonic() - began, 3)
+        waited += left
+    return round(waited, 3)
 
 
 def _left(state: Mapping[str, float], party: str) -> float:
