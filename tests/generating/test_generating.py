@@ -94,6 +94,14 @@ def test_no_repository_is_one_clear_line(
         pin(repo)
 
 
+def test_a_file_name_that_no_task_can_begin_with_is_one_clear_line() -> None:
+    said = run("--repo", ".", "--output", "sets/My_Set-2.0.yaml", fails=True)
+    assert (
+        said
+        == "error: --output sets/My_Set-2.0.yaml: its name begins the tasks' ids; use a-z, 0-9 and '-', then .yaml\n"
+    )
+
+
 def test_a_repository_without_facts_is_one_clear_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "empty").mkdir()

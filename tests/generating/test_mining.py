@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -10,11 +11,12 @@ import pytest
 
 from lensbench.generating.mining import callers, flows, importers, messages, places, together, values
 from lensbench.generating.mining.drafts import Draft
+from lensbench.generating.mining.patterns import place, valued
 from lensbench.generating.mining.writer import Miners
 from lensbench.generating.problems import find_problems
 from lensbench.generating.survey import Survey, survey
 from lensbench.judges import Verdict
-from lensbench.judges.mechanical import judge
+from lensbench.judges.mechanical import find, judge
 from lensbench.judges.normalising import normalise
 from lensbench.scenarios import Category, Criterion, Folder
 from stock import with_history
@@ -29,7 +31,9 @@ def stock(tmp_path_factory: pytest.TempPathFactory) -> Survey:
 
 def tree_of(folder: Path, **files: str) -> Survey:
     for name, text in files.items():
-        path = folder / name.replace("__", "/").replace("_dot_", ".")
+        path = folder / name.replace("__init__", "\0").replace("__", "/").replace("\0", "__init__").replace(
+            "_dot_", "."
+        )
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     return survey(folder)
@@ -124,8 +128,8 @@ def test_messages_are_found_in_each_language(tmp_path: Path, ending: str, code: 
 
 
 OTHER_WORDS = {
-    "patience_cedar": ["`patience_cedar` defaults to 31 (stock/cedar.py).", "| patience_cedar | 31 |", "It is 31 for patience_cedar."],
-    "CEDAR_LIMIT": ["CEDAR_LIMIT = 310", "The limit `CEDAR_LIMIT` is set to 310."],
+    "patience_cedar": ["`patience_cedar` defaults to 31 (stock/cedar.py).", "| patience_cedar | 31 | cedar.py |", "stock.cedar: it is 31 for patience_cedar."],
+    "CEDAR_LIMIT": ["cedar.py: CEDAR_LIMIT = 310", "The limit `CEDAR_LIMIT` is set to 310 in cedar.py."],
 }  # fmt: skip
 WRONG = {
     "patience_cedar": ["`patience_cedar` defaults to 310.", "patience_cedar is 3.31", "patience_birch is 31, patience_cedar is 17"],
@@ -137,7 +141,41 @@ WRONG = {
 def test_a_value_is_found_in_other_words_and_a_wrong_one_is_not(stock: Survey, name: str) -> None:
     (criterion,) = [each for text, each in criteria(values.drafts, stock).items() if f"`{name}`" in text]
     assert {judge(criterion, normalise(text)).verdict for text in OTHER_WORDS[name]} == {Verdict.MET}
-    assert {judge(criterion, normalise(text)).verdict for text in WRONG[name]} == {Verdict.MISSED}
+    assert {judge(criterion, normalise(f"{text} (stock/cedar.py)")).verdict for text in WRONG[name]} == {Verdict.MISSED}
+
+
+def test_a_question_can_mean_one_thing_only(tmp_path: Path) -> None:
+    """Constants of two files, owners of one name, values that the name tells, messages that name their function."""
+    known = tree_of(
+        tmp_path,
+        one_dot_py='LIMIT_ROWS = 12\nLEVEL_STRICT = "strict"\nLEVEL_LOOSE = "first"\n\n\n'
+        "class Command:\n    is_quiet = True\n    pause = 3\n\n\nclass Shop:\n    depth = 60.0\n",
+        two_dot_py="LIMIT_ROWS = 20\nLIMIT_COLUMNS = 7\n\n\nclass Command:\n    is_quiet = False\n",
+        three_dot_py='def flatten():\n    raise ValueError("the flatten function is gone for good")\n\n\n'
+        'def outer():\n    def inner():\n        raise ValueError("whose error is this one here")\n\n'
+        '    raise ValueError("this error is that of all things")\n',
+        four_dot_py='def first():\n    raise ValueError("there is no first one today")\n\n\n'
+        'def second():\n    raise ValueError("what was asked for is not here")\n\n\n'
+        "def third():\n    raise ValueError(\"we don't know how to find 'it'\")\n",
+    )
+    assert {fact.split("`")[1] for fact in stated(values.drafts, known)} == {"LEVEL_LOOSE", "LIMIT_COLUMNS", "depth"}
+    assert {fact.split("`")[1] for fact in stated(messages.drafts, known)} == {"outer", "second", "third"}
+    assert any(fact.endswith('"we don\'t know how to find"') for fact in stated(messages.drafts, known))
+
+
+def test_a_whole_number_is_the_same_with_and_without_its_fraction() -> None:
+    assert all(
+        re.search(valued("delay", "60.0").regex, text) for text in ("delay is 60 s", "delay = 60.0", "delay: 60.")
+    )
+    assert not re.search(valued("delay", "60.0").regex, "delay = 600")
+
+
+def test_a_package_is_not_one_of_its_modules(tmp_path: Path) -> None:
+    known = tree_of(tmp_path, shop____init___dot_py="", shop__deep____init___dot_py="", shop__deep__side_dot_py="")
+    found = place("shop/deep/__init__.py", known)
+    for text in ("see shop.deep.", "shop.deep.Name", "shop/deep/__init__.py", "shop.deep"):
+        assert find(found, normalise(text)), text
+    assert not find(found, normalise("shop.deep.side"))
 
 
 def test_a_file_of_another_definition_is_no_answer(stock: Survey) -> None:

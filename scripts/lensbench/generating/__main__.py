@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -112,6 +113,10 @@ def main() -> None:
     parser.add_argument("--output", required=True, type=Path, help="the YAML file to write")
     parser.add_argument("--settings", default="{}", help="the agent and its surroundings, as JSON")
     arguments = parser.parse_args()
+    if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,49}\.yaml", arguments.output.name):
+        raise UserError(
+            f"--output {arguments.output}: its name begins the tasks' ids; use a-z, 0-9 and '-', then .yaml"
+        )
     adopt_orphans()
     pinned = pin(arguments.repo)
     settings = Settings.model_validate_json(arguments.settings)

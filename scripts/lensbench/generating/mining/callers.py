@@ -20,8 +20,8 @@ def drafts(survey: Survey, dice: random.Random) -> Iterator[Draft]:
         if MIN_ITEMS <= len(found) <= MAX_ITEMS and len(callers) == len(found) and _are_all(found, survey):
             yield Draft(
                 Category.CHANGE_IMPACT,
-                f"We want to change what `{callee.shown}` takes. Where is it defined, and which functions and methods "
-                "of other files, tests aside, call it and so have to be looked at? Name each with its file.",
+                f"We want to change the parameters of `{callee.shown}`. Which functions and methods in other files, "
+                "tests aside, call it, and so may have to change too? Name each with its file.",
                 tuple(_item(call, survey) for call in found),
             )
 

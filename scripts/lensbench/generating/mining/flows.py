@@ -23,13 +23,14 @@ def drafts(survey: Survey, dice: random.Random) -> Iterator[Draft]:
             for call in made.get(step.callee, ())
             if call.callee not in {caller, *(one.callee for one in direct)}
         ]
-        found, depth = (direct, "") if len(direct) >= MIN_ITEMS else ([*direct, *further], " and what do those call")
+        turn = " directly, and which further ones do these call directly in turn"
+        found, depth = (direct, " directly") if len(direct) >= MIN_ITEMS else ([*direct, *further], turn)
         if MIN_ITEMS <= len({call.callee for call in found}) == len(found) <= MAX_ITEMS:
             yield Draft(
                 Category.EXPLORATORY,
                 f"Start at `{caller.shown}` in {caller.path} and follow its calls into other files of this project. "
-                f"Which functions and classes that stand in other files does it call{depth}, "
-                f"and in which file is each of them defined?",
+                f"Which functions and classes of other files does it call{depth}? Name each with the file that "
+                "defines it.",
                 tuple(_item(call, survey) for call in found),
             )
 

@@ -25,7 +25,7 @@ def drafts(survey: Survey, dice: random.Random) -> Iterator[Draft]:
                 yield Draft(
                     Category.CHANGE_IMPACT,
                     f"The file {path} is to be split. Which files of the project, tests aside, import it, and which "
-                    "reach it through exactly one of those? Name for each which file it imports on the way.",
+                    "others do not, but import one of those that do? Name for each file which of them it imports.",
                     items,
                 )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from tree_sitter import Node
@@ -20,8 +20,8 @@ _RAISES = {"raise_statement", "throw_statement", "throw_expression"}
 _PIECES = {"string_content", "string_fragment", "interpreted_string_literal_content", "string_literal_content"}
 _MAKES = re.compile(r"(?:errors\.New|fmt\.Errorf|(?:.*\.)?(?:warn|warning|error|exception|critical))$")
 _MACROS = {"panic", "bail", "anyhow", "ensure"}
-_HOLES = re.compile(r"%[-+# 0]*[\d.*]*\w|\{[^{}]*\}|\\.|[\"'`]")
-_READABLE = re.compile(r"[A-Za-z][A-Za-z0-9 ,.:;()/_-]{14,88}[A-Za-z0-9).]")
+_HOLES = re.compile(r"%[-+# 0]*[\d.*]*\w|\{[^{}]*\}|\\.|[\"`]|(?<!\w)'|'(?!\w)")
+_READABLE = re.compile(r"[A-Za-z][A-Za-z0-9 ,.:;()/_'-]{14,88}[A-Za-z0-9).]")
 MIN_WORDS = 3
 
 
@@ -38,8 +38,8 @@ def drafts(survey: Survey, dice: random.Random) -> Iterator[Draft]:
         for each in survey.defined.values()
         for one in each
         if one.kind in CALLABLES and not one.local
-        for message in _messages(one)
-        if everything.count(message.text) == 1
+        for message in _messages(one, [other.node for other in each if other.local])
+        if everything.count(message.text) == 1 and one.name not in message.text
     ]
     for group in grouped(shuffled(found, dice), SIZE, lambda a, b: a.of.shown != b.of.shown and a.text != b.text):
         yield Draft(
@@ -63,9 +63,10 @@ def _item(message: _Message, survey: Survey) -> Item:
     )
 
 
-def _messages(function: Definition) -> Iterator[_Message]:
+def _messages(function: Definition, local: Sequence[Node]) -> Iterator[_Message]:
+    """The messages of a function, without those of a `local` one inside it: which of the two is meant?"""
     for node in walk(function.node):
-        if _is_error(node):
+        if _is_error(node) and not any(one.start_byte <= node.start_byte < one.end_byte for one in local):
             pieces = [text_of(inner) for inner in walk(node) if inner.type in _PIECES]
             parts = [part.strip() for piece in pieces for part in _HOLES.split(piece)]
             longest = max((part for part in parts if _READABLE.fullmatch(part)), key=len, default="")

@@ -26,9 +26,8 @@ def beside(one: str, two: str, gap: int = _FAR) -> str:
 
 def at(name: str, path: str, survey: Survey) -> Regex:
     """A name with its file: before the file no other one comes, and after it no comma, which ends what is said."""
-    where = place(path, survey)
-    shown = where.regex if isinstance(where, Regex) else whole(where)
-    return Regex(regex=rf"{name}[^\n;./]{{0,60}}(?:[\w@.-]+/)*(?:{shown})|(?:{shown})[^\n,;./|]{{0,40}}{name}")
+    shown = _anywhere(path, survey)
+    return Regex(regex=rf"{name}[^\n;./]{{0,60}}(?:[\w@.-]+/)*{shown}|{shown}[^\n,;./|]{{0,40}}{name}")
 
 
 def place(path: str, survey: Survey) -> Pattern:
@@ -37,7 +36,15 @@ def place(path: str, survey: Survey) -> Pattern:
     package = _package(path, survey)
     if "." not in package:
         return short
-    return Regex(regex=rf"(?:\b|/){re.escape(short)}\b|\b{re.escape(package)}\b")
+    # a package is not one of its modules, whose names are lower case
+    end = r"(?:[^\w.]|\.[^a-z]|\.?$)" if path.endswith("/__init__.py") else r"\b"
+    return Regex(regex=rf"(?:\b|/){re.escape(short)}\b|\b{re.escape(package)}{end}")
+
+
+def _anywhere(path: str, survey: Survey) -> str:
+    """The regular expression of `place`, as a part of a longer one."""
+    found = place(path, survey)
+    return f"(?:{found.regex})" if isinstance(found, Regex) else whole(found)
 
 
 def _package(path: str, survey: Survey) -> str:
@@ -53,8 +60,8 @@ def named(one: Definition, survey: Survey) -> Pattern:
     """A definition: by its name where that tells enough, or else beside its owner or its file."""
     if _TELLING.search(one.name.strip("_")) and len(survey.by_name[one.name]) == 1:
         return one.name
-    owner = one.owner or survey.short(one.path)
-    return Regex(regex=beside(whole(owner), whole(one.name), 60))
+    owner = whole(one.owner) if one.owner else _anywhere(one.path, survey)
+    return Regex(regex=beside(owner, whole(one.name), 60))
 
 
 def valued(name: str, value: str) -> Regex:
@@ -63,7 +70,7 @@ def valued(name: str, value: str) -> Regex:
     if not value[0].isdigit():
         shown = rf"(?i:{re.escape(value)})"
         return Regex(regex=rf"{name}[^\n]{{0,90}}{shown}|{shown}[^\n,;|]{{0,40}}{name}")
-    shown = rf"(?:^|[^\w.-]){re.escape(value)}(?:\.0)?"
+    shown = rf"(?:^|[^\w.-]){re.escape(value.removesuffix('.0'))}(?:\.0)?"
     between = r"(?:[^\n0-9]|[A-Za-z_]\d+)"  # jinja2 is a name, no number
     after = rf"{name}{between}{{0,90}}{shown}(?:[^\w.]|\.(?:\D|$)|$)"
     return Regex(regex=rf"{after}|{shown}[ \])'\"][^\n0-9,;|]{{0,40}}{name}")

@@ -20,12 +20,16 @@ def drafts(survey: Survey, dice: random.Random) -> Iterator[Draft]:
         one
         for each in survey.defined.values()
         for one in each
-        if survey.only(one.name) and one.kind in (*CALLABLES, "class", "interface") and survey.words[one.name] >= 2
+        if survey.only(one.name)
+        and one.kind in (*CALLABLES, "class", "interface")
+        and not one.name.startswith("_")
+        and survey.words[one.name] >= 2
     ]
     for group in grouped(shuffled(found, dice), SIZE, lambda a, b: a.path != b.path):
         yield Draft(
             Category.EXPLORATORY,
-            "A new colleague meets these names all over the project: {asked}. In which file is each of them defined?",
+            "A new colleague meets these names where they are used: {asked}. In which file, tests aside, is each of "
+            "them defined?",
             tuple(_item(one, survey) for one in group),
         )
 

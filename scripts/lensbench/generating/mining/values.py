@@ -11,7 +11,7 @@ from tree_sitter import Node
 
 from lensbench.generating.code import CALLABLES, Definition, text_of, walk
 from lensbench.generating.mining.drafts import Draft, Item, grouped, shuffled
-from lensbench.generating.mining.patterns import valued
+from lensbench.generating.mining.patterns import place, valued
 from lensbench.generating.survey import Survey
 from lensbench.scenarios import Category, Criterion, Proof
 
@@ -39,16 +39,19 @@ class _Value(NamedTuple):
 
 def drafts(survey: Survey, dice: random.Random) -> Iterator[Draft]:
     """Questions about five values each, in different files where there are enough."""
-    found = shuffled((value for each in survey.defined.values() for one in each for value in _values(one)), dice)
+    clear = (
+        value for each in survey.defined.values() for one in each for value in _values(one) if _is_clear(value, survey)
+    )
+    found = shuffled(clear, dice)
     apart = list(grouped(found, SIZE, lambda a, b: _differ(a, b) and a.of.path != b.of.path))
     used = {id(value) for group in apart for value in group}
     rest = [value for value in found if id(value) not in used]
     for group in [*apart, *grouped(rest, SIZE, _differ)]:
         yield Draft(
             Category.TARGETED,
-            "Somebody sets nothing at all and takes what the code brings. Which value does each of these have then: "
+            "Which value does the code itself give each of these, before a caller or a setting gives another one: "
             "{asked}? Name each value with the file that sets it.",
-            tuple(_item(value) for value in group),
+            tuple(_item(value, survey) for value in group),
         )
 
 
@@ -56,7 +59,17 @@ def _differ(one: _Value, other: _Value) -> bool:
     return one.name != other.name and one.value != other.value
 
 
-def _item(value: _Value) -> Item:
+def _is_clear(value: _Value, survey: Survey) -> bool:
+    """Whether the question can mean nothing else, and does not give the value away by the name."""
+    same = [one for one in survey.by_name[value.of.name] if one.shown == value.of.shown]
+    return len(same) == 1 and _letters(value.value) not in _letters(value.name)
+
+
+def _letters(text: str) -> str:
+    return re.sub(r"[\W_]", "", text).lower()
+
+
+def _item(value: _Value, survey: Survey) -> Item:
     of, path = value.of, value.of.path
     owner = "" if value.kind == "constant" else f" of `{of.shown}`"
     plain = value.value[0].isdigit() or _SWITCH.fullmatch(value.value)
@@ -66,7 +79,8 @@ def _item(value: _Value) -> Item:
         f"the {value.kind} `{value.name}`{owner}",
         Criterion(
             text=f"States that the {value.kind} `{value.name}`{owner} in {path} is {shown}",
-            any_of=(valued(value.name, value.value),),
+            all_of=(valued(value.name, value.value), place(path, survey)),
+            partial={"names the value": (valued(value.name, value.value),)},
             proofs=(Proof(file=path, quote=value.quote, within=within),),
         ),
     )
