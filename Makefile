@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: setup slurm run new test selftest agents lint bench soak fuzz lock
+.PHONY: setup slurm run new test selftest agents lint bench soak fuzz docs lock
 
 setup: .venv/ready
 
@@ -38,8 +38,8 @@ agents:
 	npm install --prefix tools/agents --no-save --no-audit --no-fund
 
 lint: setup
-	$(BIN)/ruff format --check scripts tests benchmarks .ci
-	$(BIN)/ruff check scripts tests benchmarks .ci
+	$(BIN)/ruff format --check scripts tests benchmarks tools .ci
+	$(BIN)/ruff check scripts tests benchmarks tools .ci
 	$(BIN)/snakefmt --check Snakefile rules
 	$(BIN)/mypy
 	$(BIN)/python .ci/lint_workflow.py
@@ -56,12 +56,23 @@ fuzz: setup
 	@test -d .cache/fuzz/lib || $(BIN)/pip install --quiet --no-deps --target .cache/fuzz/lib atheris==3.0.0
 	PYTHONPATH=.cache/fuzz/lib $(BIN)/python benchmarks/fuzz.py $(ARGS)
 
+# The site, of which everything is checked: site/index.html. Sphinx has an environment of its own, as nothing else needs it.
+docs: setup .venv-docs/ready
+	$(BIN)/python tools/docs/build.py $(ARGS)
+
+.venv-docs/ready: requirements-docs.lock
+	$(PYTHON) -m venv .venv-docs
+	.venv-docs/bin/pip install --quiet --require-hashes -r $<
+	@touch $@
+
 # The lock files: every package with its hashes, for Python 3.11 and newer, on any platform; for Slurm what is more.
 lock:
 	$(PYTHON) -m venv .cache/lock
 	.cache/lock/bin/pip install --quiet uv
 	.cache/lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	    --no-annotate --no-header pyproject.toml --group dev --output-file requirements.lock
+	.cache/lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	    --no-annotate --no-header --group docs --output-file requirements-docs.lock
 	printf '%s\n' snakemake-executor-plugin-slurm snakemake-executor-plugin-slurm-jobstep | .cache/lock/bin/uv pip compile \
 	    --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header \
 	    --no-deps --constraint requirements.lock --output-file requirements-slurm.lock -

@@ -63,7 +63,7 @@ class Examiner:
 
 def generate(name: str, source: Source, count: int, settings: Settings, folder: Path) -> Made:
     """Makes a set of `count` tasks; what a model said on the way is kept in `folder`. Raises UserError."""
-    tree = prepare(source, Path(settings.cache)).tree.absolute()
+    tree = prepare(source, Path(settings.cache)).tree.resolve()  # lens lists no file behind a link
     known = survey(tree)
     writer = _writer(name, source, settings, known, folder)
     fates = run_rounds(writer, Examiner(known, Workspace(str(tree)), frozenset(settings.tools)), spread(count))

@@ -1,0 +1,63 @@
+"""The documentation's own tools: what the site's build refuses, without Sphinx."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from lensbench.house import ROOT
+
+sys.path.insert(0, str(ROOT / "tools" / "docs"))
+
+from links import problems
+from navigation import LINK, with_toctrees
+from reference import schema_page
+
+
+def test_every_document_stands_in_the_navigation() -> None:
+    listed = {page for _, page in LINK.findall((ROOT / "docs" / "index.md").read_text())}
+    there = {file.stem for file in (ROOT / "docs").glob("*.md")} - {"index"}
+    there |= {f"../{file.stem}" for file in ROOT.glob("*.md")}
+    assert there <= listed, "docs/index.md: add a link to each page"
+    assert {name for name in listed if "reference/" not in name and name != "gallery"} <= there
+
+
+def test_each_section_of_the_index_becomes_a_part_of_the_navigation() -> None:
+    made = with_toctrees("# A\n\n## How-to\n\n- [B](b.md)\n- [C](../C.md)\n\n## Other\n\n- [D](x/d.md)\n")
+    assert ":caption: How-to\n\nB <b>\nC </C>\n```" in made
+    assert ":caption: Other\n\nD <x/d>\n```" in made
+
+
+@pytest.mark.parametrize(
+    ("body", "problem"),
+    [
+        ('<a href="b.html#here">b</a>', ""),
+        ('<a href="https://example.org/">out, by a click</a>', ""),
+        ('<a href="c.html">c</a>', "links to c.html, which is not there"),
+        ('<a href="b.html#there">b</a>', "links to b.html#there, an anchor that is not there"),
+        ('<img src="https://example.org/a.png">', "loads https://example.org/a.png, which is not in the site"),
+        ('<script src="//cdn.example.org/a.js"></script>', "loads //cdn.example.org/a.js, which is not in the site"),
+        ("<style>@import '//example.org/a.css'</style>", "a style loads a file from outside"),
+    ],
+)
+def test_a_link_that_leads_nowhere_or_loads_from_outside_is_found(tmp_path: Path, body: str, problem: str) -> None:
+    (tmp_path / "a.html").write_text(body)
+    (tmp_path / "b.html").write_text('<p id="here">b</p>')
+    assert problems(tmp_path) == ([f"a.html: {problem}"] if problem else [])
+
+
+def test_a_key_of_a_schema_is_a_row() -> None:
+    schema = {
+        "properties": {
+            "trials": {"type": "integer", "ge": 1, "default": 1, "description": "How often."},
+            "gate": {"$ref": "#/$defs/Gate"},
+        },
+        "required": ["gate"],
+        "$defs": {"Gate": {"description": "The decision.", "properties": {"over": {"enum": ["tasks", "a|b"]}}}},
+    }
+    page = schema_page("Config", "All keys.", schema, "c.json")
+    assert "| `trials` | integer ≥ 1 | `1` | How often. |" in page
+    assert "| `gate` | [Gate](#gate) | (needed) | The decision. |" in page
+    assert '| `over` | `"tasks"`, `"a\\|b"` |  |  |' in page

@@ -1,0 +1,70 @@
+"""Builds the documentation: README.md and its neighbours, docs/, the generated reference, and the gallery.
+
+Sphinx with MyST and Furo: maintained, permissive, and its pages need no network. A link or an anchor that leads nowhere
+fails the build.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from gallery import add_gallery
+from links import problems
+from navigation import with_toctrees
+from reference import write_reference
+
+ROOT = Path(__file__).parents[2]
+WORK = ROOT / ".cache" / "docs"
+PAGES = ("README.md", "SECURITY.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE")
+REDIRECT = '<!doctype html><title>lensbench</title><meta http-equiv="refresh" content="0; url=docs/index.html">'
+
+
+def stage(source: Path) -> None:
+    """Puts everything that becomes a page into `source`, as it lies in the checkout, so that relative links hold."""
+    shutil.rmtree(source, ignore_errors=True)
+    shutil.copytree(ROOT / "docs", source / "docs")
+    for name in PAGES:
+        if (ROOT / name).exists():
+            shutil.copy(ROOT / name, source)
+    index = source / "docs" / "index.md"
+    index.write_text(with_toctrees(index.read_text()))
+    extra = source / "extra"
+    extra.mkdir()
+    (extra / "index.html").write_text(f"{REDIRECT}\n")
+    write_reference(source / "docs" / "reference", ROOT)
+    add_gallery(source, WORK / "project", ROOT)
+
+
+def build(source: Path, site: Path) -> int:
+    """Runs Sphinx, with every warning an error. Returns its exit code."""
+    shutil.rmtree(site, ignore_errors=True)
+    command = [
+        ROOT / ".venv-docs" / "bin" / "sphinx-build",
+        "-c",
+        Path(__file__).parent,
+        "-D",
+        f"html_extra_path={source / 'extra'}",
+    ]
+    command += ["-d", WORK / "doctrees", "-E", "-q", "-n", "-W", "--keep-going", source, site]
+    return subprocess.run(command, check=False).returncode
+
+
+def main() -> None:
+    """Writes the site. Exit code 1 when a page or a link is wrong."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--output", type=Path, default=ROOT / "site", help="the folder of the site, made anew")
+    options = parser.parse_args()
+    stage(WORK / "source")
+    if code := build(WORK / "source", options.output):
+        sys.exit(code)
+    if found := problems(options.output):
+        sys.exit("\n".join(found))
+    print(f"{options.output}/index.html")
+
+
+if __name__ == "__main__":
+    main()
