@@ -87,7 +87,7 @@ class Project:
         self,
         *arguments: str,
         target: str = "all",
-        cores: int = 4,
+        cores: int | None = 4,
         env: dict[str, str] | None = None,
         output: int = subprocess.PIPE,
     ) -> subprocess.Popen[str]:
@@ -99,8 +99,7 @@ class Project:
             target,
             "-s",
             str(self.house / "Snakefile"),
-            "--cores",
-            str(cores),
+            *(["--cores", str(cores)] if cores else []),
         ]
         command += ["--directory", str(self.folder), "--configfile", str(self.folder / "config.yaml"), *arguments]
         marked = {"PYTHONPATH": str(self.house / "scripts"), "FAKE_CONTROL": str(self.control), "FAKE_SECRET": "none"}

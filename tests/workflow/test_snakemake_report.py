@@ -20,7 +20,7 @@ ANSWERS = {"anna.html", "bert.html"}
 
 def written(project: Project, name: str) -> Path:
     """The report of a finished project, written without a network."""
-    project.start("--report", name, env=NO_NETWORK)
+    project.start("--report", name, env=NO_NETWORK, cores=None)
     assert project.ledger() == []
     return project.folder / name
 
