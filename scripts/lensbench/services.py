@@ -44,8 +44,7 @@ def wait_for(service: str, party: str) -> float:
 def _left(state: Mapping[str, float], party: str) -> float:
     """Seconds until the party's turn, which lies in the span after the pause that is as long as the pause."""
     share = random.Random(f"{party} {state['until']}").random()
-    left = state["until"] + share * state["pause_s"] - time.time()
-    return min(left, 2 * LONGEST_S)  # the clock may have been set back
+    return state["until"] + share * state["pause_s"] - time.time()
 
 
 def tell(service: str, reason: str, started: float) -> None:
@@ -72,6 +71,8 @@ def _file(service: str) -> Path:
 def _read(service: str) -> dict[str, float]:
     try:
         state = json.loads(_file(service).read_text())
-        return {name: float(state[name]) for name in ("pause_s", "until")}
+        found = {name: float(state[name]) for name in ("pause_s", "until")}
     except (OSError, ValueError, KeyError, TypeError):
-        return {"pause_s": 0.0, "until": 0.0}
+        found = {}
+    is_possible = found and found["until"] <= time.time() + LONGEST_S  # the clock may have been ahead
+    return found if is_possible else {"pause_s": 0.0, "until": 0.0}
