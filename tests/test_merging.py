@@ -11,7 +11,7 @@ import pytest
 from lensbench.budget import spend, spent
 from lensbench.discards import discard_files, file_discard, is_discarded, read_discard
 from lensbench.errors import UserError
-from lensbench.files import write_atomic, write_json
+from lensbench.files import note_checksum, write_atomic, write_json
 from lensbench.merging import merge
 from lensbench.plan import write_plan
 from lensbench.records import Attempt, Record, RunId, run_files, sha256, to_json
@@ -89,6 +89,10 @@ def test_parts_become_one_benchmark_that_a_start_takes_as_its_own(part: Parts) -
     assert (JOINED / "prompts" / "anna.md").exists()
 
 
+def test_a_part_that_is_named_twice_is_refused(part: Parts) -> None:
+    assert "named twice" in refused(part("a"), Path("bench/../bench/a"))
+
+
 def test_twice_gives_the_same_and_a_kill_leaves_nothing_half(part: Parts) -> None:
     first, second = part("a"), part("b")
     finish(first, ANNA, reason="empty")
@@ -98,6 +102,9 @@ def test_twice_gives_the_same_and_a_kill_leaves_nothing_half(part: Parts) -> Non
     merge([first, second], JOINED)
     before = all_bytes(JOINED)
     assert "runs/x.md" not in before
+    assert before[".copies/config.yaml"] == before["config.yaml"]
+    note_checksum(JOINED, "results.md", b"of a start since then")
+    before = all_bytes(JOINED)
     assert merge([first, second], JOINED)[-1] == "bench/joined has all of this already"
     assert all_bytes(JOINED) == before
     finish(first, RunId("anna", "without"))

@@ -25,7 +25,7 @@ from lensbench.checks import read_listed_tools
 from lensbench.discards import discard_files_of, is_discarded
 from lensbench.errors import UserError
 from lensbench.exhibits import read_tasks
-from lensbench.files import write_atomic, write_json
+from lensbench.files import CHECKSUMS, COPIES, write_atomic, write_json
 from lensbench.plan import Plan, differences, read_plan
 from lensbench.program import run_program
 from lensbench.records import Record, RunId, run_files, sha256
@@ -61,6 +61,8 @@ def merge(folders: Sequence[Path], output: Path) -> list[str]:
     """
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9-]{0,63}", output.name):
         raise UserError(f"{output}: names no run; use letters, digits and '-' only, such as bench/joined")
+    if len({folder.resolve() for folder in folders}) < len(folders):
+        raise UserError("a part is named twice, and what it spent would count twice; name each once")
     parts = [_read(folder) for folder in folders]
     if found := [line for part in parts[1:] for line in _differences(parts[0], part)]:
         listed = "\n".join(f"  {line}" for line in found)
@@ -71,7 +73,8 @@ def merge(folders: Sequence[Path], output: Path) -> list[str]:
     if not output.exists():
         new.rename(output)
         return [*lines, f"{output} is whole; go on with: snakemake --cores N --config run_id={output.name}"]
-    has_all = all(_same(path, output / path.relative_to(new)) for path in new.rglob("*") if path.is_file())
+    made = (path.relative_to(new) for path in new.rglob("*") if path.is_file())
+    has_all = all(_same(new / path, output / path) for path in made if path.parts[0] not in (CHECKSUMS, COPIES))
     shutil.rmtree(new)
     if not has_all:
         raise UserError(f"{output}: is there already and is something else; name a new folder")
@@ -126,6 +129,8 @@ def _trees(folder: Path, fact: str = "tree_sha256") -> dict[str, str]:
 
 def _join(parts: Sequence[Part], new: Path, run_id: str) -> list[str]:
     first = parts[0]
+    new.mkdir(parents=True)
+    (new / CHECKSUMS).touch()  # from here on, what is written is noted, and discards are kept twice
     for name in _FROZEN:
         write_atomic(new / name, (first.folder / name).read_bytes())
     settings = yaml.safe_load((new / "config.yaml").read_text()) | {"run_id": run_id}
