@@ -107,7 +107,12 @@ def read_checksums(folder: Path) -> dict[str, str]:
     except FileNotFoundError:
         return {}
     lines = (line.partition("  ") for line in text.splitlines())
-    return {name: checksum for checksum, _, name in lines if len(checksum) == 64 and name}
+    return {name: checksum for checksum, _, name in lines if len(checksum) == 64 and _is_inside(name)}
+
+
+def _is_inside(name: str) -> bool:
+    """What is damaged is deleted, and a list may come from anywhere."""
+    return bool(name) and not name.startswith("/") and ".." not in name.split("/")
 
 
 def _stems(records: Path) -> Iterator[str]:

@@ -13,10 +13,16 @@ from hypothesis import strategies as st
 from test_repeating import DERIVED, NOTHING, bytes_of, contents
 
 from conftest import Project
-from lensbench.checking import find_damage, read_index
+from lensbench.checking import find_damage, read_checksums, read_index
 from lensbench.files import CHECKSUMS
 
 NOT_CHECKED = ("logs/", ".gate/", ".plan/", ".copies/", ".at-work", ".checked", ".checksums", "spent.json")
+
+
+def test_a_list_names_nothing_outside_of_its_folder(tmp_path: Path) -> None:
+    names = ("a.csv", "/a.csv", "../a.csv", "looks/../../a.csv", "looks/1/..a.csv")
+    (tmp_path / CHECKSUMS).write_text("".join(f"{'0' * 64}  {name}\n" for name in names))
+    assert list(read_checksums(tmp_path)) == ["a.csv", "looks/1/..a.csv"]
 
 
 def damage(path: Path, dice: random.Random) -> None:
