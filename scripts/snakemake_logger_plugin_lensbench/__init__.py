@@ -129,7 +129,7 @@ class LogHandler(LogHandlerBase):
         from lensbench.status import line
 
         self._drawn_at = time.monotonic()
-        width = os.get_terminal_size(self._stream.fileno()).columns if self._is_terminal else None
+        width = os.get_terminal_size(self._stream.fileno()).columns or 80 if self._is_terminal else None
         text = line(self._status, len(self._runs), self._at_a_time, width)
         if not self._is_terminal:
             self._write(text)
