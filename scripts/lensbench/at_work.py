@@ -26,9 +26,11 @@ class Worker(NamedTuple):
     process: int
     host: str
     since: str
+    part: str = ""
+    """Of the runs, those that it makes, such as `1/3`; empty: all."""
 
 
-def claim(folder: Path) -> Worker | None:
+def claim(folder: Path, part: str = "") -> Worker | None:
     """Makes this process the one that works on `folder` until it ends; returns who did so before, if anybody did.
 
     Raises UserError when another process is at it.
@@ -39,9 +41,9 @@ def claim(folder: Path) -> Worker | None:
     file = open(os.open(folder / MARK, os.O_RDWR | os.O_CREAT, 0o644), "r+")  # noqa: SIM115 (held to the end)
     if not _lock(file):
         raise UserError(_refusal(folder))
-    before = _read(folder)
+    before = last_worker(folder)
     file.truncate(0)
-    json.dump(Worker(os.getpid(), socket.gethostname(), _now())._asdict(), file)
+    json.dump(Worker(os.getpid(), socket.gethostname(), _now(), part)._asdict(), file)
     file.flush()
     _claimed[folder.resolve()] = file
     return before
@@ -49,7 +51,15 @@ def claim(folder: Path) -> Worker | None:
 
 def at_work(folder: Path) -> Worker | None:
     """Who works on `folder` now; None when nobody does."""
-    return (_read(folder) or Worker(0, "", "")) if is_held(str(folder / MARK)) else None
+    return (last_worker(folder) or Worker(0, "", "")) if is_held(str(folder / MARK)) else None
+
+
+def last_worker(folder: Path) -> Worker | None:
+    """Who works on `folder` or did so last; None when nobody ever did."""
+    try:
+        return Worker(**json.loads((folder / MARK).read_text()))
+    except (OSError, ValueError, TypeError):
+        return None
 
 
 def _lock(file: IO[str]) -> bool:
@@ -62,20 +72,13 @@ def _lock(file: IO[str]) -> bool:
 
 
 def _refusal(folder: Path) -> str:
-    worker = _read(folder)
+    worker = last_worker(folder)
     who = f" (process {worker.process} on {worker.host}, since {worker.since})" if worker else ""
     end = f"end it with kill -TERM {worker.process}" if worker else "end it"
     return (
         f"Another Snakemake is at work on {folder}{who}. Wait for it (python -m lensbench.status --folder {folder}"
         f" shows how far it is), {end}, or start a benchmark beside it: --config run_id=<a new name>"
     )
-
-
-def _read(folder: Path) -> Worker | None:
-    try:
-        return Worker(**json.loads((folder / MARK).read_text()))
-    except (OSError, ValueError, TypeError):
-        return None
 
 
 def _now() -> str:

@@ -29,7 +29,7 @@ def begin(config: Config, folder: Path) -> None:
     Raises UserError when another Snakemake is at work on it, and for damage that cannot be mended. A lock from another
     machine stays: whether that one is alive cannot be seen on every file system.
     """
-    before = claim(folder)
+    before = claim(folder, config.part)
     if before and before.host == socket.gethostname() and remove_locks(folder):
         _say(f"the Snakemake before this one was killed: removed its lock on {folder}")
     date_back(folder)

@@ -10,6 +10,7 @@ from typing import Any
 
 from lensbench.errors import UserError
 from lensbench.program import run_stage
+from lensbench.status import Status
 from lensbench.terminal import printable
 
 
@@ -23,9 +24,8 @@ def lines(folder: Path, data: dict[str, Any]) -> Iterator[str]:
     counts = data["counts"]
     if counts["discarded"] or counts["missing"] or counts["unjudged"]:
         yield f"{counts['discarded']} runs discarded, {counts['missing']} missing, {counts['unjudged']} unjudged."
-        again = counts["discarded"] - len(data["given_up"]) + counts["missing"]
-        if again and data["agent"]["kind"] != "none":
-            yield f"Start again to make the {again} runs that are discarded or missing, and only those."
+        if data["agent"]["kind"] != "none" and (left := Status(folder).left):
+            yield f"Start again to make the {left} runs that are discarded or missing, and only those."
     yield f"open {folder / 'report.html'} or {folder / 'results.md'}"
 
 

@@ -11,9 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from lensbench.at_work import at_work
+from lensbench.at_work import at_work, last_worker
 from lensbench.attempts import gate_name
 from lensbench.budget import spent
+from lensbench.config import parts_of
 from lensbench.discards import Discard, describes, discard_files, read_discard
 from lensbench.errors import UserError
 from lensbench.program import run_stage
@@ -49,15 +50,19 @@ class Status:
         self._sorted_seconds: list[float] = []
         self._standing: dict[RunId, Count] = {}
         self.counts = dict.fromkeys(self.plan["conditions"], Count(0, 0, 0))
-        for run in planned_runs(self.plan):
+        worker = last_worker(folder)
+        number, of = parts_of(worker.part if worker else "")
+        due = set(self.plan["order"][number - 1 :: of])
+        runs = [run for run in planned_runs(self.plan) if run.task in due]
+        for run in runs:
             if filed := self._filing(run):
                 self._filed[run] = filed
-        for run in planned_runs(self.plan):
+        for run in runs:
             if run not in self._standing:
                 self._decide(run)
 
     def knows(self, run: RunId) -> bool:
-        """True for a run of the waves that were open when this was read."""
+        """True for a run of the waves that were open when this was read, and of the part that is made here."""
         return run in self._standing
 
     def ended(self, run: RunId) -> None:
@@ -67,7 +72,7 @@ class Status:
 
     @property
     def planned(self) -> int:
-        """How many runs there are to be, as far as waves are open."""
+        """How many runs there are to be: of the part that is made here, as far as waves are open."""
         return len(self._standing)
 
     @property

@@ -11,7 +11,8 @@ from conftest import Project
 def test_parts_that_were_made_apart_are_one_benchmark_and_only_what_is_due_is_made(project: Project) -> None:
     project.behave(bert_with="empty")
     for number in (1, 2):
-        project.start("--config", f"part={number}/2", f"run_id=part{number}", target="validity")
+        said = project.start("--config", f"part={number}/2", f"run_id=part{number}", target="validity")
+        assert "2/2 runs | " in said
     assert project.ledger() == ["anna-with", "anna-without", "bert-with", "bert-without"]
     command = [sys.executable, "-m", "lensbench.merging", "bench/part1", "bench/part2", "--output", "bench/r"]
     said = subprocess.run(command, cwd=project.folder, check=True, capture_output=True, text=True).stdout
