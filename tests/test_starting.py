@@ -35,6 +35,8 @@ def starting(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         (["--mcp", "true", "--yes", "--name", "My server"], "error: --name 'My server': use a-z, 0-9 and '-'"),
         (["--mcp", "true", "--yes", "--agent", "cursor"], "error: --agent 'cursor' is not one of claude-code, "),
         (["--mcp", "my-server 'half", "--yes"], "error: --mcp my-server 'half: No closing quotation"),
+        (["--mcp", "  ", "--yes"], "error: no server is named; give --mcp "),
+        (["--url", "http://me:word@localhost:1/mcp", "--yes"], "error: the URL holds a password; "),
     ],
 )
 def test_what_is_missing_or_wrong_is_one_line_and_nothing_is_written(
@@ -92,6 +94,12 @@ def test_the_config_is_valid_for_every_agent(
     if agent != "offline":
         assert (config.agent.version, config.agent.pass_env) == (version, (KINDS[agent].key,))
         assert config.budget.max_usd == 29
+
+
+@pytest.mark.parametrize("name", ["on", "1e3", "007"])
+def test_a_name_that_yaml_would_read_as_something_else_stays_a_name(name: str) -> None:
+    text = config_text(Wishes(name, "true", "offline", "", ""), "", [], 1)
+    assert yaml.safe_load(text)["run_id"] == name
 
 
 def record(folder: Path, number: int, **outcome: Any) -> None:

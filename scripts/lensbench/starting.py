@@ -29,6 +29,7 @@ from lensbench.house import ROOT, TEMPLATES
 from lensbench.prices import estimate, price
 from lensbench.program import run_program
 from lensbench.scenario_files import read_scenarios
+from lensbench.sources.git import PASSWORD
 
 TASKS = 12
 SMOKE_TASKS = 2
@@ -94,7 +95,7 @@ def ask(given: argparse.Namespace) -> Wishes:
     def settle(value: str | None, question: str, default: str = "") -> str:
         return value or (_input(question, default) if value is None and can_ask else default)
 
-    server = settle(server, "MCP server: the command that starts it, or its URL")
+    server = settle(server, "MCP server: the command that starts it, or its URL").strip()
     name = settle(given.name, "Name of the benchmark", "mine")
     agent = settle(given.agent, f"Agent ({', '.join(KINDS)})", "claude-code")
     if not server:
@@ -118,7 +119,9 @@ def _input(question: str, default: str) -> str:
 
 
 def mcp_file(wishes: Wishes) -> dict[str, Any]:
-    """The MCP file. Raises UserError for a command line that no shell would read."""
+    """The MCP file. Raises UserError for a command line that no shell would read, and for a password."""
+    if PASSWORD.match(wishes.server):
+        raise UserError("the URL holds a password; give a token in the MCP file's headers instead (docs/servers.md)")
     if re.match(r"https?://", wishes.server):
         return {"mcpServers": {wishes.name: {"type": "http", "url": wishes.server}}}
     try:
