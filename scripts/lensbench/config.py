@@ -26,6 +26,7 @@ ConditionName = Annotated[str, like(r"^[a-z][a-z0-9_]{0,31}$", "a condition is n
 
 
 DEFAULT_CACHE = ".cache/repositories"
+RUN_ID = r"^[A-Za-z0-9][A-Za-z0-9-]{0,63}$"
 ZAI_MODELS = {"sonnet": "glm-5", "haiku": "glm-5", "opus": "glm-5"}
 
 
@@ -219,7 +220,7 @@ Judge = Annotated[
 class Config(Strict):
     """Everything that a user can set."""
 
-    run_id: Annotated[str, like(r"^[A-Za-z0-9][A-Za-z0-9-]{0,63}$", "use letters, digits and '-' only, at most 64")]
+    run_id: Annotated[str, like(RUN_ID, "use letters, digits and '-' only, at most 64")]
     """Names the run folder, `bench/<run_id>`."""
     scenarios: str | Many[str]
     """The task set, or several: YAML, or Markdown in the protocol's form."""

@@ -22,6 +22,7 @@ from lensbench.at_work import at_work
 from lensbench.budget import spend, spent
 from lensbench.checks import FILE as PREFLIGHT
 from lensbench.checks import read_listed_tools
+from lensbench.config import RUN_ID
 from lensbench.discards import discard_files_of, is_discarded
 from lensbench.errors import UserError
 from lensbench.exhibits import read_tasks
@@ -59,7 +60,7 @@ def merge(folders: Sequence[Path], output: Path) -> list[str]:
 
     Raises UserError for parts of different experiments, and when there is another folder already.
     """
-    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9-]{0,63}", output.name):
+    if not re.fullmatch(RUN_ID, output.name):
         raise UserError(f"{output}: names no run; use letters, digits and '-' only, such as bench/joined")
     if len({folder.resolve() for folder in folders}) < len(folders):
         raise UserError("a part is named twice, and what it spent would count twice; name each once")

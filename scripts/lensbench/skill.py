@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shutil
 import signal
 import socket
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import NamedTuple, NoReturn
 
 from lensbench.at_work import at_work
+from lensbench.config import RUN_ID
 from lensbench.config_files import read_config, read_file
 from lensbench.detached import Detached
 from lensbench.errors import UserError
@@ -181,7 +183,10 @@ def read_bench(run_id: str, options: Sequence[str]) -> Bench:
     first, *_ = given["scenarios"] if isinstance(given.get("scenarios"), list) else [given.get("scenarios")]
     if not (isinstance(given.get("run_id"), str) and isinstance(first, str)):
         raise UserError(f"{file}: needs run_id and scenarios, which are texts")
-    return Bench(file, Path(first), run_id or given["run_id"], options)
+    run_id = run_id or given["run_id"]
+    if not re.fullmatch(RUN_ID, run_id):
+        raise UserError(f"{run_id!r} names no benchmark; use letters, digits and '-' only")
+    return Bench(file, Path(first), run_id, options)
 
 
 def parse() -> tuple[argparse.Namespace, list[str]]:

@@ -112,6 +112,7 @@ def test_what_fails_at_once_is_said_at_once(foreign: Project, skill: Skill) -> N
     assert "not set: FAKE_SECRET" in skill("--status")
     assert foreign.ledger() == []
     assert "there is no benchmark in bench/other" in skill("--rerun", "other", fails=True)
+    assert "names no benchmark" in skill("--run", "../../elsewhere", fails=True)
     assert "unrecognized arguments: --cores" in skill("--status", "--cores", "2", fails=True)
     (foreign.folder / "benchmark.yaml").write_text("run_id: r\n")
     assert skill("--status", fails=True) == "error: benchmark.yaml: needs run_id and scenarios, which are texts\n"
