@@ -222,7 +222,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m lensbench.starting", description=main.__doc__)
     parser.add_argument("--name", help="names the files and the run folder (default: mine)")
     which = parser.add_mutually_exclusive_group()
-    which.add_argument("--mcp", help="the command of the server; ${workspace} in it is the repository's folder")
+    which.add_argument(
+        "--mcp", help="the command of the server, paths absolute; ${workspace} is the repository's folder"
+    )
     which.add_argument("--url", help="the address of a server that runs already")
     parser.add_argument("--agent", help=f"one of {', '.join(KINDS)} (default: claude-code)")
     parser.add_argument("--model", help="in the agent's own words")
