@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: setup slurm run new test selftest agents lint bench soak fuzz docs lock
+.PHONY: setup slurm run new test selftest agents lint bench bench-peers soak fuzz docs lock
 
 setup: .venv/ready
 
@@ -50,6 +50,10 @@ soak: setup
 
 bench: setup
 	$(BIN)/python benchmarks/null_runs.py $(ARGS)
+
+# Beside Inspect AI and promptfoo, which are installed into .cache/peers (docs/peers.md).
+bench-peers: setup
+	$(BIN)/python benchmarks/peers.py $(ARGS)
 
 # Coverage-guided: atheris brings libFuzzer for Linux, which nothing but this needs.
 fuzz: setup
