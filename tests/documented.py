@@ -1,0 +1,51 @@
+"""The commands that README.md and docs/ show, with their places."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from lensbench.house import ROOT
+
+PROGRAM = (
+    r"(?:(?:snakemake|lensbench|make|pip|openssl|cd|unzip|apt-get|npm|kill|ln|mkdir|docker|machine [AB]\$)(?= )"
+    r"|python -m lensbench\.|python benchmarks/|tools/\S+\.sh|\.venv\S*/bin/)"
+)
+SPAN = re.compile(rf"(?<!`)`({PROGRAM}[^`\n]+)`")
+FENCE = re.compile(r"^\s*```(\S*)")
+SHELL = ("", "sh", "bash")
+
+
+class Documented(NamedTuple):
+    """A command as it is shown, without its prompt and its comment."""
+
+    place: str
+    command: str
+
+
+def documented() -> Iterator[Documented]:
+    """Every line of a block without a language or with that of a shell, indented lines and spans that begin a command."""
+    for file in sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]):
+        if file.name not in ("CHANGELOG.md", "protocol.md"):
+            yield from _of_page(file)
+
+
+def _of_page(file: Path) -> Iterator[Documented]:
+    language: str | None = None
+    for number, line in enumerate(file.read_text().splitlines(), 1):
+        place = f"{file.relative_to(ROOT)}:{number}"
+        if fence := FENCE.match(line):
+            language = None if language is not None else fence[1]
+        elif language is not None:
+            if language in SHELL and line.strip():
+                yield Documented(place, _plain(line))
+        elif re.match(rf"    {PROGRAM}", line):
+            yield Documented(place, _plain(line))
+        else:
+            yield from (Documented(place, _plain(span)) for span in SPAN.findall(line))
+
+
+def _plain(line: str) -> str:
+    return re.sub(r"\s+#( .*)?$", "", re.sub(r"^machine [AB]\$ ", "", line.strip()))
