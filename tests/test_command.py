@@ -92,3 +92,13 @@ def test_the_version_is_the_same_wherever_it_stands() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert citation["version"] == project["version"] == __version__
     assert citation["license"] == project["license"] == "MIT"
+
+
+def test_what_the_user_has_no_right_to_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "plain").touch()  # that it may not be started is so for root, too
+    code = (
+        "import subprocess; from lensbench.program import run_program; run_program(lambda: subprocess.run(['./plain']))"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert ended.returncode == 1
+    assert ended.stderr.startswith("error: ./plain: Permission denied; mend that, then start again")

@@ -13,11 +13,11 @@ from lensbench.files import keep_from_others
 from lensbench.processes import end_in_order
 from lensbench.terminal import printable_lines
 
-UNWRITABLE = {errno.ENOSPC, errno.EDQUOT, errno.EROFS}
+UNWRITABLE = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES}
 
 
 def run_program(main: Callable[[], object]) -> None:
-    """Runs `main`; a UserError, or a disk that takes nothing, is printed and ends the process with exit code 1.
+    """Runs `main`; a UserError, or a disk that takes nothing from this user, is printed and ends with exit code 1.
 
     Signals let it tidy up first.
     """
