@@ -9,6 +9,7 @@ Asked for by name: `snakemake archive`. Only its own settings are new here: they
 
 rule archive:
     input:
+        needed_runs,
         rules.results.output,
         rules.page.output,
         rules.judge_sheet.output if SCHEDULE.wants_sheet else [],

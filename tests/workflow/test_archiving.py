@@ -36,6 +36,12 @@ def test_an_archive_is_made_checked_and_made_again_with_the_same_bytes(finished:
     assert_tells_nothing(finished, made)
 
 
+def test_a_run_that_was_lost_is_made_before_it_is_archived(finished: Project) -> None:
+    (finished.bench / "runs" / "anna-with.md").unlink()
+    assert check(archive(finished)).returncode == 0
+    assert finished.ledger() == ["anna-with"]
+
+
 def assert_tells_nothing(project: Project, made: Path) -> None:
     """No file of the archive names a folder of this machine; transcripts are compressed in it."""
     marks = [str(project.folder), str(project.control), sys.prefix, str(FAKES)]
