@@ -76,7 +76,8 @@ def add_gallery(source: Path, project: Path, root: Path) -> None:
     pages = {exhibit: next(project.glob(exhibit.path)) for exhibit in EXHIBITS}
     for page in pages.values():
         _copy(page, project, shown)
-    for page in (project / "bench" / "demo" / "answers").glob("*.html"):
+    demo = project / "bench" / "demo"
+    for page in [demo / "results.md", *(demo / "answers").glob("*.html")]:
         _copy(page, project, shown)
     pictures = take_pictures(list(pages.values()), source / "docs" / "gallery")
     lines = [
@@ -85,6 +86,7 @@ def add_gallery(source: Path, project: Path, root: Path) -> None:
         "The demo's own pages, as the commands below them leave them. No language model answered.",
         "",
     ]
+    lines += ['<p><a href="gallery/bench/demo/results.md">results.md</a> has the report as text.</p>', ""]
     for exhibit, page in pages.items():
         link = f"gallery/{page.relative_to(project).as_posix()}"
         lines += [f"## {exhibit.title}", "", exhibit.about, "", "```", exhibit.command, "```", ""]
