@@ -34,7 +34,7 @@ def problems_of(config: Config) -> Iterable[tuple[KeyPath, str]]:
             if problem:
                 yield ("conditions", name, "mcp"), f"conditions.{name}.mcp: {condition.mcp} {problem}"
     for index, scenario_file in enumerate(config.scenario_files):
-        if not Path(scenario_file).is_file():
+        if config.makes_benchmark and not Path(scenario_file).is_file():
             yield ("scenarios", index), f"scenarios: there is no file {scenario_file}; write the path of a task set"
     prompts = [judge.prompt for judge in config.judges if isinstance(judge, ModelJudge)]
     for path in (*config.scenario_files, *(condition.mcp or "" for condition in config.conditions.values()), *prompts):

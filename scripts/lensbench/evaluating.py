@@ -147,7 +147,9 @@ def main() -> None:
     adopt_orphans()
     try:
         config = (
-            load_config(json.loads(arguments.settings)) if arguments.settings else read_config(arguments.configfile)
+            load_config(json.loads(arguments.settings) | {"scenarios": []})
+            if arguments.settings
+            else read_config(arguments.configfile)
         )
         folder = evaluate(config, arguments.question, arguments.repo or ".")
     finally:

@@ -302,8 +302,8 @@ def read_schedule(
     changed after its first run that counts.
     """
     config = load_config(given, files)
-    scenarios = read_scenarios(config.scenario_files, config.repository, config.imported)
-    plan = planning.make_plan(config, scenarios, [])
+    sets = config.scenario_files if config.makes_benchmark else ()  # the set may be what is written now
+    plan = planning.make_plan(config, read_scenarios(sets, config.repository, config.imported), [])
     schedule = Schedule(config, plan, [])
     if not config.makes_benchmark:
         return schedule

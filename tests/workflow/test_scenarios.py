@@ -35,6 +35,16 @@ def test_a_repository_becomes_a_task_set_and_the_set_a_benchmark(finished: Proje
     assert {row.split(",")[0] for row in rows} == set(names)
 
 
+def test_a_config_may_name_the_set_before_it_is_written(project: Project) -> None:
+    with_history(project.folder / "stock")
+    project.configure(agent={"kind": "offline"}, scenarios="scenarios/stock.yaml", repo="stock", tasks=4)
+    assert "there is no" not in project.start(target="scenarios")
+    assert (project.folder / "scenarios" / "stock.yaml").exists()
+    (project.folder / "scenarios" / "stock.yaml").unlink()
+    project.configure(prompt="where is the cart?", repo="stock")
+    assert "eval.html" in project.start(target="eval")
+
+
 def test_without_a_repository_it_is_asked_for(project: Project) -> None:
     assert "error: say which repository: snakemake scenarios --config repo=" in project.start(
         target="scenarios", fails=True
