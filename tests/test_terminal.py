@@ -70,3 +70,9 @@ def test_nobody_else_can_write_what_a_program_makes(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", program], cwd=tmp_path, check=True)
     made = [tmp_path / "a", tmp_path / "a" / "b", tmp_path / "a" / "b" / "c.json"]
     assert [path.stat().st_mode & 0o002 for path in made] == [0, 0, 0]
+
+
+def test_a_reader_that_has_seen_enough_is_no_mistake() -> None:
+    command = f"set -o pipefail; {sys.executable} -P -m lensbench.planning --sd 20 --effect 10 | true"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")

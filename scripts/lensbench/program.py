@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import errno
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -19,14 +20,17 @@ UNWRITABLE = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES}
 def run_program(main: Callable[[], object]) -> None:
     """Runs `main`; a UserError, or a disk that takes nothing from this user, is printed and ends with exit code 1.
 
-    Signals let it tidy up first.
+    Signals let it tidy up first. A reader that has seen enough, such as `head`, is no mistake.
     """
     end_in_order()
     keep_from_others()
     try:
         main()
+        sys.stdout.flush()
     except UserError as error:
         sys.exit(printable_lines(f"error: {error}"))
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains once more at its end
     except OSError as error:
         if error.errno not in UNWRITABLE:
             raise

@@ -162,7 +162,7 @@ def smoke_command(wishes: Wishes) -> list[str]:
     write_atomic(few, yaml.safe_dump({**whole, "tasks": whole["tasks"][:SMOKE_TASKS]}, sort_keys=False))
     agent = "agent={kind: offline, model: '', version: '', pass_env: []}"
     changed = [f"run_id={wishes.smoke.name}", f"scenarios={few}", agent]
-    return ["--cores", "2", "--quiet", "rules", "--configfile", str(wishes.files["config"]), "--config", *changed]
+    return ["--cores", "2", "--configfile", str(wishes.files["config"]), "--config", *changed]
 
 
 def start(wishes: Wishes) -> None:
