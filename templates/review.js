@@ -10,7 +10,19 @@
 
   // Patterns as lines: "all_of: name", "any_of: /regex/", "partial (names it): name".
 
-  const asLine = (key, pattern) => `${key}: ${typeof pattern === "string" ? pattern : `/${pattern.regex}/`}`;
+  // Plain text that would be read as something else stands in double quotes.
+  const asText = (text) => (/^(\/.+\/|".*"|\s.*|.*\s|.*\n.*)$/s.test(text) ? JSON.stringify(text) : text);
+  const asLine = (key, pattern) => `${key}: ${typeof pattern === "string" ? asText(pattern) : `/${pattern.regex}/`}`;
+
+  function asPattern(value) {
+    if (/^\/.+\/$/.test(value)) return { regex: value.slice(1, -1) };
+    if (!/^".*"$/.test(value)) return value;
+    try {
+      return JSON.parse(value);
+    } catch {
+      throw new Error(`${value} has quotes in it: write \\" for each`);
+    }
+  }
 
   function asLines(criterion) {
     const lines = ["all_of", "any_of", "must_not"].flatMap((key) => (criterion[key] ?? []).map((one) => asLine(key, one)));
@@ -26,7 +38,7 @@
       const match = line.match(/^\s*(?:(all_of|any_of|must_not)|partial \((.+?)\)):\s*(.+?)\s*$/);
       if (!match) throw new Error(`"${line.trim()}" is no pattern: write all_of, any_of, must_not or partial (name), a colon, and what is looked for`);
       const [, key, name, value] = match;
-      const pattern = /^\/.+\/$/.test(value) ? { regex: value.slice(1, -1) } : value;
+      const pattern = asPattern(value);
       if (key) (found[key] ??= []).push(pattern);
       else ((found.partial ??= {})[name] ??= []).push(pattern);
     }

@@ -22,7 +22,7 @@ SOURCE = f"LIMIT = 4\n# {HOSTILE}\ndef fill(size=30):\n    return size\n"
 
 def criterion(name: str, value: str, quote: str) -> dict[str, object]:
     return {
-        "text": f"States that `{name}` in a.py is {value}", "all_of": [name], "any_of": [{"regex": rf"\b{value}\b"}, "a: b"],
+        "text": f"States that `{name}` in a.py is {value}", "all_of": [name], "any_of": [{"regex": rf"\b{value}\b"}, "a: b", "/static/", '"quoted"'],
         "partial": {"names (it)": [name]}, "proofs": [{"file": "a.py", "quote": quote}],
     }  # fmt: skip
 
@@ -96,7 +96,11 @@ def test_dropped_and_open_tasks_are_not_saved_and_edits_are(review: Page, tmp_pa
 
 def test_patterns_that_are_none_are_marked_and_keep_a_task_from_being_accepted(review: Page) -> None:
     first = review.locator(".task").nth(0)
-    for text, fault in {"nothing": '"nothing" is no pattern', "must_not: x": "needs all_of or any_of"}.items():
+    for text, fault in {
+        "nothing": '"nothing" is no pattern',
+        "must_not: x": "needs all_of or any_of",
+        'all_of: "a"b"': "has quotes in it",
+    }.items():
         first.locator(".patterns").nth(0).fill(text)
         first.get_by_role("button", name="Accept").click()
         expect(first.locator(".fault").nth(0)).to_contain_text(fault)
