@@ -24,10 +24,14 @@ def test_many_runs_at_once_lose_nothing(tmp_path: Path) -> None:
     assert spent(tmp_path) == {"runs": 200, "hours": 0, "usd": 20.0}
 
 
-def test_a_damaged_ledger_begins_anew(tmp_path: Path) -> None:
-    (tmp_path / LEDGER).write_text('{"runs": 3')
+@pytest.mark.parametrize("damaged", ['{"runs": 3', "[1]", '{"usd": "much"}', "\x00\x00", '{"usd": null}'])
+def test_a_damaged_ledger_forgets_no_budget(tmp_path: Path, damaged: str) -> None:
+    (tmp_path / LEDGER).write_text(damaged)
     spend(tmp_path, runs=1)
-    assert spent(tmp_path)["runs"] == 1
+    assert (tmp_path / LEDGER).read_text() == damaged
+    with pytest.raises(StopEverything, match=r"spent\.json is damaged"):
+        check_budget(tmp_path, {"max_usd": 5})
+    check_budget(tmp_path, {"max_usd": None})
 
 
 NO_ROOM = """

@@ -73,6 +73,8 @@ def test_the_line_tells_time_by_the_median_and_what_was_spent_and_fits_a_termina
     spend(begun.folder, usd=1.5)
     assert line(status, 2, 2, 80) == "4/8 valid/discarded/left: with 1/1/2 without 2/0/2; 2 running, 60s left, $1.50"
     assert len(line(status, 2, 2, 40)) < 40
+    (begun.folder / "spent.json").write_text("damaged")
+    assert line(status, 2, 2).endswith("spent ?")
 
 
 def test_a_person_sees_who_is_running_and_the_last_discards(begun: Bench) -> None:

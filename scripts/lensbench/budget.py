@@ -12,7 +12,7 @@ from typing import Any
 from lensbench.stopping import StopEverything
 
 LEDGER = "spent.json"
-NOTHING = {"runs": 0, "hours": 0.0, "usd": 0.0}
+NOTHING = {"runs": 0.0, "hours": 0.0, "usd": 0.0}
 _NAMES = {"runs": "attempts", "hours": "hours of agents' work", "usd": "US dollars"}
 
 
@@ -22,24 +22,33 @@ def spend(folder: Path, **amounts: float) -> None:
     with open(os.open(path, os.O_RDWR | os.O_CREAT, 0o644), "r+") as ledger:
         fcntl.flock(ledger, fcntl.LOCK_EX)
         before = ledger.read()
-        total = {name: round(value + amounts.get(name, 0), 9) for name, value in _parse(before).items()}
+        so_far = _parse(before)
+        if so_far is None:
+            return  # a paid answer is not lost for it: `spent` says so before the next attempt
+        total = {name: round(value + amounts.get(name, 0), 9) for name, value in so_far.items()}
         ledger.seek(0)
         ledger.write(json.dumps(total).ljust(len(before)))  # never emptied: a full disk would forget what was spent
 
 
 def spent(folder: Path) -> dict[str, float]:
-    """What was spent so far, by the same names as in `spend`."""
-    try:
-        return _parse((folder / LEDGER).read_text())
-    except FileNotFoundError:
-        return dict(NOTHING)
+    """What was spent so far, by the same names as in `spend`. Raises StopEverything when the ledger is damaged."""
+    path = folder / LEDGER
+    so_far = _parse(path.read_text(errors="replace")) if path.exists() else NOTHING
+    if so_far is None:
+        raise StopEverything(
+            f"{path} is damaged, so nobody knows what was spent; write it anew, such as "
+            f'{{"runs": 24, "hours": 0.5, "usd": 3.1}}, by what the records say, or delete it to begin at nothing'
+        )
+    return dict(so_far)
 
 
-def _parse(text: str) -> dict[str, float]:
+def _parse(text: str) -> dict[str, float] | None:
+    """The amounts of a ledger; None when it is none."""
     try:
-        return {**NOTHING, **json.loads(text)}
-    except ValueError:
-        return dict(NOTHING)
+        found = json.loads(text or "{}")
+        return {name: float(found.get(name, 0)) for name in NOTHING}
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        return None
 
 
 def check_budget(folder: Path, limits: Mapping[str, Any]) -> None:

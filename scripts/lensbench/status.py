@@ -150,11 +150,18 @@ def _moment(discard: Discard) -> str:
     return str(discard.record["attempts"][-1]["started_at"])
 
 
+def _price(folder: Path) -> str:
+    try:
+        cost = spent(folder)
+    except UserError:
+        return "?"  # who has set a budget is told by the next attempt
+    return f"${cost['usd']:.2f}" if cost["usd"] else span(cost["hours"] * 3600)
+
+
 def line(status: Status, running: int, at_a_time: int, width: int | None = None) -> str:
     """Everything in one line; a shorter one where `width` needs it."""
     counts, done = status.counts, status.planned - status.left
-    seconds, cost = status.left_s(at_a_time), spent(status.folder)
-    price = f"${cost['usd']:.2f}" if cost["usd"] else span(cost["hours"] * 3600)
+    seconds, price = status.left_s(at_a_time), _price(status.folder)
     time_left = f"{span(seconds)} left" if seconds is not None and status.left else ""
     sides = [f"{name}: {_words(count)}" for name, count in counts.items()]
     long = " | ".join(filter(None, [
