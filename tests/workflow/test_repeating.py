@@ -16,7 +16,7 @@ DERIVED = (
     "plan.json", "prompts/anna.md", "prompts/bert.md", "protocol.md", "config.yaml", "scenarios.md",
     "repositories.json", "validity.csv", "runs/timing.csv", "reports.csv", "verdicts/mechanical.csv",
     "verdicts.csv", "decisions.csv", "escalations.csv", "scores.csv", "pairs.csv", "instrument.json", "estimates.json",
-    "results.json", "results.md", "report.html", "answers/anna.html", "answers/bert.html",
+    "results.json", "results.md", "summary.md", "junit.xml", "report.html", "answers/anna.html", "answers/bert.html",
 )  # fmt: skip
 NOTHING = "Nothing to be done"
 
@@ -24,6 +24,11 @@ NOTHING = "Nothing to be done"
 def bytes_of(files: Files) -> dict[str, bytes]:
     """Snakemake touches the outputs of every job, also of those that the runner kept as they were."""
     return {name: content for name, (content, _) in files.items()}
+
+
+def visible(project: Project) -> Files:
+    """All files but the notes of who is at work and what was checked."""
+    return {name: content for name, content in project.files("").items() if not name.startswith(".")}
 
 
 def contents(project: Project) -> dict[str, bytes]:
@@ -111,13 +116,13 @@ def test_criteria_templates_and_code_repeat_no_run_and_a_prompt_stops_unless_it_
     assert {row["verdict"] for row in finished.table("verdicts") if row["criterion"] == "1"} == {"Missed"}
     assert (finished.bench / "results.md").read_text().startswith("# The benchmark's results")
 
-    everything = finished.files("")
+    everything = visible(finished)
     finished.write_tasks(suffix=" Be brief.")
     message = finished.start(fails=True)
     assert "task 'anna': its prompt (or the report suffix) is another one" in message
     assert "--config run_id=<a new name>" in message
     assert "--config accept_changes=true" in message
-    assert finished.files("") == everything
+    assert visible(finished) == everything
 
     finished.start("--config", "accept_changes=true")
     assert finished.files() == before
