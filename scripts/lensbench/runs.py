@@ -54,8 +54,13 @@ def make_run(job: Job) -> str:
         print(f"{job.run.stem}: made without a sandbox: {sandbox.reason}", file=sys.stderr)
     attempts: list[Attempt] = []
     service = service_of(job.agent)
-    with at_the_gate(str(job.folder / ".gate"), gate_name(job.run), job.partners, job.gate_s, job.grace_s):
-        if is_kept(job.folder, job.run):  # by now: a job of an earlier start was still at work on another machine
+    gate = str(job.folder / ".gate")
+
+    def is_due() -> bool:
+        return not is_kept(job.folder, job.run)
+
+    with at_the_gate(gate, gate_name(job.run), job.partners, job.gate_s, job.grace_s, is_due):
+        if not is_due():  # by now: a job of an earlier start was still at work on another machine
             return KEPT
         opened = now()
         while True:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import fcntl
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 RUNNING = "*running*"
@@ -23,18 +23,23 @@ cluster the partner may have to wait for its node, and more patience is needed."
 
 @contextmanager
 def at_the_gate(
-    folder: str, run: str, partners: Sequence[str], limit_s: float, grace_s: float = GRACE_S
+    folder: str,
+    run: str,
+    partners: Sequence[str],
+    limit_s: float,
+    grace_s: float = GRACE_S,
+    is_due: Callable[[], bool] = lambda: True,
 ) -> Iterator[None]:
     """Waits until the partners are at the gate too; then the run is "running" until the block ends.
 
     `run` and `partners` are plain file names. A limit of 0 opens at once. A partner that is missing when nobody has run
-    for `grace_s` is given up.
+    for `grace_s` is given up. `is_due` is asked when this run's own place is free: another job may have made it.
     """
     os.makedirs(folder, exist_ok=True)
     path = os.path.join(folder, run)
     with _held(path):
         try:
-            if partners and limit_s > 0:
+            if partners and limit_s > 0 and is_due():
                 _wait(folder, run, partners, limit_s, grace_s)
             with suppress(FileNotFoundError):
                 _leave_note(path, RUNNING)
