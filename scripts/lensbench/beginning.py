@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from lensbench.at_work import claim
-from lensbench.checking import Damage, find_damage, read_index, write_index
+from lensbench.checking import Check, Damage, read_index, write_index
 from lensbench.config import Config
 from lensbench.dates import date_back
 from lensbench.errors import UserError
@@ -34,7 +34,7 @@ def begin(config: Config, folder: Path) -> None:
         _say(f"the Snakemake before this one was killed: removed its lock on {folder}")
     date_back(folder)
     (folder / CHECKSUMS).touch()
-    check = find_damage(folder, read_index(folder))
+    check = Check(folder, read_index(folder))
     for damage in check.damages:
         _say(f"{folder / damage.name} is damaged ({damage.why}): {_mend(folder, damage, config)}")
     write_index(folder, check)
@@ -42,7 +42,7 @@ def begin(config: Config, folder: Path) -> None:
 
 def foretell(config: Config, folder: Path) -> None:
     """Says what is damaged and changes nothing: for a dry run."""
-    for damage in find_damage(folder, read_index(folder)).damages:
+    for damage in Check(folder, read_index(folder)).damages:
         _say(f"{folder / damage.name} is damaged ({damage.why}): a start mends it, which may make more than is listed")
 
 

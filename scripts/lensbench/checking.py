@@ -35,11 +35,11 @@ class Damage(NamedTuple):
 
 
 class Check:
-    """Looks through a run folder; `known` are the files that need no second look."""
+    """What is damaged in a run folder, and what is whole; `known` are the files that need no second look."""
 
-    def __init__(self, folder: Path, known: dict[str, list[int]]) -> None:
+    def __init__(self, folder: Path, known: dict[str, list[int]] | None = None) -> None:
         self.folder = folder
-        self._known = known
+        self._known = known or {}
         self.whole: dict[str, list[int]] = {}
         self.damages = [*self._runs(), *self._derived()]
 
@@ -76,11 +76,6 @@ class Check:
         now = {name: state for name in names if (state := _state(f"{self.folder}/{name}"))}
         self.whole |= now
         return len(now) == len(names) and all(self._known.get(name) == state for name, state in now.items())
-
-
-def find_damage(folder: Path, known: dict[str, list[int]] | None = None) -> Check:
-    """What is damaged in the run folder, and what is whole."""
-    return Check(folder, known or {})
 
 
 def read_index(folder: Path) -> dict[str, list[int]]:
@@ -158,7 +153,7 @@ def check_all(folder: Path) -> None:
     """Reads every file of a run folder again and says which are damaged; nothing is changed."""
     if not folder.is_dir():
         raise UserError(f"{folder}: is no run folder; name one such as bench/<run_id>")
-    check = find_damage(folder)
+    check = Check(folder)
     for damage in check.damages:
         print(f"{folder / damage.name}: {damage.why}")
     if check.damages:

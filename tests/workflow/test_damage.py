@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from test_repeating import DERIVED, NOTHING, bytes_of, contents
 
 from conftest import Project
-from lensbench.checking import find_damage, read_checksums, read_index
+from lensbench.checking import Check, read_checksums, read_index
 from lensbench.files import CHECKSUMS
 
 NOT_CHECKED = ("logs/", ".gate/", ".plan/", ".copies/", ".at-work", ".checked", ".checksums", "spent.json")
@@ -57,7 +57,7 @@ def test_any_changed_or_missing_byte_is_found_and_its_file_is_named(
         after = before[: data.draw(st.integers(0, len(before) - 1))]
     path.write_bytes(after)
     try:
-        found = [damage.name for damage in find_damage(finished_once.bench).damages]
+        found = [damage.name for damage in Check(finished_once.bench).damages]
         assert found == [name] or (not found and reads_the_same(name, before, after))
     finally:
         path.write_bytes(before)
