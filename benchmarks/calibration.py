@@ -23,10 +23,11 @@ import numpy as np
 from scipy.optimize import brentq
 
 from lensbench import paired
-from lensbench.boundaries import look_result, looks_over_tasks
+from lensbench.boundaries import look_result
 from lensbench.figures import exact, mean
 from lensbench.gate import DEFAULTS, decide
 from lensbench.scores import Side, compare, score_run
+from lensbench.waves import looks_over_tasks
 
 COVERAGE = (0.93, 0.97)
 FALSE_GO = 0.025

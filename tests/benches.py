@@ -14,9 +14,10 @@ from lensbench.files import write_atomic, write_json
 from lensbench.panel import VERDICT_COLUMNS, decide_all
 from lensbench.records import Attempt, Call, Outcome, Record, RunId, run_files, sha256, to_json
 from lensbench.reports import read_reports
-from lensbench.results import as_json, collect, read_tables
+from lensbench.results import as_json, collect
 from lensbench.scenarios import Category, Criterion, Folder, Task
 from lensbench.scores import score_all
+from lensbench.summary import read_tables
 from lensbench.tables import write_table
 from lensbench.validity import judge_validity
 

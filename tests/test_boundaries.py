@@ -8,10 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import norm, t
 
-from lensbench.boundaries import boundaries, conditional_power, even_fractions, look_result, looks_over_tasks
+from lensbench.boundaries import boundaries, conditional_power, even_fractions, look_result
 from lensbench.errors import UserError
 from lensbench.gate import DEFAULTS
 from lensbench.paired import Estimate, estimate
+from lensbench.waves import looks_over_tasks
 
 
 def spread_around(mean: float, spread: float, tasks: int = 12) -> Estimate:

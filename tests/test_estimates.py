@@ -9,14 +9,14 @@ import pytest
 from scipy.stats import ttest_1samp
 from statsmodels.stats.multitest import multipletests
 
-from lensbench import selftest
+from lensbench import proof
 from lensbench.boundaries import LookResult, look_result
 from lensbench.errors import UserError
 from lensbench.estimates import comparisons, write_estimates
 from lensbench.files import plain, write_json
 from lensbench.paired import SCOPE, estimate
 from lensbench.program import run_stage
-from lensbench.selftest import SelftestStatus
+from lensbench.proof import SelftestStatus
 from lensbench.summary import Tables
 
 Make = Callable[..., Any]
@@ -26,7 +26,7 @@ ALL, HALF, NONE = ("1", "1"), ("1", "0"), ("0", "0")
 @pytest.fixture(autouse=True)
 def _unproven(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a self-test said on this computer plays no part."""
-    monkeypatch.setattr(selftest, "status", lambda: SelftestStatus("not run"))
+    monkeypatch.setattr(proof, "status", lambda: SelftestStatus("not run"))
 
 
 def planned(tasks: Mapping[str, tuple[str | None, str]], criteria: int = 2) -> dict[str, Any]:
@@ -234,7 +234,7 @@ def test_an_offline_agent_never_gets_a_verdict(bench: Make) -> None:
 
 
 def test_a_failed_self_test_forbids_a_verdict(bench: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(selftest, "status", lambda: SelftestStatus("failed", ("oracle",)))
+    monkeypatch.setattr(proof, "status", lambda: SelftestStatus("failed", (), ("oracle",)))
     result = found(wide(bench, agent={"kind": "claude-code"}))["gate"]
     assert (result["verdict"], "oracle" in result["sentence"]) == ("INCONCLUSIVE", True)
 

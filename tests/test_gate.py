@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from lensbench import paired
 from lensbench.boundaries import look_result
 from lensbench.config import Gate
-from lensbench.gate import DEFAULTS, decide, verdict_of, what_decides
+from lensbench.gate import decide, what_decides
 from lensbench.paired import Estimate, estimate
-from lensbench.planning import tasks_needed, upper_sd
+from lensbench.power import tasks_needed, upper_sd
+from lensbench.verdict_of import DEFAULTS, verdict_of
 
 ROOT = Path(__file__).resolve().parents[1]
 SETTINGS = {"effect": 5, "alpha": 0.05, "power": 0.8}

@@ -9,18 +9,8 @@ import pytest
 from statsmodels.stats.power import TTestPower
 
 from lensbench.errors import UserError
-from lensbench.planning import (
-    Needs,
-    Spread,
-    detectable,
-    looks_save,
-    plan_text,
-    power_plot,
-    repositories_needed,
-    split,
-    tasks_needed,
-    upper_sd,
-)
+from lensbench.planning import Needs, Spread, looks_save, plan_text, power_plot, split
+from lensbench.power import detectable, repositories_needed, tasks_needed, upper_sd
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from lensbench import selftest
+from lensbench import proof, selftest
 from lensbench.controls.experiments import LIFT, ORACLE, SAME, Control, Planted
 from lensbench.errors import UserError
 from lensbench.files import write_json
@@ -139,19 +139,19 @@ def house(tmp_path: Path) -> Path:
 
 def record(house: Path, **failed: bool) -> None:
     findings = [{"control": name, "expected": "", "found": "", "ok": not fails} for name, fails in failed.items()]
-    write_json(house / ".cache" / "selftest.json", {"code_sha256": selftest.code_hash(house), "findings": findings})
+    write_json(house / ".cache" / "selftest.json", {"code_sha256": proof.code_hash(house), "findings": findings})
 
 
 def test_the_status_is_that_of_the_very_code_and_a_damaged_record_is_none(house: Path) -> None:
-    assert selftest.status(house).state == "not run"
+    assert proof.status(house).state == "not run"
     record(house, null=False, lift=False)
-    assert selftest.status(house).state == "passed"
+    assert proof.status(house).state == "passed"
     record(house, null=False, lift=True)
-    failed = selftest.status(house)
+    failed = proof.status(house)
     assert (failed.state, failed.failed) == ("failed", ("lift",))
     assert failed.sentence == "The self-test FAILED with this code: lift."
     (house / ".cache" / "selftest.json").write_text(json.dumps([]))
-    assert selftest.status(house).state == "not run"
+    assert proof.status(house).state == "not run"
 
 
 @pytest.mark.parametrize(("arguments", "state"), [([], "failed"), (["lift"], "passed")])
@@ -159,7 +159,7 @@ def test_a_whole_self_test_replaces_the_record_before_it_starts_and_a_partial_on
     house: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], state: str
 ) -> None:
     def pretend(*_: object) -> Iterator[selftest.Finding]:
-        seen.append(selftest.status(house).state)
+        seen.append(proof.status(house).state)
         yield selftest.Finding("lift", "a lift", "none", ok=False)
 
     seen: list[str] = []
@@ -169,7 +169,7 @@ def test_a_whole_self_test_replaces_the_record_before_it_starts_and_a_partial_on
     monkeypatch.setattr(sys, "argv", ["selftest", *arguments])
     with pytest.raises(UserError, match=r"the self-test failed \(lift\)"):
         selftest.main()
-    assert selftest.status(house).state == state
+    assert proof.status(house).state == state
     assert seen == (["passed"] if arguments else ["not run"])
 
 
@@ -179,11 +179,11 @@ def test_a_whole_self_test_replaces_the_record_before_it_starts_and_a_partial_on
 def test_a_change_of_code_rules_templates_or_libraries_asks_for_another_self_test(house: Path, name: str) -> None:
     record(house, null=False)
     (house / name).write_text("2\n")
-    assert selftest.status(house).state == "not run"
+    assert proof.status(house).state == "not run"
 
 
 def test_caches_of_python_are_no_change(house: Path) -> None:
     record(house, null=False)
     (house / "scripts" / "lensbench" / "__pycache__").mkdir()
     (house / "scripts" / "lensbench" / "__pycache__" / "a.cpython-311.pyc").write_text("x")
-    assert selftest.status(house).state == "passed"
+    assert proof.status(house).state == "passed"

@@ -35,8 +35,8 @@ from lensbench.files import write_json
 from lensbench.house import ROOT
 from lensbench.plan import Plan, read_plan
 from lensbench.program import run_program
+from lensbench.proof import code_hash
 from lensbench.records import sha256
-from lensbench.selftest import code_hash
 
 HOUSE = ("Snakefile", "rules", "templates", "requirements.lock")
 """What the workflow is; its programs are named by their hash."""

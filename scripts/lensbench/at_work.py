@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 from lensbench.errors import UserError
-from lensbench.start_gate import is_held
+from lensbench.locks import is_held
 
 MARK = ".at-work"
 _TRIES, _PAUSE_S = 20, 0.01

@@ -8,17 +8,13 @@ nothing is lost by ignoring that stop (non-binding futility).
 from __future__ import annotations
 
 import math
-import random
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from lensbench.errors import UserError
-from lensbench.gate import DEFAULTS, verdict_of
-
-if TYPE_CHECKING:
-    from lensbench.paired import Estimate
+from lensbench.paired import Estimate
+from lensbench.verdict_of import DEFAULTS, verdict_of
 
 FUTILE = 0.2
 """Below this conditional power of a GO the remaining runs are not worth their cost."""
@@ -41,24 +37,6 @@ class LookResult(NamedTuple):
     open: bool
     """True when the next wave is to be run."""
     why: str
-
-
-def looks_over_tasks(tasks: Iterable[str], categories: Mapping[str, str], looks: int, seed: int = 0) -> list[list[str]]:
-    """The tasks of each wave, in the order of the waves.
-
-    The order is random by seed; every wave has its part of every category, and no wave is larger than one before it.
-    Raises UserError when there are fewer tasks than looks.
-    """
-    strata: dict[str, list[str]] = {}
-    for task in sorted(tasks):
-        strata.setdefault(categories[task], []).append(task)
-    queue = []
-    dice = random.Random(seed)
-    for category in dice.sample(sorted(strata), len(strata)):
-        queue += dice.sample(strata[category], len(strata[category]))
-    if len(queue) < looks:
-        raise UserError(f"gate.looks is {looks}, and there are {len(queue)} tasks; a look needs a task of its own")
-    return [queue[wave::looks] for wave in range(looks)]
 
 
 def even_fractions(looks: int) -> tuple[float, ...]:

@@ -11,11 +11,10 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from lensbench.conditions import CLOSED_BOOK
-from lensbench.figures import mean, percent
+from lensbench.figures import COMPLETE, mean, percent
 from lensbench.judges import Verdict, mechanical
 from lensbench.judges.normalising import normalise
 from lensbench.scenarios import Criterion, Task
-from lensbench.scores import COMPLETE
 from lensbench.tables import Row
 
 NEAR = Fraction(1, 10)

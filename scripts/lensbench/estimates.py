@@ -6,12 +6,12 @@ Differences are shares of 1 where the quantity is one. docs/statistics.md explai
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from lensbench import comparison as compared
-from lensbench import gate, selftest
+from lensbench import gate, proof
 from lensbench.boundaries import LookResult, look_result
 from lensbench.comparison import Comparison
 from lensbench.completion import by_criteria, mcnemar, reliability
@@ -19,8 +19,7 @@ from lensbench.conditions import treatments
 from lensbench.files import plain, read_json, write_json
 from lensbench.paired import Estimate
 from lensbench.program import run_stage
-from lensbench.results import read_tables
-from lensbench.summary import Tables
+from lensbench.summary import Tables, read_tables
 from lensbench.waves import look_file
 
 
@@ -61,15 +60,13 @@ def earlier_looks(folder: Path, plan: Mapping[str, Any], treatment: str) -> list
     return [look["treatments"][treatment] for look in looks if treatment in look.get("treatments", {})]
 
 
-def blockers(
-    tables: Tables, instrument: Mapping[str, Any], proof: selftest.SelftestStatus, treatment: str
-) -> list[str]:
+def blockers(tables: Tables, instrument: Mapping[str, Any], proven: proof.SelftestStatus, treatment: str) -> list[str]:
     """What forbids a verdict on a treatment whatever its numbers are, one sentence each."""
     found = []
     if tables.plan["agent"]["kind"] == "offline":
         found.append("No language model answered: this was the offline agent.")
-    if proof.state == "failed":
-        found.append(proof.sentence)
+    if proven.state == "failed":
+        found.append(proven.sentence)
     if voided := instrument.get("voided"):
         judges = ", ".join(sorted({answer["judge"] for answer in voided}))
         found.append(f"A judge was wrong about criteria whose verdict is known ({judges}; answers: {len(voided)}).")
@@ -106,7 +103,7 @@ def write_estimates(folder: Path) -> dict[str, Any]:
     """Writes estimates.json, and returns what stands in it."""
     tables = read_tables(folder)
     instrument = read_json(folder / "instrument.json")
-    proof = selftest.status()
+    proven = proof.status()
     found = {name: estimates_of(comparison) for name, comparison in comparisons(tables).items()}
     overall = compared.with_holm({name: each["score"]["overall"] for name, each in found.items()})
     for name, each in found.items():
@@ -115,11 +112,12 @@ def write_estimates(folder: Path) -> dict[str, Any]:
         each["score"]["overall"] = shown
         each["looks"] = [*earlier_looks(folder, tables.plan, name), *([look] if look else [])]
         each["gate"] = gate.decide(
-            replace(overall[name], mde=shown.mde), tables.plan["gate"], look, blockers(tables, instrument, proof, name),
+            replace(overall[name], mde=shown.mde), tables.plan["gate"], look,
+            blockers(tables, instrument, proven, name),
             model=model_of(tables), trials=tables.plan["trials"],
             bounds=(each["bounds"]["low"], each["bounds"]["high"]), trial_sd=each["variance"]["differences"].sigma,
         )  # fmt: skip
-    told = {**asdict(proof), "sentence": proof.sentence}
+    told = {"state": proven.state, "failed": proven.failed, "sentence": proven.sentence}
     data: dict[str, Any] = plain({"alpha": tables.plan["gate"]["alpha"], "selftest": told, "comparisons": found})
     write_json(folder / "estimates.json", data)
     return data

@@ -13,6 +13,8 @@ from fractions import Fraction
 from lensbench.errors import UserError
 
 MISSING = "—"
+COMPLETE = Fraction(4, 5)
+"""A task is complete at this score (protocol, section 4)."""
 
 
 def mean(values: Iterable[Fraction | None]) -> Fraction | None:

@@ -12,9 +12,8 @@ from lensbench.conditions import treatments
 from lensbench.errors import UserError
 from lensbench.exhibits import read_tasks
 from lensbench.files import read_json
-from lensbench.results import read_tables
 from lensbench.scenarios import Criterion, Task
-from lensbench.summary import Tables
+from lensbench.summary import Tables, read_tables
 
 NEEDED = ("validity.csv", "reports.csv", "verdicts.csv", "scores.csv", "pairs.csv", "scenarios.md")
 

@@ -9,19 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from lensbench import planning
+from lensbench.boundaries import LookResult
 from lensbench.config import Verdict
 from lensbench.figures import rounded
-
-if TYPE_CHECKING:
-    from lensbench.boundaries import LookResult
-    from lensbench.paired import Estimate
-
-DEFAULTS: Mapping[str, Any] = {"effect": 5, "alpha": 0.05, "power": 0.8, "looks": 1, "over": "tasks"}
-"""Settings that a plan may leave out: `effect` in points, `alpha` two-sided."""
-
+from lensbench.paired import Estimate
+from lensbench.power import tasks_for_width, tasks_needed, upper_sd
+from lensbench.verdict_of import DEFAULTS, verdict_of
 
 MOST_TRIALS = 20
 """More trials of the same tasks than this are not proposed."""
@@ -38,18 +33,6 @@ class GateVerdict(NamedTuple):
     low: float | None
     """The interval that the verdict rests on, adjusted for the looks."""
     high: float | None
-
-
-def verdict_of(low: float, high: float, effect: float) -> Verdict:
-    """What an interval allows to say; `effect` is the smallest worthwhile one, in the interval's unit.
-
-    An interval between 0 and `effect` is a NO-GO: the treatment helps, and surely by less than is worthwhile.
-    """
-    if high < 0:
-        return "HARM"
-    if high < effect:
-        return "NO-GO"
-    return "GO" if low > 0 else "INCONCLUSIVE"
 
 
 def decide(
@@ -175,8 +158,8 @@ def what_decides(estimate: Estimate, settings: Mapping[str, Any], trials: int, t
     if not estimate.se:
         return _MORE_TASKS
     if 0 < delta < effect:
-        upper = planning.upper_sd(estimate.se * estimate.n**0.5, estimate.n)
-        tasks = planning.tasks_for_width(upper, effect, settings["alpha"])
+        upper = upper_sd(estimate.se * estimate.n**0.5, estimate.n)
+        tasks = tasks_for_width(upper, effect, settings["alpha"])
         more = _count(max(tasks - estimate.n, 1), "more task")
         between = f"the difference found lies between 0 and the {settings['effect']:g} points that are worthwhile"
         return f"About {more}: {between}, and an interval shorter than these decides, as a GO or a NO-GO."
@@ -184,8 +167,8 @@ def what_decides(estimate: Estimate, settings: Mapping[str, Any], trials: int, t
     sd = estimate.se * estimate.n**0.5
 
     def needed(spread: float) -> int:
-        upper = planning.upper_sd(spread, estimate.n)
-        return planning.tasks_needed(upper, distance, settings["power"], settings["alpha"])
+        upper = upper_sd(spread, estimate.n)
+        return tasks_needed(upper, distance, settings["power"], settings["alpha"])
 
     where = " in further repositories" if estimate.clusters < estimate.n and not estimate.scope else ""
     ways = [_count(max(needed(sd) - estimate.n, 1), "more task") + where]

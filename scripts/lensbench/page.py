@@ -27,9 +27,10 @@ from lensbench.page_words import page_environment
 from lensbench.program import run_program
 from lensbench.reasons import REASONS
 from lensbench.records import RunId
-from lensbench.results import MANY_DISCARDS, read_tables
+from lensbench.results import MANY_DISCARDS
 from lensbench.scenario_files import read_scenarios
 from lensbench.scores import treatment_tools
+from lensbench.summary import read_tables
 from lensbench.tables import Row, read_table, run_of_row
 from lensbench.treatment_view import treatment_view
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, SupportsFloat
 
-from lensbench.planning import FEWEST_REPOSITORIES, standard_effect
+from lensbench.power import FEWEST_REPOSITORIES, standard_effect
 
 RESAMPLES = 9_999
 """Sign flips that are drawn where there are too many to try all of them."""

@@ -21,29 +21,13 @@ from lensbench.junit import junit
 from lensbench.page_judges import coefficient, coefficient_interval, judges_view
 from lensbench.program import run_stage
 from lensbench.reasons import REASONS, Reason
-from lensbench.scores import read_present_records
 from lensbench.stopping import why_stopped
-from lensbench.summary import Tables
-from lensbench.tables import items, read_table, run_of_row
+from lensbench.summary import Tables, read_tables
+from lensbench.tables import items, run_of_row
 from lensbench.terminal import printable
-from lensbench.waves import read_opened_plan
 
 MANY_DISCARDS = 4
 """Above this many discards the cause has to be looked for (protocol, section 7)."""
-
-
-def read_tables(folder: Path) -> Tables:
-    """Everything that the stages before left in the run folder."""
-    validity = read_table(folder / "validity.csv")
-    return Tables(
-        plan=read_opened_plan(folder),
-        validity=validity,
-        scores={run_of_row(row): row for row in read_table(folder / "scores.csv")},
-        reports={run_of_row(row): row for row in read_table(folder / "reports.csv")},
-        pairs=read_table(folder / "pairs.csv"),
-        verdicts=read_table(folder / "verdicts.csv"),
-        records=read_present_records(folder, validity),
-    )
 
 
 def collect(tables: Tables, repositories: dict[str, Any], stopped: str = "") -> dict[str, Any]:

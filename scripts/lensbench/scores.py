@@ -9,7 +9,7 @@ from typing import Any
 
 from lensbench.checks import read_listed_tools
 from lensbench.conditions import treatments
-from lensbench.figures import decimal, exact, nearest_5_percent
+from lensbench.figures import COMPLETE, decimal, exact, nearest_5_percent
 from lensbench.plan import Plan
 from lensbench.program import run_stage
 from lensbench.reasons import tools_of
@@ -17,9 +17,6 @@ from lensbench.records import Record, RunId, from_json, run_files
 from lensbench.reports import normalise_path
 from lensbench.tables import Row, items, read_table, run_of_row, write_table
 from lensbench.waves import read_opened_plan
-
-COMPLETE = Fraction(4, 5)
-"""A task is complete at this score (protocol, section 4)."""
 
 SCORE_COLUMNS = (
     "task", "condition", "trial", "criteria", "judged", "points", "score", "complete", "duration_s", "status",

@@ -21,17 +21,16 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from lensbench import __version__, figures
 from lensbench.controls.experiments import BROKEN_SERVER, CONTROLS, Control, Planted, make_project
 from lensbench.errors import UserError
 from lensbench.files import write_atomic, write_json
-from lensbench.house import IS_CHECKOUT, PACKAGE, ROOT
+from lensbench.house import ROOT
 from lensbench.processes import end_children
 from lensbench.program import run_program
-from lensbench.records import sha256
-from lensbench.workspaces import hash_tree
+from lensbench.proof import code_hash, record_file
 
 CLAIMS = ("GO", "HARM")
 """Verdicts that claim a difference."""
@@ -50,51 +49,6 @@ class Finding:
     def line(self) -> str:
         """The finding on one line."""
         return f"{'ok' if self.ok else 'FAIL':5}{self.control:8}expected: {self.expected}; found: {self.found}"
-
-
-@dataclass(frozen=True)
-class SelftestStatus:
-    """Whether this code was proven."""
-
-    state: Literal["passed", "failed", "not run"]
-    """`not run` also when it was run with other code."""
-    failed: tuple[str, ...] = ()
-    """The controls that failed."""
-
-    @property
-    def sentence(self) -> str:
-        """For the results."""
-        if self.state == "not run":
-            return "The self-test was not run with this code; `make selftest` runs it."
-        if self.state == "passed":
-            return f"The self-test passed with this code: {', '.join(control.name for control in CONTROLS)}."
-        return f"The self-test FAILED with this code: {', '.join(self.failed)}."
-
-
-def status(house: Path = ROOT) -> SelftestStatus:
-    """What the last whole self-test said about the code in `house`; a damaged record is no record."""
-    try:
-        record = json.loads(_record(house).read_text())
-        if record["code_sha256"] != code_hash(house):
-            return SelftestStatus("not run")
-        failed = tuple(each["control"] for each in record["findings"] if not each["ok"])
-        return SelftestStatus("failed" if failed else "passed", failed)
-    except (OSError, ValueError, KeyError, TypeError):
-        return SelftestStatus("not run")
-
-
-def code_hash(house: Path = ROOT) -> str:
-    """The sha256 of all that decides what results say: the package, the rules, the templates, the pinned libraries."""
-    package = house / "scripts" / "lensbench"
-    parts = (package if package.is_dir() else PACKAGE, house / "rules", house / "templates")
-    trees = [hash_tree(str(part)) for part in parts]
-    files = [sha256((house / name).read_bytes()) for name in ("Snakefile", "requirements.lock")]
-    return sha256("\n".join([*trees, *files]).encode())
-
-
-def _record(house: Path) -> Path:
-    """In the checkout; what is installed is written to by nobody, so then in the current folder."""
-    return (house if IS_CHECKOUT else Path()) / ".cache" / "selftest.json"
 
 
 def selftest(controls: Iterable[Control], folder: Path, at_once: int) -> Iterator[Finding]:
@@ -239,13 +193,13 @@ def main() -> None:
     findings = []
     with _folder(arguments.keep) as folder:
         if is_whole:  # an earlier failure would forbid the verdicts that this self-test looks for
-            _record(ROOT).unlink(missing_ok=True)
+            record_file(ROOT).unlink(missing_ok=True)
         for finding in selftest(controls, folder, arguments.cores):
             findings.append(finding)
             print(finding.line, flush=True)
     if is_whole:
         kept = {"lensbench": __version__, "code_sha256": tried, "findings": [asdict(each) for each in findings]}
-        write_json(_record(ROOT), kept)
+        write_json(record_file(ROOT), kept)
     if failed := [finding.control for finding in findings if not finding.ok]:
         raise UserError(f"the self-test failed ({', '.join(failed)}): do not believe results made with this code")
 

@@ -12,6 +12,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
+from lensbench.locks import is_held
+
 RUNNING = "*running*"
 """The note by which a run says that it has left the gate; no run is named so."""
 POLL_S = 0.005
@@ -119,15 +121,3 @@ def _notes(path: str) -> list[str]:
 def _somebody_runs(folder: str, run: str) -> bool:
     others = (os.path.join(folder, name) for name in os.listdir(folder) if name != run)
     return any(is_held(other) and RUNNING in _notes(other) for other in others)
-
-
-def is_held(path: str) -> bool:
-    """True when a living process holds the file locked."""
-    try:
-        with open(path) as file:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            return False
-    except FileNotFoundError:
-        return False
-    except OSError:
-        return True

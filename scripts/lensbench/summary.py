@@ -9,14 +9,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from lensbench.conditions import compared
-from lensbench.figures import exact, mean
+from lensbench.figures import COMPLETE, exact, mean
 from lensbench.reasons import tools_of
 from lensbench.records import Record, RunId
-from lensbench.scores import COMPLETE
-from lensbench.tables import Row, items, run_of_row
+from lensbench.scores import read_present_records
+from lensbench.tables import Row, items, read_table, run_of_row
+from lensbench.waves import read_opened_plan
 
 Value = Callable[[RunId], Fraction | None]
 
@@ -114,6 +116,20 @@ class Tables(NamedTuple):
 
     def _counts(self, run: RunId) -> bool:
         return self.scores[run]["status"] in ("scored", "unjudged")
+
+
+def read_tables(folder: Path) -> Tables:
+    """Everything that the stages before left in the run folder."""
+    validity = read_table(folder / "validity.csv")
+    return Tables(
+        plan=read_opened_plan(folder),
+        validity=validity,
+        scores={run_of_row(row): row for row in read_table(folder / "scores.csv")},
+        reports={run_of_row(row): row for row in read_table(folder / "reports.csv")},
+        pairs=read_table(folder / "pairs.csv"),
+        verdicts=read_table(folder / "verdicts.csv"),
+        records=read_present_records(folder, validity),
+    )
 
 
 def measure(tables: Tables, value: Value, treatment: str, tasks: Iterable[str]) -> Measure:

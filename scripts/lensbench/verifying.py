@@ -28,7 +28,7 @@ from lensbench.archiving.unpacking import unpack
 from lensbench.errors import UserError
 from lensbench.house import ROOT
 from lensbench.program import run_program
-from lensbench.selftest import code_hash
+from lensbench.proof import code_hash
 from lensbench.terminal import printable
 
 MAX_SHOWN = 50

@@ -6,11 +6,12 @@ Without looks (`gate.looks: 1`) there is one wave, and all that is here is the i
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import random
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lensbench.boundaries import looks_over_tasks
+from lensbench.errors import UserError
 from lensbench.plan import Plan, read_plan
 from lensbench.records import RunId, run_files
 
@@ -37,6 +38,24 @@ def waves(plan: Mapping[str, Any]) -> list[Wave]:
     return [
         Wave(tuple(tasks), trials) for tasks in looks_over_tasks(plan["order"], categories, gate["looks"], plan["seed"])
     ]
+
+
+def looks_over_tasks(tasks: Iterable[str], categories: Mapping[str, str], looks: int, seed: int = 0) -> list[list[str]]:
+    """The tasks of each wave, in the order of the waves.
+
+    The order is random by seed; every wave has its part of every category, and no wave is larger than one before it.
+    Raises UserError when there are fewer tasks than looks.
+    """
+    strata: dict[str, list[str]] = {}
+    for task in sorted(tasks):
+        strata.setdefault(categories[task], []).append(task)
+    queue = []
+    dice = random.Random(seed)
+    for category in dice.sample(sorted(strata), len(strata)):
+        queue += dice.sample(strata[category], len(strata[category]))
+    if len(queue) < looks:
+        raise UserError(f"gate.looks is {looks}, and there are {len(queue)} tasks; a look needs a task of its own")
+    return [queue[wave::looks] for wave in range(looks)]
 
 
 def look_file(folder: Path, look: int) -> Path:

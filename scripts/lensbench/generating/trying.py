@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from lensbench.controls.agent import answer as controlled_answer
-from lensbench.figures import percent
+from lensbench.figures import COMPLETE, percent
 from lensbench.generating.problems import Problem, Reason, stated
 from lensbench.generating.survey import Survey
 from lensbench.judges import POINTS, Verdict
@@ -23,7 +23,6 @@ from lensbench.retrieval.question import read_question
 from lensbench.retrieval.toolbox import Toolbox
 from lensbench.retrieval.workspace import Workspace
 from lensbench.scenarios import Task
-from lensbench.scores import COMPLETE
 
 FOUND_LINES = 200
 """What a search shows at most."""

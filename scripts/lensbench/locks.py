@@ -1,0 +1,17 @@
+"""Locked files: who holds one is alive, however it ends."""
+
+from __future__ import annotations
+
+import fcntl
+
+
+def is_held(path: str) -> bool:
+    """True when a living process holds the file locked."""
+    try:
+        with open(path) as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            return False
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
