@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 import tempfile
 import threading
@@ -74,6 +75,14 @@ def test_a_server_is_started_as_in_runs_its_tools_are_listed_and_one_is_called(a
     assert outcomes(checks) == {"repository": "ok", "agent": "ok", "with: lens": "warning"}
     assert "find, crash; find answered, but named no file" in checks["with: lens"].detail
     assert attempt.findings.tools == {"with": ["mcp__lens__crash", "mcp__lens__find"]}  # type: ignore[attr-defined]
+
+
+def test_a_repository_without_history_says_so_and_one_that_lost_it_warns(attempt: Try, project: Path) -> None:
+    assert "it has no git history, so tools that read one" in attempt()["repository"].detail
+    for arguments in (["init", "-q"], ["add", "."], ["commit", "-qm", "x"]):
+        subprocess.run(["git", "-c", "user.name=x", "-c", "user.email=x@x", *arguments], cwd=project, check=True)
+    check = attempt()["repository"]
+    assert (check.outcome, "the folder is a part of a git repository" in check.detail) == ("warning", True)
 
 
 def test_the_embedded_server_answers_about_the_workspace(attempt: Try) -> None:

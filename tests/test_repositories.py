@@ -437,7 +437,46 @@ def test_a_work_tree_gives_what_is_tracked_or_new_but_not_what_is_ignored(tmp_pa
     prepared = prepare(Folder(path=str(upstream)), tmp_path / "cache")
     assert sorted(path.name for path in prepared.tree.iterdir()) == [".git", ".gitignore", "a.py", "new.py"]
     assert (prepared.tree / "a.py").read_text() == "changed"
-    assert (prepared.revision, prepared.history) == (prepared.tree_sha256, "none")
+    assert (prepared.revision, prepared.history) == (prepared.tree_sha256, "kept")
+    assert git(prepared.tree, "status", "--porcelain", "--ignored") == ""
+    assert git(prepared.tree, "log", "--format=%s").splitlines() == ["Changes of the work tree", "change", "change"]
+
+
+def test_a_folder_that_is_a_git_repository_keeps_its_history_and_no_other_branch(
+    tmp_path: Path, upstream: Path
+) -> None:
+    head = git(upstream, "rev-parse", "HEAD")
+    git(upstream, "switch", "--quiet", "--create", "side")
+    commit(upstream, {"elsewhere.py": "x"})
+    elsewhere = git(upstream, "rev-parse", "HEAD")
+    git(upstream, "switch", "--quiet", "trunk")
+    first = prepare(Folder(path=str(upstream)), tmp_path / "cache")
+    assert git(first.tree, "rev-parse", "HEAD") == head
+    assert git(first.tree, "log", "--format=%an", "--", "a.py").splitlines() == ["Somebody", "Somebody"]
+    assert "Somebody" in git(first.tree, "blame", "pkg/b.py")
+    assert not git(first.tree, "rev-list", "--all").count(elsewhere)
+    assert prepare(Folder(path=str(upstream)), tmp_path / "cache") == first
+    git(upstream, "commit", "--quiet", "--allow-empty", "--message=nothing new in the files")
+    second = prepare(Folder(path=str(upstream)), tmp_path / "cache")
+    assert (second.tree_sha256, git(second.tree, "rev-list", "--count", "HEAD")) == (first.tree_sha256, "3")
+
+
+def test_a_linked_work_tree_is_a_repository_too(tmp_path: Path, upstream: Path) -> None:
+    git(upstream, "worktree", "add", "--quiet", "--detach", str(tmp_path / "linked"), "HEAD~1")
+    prepared = prepare(Folder(path=str(tmp_path / "linked")), tmp_path / "cache")
+    assert git(prepared.tree, "rev-parse", "HEAD") == git(upstream, "rev-parse", "HEAD~1")
+
+
+def test_the_history_of_a_folder_is_dropped_where_it_holds_answers_or_is_another_folders(
+    tmp_path: Path, upstream: Path
+) -> None:
+    inner = prepare(Folder(path=str(upstream / "pkg")), tmp_path / "cache")
+    assert inner.history.startswith("dropped: the folder is a part of a git repository")
+    commit(upstream, {ANSWERS: "It is in a.py."})
+    commit(upstream, {}, ANSWERS)
+    prepared = prepare(Folder(path=str(upstream)), tmp_path / "cache")
+    assert "holds answers of a benchmark" in prepared.history
+    assert git(prepared.tree, "rev-list", "--count", "HEAD") == "1"
 
 
 def test_a_plain_folder_is_taken_whole_but_for_git_caches_and_the_cache_itself(tmp_path: Path) -> None:
@@ -448,6 +487,7 @@ def test_a_plain_folder_is_taken_whole_but_for_git_caches_and_the_cache_itself(t
     first = prepare(Folder(path=str(root)), root / "cache")
     assert prepare(Folder(path=str(root)), root / "cache") == first
     assert sorted(path.name for path in first.tree.iterdir()) == [".git", ".gitignore", "a.py", "link", "sub"]
+    assert first.history == "none"
     assert git(first.tree, "status", "--porcelain", "--ignored") == ""
 
 

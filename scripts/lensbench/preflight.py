@@ -85,7 +85,7 @@ def _try_runs(config: Config, plan: Plan, task: Task, adapter: Adapter, folder: 
     except UserError as error:
         findings.checks.append(Check("repository", "failed", str(error)))
         return
-    findings.checks.append(Check("repository", "ok", source_name(task.repository)))
+    findings.checks.append(_repository(source_name(task.repository), repository.history))
     try:
         sandbox = find_sandbox(plan["sandbox"])
     except UserError as error:
@@ -103,6 +103,15 @@ def _try_runs(config: Config, plan: Plan, task: Task, adapter: Adapter, folder: 
                 findings.checks.append(Check("agent", "failed", str(error)))
     if not config.preflight.servers:
         findings.checks.append(Check("servers", "skipped", "preflight.servers is false"))
+
+
+def _repository(name: str, history: str) -> Check:
+    """A package has no history, which is said; one that was lost is a warning, since it weakens tools that read it."""
+    if history == "kept":
+        return Check("repository", "ok", name)
+    lost = "" if history == "none" else f" (history {history})"
+    detail = f"{name}; it has no git history{lost}, so tools that read one (blame, co-change) find one commit"
+    return Check("repository", "warning" if lost else "ok", detail)
 
 
 def _brings(condition: Mapping[str, Any]) -> bool:

@@ -20,7 +20,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,7 @@ from lensbench.sources.archives import unpack
 from lensbench.sources.cleaning import clean, history_with_answers
 from lensbench.sources.downloads import Digest
 from lensbench.sources.git_program import GitError
-from lensbench.sources.snapshots import commit_everything, commit_removals, head_commit, shrink
+from lensbench.sources.snapshots import commit_changes, commit_everything, commit_removals, head_commit, shrink
 from lensbench.terminal import printable_lines
 from lensbench.workspaces import hash_tree, remove_tree
 
@@ -43,6 +43,7 @@ RECIPE = 1
 
 AT_ONCE = 4
 ARCHIVE = "archive"
+KEPT, NONE = "kept", "none"
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ class Prepared:
     """A repository in the cache.
 
     `revision` is the commit of a git source, the version of a package, the tree's hash of a folder. `removed` are the
-    paths that no agent may see. `history` is "kept", "none" (one commit), or "dropped: <why>".
+    paths that no agent may see. `history` is "kept", "none" (there is one commit only), or "dropped: <why>".
     """
 
     key: str
@@ -135,7 +136,7 @@ def _replace(cache: Path, key: str, source: Source, ready: Prepared | None) -> P
     stage = Path(tempfile.mkdtemp(prefix=f".{key}.", suffix=".tmp", dir=cache))
     try:
         prepared = _build(source, key, stage, cache)
-        if ready and ready.tree_sha256 == prepared.tree_sha256 and ready.removed == prepared.removed:
+        if ready and replace(ready, key=key, tree=prepared.tree) == prepared and _same_commit(ready, stage / "new"):
             return ready
         home = cache / key
         if home.exists():
@@ -146,22 +147,26 @@ def _replace(cache: Path, key: str, source: Source, ready: Prepared | None) -> P
         remove_tree(str(stage))
 
 
+def _same_commit(ready: Prepared, new: Path) -> bool:
+    return head_commit(ready.tree) == head_commit(new / "tree")
+
+
 def _build(source: Source, key: str, stage: Path, cache: Path) -> Prepared:
     new = stage / "new"
     new.mkdir()
     # A random name: a symlink that goes up and comes back in by the final name would otherwise look harmless.
     tree = Path(tempfile.mkdtemp(dir=new))
-    revision = _fill(source, tree, new / ARCHIVE, cache / key / ARCHIVE, cache)
-    answers = history_with_answers(tree) if isinstance(source, Git) else ""
+    revision, history = _fill(source, tree, new / ARCHIVE, cache / key / ARCHIVE, cache)
+    answers = history_with_answers(tree) if history == KEPT else ""
     removed = clean(tree)
-    if isinstance(source, Git) and not answers:
-        history = "kept"
-        if removed:
-            commit_removals(tree, removed)
-    else:
-        history = f"dropped: {answers}" if answers else "none"
+    if history != KEPT or answers:
+        history = f"dropped: {answers}" if answers else history
         remove_tree(str(tree / ".git"))
         commit_everything(tree)
+    elif isinstance(source, Folder):
+        commit_changes(tree)
+    elif removed:
+        commit_removals(tree, removed)
     shrink(tree)
     tree.chmod(0o755)
     tree_sha256 = hash_tree(str(tree))
@@ -174,26 +179,26 @@ def _build(source: Source, key: str, stage: Path, cache: Path) -> Prepared:
     return prepared
 
 
-def _fill(source: Source, tree: Path, archive: Path, former: Path, cache: Path) -> str:
-    """Puts the files of `source` into `tree`; returns their revision, "" for a folder."""
+def _fill(source: Source, tree: Path, archive: Path, former: Path, cache: Path) -> tuple[str, str]:
+    """Puts the files of `source` into `tree`; returns their revision ("" for a folder) and what there is of a history."""
     match source:
         case Pypi():
             name, _, version = source.pypi.partition("==")
             if not _take_former(former, Digest("sha256", source.sha256), archive):
                 pypi.fetch(name, version, source.sha256, archive)
             unpack(archive, tree)
-            return version
+            return version, NONE
         case Npm():
             name, _, version = source.npm.rpartition("@")
             if not _take_former(former, npm.digest(source.integrity), archive):
                 npm.fetch(name, version, source.integrity, archive)
             unpack(archive, tree)
-            return version
+            return version, NONE
         case Git():
-            return git.fetch(source.git, source.revision, tree)
+            return git.fetch(source.git, source.revision, tree), KEPT
         case Folder():
             folder.take(source.path, tree, cache)
-            return ""
+            return "", folder.take_history(source.path, tree)
 
 
 def _take_former(former: Path, wanted: Digest, archive: Path) -> bool:

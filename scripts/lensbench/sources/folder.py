@@ -1,4 +1,4 @@
-"""Sources of the kind `path`: a folder on this machine, as it is now."""
+"""Sources of the kind `path`: a folder on this machine, as it is now, with the history of its commit."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from lensbench.errors import UserError
+from lensbench.sources.git import fetch_history
 from lensbench.sources.git_program import GitError, git
 from lensbench.workspaces import CACHE_FOLDERS
 
@@ -39,6 +40,26 @@ def take(path: str, tree: Path, excluded: Path) -> None:
             continue
         if name in tracked or not Path(place).is_relative_to(grows):
             _copy(folder / name, tree / name)
+
+
+def take_history(path: str, tree: Path) -> str:
+    """Gives `tree` the history of the commit that the folder `path` stands on, when that is a git repository's root.
+
+    Returns what became of it: "kept", "none" without such a commit, or "dropped: <why>".
+    """
+    folder = Path(location(path))
+    try:
+        top = os.fsdecode(git(folder, "rev-parse", "--show-toplevel").rstrip(b"\n"))
+        git(folder, "rev-parse", "--verify", "HEAD^{commit}")
+    except GitError:
+        return "none"
+    if os.path.realpath(top) != os.path.realpath(folder):
+        return "dropped: the folder is a part of a git repository; name its root to keep the history"
+    try:
+        fetch_history(str(folder), "HEAD", tree)
+    except GitError as error:
+        return f"dropped: git cannot read it: {error}"
+    return "kept"
 
 
 def _listed_by_git(folder: Path, *which: str) -> set[str]:

@@ -35,13 +35,22 @@ def fetch(address: str, revision: str, tree: Path) -> str:
     place = location(address)
     if place.startswith("/") and not Path(place).exists():
         raise UserError(f"there is no git repository at {place}; correct the path, which starts in {Path.cwd()}")
-    start_repository(tree)
     try:
-        commit = _fetch_commit(place, revision, tree)
-        git(tree, "update-ref", f"refs/heads/{BRANCH}", commit)
+        commit = fetch_history(place, revision, tree)
         git(tree, "reset", "--hard", "--quiet")
     except GitError as error:
         raise UserError(f"git cannot get revision {revision!r} of {address}: {error}; check both") from None
+    return commit
+
+
+def fetch_history(place: str, revision: str, tree: Path) -> str:
+    """Makes `tree` a repository whose branch `main` is `revision` of the one at `place`, and checks nothing out.
+
+    Returns the commit's id. Raises GitError.
+    """
+    start_repository(tree)
+    commit = _fetch_commit(place, revision, tree)
+    git(tree, "update-ref", f"refs/heads/{BRANCH}", commit)
     return commit
 
 

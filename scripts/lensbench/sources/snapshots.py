@@ -25,12 +25,23 @@ def start_repository(tree: Path) -> None:
 def commit_everything(tree: Path) -> None:
     """Makes `tree` a repository of one commit that holds all its files; the same files give the same commit id."""
     start_repository(tree)
+    _add_everything(tree)
+    git(tree, "commit", "--quiet", "--no-verify", "--allow-empty", "--message=Import source", variables=AUTHOR)
+
+
+def commit_changes(tree: Path) -> None:
+    """Adds one commit to HEAD that holds all files of `tree`, unless HEAD does; the same changes give the same id."""
+    _add_everything(tree)
+    if git(tree, "write-tree") != git(tree, "rev-parse", "HEAD^{tree}"):
+        git(tree, "commit", "--quiet", "--no-verify", "--message=Changes of the work tree", variables=AUTHOR)
+
+
+def _add_everything(tree: Path) -> None:
     attributes = tree / ".git" / "info" / "attributes"
-    attributes.parent.mkdir()
+    attributes.parent.mkdir(exist_ok=True)
     # A file that is not in the encoding its attributes claim would stop `git add`.
     attributes.write_text("* !working-tree-encoding\n")
     git(tree, "add", "--all", "--force", ".")
-    git(tree, "commit", "--quiet", "--no-verify", "--allow-empty", "--message=Import source", variables=AUTHOR)
 
 
 def commit_removals(tree: Path, removed: tuple[str, ...]) -> None:
