@@ -24,7 +24,7 @@ run: setup
 
 # A config, an MCP file, a trial and a price for your own server (docs/starting.md).
 new: setup
-	@$(BIN)/python -P -m lensbench.starting $(ARGS)
+	@$(BIN)/lensbench init $(ARGS)
 
 test: setup
 	$(BIN)/python -m pytest $(ARGS)

@@ -1,4 +1,4 @@
-"""Packs a benchmark for others: one file that they can check with `python -m lensbench.verifying`.
+"""Packs a benchmark for others: one file that they can check with `lensbench verify`.
 
 needs   the whole run folder, and the files that the config names
 leaves  bench/<run_id>.zip

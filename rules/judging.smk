@@ -79,4 +79,4 @@ rule judge_sheet:
     message:
         "writing {output}"
     shell:
-        "exec {PYTHON} lensbench.judge_sheet --folder {BENCH:q} 2> {log:q}"
+        "exec {PYTHON} lensbench.judge_sheet --folder {BENCH:q} > {log:q} 2>&1"

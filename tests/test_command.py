@@ -11,9 +11,11 @@ import pytest
 import yaml
 
 from lensbench import __version__
-from lensbench.__main__ import overview, programs, stages
+from lensbench.__main__ import ALIASES, EXIT_CODES, HIDDEN, VERBS, module_of, overview
+from lensbench.errors import UserError
 from lensbench.house import ROOT
-from lensbench.run import copy_demo, needs_demo
+from lensbench.program import only_benchmark
+from lensbench.run import copy_demo, snakemake_options
 
 
 def lensbench(*arguments: str, folder: Path = ROOT) -> subprocess.CompletedProcess[str]:
@@ -21,37 +23,67 @@ def lensbench(*arguments: str, folder: Path = ROOT) -> subprocess.CompletedProce
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=60)
 
 
-def test_the_overview_has_a_line_for_every_program_and_the_stages_in_their_order() -> None:
+def tree(folder: Path) -> list[Path]:
+    return sorted(folder.rglob("*"))
+
+
+def test_the_overview_has_a_line_for_every_verb_and_the_exit_codes() -> None:
     lines = overview().splitlines()
-    listed = [line.split()[0] for line in lines if line.startswith("  ")]
-    assert sorted(listed) == sorted(programs())
-    assert all(len(line.split()) > 3 for line in lines if line.startswith("  "))
-    order = stages()
-    assert order.index("plan") < order.index("runs") < order.index("validity") < order.index("results")
-    assert {"run", "planning", "comparing"}.isdisjoint(order)
+    assert [line.split()[0] for line in lines if line.startswith("  ")] == list(VERBS)
+    assert all(len(line.split()) > 3 and len(line) < 100 for line in lines if line.startswith("  "))
+    assert lines[-1] == EXIT_CODES
 
 
-def test_every_program_that_is_listed_can_be_started() -> None:
-    assert set(stages()) <= set(programs())
-    assert {"drafting", "lens"} <= set(programs())
-    assert {"errors", "house", "files"}.isdisjoint(programs())
+def test_no_old_name_or_hidden_program_hides_a_verb() -> None:
+    assert not {*ALIASES, *HIDDEN} & set(VERBS)
+    assert set(ALIASES.values()) <= set(VERBS)
+    assert {name: module_of(name) for name in ALIASES} == {name: VERBS[verb].module for name, verb in ALIASES.items()}
+
+
+@pytest.mark.parametrize("verb", [*VERBS, *HIDDEN])
+def test_help_names_the_verb_and_does_nothing(verb: str, tmp_path: Path) -> None:
+    shown = lensbench(verb, "--help", folder=tmp_path)
+    assert shown.returncode == 0, shown.stderr
+    assert shown.stdout.startswith(f"usage: lensbench {verb}" if verb in VERBS else "usage: ")
+    assert tree(tmp_path) == []
+
+
+def test_an_old_name_starts_the_verb() -> None:
+    assert lensbench("comparing", "--help").stdout.startswith("usage: lensbench compare ")
 
 
 def test_a_program_gets_its_arguments_and_gives_its_exit_code(tmp_path: Path) -> None:
-    shown = lensbench("validity", "--help")
-    assert shown.returncode == 0
-    assert "--folder" in shown.stdout
-    failed = lensbench("results", "--folder", "nowhere", folder=tmp_path)
+    failed = lensbench("status", "nowhere", folder=tmp_path)
     assert failed.returncode == 1
     assert failed.stderr.startswith("error: ")
     assert "nowhere" in failed.stderr
+    assert lensbench("compare", "--no-such-option").returncode == 2
 
 
 def test_a_wrong_name_is_answered_with_the_nearest() -> None:
-    wrong = lensbench("validty")
+    wrong = lensbench("compair")
     assert wrong.returncode == 1
-    assert wrong.stderr == "error: there is no program 'validty'; did you mean validity?\n"
-    assert lensbench("xyzzy").stderr == "error: there is no program 'xyzzy'; lensbench --help lists them\n"
+    assert wrong.stderr == "error: there is no verb 'compair'; did you mean 'compare'?\n"
+    assert lensbench("xyzzy").stderr == "error: there is no verb 'xyzzy'; lensbench --help lists them\n"
+
+
+def test_the_only_benchmark_of_a_folder_needs_no_name(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="there is no benchmark in"):
+        only_benchmark(tmp_path)
+    for name in ("b", "a"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "plan.json").touch()
+        (tmp_path / f"{name}.zip").touch()
+        if name == "b":
+            assert only_benchmark(tmp_path) == tmp_path / "b"
+    with pytest.raises(UserError, match=r"has 2 benchmarks; name one of .*/a, .*/b$"):
+        only_benchmark(tmp_path)
+
+
+def test_bash_completes_a_verb() -> None:
+    completes = f'{lensbench("completion", "bash").stdout}\nCOMP_WORDS=(lensbench comp) COMP_CWORD=1; _lensbench; echo "${{COMPREPLY[@]}}"'
+    said = subprocess.run(["bash", "-c", completes], capture_output=True, text=True, check=True)
+    assert said.stdout.split() == ["compare", "completion"]
 
 
 def test_nothing_but_help_is_help() -> None:
@@ -59,22 +91,38 @@ def test_nothing_but_help_is_help() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "wanted"),
+    ("here", "options", "told"),
     [
-        (["--cores", "2"], True),
-        ([], True),
-        (["--configfile", "mine.yaml"], False),
-        (["--configfile=mine.yaml"], False),
-        (["--directory", "elsewhere"], False),
-        (["--help"], False),
+        (["config.yaml", "config.mine.yaml"], [], ["--cores", "all"]),
+        (["config.mine.yaml"], ["-n"], ["--cores", "all", "-n", "--configfile", "config.mine.yaml"]),
+        (["config.yaml"], ["--cores", "2", "archive"], ["--cores", "all", "--cores", "2", "archive"]),
+        (["config.yaml"], ["-j3"], ["-j3"]),
+        ([], ["--configfile", "x.yaml"], ["--cores", "all", "--configfile", "x.yaml"]),
+        ([], ["--directory", "elsewhere"], ["--cores", "all", "--directory", "elsewhere"]),
+        (["config.yaml"], ["--workflow-profile", "p"], ["--workflow-profile", "p"]),
     ],
 )
-def test_the_demo_is_copied_only_where_no_config_is_there_or_named(
-    tmp_path: Path, options: list[str], wanted: bool
+def test_run_finds_the_config_here_and_takes_all_cores(
+    tmp_path: Path, here: list[str], options: list[str], told: list[str]
 ) -> None:
-    assert needs_demo(tmp_path, options) == wanted
-    (tmp_path / "config.yaml").touch()
-    assert not needs_demo(tmp_path, options)
+    for name in here:
+        (tmp_path / name).touch()
+    assert snakemake_options(tmp_path, options) == told
+    assert sorted(path.name for path in tree(tmp_path)) == sorted(here)
+
+
+def test_several_configs_are_named(tmp_path: Path) -> None:
+    for name in ("config.a.yaml", "config.b.yaml"):
+        (tmp_path / name).touch()
+    with pytest.raises(UserError, match=r"name one: --configfile config\.a\.yaml or config\.b\.yaml"):
+        snakemake_options(tmp_path, [])
+
+
+def test_a_start_with_a_wrong_option_writes_nothing(tmp_path: Path) -> None:
+    ended = lensbench("run", "--coers", "2", folder=tmp_path)
+    assert ended.returncode == 2
+    assert "--coers" in ended.stderr
+    assert tree(tmp_path) == []
 
 
 def test_copying_the_demo_leaves_what_is_there(tmp_path: Path) -> None:

@@ -1,73 +1,108 @@
-"""The `lensbench` command: `lensbench <program> ...` is `python -P -m lensbench.<program> ...`."""
+"""The `lensbench` command: one table of verbs, each a program that is also started by `python -P -m <module>`."""
 
 from __future__ import annotations
 
-import ast
-import difflib
 import os
-import re
 import sys
 from collections.abc import Sequence
-from pathlib import Path
+from typing import NamedTuple
 
 from lensbench import __version__
-from lensbench.errors import UserError
-from lensbench.house import PACKAGE, ROOT
+from lensbench.errors import UserError, did_you_mean
 from lensbench.program import run_program
 
-IS_PROGRAM = 'if __name__ == "__main__":'
+
+class Verb(NamedTuple):
+    """What a verb starts, and its line in the overview."""
+
+    module: str
+    help: str
 
 
-def programs() -> dict[str, Path]:
-    """The source file of every module, or package, that can be started; by name."""
-    files = {file.stem: file for file in sorted(PACKAGE.glob("[a-z]*.py"))}
-    files |= {file.parent.name: file for file in sorted(PACKAGE.glob("*/__main__.py"))}
-    return {name: file for name, file in sorted(files.items()) if IS_PROGRAM in file.read_text()}
-
-
-def stages() -> list[str]:
-    """The programs that the workflow starts, in the order in which its Snakefile includes the rules."""
-    snakefile = (ROOT / "Snakefile").read_text()
-    included = re.findall(r'^include: "(.+)"$', snakefile, re.MULTILINE)
-    text = "".join([*((ROOT / name).read_text() for name in included), snakefile])
-    return list(dict.fromkeys(re.findall(r"\{PYTHON\} lensbench\.(\w+)", text)))
+GROUPS: dict[str, dict[str, Verb]] = {
+    "Begin": {
+        "init": Verb("lensbench.starting", "write a config for your own MCP server, try it, and estimate the price"),
+        "generate": Verb("lensbench.generating", "write a task set about a repository, every fact proven"),
+        "draft": Verb("lensbench.drafting", "turn Markdown scenarios into a task set, with draft patterns"),
+        "prove": Verb("lensbench.proving", "look up the proofs of a task set in its repositories"),
+        "size": Verb("lensbench.planning", "how many tasks, repositories and trials a decision needs"),
+    },
+    "Run": {
+        "run": Verb("lensbench.run", "make what is missing of the benchmark here; takes Snakemake's options"),
+        "status": Verb("lensbench.status", "how far a benchmark is: valid, discarded, left, running, spent"),
+        "ask": Verb("lensbench.evaluating", "ask one question with and without the server, side by side"),
+    },
+    "Results": {
+        "judge": Verb("lensbench.judge_sheet", "write the page on which people judge blinded answers"),
+        "compare": Verb("lensbench.comparing", "compare finished benchmarks on the tasks that they share"),
+        "archive": Verb("lensbench.archive", "pack a benchmark into one file that others can check"),
+        "verify": Verb("lensbench.verifying", "check an archive: hashes, signature, every number"),
+        "merge": Verb("lensbench.merging", "join the parts of a benchmark made on several machines"),
+        "import": Verb("lensbench.importing", "take over a finished run in the protocol's form"),
+    },
+    "Check and maintain": {
+        "fsck": Verb("lensbench.checking", "find damaged files in a run folder"),
+        "selftest": Verb("lensbench.selftest", "prove the instrument on benchmarks whose outcome is known"),
+        "schemas": Verb("lensbench.schemas", "write the JSON schemas of config, task sets and records"),
+        "lens": Verb("lensbench.lens", "serve a folder with the embedded MCP server"),
+        "completion": Verb("lensbench.shell_completion", "print a completion script for bash, zsh or fish"),
+    },
+}
+VERBS = {name: verb for group in GROUPS.values() for name, verb in group.items()}
+HIDDEN = {"skill": "lensbench.skill", "retrieval": "lensbench.retrieval"}
+"""What the /benchmark skill and the offline agent start."""
+ALIASES = {
+    "starting": "init",
+    "generating": "generate",
+    "drafting": "draft",
+    "proving": "prove",
+    "planning": "size",
+    "evaluating": "ask",
+    "judge_sheet": "judge",
+    "comparing": "compare",
+    "verifying": "verify",
+    "merging": "merge",
+    "importing": "import",
+    "checking": "fsck",
+}
+"""The names of version 0.1, for one release."""
+EXIT_CODES = (
+    "Exit codes: 0 done; 1 a mistake, a failed run or check, or a verdict named in fail_on; "
+    "2 a wrong option; 130 interrupted."
+)
 
 
 def overview() -> str:
-    """All programs with the first line of what they say about themselves."""
-    found, of_workflow = programs(), stages()
-    groups = {
-        "What you start:": [name for name in found if name not in of_workflow],
-        "What the workflow starts, in its order (each also by hand, on one run folder):": of_workflow,
-    }
+    """All verbs with a line each, and the exit codes."""
     lines = [f"lensbench {__version__}: does an MCP server help a coding agent?", ""]
-    lines += ["usage: lensbench <program> ...      lensbench <program> --help      lensbench run --cores 2"]
-    for title, names in groups.items():
-        lines += ["", title, *(f"  {name:13} {_first_line(found[name])}" for name in names)]
-    return "\n".join(lines)
+    lines += ["usage: lensbench <verb> ...      lensbench <verb> --help"]
+    for title, verbs in GROUPS.items():
+        lines += ["", f"{title}:", *(f"  {name:11} {verb.help}" for name, verb in verbs.items())]
+    return "\n".join([*lines, "", EXIT_CODES])
 
 
-def _first_line(file: Path) -> str:
-    return (ast.get_docstring(ast.parse(file.read_text())) or "").partition("\n")[0]
+def module_of(name: str) -> str:
+    """The module of a verb, by its name or an old one. Raises UserError when there is none."""
+    verb = VERBS.get(ALIASES.get(name, name))
+    if module := verb.module if verb else HIDDEN.get(name):
+        return module
+    hint = did_you_mean(ALIASES.get(name, name), VERBS) or "; lensbench --help lists them"
+    raise UserError(f"there is no verb {name!r}{hint}")
 
 
 def _start(name: str, arguments: Sequence[str]) -> None:
-    """Becomes the program. Raises UserError when there is none of that name."""
-    found = programs()
-    if name not in found:
-        near = difflib.get_close_matches(name, found, n=3)
-        hint = f"did you mean {' or '.join(near)}?" if near else "lensbench --help lists them"
-        raise UserError(f"there is no program {name!r}; {hint}")
+    """Becomes the program of a verb."""
+    module = module_of(name)
     sys.stdout.flush()
-    os.execv(sys.executable, [sys.executable, "-P", "-m", f"lensbench.{name}", *arguments])
+    os.execv(sys.executable, [sys.executable, "-P", "-m", module, *arguments])
 
 
 def main() -> None:
-    """Starts the program that the first argument names."""
+    """Starts what the first argument names."""
     match sys.argv[1:]:
         case [] | ["-h" | "--help" | "help", *_]:
             print(overview())
-        case ["--version", *_]:
+        case ["-V" | "--version", *_]:
             print(f"lensbench {__version__}")
         case [name, *arguments]:
             run_program(lambda: _start(name, arguments))

@@ -34,7 +34,7 @@ from lensbench.errors import UserError
 from lensbench.files import write_json
 from lensbench.house import ROOT
 from lensbench.plan import Plan, read_plan
-from lensbench.program import run_program
+from lensbench.program import add_run_folder, run_folder, run_program
 from lensbench.proof import code_hash
 from lensbench.records import sha256
 
@@ -195,13 +195,15 @@ def _told(plan: Plan, results: Mapping[str, Any], versions_file: Path) -> Told:
 
 def main() -> None:
     """Archives a benchmark."""
-    parser = argparse.ArgumentParser(prog="python -m lensbench.archive", description=main.__doc__)
-    parser.add_argument("--folder", required=True, type=Path, help="the run folder, bench/<run_id>")
-    parser.add_argument("--output", required=True, type=Path, help="the archive, bench/<run_id>.zip")
+    parser = argparse.ArgumentParser(prog="lensbench archive", description=main.__doc__)
+    add_run_folder(parser)
+    parser.add_argument("--output", type=Path, help="the archive (default: bench/<run_id>.zip)")
     parser.add_argument("--sign-key", default="", help="an ed25519 private key in PEM")
     parser.add_argument("--allow", nargs="*", default=[], help="ids of findings that may leave")
     given = parser.parse_args()
-    print(make_archive(given.folder, given.output, given.sign_key, frozenset(given.allow)))
+    folder = run_folder(given)
+    output = given.output or folder.with_name(f"{folder.name}.zip")
+    print(make_archive(folder, output, given.sign_key, frozenset(given.allow)))
 
 
 if __name__ == "__main__":

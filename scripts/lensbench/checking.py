@@ -2,7 +2,7 @@
 
 What was paid for vouches for itself: a record has a checksum of its own and the answer's, a transcript that of gzip.
 All else is in the list that is kept while it is written. A start looks only at files whose size or times changed since
-they were found whole; `python -m lensbench.checking --folder bench/<run_id>` looks at all of them.
+they were found whole; `lensbench fsck` looks at all of them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from lensbench.errors import UserError
 from lensbench.files import CHECKSUMS, write_json
-from lensbench.program import run_stage
+from lensbench.program import run_verb
 from lensbench.records import from_json, sha256
 
 INDEX = ".checked"
@@ -162,4 +162,4 @@ def check_all(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    run_stage(check_all)
+    run_verb("fsck", check_all)

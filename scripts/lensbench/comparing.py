@@ -1,4 +1,4 @@
-"""Compares finished runs on the tasks that they share: `python -m lensbench.comparing bench/a bench/b`.
+"""Compares finished runs on the tasks that they share: `lensbench compare bench/a bench/b`.
 
 The first run is the reference. Prints the differences, and writes comparison.md, comparison.html and comparison.json.
 """
@@ -120,7 +120,7 @@ def write_comparison(folders: Sequence[Path], output: Path | None = None) -> Non
 
 def main() -> None:
     """Reads the arguments, and compares the runs."""
-    parser = argparse.ArgumentParser(prog="python -m lensbench.comparing", description=__doc__)
+    parser = argparse.ArgumentParser(prog="lensbench compare", description=__doc__)
     parser.add_argument("runs", nargs="+", type=Path, help="run folders, bench/<run_id>; the first is the reference")
     parser.add_argument("--output", type=Path, help="the folder to write to; bench/comparisons/<names> by default")
     arguments = parser.parse_args()

@@ -9,6 +9,7 @@ from lensbench.agents import known_kinds
 from lensbench.conditions import CLOSED_BOOK
 from lensbench.config import HUMAN, MECHANICAL, Config, ModelJudge, judge_names, parts_of
 from lensbench.documents import KeyPath
+from lensbench.errors import did_you_mean
 from lensbench.mcp_files import mcp_problem, servers_of
 from lensbench.scenario_files import source_problem
 from lensbench.services import service_of
@@ -21,7 +22,8 @@ def problems_of(config: Config) -> Iterable[tuple[KeyPath, str]]:
     if problem := source_problem(config.repository):
         yield ("repository",), f"repository: {problem}"
     if config.baseline not in config.conditions:
-        yield ("baseline",), f"baseline is {config.baseline!r}, which is not one of the conditions ({names})"
+        hint = did_you_mean(config.baseline, config.conditions)
+        yield ("baseline",), f"baseline is {config.baseline!r}, which is not one of the conditions ({names}){hint}"
     if len(config.conditions) < 2:
         text = f"conditions has only {names or 'nothing'}; a comparison needs a baseline and a treatment"
         yield ("conditions",), text
@@ -45,7 +47,8 @@ def problems_of(config: Config) -> Iterable[tuple[KeyPath, str]]:
         yield ("agent", "command"), needs
     kinds = known_kinds()
     if config.agent.kind not in kinds:
-        yield ("agent", "kind"), f"agent.kind is {config.agent.kind!r}; known are {', '.join(kinds)}"
+        text = f"agent.kind is {config.agent.kind!r}; known are {', '.join(kinds)}"
+        yield ("agent", "kind"), text + did_you_mean(config.agent.kind, kinds)
     for index, path in enumerate(config.sandbox_visible):
         if not Path(path).expanduser().exists():
             yield ("sandbox_visible", index), f"sandbox_visible: there is no {path}; write an existing folder or file"
@@ -83,7 +86,7 @@ def _judge_problems(config: Config) -> Iterable[tuple[KeyPath, str]]:
         kinds = [kind for kind in known_kinds() if kind not in ("none", "offline")]
         if judge.agent.kind not in kinds:
             text = f"judges: agent.kind is {judge.agent.kind!r}; a judge can be {', '.join(kinds)}"
-            yield ("judges", index, "agent", "kind"), text
+            yield ("judges", index, "agent", "kind"), text + did_you_mean(judge.agent.kind, kinds)
         if judge.agent.kind in ("command", "command-events") and not judge.agent.command:
             text = f"judges: agent.command is missing; kind {judge.agent.kind!r} needs the program and its arguments"
             yield ("judges", index, "agent", "command"), text
@@ -100,4 +103,4 @@ def _limit_problems(config: Config) -> Iterable[tuple[KeyPath, str]]:
         for name in getattr(config.limits, key):
             if name not in known:
                 text = f"limits.{key} has {name!r}, which nobody uses; write one of {', '.join(known) or '(none)'}"
-                yield ("limits", key, name), text
+                yield ("limits", key, name), text + did_you_mean(name, known)

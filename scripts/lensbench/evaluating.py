@@ -1,4 +1,4 @@
-"""One question, asked in every condition at once: `python -m lensbench.evaluating "how does auth work?"`.
+"""One question, asked in every condition at once: `lensbench ask "how does auth work?"`.
 
 Prints what the agents did and said side by side, and writes eval.html. Nothing is scored. The runs are made as those of
 a benchmark are, in a folder of their own, bench/evals/<question>-<hash>. What was answered there is shown again and not
@@ -135,7 +135,7 @@ def show_eval(folder: Path, question: str, console: Console) -> None:
 
 def main() -> None:
     """Asks one question in every condition, and shows the answers side by side. Nothing is scored."""
-    parser = argparse.ArgumentParser(prog="python -m lensbench.evaluating", description=main.__doc__)
+    parser = argparse.ArgumentParser(prog="lensbench ask", description=main.__doc__)
     parser.add_argument("question", help="what the agent is asked")
     parser.add_argument("--repo", default=".", help="the folder that it is about; the current one by default")
     given = parser.add_mutually_exclusive_group()

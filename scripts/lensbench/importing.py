@@ -275,7 +275,7 @@ def fit_run_id(name: str) -> str:
 
 def main() -> None:
     """Imports a finished run into bench/<run_id>, to be parsed, judged and rendered without an agent."""
-    parser = argparse.ArgumentParser(prog="python -m lensbench.importing", description=main.__doc__)
+    parser = argparse.ArgumentParser(prog="lensbench import", description=main.__doc__)
     parser.add_argument("folder", type=Path, help="a finished run: scenarios*.md, runs/*.md, runs/timing.csv")
     parser.add_argument("--run-id", help="default: the folder's name, made fit")
     parser.add_argument("--force", action="store_true", help="replace an earlier import of that name")

@@ -26,7 +26,7 @@ from lensbench.house import TEMPLATES
 from lensbench.judges.human import MAX_EVIDENCE
 from lensbench.placed_markdown import placed_html
 from lensbench.plan import Plan
-from lensbench.program import run_stage
+from lensbench.program import run_verb
 from lensbench.records import sha256
 from lensbench.scenarios import Task
 from lensbench.tables import read_table
@@ -136,5 +136,11 @@ def write_sheet(folder: Path) -> None:
     write_atomic(folder / FILE, render_sheet(asked) if asked else NOTHING)
 
 
+def main(folder: Path) -> None:
+    """Writes the page on which people judge blinded answers, and says where it is."""
+    write_sheet(folder)
+    print(f"open {folder / FILE}; what it saves belongs into {folder / 'human'}/ (docs/human-judging.md)")
+
+
 if __name__ == "__main__":
-    run_stage(write_sheet)
+    run_verb("judge", main)

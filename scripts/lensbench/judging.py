@@ -10,7 +10,7 @@ from typing import Any
 
 from lensbench.config import HUMAN, MECHANICAL
 from lensbench.drafting import with_drafts
-from lensbench.errors import UserError
+from lensbench.errors import UserError, did_you_mean
 from lensbench.exhibits import VERDICT_COLUMNS, Exhibit, read_exhibits, read_tasks, verdict_row
 from lensbench.figures import decimal
 from lensbench.judges import DRAFTED, human, mechanical
@@ -77,8 +77,8 @@ def _model_judge(plan: Plan, name: str) -> dict[str, Any]:
     for judge in judges:
         if judge["name"] == name and "agent" in judge:
             return judge
-    known = ", ".join(judge["name"] for judge in judges)
-    raise UserError(f"the plan has no judge {name!r}; known are {known}")
+    known = [judge["name"] for judge in judges]
+    raise UserError(f"the plan has no judge {name!r}; known are {', '.join(known)}{did_you_mean(name, known)}")
 
 
 def guess_all(folder: Path, name: str, parallel: int) -> None:

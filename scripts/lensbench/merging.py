@@ -259,7 +259,7 @@ def _told(parts: Sequence[Part], chosen: Mapping[RunId, Part | None]) -> list[st
 
 def main() -> None:
     """Joins parts of one benchmark in a new run folder."""
-    parser = argparse.ArgumentParser(prog="python -m lensbench.merging", description=main.__doc__)
+    parser = argparse.ArgumentParser(prog="lensbench merge", description=main.__doc__)
     parser.add_argument("runs", nargs="+", type=Path, metavar="run", help="a run folder that has a part of the runs")
     parser.add_argument("--output", required=True, type=Path, help="the joined run folder, bench/<run_id>")
     given = parser.parse_args()

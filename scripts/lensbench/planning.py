@@ -1,6 +1,6 @@
 """How many tasks, repositories and trials a decision needs, before anything is paid for.
 
-    python -m lensbench.planning --sd 20 --effect 10
+    lensbench size --sd 20 --effect 10
 
 The numbers are those of a paired t test (statsmodels' TTestPower): one difference per task.
 """
@@ -229,7 +229,7 @@ def power_plot(plan: Needs) -> str:
 
 def main() -> None:
     """Says how many tasks, repositories and trials a decision needs."""
-    parser = argparse.ArgumentParser(prog="python -m lensbench.planning", description=main.__doc__)
+    parser = argparse.ArgumentParser(prog="lensbench size", description=main.__doc__)
     parser.add_argument("--sd", type=float, required=True, help="spread of a task's difference, in points")
     parser.add_argument("--effect", type=float, required=True, help="the difference that is to be found, in points")
     parser.add_argument("--power", type=float, default=0.8, help="chance of finding it (0.8)")

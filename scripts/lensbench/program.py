@@ -40,7 +40,40 @@ def run_program(main: Callable[[], object]) -> None:
 
 def run_stage(stage: Callable[[Path], object]) -> None:
     """The program of a stage that needs the run folder only: `python -m lensbench.<stage> --folder bench/<run_id>`."""
-    parser = argparse.ArgumentParser(description=stage.__doc__)
+    spec = sys.modules["__main__"].__spec__
+    prog = f"python -P -m {spec.name}" if spec else None
+    parser = argparse.ArgumentParser(prog=prog, description=stage.__doc__)
     parser.add_argument("--folder", required=True, type=Path, help="the run folder, bench/<run_id>")
     folder = parser.parse_args().folder
     run_program(lambda: stage(folder))
+
+
+def run_verb(verb: str, does: Callable[[Path], object]) -> None:
+    """The program of a verb that needs a run folder only; the one of this place unless it is named."""
+    parser = argparse.ArgumentParser(prog=f"lensbench {verb}", description=does.__doc__)
+    add_run_folder(parser)
+    given = parser.parse_args()
+    run_program(lambda: does(run_folder(given)))
+
+
+def add_run_folder(parser: argparse.ArgumentParser) -> None:
+    """Adds `[folder]`, and `--folder` for the same; `run_folder` reads them."""
+    said = "the run folder, bench/<run_id>; not needed where there is only one"
+    parser.add_argument("folder", nargs="?", type=Path, help=said)
+    parser.add_argument("--folder", dest="named_folder", metavar="FOLDER", type=Path, help=argparse.SUPPRESS)
+
+
+def run_folder(given: argparse.Namespace) -> Path:
+    """The run folder that was named, or the only one under bench/. Raises UserError when there are none or several."""
+    named: Path | None = given.folder or given.named_folder
+    return named or only_benchmark(Path("bench"))
+
+
+def only_benchmark(bench: Path) -> Path:
+    """The only run folder under `bench`. Raises UserError when there are none or several."""
+    found = sorted(plan.parent for plan in bench.glob("*/plan.json"))
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise UserError(f"{bench}/ has {len(found)} benchmarks; name one of {', '.join(map(str, found))}")
+    raise UserError(f"there is no benchmark in {bench}/; start one with `lensbench run`, or name its folder")

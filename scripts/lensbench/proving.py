@@ -1,6 +1,6 @@
 """Looks up the proofs of a task set in the repositories that it is about.
 
-    python -m lensbench.proving scenarios/mine.yaml
+    lensbench prove scenarios/mine.yaml
 
 A proof says where a criterion's fact can be seen (`scenarios.Proof`). What holds was true of the pinned revision; that
 the criterion says what the code does is still a reader's judgement.
@@ -76,7 +76,7 @@ def task_problems(task: Task, tree: Path) -> Iterator[tuple[int, str]]:
 
 def main() -> None:
     """Checks every proof of a task set against its repositories."""
-    parser = argparse.ArgumentParser(prog="python -m lensbench.proving", description=main.__doc__)
+    parser = argparse.ArgumentParser(prog="lensbench prove", description=main.__doc__)
     parser.add_argument("set", help="a task set, YAML or Markdown")
     parser.add_argument("--cache", type=Path, default=Path(DEFAULT_CACHE), help="where fetched repositories are kept")
     arguments = parser.parse_args()

@@ -1,4 +1,4 @@
-"""Starts the workflow in the current folder; every option is one of Snakemake's: `lensbench run --cores 4`."""
+"""Starts the workflow in the current folder: `lensbench run`, with any of Snakemake's options."""
 
 from __future__ import annotations
 
@@ -8,12 +8,28 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from lensbench.errors import UserError
 from lensbench.house import ROOT
 from lensbench.program import run_program
 
 DEMO = ("config.yaml", "scenarios", ".claude/skills/benchmark")
 """What the demo needs, as it lies in a checkout."""
-ASKS_ONLY = ("-h", "--help", "-v", "--version")
+HELP = """\
+usage: lensbench run [-n] [--cores N] [--configfile FILE] [--config KEY=VALUE ...] [target ...]
+
+Runs what is missing of the benchmark: config.yaml of this folder, or its only config.*.yaml. Without either, the demo
+is copied here. All of Snakemake's options work; these are used most:
+
+  -n, --dry-run          show what would run, and why
+  --cores N              agents at a time (default: as many as this machine has cores)
+  --configfile FILE      another config
+  --config KEY=VALUE     settings for this start: run_id=second, fail_on=HARM, 'gate={looks: 3}'
+  --workflow-profile P   a cluster (docs/clusters.md)
+  --verbose              Snakemake's own output instead of one line
+
+targets: archive, judge_sheet, scenarios, eval (default: everything up to the results)
+All options: python -m snakemake --help
+"""
 
 
 def copy_demo(folder: Path) -> None:
@@ -27,22 +43,61 @@ def copy_demo(folder: Path) -> None:
                 shutil.copy(file, target)  # run.sh of the skill stays executable
 
 
-def needs_demo(folder: Path, options: Sequence[str]) -> bool:
-    """True when there is no config here, none is named, and more is wanted than help."""
-    is_named = any(option.startswith(("--configfile", "-d", "--directory")) for option in options)
-    return not (is_named or (folder / "config.yaml").exists() or set(options) & set(ASKS_ONLY))
+def configs(folder: Path) -> list[str]:
+    """The config that Snakemake takes when none is named; without it, those that `lensbench init` wrote."""
+    return (
+        ["config.yaml"] if (folder / "config.yaml").exists() else sorted(p.name for p in folder.glob("config.*.yaml"))
+    )
+
+
+def names_config(options: Sequence[str]) -> bool:
+    """True when the options say which config is meant, or in which folder, or ask for the version only."""
+    return any(option.startswith(("--configf", "-d", "--dir", "-v", "--version")) for option in options)
+
+
+def names_cores(options: Sequence[str]) -> bool:
+    """True when the options, or a profile that they name, say how many jobs run at once."""
+    # --cores is not asked for: of two, Snakemake takes the last.
+    return any(option.startswith(("-j", "--job", "--profile", "--workflow-profile")) for option in options)
+
+
+def snakemake_options(folder: Path, options: Sequence[str]) -> list[str]:
+    """The options for Snakemake; copies the demo where there is no config.
+
+    Raises UserError when there are several configs. Ends the program when Snakemake does not know an option.
+    """
+    cores = [] if names_cores(options) else ["--cores", "all"]
+    if names_config(options):
+        return [*cores, *options]
+    match configs(folder):
+        case ["config.yaml"]:
+            return [*cores, *options]
+        case [only]:
+            return [*cores, *options, "--configfile", only]
+        case []:
+            _check(options)
+            copy_demo(folder)
+            print("there was no config.yaml here: this is the demo's now; `lensbench init` writes one for your server")
+            return [*cores, *options]
+        case several:
+            raise UserError(f"there are {len(several)} configs here; name one: --configfile {' or '.join(several)}")
+
+
+def _check(options: Sequence[str]) -> None:
+    from snakemake.cli import get_argument_parser  # a second, which only the first start in a folder needs
+
+    get_argument_parser().parse_args(options)
 
 
 def main() -> None:
     """Becomes Snakemake with the workflow of this package."""
-    here, options = Path.cwd(), sys.argv[1:]
-    if needs_demo(here, options):
-        copy_demo(here)
-        print("there was no config.yaml here: this is the demo's now; `lensbench starting` writes one for your server")
+    options = sys.argv[1:]
+    if {"-h", "--help"} & set(options):
+        print(HELP, end="")
+        return
+    told = snakemake_options(Path.cwd(), options)
     sys.stdout.flush()
-    os.execv(
-        sys.executable, [sys.executable, "-P", "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), *options]
-    )
+    os.execv(sys.executable, [sys.executable, "-P", "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), *told])
 
 
 if __name__ == "__main__":

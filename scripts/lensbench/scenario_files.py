@@ -13,7 +13,7 @@ from pydantic import Field, ValidationError
 
 from lensbench import scenarios_markdown
 from lensbench.documents import DocumentError, KeyPath, parse_document
-from lensbench.errors import UserError
+from lensbench.errors import UserError, did_you_mean
 from lensbench.scenarios import MAX_CRITERIA, MIN_CRITERIA, Folder, Git, Many, OneLine, Source, Strict, Task
 from lensbench.sources import folder, git
 from lensbench.validation import explain
@@ -136,7 +136,8 @@ def _put_named_repositories(value: dict[str, Any], lines: dict[KeyPath, int]) ->
             if not isinstance(named, dict) or name not in named:
                 known = ", ".join(named) if isinstance(named, dict) and named else "none"
                 line = lines[("tasks", index, "repository")]
-                raise DocumentError(f"repository {name!r} is not under 'repositories' ({known} there)", line)
+                hint = did_you_mean(name, named) if isinstance(named, dict) else ""
+                raise DocumentError(f"repository {name!r} is not under 'repositories' ({known} there){hint}", line)
             task["repository"] = named[name]
 
 

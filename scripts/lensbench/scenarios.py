@@ -158,7 +158,7 @@ class Criterion(Strict):
     drafted: bool = False
     """The patterns are a machine's proposal that nobody has accepted yet."""
     proofs: Many[Proof] = ()
-    """Where the repository shows the fact: `python -m lensbench.proving` looks there. Judges do not."""
+    """Where the repository shows the fact: `lensbench prove` looks there. Judges do not."""
 
     @property
     def mechanical(self) -> bool:

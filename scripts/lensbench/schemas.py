@@ -5,6 +5,7 @@ The models are the truth; editors complete and check YAML files with what is wri
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +13,10 @@ from pydantic import ConfigDict, TypeAdapter, with_config
 
 from lensbench.config import Config
 from lensbench.files import write_json
-from lensbench.house import ROOT
 from lensbench.program import run_program
 from lensbench.records import Record
 from lensbench.scenario_files import ScenarioFile
 from lensbench.scenarios import MAX_CRITERIA, MIN_CRITERIA
-
-FOLDER = ROOT / "schemas"
 
 
 def config_schema() -> dict[str, Any]:
@@ -63,8 +61,12 @@ def write_schemas(folder: Path) -> None:
 
 
 def main() -> None:
-    """Writes schemas/*.json."""
-    write_schemas(FOLDER)
+    """Writes the JSON schemas of what users write and programs read: the config, task sets, and records."""
+    parser = argparse.ArgumentParser(prog="lensbench schemas", description=main.__doc__)
+    parser.add_argument("folder", type=Path, nargs="?", default=Path("schemas"), help="default: schemas, here")
+    folder = parser.parse_args().folder
+    folder.mkdir(parents=True, exist_ok=True)
+    write_schemas(folder)
 
 
 if __name__ == "__main__":

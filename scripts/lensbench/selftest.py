@@ -25,7 +25,7 @@ from typing import Any
 
 from lensbench import __version__, figures
 from lensbench.controls.experiments import BROKEN_SERVER, CONTROLS, Control, Planted, make_project
-from lensbench.errors import UserError
+from lensbench.errors import UserError, did_you_mean
 from lensbench.files import write_atomic, write_json
 from lensbench.house import ROOT
 from lensbench.processes import end_children
@@ -176,13 +176,15 @@ def _folder(keep: Path | None) -> Iterator[Path]:
 def _chosen(names: Sequence[str]) -> list[Control]:
     known = {control.name: control for control in CONTROLS}
     if unknown := [name for name in names if name not in known]:
-        raise UserError(f"there is no control {unknown[0]!r}; known are {', '.join(known)}")
+        raise UserError(
+            f"there is no control {unknown[0]!r}; known are {', '.join(known)}{did_you_mean(unknown[0], known)}"
+        )
     return [known[name] for name in names] or list(CONTROLS)
 
 
 def main() -> None:
     """Runs the control arms, a line for each. The exit code is 1 when one does not show what it must."""
-    parser = argparse.ArgumentParser(prog="python -P -m lensbench.selftest", description=main.__doc__)
+    parser = argparse.ArgumentParser(prog="lensbench selftest", description=main.__doc__)
     parser.add_argument("controls", nargs="*", help="the controls to run; all by default, and only that is recorded")
     parser.add_argument("--cores", type=int, default=2, help="controls at a time; each makes two runs at a time")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep the throw-away projects in this new folder")

@@ -23,7 +23,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from lensbench.agents import load_adapter
 from lensbench.checks import read_listed_tools
 from lensbench.config import Agent
-from lensbench.errors import UserError
+from lensbench.errors import UserError, did_you_mean
 from lensbench.files import write_atomic, write_json
 from lensbench.house import ROOT, TEMPLATES
 from lensbench.prices import estimate, price
@@ -105,6 +105,7 @@ def ask(given: argparse.Namespace) -> Wishes:
     if agent not in KINDS:
         raise UserError(
             f"--agent {agent!r} is not one of {', '.join(KINDS)}; for others write a config (docs/agents.md)"
+            f"{did_you_mean(agent, KINDS)}"
         )
     model = settle(given.model, "Model", KINDS[agent].model) if agent != "offline" else ""
     repo = settle(given.repo, "Repository to ask about, a folder or a git URL (empty: the demo's)")
@@ -219,7 +220,7 @@ def _version(kind: str) -> str:
 
 def main() -> None:
     """Starts a benchmark of your own MCP server."""
-    parser = argparse.ArgumentParser(prog="python -m lensbench.starting", description=main.__doc__)
+    parser = argparse.ArgumentParser(prog="lensbench init", description=main.__doc__)
     parser.add_argument("--name", help="names the files and the run folder (default: mine)")
     which = parser.add_mutually_exclusive_group()
     which.add_argument(

@@ -1,4 +1,4 @@
-"""How far a benchmark is, from its files alone: `python -m lensbench.status --folder bench/<run_id>`.
+"""How far a benchmark is, from its files alone: `lensbench status`.
 
 Whether a run counts is said by the rules of `validity`, before that stage has run.
 """
@@ -17,7 +17,7 @@ from lensbench.budget import spent
 from lensbench.config import parts_of
 from lensbench.discards import Discard, describes, discard_files, read_discard
 from lensbench.errors import UserError
-from lensbench.program import run_stage
+from lensbench.program import run_verb
 from lensbench.records import Record, RunId, run_files
 from lensbench.start_gate import who_is_there
 from lensbench.terminal import printable
@@ -208,4 +208,4 @@ def print_status(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    run_stage(print_status)
+    run_verb("status", print_status)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
 from lensbench.documents import KeyPath
+from lensbench.errors import did_you_mean
 from lensbench.scenarios import PATTERN_WORDS
 
 Place = Callable[[KeyPath], str]
@@ -69,8 +69,7 @@ def _sentence(problem: dict[str, Any], path: KeyPath, model: type[BaseModel]) ->
     kind, given = problem["type"], problem.get("input")
     if kind == "extra_forbidden":
         known = sorted(_known_keys(model))
-        near = difflib.get_close_matches(str(path[-1]), known, n=1)
-        return "is not a key that lensbench knows" + (f"; did you mean {near[0]!r}?" if near else "; remove it")
+        return "is not a key that lensbench knows" + (did_you_mean(str(path[-1]), known) or "; remove it")
     if kind == "value_error":
         return str(problem["ctx"]["error"])
     if kind == "string_pattern_mismatch":

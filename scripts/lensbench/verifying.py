@@ -1,6 +1,6 @@
 """Checks an archive of a benchmark that somebody else made: is it whole, is it theirs, and do its numbers hold?
 
-    python -m lensbench.verifying bench.zip [--key public.pem]
+    lensbench verify bench.zip [--key public.pem]
 
 Nothing of the archive is run, and no model is asked. One line for each thing that does not hold; exit code 1.
 """
@@ -106,7 +106,7 @@ def _contents(folder: Path) -> dict[str, Path]:
 
 def main() -> None:
     """Checks an archive, rebuilds its numbers and compares them."""
-    parser = argparse.ArgumentParser(prog="python -m lensbench.verifying", description=main.__doc__)
+    parser = argparse.ArgumentParser(prog="lensbench verify", description=main.__doc__)
     parser.add_argument("archive", type=Path, help="the archive, <run_id>.zip")
     parser.add_argument("--key", type=Path, help="the public key of who made it: ed25519, in PEM")
     arguments = parser.parse_args()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import os
 import re
 import shlex
@@ -14,7 +16,7 @@ from snakemake.cli import parse_args, parse_config
 
 from conftest import HOUSE, make_project
 from documented import Documented, documented
-from lensbench.__main__ import programs
+from lensbench.__main__ import module_of
 from lensbench.config import Config
 
 RUN_HERE = (
@@ -24,29 +26,29 @@ RUN_HERE = (
     "snakemake --report report.zip",
     "lensbench --help",
     "python -m lensbench.validity --help",
-    "python -m lensbench.status --folder bench/demo",
-    "python -m lensbench.checking --folder bench/demo",
+    "lensbench status bench/demo",
+    "lensbench fsck bench/demo",
 )
 """In a project with a finished benchmark, in this order; what they name is there."""
 
 ELSEWHERE = (
     (r"make (run|test|lint|selftest|agents|docs)$", ".ci/run"),
     (r"make (slurm|soak|fuzz|lock|bench-peers)\b", "takes minutes, or a cluster"),
-    (r"make new\b|lensbench starting\b", "test_starting.py, test_five_minutes.py"),
+    (r"make new\b|lensbench init\b", "test_starting.py, test_five_minutes.py"),
     (r"snakemake .*\bjudge_sheet$", "above, with other cores"),
     (r"snakemake .*\bscenarios\b.*\brepo=", "test_scenarios.py"),
-    (r"snakemake .*\beval\b|python -m lensbench.evaluating", "test_evaluating.py"),
-    (r"snakemake .*\barchive\b|python -m lensbench.verifying", "test_archiving.py, test_verifying.py"),
+    (r"snakemake .*\beval\b|lensbench ask", "test_evaluating.py"),
+    (r"snakemake .*\barchive\b|lensbench verify", "test_archiving.py, test_verifying.py"),
     (r"snakemake .*--snakefile <lensbench>", "test_archiving.py"),
-    (r"snakemake .*\bpart=|python -m lensbench.merging", "test_merging.py, test_parts.py"),
+    (r"snakemake .*\bpart=|lensbench merge", "test_merging.py, test_parts.py"),
     (r"snakemake .*\bfail_on=|lensbench run .*\bfail_on=", "test_ci.py"),
     (r"snakemake .*profiles/(slurm|cluster)", "test_clusters.py, test_slurm.py"),
     (r"snakemake .*--report ", "above, with the demo's name"),
     (r"snakemake (--cores (\d+|N) ?)?(--verbose|--configfile mine.yaml.*|--config (run_id|scenarios)=.*)?$", "test_repeating.py"),
     (r"snakemake scenarios|snakemake --cores 2 scenarios$", "a name"),
     (r"snakemake --unlock", "test_locks.py"),
-    (r"lensbench (run|schemas|planning|<program>)", "test_installed.py, test_schemas.py, test_planning.py"),
-    (r"python -m lensbench.(comparing|planning|importing|proving|drafting|estimates|checking)", "test_comparing.py and the others of these names"),
+    (r"lensbench (run|schemas|size|<verb>|status$|completion)", "test_installed.py, test_schemas.py, test_planning.py"),
+    (r"lensbench (compare|size|import|prove|draft|fsck|generate)|python -m lensbench.(results|estimates)", "test_comparing.py and the others of these names"),
     (r"python (benchmarks/|-m pytest)", "takes minutes"),
     (r"(pip|apt-get|npm|openssl|unzip|cd|mkdir|ln|kill|tools/slurm.sh)\b", "not a program of ours"),
 )  # fmt: skip
@@ -88,18 +90,18 @@ def test_a_command_has_options_keys_and_targets_that_are_there(
     command = re.sub(r"\[(.+)\]$", r"\1", ours(shown.command)).replace("--cores N", "--cores 2").replace(" ...", "")
     match shlex.split(command):
         case ["snakemake", *arguments] | ["lensbench", "run", *arguments]:
-            _read_by_snakemake(arguments)
+            _read_by_snakemake(command.split()[0], arguments)
         case ["python", "-m", name, *arguments] if name.startswith("lensbench."):
-            _read_by_program(name.removeprefix("lensbench."), arguments)
-        case ["lensbench", name, *arguments] if not name.startswith(("<", "-")):
             _read_by_program(name, arguments)
+        case ["lensbench", name, *arguments] if not name.startswith(("<", "-")):
+            _read_by_program(module_of(name), arguments)
         case ["python", script, *_] if script.startswith("benchmarks/"):
             assert (HOUSE / script).is_file()
         case ["make", target, *_]:
             assert re.search(rf"^{target}:", (HOUSE / "Makefile").read_text(), re.MULTILINE)
 
 
-def _read_by_snakemake(arguments: list[str]) -> None:
+def _read_by_snakemake(command: str, arguments: list[str]) -> None:
     if "profiles/slurm" in arguments:  # its executor is installed in another environment
         return
     _, options = parse_args(arguments)
@@ -107,15 +109,19 @@ def _read_by_snakemake(arguments: list[str]) -> None:
     assert set(given) <= set(Config.model_fields)
     rules = re.findall(r"^rule (\w+):", "".join(file.read_text() for file in HOUSE.glob("rules/*.smk")), re.MULTILINE)
     assert set(options.targets) <= {*rules, "all"}
-    assert "--cores" in arguments or not arguments or ANSWERS_WITHOUT_CORES & set(arguments), (
-        "Snakemake asks for --cores"
-    )
+    assert (
+        command == "lensbench" or "--cores" in arguments or not arguments or ANSWERS_WITHOUT_CORES & set(arguments)
+    ), "Snakemake asks for --cores"
 
 
 def _read_by_program(name: str, arguments: list[str]) -> None:
-    source = programs()[name].read_text()
+    source = inspect.getsource(importlib.import_module(name))
+    if '__name__ == "__main__"' not in source:
+        source = inspect.getsource(importlib.import_module(f"{name}.__main__"))
     for flag in (word for word in arguments if word.startswith("--") and word != "--help"):
-        assert f'"{flag}"' in source or (flag == "--folder" and "run_stage" in source), f"{name} has no {flag}"
+        assert f'"{flag}"' in source or (flag == "--folder" and re.search("run_stage|run_verb", source)), (
+            f"{name} has no {flag}"
+        )
 
 
 @pytest.fixture(scope="module")

@@ -51,7 +51,7 @@ EXHIBITS = (
         "A comparison",
         "The demo, and a third of its tasks with another seed: the offline agent says the same again.",
         "bench/comparisons/demo-again/comparison.html",
-        "python -m lensbench.comparing bench/demo bench/again",
+        "lensbench compare bench/demo bench/again",
     ),
     Exhibit(
         "The review page",
@@ -63,7 +63,7 @@ EXHIBITS = (
         "One question",
         "Asked with and without the server, side by side.",
         "bench/evals/*/eval.html",
-        f'python -m lensbench.evaluating "{QUESTION}" --repo click',
+        f'lensbench ask "{QUESTION}" --repo click',
     ),
 )
 

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
 import os
 import re
-import runpy
+import subprocess
 import sys
-import warnings
 from pathlib import Path
 from typing import Any
 
-from lensbench.__main__ import programs, stages
+from lensbench.__main__ import EXIT_CODES, VERBS
 from lensbench.schemas import schemas
 
 PAGES = {
@@ -109,36 +106,33 @@ def _type(key: dict[str, Any]) -> str:
 
 
 def programs_page(root: Path) -> str:
-    """What every program says with --help, those that people start first."""
-    found, of_workflow = programs(), stages()
+    """What every program says with --help: the verbs, then the stages in the order of the workflow."""
     lines = [
         "# Programs",
         "",
-        "`lensbench <program>` is `python -m lensbench.<program>` ([installing](../installing.md)).",
+        "Verbs are started as `lensbench <verb>` ([installing](../installing.md)).",
+        "",
+        EXIT_CODES,
     ]
-    groups = {
-        "What you start": [name for name in found if name not in of_workflow],
-        "What the workflow starts": of_workflow,
-    }
-    for title, names in groups.items():
+    verbs = {f"lensbench {name}": verb.module for name, verb in VERBS.items() if name != "completion"}
+    of_workflow = {f"python -m {module}": module for module in stages(root) if module not in verbs.values()}
+    for title, programs in {"Verbs": verbs, "Stages": of_workflow}.items():
         lines += ["", f"## {title}"]
-        for name in names:
-            lines += ["", f"### {name}", "", "```", help_of(name, found[name]), "```"]
+        for name, module in programs.items():
+            lines += ["", f"### {name}", "", "```", help_of(module), "```"]
     return "\n".join(lines) + "\n"
 
 
-def help_of(name: str, source: Path) -> str:
-    """What `lensbench <name> --help` prints; of programs without options, what they say about themselves."""
-    text = source.read_text()
-    if not re.search(r"ArgumentParser|run_stage", text):
-        return str(compile(text, source, "exec").co_consts[0])
-    os.environ["COLUMNS"] = "110"
-    printed, before = io.StringIO(), sys.argv
-    sys.argv = [name, "--help"]
-    try:
-        with contextlib.redirect_stdout(printed), contextlib.suppress(SystemExit), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # runpy: other programs have imported this module already
-            runpy.run_module(f"lensbench.{name}", run_name="__main__")
-    finally:
-        sys.argv = before
-    return re.sub(r"^usage: .*?(?= \[|\n)", f"usage: lensbench {name}", printed.getvalue().rstrip(), count=1)
+def stages(root: Path) -> list[str]:
+    """The modules that the workflow starts, in the order in which its Snakefile includes the rules."""
+    snakefile = (root / "Snakefile").read_text()
+    included = re.findall(r'^include: "(.+)"$', snakefile, re.MULTILINE)
+    text = "".join([*((root / name).read_text() for name in included), snakefile])
+    return list(dict.fromkeys(re.findall(r"\{PYTHON\} (lensbench\.[\w.]+)", text)))
+
+
+def help_of(module: str) -> str:
+    """What the program prints with --help."""
+    environment = {**os.environ, "COLUMNS": "110"}
+    command = [sys.executable, "-P", "-m", module, "--help"]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.rstrip()

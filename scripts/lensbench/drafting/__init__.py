@@ -1,6 +1,6 @@
 """Draft patterns: what a machine proposes for criteria that come as prose, until a person accepts or edits it.
 
-    python -m lensbench.drafting scenarios.md --output drafted.yaml
+    lensbench draft scenarios.md --output drafted.yaml
 
 A criterion is cut into pieces that an answer can be searched for (`pieces`), and these are put together by three rules
 (`rules`). A draft sees no negation and infers nothing; where there is no piece, there is no draft.

@@ -69,7 +69,7 @@ def _item(value: dict[str, object], indent: str) -> Iterator[str]:
 
 def main() -> None:
     """Proposes patterns for the criteria of a task set that have none."""
-    parser = argparse.ArgumentParser(prog="python -m lensbench.drafting", description=main.__doc__)
+    parser = argparse.ArgumentParser(prog="lensbench draft", description=main.__doc__)
     parser.add_argument("set", type=Path, help="a task set, Markdown or YAML")
     parser.add_argument("--output", required=True, type=Path, help="the YAML file to write; it must not be there yet")
     arguments = parser.parse_args()

@@ -1,6 +1,6 @@
 """Writes a task set about a repository, its report, and a page on which a person accepts, edits or drops the tasks.
 
-    python -m lensbench.generating --repo ../my-project --tasks 12 --output scenarios/my-project.yaml
+    lensbench generate --repo ../my-project --tasks 12 --output scenarios/my-project.yaml
 
 Offline, the tasks are made of facts that are mined from the repository; any other agent is asked to write them.
 """
@@ -107,7 +107,7 @@ def write(made: Made, output: Path) -> None:
 
 def main() -> None:
     """Writes a task set about a repository."""
-    parser = argparse.ArgumentParser(prog="python -m lensbench.generating", description=main.__doc__)
+    parser = argparse.ArgumentParser(prog="lensbench generate", description=main.__doc__)
     parser.add_argument("--repo", required=True, help="a git URL, or the path of a folder")
     parser.add_argument("--tasks", type=int, default=12, help="how many tasks")
     parser.add_argument("--output", required=True, type=Path, help="the YAML file to write")

@@ -44,7 +44,7 @@ def render_set(made: Made) -> str:
     value = set_value(made)
     head = [
         f"# {len(made.tasks)} tasks about {printable(source_name(made.source))}, proposed by {printable(made.author)}.",
-        f"# Each criterion has proofs: `python -m lensbench.proving` looks them up. Report: {made.name}.report.md",
+        f"# Each criterion has proofs: `lensbench prove` looks them up. Report: {made.name}.report.md",
     ]
     return "\n".join(head) + "\n" + yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=_WIDTH)
 

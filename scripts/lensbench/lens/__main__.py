@@ -16,7 +16,7 @@ LOG_VARIABLE = "LENS_CALL_LOG"
 
 def main() -> None:
     """Reads the arguments and serves until the client leaves (stdio) or the process is ended (http)."""
-    parser = argparse.ArgumentParser(prog="lensbench.lens", description="Search and map one folder over MCP.")
+    parser = argparse.ArgumentParser(prog="lensbench lens", description="Search and map one folder over MCP.")
     parser.add_argument("--root", type=Path, default=Path(), help="the folder to serve (default: the current one)")
     parser.add_argument("--transport", choices=("stdio", "http"), default="stdio")
     parser.add_argument("--host", default="127.0.0.1", help="http: a loopback address (default: %(default)s)")
