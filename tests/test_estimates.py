@@ -254,6 +254,12 @@ CHANCE = {"bias": {"together": {"differential": {"with": {
         (BIASED, "INCONCLUSIVE", "The judges favour 'with'."),
         (CHANCE, "GO", ""),
         ({"voided": [], "bias": None}, "GO", ""),
+        (
+            {"belief": {"withheld": {"with": ["An unvalidated judge decides."]}, "caveat": "c"}},
+            "INCONCLUSIVE",
+            "An unv",
+        ),
+        ({"belief": {"withheld": {"with": []}, "caveat": "3 verdicts rest on drafts."}}, "GO", "3 verdicts rest on"),
     ],
 )
 def test_judges_that_cannot_be_trusted_forbid_a_verdict(

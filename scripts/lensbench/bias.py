@@ -1,8 +1,9 @@
 """How far judges differ from persons in each condition, and what that does to the delta (docs/judges.md).
 
-An error that is the same in both conditions makes the scores wrong and leaves the delta right. One that differs moves
-the delta by as much as it differs. Where persons have judged part of the pairs, the delta is corrected by what the
-judges got wrong there: prediction-powered inference (Angelopoulos, Duchi and Zrnic, PPI++, arXiv 2311.01453).
+An error that is as frequent in both conditions shrinks the delta: a judge that takes the share e of the missed facts
+for met leaves 1 - e of it. One that differs between the conditions moves the delta by as much as it differs. Where
+persons have judged part of the pairs, the delta is corrected by what the judges got wrong there: prediction-powered
+inference (Angelopoulos, Duchi and Zrnic, PPI++, arXiv 2311.01453).
 """
 
 from __future__ import annotations

@@ -70,6 +70,8 @@ def blockers(tables: Tables, instrument: Mapping[str, Any], proven: proof.Selfte
     if voided := instrument.get("voided"):
         judges = ", ".join(sorted({answer["judge"] for answer in voided}))
         found.append(f"A judge was wrong about criteria whose verdict is known ({judges}; answers: {len(voided)}).")
+    belief = instrument.get("belief") or {}
+    found += belief.get("withheld", {}).get(treatment, [])
     together = (instrument.get("bias") or {}).get("together") or {}
     differential = together.get("differential", {}).get(treatment) or {}
     signed = differential.get("signed") or {}
@@ -116,6 +118,7 @@ def write_estimates(folder: Path) -> dict[str, Any]:
             blockers(tables, instrument, proven, name),
             model=model_of(tables), trials=tables.plan["trials"],
             bounds=(each["bounds"]["low"], each["bounds"]["high"]), trial_sd=each["variance"]["differences"].sigma,
+            caveat=(instrument.get("belief") or {}).get("caveat", ""),
         )  # fmt: skip
     told = {"state": proven.state, "failed": proven.failed, "sentence": proven.sentence}
     data: dict[str, Any] = plain({"alpha": tables.plan["gate"]["alpha"], "selftest": told, "comparisons": found})

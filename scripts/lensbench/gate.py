@@ -45,6 +45,7 @@ def decide(
     trials: int = 1,
     bounds: tuple[float, float] | None = None,
     trial_sd: float | None = None,
+    caveat: str = "",
 ) -> GateVerdict:
     """The verdict on a treatment's score.
 
@@ -52,6 +53,7 @@ def decide(
     `blockers`: sentences that forbid any verdict, such as a failed control. `model`: who answered, such as "glm-5 in
     claude-code 2.1.329". `bounds`: the delta with every missing score at its worst and at its best; without them a
     missing pair forbids a verdict. `trial_sd`: the spread of a task's difference from trial to trial, when known.
+    `caveat`: a sentence about the judges that stands beside a verdict that is given.
     """
     settings = {**DEFAULTS, **settings}
     effect = settings["effect"] / 100
@@ -66,7 +68,7 @@ def decide(
     if reasons:
         sentence = f"{_REFUSED} {' '.join(reasons)} The figures as they are: {found} {scope}"
         return GateVerdict("INCONCLUSIVE", sentence, _CAUSE_FIRST, low, high)
-    sentence = f"{verdict}: {found} {_meaning(verdict, low, settings)}{_ending(look)} {scope}"
+    sentence = f"{verdict}: {found} {_meaning(verdict, low, settings)}{_ending(look)} {scope} {caveat}".rstrip()
     if verdict != "INCONCLUSIVE":
         return GateVerdict(verdict, sentence, "", low, high)
     needs = "The next wave." if look and look.open else what_decides(estimate, settings, trials, trial_sd)

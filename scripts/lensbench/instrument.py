@@ -10,9 +10,17 @@ from typing import Any, NamedTuple
 
 from threadpoolctl import threadpool_limits
 
-from lensbench.agreement import Verdicts, agreement
+from lensbench.agreement import All, Verdicts, agreement
+from lensbench.belief import Belief, believe, votes_of
 from lensbench.bias import Decided, correction, judge_bias, pair_deltas, persons_verdicts, run_scores
-from lensbench.blinding_check import BlindedAnswer, Guess, guess_conditions, guesses_of_judge
+from lensbench.blinding_check import (
+    BlindedAnswer,
+    BlindingCheck,
+    Guess,
+    GuessCheck,
+    guess_conditions,
+    guesses_of_judge,
+)
 from lensbench.conditions import CLOSED_BOOK
 from lensbench.criteria_checks import Finding, check_criteria, check_tasks
 from lensbench.drafting import with_drafts
@@ -178,6 +186,18 @@ def blinding(judged: Judged, exhibits: Iterable[Exhibit], guesses: Mapping[str, 
     }
 
 
+def belief(
+    judged: Judged, everybody: All, classifier: Mapping[str, BlindingCheck], guesses: Mapping[str, GuessCheck]
+) -> Belief:
+    """What the decisions on the compared conditions rest on."""
+    verdicts, decisions = (
+        [row for row in rows if row["condition"] in judged.compared] for rows in (judged.verdicts, judged.decisions)
+    )
+    decided = {(run_of_row(row), criterion_of(row)): Verdict(row["verdict"]) for row in decisions}
+    given = {key: verdict for key, verdict in decided.items() if verdict is not Verdict.UNJUDGED}
+    return believe(votes_of(verdicts), given, everybody, judged.treatments, classifier, guesses, judged.plan["seed"])
+
+
 def _guesses(rows: Iterable[Row], compared: Sequence[str]) -> list[Guess]:
     return [
         Guess(row["task"], row["guessed"] or None, row["condition"]) for row in rows if row["condition"] in compared
@@ -196,6 +216,8 @@ def measure_instrument(folder: Path) -> None:
     # Thousands of tiny fits: on a busy machine, threads that wait for each other made them 60 times slower.
     with threadpool_limits(1):
         found = measure(judged) | {"blinding": blinding(judged, exhibits, read_guesses(folder))}
+        everybody = found["agreement"]["all"]["overall"]
+        found["belief"] = belief(judged, everybody, found["blinding"]["classifier"], found["blinding"]["judges"])
     write_json(folder / "instrument.json", plain(found))
 
 

@@ -16,6 +16,8 @@ class Judges(NamedTuple):
     agreement: str
     """In a few words, for the top of the page."""
     sentence: str
+    basis: str
+    """What the verdicts rest on; empty when that is not known."""
     pairs: Sequence[Mapping[str, Any]]
     """Two judges each, as in instrument.json."""
     bias: Sequence[str]
@@ -39,6 +41,7 @@ def judges_view(instrument: Mapping[str, Any], results: Mapping[str, Any]) -> Ju
         ", ".join(names) or "none",
         _in_short(names, alpha),
         _sentence(names, overall, alpha),
+        _basis(instrument.get("belief") or {}),
         agreement.get("pairs") or [],
         _bias_sentences(bias),
         _corrections(bias),
@@ -80,6 +83,23 @@ def _sentence(names: Sequence[str], overall: Mapping[str, Any], alpha: Mapping[s
         f"Krippendorff's alpha of {', '.join(names)} is {coefficient(alpha)} ({coefficient_interval(alpha)}) over "
         f"{overall['n']} criteria that at least two of them judged; 1 is perfect, 0 is chance."
     )
+
+
+_BASES = {
+    "people": "people",
+    "patterns": "accepted patterns",
+    "model": "model judges with enough labels by people",
+    "drafts": "draft patterns",
+    "unvalidated": "unvalidated judges",
+}
+
+
+def _basis(belief: Mapping[str, Any]) -> str:
+    decided = {words: count for basis, words in _BASES.items() if (count := belief.get("decided", {}).get(basis))}
+    if not decided:
+        return ""
+    counts = ", ".join(f"{words} {count}" for words, count in decided.items())
+    return f"The {sum(decided.values())} verdicts that count rest on: {counts}."
 
 
 def _bias_sentences(bias: Mapping[str, Any]) -> list[str]:

@@ -1,0 +1,168 @@
+"""How often benchmarks with bad judges end in a verdict, and what the rules against them cost honest judges.
+
+    python benchmarks/bad_judges.py [--replications 200]
+
+Answers are drawn as in calibration.py, 48 tasks with one trial. A judge reads them, rightly or wrongly, and its
+verdicts go through the code of real runs: decide (panel), score_run, compare, estimate, judge_bias, believe, decide.
+"Before" is the gate without belief.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from calibration import BY_EFFECT, World, criteria_of, repository_of, shift_for, verdict_counts
+
+from lensbench import paired
+from lensbench.agreement import Verdicts, agreement
+from lensbench.belief import believe, votes_of
+from lensbench.bias import judge_bias, persons_verdicts
+from lensbench.config import MECHANICAL
+from lensbench.figures import decimal, exact
+from lensbench.gate import DEFAULTS, decide
+from lensbench.judges import POINTS, Verdict
+from lensbench.panel import decide as decide_criterion
+from lensbench.records import RunId
+from lensbench.scores import Side, compare, score_run
+
+TASKS = 48
+BASELINE, TREATMENT = "without", "with"
+Key = tuple[RunId, int]
+Truth = Mapping[Key, Verdict]
+Reads = Callable[[Key, Verdict, random.Random], Verdict]
+"""The verdict of a judge on a criterion with this true verdict."""
+
+
+def wrong_in(share: float, verdict: Verdict | None = None) -> Reads:
+    """A judge that errs in a share of the cases, in both conditions alike; always towards `verdict` if there is one."""
+
+    def read(key: Key, true: Verdict, dice: random.Random) -> Verdict:
+        return true if dice.random() >= share else verdict or dice.choice([*POINTS])
+
+    return read
+
+
+def favours(share: float) -> Reads:
+    """A judge that takes a share of what the treatment's answers do not state for met."""
+
+    def read(key: Key, true: Verdict, dice: random.Random) -> Verdict:
+        return Verdict.MET if key[0].condition == TREATMENT and dice.random() < share else true
+
+    return read
+
+
+class Panel(NamedTuple):
+    """Who judges."""
+
+    judges: Mapping[str, Reads]
+    labelled: float = 0
+    """The share of the tasks of which people judge every criterion, without an error."""
+
+
+HONEST, LENIENT, FAVOURING = wrong_in(0.05), wrong_in(0.82, Verdict.MET), favours(0.33)
+PANELS = {
+    "accepted patterns, 3 % wrong": Panel({MECHANICAL: wrong_in(0.03)}),
+    "lenient model": Panel({"model": LENIENT}),
+    "lenient model, 65 % labelled": Panel({"model": LENIENT}, 0.65),
+    "lenient model beside patterns": Panel({MECHANICAL: wrong_in(0.03), "model": LENIENT}),
+    "favouring model": Panel({"model": FAVOURING}),
+    "favouring model, 65 % labelled": Panel({"model": FAVOURING}, 0.65),
+    "favouring model beside patterns": Panel({MECHANICAL: wrong_in(0.03), "model": FAVOURING}),
+    "honest model, 5 % wrong": Panel({"model": HONEST}),
+    "honest model, 65 % labelled": Panel({"model": HONEST}, 0.65),
+    "honest model beside patterns": Panel({MECHANICAL: wrong_in(0.03), "model": HONEST}),
+}
+
+
+def truths(points: float, replications: int, seed: int) -> Iterator[Truth]:
+    """What the answers of one benchmark after the other state; the treatment gains `points`, a share of 1."""
+    world = World(shift_for(points, BY_EFFECT), BY_EFFECT, TASKS)
+    met, partial = verdict_counts(world, replications, np.random.default_rng(seed))
+    for benchmark in range(replications):
+        found: dict[Key, Verdict] = {}
+        for task in range(TASKS):
+            for side, condition in enumerate((BASELINE, TREATMENT)):
+                counts = int(met[benchmark, task, side, 0]), int(partial[benchmark, task, side, 0])
+                stated = [Verdict.MET] * counts[0] + [Verdict.PARTIAL] * counts[1]
+                stated += [Verdict.MISSED] * (int(criteria_of(task)) - len(stated))
+                found |= {(RunId(f"t{task:03}", condition), n): each for n, each in enumerate(stated, 1)}
+        yield found
+
+
+def verdict_rows(panel: Panel, truth: Truth, dice: random.Random) -> Iterator[dict[str, Any]]:
+    """The rows of verdicts.csv; people come after the judges."""
+    labelled = {f"t{task:03}" for task in range(TASKS) if task < panel.labelled * TASKS}
+    for key, true in truth.items():
+        given = {name: read(key, true, dice) for name, read in panel.judges.items()}
+        given |= {"human-anna": true} if key[0].task in labelled else {}
+        for judge, verdict in given.items():
+            row = {**key[0]._asdict(), "criterion": key[1], "judge": judge, "verdict": verdict.value}
+            yield row | {"failure": "", "version": "1"}
+
+
+def measured(panel: Panel, truth: Truth, seed: int) -> tuple[float, str, str]:
+    """The delta in points that the judges see, and the gate's verdict on it: without belief, and with it."""
+    rows = list(verdict_rows(panel, truth, random.Random(seed)))
+    votes: dict[Key, dict[str, dict[str, Any]]] = {key: {} for key in truth}
+    for row in rows:
+        votes[RunId(row["task"], row["condition"], row["trial"]), row["criterion"]][row["judge"]] = row
+    found = {key: decide_criterion(given) for key, given in votes.items()}
+    decided = {key: each.verdict for key, each in found.items()}
+    differences = _differences(decided)
+    estimate = paired.estimate(differences, repository_of(World(tasks=TASKS)))
+    verdicts: Verdicts = {
+        key: {name: Verdict(row["verdict"]) for name, row in each.items()} for key, each in votes.items()
+    }
+    everybody = agreement(verdicts, [BASELINE, TREATMENT], seed)["all"]["overall"]
+    belief = believe(votes_of(rows), decided, everybody, [TREATMENT], {}, {}, seed)
+    together = {key: each.judges_verdict for key, each in found.items()}
+    bias = judge_bias("the judges' decision", together, persons_verdicts(verdicts), BASELINE, [TREATMENT])
+    signed = bias["differential"][TREATMENT]
+    blockers = (
+        [signed.sentence] if signed.signed.low is not None and not signed.signed.low <= 0 <= signed.signed.high else []
+    )
+    before = decide(estimate, DEFAULTS, blockers=blockers)
+    after = decide(estimate, DEFAULTS, blockers=[*blockers, *belief.withheld[TREATMENT]])
+    return 100 * (estimate.delta or 0), before.verdict, after.verdict
+
+
+def _differences(decided: Mapping[Key, Verdict]) -> dict[str, Any]:
+    points: dict[RunId, list[dict[str, Any]]] = {}
+    for (run, _), verdict in decided.items():
+        points.setdefault(run, []).append({"points": decimal(POINTS[verdict])})
+    scores = {}
+    for run, given in points.items():
+        row = {**run._asdict(), "trial": str(run.trial), "status": "valid"}
+        scores[run] = Side(score_run(row, given, len(given), None), None, None)
+    return {
+        run.task: exact(compare(side, scores[run._replace(condition=BASELINE)], ())["delta"])
+        for run, side in scores.items()
+        if run.condition == TREATMENT
+    }
+
+
+def main() -> None:
+    """Prints a row for every panel and truth."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("--replications", type=int, default=200, help="benchmarks per row")
+    replications = parser.parse_args().replications
+    paired.RESAMPLES = 1  # the sign-flip p plays no part in a verdict
+    print("| judges | truth | seen | GO, NO-GO, HARM before | after |\n|---|--:|--:|---|---|")
+    for name, panel in PANELS.items():
+        for true in (0.13, 0.0):
+            outcomes = [measured(panel, truth, n) for n, truth in enumerate(truths(true, replications, 1))]
+            seen = sum(each[0] for each in outcomes) / replications
+            counts = [Counter(each[index] for each in outcomes) for index in (1, 2)]
+            shares = (
+                ", ".join(f"{each[word] / replications:.1%}" for word in ("GO", "NO-GO", "HARM")) for each in counts
+            )
+            print(f"| {name} | {100 * true:+.0f} | {seen:+.1f} | {' | '.join(shares)} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
