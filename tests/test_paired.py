@@ -55,18 +55,51 @@ def test_shared_repositories_get_statsmodels_cluster_robust_interval() -> None:
     groups = np.repeat(np.arange(6), 2)
     found = over(SCORES, "aabbccddeeff")
     fit = OLS(SCORES, np.ones(12)).fit(cov_type="cluster", cov_kwds={"groups": groups}, use_t=True)
-    assert (found.method, found.df, found.clusters, found.scope, found.generalised) == (CLUSTERED, 5, 6, "", None)
+    assert (found.method, found.clusters, found.scope, found.generalised) == (CLUSTERED, 6, "", None)
+    assert found.df == pytest.approx(5)
     assert (found.low, found.high) == pytest.approx(tuple(fit.conf_int()[0]))
 
 
-def test_the_cluster_robust_interval_is_the_one_computed_by_hand() -> None:
-    """CR1: sums of the residuals of a repository, squared, times G / (G - 1), over n squared."""
-    values, names = [0.1, 0.3, 0.0, 0.2, 0.4, 0.0, -0.2], "aabcdef"
-    mean = sum(values) / 7
-    sums = [values[0] + values[1] - 2 * mean, *(value - mean for value in values[2:])]
-    se = math.sqrt(6 / 5 * sum(part**2 for part in sums)) / 7
+def by_matrices(values: Any, groups: Any) -> tuple[float, float]:
+    """CR2 and Satterthwaite's degrees of freedom as the papers have them, with matrices for any regression: here its
+    only column is the constant, and the working model is that of independent tasks of one variance."""
+    y, count = np.asarray(values, dtype=float), len(values)
+    x = np.ones((count, 1))
+    bread = np.linalg.inv(x.T @ x)
+    rest = np.eye(count) - x @ bread @ x.T
+    squares, vectors = 0.0, []
+    for group in sorted(set(groups)):
+        rows = np.flatnonzero(np.asarray(groups) == group)
+        own = rest[np.ix_(rows, rows)]
+        roots, basis = np.linalg.eigh(own)
+        adjusted = basis @ np.diag(roots**-0.5) @ basis.T
+        vector = rest[:, rows] @ adjusted @ x[rows] @ bread
+        squares += (vector[:, 0] @ y) ** 2
+        vectors.append(vector[:, 0])
+    products = np.array([[one @ other for other in vectors] for one in vectors])
+    return math.sqrt(squares), float(np.trace(products) ** 2 / (products**2).sum())
+
+
+@pytest.mark.parametrize("names", ["aabbccddeeff", "aaabbbcccddeefgg", "aaaabbccddeefghi", "aabcdefghi"])
+def test_repositories_of_unequal_size_get_the_interval_of_cr2_and_satterthwaite(names: str) -> None:
+    values = [round(0.1 + 0.3 * math.sin(5 * number), 2) for number in range(len(names))]
     found = over(values, names)
-    assert (found.se, found.low) == pytest.approx((se, mean - 2.570582 * se))
+    se, df = by_matrices(values, list(names))
+    assert found.method == CLUSTERED
+    assert (found.se, found.df) == pytest.approx((se, df))
+    assert (found.low, found.high) == pytest.approx(student(df, np.mean(values), se).interval(0.95))
+
+
+def test_a_repository_with_most_tasks_limits_the_claim_however_many_there_are_beside_it() -> None:
+    """(8 + 8)^2 / (64 + 8) is 3.6 repositories' worth; (2 + 10)^2 / (4 + 10) is 10.3."""
+    assert over([0.1, 0.2, 0.0, 0.4] * 4, "a" * 8 + "bcdefghi").scope == SCOPE
+    assert over([0.1, 0.2, 0.0, 0.4] * 3, "aabcdefghijk").scope == ""
+
+
+def test_no_interval_reaches_beyond_what_is_possible() -> None:
+    wild, free = (over([0.9, -0.8], limit=limit) for limit in (1.0, math.inf))
+    assert free.high > 5
+    assert (wild.low, wild.high, wild.se) == (-1, 1, free.se)
 
 
 def test_a_few_shared_repositories_limit_the_claim_and_show_the_wider_interval_beside_it() -> None:

@@ -19,6 +19,9 @@ from lensbench.variance import Components, components
 
 Quantity = Callable[[Tables, RunId], Fraction | None]
 
+LARGEST = 1.0
+"""The largest difference of two scores."""
+
 RATIOS: Mapping[str, Quantity] = {
     "duration_s": Tables.duration,
     "first_token_s": Tables.first_token,
@@ -77,8 +80,10 @@ class Comparison:
         treatment = {task: [treated for treated, _ in both if treated is not None] for task, both in sides}
         return treatment, {task: [base for _, base in both if base is not None] for task, both in sides}
 
-    def over(self, values: Mapping[str, Sequence[Fraction | float]], tasks: Iterable[str]) -> Estimate:
-        """The estimate over the given tasks; `values` has one for each complete pair of a task."""
+    def over(
+        self, values: Mapping[str, Sequence[Fraction | float]], tasks: Iterable[str], limit: float = math.inf
+    ) -> Estimate:
+        """The estimate over the given tasks; `values` has one for each complete pair of a task, none above `limit`."""
         tasks = list(tasks)
         return estimate(
             {task: sum(values[task]) / len(values[task]) for task in tasks if values[task]},
@@ -88,6 +93,7 @@ class Comparison:
             self.plan["seed"],
             pairs=sum(len(values[task]) for task in tasks),
             power=self.plan["gate"]["power"],
+            limit=limit,
         )
 
 
@@ -103,9 +109,9 @@ def scores(comparison: Comparison) -> dict[str, Any]:
     categories = _groups(order, {name: task["category"] for name, task in tasks.items()})
     sources = _groups(order, {name: task["repository"] or "unknown" for name, task in tasks.items()})
     return {
-        "overall": comparison.over(values, order),
-        "categories": with_holm({name: comparison.over(values, members) for name, members in categories.items()}),
-        "repositories": {name: comparison.over(values, members) for name, members in sources.items()},
+        "overall": comparison.over(values, order, LARGEST),
+        "categories": with_holm({name: comparison.over(values, each, LARGEST) for name, each in categories.items()}),
+        "repositories": {name: comparison.over(values, each, LARGEST) for name, each in sources.items()},
     }
 
 

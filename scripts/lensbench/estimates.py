@@ -35,7 +35,7 @@ def estimates_of(comparison: Comparison) -> dict[str, Any]:
     return {
         "score": compared.scores(comparison),
         "complete": {
-            "overall": comparison.over(compared.differences(complete), plan["order"]),
+            "overall": comparison.over(compared.differences(complete), plan["order"], compared.LARGEST),
             "mcnemar": mcnemar(complete, plan["trials"]),
         },
         "measures": compared.measures(comparison),

@@ -6,6 +6,7 @@ Every figure comes from scipy or statsmodels; docs/statistics.md says which one 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, SupportsFloat
@@ -78,12 +79,14 @@ def estimate(
     *,
     pairs: int | None = None,
     power: float = 0.8,
+    limit: float = math.inf,
 ) -> Estimate:
     """The mean of the tasks' differences with its interval of 1 - `alpha`.
 
     `differences` has one number per task, in which the trials of the task are averaged; give fractions, and equal
     differences stay equal. `repository_of` may name more tasks. `pairs` and `planned` are counts of pairs, one per task
-    unless told. `seed` draws the sign flips; the order of the tasks never matters.
+    unless told. `seed` draws the sign flips; the order of the tasks never matters. No difference can be larger than
+    `limit`, and no interval reaches beyond it.
     """
     import numpy as np
 
@@ -98,11 +101,11 @@ def estimate(
     varies = bool(np.ptp(d) > NO_SPREAD * np.abs(d).max())
     interval, general = _intervals(d, groups, alpha) if varies else (None, None)
     shared = clusters < len(tasks)
-    limited = shared and clusters < FEWEST_REPOSITORIES
+    limited = shared and not _are_enough(groups)
     return Estimate(
         delta=float(d.mean()),
-        low=interval.low if interval else None,
-        high=interval.high if interval else None,
+        low=max(interval.low, -limit) if interval else None,
+        high=min(interval.high, limit) if interval else None,
         p=sign_flip_p(np.bincount(groups, d) if shared and not limited else d, seed),
         n=len(tasks),
         pairs=pairs,
@@ -117,8 +120,15 @@ def estimate(
         losses=int((d < 0).sum()),
         mde=minimum_detectable(interval.se, interval.df, alpha, power) if interval else None,
         scope=SCOPE if limited else "",
-        generalised=(general.low, general.high) if general and limited else None,
+        generalised=(max(general.low, -limit), min(general.high, limit)) if general and limited else None,
     )
+
+
+def _are_enough(groups: Sequence[int]) -> bool:
+    """True when the repositories are worth six of equal size: (sum of sizes)^2 / sum of squared sizes. One that holds
+    nearly all tasks is one repository, however many there are beside it."""
+    sizes = Counter(groups).values()
+    return sum(sizes) ** 2 >= FEWEST_REPOSITORIES * sum(size**2 for size in sizes)
 
 
 def codes(names: Sequence[str]) -> list[int]:
@@ -140,7 +150,7 @@ def _intervals(d: Any, groups: Sequence[int], alpha: float) -> tuple[Interval, I
     if clusters == len(d):
         return paired_t(d, alpha), None
     general = cluster_robust(d, groups, alpha) if clusters > 1 else None
-    if clusters >= FEWEST_REPOSITORIES:
+    if _are_enough(groups):
         return general or paired_t(d, alpha), general
     return within_repositories(d, groups, alpha) or paired_t(d, alpha), general
 
@@ -155,13 +165,26 @@ def paired_t(d: Any, alpha: float) -> Interval:
 
 
 def cluster_robust(d: Any, groups: Sequence[int], alpha: float) -> Interval | None:
-    """CR1 standard error with t(G - 1) for G repositories (statsmodels' OLS; Cameron and Miller, Journal of Human
-    Resources 50, 2015); None when the repositories do not differ."""
-    import numpy as np
-    from statsmodels.regression.linear_model import OLS
+    """CR2 standard error with Satterthwaite's degrees of freedom (Bell and McCaffrey, Survey Methodology 28, 2002;
+    Pustejovsky and Tipton, Journal of Business and Economic Statistics 36, 2018), for a mean; None when the repositories
+    do not differ.
 
-    fit = OLS(d, np.ones(len(d))).fit(cov_type="cluster", cov_kwds={"groups": np.array(groups)}, use_t=True)
-    return _interval(fit.t_test([[1.0]]), alpha, float(np.abs(d).max()), CLUSTERED)
+    A repository with the share w of the tasks has its sum of residuals divided by the root of 1 - w. The degrees of
+    freedom are 1 / sum(b^2) over the matrix b = (w [g = h] - w w') / root((1 - w) (1 - w')): for G repositories of equal
+    size that is G - 1, and the standard error is that of CR1.
+    """
+    import numpy as np
+    from scipy.stats import t
+
+    shares = np.bincount(groups) / len(d)
+    sums = np.bincount(groups, d - d.mean()) / np.sqrt(1 - shares)
+    se = float(np.sqrt(sums @ sums)) / len(d)
+    if se <= NO_SPREAD * float(np.abs(d).max()):
+        return None
+    b = (np.diag(shares) - np.outer(shares, shares)) / np.sqrt(np.outer(1 - shares, 1 - shares))
+    df = 1 / float((b**2).sum())
+    margin = float(t.isf(alpha / 2, df)) * se
+    return Interval(float(d.mean()) - margin, float(d.mean()) + margin, se, df, CLUSTERED)
 
 
 def within_repositories(d: Any, groups: Sequence[int], alpha: float) -> Interval | None:
@@ -211,4 +234,5 @@ def minimum_detectable(se: float, df: float, alpha: float, power: float) -> floa
     For the paired interval this is the textbook figure from the spread and the number of tasks; for the others it has
     the price of shared repositories in it. None with 1 degree of freedom, for which there is no such figure.
     """
-    return None if df < 2 else se * math.sqrt(df + 1) * standard_effect(int(df) + 1, power, alpha)
+    count = int(df + NO_SPREAD) + 1
+    return None if count < 3 else se * math.sqrt(count) * standard_effect(count, power, alpha)
