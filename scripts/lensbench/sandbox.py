@@ -22,8 +22,8 @@ from typing import Any
 from lensbench.errors import UserError
 from lensbench.house import ROOT
 
-WORKSPACE, SESSION = "/repo", "/session"
-"""Where the agent finds the repository, and its home, prompt, MCP file, answer and server log."""
+WORKSPACE, SESSION, ENVIRONMENT = "/repo", "/session", "/env"
+"""Where the agent finds the repository; its home, prompt, MCP file, answer and server log; what tests need."""
 
 SYSTEM = (
     "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/sys", "/nix", "/gnu", "/snap",
@@ -58,6 +58,10 @@ class Place:
 
     sandbox: Sandbox
     private: str
+    environment: str = ""
+    """The folder with what a task's tests need; shown at `/env`, and to Node at `/node_modules`."""
+    may_install: bool = False
+    """The environment is being made: it can be written to."""
 
     @property
     def _folders(self) -> dict[str, str]:
@@ -73,27 +77,38 @@ class Place:
         """What the agent calls a path of ours; without a sandbox the path itself."""
         return _moved(path, self._folders)
 
-    def wrap(self, argv: Sequence[str], env: Mapping[str, str], mcp_file: str) -> tuple[str, ...]:
+    def wrap(
+        self, argv: Sequence[str], env: Mapping[str, str], mcp_file: str, options: Sequence[str] = ()
+    ) -> tuple[str, ...]:
         """The arguments that start `argv` in the sandbox; without one `argv` itself.
 
-        The programs of `argv` and of the servers in `mcp_file` (an inside path) are shown to the agent.
+        The programs of `argv` and of the servers in `mcp_file` (an inside path, or "") are shown to the agent.
+        `options` are further ones of bubblewrap.
         Raises FileNotFoundError when the agent's own program is not there.
         """
         if not self.sandbox.program:
             return tuple(argv)
         path = env.get("PATH", os.defpath)
-        if not shutil.which(argv[0], path=path):
+        if not shutil.which(argv[0], path=path) and not argv[0].startswith(f"{ENVIRONMENT}/"):
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), argv[0])
-        servers = json.loads(Path(self.outside(mcp_file)).read_text())["mcpServers"].values()
+        servers = json.loads(Path(self.outside(mcp_file)).read_text())["mcpServers"].values() if mcp_file else ()
         commands = [argv, *([entry["command"], *entry.get("args", ())] for entry in servers if "command" in entry)]
         needed = (part for command in commands for part in _programs(command, path))
         tmp = os.path.join(self.private, "tmp")
         return (
             *_options(self.sandbox, needed, tmp),
             *(part for outside, inside in self._folders.items() for part in ("--bind", outside, inside)),
+            *self._environment(),
+            *options,
             *("--remount-ro", "/", "--chdir", WORKSPACE, "--"),
             *argv,
         )
+
+    def _environment(self) -> tuple[str, ...]:
+        if not self.environment:
+            return ()
+        bind = "--bind" if self.may_install else "--ro-bind"
+        return (bind, self.environment, ENVIRONMENT, "--symlink", f"{ENVIRONMENT}/node_modules", "/node_modules")
 
 
 def _moved(path: str, folders: Mapping[str, str]) -> str:

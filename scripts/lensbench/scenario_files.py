@@ -7,16 +7,27 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import Field, ValidationError
+from pydantic import Discriminator, Field, Tag, ValidationError
 
 from lensbench import scenarios_markdown
+from lensbench.changes.task import ChangeTask, inline_files
 from lensbench.documents import DocumentError, KeyPath, parse_document
 from lensbench.errors import UserError, did_you_mean
 from lensbench.scenarios import MAX_CRITERIA, MIN_CRITERIA, Folder, Git, Many, OneLine, Source, Strict, Task
 from lensbench.sources import folder, git
 from lensbench.validation import explain
+
+
+def _kind_of_task(value: Any) -> str:
+    kind = value.get("kind") if isinstance(value, dict) else "change" if isinstance(value, ChangeTask) else None
+    return "task change" if kind == "change" else "task question"
+
+
+AnyTask = Annotated[
+    Annotated[Task, Tag("task question")] | Annotated[ChangeTask, Tag("task change")], Discriminator(_kind_of_task)
+]
 
 
 class ScenarioFile(Strict):
@@ -26,7 +37,7 @@ class ScenarioFile(Strict):
     """What the set is called."""
     repositories: dict[str, Source] = Field(default={})
     """Named sources; a task names one of them, or gives its own."""
-    tasks: Many[Task]
+    tasks: Many[AnyTask]
     """The tasks."""
 
 
@@ -107,6 +118,7 @@ def _read_file(name: str, source: bytes) -> list[tuple[Task, str]]:
             if not isinstance(value, dict):
                 raise DocumentError("must be a mapping with the key 'tasks'")
             _put_named_repositories(value, lines)
+            _put_files(value, Path(name).parent)
     except UnicodeDecodeError as error:
         raise UserError(f"{name}:{source[: error.start].count(10) + 1}: is not UTF-8 text") from None
     except DocumentError as error:
@@ -139,6 +151,11 @@ def _put_named_repositories(value: dict[str, Any], lines: dict[KeyPath, int]) ->
                 hint = did_you_mean(name, named) if isinstance(named, dict) else ""
                 raise DocumentError(f"repository {name!r} is not under 'repositories' ({known} there){hint}", line)
             task["repository"] = named[name]
+
+
+def _put_files(value: dict[str, Any], folder: Path) -> None:
+    if isinstance(tasks := value.get("tasks"), list):
+        value["tasks"] = [inline_files(task, folder) for task in tasks]
 
 
 def by_category(tasks: Iterable[Task]) -> dict[str, int]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from pydantic import ConfigDict, TypeAdapter, with_config
 
+from lensbench.changes.task import TEST_CRITERIA
 from lensbench.config import Config
 from lensbench.files import write_json
 from lensbench.program import run_program
@@ -31,9 +32,17 @@ def scenarios_schema() -> dict[str, Any]:
     run must have: the reader settles both before and after the model.
     """
     schema = ScenarioFile.model_json_schema()
-    task = schema["$defs"]["Task"]["properties"]
-    task["repository"]["anyOf"].insert(0, {"type": "string", "description": "One of the names under `repositories`."})
-    task["criteria"] |= {"minItems": MIN_CRITERIA, "maxItems": MAX_CRITERIA}
+    question, change = (schema["$defs"][name]["properties"] for name in ("Task", "ChangeTask"))
+    for task in (question, change):
+        named = {"type": "string", "description": "One of the names under `repositories`."}
+        task["repository"]["anyOf"].insert(0, named)
+    question["criteria"] |= {"minItems": MIN_CRITERIA, "maxItems": MAX_CRITERIA}
+    change["criteria"] |= {"maxItems": MAX_CRITERIA - len(TEST_CRITERIA)}
+    file = {"type": "object", "properties": {"file": {"type": "string"}}, "required": ["file"]}
+    file |= {"additionalProperties": False, "description": "A file beside the task set."}
+    hidden = schema["$defs"]["Tests"]["properties"]["files"]["additionalProperties"]
+    for content in (change["reference"], hidden):
+        content["anyOf"].append(file)
     return schema
 
 

@@ -1,0 +1,187 @@
+"""Tests that must fail, run beside the hidden ones: when one of them passes, the code under test has changed the test
+runner or its assertions, and no result counts.
+
+Their names are drawn anew for each run, so that no code can let them fail on purpose.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from lensbench.changes.reports import Results, TestResult
+from lensbench.changes.task import JUNIT, PYTEST, Tests
+
+_PYTHON = """\
+import unittest
+
+import pytest
+
+
+def test_{word}_assert():
+    assert 1 == 2
+
+
+def test_{word}_raise():
+    raise ValueError("on purpose")
+
+
+def test_{word}_raises():
+    with pytest.raises(ValueError):
+        pass
+
+
+def test_{word}_fail():
+    pytest.fail("on purpose")
+
+
+def test_{word}_approx():
+    assert 1.0 == pytest.approx(2.0)
+
+
+class Test_{word}(unittest.TestCase):
+    def test_equal(self):
+        self.assertEqual(1, 2)
+
+    def test_true(self):
+        self.assertTrue(False)
+
+    def test_raises(self):
+        with self.assertRaises(ValueError):
+            pass
+
+    def test_in(self):
+        self.assertIn(1, [])
+"""
+_PYTHON_COUNT = _PYTHON.count("def test_")
+_NODE_BODIES = (
+    "throw new Error('on purpose')",
+    "{check}.ok(false)",
+    "{check}.equal(1, 2)",
+    "{check}.strictEqual(1, 2)",
+    "{check}.deepEqual([1], [2])",
+    "{check}.deepStrictEqual([1], [2])",
+    "{check}.throws(() => {{}})",
+)
+_EXPECT_BODIES = (
+    "throw new Error('on purpose')",
+    "{check}(1).toBe(2)",
+    "{check}([1]).toEqual([2])",
+    "{check}(() => {{}}).toThrow()",
+    "{check}(false).toBeTruthy()",
+)
+_SCRIPTS = (".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".jsx", ".tsx")
+
+
+@dataclass(frozen=True)
+class Canaries:
+    """What is put beside the hidden tests, and how many tests that must fail there are."""
+
+    word: str
+    files: Mapping[str, str]
+    """New files by path."""
+    extended: Mapping[str, str]
+    """Hidden files with tests before and after their own."""
+    arguments: tuple[str, ...]
+    """Added to the command."""
+    groups: Mapping[str, int]
+    """How many tests that must fail there are, by the start of their names."""
+    files_of: Mapping[str, str]
+    """The hidden file that a group stands in, where it is one."""
+
+    def problem(self, results: Results) -> str:
+        """Why the results cannot be believed; "" when all canaries failed as they must.
+
+        A file that could not be loaded reports none of its own, but must itself be reported as failed.
+        """
+        for group, count in self.groups.items():
+            found = [result for name, result in results.items() if group in name]
+            if any(result is not TestResult.FAILED for result in found):
+                return "tests that must fail passed: the code under test changed how tests are judged"
+            if len(found) != count and (found or not self._is_broken(group, results)):
+                return f"{len(found)} of {count} tests that must fail were reported"
+        return ""
+
+    def _is_broken(self, group: str, results: Results) -> bool:
+        file = PurePosixPath(self.files_of.get(group, "/")).name
+        return bool(file) and any(file in name and result is TestResult.FAILED for name, result in results.items())
+
+    def without(self, results: Results) -> dict[str, TestResult]:
+        """The results of the other tests."""
+        return {name: result for name, result in results.items() if self.word not in name}
+
+
+def canaries(tests: Tests, word: str) -> Canaries:
+    """The canaries for these tests; none where the runner is not known."""
+    if tests.report == PYTEST:
+        return _for_pytest(word)
+    if tests.report == JUNIT and (runner := _runner(tests.command)):
+        return _for_scripts(tests, word, runner)
+    return Canaries(word, {}, {}, (), {}, {})
+
+
+def _for_pytest(word: str) -> Canaries:
+    path = f"test_{word}.py"
+    return Canaries(word, {path: _PYTHON.format(word=word)}, {}, (path,), {word: _PYTHON_COUNT}, {})
+
+
+def _runner(command: Sequence[str]) -> str:
+    names = {PurePosixPath(each).name.partition(".")[0] for each in command}
+    if "node" in names and "--test" in command:
+        return "node"
+    return next((name for name in ("vitest", "jest") if name in names), "")
+
+
+def _for_scripts(tests: Tests, word: str, runner: str) -> Canaries:
+    """Each file of tests runs by itself and loads the code under test by itself, so each has its own canaries."""
+    scripts = [
+        (path, content)
+        for path, content in tests.files.items()
+        if isinstance(content, str) and path.endswith(_SCRIPTS) and _has_tests(content)
+    ]
+    groups = {path: f"{word} {number};" for number, (path, _) in enumerate(scripts, 1)}
+    extended = {
+        path: _extended(content, groups[path], word, runner, path.endswith((".mjs", ".mts")))
+        for path, content in scripts
+    }
+    count = 2 * len(_bodies(runner))
+    return Canaries(word, {}, extended, (), dict.fromkeys(groups.values(), count), {g: p for p, g in groups.items()})
+
+
+def _bodies(runner: str) -> Sequence[str]:
+    return _NODE_BODIES if runner == "node" else _EXPECT_BODIES
+
+
+def _has_tests(content: str) -> bool:
+    return bool(re.search(r"\b(test|it)\b[\w.]*\s*\(", content))
+
+
+_OPENING = re.compile(r"\A(#![^\n]*\n)?(\s*/\*.*?\*/|\s*//[^\n]*)*", re.DOTALL)
+"""Comments at the top, which may tell the runner what the file needs."""
+
+
+def _extended(content: str, group: str, word: str, runner: str, is_module: bool) -> str:
+    """The file with canaries before its first test, since code may end the process early, and after its last."""
+    is_module = is_module or bool(re.search(r"^\s*import\b[^(]", content, re.MULTILINE))
+    test, check = f"test_{word}", f"check_{word}"
+    library = "node:test" if runner == "node" else "vitest"
+    expect = "" if runner == "node" else f"expect{' as' if is_module else ':'} {check}"
+    if runner == "jest":
+        head = f"const {test} = globalThis.test, {check} = globalThis.expect;"
+    elif is_module:
+        head = f"import {{ test as {test}, {expect} }} from '{library}';"
+    else:
+        head = f"const {{ test: {test}, {expect} }} = require('{library}');"
+    if runner == "node":
+        head += f"\nimport {check} from 'node:assert';" if is_module else f"\nconst {check} = require('node:assert');"
+    end = opening.end() if (opening := _OPENING.match(content)) else 0
+    before, after = (
+        "\n".join(
+            f"{test}('{group} {place} {number}', () => {{ {body.format(check=check)}; }});"
+            for number, body in enumerate(_bodies(runner), 1)
+        )
+        for place in ("before", "after")
+    )
+    return f"{content[:end]}\n{head}\n{before}\n{content[end:]}\n{after}\n"

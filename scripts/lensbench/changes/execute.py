@@ -1,0 +1,292 @@
+"""Runs hidden tests on a patch: a fresh copy of the pinned tree, the patch, the hidden files, the sandboxed command.
+
+No network, nothing of the machine but its programs, limits of time, memory and processes; every process ends with it.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import resource
+import secrets
+import stat
+import subprocess
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path, PurePosixPath
+
+from lensbench.changes.canaries import Canaries, canaries
+from lensbench.changes.environment import NO_ENVIRONMENT, Environment
+from lensbench.changes.patches import NOTHING, PatchError, PatchSize, apply_patch, patch_size
+from lensbench.changes.reports import MAX_REPORT, TestResult, read_junit, read_lines
+from lensbench.changes.steering import steering
+from lensbench.changes.task import EXIT, EXIT_ID, JUNIT, PYTEST, REPORT_PLACE, Tests, content_bytes
+from lensbench.private_folders import private_folder
+from lensbench.sandbox import ENVIRONMENT, Place, Sandbox
+from lensbench.workspaces import READ, copy_tree, remove_tree
+
+REPORT_FOLDER = "/report"
+STARTER = Path(__file__).with_name("pytest_starter.py")
+LOOK_S = 0.05
+"""Between two looks at what the tests use."""
+MAX_OUTPUT = 16_000_000
+TAIL = 12_000
+"""Characters of the output that are kept."""
+_MB = 1 << 20
+
+
+@dataclass(frozen=True)
+class TestRun:
+    """What became of a test run."""
+
+    __test__ = False
+
+    results: Mapping[str, TestResult] = field(default_factory=dict)
+    """By test id; a test that was not reported did not pass."""
+    unstarted: str = ""
+    """Why the tests could not be started, which says nothing about the patch; "" when they were."""
+    problem: str = ""
+    """Why no result counts although the tests were started: the patch does not fit, a limit, a forged report."""
+    left_out: tuple[str, ...] = ()
+    """Files of the patch that were not taken: hidden files, and what steers tests."""
+    size: PatchSize = NOTHING
+    output: str = ""
+    """The end of what the tests printed."""
+    exit_code: int | None = None
+    duration_s: float = 0.0
+    """Of the command alone."""
+    memory_mb: int = 0
+    """The most that all its processes used together."""
+
+
+def run_tests(
+    tree: Path, patch: bytes, tests: Tests, sandbox: Sandbox, environment: Environment = NO_ENVIRONMENT
+) -> TestRun:
+    """The results of `tests` on a copy of `tree` with `patch`. Safe in several threads; nothing of it is left."""
+    if not sandbox.program:
+        return TestRun(unstarted=f"there is no sandbox for the tests ({sandbox.reason or 'sandbox: none'})")
+    try:
+        with private_folder() as private:
+            return _run(tree, patch, tests, Place(sandbox, private, str(environment.folder or "")), environment)
+    except OSError as error:
+        return TestRun(unstarted=f"{error.filename or tree}: {error.strerror}")
+
+
+def _run(tree: Path, patch: bytes, tests: Tests, place: Place, environment: Environment) -> TestRun:
+    repo, scratch, report = (Path(place.private, name) for name in ("repo", "scratch", "report"))
+    for folder in (scratch, report, Path(place.private, "tmp"), Path(place.private, "session", "home")):
+        folder.mkdir(parents=True)
+    copy_tree(str(tree), str(repo))
+    remove_tree(str(repo / ".git"))  # the history is none of the tests' business
+    try:
+        size = patch_size(patch, scratch)
+        left_out = tuple(steering(size.files, tests.files))
+        apply_patch(patch, repo, scratch, left_out)
+    except PatchError as error:
+        return TestRun(problem=f"the patch does not fit: {error}")
+    remove_tree(str(scratch))
+    watched = canaries(tests, f"lb{secrets.token_hex(6)}")
+    _place_files(repo, tests, watched)
+    job = _Job(place, tests, environment, watched, report)
+    ended = job.start()
+    run = TestRun(
+        unstarted=ended.unstarted, problem=ended.limit, left_out=left_out, size=size, output=ended.output,
+        exit_code=ended.exit_code, duration_s=round(ended.duration_s, 3), memory_mb=ended.memory_mb,
+    )  # fmt: skip
+    if run.unstarted or run.problem:
+        return run
+    try:
+        results = job.results(ended.exit_code)
+    except ValueError as error:
+        return replace(run, problem=str(error))
+    problem = watched.problem(results)
+    return replace(run, problem=problem, results={} if problem else watched.without(results))
+
+
+def _place_files(repo: Path, tests: Tests, watched: Canaries) -> None:
+    """Puts the hidden files and the canaries in place, whatever the patch left there."""
+    for path, content in tests.files.items():
+        _put(repo, path, watched.extended.get(path, "").encode() or content_bytes(content))
+    for path, text in watched.files.items():
+        _put(repo, path, text.encode())
+    if tests.report not in (PYTEST, JUNIT, EXIT):
+        remove_tree(str(_real(repo, tests.report)))
+
+
+def _put(repo: Path, path: str, data: bytes) -> None:
+    place = _real(repo, path)
+    remove_tree(str(place))
+    place.write_bytes(data)
+
+
+def _real(repo: Path, path: str) -> Path:
+    """The place of a file, below real folders: a link, or a file, in the way is removed."""
+    place = repo
+    for part in PurePosixPath(path).parts[:-1]:
+        place = place / part
+        if place.is_symlink() or not place.is_dir():
+            remove_tree(str(place))
+            place.mkdir()
+    return place / PurePosixPath(path).name
+
+
+@dataclass(frozen=True)
+class _Ended:
+    exit_code: int | None = None
+    output: str = ""
+    duration_s: float = 0.0
+    memory_mb: int = 0
+    limit: str = ""
+    unstarted: str = ""
+
+
+@dataclass(frozen=True)
+class _Job:
+    place: Place
+    tests: Tests
+    environment: Environment
+    watched: Canaries
+    report: Path
+    nonce: str = field(default_factory=lambda: secrets.token_hex(16))
+    name: str = field(default_factory=lambda: f"{secrets.token_hex(8)}.xml")
+
+    def start(self) -> _Ended:
+        """Runs the command to its end or a limit."""
+        env = self._env()
+        command = self._command(env["PATH"])
+        if not command:
+            return _Ended(unstarted=f"there is no program {self.tests.command[0]!r} here or in the environment")
+        options = ["--unshare-net", "--unshare-uts", "--bind", str(self.report), REPORT_FOLDER]
+        argv = self.place.wrap(command, env, "", options)
+        began = time.monotonic()
+        with open(os.path.join(self.place.private, "output"), "w+b") as output:
+            process = subprocess.Popen(
+                argv, env=env, cwd=self.place.private, stdin=subprocess.PIPE, stdout=output, stderr=subprocess.STDOUT,
+                start_new_session=True, preexec_fn=_limit_files,
+            )  # fmt: skip
+            try:
+                assert process.stdin
+                process.stdin.write(f"{self.nonce}\n".encode())
+                process.stdin.close()
+            except BrokenPipeError:
+                pass
+            try:
+                watch = _Watch(process, self.tests, began)
+                limit = watch.wait()
+            finally:
+                process.kill()  # of bubblewrap's processes the first: all others end with it
+                process.wait()
+            duration_s = time.monotonic() - began
+            size = output.seek(0, os.SEEK_END)
+            output.seek(max(0, size - 4 * TAIL))
+            said = output.read().decode(errors="replace")[-TAIL:]
+        unstarted = said.strip() if said.startswith("bwrap: ") and process.returncode == 1 else ""
+        return _Ended(process.returncode, said, duration_s, watch.memory_mb, limit, unstarted)
+
+    def _env(self) -> dict[str, str]:
+        env = {"PATH": self.environment.path, "HOME": self.place.inside(f"{self.place.private}/session/home")}
+        env |= {"TMPDIR": "/tmp", "LANG": "C.UTF-8", "CI": "1", "PYTHONDONTWRITEBYTECODE": "1", "TZ": "UTC"}
+        return env | ({"VIRTUAL_ENV": ENVIRONMENT} if self.environment.folder else {})
+
+    def _command(self, path: str) -> list[str]:
+        first, *rest = self.tests.command
+        first = _found(first, path, self.environment)
+        if not first:
+            return []
+        if self.tests.report != PYTEST:
+            return [first, *(word.replace(REPORT_PLACE, f"{REPORT_FOLDER}/{self.name}") for word in rest)]
+        if PurePosixPath(first).name in ("pytest", "py.test"):
+            python = _found("python", os.path.dirname(first) + os.pathsep + path, self.environment)
+        else:
+            python, rest = first, rest[2:]
+        starter = [python, "-I", str(STARTER), f"{REPORT_FOLDER}/{self.name}"]
+        names_files = any((Path(self.place.private, "repo") / word.partition("::")[0]).exists() for word in rest)
+        return [*starter, *rest, *(self.watched.arguments if names_files else ())]
+
+    def results(self, exit_code: int | None) -> dict[str, TestResult]:
+        """What was reported. Raises ValueError when that cannot be believed or read."""
+        if self.tests.report == EXIT:
+            return {EXIT_ID: TestResult.PASSED if exit_code == 0 else TestResult.FAILED}
+        if self.tests.report in (PYTEST, JUNIT):
+            content = _read(self.report / self.name)
+        else:
+            content = _read(Path(self.place.private, "repo", self.tests.report))
+        if self.tests.report == PYTEST:
+            return read_lines(content.decode(errors="replace"), self.nonce)
+        return read_junit(content)
+
+
+def _found(program: str, path: str, environment: Environment) -> str:
+    """Where a program lies by its name inside the sandbox; "" when it is nowhere."""
+    for folder in path.split(os.pathsep) if "/" not in program else [""]:
+        inside = os.path.join(folder, program)
+        outside = inside
+        if environment.folder and inside.startswith(f"{ENVIRONMENT}/"):
+            outside = str(environment.folder) + inside[len(ENVIRONMENT) :]
+        if os.path.lexists(outside) and (os.path.islink(outside) or os.access(outside, os.X_OK)):
+            return inside
+    return ""
+
+
+def _read(path: Path) -> bytes:
+    """A file that the tests wrote; no link, and nothing that is no file. Raises ValueError."""
+    try:
+        with open(os.open(path, READ), "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise ValueError("the report is no file")
+            return file.read(MAX_REPORT + 1)
+    except OSError as error:
+        if error.errno in (errno.ENOENT, errno.ELOOP, errno.ENOTDIR):
+            raise ValueError("the tests wrote no report") from None
+        raise
+
+
+def _limit_files() -> None:
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (512 * _MB, 512 * _MB))
+
+
+class _Watch:
+    """Looks at all processes of a test run until it ends or uses too much."""
+
+    def __init__(self, process: subprocess.Popen[bytes], tests: Tests, began: float) -> None:
+        import psutil  # only the judge needs it
+
+        self._process, self._tests, self._deadline = process, tests, began + tests.timeout_s
+        self._root = psutil.Process(process.pid)
+        self._error: type[Exception] = psutil.Error
+        self.memory_mb = 0
+
+    def wait(self) -> str:
+        """Which limit ended the run; "" when it ended by itself."""
+        pause = 0.01
+        while True:
+            try:
+                self._process.wait(pause)
+                return ""
+            except subprocess.TimeoutExpired:
+                pass
+            pause = min(2 * pause, LOOK_S * 4)
+            if time.monotonic() > self._deadline:
+                return f"the tests took longer than {self._tests.timeout_s:g} s"
+            memory_mb, processes = self._use()
+            self.memory_mb = max(self.memory_mb, memory_mb)
+            if memory_mb > self._tests.memory_mb:
+                return f"the tests used more than {self._tests.memory_mb} MB"
+            if processes > self._tests.processes:
+                return f"the tests started more than {self._tests.processes} processes"
+
+    def _use(self) -> tuple[int, int]:
+        memory, count = 0, 0
+        try:
+            processes = [self._root, *self._root.children(recursive=True)]
+        except self._error:
+            return 0, 0
+        for process in processes:
+            try:
+                memory += process.memory_info().rss
+                count += process.num_threads()
+            except self._error:
+                continue
+        return memory // _MB, count

@@ -1,0 +1,121 @@
+"""What an agent changed, as a patch, and putting a patch on a fresh copy.
+
+git does both, with a repository of our own beside the trees: no setting, hook or filter of the workspace counts, and a
+file's bytes stay as they are.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from lensbench.sources.git_program import GitError, git
+
+_EXCLUDED = """\
+__pycache__/
+*.pyc
+.pytest_cache/
+.mypy_cache/
+.ruff_cache/
+.tox/
+.nox/
+.venv/
+node_modules/
+*.egg-info/
+.coverage
+.DS_Store
+"""
+"""New files that tools leave behind without anybody's intention; the repository's own .gitignore counts as well."""
+_AS_THEY_ARE = "* -text -ident !eol !filter !working-tree-encoding !diff !merge\n"
+_OWN = "git"
+
+
+class PatchError(Exception):
+    """A patch does not fit; the text says why."""
+
+
+@dataclass(frozen=True)
+class PatchSize:
+    """How large a patch is: files touched, lines added and removed (of text files)."""
+
+    files: tuple[str, ...]
+    added: int
+    removed: int
+
+
+NOTHING = PatchSize((), 0, 0)
+
+
+def make_patch(tree: Path, workspace: Path, scratch: Path) -> bytes:
+    """The patch that makes `workspace` of `tree`: new, deleted and binary files, modes and links, no caches.
+
+    `scratch` is an empty folder of ours. Raises GitError and OSError.
+    """
+    own = _repository(scratch)
+    before = _snapshot(own, tree, "--force")
+    after = _snapshot(own, workspace, "--ignore-errors")
+    return git(
+        scratch, f"--git-dir={own}", "diff-tree", "-r", "-p", "--binary", "--full-index", "--no-renames",
+        "--no-ext-diff", "--no-textconv", before, after,
+    )  # fmt: skip
+
+
+def _repository(scratch: Path) -> Path:
+    own = scratch / _OWN
+    git(scratch, "init", "--quiet", "--bare", "--template=", str(own))
+    (own / "info").mkdir(exist_ok=True)
+    (own / "info" / "attributes").write_text(_AS_THEY_ARE)
+    (own / "info" / "exclude").write_text(_EXCLUDED)
+    return own
+
+
+def _snapshot(own: Path, tree: Path, *options: str) -> str:
+    """The tree object for the files below `tree`; what the index has stays tracked, ignored or not."""
+    at = (f"--git-dir={own}", f"--work-tree={tree}")
+    try:
+        git(tree, *at, "add", "--all", *options, ".")
+    except GitError:
+        if "--ignore-errors" not in options:
+            raise
+    return git(tree, *at, "write-tree").decode().strip()
+
+
+def patch_size(patch: bytes, scratch: Path) -> PatchSize:
+    """The files that a patch touches, and how many lines. Raises PatchError for what is no patch."""
+    if not patch.strip():
+        return NOTHING
+    try:
+        said = git(scratch, "apply", "--numstat", "-z", "-", given=patch, variables=_nowhere(scratch))
+    except GitError as error:
+        raise PatchError(str(error)) from None
+    rows = [row.split("\t", 2) for row in said.decode(errors="surrogateescape").split("\0") if row]
+    counted = [(int(more), int(less)) for more, less, _ in rows if more != "-"]
+    return PatchSize(tuple(sorted({row[2] for row in rows})), sum(a for a, _ in counted), sum(b for _, b in counted))
+
+
+def apply_patch(patch: bytes, copy: Path, scratch: Path, but: Iterable[str] = ()) -> None:
+    """Puts a patch on `copy`, without the files in `but`. Raises PatchError when it does not fit."""
+    if not patch.strip():
+        return
+    own = scratch / _OWN
+    if not own.exists():
+        _repository(scratch)
+    left_out = [f"--exclude={_literally(path)}" for path in but]
+    try:
+        git(
+            copy, f"--git-dir={own}", f"--work-tree={copy}", "apply", "--whitespace=nowarn", *left_out, "-",
+            given=patch,
+        )  # fmt: skip
+    except GitError as error:
+        raise PatchError(str(error)) from None
+
+
+def _nowhere(scratch: Path) -> dict[str, str]:
+    return {"GIT_CEILING_DIRECTORIES": os.fspath(scratch.parent)}
+
+
+def _literally(path: str) -> str:
+    """A pattern that fits this path only."""
+    return "".join(f"\\{char}" if char in "\\*?[]" else char for char in path)

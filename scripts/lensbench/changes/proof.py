@@ -1,0 +1,156 @@
+"""Whether a change task can be judged: proven before it is used.
+
+Without a change each test of `fail_to_pass` fails and each of `pass_to_pass` passes; with the reference all pass;
+several times the same. The hidden tests are in no file that an agent can see, and the prompt holds nothing of the
+reference.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from lensbench.changes.environment import NO_ENVIRONMENT, Environment
+from lensbench.changes.execute import TestRun, run_tests
+from lensbench.changes.reports import TestResult
+from lensbench.changes.task import ChangeTask, Tests, content_bytes
+from lensbench.sandbox import Sandbox
+from lensbench.sources.git_program import GitError, git
+
+ROUNDS = 3
+_LONG_LINE = 24
+"""Characters from which on a line is unlikely to stand in two places by chance."""
+_SEEN_SHARE = 0.5
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What was found about a task."""
+
+    task: str
+    reasons: tuple[str, ...] = ()
+    """Why it cannot be used; empty when it can."""
+    flaky: tuple[str, ...] = ()
+    """Tests that did not do the same each time; they are left out."""
+    fail_to_pass: tuple[str, ...] = ()
+    """The tests that were proven."""
+    pass_to_pass: tuple[str, ...] = ()
+    seconds: float = 0.0
+    """How long one test run with the reference took, on average."""
+    memory_mb: int = 0
+
+    @property
+    def holds(self) -> bool:
+        """True when the task can be used."""
+        return not self.reasons
+
+
+def prove(
+    task: ChangeTask, tree: Path, sandbox: Sandbox, environment: Environment = NO_ENVIRONMENT, rounds: int = ROUNDS
+) -> Proof:
+    """The proof of a task whose repository lies in `tree`. Runs the tests 2 x `rounds` times, unless a run shows that
+    the task cannot hold."""
+    reasons = [*_leaks(task, tree)]
+    reference = content_bytes(task.reference)
+    if not reference.strip():
+        return Proof(task.id, (*reasons, "it has no reference patch"))
+    before = _rounds(tree, b"", task.tests, sandbox, environment, rounds)
+    after = [] if _trouble(before) else _rounds(tree, reference, task.tests, sandbox, environment, rounds)
+    for name, runs in (("without a change", before), ("with the reference", after)):
+        if trouble := _trouble(runs):
+            reasons.append(f"{name}: {trouble}")
+    if not after or _trouble(after):
+        return Proof(task.id, tuple(reasons))
+    return _compare(task, reasons, before, after)
+
+
+def _rounds(
+    tree: Path, patch: bytes, tests: Tests, sandbox: Sandbox, environment: Environment, rounds: int
+) -> list[TestRun]:
+    runs: list[TestRun] = []
+    for _ in range(rounds):
+        runs.append(run_tests(tree, patch, tests, sandbox, environment))
+        if runs[-1].unstarted or runs[-1].problem:
+            break
+    return runs
+
+
+def _trouble(runs: Sequence[TestRun]) -> str:
+    """Why a run gave no results. Without a change tests may fail to be collected: then no test was reported."""
+    return next((run.unstarted or run.problem for run in runs if run.unstarted or run.problem), "")
+
+
+def _compare(task: ChangeTask, reasons: list[str], before: Sequence[TestRun], after: Sequence[TestRun]) -> Proof:
+    names = {name for run in (*before, *after) for name in run.results}
+    flaky = {name for name in names for runs in (before, after) if len({_passed(run, name) for run in runs}) > 1}
+    asked = [name for name in task.tests.fail_to_pass if name not in flaky]
+    fixed = [name for name in asked if not _passed(before[0], name) and _passed(after[0], name)]
+    always = [name for name in sorted(names - flaky) if _passed(before[0], name) and _passed(after[0], name)]
+    given = task.tests.pass_to_pass
+    kept = [name for name in always if name not in asked] if given == "all" else [n for n in given if n in set(always)]
+    reasons += [f"{name} passes without a change" for name in asked if _passed(before[0], name)]
+    reasons += [f"{name} does not pass with the reference" for name in asked if not _passed(after[0], name)]
+    if given != "all":
+        lost = [name for name in given if name not in set(always) | flaky]
+        reasons += [f"{name} is to pass in both cases, and does not" for name in lost]
+    if not asked:
+        reasons.append("all tests that are to fail first are flaky")
+    seconds = round(sum(run.duration_s for run in after) / len(after), 3)
+    memory_mb = max(run.memory_mb for run in after)
+    wanted = flaky & {*task.tests.fail_to_pass, *(given if given != "all" else flaky)}
+    return Proof(task.id, tuple(reasons), tuple(sorted(wanted)), tuple(fixed), tuple(kept), seconds, memory_mb)
+
+
+def _passed(run: TestRun, name: str) -> bool:
+    return run.results.get(name) is TestResult.PASSED
+
+
+def _leaks(task: ChangeTask, tree: Path) -> Iterator[str]:
+    """What an agent could read of the hidden tests or of the reference."""
+    if line := next((line for line in _new_lines(content_bytes(task.reference)) if line in _flat(task.prompt)), ""):
+        yield f"the prompt holds a line of the reference: {line!r}"
+    for path, content in task.tests.files.items():
+        data = content_bytes(content)
+        if place := _seen(tree, path, data):
+            yield f"the hidden file {path} can be seen: {place}"
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _new_lines(patch: bytes) -> Iterator[str]:
+    for line in patch.decode(errors="replace").splitlines():
+        flat = _flat(line[1:])
+        if line.startswith("+") and not line.startswith("+++") and len(flat) >= _LONG_LINE and re.search(r"\w", flat):
+            yield flat
+
+
+def _seen(tree: Path, path: str, data: bytes) -> str:
+    """Where most of what is new in a hidden file can be read, in the tree or in its history; "" when nowhere."""
+    here = tree / path
+    known = set(here.read_bytes().splitlines()) if here.is_file() and not here.is_symlink() else set()
+    if here.is_file() and here.read_bytes() == data:
+        return ""  # the pinned version itself: it tells nothing new
+    new = {line.strip() for line in data.splitlines() if line not in known and len(line.strip()) >= _LONG_LINE}
+    try:
+        blob = git(tree, "hash-object", "--stdin", "--no-filters", given=data).decode().strip()
+        objects = git(tree, "rev-list", "--objects", "--all").decode(errors="replace").splitlines()
+        if data.strip() and any(line.startswith(blob) for line in objects):
+            return f"its content is object {blob[:12]} of the history"
+        versions = {line.partition(" ")[0] for line in objects if line.partition(" ")[2].endswith(Path(path).name)}
+        for version in sorted(versions):
+            if git(tree, "cat-file", "-t", version).strip() == b"blob" and _holds(
+                git(tree, "cat-file", "blob", version), new
+            ):
+                return f"object {version[:12]} of the history has most of its new lines"
+    except GitError:
+        return ""
+    return ""
+
+
+def _holds(content: bytes, new: set[bytes]) -> bool:
+    lines = {line.strip() for line in content.splitlines()}
+    return len(new) > 0 and len(new & lines) > _SEEN_SHARE * len(new)

@@ -1,0 +1,157 @@
+"""The format of a task whose answer is a change (`kind: change`)."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import json
+from pathlib import Path, PurePosixPath
+from typing import Annotated, Any, Final, Literal, Self
+
+from pydantic import AfterValidator, Field, model_validator
+
+from lensbench.scenarios import Criterion, Many, Strict, Task, like
+
+PYTEST: Final = "pytest"
+JUNIT: Final = "junit"
+EXIT: Final = "exit"
+REPORT_PLACE: Final = "{report}"
+"""In `tests.command`: where the JUnit file is to be written."""
+EXIT_ID: Final = "exit"
+"""The one test of a command that is judged by its exit status."""
+
+FIXED: Final = "The tests that fail without a change pass."
+KEPT: Final = "The tests that pass without a change still pass."
+TEST_CRITERIA = (FIXED, KEPT)
+"""The first two criteria of each change task; the judge `tests` decides them, and nobody else."""
+
+
+class Binary(Strict):
+    """Content that is no text."""
+
+    base64: str
+    """The bytes in base64."""
+
+    @model_validator(mode="after")
+    def _decodes(self) -> Self:
+        try:
+            base64.b64decode(self.base64, validate=True)
+        except binascii.Error:
+            raise ValueError("is not base64") from None
+        return self
+
+
+Content = str | Binary
+"""What a file holds. In a task set it may also be `{file: <path beside the set>}`."""
+
+
+def content_bytes(content: Content) -> bytes:
+    """The bytes of a file's content."""
+    return base64.b64decode(content.base64) if isinstance(content, Binary) else content.encode()
+
+
+def _inside(path: str) -> str:
+    parts = PurePosixPath(path).parts
+    if not parts or path.startswith("/") or ".." in parts or parts[0] == ".git" or "\0" in path:
+        raise ValueError("is not a path inside the repository")
+    return PurePosixPath(path).as_posix()
+
+
+InsidePath = Annotated[str, AfterValidator(_inside)]
+
+
+class Tests(Strict):
+    """Tests that are put in place after the agent has ended."""
+
+    __test__ = False  # the name is not for pytest
+
+    files: dict[InsidePath, Content] = Field(default={})
+    """Hidden files by their path in the repository. They replace what the agent left there."""
+    command: Annotated[Many[str], Field(min_length=1)]
+    """The program and its arguments, started at the top of the repository; `{report}` is where JUnit XML goes."""
+    report: str = PYTEST
+    """Where results come from: `pytest` (the command is `python -m pytest ...`), `junit` (the command writes to
+    `{report}`), the path inside the repository of a JUnit file that the command writes, or `exit` (the exit status, one
+    test named `exit`)."""
+    fail_to_pass: Annotated[Many[str], Field(min_length=1)]
+    """Ids of the tests that fail without a change, and pass with the right one."""
+    pass_to_pass: Many[str] | Literal["all"] = "all"
+    """Ids of the tests that pass before and after; `all`: those that do so with the reference."""
+    timeout_s: Annotated[float, Field(gt=0, strict=False)] = 120
+    """Wall-clock limit of the command."""
+    memory_mb: Annotated[int, Field(ge=16)] = 2048
+    """What all its processes may use together."""
+    processes: Annotated[int, Field(ge=1)] = 256
+    """How many processes and threads there may be at a time."""
+
+    @model_validator(mode="after")
+    def _report_fits(self) -> Self:
+        has_place = any(REPORT_PLACE in word for word in self.command)
+        if has_place != (self.report == JUNIT):
+            raise ValueError("report: junit and {report} in the command belong together")
+        if self.report == PYTEST and not is_pytest(self.command):
+            raise ValueError("report: pytest wants a command that starts with `python -m pytest` or `pytest`")
+        if self.report not in (PYTEST, JUNIT, EXIT):
+            _inside(self.report)
+        if self.report == EXIT and (set(self.fail_to_pass) != {EXIT_ID} or self.pass_to_pass not in ((), "all")):
+            raise ValueError("report: exit has one test: fail_to_pass: [exit], and no pass_to_pass")
+        return self
+
+
+def is_pytest(command: tuple[str, ...]) -> bool:
+    """True for a command that starts pytest, alone or by `python -m`."""
+    name = PurePosixPath(command[0]).name
+    return name in ("pytest", "py.test") or (name.startswith("python") and command[1:3] == ("-m", "pytest"))
+
+
+class ChangeTask(Task):
+    """A task that asks for a change of the repository. Tests judge it; facts about the answer may be added."""
+
+    kind: Literal["change"]
+    """Tells it from a question."""
+    criteria: Many[Criterion] = ()
+    """Up to three facts that the answer must state. The two that tests decide come before them."""
+    tests: Tests
+    """How the change is judged."""
+    environment: Many[str] = ()
+    """Shell commands that install what the tests need into `/env`; run once, at the top of a copy of the repository."""
+    container: Annotated[
+        str, like(r"^(\S+@sha256:[0-9a-f]{64})?$", "write an image with its digest, name@sha256:...")
+    ] = ""
+    """The image in which the tests run, for podman or docker."""
+    reference: Content = ""
+    """The right change, as a patch in git's form. It proves the task, and no agent sees it."""
+
+    @model_validator(mode="after")
+    def _with_test_criteria(self) -> Self:
+        facts = tuple(each for each in self.criteria if each.text not in TEST_CRITERIA)
+        both = tuple(Criterion(text=text) for text in TEST_CRITERIA)
+        object.__setattr__(self, "criteria", (*both, *facts))
+        return self
+
+
+def inline_files(value: Any, folder: Path) -> Any:
+    """A task as it was read, with the content of the files that it names by `{file: ...}`. Raises OSError."""
+
+    def content(given: Any) -> Any:
+        if not (isinstance(given, dict) and set(given) == {"file"} and isinstance(given["file"], str)):
+            return given
+        data = (folder / given["file"]).read_bytes()
+        try:
+            return data.decode()
+        except UnicodeDecodeError:
+            return {"base64": base64.b64encode(data).decode()}
+
+    if not isinstance(value, dict) or value.get("kind") != "change":
+        return value
+    value = {**value, **({"reference": content(value["reference"])} if "reference" in value else {})}
+    tests = value.get("tests")
+    if isinstance(tests, dict) and isinstance(files := tests.get("files"), dict):
+        value["tests"] = {**tests, "files": {path: content(given) for path, given in files.items()}}
+    return value
+
+
+def tests_digest(tests: Tests) -> str:
+    """What verdicts are kept by: another digest is another test."""
+    return hashlib.sha256(json.dumps(tests.model_dump(mode="json"), sort_keys=True).encode()).hexdigest()

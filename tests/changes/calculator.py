@@ -1,0 +1,108 @@
+"""A small project with a defect, its hidden tests, and the right change: what change tasks are tried on."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from lensbench.changes.patches import make_patch
+from lensbench.changes.task import ChangeTask
+from lensbench.sandbox import find_sandbox
+from lensbench.sources.git_program import git
+
+SANDBOX = find_sandbox({"mode": "auto", "visible": [], "hidden": []})
+
+SOURCE = '''\
+"""Sums."""
+
+
+def add(one, other):
+    return one - other
+
+
+def double(number):
+    return 2 * number
+'''
+FIXED = SOURCE.replace("one - other", "one + other")
+OLD_TESTS = """\
+from calculator import double
+
+
+def test_double():
+    assert double(2) == 4
+"""
+TESTS = """\
+import unittest
+
+from calculator import add, double
+
+
+def test_double():
+    assert double(2) == 4
+
+
+def test_add():
+    assert add(2, 2) == 4
+
+
+class Sums(unittest.TestCase):
+    def test_negative(self):
+        self.assertEqual(add(-1, -2), -3)
+"""
+FAILING = ["tests/test_calculator.py::test_add", "tests/test_calculator.py::Sums::test_negative"]
+KEPT = ["tests/test_calculator.py::test_double"]
+PYPROJECT = '[project]\nname = "calculator"\nversion = "1"\n'
+
+
+def write(folder: Path, files: dict[str, str | None]) -> None:
+    """Writes files; None deletes one."""
+    for name, text in files.items():
+        path = folder / name
+        if text is None:
+            path.unlink()
+            continue
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+def make_tree(folder: Path) -> Path:
+    """The pinned tree, a git repository."""
+    files: dict[str, str | None] = {
+        "calculator.py": SOURCE, "tests/test_calculator.py": OLD_TESTS, "pyproject.toml": PYPROJECT,
+        ".gitignore": "build/\n",
+    }  # fmt: skip
+    folder.mkdir(parents=True)
+    write(folder, files)
+    git(folder, "init", "--quiet")
+    git(folder, "add", ".")
+    git(folder, "-c", "user.name=x", "-c", "user.email=x@y", "commit", "--quiet", "-m", "Begin")
+    return folder
+
+
+def patch_of(tree: Path, files: dict[str, str | None], scratch: Path) -> bytes:
+    """The patch that writes these files."""
+    from lensbench.workspaces import copy_tree
+
+    copy_tree(str(tree), str(scratch / "workspace"))
+    write(scratch / "workspace", files)
+    (scratch / "git").mkdir()
+    return make_patch(tree, scratch / "workspace", scratch / "git")
+
+
+def task_value(reference: bytes, **tests: Any) -> dict[str, Any]:
+    """The task as a set has it."""
+    return {
+        "id": "mend-add", "kind": "change", "category": "Debug", "repository": {"path": "repo"},
+        "prompt": "Sums come out wrong. Mend that.", "reference": reference.decode(),
+        "tests": {
+            "files": {"tests/test_calculator.py": TESTS},
+            "command": [sys.executable, "-m", "pytest", "-q", "tests/test_calculator.py"],
+            "fail_to_pass": FAILING, "timeout_s": 60, **tests,
+        },
+    }  # fmt: skip
+
+
+def make_task(reference: bytes, **tests: Any) -> ChangeTask:
+    """The task about the project."""
+    return ChangeTask.model_validate(task_value(reference, **tests))
