@@ -166,12 +166,12 @@ def paired_t(d: Any, alpha: float) -> Interval:
 
 def cluster_robust(d: Any, groups: Sequence[int], alpha: float) -> Interval | None:
     """CR2 standard error with Satterthwaite's degrees of freedom (Bell and McCaffrey, Survey Methodology 28, 2002;
-    Pustejovsky and Tipton, Journal of Business and Economic Statistics 36, 2018), for a mean; None when the repositories
-    do not differ.
+    Pustejovsky and Tipton, Journal of Business and Economic Statistics 36, 2018), for a mean; None when the
+    repositories do not differ.
 
     A repository with the share w of the tasks has its sum of residuals divided by the root of 1 - w. The degrees of
-    freedom are 1 / sum(b^2) over the matrix b = (w [g = h] - w w') / root((1 - w) (1 - w')): for G repositories of equal
-    size that is G - 1, and the standard error is that of CR1.
+    freedom are 1 / sum(b^2) over the matrix b = (w [g = h] - w w') / root((1 - w) (1 - w')): for G repositories of
+    equal size that is G - 1, and the standard error is that of CR1.
     """
     import numpy as np
     from scipy.stats import t

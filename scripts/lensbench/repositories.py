@@ -180,7 +180,7 @@ def _build(source: Source, key: str, stage: Path, cache: Path) -> Prepared:
 
 
 def _fill(source: Source, tree: Path, archive: Path, former: Path, cache: Path) -> tuple[str, str]:
-    """Puts the files of `source` into `tree`; returns their revision ("" for a folder) and what there is of a history."""
+    """Puts the files of `source` into `tree`; returns their revision ("" for a folder) and what history there is."""
     match source:
         case Pypi():
             name, _, version = source.pypi.partition("==")
