@@ -38,8 +38,10 @@ def scenarios_schema() -> dict[str, Any]:
         task["repository"]["anyOf"].insert(0, named)
     question["criteria"] |= {"minItems": MIN_CRITERIA, "maxItems": MAX_CRITERIA}
     change["criteria"] |= {"maxItems": MAX_CRITERIA - len(TEST_CRITERIA)}
-    file = {"type": "object", "properties": {"file": {"type": "string"}}, "required": ["file"]}
-    file |= {"additionalProperties": False, "description": "A file beside the task set."}
+    file = {
+        "type": "object", "properties": {"file": {"type": "string"}}, "required": ["file"],
+        "additionalProperties": False, "description": "A file beside the task set.",
+    }  # fmt: skip
     hidden = schema["$defs"]["Tests"]["properties"]["files"]["additionalProperties"]
     for content in (change["reference"], hidden):
         content["anyOf"].append(file)
