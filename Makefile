@@ -31,7 +31,7 @@ test: setup
 
 # Proves the instrument on benchmarks whose outcome is known (docs/controls.md).
 selftest: setup
-	$(BIN)/python -P -m lensbench.selftest $(ARGS)
+	$(BIN)/python -P -m lensbench.workflow.selftest $(ARGS)
 
 # The agents that the live tests drive, pinned. `npm ci` would insist on programs for other platforms.
 agents:

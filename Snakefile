@@ -14,14 +14,14 @@ from snakemake.utils import min_version
 from snakemake_logger_plugin_lensbench import catch_up
 
 from lensbench import beginning, stopping
-from lensbench.dates import trust_the_clock
-from lensbench.errors import UserError
-from lensbench.fail_on import REFUSED
-from lensbench.files import keep_from_others
-from lensbench.processes import WORKFLOW
-from lensbench.records import run_files
-from lensbench.schedule import frozen_schedule, read_schedule, run_of
-from lensbench.terminal import printable_lines
+from lensbench.core.system.clock import trust_the_clock
+from lensbench.core.errors import UserError
+from lensbench.results.fail_on import REFUSED
+from lensbench.core.system.files import keep_from_others
+from lensbench.core.system.processes import WORKFLOW
+from lensbench.core.records import run_files
+from lensbench.workflow.schedule import frozen_schedule, read_schedule, run_of
+from lensbench.core.system.terminal import printable_lines
 
 min_version("9.27")
 keep_from_others()
@@ -117,7 +117,7 @@ onstart:
     catch_up()
     if SCHEDULE.starts_agents and not workflow.touch:
         try:
-            shell("exec {PYTHON} lensbench.preflight --settings {SCHEDULE.settings:q} --folder {BENCH:q}")
+            shell("exec {PYTHON} lensbench.runs.preflight --settings {SCHEDULE.settings:q} --folder {BENCH:q}")
         except (CalledProcessError, KeyboardInterrupt):
             sys.exit(1)  # what is wrong stands on the terminal; any other exception would add a traceback
 
@@ -125,13 +125,13 @@ onstart:
 onsuccess:
     catch_up()
     if MAKES_BENCHMARK and os.path.exists(f"{BENCH}/results.json"):
-        shell("exec {PYTHON} lensbench.headline --folder {BENCH:q}")
+        shell("exec {PYTHON} lensbench.workflow.finish --folder {BENCH:q}")
 
 
 onerror:
     catch_up()
     if (SCHEDULE.folder / REFUSED).exists():
-        shell("exec {PYTHON} lensbench.headline --folder {BENCH:q}")
+        shell("exec {PYTHON} lensbench.workflow.finish --folder {BENCH:q}")
         print("error:", (SCHEDULE.folder / REFUSED).read_text().strip(), file=sys.stderr)
     elif MAKES_BENCHMARK and os.path.exists(f"{BENCH}/plan.json"):
-        shell("exec {PYTHON} lensbench.rendering --folder {BENCH:q}")
+        shell("exec {PYTHON} lensbench.workflow.render --folder {BENCH:q}")

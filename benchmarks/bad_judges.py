@@ -18,17 +18,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from calibration import BY_EFFECT, World, criteria_of, repository_of, shift_for, verdict_counts
 
-from lensbench import paired
-from lensbench.agreement import Verdicts, agreement
-from lensbench.belief import believe, votes_of
-from lensbench.bias import judge_bias, persons_verdicts
-from lensbench.config import MECHANICAL
-from lensbench.figures import decimal, exact
-from lensbench.gate import DEFAULTS, decide
-from lensbench.judges import POINTS, Verdict
-from lensbench.panel import decide as decide_criterion
-from lensbench.records import RunId
-from lensbench.scores import Side, compare, score_run
+from lensbench.core.numbers import decimal, exact
+from lensbench.core.records import RunId
+from lensbench.judging.agreement import Verdicts, agreement
+from lensbench.judging.belief import believe, votes_of
+from lensbench.judging.bias import judge_bias, persons_verdicts
+from lensbench.judging.judges import POINTS, Verdict
+from lensbench.judging.panel import decide as decide_criterion
+from lensbench.plan.config import MECHANICAL
+from lensbench.scores import intervals
+from lensbench.scores.gate import DEFAULTS, decide
+from lensbench.scores.scores import Side, compare, score_run
 
 TASKS = 48
 BASELINE, TREATMENT = "without", "with"
@@ -114,7 +114,7 @@ def measured(panel: Panel, truth: Truth, seed: int) -> tuple[float, str, str]:
     found = {key: decide_criterion(given) for key, given in votes.items()}
     decided = {key: each.verdict for key, each in found.items()}
     differences = _differences(decided)
-    estimate = paired.estimate(differences, repository_of(World(tasks=TASKS)))
+    estimate = intervals.estimate(differences, repository_of(World(tasks=TASKS)))
     verdicts: Verdicts = {
         key: {name: Verdict(row["verdict"]) for name, row in each.items()} for key, each in votes.items()
     }
@@ -151,7 +151,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("--replications", type=int, default=200, help="benchmarks per row")
     replications = parser.parse_args().replications
-    paired.RESAMPLES = 1  # the sign-flip p plays no part in a verdict
+    intervals.RESAMPLES = 1  # the sign-flip p plays no part in a verdict
     print("| judges | truth | seen | GO, NO-GO, HARM before | after |\n|---|--:|--:|---|---|")
     for name, panel in PANELS.items():
         for true in (0.13, 0.0):

@@ -22,12 +22,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.optimize import brentq
 
-from lensbench import paired
-from lensbench.boundaries import look_result
-from lensbench.figures import exact, mean
-from lensbench.gate import DEFAULTS, decide
-from lensbench.scores import Side, compare, score_run
-from lensbench.waves import looks_over_tasks
+from lensbench.core.numbers import exact, mean
+from lensbench.plan.waves import looks_over_tasks
+from lensbench.scores import intervals
+from lensbench.scores.gate import DEFAULTS, decide
+from lensbench.scores.scores import Side, compare, score_run
+from lensbench.scores.sequential import look_result
 
 COVERAGE = (0.93, 0.97)
 FALSE_GO = 0.025
@@ -155,7 +155,7 @@ def one_look(world: World, true: float, replications: int, seed: int = 1) -> Out
     verdicts: Counter[str] = Counter()
     covered = 0
     for differences in benchmarks(world, replications, seed):
-        decided = decide(paired.estimate(differences, repositories), DEFAULTS, trials=world.trials)
+        decided = decide(intervals.estimate(differences, repositories), DEFAULTS, trials=world.trials)
         verdicts[decided.verdict] += 1
         covered += decided.low is not None and decided.high is not None and decided.low <= true <= decided.high
     return Outcome(verdicts.total(), verdicts, covered, world.tasks)
@@ -170,7 +170,7 @@ def many_looks(world: World, looks: int, settings: Mapping[str, Any], replicatio
     used = 0
     for differences in benchmarks(world, replications, seed):
         for look, tasks in enumerate(stages, start=1):
-            estimate = paired.estimate({task: differences[task] for task in tasks}, repositories)
+            estimate = intervals.estimate({task: differences[task] for task in tasks}, repositories)
             result = look_result(estimate, look, looks, settings)
             if not result.open:
                 verdicts[decide(estimate, settings, result).verdict] += 1
@@ -239,7 +239,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("--replications", type=int, default=2000, help="benchmarks per row, in hundreds")
     replications = max(parser.parse_args().replications // BATCH, 1) * BATCH
-    paired.RESAMPLES = 1  # the sign-flip p takes most of the time and plays no part in a verdict
+    intervals.RESAMPLES = 1  # the sign-flip p takes most of the time and plays no part in a verdict
     print(f"Nothing to find: {replications} benchmarks a row; error of a share near 0.025: ", end="")
     print(f"{error(0.025, replications):.4f}, near 0.95: {error(0.95, replications):.4f}\n")
     print("| truth | coverage | GO | HARM | NO-GO | INCONCLUSIVE | as promised |\n|---|--:|--:|--:|--:|--:|--:|")

@@ -16,8 +16,8 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
 
 from drafted_answers import Answer, Scored, bare, closeness, crude, demo_set, made_answers, patterns, scored  # noqa: E402
-from lensbench.drafting import draft  # noqa: E402
-from lensbench.scenarios import Task  # noqa: E402
+from lensbench.core.tasks import Task  # noqa: E402
+from lensbench.judging.drafting import draft  # noqa: E402
 
 SEEDS = range(1, 6)
 FAMILIES = ("real", "made", "paraphrased", "quoted", "other")

@@ -12,8 +12,8 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
 
 from drafted_answers import demo_set, made_answers  # noqa: E402
-from lensbench.judges.mechanical import judge  # noqa: E402
-from lensbench.judges.normalising import normalise  # noqa: E402
+from lensbench.judging.judges.mechanical import judge  # noqa: E402
+from lensbench.judging.judges.normalising import normalise  # noqa: E402
 
 LEAST, MOST = 4_000, 15_000
 """Characters of the answers: real ones of strong agents had 6,000 to 12,000."""

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import psutil
 
-from lensbench.processes import adopt_orphans, die_with_parent
+from lensbench.core.system.processes import adopt_orphans, die_with_parent
 
 Run = tuple[str, str]
 """Task and condition."""

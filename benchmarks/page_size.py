@@ -9,8 +9,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from lensbench.estimates import write_estimates
-from lensbench.page import read_inputs, render
+from lensbench.results.page.page import read_inputs, render
+from lensbench.scores.estimates import write_estimates
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from benches import Shape, make_bench

@@ -32,7 +32,7 @@ from soaking.chaos import MARK, Machine, living, mount, mount_again  # noqa: E40
 from soaking.injector import MODEL, Injector  # noqa: E402
 
 from fakes.messages_api import served  # noqa: E402
-from lensbench.records import RunId, run_files  # noqa: E402
+from lensbench.core.records import RunId, run_files  # noqa: E402
 
 HERE = ROOT / "benchmarks" / "soaking"
 CLAUDE = ROOT / "tools" / "agents" / "node_modules" / ".bin" / "claude"

@@ -24,5 +24,5 @@ rule archive:
     message:
         "archiving {BENCH}"
     shell:
-        "exec {PYTHON} lensbench.archive --folder {BENCH:q} --output {output:q} --sign-key={params.sign_key:q}"
+        "exec {PYTHON} lensbench.archive.archive --folder {BENCH:q} --output {output:q} --sign-key={params.sign_key:q}"
         " --allow {params.allow:q} 2> {log:q}"

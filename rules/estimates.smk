@@ -20,4 +20,4 @@ rule estimates:
     message:
         "estimating the differences"
     shell:
-        "exec {PYTHON} lensbench.estimates --folder {BENCH:q} 2> {log:q}"
+        "exec {PYTHON} lensbench.scores.estimates --folder {BENCH:q} 2> {log:q}"

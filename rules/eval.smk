@@ -18,5 +18,5 @@ rule eval:
     message:
         "asking once in every condition"
     shell:
-        "exec {PYTHON} lensbench.evaluating --repo={params.repo:q} --settings {params.settings:q} -- {params.prompt:q}"
+        "exec {PYTHON} lensbench.workflow.ask --repo={params.repo:q} --settings {params.settings:q} -- {params.prompt:q}"
         " 2> {log:q}"

@@ -21,4 +21,4 @@ rule fail_on:
     message:
         "comparing the verdict with fail_on"
     shell:
-        "exec {PYTHON} lensbench.fail_on --folder {BENCH:q} --verdicts {params.verdicts:q} 2> {log:q}"
+        "exec {PYTHON} lensbench.results.fail_on --folder {BENCH:q} --verdicts {params.verdicts:q} 2> {log:q}"

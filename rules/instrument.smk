@@ -20,4 +20,4 @@ rule instrument:
     message:
         "measuring the judges"
     shell:
-        "exec {PYTHON} lensbench.instrument --folder {BENCH:q} 2> {log:q}"
+        "exec {PYTHON} lensbench.judging.instrument --folder {BENCH:q} 2> {log:q}"

@@ -27,7 +27,7 @@ rule judging:
     message:
         "judging the answers: {wildcards.judge}"
     shell:
-        "exec {PYTHON} lensbench.judging --folder {BENCH:q} --judge {wildcards.judge:q} --parallel {threads} 2> {log:q}"
+        "exec {PYTHON} lensbench.judging.verdicts --folder {BENCH:q} --judge {wildcards.judge:q} --parallel {threads} 2> {log:q}"
 
 
 rule guesses:
@@ -44,7 +44,7 @@ rule guesses:
     message:
         "guessing the conditions: {wildcards.judge}"
     shell:
-        "exec {PYTHON} lensbench.judging --folder {BENCH:q} --judge {wildcards.judge:q} --parallel {threads} --guess"
+        "exec {PYTHON} lensbench.judging.verdicts --folder {BENCH:q} --judge {wildcards.judge:q} --parallel {threads} --guess"
         " 2> {log:q}"
 
 
@@ -62,7 +62,7 @@ rule panel:
     message:
         "deciding what the judges say together"
     shell:
-        "exec {PYTHON} lensbench.panel --folder {BENCH:q} 2> {log:q}"
+        "exec {PYTHON} lensbench.judging.panel --folder {BENCH:q} 2> {log:q}"
 
 
 rule judge_sheet:
@@ -79,4 +79,4 @@ rule judge_sheet:
     message:
         "writing {output}"
     shell:
-        "exec {PYTHON} lensbench.judge_sheet --folder {BENCH:q} > {log:q} 2>&1"
+        "exec {PYTHON} lensbench.judging.judge_sheet --folder {BENCH:q} > {log:q} 2>&1"

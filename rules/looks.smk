@@ -25,7 +25,7 @@ checkpoint look:
     message:
         "looking at the results after wave {wildcards.look}"
     shell:
-        "exec {PYTHON} lensbench.looks --folder {BENCH:q} --look {wildcards.look} --parallel {threads} 2> {log:q}"
+        "exec {PYTHON} lensbench.workflow.look --folder {BENCH:q} --look {wildcards.look} --parallel {threads} 2> {log:q}"
 
 
 def needed_runs(wildcards):

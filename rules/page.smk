@@ -35,4 +35,4 @@ rule page:
     message:
         "writing {output.page}"
     shell:
-        "exec {PYTHON} lensbench.page --folder {BENCH:q} 2> {log:q}"
+        "exec {PYTHON} lensbench.results.page.page --folder {BENCH:q} 2> {log:q}"

@@ -24,5 +24,5 @@ rule plan:
     message:
         "freezing the experiment in {BENCH}"
     shell:
-        "exec {PYTHON} lensbench.plan --settings {params.settings:q} --accepted {params.accepted:q}"
+        "exec {PYTHON} lensbench.plan.freeze --settings {params.settings:q} --accepted {params.accepted:q}"
         " --folder {BENCH:q} 2> {log:q}"

@@ -16,4 +16,4 @@ rule reports:
     message:
         "reading the reports"
     shell:
-        "exec {PYTHON} lensbench.reports --folder {BENCH:q} 2> {log:q}"
+        "exec {PYTHON} lensbench.runs.reports --folder {BENCH:q} 2> {log:q}"

@@ -30,4 +30,4 @@ rule results:
     message:
         "writing {output.page}"
     shell:
-        "exec {PYTHON} lensbench.results --folder {BENCH:q} 2> {log:q}"
+        "exec {PYTHON} lensbench.results.results --folder {BENCH:q} 2> {log:q}"

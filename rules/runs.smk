@@ -40,5 +40,5 @@ rule run:
     message:
         "{wildcards.task}, {wildcards.condition}, trial {params.trial}"
     shell:
-        "exec {PYTHON} lensbench.runs --folder {BENCH:q} --task {wildcards.task} --condition {wildcards.condition}"
+        "exec {PYTHON} lensbench.runs.run --folder {BENCH:q} --task {wildcards.task} --condition {wildcards.condition}"
         " --trial {params.trial} --gate-s {resources.gate_s} --grace-s {resources.grace_s} 2> {log:q}"

@@ -22,5 +22,5 @@ rule scenarios:
     message:
         "writing {params.tasks} tasks"
     shell:
-        "exec {PYTHON} lensbench.generating --repo={params.repo:q} --tasks {params.tasks:q} --settings {params.writer:q}"
+        "exec {PYTHON} lensbench.scenarios.generate --repo={params.repo:q} --tasks {params.tasks:q} --settings {params.writer:q}"
         " --output {output.tasks:q} 2> {log:q}"

@@ -19,4 +19,4 @@ rule scores:
     message:
         "scoring runs and pairs"
     shell:
-        "exec {PYTHON} lensbench.scores --folder {BENCH:q} 2> {log:q}"
+        "exec {PYTHON} lensbench.scores.scores --folder {BENCH:q} 2> {log:q}"

@@ -18,4 +18,4 @@ rule validity:
     message:
         "deciding which runs count"
     shell:
-        "exec {PYTHON} lensbench.validity --folder {BENCH:q} 2> {log:q}"
+        "exec {PYTHON} lensbench.runs.validity --folder {BENCH:q} 2> {log:q}"

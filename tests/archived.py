@@ -15,15 +15,15 @@ from typing import Any
 import bagit
 
 from handmade import Bench
-from lensbench.archive import make_archive
-from lensbench.archiving.bag import write_zip
-from lensbench.archiving.rebuilding import rebuild
-from lensbench.archiving.unpacking import unpack
-from lensbench.config_files import load_config
-from lensbench.judging import judge_all
-from lensbench.plan import write_plan
-from lensbench.records import sha256
-from lensbench.validity import judge_validity
+from lensbench.archive.archive import make_archive
+from lensbench.archive.bag import write_zip
+from lensbench.archive.rebuilding import rebuild
+from lensbench.archive.unpacking import unpack
+from lensbench.core.records import sha256
+from lensbench.judging.verdicts import judge_all
+from lensbench.plan.freeze import write_plan
+from lensbench.plan.reading import load_config
+from lensbench.runs.validity import judge_validity
 
 TASKS = """\
 tasks:

@@ -8,18 +8,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lensbench import scenarios_markdown
-from lensbench.config import Gate, Judging
-from lensbench.files import write_atomic, write_json
-from lensbench.panel import VERDICT_COLUMNS, decide_all
-from lensbench.records import Attempt, Call, Outcome, Record, RunId, run_files, sha256, to_json
-from lensbench.reports import read_reports
-from lensbench.results import as_json, collect
-from lensbench.scenarios import Category, Criterion, Folder, Task
-from lensbench.scores import score_all
-from lensbench.summary import read_tables
-from lensbench.tables import write_table
-from lensbench.validity import judge_validity
+from lensbench.core.records import Attempt, Call, Outcome, Record, RunId, run_files, sha256, to_json
+from lensbench.core.system.files import write_atomic, write_json
+from lensbench.core.tables import write_table
+from lensbench.core.tasks import Category, Criterion, Folder, Task
+from lensbench.judging.panel import VERDICT_COLUMNS, decide_all
+from lensbench.plan import task_markdown
+from lensbench.plan.config import Gate, Judging
+from lensbench.results.results import as_json, collect
+from lensbench.runs.reports import read_reports
+from lensbench.runs.validity import judge_validity
+from lensbench.scores.measures import read_tables
+from lensbench.scores.scores import score_all
 
 TOOLS = ("lens_grep", "lens_graph", "lens_graph_neighbors", "lens_reindex")
 STARTED = "2026-01-02T03:04:05.000Z"
@@ -64,7 +64,7 @@ def make_bench(folder: Path, shape: Shape) -> Path:
     rng = random.Random(shape.seed)
     tasks = [_task(shape, number) for number in range(shape.tasks)]
     write_json(folder / "plan.json", _plan(shape, tasks))
-    write_atomic(folder / "scenarios.md", scenarios_markdown.render(tasks, "Scenarios of a synthetic benchmark"))
+    write_atomic(folder / "scenarios.md", task_markdown.render(tasks, "Scenarios of a synthetic benchmark"))
     for name in ("config.yaml", "protocol.md"):
         write_atomic(folder / name, f"{name} of a synthetic benchmark\n")
     verdicts: list[dict[str, Any]] = []

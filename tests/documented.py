@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from lensbench.house import ROOT
+from lensbench.core.system.places import ROOT
 
 PROGRAM = (
     r"(?:(?:snakemake|lensbench|make|pip|openssl|cd|unzip|apt-get|npm|kill|ln|mkdir|docker|machine [AB]\$)(?= )"

@@ -20,12 +20,12 @@ import yaml
 
 from facts import definition
 from labelled import dressed, stated
-from lensbench.judges import POINTS
-from lensbench.judges.mechanical import judge
-from lensbench.judges.normalising import Normalised, normalise
-from lensbench.repositories import prepare
-from lensbench.scenario_files import read_scenarios
-from lensbench.scenarios import Criterion, Task
+from lensbench.core.tasks import Criterion, Task
+from lensbench.judging.judges import POINTS
+from lensbench.judging.judges.mechanical import judge
+from lensbench.judging.judges.normalising import Normalised, normalise
+from lensbench.plan.task_files import read_scenarios
+from lensbench.repositories.prepare import prepare
 from test_demo_set import FACTS
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -20,27 +20,27 @@ from typing import Any, get_type_hints
 from pydantic import TypeAdapter
 
 from archived import make_benchmark
-from lensbench import scenarios_markdown
 from lensbench.agents import load_adapter
-from lensbench.answers_html import Evidence, mark_answer
-from lensbench.archive import versions
-from lensbench.archiving.bag import check_bag
-from lensbench.archiving.completeness import check_plan
-from lensbench.archiving.rebuilding import is_derived
-from lensbench.archiving.signing import signature_problem
-from lensbench.archiving.unpacking import unpack
-from lensbench.blinding import MARK, Hidden, blind
-from lensbench.errors import UserError
-from lensbench.judges.mechanical import judge
-from lensbench.judges.model import canaries, nonce_of, read_guess, read_reply
-from lensbench.judges.normalising import normalise
-from lensbench.placed_markdown import placed_html
-from lensbench.records import Attempt, Record, from_json, to_json
-from lensbench.reports import MAX_COUNT, normalise_path, parse_report, process_spans
-from lensbench.scenario_files import read_scenarios
-from lensbench.scenarios import Criterion, Regex
-from lensbench.tables import items, read_table, run_of_row, write_table
-from lensbench.verifying import number_problems
+from lensbench.archive.archive import versions
+from lensbench.archive.bag import check_bag
+from lensbench.archive.completeness import check_plan
+from lensbench.archive.rebuilding import is_derived
+from lensbench.archive.signing import signature_problem
+from lensbench.archive.unpacking import unpack
+from lensbench.archive.verify import number_problems
+from lensbench.core.errors import UserError
+from lensbench.core.markdown import placed_html
+from lensbench.core.records import Attempt, Record, from_json, to_json
+from lensbench.core.tables import items, read_table, run_of_row, write_table
+from lensbench.core.tasks import Criterion, Regex
+from lensbench.judging.blinding import MARK, Hidden, blind
+from lensbench.judging.judges.mechanical import judge
+from lensbench.judging.judges.model import canaries, nonce_of, read_guess, read_reply
+from lensbench.judging.judges.normalising import normalise
+from lensbench.plan import task_markdown
+from lensbench.plan.task_files import read_scenarios
+from lensbench.results.page.answers import Evidence, mark_answer
+from lensbench.runs.reports import MAX_COUNT, normalise_path, parse_report, process_spans
 
 NONCE = nonce_of("fuzz")
 ANSWER = "The cause is in `src/a.py`: **parse** drops the last line."
@@ -77,7 +77,7 @@ def _scenarios(name: str, data: bytes) -> None:
             tasks = read_scenarios([str(folder / name)], imported=True).tasks
         except UserError:
             return
-        page = scenarios_markdown.render(tasks, "set")
+        page = task_markdown.render(tasks, "set")
         (folder / "again.md").write_bytes(page.encode())
         assert [task.id for task in read_scenarios([str(folder / "again.md")], imported=True).tasks] == [
             task.id for task in tasks

@@ -8,15 +8,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lensbench.estimates import write_estimates
-from lensbench.files import write_atomic, write_json
-from lensbench.instrument import measure_instrument
-from lensbench.panel import VERDICT_COLUMNS, decide_all
-from lensbench.records import Attempt, Call, Outcome, Record, RunId, run_files, sha256, to_json
-from lensbench.results import write_results
-from lensbench.scores import score_all
-from lensbench.tables import write_table
-from lensbench.validity import judge_validity
+from lensbench.core.records import Attempt, Call, Outcome, Record, RunId, run_files, sha256, to_json
+from lensbench.core.system.files import write_atomic, write_json
+from lensbench.core.tables import write_table
+from lensbench.judging.instrument import measure_instrument
+from lensbench.judging.panel import VERDICT_COLUMNS, decide_all
+from lensbench.results.results import write_results
+from lensbench.runs.validity import judge_validity
+from lensbench.scores.estimates import write_estimates
+from lensbench.scores.scores import score_all
 
 
 @dataclass

@@ -18,7 +18,7 @@ from re import _constants as op
 from re import _parser as sre
 from typing import Any, NamedTuple
 
-from lensbench.scenarios import Criterion, Pattern, Regex, Task
+from lensbench.core.tasks import Criterion, Pattern, Regex, Task
 
 
 class Triple(NamedTuple):

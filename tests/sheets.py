@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from lensbench.exhibits import Exhibit, read_exhibits, read_tasks
-from lensbench.files import write_atomic, write_json
-from lensbench.judge_sheet import write_sheet
-from lensbench.plan import read_plan
-from lensbench.scenarios import Task
-from lensbench.scenarios_markdown import render
-from lensbench.validity import judge_validity
+from lensbench.core.system.files import write_atomic, write_json
+from lensbench.core.tasks import Task
+from lensbench.judging.judge_sheet import write_sheet
+from lensbench.judging.shown_answers import Exhibit, read_exhibits, read_tasks
+from lensbench.plan.freeze import read_plan
+from lensbench.plan.task_markdown import render
+from lensbench.runs.validity import judge_validity
 
 BASELINE, TREATMENT = "bareknuckle", "zeppelin"
 CRITERIA = ("names the file parser.py", "names the function read_all", "says that the limit is 30 seconds")

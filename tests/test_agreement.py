@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
-from lensbench.agreement import MIN_TASKS, Pair, agreement, all_judges, two_judges
-from lensbench.judges import Verdict
-from lensbench.records import RunId
+from lensbench.core.records import RunId
+from lensbench.judging.agreement import MIN_TASKS, Pair, agreement, all_judges, two_judges
+from lensbench.judging.judges import Verdict
 
 NUMBER = {Verdict.MISSED: 0, Verdict.PARTIAL: 1, Verdict.MET: 2}
 SHORT = {"m": Verdict.MET, "p": Verdict.PARTIAL, "-": Verdict.MISSED}

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lensbench.answers_html import Evidence, mark_answer, safe_html
+from lensbench.results.page.answers import Evidence, mark_answer, safe_html
 
 
 def shown(html: str) -> str:

@@ -22,13 +22,13 @@ from rocrate.rocrate import ROCrate
 
 from archived import make_benchmark, pack
 from handmade import Bench
-from lensbench import archive as stage
-from lensbench.archiving.machine import Machine, Trace, this_machine, trace_id
-from lensbench.archiving.rebuilding import rebuild
-from lensbench.archiving.secrets import find_secrets, secret_values
-from lensbench.archiving.unpacking import unpack
-from lensbench.errors import UserError
-from lensbench.files import write_atomic
+from lensbench.archive import archive as stage
+from lensbench.archive.machine import Machine, Trace, this_machine, trace_id
+from lensbench.archive.rebuilding import rebuild
+from lensbench.archive.secrets import find_secrets, secret_values
+from lensbench.archive.unpacking import unpack
+from lensbench.core.errors import UserError
+from lensbench.core.system.files import write_atomic
 
 ANNA = "anna-schmidt"
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"

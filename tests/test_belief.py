@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from lensbench.agreement import All, Coefficient, agreement
-from lensbench.belief import Basis, Belief, Vote, believe
-from lensbench.blinding_check import BlindingCheck, GuessCheck
-from lensbench.judges import Verdict
-from lensbench.panel import majority
-from lensbench.records import RunId
+from lensbench.core.records import RunId
+from lensbench.judging.agreement import All, Coefficient, agreement
+from lensbench.judging.belief import Basis, Belief, Vote, believe
+from lensbench.judging.blinding_check import BlindingCheck, GuessCheck
+from lensbench.judging.judges import Verdict
+from lensbench.judging.panel import majority
 
 MET, PARTIAL, MISSED = Verdict.MET, Verdict.PARTIAL, Verdict.MISSED
 Reads = Callable[[RunId, int], Verdict | None]

@@ -10,7 +10,8 @@ import pytest
 from ppi_py import ppi_mean_ci, ppi_mean_pointestimate
 from scipy.stats import ttest_1samp
 
-from lensbench.bias import (
+from lensbench.core.records import RunId
+from lensbench.judging.bias import (
     MIN_TASKS,
     correction,
     judge_bias,
@@ -20,8 +21,7 @@ from lensbench.bias import (
     run_scores,
     task_mean,
 )
-from lensbench.judges import Verdict
-from lensbench.records import RunId
+from lensbench.judging.judges import Verdict
 
 SHORT = {"m": Verdict.MET, "p": Verdict.PARTIAL, "-": Verdict.MISSED}
 Decided = dict[tuple[RunId, int], Verdict]

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lensbench.blinding import MARK, Hidden, blind, hidden_names, opaque_id, order
-from lensbench.records import RunId
-from lensbench.scenarios import Category, Criterion, Task
+from lensbench.core.records import RunId
+from lensbench.core.tasks import Category, Criterion, Task
+from lensbench.judging.blinding import MARK, Hidden, blind, hidden_names, opaque_id, order
 
 TOOLS = ("mcp__lens__lens_grep", "mcp__lens__lens_graph", "mcp__lens__lens_graph_neighbors", "mcp__lens__search")
 HIDDEN = Hidden(TOOLS, ("lens",), ("with", "without"))

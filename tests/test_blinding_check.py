@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lensbench.blinding import MARK
-from lensbench.blinding_check import MIN_TASKS, BlindedAnswer, Guess, guess_conditions, guesses_of_judge
+from lensbench.judging.blinding import MARK
+from lensbench.judging.blinding_check import MIN_TASKS, BlindedAnswer, Guess, guess_conditions, guesses_of_judge
 
 WORDS = [f"word{number}" for number in range(60)]
 CHANCE = [f"chance{number}" for number in range(12)]

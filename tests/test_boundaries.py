@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import norm, t
 
-from lensbench.boundaries import boundaries, conditional_power, even_fractions, look_result
-from lensbench.errors import UserError
-from lensbench.gate import DEFAULTS
-from lensbench.paired import Estimate, estimate
-from lensbench.waves import looks_over_tasks
+from lensbench.core.errors import UserError
+from lensbench.plan.waves import looks_over_tasks
+from lensbench.scores.gate import DEFAULTS
+from lensbench.scores.intervals import Estimate, estimate
+from lensbench.scores.sequential import boundaries, conditional_power, even_fractions, look_result
 
 
 def spread_around(mean: float, spread: float, tasks: int = 12) -> Estimate:

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from lensbench.budget import LEDGER, check_budget, spend, spent
-from lensbench.errors import UserError
-from lensbench.stopping import StopEverything, check_not_stopped, clear, stop_everything
+from lensbench.core.errors import UserError
+from lensbench.runs.budget import LEDGER, check_budget, spend, spent
+from lensbench.runs.stopping import StopEverything, check_not_stopped, clear, stop_everything
 
 
 def test_nothing_is_spent_at_first(tmp_path: Path) -> None:
@@ -37,7 +37,7 @@ def test_a_damaged_ledger_forgets_no_budget(tmp_path: Path, damaged: str) -> Non
 NO_ROOM = """
 import resource, sys
 from pathlib import Path
-from lensbench.budget import spend
+from lensbench.runs.budget import spend
 spend(Path(sys.argv[1]), runs=3, usd=2.5)
 resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
 spend(Path(sys.argv[1]), runs=1)

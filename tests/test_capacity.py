@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from lensbench.config_files import load_config
-from lensbench.errors import UserError
-from lensbench.plan import plan_mark, settings_text
-from lensbench.records import RunId, run_files
-from lensbench.schedule import Schedule, read_schedule
+from lensbench.core.errors import UserError
+from lensbench.core.records import RunId, run_files
+from lensbench.plan.freeze import plan_mark, settings_text
+from lensbench.plan.reading import load_config
+from lensbench.workflow.schedule import Schedule, read_schedule
 
 WITH, WITHOUT = RunId("t0", "with"), RunId("t0", "without")
 JUDGE = {"agent": {"kind": "claude-code", "provider": "zai", "model": "haiku"}}

@@ -11,11 +11,11 @@ from functools import cache
 import pytest
 from markupsafe import Markup
 
-from lensbench import chart_parts, charts, usage_charts
-from lensbench.chart_parts import Size
-from lensbench.charts import Dumbbell, Interval, Look
-from lensbench.drawing import Chart, draw
-from lensbench.usage_charts import Cell, Point
+from lensbench.results.charts import parts, scores, usage
+from lensbench.results.charts.parts import Size
+from lensbench.results.charts.scores import Dumbbell, Interval, Look
+from lensbench.results.charts.svg import Chart, draw
+from lensbench.results.charts.usage import Cell, Point
 
 HOSTILE = "</text></svg></script><script>alert(1)</script>\"'&\x00\x1b"
 
@@ -24,34 +24,32 @@ def dumbbell(task: str, baseline: float, treatment: float) -> Dumbbell:
     return Dumbbell(task, baseline, treatment, treatment - baseline, f"answers/{len(task)}.html")
 
 
-def tasks(*rows: Dumbbell, between: str = "", size: Size = charts.WIDE) -> Chart:
-    return charts.dumbbells(rows, between, ("without", "with"), size)
+def tasks(*rows: Dumbbell, between: str = "", size: Size = scores.WIDE) -> Chart:
+    return scores.dumbbells(rows, between, ("without", "with"), size)
 
 
 ALL = {
     "dumbbells": tasks(dumbbell("a", 20, 80), dumbbell("b", 50, 50), dumbbell("c", 90, 10)),
     "dumbbells with a gap": tasks(
-        dumbbell("a", 20, 80), dumbbell("c", 90, 10), between="3 between", size=charts.NARROW
+        dumbbell("a", 20, 80), dumbbell("c", 90, 10), between="3 between", size=scores.NARROW
     ),
     "one dumbbell": tasks(dumbbell("a", 0, 0)),
-    "spread": charts.spread([-20, 0, 0, 35], charts.WIDE),
-    "forest": charts.forest(
+    "spread": scores.spread([-20, 0, 0, 35], scores.WIDE),
+    "forest": scores.forest(
         [Interval("all", "overall", 3, 4, -2, 10), Interval("Debug", "category", 1, 9, None, None)],
         5,
-        charts.FOREST_WIDE,
+        scores.FOREST_WIDE,
     ),
-    "forest without an effect": charts.forest([Interval("r", "repository", 3, 0, 0, 0)], None, charts.FOREST_NARROW),
-    "ruler": charts.ruler(4, -2, 10, 5, "INCONCLUSIVE", charts.RULER_WIDE),
-    "ruler without an interval": charts.ruler(-4, None, None, None, "UNDECIDED", charts.RULER_NARROW),
-    "heat": usage_charts.heat([Cell("a", "grep", 3, 1, True, "x"), Cell("a", "graph", 0, 0, False, "x")]),
-    "heat of reports": usage_charts.heat(
-        [Cell("a", "grep", None, 0, True, "x"), Cell("b", "grep", None, 0, None, "x")]
-    ),
-    "against": usage_charts.against(
+    "forest without an effect": scores.forest([Interval("r", "repository", 3, 0, 0, 0)], None, scores.FOREST_NARROW),
+    "ruler": scores.ruler(4, -2, 10, 5, "INCONCLUSIVE", scores.RULER_WIDE),
+    "ruler without an interval": scores.ruler(-4, None, None, None, "UNDECIDED", scores.RULER_NARROW),
+    "heat": usage.heat([Cell("a", "grep", 3, 1, True, "x"), Cell("a", "graph", 0, 0, False, "x")]),
+    "heat of reports": usage.heat([Cell("a", "grep", None, 0, True, "x"), Cell("b", "grep", None, 0, None, "x")]),
+    "against": usage.against(
         [Point(1, 2, 5, "x"), Point(30, 20, None, "y")], "Duration", ("without", "with"), "seconds"
     ),
-    "one point": usage_charts.against([Point(7, 7, 0, "x")], "Tokens", ("without", "with"), "tokens"),
-    "track": charts.track([Look(1, 0.5, 4.3), Look(2, 2.1, 3.0), Look(3, None, 2.4)]),
+    "one point": usage.against([Point(7, 7, 0, "x")], "Tokens", ("without", "with"), "tokens"),
+    "track": scores.track([Look(1, 0.5, 4.3), Look(2, 2.1, 3.0), Look(3, None, 2.4)]),
 }
 
 
@@ -132,10 +130,10 @@ def test_a_link_into_the_page_stays_one() -> None:
 def test_hostile_names_are_text() -> None:
     rows = [Dumbbell(HOSTILE, 0, 10, 10, "x")]
     drawings = [
-        draw(charts.dumbbells(rows, HOSTILE, (HOSTILE, HOSTILE), charts.WIDE), "n"),
-        draw(charts.forest([Interval(HOSTILE, "overall", 1, 1, 0, 2)], 5, charts.FOREST_WIDE), "n"),
-        draw(usage_charts.heat([Cell(HOSTILE, HOSTILE, 1, 1, None, "x")]), "n"),
-        draw(usage_charts.against([Point(1, 2, 0, "x")], HOSTILE, (HOSTILE, HOSTILE), "seconds"), "n"),
+        draw(scores.dumbbells(rows, HOSTILE, (HOSTILE, HOSTILE), scores.WIDE), "n"),
+        draw(scores.forest([Interval(HOSTILE, "overall", 1, 1, 0, 2)], 5, scores.FOREST_WIDE), "n"),
+        draw(usage.heat([Cell(HOSTILE, HOSTILE, 1, 1, None, "x")]), "n"),
+        draw(usage.against([Point(1, 2, 0, "x")], HOSTILE, (HOSTILE, HOSTILE), "seconds"), "n"),
     ]
     for drawing in drawings:
         assert "<script" not in drawing
@@ -143,20 +141,20 @@ def test_hostile_names_are_text() -> None:
 
 
 def test_long_names_lose_their_middle() -> None:
-    assert chart_parts.shortened("a-name-that-is-far-too-long-01", 12) == "a-name…ng-01"
-    assert chart_parts.shortened("short", 12) == "short"
-    assert all(len(chart_parts.shortened("x" * 50, letters)) == letters for letters in range(3, 30))
+    assert parts.shortened("a-name-that-is-far-too-long-01", 12) == "a-name…ng-01"
+    assert parts.shortened("short", 12) == "short"
+    assert all(len(parts.shortened("x" * 50, letters)) == letters for letters in range(3, 30))
 
 
 @pytest.mark.parametrize(
     ("value", "text"), [(0, "0.0"), (-0.04, "0.0"), (0.05, "+0.1"), (-7.25, "\u22127.2"), (12, "+12.0")]
 )
 def test_a_difference_has_its_sign_and_no_negative_zero(value: float, text: str) -> None:
-    assert chart_parts.signed(value) == text
+    assert parts.signed(value) == text
 
 
 def interval_words(*rows: Interval) -> Sequence[str]:
-    return texts(draw(charts.forest(rows, 5, charts.FOREST_WIDE), "n"))
+    return texts(draw(scores.forest(rows, 5, scores.FOREST_WIDE), "n"))
 
 
 def test_an_interval_is_written_beside_its_line() -> None:
@@ -164,7 +162,7 @@ def test_an_interval_is_written_beside_its_line() -> None:
 
 
 def test_without_an_interval_there_is_a_point_and_no_line() -> None:
-    chart = charts.forest([Interval("all", "overall", 1, 4, None, None)], None, charts.FOREST_WIDE)
+    chart = scores.forest([Interval("all", "overall", 1, 4, None, None)], None, scores.FOREST_WIDE)
     svg = draw(chart, "n")
     assert "+4.0" in texts(svg)
     assert 'stroke-width="2.5"' not in svg
@@ -173,18 +171,18 @@ def test_without_an_interval_there_is_a_point_and_no_line() -> None:
 @pytest.mark.parametrize(("low", "high", "colour"), [(1, 9, "better"), (-9, -1, "worse")])
 def test_an_interval_beside_zero_is_coloured(low: float, high: float, colour: str) -> None:
     svg = draw(
-        charts.forest([Interval("all", "overall", 3, (low + high) / 2, low, high)], None, charts.FOREST_WIDE), "n"
+        scores.forest([Interval("all", "overall", 3, (low + high) / 2, low, high)], None, scores.FOREST_WIDE), "n"
     )
     assert [mark.fill for mark in symbols(svg)] == [f"var(--{colour})"]
 
 
 def test_an_interval_over_zero_is_not_coloured() -> None:
-    svg = draw(charts.forest([Interval("all", "overall", 3, 4, -1, 9)], None, charts.FOREST_WIDE), "n")
+    svg = draw(scores.forest([Interval("all", "overall", 3, 4, -1, 9)], None, scores.FOREST_WIDE), "n")
     assert [mark.fill for mark in symbols(svg)] == ["var(--ink)"]
 
 
 def test_failed_calls_are_hatched_and_counted() -> None:
-    svg = draw(usage_charts.heat([Cell("a", "grep", 5, 2, True, "x"), Cell("b", "grep", 5, 0, True, "x")]), "n")
+    svg = draw(usage.heat([Cell("a", "grep", 5, 2, True, "x"), Cell("b", "grep", 5, 0, True, "x")]), "n")
     assert svg.count("url(#hatch)") == 1
     assert {"5", "5 \u00d72"} <= set(texts(svg))
 
@@ -201,13 +199,11 @@ def test_failed_calls_are_hatched_and_counted() -> None:
 )
 def test_a_task_without_any_call_is_marked(cell: Cell, idle: bool) -> None:
     assert cell.idle is idle
-    assert ("◀ none" in texts(draw(usage_charts.heat([cell]), "n"))) is idle
+    assert ("◀ none" in texts(draw(usage.heat([cell]), "n"))) is idle
 
 
 def test_equal_quantities_lie_on_the_diagonal() -> None:
-    svg = draw(
-        usage_charts.against([Point(10, 10, 0, "x"), Point(10, 100, 0, "y")], "Duration", ("a", "b"), "seconds"), "n"
-    )
+    svg = draw(usage.against([Point(10, 10, 0, "x"), Point(10, 100, 0, "y")], "Duration", ("a", "b"), "seconds"), "n")
     on, above = symbols(svg)
     assert on.x + on.y == pytest.approx(270, abs=0.01)
     assert above.y < on.y
@@ -216,7 +212,7 @@ def test_equal_quantities_lie_on_the_diagonal() -> None:
 
 @pytest.mark.parametrize(("low", "high"), [(0.2, 0.9), (3, 400), (1e-3, 1e7), (11, 13), (5, 5.1)])
 def test_logarithmic_axes_have_few_round_ticks(low: float, high: float) -> None:
-    chart = usage_charts.against([Point(low, high, 0, "x")], "Duration", ("a", "b"), "seconds")
+    chart = usage.against([Point(low, high, 0, "x")], "Duration", ("a", "b"), "seconds")
     ticks = chart.spec["layer"][1]["encoding"]["x"]["axis"]["values"]
     assert len(ticks) <= 6
     assert all(low / 1.5 <= tick <= high * 1.5 for tick in ticks)

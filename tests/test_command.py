@@ -12,10 +12,10 @@ import yaml
 
 from lensbench import __version__
 from lensbench.__main__ import ALIASES, EXIT_CODES, HIDDEN, VERBS, module_of, overview
-from lensbench.errors import UserError
-from lensbench.house import ROOT
-from lensbench.program import only_benchmark
-from lensbench.run import copy_demo, snakemake_options
+from lensbench.core.errors import UserError
+from lensbench.core.system.places import ROOT
+from lensbench.core.system.program import only_benchmark
+from lensbench.workflow.launch import copy_demo, snakemake_options
 
 
 def lensbench(*arguments: str, folder: Path = ROOT) -> subprocess.CompletedProcess[str]:
@@ -144,9 +144,7 @@ def test_the_version_is_the_same_wherever_it_stands() -> None:
 
 def test_what_the_user_has_no_right_to_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "plain").touch()  # that it may not be started is so for root, too
-    code = (
-        "import subprocess; from lensbench.program import run_program; run_program(lambda: subprocess.run(['./plain']))"
-    )
+    code = "import subprocess; from lensbench.core.system.program import run_program; run_program(lambda: subprocess.run(['./plain']))"
     ended = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert ended.returncode == 1
     assert ended.stderr.startswith("error: ./plain: Permission denied; mend that, then start again")

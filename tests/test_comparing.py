@@ -23,18 +23,18 @@ from scipy.stats import permutation_test, ttest_1samp
 from statsmodels.stats.multitest import multipletests
 
 from benches import Shape, make_bench
-from lensbench.comparing import compare, render, write_comparison
-from lensbench.comparing_page import render_page
-from lensbench.config import Gate, Judging
-from lensbench.errors import UserError
-from lensbench.figures import decimal
-from lensbench.finished_runs import FinishedRun, read_runs, shared_tasks
-from lensbench.paired import estimate
-from lensbench.records import Attempt, Outcome, Record, RunId
-from lensbench.run_differences import Change, Shared, by_task, changes
-from lensbench.run_settings import changed_settings, notices
-from lensbench.scenarios import Category, Criterion, Task
-from lensbench.summary import Tables
+from lensbench.core.errors import UserError
+from lensbench.core.numbers import decimal
+from lensbench.core.records import Attempt, Outcome, Record, RunId
+from lensbench.core.tasks import Category, Criterion, Task
+from lensbench.plan.config import Gate, Judging
+from lensbench.results.compare.compare import compare, render, write_comparison
+from lensbench.results.compare.differences import Change, Shared, by_task, changes
+from lensbench.results.compare.page import render_page
+from lensbench.results.compare.runs import FinishedRun, read_runs, shared_tasks
+from lensbench.results.compare.settings import changed_settings, notices
+from lensbench.scores.intervals import estimate
+from lensbench.scores.measures import Tables
 
 Sides = tuple[Fraction | float | None, Fraction | float | None]
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'`|"
@@ -417,7 +417,15 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 
 def test_the_program_writes_three_files_and_prints_the_table(folders: list[Path], tmp_path: Path) -> None:
-    command = [sys.executable, "-P", "-m", "lensbench.comparing", *map(str, folders), "--output", str(tmp_path / "o")]
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        "lensbench.results.compare.compare",
+        *map(str, folders),
+        "--output",
+        str(tmp_path / "o"),
+    ]
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert "| b less a |" in printed
     files = {path.name: path.read_text() for path in (tmp_path / "o").iterdir()}
@@ -433,7 +441,7 @@ def test_the_program_writes_three_files_and_prints_the_table(folders: list[Path]
 def test_by_default_the_files_go_beside_the_first_run(
     folders: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lensbench.comparing.render_page", lambda _: "")
+    monkeypatch.setattr("lensbench.results.compare.compare.render_page", lambda _: "")
     for folder in folders:
         shutil.copytree(folder, tmp_path / folder.name)
     write_comparison([tmp_path / folder.name for folder in folders])
@@ -500,7 +508,7 @@ def test_the_same_answers_under_other_judges_are_another_run(folders: list[Path]
 
 
 def test_the_program_ends_with_a_message_and_no_traceback(folders: list[Path], tmp_path: Path) -> None:
-    command = [sys.executable, "-P", "-m", "lensbench.comparing", str(folders[0]), str(tmp_path)]
+    command = [sys.executable, "-P", "-m", "lensbench.results.compare.compare", str(folders[0]), str(tmp_path)]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ended.returncode == 1
     assert ended.stderr.startswith("error: ")

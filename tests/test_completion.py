@@ -5,7 +5,7 @@ from fractions import Fraction as F
 import pytest
 from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar
 
-from lensbench.completion import Pair, by_criteria, mcnemar, reliability
+from lensbench.scores.complete_tasks import Pair, by_criteria, mcnemar, reliability
 
 
 def tasks(both: int, treatment_only: int, baseline_only: int, neither: int) -> dict[str, list[Pair]]:

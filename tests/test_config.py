@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 from snakemake.cli import parse_config
 
-from lensbench.config import Agent, Config
-from lensbench.config_files import load_config
-from lensbench.errors import UserError
-from lensbench.house import ROOT
+from lensbench.core.errors import UserError
+from lensbench.core.system.places import ROOT
+from lensbench.plan.config import Agent, Config
+from lensbench.plan.reading import load_config
 
 Given = dict[str, Any]
 WRITTEN = """\

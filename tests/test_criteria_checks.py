@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from lensbench.criteria_checks import Finding, check_criteria, check_tasks
-from lensbench.scenarios import Category, Criterion, Task
-from lensbench.tables import Row
+from lensbench.core.tables import Row
+from lensbench.core.tasks import Category, Criterion, Task
+from lensbench.judging.criteria_checks import Finding, check_criteria, check_tasks
 
 BOTH = ["without", "with"]
 PATTERNS = Criterion(text="names the file", all_of=("cache.py",))

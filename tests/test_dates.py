@@ -6,7 +6,7 @@ import os
 import time
 from pathlib import Path
 
-from lensbench.dates import date_back
+from lensbench.core.system.clock import date_back
 
 HOUR = 3600 * 10**9
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from lensbench.discards import describes, discard_files, discard_files_of, file_discard, is_discarded, read_discard
-from lensbench.files import write_atomic
-from lensbench.records import Attempt, Record, RunId, run_files, to_json
+from lensbench.core.records import Attempt, Record, RunId, run_files, to_json
+from lensbench.core.system.files import write_atomic
+from lensbench.runs.discards import describes, discard_files, discard_files_of, file_discard, is_discarded, read_discard
 
 RUN = RunId("a", "with")
 

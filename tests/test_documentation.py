@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lensbench.house import ROOT
+from lensbench.core.system.places import ROOT
 
 sys.path.insert(0, str(ROOT / "tools" / "docs"))
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lensbench.documents import MAX_BYTES, Document, DocumentError, parse_document
+from lensbench.core.system.yaml_places import MAX_BYTES, Document, DocumentError, parse_document
 
 BOMB = b"a: &a [x,x]\n" + b"".join(b"%c: &%c [*%c,*%c]\n" % (c, c, c - 1, c - 1) for c in range(ord("b"), ord("k")))
 

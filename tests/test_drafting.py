@@ -14,12 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drafted_answers import Closeness, Scored, bare, closeness, crude, demo_set, made_answers, patterns, scored
-from lensbench.drafting import draft, with_drafts
-from lensbench.drafting.__main__ import doubts, render
-from lensbench.judges.mechanical import judge
-from lensbench.judges.normalising import normalise
-from lensbench.scenario_files import read_scenarios
-from lensbench.scenarios import Criterion, Task
+from lensbench.core.tasks import Criterion, Task
+from lensbench.judging.drafting import draft, with_drafts
+from lensbench.judging.drafting.__main__ import doubts, render
+from lensbench.judging.judges.mechanical import judge
+from lensbench.judging.judges.normalising import normalise
+from lensbench.plan.task_files import read_scenarios
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -197,7 +197,7 @@ def test_on_answers_that_were_not_made_of_the_authors_patterns_drafts_lean_to_no
 
 
 def run_program(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-P", "-m", "lensbench.drafting", *arguments]
+    command = [sys.executable, "-P", "-m", "lensbench.judging.drafting", *arguments]
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "scripts")}
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 

@@ -9,15 +9,15 @@ import pytest
 from scipy.stats import ttest_1samp
 from statsmodels.stats.multitest import multipletests
 
-from lensbench import proof
-from lensbench.boundaries import LookResult, look_result
-from lensbench.errors import UserError
-from lensbench.estimates import comparisons, write_estimates
-from lensbench.files import plain, write_json
-from lensbench.paired import SCOPE, estimate
-from lensbench.program import run_stage
-from lensbench.proof import SelftestStatus
-from lensbench.summary import Tables
+from lensbench.core import proof
+from lensbench.core.errors import UserError
+from lensbench.core.proof import SelftestStatus
+from lensbench.core.system.files import plain, write_json
+from lensbench.core.system.program import run_stage
+from lensbench.scores.estimates import comparisons, write_estimates
+from lensbench.scores.intervals import SCOPE, estimate
+from lensbench.scores.measures import Tables
+from lensbench.scores.sequential import LookResult, look_result
 
 Make = Callable[..., Any]
 ALL, HALF, NONE = ("1", "1"), ("1", "0"), ("0", "0")

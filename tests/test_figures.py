@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lensbench import figures
-from lensbench.errors import UserError
+from lensbench.core import numbers as figures
+from lensbench.core.errors import UserError
 
 numbers = st.fractions(-(10**6), 10**6, max_denominator=10**6)
 tenths = st.decimals(-(10**6), 10**6, places=4, allow_nan=False)

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lensbench import paired
-from lensbench.boundaries import look_result
-from lensbench.config import Gate
-from lensbench.gate import decide, what_decides
-from lensbench.paired import Estimate, estimate
-from lensbench.power import tasks_needed, upper_sd
-from lensbench.verdict_of import DEFAULTS, verdict_of
+from lensbench.plan.config import Gate
+from lensbench.scores import intervals
+from lensbench.scores.gate import decide, what_decides
+from lensbench.scores.intervals import Estimate, estimate
+from lensbench.scores.power import tasks_needed, upper_sd
+from lensbench.scores.sequential import look_result
+from lensbench.scores.verdict_of import DEFAULTS, verdict_of
 
 ROOT = Path(__file__).resolve().parents[1]
 SETTINGS = {"effect": 5, "alpha": 0.05, "power": 0.8}
@@ -26,7 +26,7 @@ SETTINGS = {"effect": 5, "alpha": 0.05, "power": 0.8}
 def _one_sign_flip() -> Iterator[None]:
     """The sign-flip p takes most of an estimate's time and plays no part in a verdict."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(paired, "RESAMPLES", 1)
+        patch.setattr(intervals, "RESAMPLES", 1)
         yield
 
 

@@ -14,10 +14,10 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lensbench.importing import Timed, find_conditions, fit_run_id, main, parse_timing
-from lensbench.program import run_program
-from lensbench.records import Outcome, RunId, from_json, run_files
-from lensbench.tables import Row, read_table
+from lensbench.archive.import_runs import Timed, find_conditions, fit_run_id, main, parse_timing
+from lensbench.core.records import Outcome, RunId, from_json, run_files
+from lensbench.core.system.program import run_program
+from lensbench.core.tables import Row, read_table
 
 ROOT = Path(__file__).resolve().parents[1]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT / "scripts")}
@@ -177,7 +177,7 @@ def test_a_record_of_an_imported_run_says_only_what_is_known(tmp_path: Path, tak
 def test_the_runner_keeps_an_imported_run_and_says_when_it_is_gone(tmp_path: Path, take: Take) -> None:
     take(write(tmp_path / "theirs", TIDY))
     files = run_files(tmp_path / "bench" / "theirs", RunId("app-chg-01", "with"))
-    command = [sys.executable, "-P", "-m", "lensbench.runs", "--folder", "bench/theirs"]
+    command = [sys.executable, "-P", "-m", "lensbench.runs.run", "--folder", "bench/theirs"]
     command += ["--task", "app-chg-01", "--condition", "with"]
 
     def started() -> str:

@@ -10,16 +10,16 @@ from typing import Any
 import pytest
 
 from handmade import REPORT_COLUMNS, Bench
-from lensbench import scenarios_markdown
-from lensbench.criteria_checks import CLOSED_BOOK
-from lensbench.errors import UserError
-from lensbench.files import write_atomic, write_json
-from lensbench.instrument import measure_instrument
-from lensbench.panel import VERDICT_COLUMNS, decide_all
-from lensbench.scenarios import Category, Criterion, Task
-from lensbench.scores import score_all
-from lensbench.tables import write_table
-from lensbench.validity import judge_validity
+from lensbench.core.errors import UserError
+from lensbench.core.system.files import write_atomic, write_json
+from lensbench.core.tables import write_table
+from lensbench.core.tasks import Category, Criterion, Task
+from lensbench.judging.criteria_checks import CLOSED_BOOK
+from lensbench.judging.instrument import measure_instrument
+from lensbench.judging.panel import VERDICT_COLUMNS, decide_all
+from lensbench.plan import task_markdown
+from lensbench.runs.validity import judge_validity
+from lensbench.scores.scores import score_all
 
 POINTS = {"Met": "1", "Partial": "0.5", "Missed": "0"}
 SHORT = {"m": "Met", "p": "Partial", "-": "Missed"}
@@ -55,7 +55,7 @@ def measured(bench: Any) -> dict[str, Any]:
     names = {"mechanical": 1} | {row["judge"]: 1 for row in bench.verdicts}
     judges = [{"name": name} for name in names if not name.startswith("human")]
     write_json(folder / "plan.json", bench.plan | {"judges": judges})
-    write_atomic(folder / "scenarios.md", scenarios_markdown.render(list(tasks_of(bench)), "Tasks").encode())
+    write_atomic(folder / "scenarios.md", task_markdown.render(list(tasks_of(bench)), "Tasks").encode())
     judge_validity(folder)
     write_table(folder / "reports.csv", REPORT_COLUMNS, bench.reports)
     for name in names:

@@ -18,9 +18,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lensbench.judge_sheet import FILE, questions, render_sheet, sampled_pairs, sheet_id, write_sheet
-from lensbench.plan import read_plan
-from lensbench.tables import write_table
+from lensbench.core.tables import write_table
+from lensbench.judging.judge_sheet import FILE, questions, render_sheet, sampled_pairs, sheet_id, write_sheet
+from lensbench.plan.freeze import read_plan
 from sheets import ANSWER, BASELINE, CRITERIA, TREATMENT, exhibits_of, lay_out
 
 Make = Callable[..., Any]
@@ -188,5 +188,5 @@ def test_a_sheet_without_questions_says_so_and_stops_nothing(bench: Make) -> Non
 
 def test_the_stage_is_a_program(bench: Make) -> None:
     folder = lay_out(bench, {"a": ANSWER}, sheet=False)
-    subprocess.run([sys.executable, "-m", "lensbench.judge_sheet", "--folder", str(folder)], check=True)
+    subprocess.run([sys.executable, "-m", "lensbench.judging.judge_sheet", "--folder", str(folder)], check=True)
     assert page_of(folder).startswith("<!DOCTYPE html>")

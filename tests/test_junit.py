@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from handmade import Bench
-from lensbench.errors import UserError
-from lensbench.fail_on import REFUSED, refuse
-from lensbench.junit import junit
+from lensbench.core.errors import UserError
+from lensbench.results.fail_on import REFUSED, refuse
+from lensbench.results.junit import junit
 
 CONTROL = "\x1b[31m\x00 <b>&"
 

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from lensbench.budget import spend, spent
-from lensbench.discards import discard_files, file_discard, is_discarded, read_discard
-from lensbench.errors import UserError
-from lensbench.files import note_checksum, write_atomic, write_json
-from lensbench.merging import merge
-from lensbench.plan import write_plan
-from lensbench.records import Attempt, Record, RunId, run_files, sha256, to_json
-from lensbench.schedule import read_schedule
+from lensbench.archive.merge import merge
+from lensbench.core.errors import UserError
+from lensbench.core.records import Attempt, Record, RunId, run_files, sha256, to_json
+from lensbench.core.system.files import note_checksum, write_atomic, write_json
+from lensbench.plan.freeze import write_plan
+from lensbench.runs.budget import spend, spent
+from lensbench.runs.discards import discard_files, file_discard, is_discarded, read_discard
+from lensbench.workflow.schedule import read_schedule
 
 ANNA, BERT = RunId("anna", "with"), RunId("bert", "with")
 JOINED = Path("bench/joined")

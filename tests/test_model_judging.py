@@ -9,18 +9,18 @@ from typing import Any
 import pytest
 
 from handmade import Bench
-from lensbench import model_judging
-from lensbench.agents import command
-from lensbench.budget import spend, spent
-from lensbench.config import Agent, Judging
-from lensbench.errors import UserError
-from lensbench.files import write_atomic, write_json
-from lensbench.house import TEMPLATES
-from lensbench.judges.again import rounds_of
-from lensbench.judging import guess_all, judge_all
-from lensbench.records import Outcome
-from lensbench.tables import Row, read_table
-from lensbench.validity import judge_validity
+from lensbench.agents.adapters import command
+from lensbench.core.errors import UserError
+from lensbench.core.records import Outcome
+from lensbench.core.system.files import write_atomic, write_json
+from lensbench.core.system.places import TEMPLATES
+from lensbench.core.tables import Row, read_table
+from lensbench.judging import ask_models
+from lensbench.judging.judges.again import rounds_of
+from lensbench.judging.verdicts import guess_all, judge_all
+from lensbench.plan.config import Agent, Judging
+from lensbench.runs.budget import spend, spent
+from lensbench.runs.validity import judge_validity
 
 JUDGE = Path(__file__).parent / "fakes" / "judge.py"
 PROMPT = (TEMPLATES / "judge.md.j2").read_text()
@@ -39,7 +39,7 @@ ANSWER = "The class Cart holds the items of a customer.\nIt lies in shop.py, whi
 @pytest.fixture
 def court(bench: Callable[..., Bench], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Court:
     """A finished pair and a model judge that has not been asked yet."""
-    monkeypatch.setattr(model_judging, "back_off", lambda attempts: 0.0)
+    monkeypatch.setattr(ask_models, "back_off", lambda attempts: 0.0)
     return Court(bench, tmp_path)
 
 

@@ -17,14 +17,14 @@ import pytest
 from markupsafe import Markup
 
 from benches import Shape, make_bench
-from lensbench.errors import UserError
-from lensbench.estimates import write_estimates
-from lensbench.measure_rows import measure_rows
-from lensbench.page import read_inputs, render, write_page
-from lensbench.page_data import Inputs
-from lensbench.page_judges import judges_view
-from lensbench.pair_pages import stem
-from lensbench.records import RunId, run_files
+from lensbench.core.errors import UserError
+from lensbench.core.records import RunId, run_files
+from lensbench.results.page.data import Inputs
+from lensbench.results.page.judges import judges_view
+from lensbench.results.page.page import read_inputs, render, write_page
+from lensbench.results.page.pairs import stem
+from lensbench.results.page.rows import measure_rows
+from lensbench.scores.estimates import write_estimates
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'`[a](javascript:alert(3))"
 Make = Callable[..., Path]
@@ -57,7 +57,9 @@ def made(tmp_path: Path) -> Make:
 @pytest.fixture
 def without_charts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Charts take most of the time, and say nothing about words."""
-    monkeypatch.setattr("lensbench.treatment_view.draw", lambda chart, *_: Markup("<b>{}</b>").format(chart.title))
+    monkeypatch.setattr(
+        "lensbench.results.page.treatment.draw", lambda chart, *_: Markup("<b>{}</b>").format(chart.title)
+    )
 
 
 def pages(folder: Path, folded: bool = False) -> dict[str, str]:
@@ -455,7 +457,9 @@ def test_hostile_task_ids_categories_and_conditions_do_nothing(made: Make, folde
 
 def test_the_program_folds_the_answers_in_when_it_is_asked_to(made: Make) -> None:
     folder = made(tasks=2)
-    subprocess.run([sys.executable, "-m", "lensbench.page", "--folder", str(folder), "--answers"], check=True)
+    subprocess.run(
+        [sys.executable, "-m", "lensbench.results.page.page", "--folder", str(folder), "--answers"], check=True
+    )
     assert not (folder / "answers").exists()
     folded = (folder / "report.html").read_text()
     write_page(folder)

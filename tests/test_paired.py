@@ -13,7 +13,7 @@ from scipy.stats import ttest_1samp
 from statsmodels.regression.linear_model import OLS
 from statsmodels.stats.power import TTestPower
 
-from lensbench.paired import CLUSTERED, PAIRED, SCOPE, UNKNOWN, WITHIN, Estimate, estimate
+from lensbench.scores.intervals import CLUSTERED, PAIRED, SCOPE, UNKNOWN, WITHIN, Estimate, estimate
 
 
 def over(values: list[float], repositories: str | None = None, **settings: object) -> Estimate:

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lensbench.errors import UserError
-from lensbench.files import write_json
-from lensbench.judges import POINTS, Verdict
-from lensbench.panel import VERDICT_COLUMNS, Decision, decide, decide_all, majority
-from lensbench.tables import Row, read_table, write_table
-from lensbench.validity import judge_validity
+from lensbench.core.errors import UserError
+from lensbench.core.system.files import write_json
+from lensbench.core.tables import Row, read_table, write_table
+from lensbench.judging.judges import POINTS, Verdict
+from lensbench.judging.panel import VERDICT_COLUMNS, Decision, decide, decide_all, majority
+from lensbench.runs.validity import judge_validity
 
 
 def vote(verdict: str, failure: str = "", **more: Any) -> Row:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lensbench.placed_markdown import placed_html
+from lensbench.core.markdown import placed_html
 
 SPAN = re.compile(r'<span data-p="(\d+)">([^<]*)</span>')
 MARKDOWN = st.lists(

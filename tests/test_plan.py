@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 import yaml
 
-from lensbench import plan as planning
-from lensbench.config import Config
-from lensbench.config_files import load_config
-from lensbench.errors import UserError
-from lensbench.scenario_files import read_scenarios
+from lensbench.core.errors import UserError
+from lensbench.plan import freeze as planning
+from lensbench.plan.config import Config
+from lensbench.plan.reading import load_config
+from lensbench.plan.task_files import read_scenarios
 
 Given = dict[str, Any]
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from statsmodels.stats.power import TTestPower
 
-from lensbench.errors import UserError
-from lensbench.planning import Needs, Spread, looks_save, plan_text, power_plot, split
-from lensbench.power import detectable, repositories_needed, tasks_needed, upper_sd
+from lensbench.core.errors import UserError
+from lensbench.scores.power import detectable, repositories_needed, tasks_needed, upper_sd
+from lensbench.scores.sample_size import Needs, Spread, looks_save, plan_text, power_plot, split
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_the_plot_is_an_svg_that_says_in_words_what_it_shows() -> None:
 
 
 def test_the_program_prints_the_tables_and_writes_the_plot(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "lensbench.planning", "--sd", "25", "--effect", "10"]
+    command = [sys.executable, "-m", "lensbench.scores.sample_size", "--sd", "25", "--effect", "10"]
     done = subprocess.run([*command, "--plot", tmp_path / "power.svg"], capture_output=True, text=True, check=True)
     assert "| 1 | 25.0 | 52 |" in done.stdout
     assert (tmp_path / "power.svg").read_text().startswith("<svg")

@@ -15,19 +15,19 @@ from typing import Any
 
 import pytest
 
-from lensbench import preflight as stage
 from lensbench.agents import Assignment, Invocation, Probe, base_environment, load_adapter
-from lensbench.agents.offline import read
-from lensbench.checks import FILE, Check, read_listed_tools, table
-from lensbench.conditions import fill_mcp_file, run_command
-from lensbench.config_files import load_config
-from lensbench.errors import UserError
-from lensbench.gateway import check_gateway, request
-from lensbench.preflight import Findings, preflight
-from lensbench.records import sha256
-from lensbench.sandbox import find_sandbox
-from lensbench.scenario_files import read_scenarios
-from lensbench.scores import treatment_tools
+from lensbench.agents.adapters.offline import read
+from lensbench.agents.probe import check_gateway, request
+from lensbench.agents.sandbox import find_sandbox
+from lensbench.core.conditions import fill_mcp_file, run_command
+from lensbench.core.errors import UserError
+from lensbench.core.preflight_results import FILE, Check, read_listed_tools, table
+from lensbench.core.records import sha256
+from lensbench.plan.reading import load_config
+from lensbench.plan.task_files import read_scenarios
+from lensbench.runs import preflight as stage
+from lensbench.runs.preflight import Findings, preflight
+from lensbench.scores.scores import treatment_tools
 
 STDIO = str(Path(__file__).parent / "fakes" / "stdio_mcp_server.py")
 KEY = "sk-a-very-secret-key"

@@ -12,11 +12,11 @@ from pathlib import Path
 import psutil
 import pytest
 
-from lensbench.private_folders import PREFIX, remove_abandoned
+from lensbench.core.system.private_folders import PREFIX, remove_abandoned
 
 PROGRAM = """
 import os, subprocess, sys, time
-from lensbench.private_folders import private_folder
+from lensbench.core.system.private_folders import private_folder
 with private_folder() as folder:
     home = os.path.join(folder, "session", "home")
     os.makedirs(home)

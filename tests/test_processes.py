@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from lensbench import processes
-from lensbench.processes import Ended, run_process
+from lensbench.core.system import processes
+from lensbench.core.system.processes import Ended, run_process
 
 SCRIPTS = Path(__file__).parents[1] / "scripts"
 STUBBORN = (
@@ -176,8 +176,8 @@ def test_a_program_that_prints_more_than_can_be_held_as_objects_is_ended(
 RUNNER = """
     import os, subprocess, sys, tempfile
     from lensbench import processes
-    from lensbench.processes import adopt_orphans, run_process
-    from lensbench.program import run_program
+    from lensbench.core.system.processes import adopt_orphans, run_process
+    from lensbench.core.system.program import run_program
 
     def read(lines):
         print(next(lines), end="", flush=True)
@@ -263,8 +263,8 @@ def test_a_program_that_its_workflow_started_ends_with_it(mark: str) -> None:
 def test_signals_wait_until_what_must_not_be_interrupted_is_done() -> None:
     code = """
         import os, signal
-        from lensbench.processes import held_signals
-        from lensbench.program import run_program
+        from lensbench.core.system.processes import held_signals
+        from lensbench.core.system.program import run_program
         def main():
             with held_signals():
                 os.kill(os.getpid(), signal.SIGTERM)
@@ -278,9 +278,7 @@ def test_signals_wait_until_what_must_not_be_interrupted_is_done() -> None:
 
 
 def test_a_full_disk_is_one_clear_line() -> None:
-    program = (
-        "from lensbench.program import run_program; run_program(lambda: open('/dev/full', 'w').write('x' * 99999))"
-    )
+    program = "from lensbench.core.system.program import run_program; run_program(lambda: open('/dev/full', 'w').write('x' * 99999))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.returncode == 1
     assert done.stderr == "error: No space left on device; mend that, then start again: what is finished is kept\n"

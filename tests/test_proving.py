@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from lensbench.proving import main, proof_problem
-from lensbench.scenarios import Proof
+from lensbench.core.tasks import Proof
+from lensbench.scenarios.proofs import main, proof_problem
 
 SOURCE = """\
 LIMIT = 4

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from lensbench.reasons import REASONS, Expectation, find_reason, tools_of
-from lensbench.records import Attempt, Call, Outcome
+from lensbench.core.records import Attempt, Call, Outcome
+from lensbench.runs.reasons import REASONS, Expectation, find_reason, tools_of
 
 WITH, WITHOUT = Expectation(["lens"], []), Expectation([], ["lens"])
 FINE = Attempt(1, "", 900.4, 0.0, 0, False)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lensbench.records import Attempt, Call, Outcome, Record, RunId, from_json, run_files, to_json
+from lensbench.core.records import Attempt, Call, Outcome, Record, RunId, from_json, run_files, to_json
 
 names = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 counts = st.integers(0, 10**6)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lensbench.redaction import Redactor
+from lensbench.core.system.redaction import Redactor
 
 secrets = st.text(
     st.characters(codec="utf-8", exclude_categories=["Cc", "Cs", "Zl", "Zp"], exclude_characters="[]: "), min_size=6

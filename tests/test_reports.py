@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lensbench.reports import MAX_COUNT, Report, normalise_path, parse_report, process_spans
+from lensbench.runs.reports import MAX_COUNT, Report, normalise_path, parse_report, process_spans
 
 TOOLS = ("Read", "Grep")
 FILES = ("src/a.py", "web apps/b.py")

@@ -16,11 +16,11 @@ from pathlib import Path
 import pytest
 from tenacity import wait_none
 
-from lensbench.errors import UserError
-from lensbench.repositories import main, prepare, source_key
-from lensbench.scenarios import Folder, Git, Pypi, Source
-from lensbench.sources import downloads
-from lensbench.workspaces import copy_tree, hash_tree
+from lensbench.core.errors import UserError
+from lensbench.core.system.trees import copy_tree, hash_tree
+from lensbench.core.tasks import Folder, Git, Pypi, Source
+from lensbench.repositories.prepare import main, prepare, source_key
+from lensbench.repositories.sources import downloads
 
 ANSWERS = "bench/r1/runs/a-exp-01-with.md"
 
@@ -587,7 +587,7 @@ def test_processes_that_prepare_the_same_source_at_once_share_one_tree(tmp_path:
     started = [
         subprocess.Popen(
             [
-                sys.executable, "-P", "-m", "lensbench.repositories", "--plan", str(plan),
+                sys.executable, "-P", "-m", "lensbench.repositories.prepare", "--plan", str(plan),
                 "--cache", str(tmp_path / "cache"), "--output", str(tmp_path / f"{number}.json"),
             ],
             stdout=subprocess.DEVNULL,

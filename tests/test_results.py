@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lensbench.results import MAX_CELL, cell
+from lensbench.results.results import MAX_CELL, cell
 
 Make = Callable[..., Any]
 NASTY = "a|b\nc\r\n# d\n| e | <script>alert(1)</script> `f` **g** [h](i) \\ ~~j~~ &amp; \x1b[31m \u202e $x$ _k_"

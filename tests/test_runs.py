@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from lensbench import runs
-from lensbench.discards import discard_files, file_discard
-from lensbench.errors import UserError
-from lensbench.plan import write_plan
-from lensbench.records import RunId, from_json, run_files
-from lensbench.repositories import main as fetch
-from lensbench.runs import is_kept, make_run, read_job
-from lensbench.schedule import read_schedule
+from lensbench.core.errors import UserError
+from lensbench.core.records import RunId, from_json, run_files
+from lensbench.plan.freeze import write_plan
+from lensbench.repositories.prepare import main as fetch
+from lensbench.runs import run as runs
+from lensbench.runs.discards import discard_files, file_discard
+from lensbench.runs.run import is_kept, make_run, read_job
+from lensbench.workflow.schedule import read_schedule
 
 SCRIPTS = Path(__file__).parents[1] / "scripts"
 RUN = RunId("anna", "without")
@@ -107,7 +107,7 @@ def test_a_run_is_kept_exactly_while_it_is_whole_and_not_discarded(bench: Path) 
 def test_a_run_that_is_still_at_work_elsewhere_is_waited_for_and_not_made_again(bench: Path) -> None:
     count = bench.parent / "count"
     plan(bench, f'echo x >> "{count}"; sleep 2; echo answer')
-    command = [sys.executable, "-P", "-m", "lensbench.runs", "--folder", bench, "--task", RUN.task]
+    command = [sys.executable, "-P", "-m", "lensbench.runs.run", "--folder", bench, "--task", RUN.task]
     both = [subprocess.Popen([*command, "--condition", RUN.condition]) for _ in range(2)]
     assert [process.wait(60) for process in both] == [0, 0]
     assert count.read_text().split() == ["x"]
@@ -162,7 +162,7 @@ def test_an_mcp_file_that_changes_under_way_stops_the_run(bench: Path) -> None:
 
 def test_a_run_can_be_made_by_hand_and_a_mistake_is_a_message(bench: Path) -> None:
     plan(bench, "echo answer; echo noise >&2")
-    command = [sys.executable, "-P", "-m", "lensbench.runs", "--folder", "bench/r", "--condition", "without"]
+    command = [sys.executable, "-P", "-m", "lensbench.runs.run", "--folder", "bench/r", "--condition", "without"]
     env = {"PYTHONPATH": str(SCRIPTS), "PATH": os.environ["PATH"]}
     done = subprocess.run([*command, "--task", "anna"], env=env, capture_output=True, text=True)
     assert (done.returncode, done.stderr.splitlines()[0]) == (0, "noise")

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from lensbench.errors import UserError
-from lensbench.processes import run_process
-from lensbench.sandbox import NO_SANDBOX, SYSTEM, Place, Sandbox, find_sandbox
+from lensbench.agents.sandbox import NO_SANDBOX, SYSTEM, Place, Sandbox, find_sandbox
+from lensbench.core.errors import UserError
+from lensbench.core.system.processes import run_process
 
 AUTO = {"mode": "auto", "visible": [], "hidden": []}
 FOUND = find_sandbox(AUTO)

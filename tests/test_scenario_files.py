@@ -8,9 +8,9 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lensbench.errors import UserError
-from lensbench.scenario_files import by_category, read_scenarios
-from lensbench.scenarios import Folder
+from lensbench.core.errors import UserError
+from lensbench.core.tasks import Folder
+from lensbench.plan.task_files import by_category, read_scenarios
 
 GOOD = """\
 repositories:

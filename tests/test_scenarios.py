@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from lensbench.scenarios import Category, Criterion, Regex, Source, Task
+from lensbench.core.tasks import Category, Criterion, Regex, Source, Task
 
 SHA = "a" * 64
 

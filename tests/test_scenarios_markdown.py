@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lensbench.documents import DocumentError
-from lensbench.scenario_files import ScenarioFile
-from lensbench.scenarios import Category, Criterion, Folder, Git, Regex, Task
-from lensbench.scenarios_markdown import parse, render
+from lensbench.core.system.yaml_places import DocumentError
+from lensbench.core.tasks import Category, Criterion, Folder, Git, Regex, Task
+from lensbench.plan.task_files import ScenarioFile
+from lensbench.plan.task_markdown import parse, render
 
 PLAIN = """\
 #### rlm-exp-01

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from lensbench.errors import UserError
-from lensbench.records import Call, Outcome, Record
-from lensbench.scores import Side, compare, score_run, treatment_tools
-from lensbench.tables import read_table
+from lensbench.core.errors import UserError
+from lensbench.core.records import Call, Outcome, Record
+from lensbench.core.tables import read_table
+from lensbench.scores.scores import Side, compare, score_run, treatment_tools
 
 Make = Callable[..., Any]
 GREP, GRAPH, NEAR = (f"mcp__lens__lens_{name}" for name in ("grep", "graph", "graph_neighbors"))
@@ -211,7 +211,7 @@ def test_tools_of_two_servers_with_one_short_name_share_a_column(bench: Make) ->
     ("table", "old", "new"), [("decisions.csv", "Met,1,", "Met,one,"), ("reports.csv", "a,with,1", "a,with,x")]
 )
 def test_a_table_that_somebody_spoiled_is_a_clear_error(bench: Make, table: str, old: str, new: str) -> None:
-    from lensbench.scores import score_all
+    from lensbench.scores.scores import score_all
 
     made = bench(tasks=("a",))
     made.run("a", "with")

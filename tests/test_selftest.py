@@ -14,16 +14,17 @@ from typing import Any
 
 import pytest
 
-from lensbench import proof, selftest
-from lensbench.controls.experiments import LIFT, ORACLE, SAME, Control, Planted
-from lensbench.errors import UserError
-from lensbench.files import write_json
-from lensbench.house import ROOT
+from lensbench.core import proof
+from lensbench.core.errors import UserError
+from lensbench.core.system.files import write_json
+from lensbench.core.system.places import ROOT
+from lensbench.workflow import selftest
+from lensbench.workflow.controls import LIFT, ORACLE, SAME, Control, Planted
 
 
 def start(house: Path, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "PYTHONPATH": str(house / "scripts")}
-    argv = [sys.executable, "-P", "-m", "lensbench.selftest", *arguments]
+    argv = [sys.executable, "-P", "-m", "lensbench.workflow.selftest", *arguments]
     return subprocess.run(argv, cwd=folder, env=environment, capture_output=True, text=True)
 
 

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from lensbench import services
-from lensbench.config import Agent
-from lensbench.services import LONGEST_S, service_of, tell, wait_for
+from lensbench.agents import services
+from lensbench.agents.services import LONGEST_S, service_of, tell, wait_for
+from lensbench.plan.config import Agent
 
 SCRIPTS = Path(__file__).parents[1] / "scripts"
 ASKING = """
 import time
-from lensbench.services import tell
+from lensbench.agents.services import tell
 for number in range(20):
     tell("s", "rate_limited", time.time())
     tell("s", "", time.time())

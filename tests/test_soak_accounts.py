@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from handmade import Bench
-from lensbench.budget import spend
-from lensbench.records import RunId, from_json, sha256, to_json
+from lensbench.core.records import RunId, from_json, sha256, to_json
+from lensbench.runs.budget import spend
 
 sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
 

@@ -11,12 +11,12 @@ import pytest
 import yaml
 
 from facts import Fact, fact_problems, pattern_problems, unproven
-from lensbench.judges import Verdict
-from lensbench.judges.mechanical import judge
-from lensbench.judges.normalising import normalise
-from lensbench.repositories import prepare
-from lensbench.scenario_files import read_scenarios
-from lensbench.scenarios import Category, Criterion, Npm, Pypi, Task
+from lensbench.core.tasks import Category, Criterion, Npm, Pypi, Task
+from lensbench.judging.judges import Verdict
+from lensbench.judging.judges.mechanical import judge
+from lensbench.judging.judges.normalising import normalise
+from lensbench.plan.task_files import read_scenarios
+from lensbench.repositories.prepare import prepare
 from standard_facts import DEPENDENTS, FACTS
 
 ROOT = Path(__file__).parents[1]

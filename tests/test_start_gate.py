@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from lensbench import start_gate
-from lensbench.start_gate import at_the_gate
+from lensbench.runs import start_gate
+from lensbench.runs.start_gate import at_the_gate
 
 SCRIPTS = Path(__file__).parents[1] / "scripts"
 

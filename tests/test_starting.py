@@ -11,18 +11,18 @@ from typing import Any
 import pytest
 import yaml
 
-from lensbench.config_files import load_config
-from lensbench.files import write_atomic
-from lensbench.house import ROOT
-from lensbench.prices import FEW, OFFLINE, PUBLISHED, estimate, price
-from lensbench.starting import KINDS, Wishes, config_text, mcp_file
+from lensbench.core.system.files import write_atomic
+from lensbench.core.system.places import ROOT
+from lensbench.plan.reading import load_config
+from lensbench.workflow.prices import FEW, OFFLINE, PUBLISHED, estimate, price
+from lensbench.workflow.setup import KINDS, Wishes, config_text, mcp_file
 from terminal import type_into
 
 FLAGS = ("--name", "mine", "--mcp", "true", "--agent", "offline", "--repo", "")
 
 
 def starting(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-P", "-m", "lensbench.starting", *arguments]
+    command = [sys.executable, "-P", "-m", "lensbench.workflow.setup", *arguments]
     return subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
 
 
@@ -61,7 +61,7 @@ def test_nothing_is_overwritten(tmp_path: Path, name: str) -> None:
 
 
 def test_a_terminal_is_asked_for_what_no_flag_names(tmp_path: Path) -> None:
-    command = [sys.executable, "-P", "-m", "lensbench.starting", "--repo", "nowhere"]
+    command = [sys.executable, "-P", "-m", "lensbench.workflow.setup", "--repo", "nowhere"]
     exit_code, shown = type_into(command, tmp_path, "true\n\n\nopus\n")
     assert exit_code == 1
     for question in ("the command that starts it, or its URL: ", "[mine]: ", "[claude-code]: ", "[sonnet]: "):

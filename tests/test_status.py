@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from handmade import Bench
-from lensbench.budget import spend
-from lensbench.errors import UserError
-from lensbench.files import write_json
-from lensbench.records import RunId, run_files
-from lensbench.status import Count, Status, line, lines, span
-from lensbench.validity import judge_validity
+from lensbench.core.errors import UserError
+from lensbench.core.records import RunId, run_files
+from lensbench.core.system.files import write_json
+from lensbench.runs.budget import spend
+from lensbench.runs.validity import judge_validity
+from lensbench.workflow.status import Count, Status, line, lines, span
 
 
 @pytest.fixture

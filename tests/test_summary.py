@@ -4,7 +4,7 @@ from collections.abc import Callable
 from fractions import Fraction as F
 from typing import Any
 
-from lensbench.records import Call
+from lensbench.core.records import Call
 
 Make = Callable[..., Any]
 GREP = "mcp__lens__lens_grep"

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lensbench.errors import UserError
-from lensbench.tables import items, read_table, write_table
+from lensbench.core.errors import UserError
+from lensbench.core.tables import items, read_table, write_table
 
 cells = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\r"), max_size=20)
 rows = st.lists(st.fixed_dictionaries({"a": cells, "b": cells, "c": cells}), max_size=5)

@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 
 from handmade import Bench
-from lensbench.checks import Check, table
-from lensbench.errors import UserError
-from lensbench.files import write_json
-from lensbench.headline import print_headline
-from lensbench.program import run_program
-from lensbench.status import print_status
-from lensbench.terminal import printable, printable_lines
-from lensbench.validity import judge_validity
+from lensbench.core.errors import UserError
+from lensbench.core.preflight_results import Check, table
+from lensbench.core.system.files import write_json
+from lensbench.core.system.program import run_program
+from lensbench.core.system.terminal import printable, printable_lines
+from lensbench.runs.validity import judge_validity
+from lensbench.workflow.finish import print_headline
+from lensbench.workflow.status import print_status
 
 HOSTILE = "\x1b]0;title\x07\x1b[2J\x9b2J\r\x00\u202e\u200b\u2028"
 
@@ -63,8 +63,8 @@ def test_what_servers_and_agents_say_is_harmless_where_it_is_printed(
 
 def test_nobody_else_can_write_what_a_program_makes(tmp_path: Path) -> None:
     program = (
-        "import os; from pathlib import Path; from lensbench.files import write_atomic;"
-        "from lensbench.program import run_program; os.umask(0);"
+        "import os; from pathlib import Path; from lensbench.core.system.files import write_atomic;"
+        "from lensbench.core.system.program import run_program; os.umask(0);"
         "run_program(lambda: write_atomic(Path('a/b/c.json'), 'x'))"
     )
     subprocess.run([sys.executable, "-c", program], cwd=tmp_path, check=True)
@@ -73,6 +73,6 @@ def test_nobody_else_can_write_what_a_program_makes(tmp_path: Path) -> None:
 
 
 def test_a_reader_that_has_seen_enough_is_no_mistake() -> None:
-    command = f"set -o pipefail; {sys.executable} -P -m lensbench.planning --sd 20 --effect 10 | true"
+    command = f"set -o pipefail; {sys.executable} -P -m lensbench.scores.sample_size --sd 20 --effect 10 | true"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")

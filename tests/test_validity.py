@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from lensbench.discards import Discard
-from lensbench.errors import UserError
-from lensbench.records import Attempt, Outcome, Record, RunId
-from lensbench.tables import read_table
-from lensbench.validity import decide, planned_runs, timing_csv
+from lensbench.core.errors import UserError
+from lensbench.core.records import Attempt, Outcome, Record, RunId
+from lensbench.core.tables import read_table
+from lensbench.runs.discards import Discard
+from lensbench.runs.validity import decide, planned_runs, timing_csv
 
 Make = Callable[..., Any]
 PLAN = {

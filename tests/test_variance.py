@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lensbench.variance import Components, components
+from lensbench.scores.variance import Components, components
 
 
 def simulated(

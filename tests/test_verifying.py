@@ -17,12 +17,11 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from archived import JUDGE, MODEL, add, edit, edit_json, edit_rows, forge, make_benchmark, pack, raw_zip, remove, rename
-from lensbench import verifying
-from lensbench.archiving import unpacking
-from lensbench.archiving.signing import read_private_key, sign
-from lensbench.archiving.unpacking import unpack
-from lensbench.errors import UserError
-from lensbench.program import run_program
+from lensbench.archive import unpacking, verify
+from lensbench.archive.signing import read_private_key, sign
+from lensbench.archive.unpacking import unpack
+from lensbench.core.errors import UserError
+from lensbench.core.system.program import run_program
 
 Change = Callable[[Path], object]
 
@@ -56,7 +55,7 @@ def check(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -
         monkeypatch.setattr(sys, "argv", ["verifying", *map(str, arguments)])
         code: Any = 0
         try:
-            run_program(verifying.main)
+            run_program(verify.main)
         except SystemExit as end:
             code = end.code
         lines = capsys.readouterr().out.splitlines()

@@ -3,9 +3,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from lensbench.files import write_json
-from lensbench.records import RunId, run_files
-from lensbench.waves import look_file, opened, restricted, waves
+from lensbench.core.records import RunId, run_files
+from lensbench.core.system.files import write_json
+from lensbench.plan.waves import look_file, opened, restricted, waves
 
 CATEGORIES = ("Debug", "Targeted")
 

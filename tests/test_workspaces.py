@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
-from lensbench.workspaces import copy_tree, hash_tree, remove_tree
+from lensbench.core.system.trees import copy_tree, hash_tree, remove_tree
 
 NAMES = st.sampled_from([b"a", b"b.py", b"c d", b"\xff\xfe", b"new\nline", b"-x", b".hidden", b"sub", "é".encode()])
 Entry = tuple[str, bytes, bool]

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lensbench.discards import discard_files_of
-from lensbench.records import RunId, run_files
+from lensbench.core.records import RunId, run_files
+from lensbench.runs.discards import discard_files_of
 from soaking.chaos import Disruption
 from soaking.injector import Attempt, Injector
 

@@ -48,7 +48,7 @@ def runners(mark: str) -> dict[str, psutil.Process]:
     for process in living(mark):
         with suppress(psutil.Error, ValueError):
             words = process.cmdline()
-            if "lensbench.runs" in words and "--task" in words and not words[0].endswith("sh"):
+            if "lensbench.runs.run" in words and "--task" in words and not words[0].endswith("sh"):
                 found[f"{words[words.index('--task') + 1]}-{words[words.index('--condition') + 1]}"] = process
     return found
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from lensbench import __version__
-from lensbench.errors import UserError, did_you_mean
-from lensbench.program import run_program
+from lensbench.core.errors import UserError, did_you_mean
+from lensbench.core.system.program import run_program
 
 
 class Verb(NamedTuple):
@@ -21,35 +21,41 @@ class Verb(NamedTuple):
 
 GROUPS: dict[str, dict[str, Verb]] = {
     "Begin": {
-        "init": Verb("lensbench.starting", "write a config for your own MCP server, try it, and estimate the price"),
-        "generate": Verb("lensbench.generating", "write a task set about a repository, every fact proven"),
-        "draft": Verb("lensbench.drafting", "turn Markdown scenarios into a task set, with draft patterns"),
-        "prove": Verb("lensbench.proving", "look up the proofs of a task set in its repositories"),
-        "size": Verb("lensbench.planning", "how many tasks, repositories and trials a decision needs"),
+        "init": Verb(
+            "lensbench.workflow.setup", "write a config for your own MCP server, try it, and estimate the price"
+        ),
+        "generate": Verb("lensbench.scenarios", "write a task set about a repository, every fact proven"),
+        "draft": Verb("lensbench.judging.drafting", "turn Markdown scenarios into a task set, with draft patterns"),
+        "prove": Verb("lensbench.scenarios.proofs", "look up the proofs of a task set in its repositories"),
+        "size": Verb("lensbench.scores.sample_size", "how many tasks, repositories and trials a decision needs"),
     },
     "Run": {
-        "run": Verb("lensbench.run", "make what is missing of the benchmark here; takes Snakemake's options"),
-        "status": Verb("lensbench.status", "how far a benchmark is: valid, discarded, left, running, spent"),
-        "ask": Verb("lensbench.evaluating", "ask one question with and without the server, side by side"),
+        "run": Verb(
+            "lensbench.workflow.launch", "make what is missing of the benchmark here; takes Snakemake's options"
+        ),
+        "status": Verb("lensbench.workflow.status", "how far a benchmark is: valid, discarded, left, running, spent"),
+        "ask": Verb("lensbench.workflow.ask", "ask one question with and without the server, side by side"),
     },
     "Results": {
-        "judge": Verb("lensbench.judge_sheet", "write the page on which people judge blinded answers"),
-        "compare": Verb("lensbench.comparing", "compare finished benchmarks on the tasks that they share"),
-        "archive": Verb("lensbench.archive", "pack a benchmark into one file that others can check"),
-        "verify": Verb("lensbench.verifying", "check an archive: hashes, signature, every number"),
-        "merge": Verb("lensbench.merging", "join the parts of a benchmark made on several machines"),
-        "import": Verb("lensbench.importing", "take over a finished run in the protocol's form"),
+        "judge": Verb("lensbench.judging.judge_sheet", "write the page on which people judge blinded answers"),
+        "compare": Verb(
+            "lensbench.results.compare.compare", "compare finished benchmarks on the tasks that they share"
+        ),
+        "archive": Verb("lensbench.archive.archive", "pack a benchmark into one file that others can check"),
+        "verify": Verb("lensbench.archive.verify", "check an archive: hashes, signature, every number"),
+        "merge": Verb("lensbench.archive.merge", "join the parts of a benchmark made on several machines"),
+        "import": Verb("lensbench.archive.import_runs", "take over a finished run in the protocol's form"),
     },
     "Check and maintain": {
-        "fsck": Verb("lensbench.checking", "find damaged files in a run folder"),
-        "selftest": Verb("lensbench.selftest", "prove the instrument on benchmarks whose outcome is known"),
-        "schemas": Verb("lensbench.schemas", "write the JSON schemas of config, task sets and records"),
+        "fsck": Verb("lensbench.workflow.damage", "find damaged files in a run folder"),
+        "selftest": Verb("lensbench.workflow.selftest", "prove the instrument on benchmarks whose outcome is known"),
+        "schemas": Verb("lensbench.plan.schemas", "write the JSON schemas of config, task sets and records"),
         "lens": Verb("lensbench.lens", "serve a folder with the embedded MCP server"),
-        "completion": Verb("lensbench.shell_completion", "print a completion script for bash, zsh or fish"),
+        "completion": Verb("lensbench.workflow.shell_completion", "print a completion script for bash, zsh or fish"),
     },
 }
 VERBS = {name: verb for group in GROUPS.values() for name, verb in group.items()}
-HIDDEN = {"skill": "lensbench.skill", "retrieval": "lensbench.retrieval"}
+HIDDEN = {"skill": "lensbench.workflow.skill", "retrieval": "lensbench.agents.offline"}
 """What the /benchmark skill and the offline agent start."""
 ALIASES = {
     "starting": "init",

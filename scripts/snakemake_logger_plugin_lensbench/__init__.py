@@ -17,8 +17,8 @@ from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
 if TYPE_CHECKING:  # Snakemake imports every logger plugin at every start
-    from lensbench.records import RunId
-    from lensbench.status import Status
+    from lensbench.core.records import RunId
+    from lensbench.workflow.status import Status
 
 EVERY_S = 30.0
 """In a file: how often a line is written, at most."""
@@ -126,7 +126,7 @@ class LogHandler(LogHandlerBase):
     def _draw(self) -> None:
         if not self._status:
             return
-        from lensbench.status import line
+        from lensbench.workflow.status import line
 
         self._drawn_at = time.monotonic()
         width = os.get_terminal_size(self._stream.fileno()).columns or 80 if self._is_terminal else None
@@ -190,7 +190,7 @@ class LogHandler(LogHandlerBase):
 
 def _run_of(told: dict[str, Any]) -> tuple[Path, RunId] | None:
     """The run folder and the run that a job makes, known by its files: a workflow of others may rename the rule."""
-    from lensbench.records import RunId, run_files
+    from lensbench.core.records import RunId, run_files
 
     names = told["wildcards"]
     if not {"trial", "task", "condition"} <= names.keys() or not told["output"]:
@@ -202,8 +202,8 @@ def _run_of(told: dict[str, Any]) -> tuple[Path, RunId] | None:
 
 
 def _read(folder: Path) -> Status | None:
-    from lensbench.errors import UserError
-    from lensbench.status import Status
+    from lensbench.core.errors import UserError
+    from lensbench.workflow.status import Status
 
     try:
         return Status(folder)

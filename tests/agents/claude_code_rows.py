@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from lensbench.records import Call
+from lensbench.core.records import Call
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from lensbench.agents import Assignment, Invocation
-from lensbench.config import Agent
-from lensbench.files import write_atomic
+from lensbench.core.system.files import write_atomic
+from lensbench.plan.config import Agent
 
 STARTED = {
     "type": "lensbench.started", "model": "model-a", "workspace": "/repo", "servers": ["lens", "lens_two"],

@@ -15,11 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lensbench.agents import Assignment, Invocation, load_adapter
-from lensbench.agents.claude_code import command, read, version
-from lensbench.config import Agent
-from lensbench.errors import UserError
-from lensbench.reasons import Expectation, find_reason
-from lensbench.records import Attempt, Call, Outcome
+from lensbench.agents.adapters.claude_code import command, read, version
+from lensbench.core.errors import UserError
+from lensbench.core.records import Attempt, Call, Outcome
+from lensbench.plan.config import Agent
+from lensbench.runs.reasons import Expectation, find_reason
 
 STREAMS = Path(__file__).parent / "streams"
 

@@ -18,10 +18,11 @@ import pytest
 from claude_code_rows import ANSWER, QUICK, ROWS, Row
 
 from fakes.messages_api import Fake, MessagesApi, read_rules, serving
-from lensbench.agents import Assignment, claude_code
-from lensbench.config import Agent
-from lensbench.processes import Ended, run_process
-from lensbench.records import Outcome
+from lensbench.agents import Assignment
+from lensbench.agents.adapters import claude_code
+from lensbench.core.records import Outcome
+from lensbench.core.system.processes import Ended, run_process
+from lensbench.plan.config import Agent
 
 PROJECT = Path(__file__).parents[2]
 CLAUDE = PROJECT / "tools" / "agents" / "node_modules" / ".bin" / "claude"

@@ -6,9 +6,9 @@ import pytest
 from claude_code_rows import ROWS
 from test_claude_code import stream
 
-from lensbench.agents.claude_code import read
-from lensbench.reasons import REASONS, Expectation, find_reason, stops
-from lensbench.records import Attempt
+from lensbench.agents.adapters.claude_code import read
+from lensbench.core.records import Attempt
+from lensbench.runs.reasons import REASONS, Expectation, find_reason, stops
 
 OUTCOMES = {
     "valid": "without with tool-search server-slow tool-not-there subagent-denied 429-short error-event drop "

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from other_clis import assignment
 
-from lensbench.agents._cli import Seen, announced, observe
-from lensbench.processes import Ended, run_process
+from lensbench.agents.adapters._cli import Seen, announced, observe
+from lensbench.core.system.processes import Ended, run_process
 
 
 def ran(folder: Path, program: str, timeout_s: float = 30) -> tuple[Seen, Ended, str]:

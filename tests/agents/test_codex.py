@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from other_clis import assignment, started, stream, ticking
 
-from lensbench.agents import codex
-from lensbench.errors import UserError
-from lensbench.records import Call
+from lensbench.agents.adapters import codex
+from lensbench.core.errors import UserError
+from lensbench.core.records import Call
 
 
 def item(kind: str, number: int = 1, event: str = "item.completed", **fields: Any) -> dict[str, Any]:

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from other_clis import assignment, started, stream, ticking
 
-from lensbench.agents import gemini
-from lensbench.records import Call
+from lensbench.agents.adapters import gemini
+from lensbench.core.records import Call
 
 BEGIN = {"type": "init", "session_id": "s", "model": "model-a"}
 USED = {"total_tokens": 250, "input_tokens": 200, "output_tokens": 40, "cached": 14, "input": 186}

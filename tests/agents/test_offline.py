@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lensbench.agents import Assignment, load_adapter
-from lensbench.agents.offline import command, read
-from lensbench.records import Call, Outcome
+from lensbench.agents.adapters.offline import command, read
+from lensbench.core.records import Call, Outcome
 
 EVENTS = (
     {"type": "start", "version": "1", "model": "none", "tools": ["Grep", "mcp__lens__lens_grep"],

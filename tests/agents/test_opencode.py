@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from other_clis import assignment, started, stream, ticking
 
-from lensbench.agents import opencode
-from lensbench.errors import UserError
-from lensbench.records import Call
+from lensbench.agents.adapters import opencode
+from lensbench.core.errors import UserError
+from lensbench.core.records import Call
 
 TOKENS = {"total": 130, "input": 100, "output": 20, "reasoning": 5, "cache": {"write": 3, "read": 7}}
 

@@ -18,10 +18,11 @@ import lensbench
 from fakes.gemini_api import GeminiApi
 from fakes.messages_api import Api, Fake, MessagesApi, read_rules, serving
 from fakes.responses_api import ResponsesApi
-from lensbench.agents import Assignment, codex, gemini, opencode
-from lensbench.config import Agent
-from lensbench.processes import Ended, run_process
-from lensbench.records import Call, Outcome
+from lensbench.agents import Assignment
+from lensbench.agents.adapters import codex, gemini, opencode
+from lensbench.core.records import Call, Outcome
+from lensbench.core.system.processes import Ended, run_process
+from lensbench.plan.config import Agent
 
 INSTALLED = Path(__file__).parents[2] / "tools" / "agents"
 SERVER = Path(__file__).parents[1] / "fakes" / "stdio_mcp_server.py"

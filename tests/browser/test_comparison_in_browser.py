@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page
 
 from benches import Shape, make_bench
-from lensbench.comparing import write_comparison
+from lensbench.results.compare.compare import write_comparison
 
 
 @pytest.fixture(scope="module")

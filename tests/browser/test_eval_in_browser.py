@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from lensbench.evaluating import render_page
-from lensbench.scenarios import Category, Folder, Task
-from lensbench.side_by_side import Side
+from lensbench.core.tasks import Category, Folder, Task
+from lensbench.results.side_by_side import Side
+from lensbench.workflow.ask import render_page
 
 HOSTILE = "<script>alert(1)</script><img src=http://x/y onerror=alert(2)> ![i](http://x/z) [go](javascript:alert(3))"
 

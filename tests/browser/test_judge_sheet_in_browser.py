@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from lensbench.judge_sheet import FILE
-from lensbench.judges.human import read_human_file
-from lensbench.tables import Row
+from lensbench.core.tables import Row
+from lensbench.judging.judge_sheet import FILE
+from lensbench.judging.judges.human import read_human_file
 from sheets import ANSWER, CRITERIA, exhibits_of, lay_out
 
 ITEMS = 2 * 2 * len(CRITERIA)

@@ -10,8 +10,8 @@ import pytest
 from playwright.sync_api import Page
 
 from benches import Shape, make_bench
-from lensbench.estimates import write_estimates
-from lensbench.page import write_page
+from lensbench.results.page.page import write_page
+from lensbench.scores.estimates import write_estimates
 
 HOSTILE = "</script><script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">"
 

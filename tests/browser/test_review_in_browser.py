@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from lensbench.generating.review import render_review
-from lensbench.generating.rounds import Examined, Fate, Proposal
-from lensbench.generating.survey import survey
-from lensbench.generating.trying import Tried
-from lensbench.generating.writing import Made
-from lensbench.scenario_files import read_scenarios
-from lensbench.scenarios import Category, Folder, Task
+from lensbench.core.tasks import Category, Folder, Task
+from lensbench.plan.task_files import read_scenarios
+from lensbench.scenarios.files import Made
+from lensbench.scenarios.review_page import render_review
+from lensbench.scenarios.rounds import Examined, Fate, Proposal
+from lensbench.scenarios.survey import survey
+from lensbench.scenarios.trial import Tried
 
 HOSTILE = "</script><img src=x onerror=\"document.title = 'owned'\">\u2028 {{ 7 * 7 }} <!-- <script>"
 SOURCE = f"LIMIT = 4\n# {HOSTILE}\ndef fill(size=30):\n    return size\n"

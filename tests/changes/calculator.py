@@ -6,10 +6,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from lensbench.agents.sandbox import find_sandbox
 from lensbench.changes.patches import make_patch
 from lensbench.changes.task import ChangeTask
-from lensbench.sandbox import find_sandbox
-from lensbench.sources.git_program import git
+from lensbench.repositories.sources.git_program import git
 
 SANDBOX = find_sandbox({"mode": "auto", "visible": [], "hidden": []})
 
@@ -82,7 +82,7 @@ def make_tree(folder: Path) -> Path:
 
 def patch_of(tree: Path, files: dict[str, str | None], scratch: Path) -> bytes:
     """The patch that writes these files."""
-    from lensbench.workspaces import copy_tree
+    from lensbench.core.system.trees import copy_tree
 
     copy_tree(str(tree), str(scratch / "workspace"))
     write(scratch / "workspace", files)

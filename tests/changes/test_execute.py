@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from calculator import FAILING, FIXED, KEPT, SANDBOX, make_task, make_tree, patch_of
 
+from lensbench.agents.sandbox import NO_SANDBOX
 from lensbench.changes.execute import run_tests
 from lensbench.changes.proof import prove
 from lensbench.changes.reports import TestResult
-from lensbench.sandbox import NO_SANDBOX
 
 pytestmark = pytest.mark.skipif(not SANDBOX.program, reason="no bubblewrap")
 

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from lensbench.agents.command_events import read
-from lensbench.controls import agent
-from lensbench.controls.experiments import BROKEN, WORKING
-from lensbench.records import Outcome, sha256
-from lensbench.reports import parse_report
-from lensbench.retrieval.servers import Servers, read_entry
+from lensbench.agents.adapters.command_events import read
+from lensbench.agents.controls import agent
+from lensbench.agents.offline.servers import Servers, read_entry
+from lensbench.core.records import Outcome, sha256
+from lensbench.runs.reports import parse_report
+from lensbench.workflow.controls import BROKEN, WORKING
 
 PROMPT = "What does it do?\n\nEnd with a report."
 WORDS = {sha256(PROMPT.encode()): {"": ["it waits"], "control": ["it waits", "it counts"], "a,b": []}}

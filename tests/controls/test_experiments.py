@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from lensbench.config_files import load_config
-from lensbench.controls.experiments import CONTROLS, LIFT, NULL, ORACLE, SAME, Control, Planted, make_project, statement
-from lensbench.judges import Verdict, mechanical
-from lensbench.judges.normalising import normalise
-from lensbench.scenario_files import read_scenarios
+from lensbench.judging.judges import Verdict, mechanical
+from lensbench.judging.judges.normalising import normalise
+from lensbench.plan.reading import load_config
+from lensbench.plan.task_files import read_scenarios
+from lensbench.workflow.controls import CONTROLS, LIFT, NULL, ORACLE, SAME, Control, Planted, make_project, statement
 
 
 def differences(control: Control, planted: Planted) -> dict[str, Fraction]:

@@ -10,17 +10,17 @@ import pytest
 import yaml
 
 from fakes.messages_api import Fake, MessagesApi, read_rules, serving
-from lensbench.config import Agent
-from lensbench.documents import DocumentError
-from lensbench.errors import UserError
-from lensbench.generating.__main__ import Examiner
-from lensbench.generating.author import Author, read_reply
-from lensbench.generating.problems import Reason
-from lensbench.generating.rounds import Fate, run_rounds
-from lensbench.generating.survey import survey
-from lensbench.retrieval.workspace import Workspace
-from lensbench.sandbox import NO_SANDBOX
-from lensbench.scenarios import Category, Folder
+from lensbench.agents.offline.workspace import Workspace
+from lensbench.agents.sandbox import NO_SANDBOX
+from lensbench.core.errors import UserError
+from lensbench.core.system.yaml_places import DocumentError
+from lensbench.core.tasks import Category, Folder
+from lensbench.plan.config import Agent
+from lensbench.scenarios.author import Author, read_reply
+from lensbench.scenarios.generate import Examiner
+from lensbench.scenarios.problems import Reason
+from lensbench.scenarios.rounds import Fate, run_rounds
+from lensbench.scenarios.survey import survey
 from stock import write_stock
 
 CLAUDE = Path(__file__).parents[2] / "tools" / "agents" / "node_modules" / ".bin" / "claude"

@@ -11,9 +11,9 @@ sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
 
 from check_generated import false_criteria, holds
 
-from lensbench.generating.mining.writer import Miners
-from lensbench.generating.survey import Survey, survey
-from lensbench.scenarios import Category, Folder
+from lensbench.core.tasks import Category, Folder
+from lensbench.scenarios.mining.writer import Miners
+from lensbench.scenarios.survey import Survey, survey
 from stock import with_history
 
 

@@ -8,19 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from lensbench.errors import UserError
-from lensbench.generating.__main__ import generate
-from lensbench.generating.pinning import pin, repository_name
-from lensbench.generating.settings import Settings
-from lensbench.generating.writing import render_report, render_set, set_value
-from lensbench.scenario_files import by_category, read_scenarios
-from lensbench.scenarios import Folder, Git
+from lensbench.core.errors import UserError
+from lensbench.core.tasks import Folder, Git
+from lensbench.plan.task_files import by_category, read_scenarios
+from lensbench.scenarios.files import render_report, render_set, set_value
+from lensbench.scenarios.generate import generate
+from lensbench.scenarios.pin import pin, repository_name
+from lensbench.scenarios.settings import Settings
 from stock import git, with_history, write_stock
 
 
 def run(*arguments: str, fails: bool = False) -> str:
     done = subprocess.run(
-        [sys.executable, "-P", "-m", "lensbench.generating", *arguments], capture_output=True, text=True
+        [sys.executable, "-P", "-m", "lensbench.scenarios", *arguments], capture_output=True, text=True
     )
     assert bool(done.returncode) == fails, done.stderr
     return done.stderr if fails else done.stdout
@@ -38,7 +38,7 @@ def test_a_set_is_written_pinned_and_proven(stock: Path) -> None:
     assert {task.repository for task in tasks} == {Git(git="stock", revision=git(stock, "rev-parse", "HEAD").strip())}
     assert all(criterion.proofs for task in tasks for criterion in task.criteria)
     proven = subprocess.run(
-        [sys.executable, "-m", "lensbench.proving", "sets/stock.yaml"], capture_output=True, text=True
+        [sys.executable, "-m", "lensbench.scenarios.proofs", "sets/stock.yaml"], capture_output=True, text=True
     )
     assert "every proof holds" in proven.stdout
     report = Path("sets/stock.report.md").read_text()

@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from lensbench.generating.mining import callers, flows, importers, messages, places, together, values
-from lensbench.generating.mining.drafts import Draft
-from lensbench.generating.mining.patterns import place, valued
-from lensbench.generating.mining.writer import Miners
-from lensbench.generating.problems import find_problems
-from lensbench.generating.survey import Survey, survey
-from lensbench.judges import Verdict
-from lensbench.judges.mechanical import find, judge
-from lensbench.judges.normalising import normalise
-from lensbench.scenarios import Category, Criterion, Folder
+from lensbench.core.tasks import Category, Criterion, Folder
+from lensbench.judging.judges import Verdict
+from lensbench.judging.judges.mechanical import find, judge
+from lensbench.judging.judges.normalising import normalise
+from lensbench.scenarios.mining import callers, flows, importers, messages, places, together, values
+from lensbench.scenarios.mining.drafts import Draft
+from lensbench.scenarios.mining.patterns import place, valued
+from lensbench.scenarios.mining.writer import Miners
+from lensbench.scenarios.problems import find_problems
+from lensbench.scenarios.survey import Survey, survey
 from stock import with_history
 
 Miner = Callable[[Survey, random.Random], Iterator[Draft]]

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from lensbench.generating.problems import Problem, Reason, find_problems
-from lensbench.generating.survey import Survey, survey
-from lensbench.generating.trying import Tried, try_task
-from lensbench.retrieval.workspace import Workspace
-from lensbench.scenarios import Task
+from lensbench.agents.offline.workspace import Workspace
+from lensbench.core.tasks import Task
+from lensbench.scenarios.problems import Problem, Reason, find_problems
+from lensbench.scenarios.survey import Survey, survey
+from lensbench.scenarios.trial import Tried, try_task
 from stock import write_stock
 
 PROMPT = "Which limit does the shelf of sand have, how many pieces does one batch take, and how heavy is a piece?"

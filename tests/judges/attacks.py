@@ -18,13 +18,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lensbench.blinding import MARK
-from lensbench.config import Agent, Judging
-from lensbench.files import write_atomic, write_json
-from lensbench.house import TEMPLATES
-from lensbench.judging import judge_all
-from lensbench.tables import Row, read_table
-from lensbench.validity import judge_validity
+from lensbench.core.system.files import write_atomic, write_json
+from lensbench.core.system.places import TEMPLATES
+from lensbench.core.tables import Row, read_table
+from lensbench.judging.blinding import MARK
+from lensbench.judging.verdicts import judge_all
+from lensbench.plan.config import Agent, Judging
+from lensbench.runs.validity import judge_validity
 
 CREDULOUS = Path(__file__).parents[1] / "fakes" / "credulous.py"
 FACT = "the limit of a cart is read by `limit_of` in shop/limits.py before any tax is added"

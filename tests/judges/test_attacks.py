@@ -15,15 +15,15 @@ from attacks import ATTACKS, CAP, CREDULOUS, CRITERION, PATTERNS, Attack, fooled
 from drafted_answers import demo_set
 from fakes.judging_api import JUDGE, JudgingApi
 from fakes.messages_api import read_rules, serving
-from lensbench import model_judging
 from lensbench.agents import Assignment
-from lensbench.asking import Said, now
-from lensbench.judges import Verdict
-from lensbench.judges.mechanical import judge
-from lensbench.judges.normalising import normalise
-from lensbench.processes import Ended
-from lensbench.records import Outcome
-from lensbench.scenarios import Criterion
+from lensbench.agents.start import Said, now
+from lensbench.core.records import Outcome
+from lensbench.core.system.processes import Ended
+from lensbench.core.tasks import Criterion
+from lensbench.judging import ask_models
+from lensbench.judging.judges import Verdict
+from lensbench.judging.judges.mechanical import judge
+from lensbench.judging.judges.normalising import normalise
 
 CLAUDE = Path(__file__).parents[2] / "tools" / "agents" / "node_modules" / ".bin" / "claude"
 NAMES_OF = {attack: f"{attack.family}: {attack.name}" for attack in ATTACKS}
@@ -192,7 +192,7 @@ def in_process(credulous: Callable[[str, Path], str], monkeypatch: pytest.Monkey
         answer = credulous(assignment.prompt, Path(assignment.settings["command"][-1]))
         return Said(Outcome(answer=answer), answer, "", now(), Ended(0, False, 0.0))
 
-    monkeypatch.setattr(model_judging, "start_agent", ask)
+    monkeypatch.setattr(ask_models, "start_agent", ask)
 
 
 def differing(found: list[Any], expected: list[Any], attacks: Sequence[Attack] = ATTACKS) -> list[str]:

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from lensbench.errors import UserError
-from lensbench.exhibits import VERDICT_COLUMNS
-from lensbench.files import write_json
-from lensbench.judges.human import human_files, human_judges, judge, read_human_file
-from lensbench.records import RunId, run_files
+from lensbench.core.errors import UserError
+from lensbench.core.records import RunId, run_files
+from lensbench.core.system.files import write_json
+from lensbench.judging.judges.human import human_files, human_judges, judge, read_human_file
+from lensbench.judging.shown_answers import VERDICT_COLUMNS
 from sheets import ANSWER, BASELINE, CRITERIA, TREATMENT, exhibits_of, lay_out
 
 SHEET = "0123456789ab" + "c" * 52

@@ -12,9 +12,9 @@ import pytest
 
 from drafted_answers import demo_set
 from labelled import Mined, Triple, mined, triples_of_facts, triples_of_set
-from lensbench.judges import Verdict
-from lensbench.judges.mechanical import judge
-from lensbench.judges.normalising import normalise
+from lensbench.judging.judges import Verdict
+from lensbench.judging.judges.mechanical import judge
+from lensbench.judging.judges.normalising import normalise
 
 SEED, FACTS_PER_TREE, TIMES = 1, 150, 4
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lensbench.judges import POINTS, Judgement, Verdict
-from lensbench.judges.mechanical import MAX_EVIDENCE, judge
-from lensbench.judges.normalising import normalise
-from lensbench.scenarios import Criterion
+from lensbench.core.tasks import Criterion
+from lensbench.judging.judges import POINTS, Judgement, Verdict
+from lensbench.judging.judges.mechanical import MAX_EVIDENCE, judge
+from lensbench.judging.judges.normalising import normalise
 
 
 def verdict(answer: str, **patterns: Any) -> Judgement:

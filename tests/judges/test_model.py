@@ -11,10 +11,18 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from jinja2 import UndefinedError
 
-from lensbench.blinding import MARK
-from lensbench.house import TEMPLATES
-from lensbench.judges import Judgement, Verdict
-from lensbench.judges.model import MAX_EVIDENCE, canaries, find_evidence, nonce_of, read_guess, read_reply, render
+from lensbench.core.system.places import TEMPLATES
+from lensbench.judging.blinding import MARK
+from lensbench.judging.judges import Judgement, Verdict
+from lensbench.judging.judges.model import (
+    MAX_EVIDENCE,
+    canaries,
+    find_evidence,
+    nonce_of,
+    read_guess,
+    read_reply,
+    render,
+)
 
 NONCE = "0123456789abcdef"
 ANSWER = "The class `Cart` holds the **items** of a customer.\nIt lies in shop.py, which also has the limit.\n"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lensbench.judges.normalising import normalise
+from lensbench.judging.judges.normalising import normalise
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,7 @@ def ask(tmp_path: Path) -> Ask:
         prompt_file, config = tmp_path / "prompt.md", tmp_path / "mcp.json"
         prompt_file.write_text(prompt + SUFFIX, encoding="utf-8")
         config.write_text(json.dumps({"mcpServers": servers or {}}), encoding="utf-8")
-        argv = [sys.executable, "-P", "-m", "lensbench.retrieval", "--prompt-file", str(prompt_file)]
+        argv = [sys.executable, "-P", "-m", "lensbench.agents.offline", "--prompt-file", str(prompt_file)]
         argv += ["--workspace", str(workspace), "--mcp-config", str(config), *arguments]
         env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(SCRIPTS), "HOME": str(tmp_path)}
         done = subprocess.run(argv, env=env, capture_output=True, text=True, timeout=60)

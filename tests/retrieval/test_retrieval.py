@@ -121,7 +121,7 @@ def test_a_wrong_argument_is_one_sentence_and_no_traceback(ask: Ask, shop: Path)
     ):
         run = ask("Cart?", workspace, None, *arguments)
         assert run.exit_code == 2
-        assert run.stderr.startswith("lensbench.retrieval: ")
+        assert run.stderr.startswith("lensbench.agents.offline: ")
         assert run.stderr.count("\n") == 1
 
 

@@ -17,9 +17,9 @@ import psutil
 import pytest
 from retrieval_shop import SCRIPTS, Ask
 
-from lensbench.retrieval.mcp_tools import OfferedTool, arguments, queries, role, suggestions
-from lensbench.retrieval.question import read_question
-from lensbench.retrieval.workspace import Workspace
+from lensbench.agents.offline.mcp_tools import OfferedTool, arguments, queries, role, suggestions
+from lensbench.agents.offline.question import read_question
+from lensbench.agents.offline.workspace import Workspace
 
 SERVER = str(Path(__file__).with_name("search_server.py"))
 PROMPT = "What breaks when checkout of the cart in src/shop/cart.py changes?"
@@ -128,7 +128,7 @@ def test_an_agent_that_is_told_to_stop_takes_its_servers_along(shop: Path, tmp_p
     script = f"touch {started}; sleep 300 # {marker}"
     config = {"mcpServers": {"silent": {"command": "/bin/sh", "args": ["-c", script]}}}
     (tmp_path / "c").write_text(json.dumps(config), encoding="utf-8")
-    argv = [sys.executable, "-P", "-m", "lensbench.retrieval", "--prompt-file", str(tmp_path / "p")]
+    argv = [sys.executable, "-P", "-m", "lensbench.agents.offline", "--prompt-file", str(tmp_path / "p")]
     argv += ["--workspace", str(shop), "--mcp-config", str(tmp_path / "c"), "--mcp-start-s", "100"]
     with subprocess.Popen(argv, env={**os.environ, "PYTHONPATH": str(SCRIPTS)}, stdout=subprocess.DEVNULL) as process:
         for _ in range(400):

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from lensbench.errors import UserError
-from lensbench.sources import archives
-from lensbench.sources.archives import unpack
+from lensbench.core.errors import UserError
+from lensbench.repositories.sources import archives
+from lensbench.repositories.sources.archives import unpack
 
 
 def member(name: str, kind: bytes = tarfile.REGTYPE, link: str = "", size: int = 0) -> tarfile.TarInfo:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from lensbench.sources.cleaning import clean
+from lensbench.repositories.sources.cleaning import clean
 
 CRITERIA = "#### a-exp-01\n- **Prompt**: x\n- **Judge Criteria**:\n  1. y\n"
 

@@ -17,11 +17,11 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 from tenacity import wait_none
 
-from lensbench.errors import UserError
-from lensbench.plan import source_name
-from lensbench.repositories import prepare, source_key
-from lensbench.scenarios import Npm, Source
-from lensbench.sources import downloads, npm
+from lensbench.core.errors import UserError
+from lensbench.core.tasks import Npm, Source
+from lensbench.plan.freeze import source_name
+from lensbench.repositories.prepare import prepare, source_key
+from lensbench.repositories.sources import downloads, npm
 
 
 @dataclass

@@ -19,7 +19,7 @@ def archive(project: Project) -> Path:
 
 
 def check(path: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-P", "-m", "lensbench.verifying", str(path)]
+    command = [sys.executable, "-P", "-m", "lensbench.archive.verify", str(path)]
     return subprocess.run(command, capture_output=True, text=True, timeout=100)
 
 
@@ -81,7 +81,7 @@ def test_an_archive_repeats_its_experiment_elsewhere_and_compares_old_with_new(
     assert (old / "verdicts.csv").read_text() == (new / "verdicts.csv").read_text()
     assert sorted(path.read_bytes() for path in old.rglob("*") if path.is_file()) == before
     compared = subprocess.run(
-        [sys.executable, "-P", "-m", "lensbench.comparing", str(old), str(new), "--output", str(tmp_path / "compared")],
+        [sys.executable, "-P", "-m", "lensbench.results.compare.compare", str(old), str(new), "--output", str(tmp_path / "compared")],
         capture_output=True, text=True, timeout=100,
     )  # fmt: skip
     assert compared.returncode == 0, compared.stderr

@@ -12,7 +12,7 @@ import yaml
 from conftest import HOUSE, Project
 
 FOREIGN = """\
-from lensbench.house import ROOT
+from lensbench.core.system.places import ROOT
 
 
 configfile: "foreign.yaml"

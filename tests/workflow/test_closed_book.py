@@ -9,9 +9,9 @@ import pytest
 import yaml
 
 from conftest import Project
-from lensbench.errors import UserError
-from lensbench.records import RunId
-from lensbench.schedule import Schedule, read_schedule
+from lensbench.core.errors import UserError
+from lensbench.core.records import RunId
+from lensbench.workflow.schedule import Schedule, read_schedule
 
 CONTROL: dict[str, Any] = {"controls": {"closed_book": True}}
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from test_repeating import DERIVED, NOTHING, bytes_of, contents
 
 from conftest import Project
-from lensbench.checking import Check, read_checksums, read_index
-from lensbench.files import CHECKSUMS
+from lensbench.core.system.files import CHECKSUMS
+from lensbench.workflow.damage import Check, read_checksums, read_index
 
 NOT_CHECKED = ("logs/", ".gate/", ".plan/", ".copies/", ".at-work", ".checked", ".checksums", "spent.json")
 

@@ -67,7 +67,7 @@ def test_runs_that_must_not_count_are_filed_once_repeated_alone_and_given_up(pro
 REFUSED = """
 from dataclasses import replace
 from lensbench.agents import command_events
-from lensbench.agents.command import command
+from lensbench.agents.adapters.command import command
 
 def read(lines):
     return replace(command_events.read(lines), error_status=401)

@@ -17,7 +17,7 @@ from snakemake.cli import parse_args, parse_config
 from conftest import HOUSE, make_project
 from documented import Documented, documented
 from lensbench.__main__ import module_of
-from lensbench.config import Config
+from lensbench.plan.config import Config
 
 RUN_HERE = (
     "snakemake -n",
@@ -25,7 +25,7 @@ RUN_HERE = (
     "snakemake --cores 1 judge_sheet",
     "snakemake --report report.zip",
     "lensbench --help",
-    "python -m lensbench.validity --help",
+    "python -m lensbench.runs.validity --help",
     "lensbench status bench/demo",
     "lensbench fsck bench/demo",
 )

@@ -16,9 +16,9 @@ import pytest
 from rich.console import Console
 
 from conftest import HOUSE, Project, wait_for
-from lensbench.side_by_side import Side
-from lensbench.side_by_side_text import show
-from lensbench.terminal import printable_lines
+from lensbench.core.system.terminal import printable_lines
+from lensbench.results.side_by_side import Side
+from lensbench.results.side_by_side_text import show
 
 QUESTION = "Task eval: where is the cart?"
 Ask = Callable[..., str]
@@ -32,7 +32,7 @@ def ask(project: Project) -> Ask:
     def run(*arguments: str, fails: bool = False, columns: int = 120) -> str:
         marked = {"PYTHONPATH": str(HOUSE / "scripts"), "FAKE_CONTROL": str(project.control), "FAKE_SECRET": "s3cret"}
         done = subprocess.run(
-            [sys.executable, "-m", "lensbench.evaluating", *(arguments or (QUESTION, "--repo", "repo"))],
+            [sys.executable, "-m", "lensbench.workflow.ask", *(arguments or (QUESTION, "--repo", "repo"))],
             cwd=project.folder, env={**os.environ, **marked, "COLUMNS": str(columns)},
             capture_output=True, text=True, timeout=120, check=False,
         )  # fmt: skip
@@ -104,7 +104,7 @@ def test_a_question_about_the_current_folder_does_not_see_the_answers(project: P
 def test_however_it_is_ended_no_agent_is_left(project: Project, ask: Ask, number: int) -> None:
     project.behave(others="children 600")
     marked = {"PYTHONPATH": str(HOUSE / "scripts"), "FAKE_CONTROL": str(project.control), "FAKE_SECRET": "none"}
-    command = [sys.executable, "-m", "lensbench.evaluating", QUESTION, "--repo", "repo"]
+    command = [sys.executable, "-m", "lensbench.workflow.ask", QUESTION, "--repo", "repo"]
     process = subprocess.Popen(
         command, cwd=project.folder, env={**os.environ, **marked}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )

@@ -12,12 +12,12 @@ import pytest
 import yaml
 
 from conftest import wait_for
-from lensbench.config_files import load_config
+from lensbench.plan.reading import load_config
 from stock import with_history
 from terminal import type_into
 
 TOOLS = ("lens_graph", "lens_graph_neighbors", "lens_grep", "lens_reindex")
-STARTING = [sys.executable, "-P", "-m", "lensbench.starting"]
+STARTING = [sys.executable, "-P", "-m", "lensbench.workflow.setup"]
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from conftest import Project, living
-from lensbench.sandbox import find_sandbox
+from lensbench.agents.sandbox import find_sandbox
 
 FOUND = find_sandbox({"mode": "auto", "visible": [], "hidden": []})
 bubblewrap = pytest.mark.skipif(not FOUND.program, reason=f"no sandbox on this machine: {FOUND.reason}")

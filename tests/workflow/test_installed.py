@@ -16,8 +16,8 @@ import pytest
 import yaml
 
 from conftest import HOUSE
-from lensbench.proof import code_hash
-from lensbench.workspaces import hash_tree
+from lensbench.core.proof import code_hash
+from lensbench.core.system.trees import hash_tree
 
 REPOSITORY = "class Cart:\n    limit = 40\n"
 TASK = {
@@ -115,6 +115,6 @@ def _without_times(path: Path) -> list[str]:
 
 
 def test_both_know_that_it_is_the_same_code(installed: Path) -> None:
-    command = [str(installed / "bin" / "python"), "-P", "-c", "from lensbench.proof import *; print(code_hash())"]
+    command = [str(installed / "bin" / "python"), "-P", "-c", "from lensbench.core.proof import *; print(code_hash())"]
     said = subprocess.run(command, capture_output=True, text=True, check=False)
     assert said.stdout.strip() == code_hash(HOUSE), said.stderr

@@ -157,7 +157,7 @@ def test_one_question_in_both_conditions(tmp_path: Path, api: Fake) -> None:
     (tmp_path / "mcp.json").write_text(json.dumps({"mcpServers": {"lens": server}}))
     write_project(tmp_path, api)
     done = subprocess.run(
-        [sys.executable, "-m", "lensbench.evaluating", "where is the cart?", "--repo", "repo"], cwd=tmp_path,
+        [sys.executable, "-m", "lensbench.workflow.ask", "where is the cart?", "--repo", "repo"], cwd=tmp_path,
         capture_output=True, text=True, timeout=280, check=False,
         env={**os.environ, "LIVE_TEST_KEY": KEY, "COLUMNS": "120"},
     )  # fmt: skip

@@ -7,13 +7,13 @@ import sys
 from pathlib import Path
 
 from conftest import Project, wait_for
-from lensbench.beginning import remove_locks
+from lensbench.workflow.begin import remove_locks
 
 REFUSED = "Another Snakemake is at work on bench/r (process "
 
 
 def status(project: Project) -> str:
-    command = [sys.executable, "-m", "lensbench.status", "--folder", "bench/r"]
+    command = [sys.executable, "-m", "lensbench.workflow.status", "--folder", "bench/r"]
     return subprocess.run(command, cwd=project.folder, capture_output=True, text=True, check=True).stdout
 
 

@@ -14,7 +14,7 @@ def test_parts_that_were_made_apart_are_one_benchmark_and_only_what_is_due_is_ma
         said = project.start("--config", f"part={number}/2", f"run_id=part{number}", target="validity")
         assert "2/2 runs | " in said
     assert project.ledger() == ["anna-with", "anna-without", "bert-with", "bert-without"]
-    command = [sys.executable, "-m", "lensbench.merging", "bench/part1", "bench/part2", "--output", "bench/r"]
+    command = [sys.executable, "-m", "lensbench.archive.merge", "bench/part1", "bench/part2", "--output", "bench/r"]
     said = subprocess.run(command, cwd=project.folder, check=True, capture_output=True, text=True).stdout
     assert said.splitlines() == [
         "bench/part1: 2 of 4 runs",

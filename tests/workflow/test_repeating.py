@@ -10,7 +10,7 @@ import shutil
 import yaml
 
 from conftest import Files, Project
-from lensbench.discards import discard_files
+from lensbench.runs.discards import discard_files
 
 DERIVED = (
     "plan.json", "prompts/anna.md", "prompts/bert.md", "protocol.md", "config.yaml", "scenarios.md",
@@ -103,7 +103,7 @@ def test_criteria_templates_and_code_repeat_no_run_and_a_prompt_stops_unless_it_
     before = finished.files()
     for name, old, new in (
         ("templates/results.md.j2", "# Benchmark results", "# The benchmark's results"),
-        ("scripts/lensbench/runs.py", '"""One run', '"""Another comment. One run'),
+        ("scripts/lensbench/runs/run.py", '"""One run', '"""Another comment. One run'),
         ("rules/runs.smk", "Makes the runs", "Really makes the runs"),
         ("Snakefile", "BENCH = ", "ANYTHING = 1\nBENCH = "),
     ):

@@ -16,7 +16,7 @@ import pytest
 
 from conftest import HOUSE, Project, wait_for
 from fakes.messages_api import MessagesApi, read_rules, serving
-from lensbench.at_work import at_work
+from lensbench.core.system.claim import at_work
 
 SKILL = Path(".claude") / "skills" / "benchmark"
 CLAUDE = HOUSE / "tools" / "agents" / "node_modules" / ".bin" / "claude"

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from conftest import Project, living, make_project, wait_for
-from lensbench.records import RunId
-from lensbench.runs import is_kept
+from lensbench.core.records import RunId
+from lensbench.runs.run import is_kept
 
 FOUR = ("anna", "bert", "carl", "dora")
 ALIVE_AFTER_KILL_S = 5
@@ -30,7 +30,7 @@ def unfinished(project: Project) -> list[Path]:
 
 
 def runners(project: Project) -> list[int]:
-    return [pid for pid, command in living(str(project.control)) if "lensbench.runs" in command]
+    return [pid for pid, command in living(str(project.control)) if "lensbench.runs.run" in command]
 
 
 def kept(project: Project) -> list[str]:

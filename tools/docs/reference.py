@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from lensbench.__main__ import EXIT_CODES, VERBS
-from lensbench.schemas import schemas
+from lensbench.plan.schemas import schemas
 
 PAGES = {
     "config.schema.json": ("config", "Config keys", "What may stand in `config.yaml`, and in `--config`."),

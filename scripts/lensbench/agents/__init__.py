@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from lensbench.records import Outcome
+from lensbench.core.records import Outcome
 
 
 @dataclass(frozen=True)

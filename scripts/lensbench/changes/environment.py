@@ -20,11 +20,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lensbench.errors import UserError
-from lensbench.files import write_json
-from lensbench.private_folders import private_folder
-from lensbench.sandbox import ENVIRONMENT, WORKSPACE, Place, Sandbox
-from lensbench.workspaces import copy_tree, remove_tree
+from lensbench.agents.sandbox import ENVIRONMENT, WORKSPACE, Place, Sandbox
+from lensbench.core.errors import UserError
+from lensbench.core.system.files import write_json
+from lensbench.core.system.private_folders import private_folder
+from lensbench.core.system.trees import copy_tree, remove_tree
 
 RECIPE = 1
 """Raised when the same commands are to give another environment."""

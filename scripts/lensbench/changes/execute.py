@@ -16,15 +16,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
+from lensbench.agents.sandbox import ENVIRONMENT, Place, Sandbox
 from lensbench.changes.canaries import Canaries, canaries
 from lensbench.changes.environment import NO_ENVIRONMENT, Environment
 from lensbench.changes.patches import NOTHING, PatchError, PatchSize, apply_patch, patch_size
 from lensbench.changes.reports import MAX_REPORT, TestResult, read_junit, read_lines
 from lensbench.changes.steering import steering
 from lensbench.changes.task import EXIT, EXIT_ID, JUNIT, PYTEST, REPORT_PLACE, Tests, content_bytes
-from lensbench.private_folders import private_folder
-from lensbench.sandbox import ENVIRONMENT, Place, Sandbox
-from lensbench.workspaces import READ, copy_tree, remove_tree
+from lensbench.core.system.private_folders import private_folder
+from lensbench.core.system.trees import READ, copy_tree, remove_tree
 
 REPORT_FOLDER = "/report"
 STARTER = Path(__file__).with_name("pytest_starter.py")

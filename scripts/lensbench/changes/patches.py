@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from lensbench.sources.git_program import GitError, git
+from lensbench.repositories.sources.git_program import GitError, git
 
 _EXCLUDED = """\
 __pycache__/

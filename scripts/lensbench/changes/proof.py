@@ -12,12 +12,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from lensbench.agents.sandbox import Sandbox
 from lensbench.changes.environment import NO_ENVIRONMENT, Environment
 from lensbench.changes.execute import TestRun, run_tests
 from lensbench.changes.reports import TestResult
 from lensbench.changes.task import ChangeTask, Tests, content_bytes
-from lensbench.sandbox import Sandbox
-from lensbench.sources.git_program import GitError, git
+from lensbench.repositories.sources.git_program import GitError, git
 
 ROUNDS = 3
 _LONG_LINE = 24

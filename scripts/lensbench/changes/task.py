@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from lensbench.scenarios import Criterion, Many, Strict, Task, like
+from lensbench.core.tasks import Criterion, Many, Strict, Task, like
 
 PYTEST: Final = "pytest"
 JUNIT: Final = "junit"

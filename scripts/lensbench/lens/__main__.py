@@ -7,8 +7,8 @@ import os
 import socket
 from pathlib import Path
 
-from lensbench.errors import UserError
-from lensbench.program import run_program
+from lensbench.core.errors import UserError
+from lensbench.core.system.program import run_program
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 LOG_VARIABLE = "LENS_CALL_LOG"

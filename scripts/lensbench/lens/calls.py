@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from lensbench.errors import UserError
+from lensbench.core.errors import UserError
 
 MAX_ARGUMENT_CHARS = 1_000
 

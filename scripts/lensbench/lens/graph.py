@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import Any
 
-from lensbench.errors import UserError
+from lensbench.core.errors import UserError
 from lensbench.lens.output import MAX_CHARS, fit, render
 from lensbench.lens.scope import Scope
 from lensbench.lens.symbols import Symbol

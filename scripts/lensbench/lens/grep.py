@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from lensbench.errors import UserError
+from lensbench.core.errors import UserError
 from lensbench.lens.output import fit
 from lensbench.lens.scope import Scope
 from lensbench.lens.symbols import Facts

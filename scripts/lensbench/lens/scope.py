@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from lensbench.errors import UserError
+from lensbench.core.errors import UserError
 
 
 @dataclass(frozen=True)

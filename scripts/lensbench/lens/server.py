@@ -13,7 +13,7 @@ from mcp_types import ToolAnnotations
 from pydantic import BaseModel, Field
 
 from lensbench import __version__
-from lensbench.errors import UserError
+from lensbench.core.errors import UserError
 from lensbench.lens.calls import CallLog
 from lensbench.lens.service import Service
 

@@ -6,7 +6,7 @@ import threading
 import time
 from pathlib import Path
 
-from lensbench.errors import UserError
+from lensbench.core.errors import UserError
 from lensbench.lens import graph
 from lensbench.lens.grep import grep
 from lensbench.lens.output import render

@@ -1,0 +1,1 @@
+"""One module is one adapter: `agent.kind` is its name (docs/agents.md)."""

@@ -1,0 +1,239 @@
+"""What `claude -p --output-format stream-json --verbose` shows, event by event.
+
+Versions differ in fields and in their order, and a stream can be cut off anywhere: what is missing is not shown, what
+is not understood is passed over.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
+from typing import Any
+
+from lensbench.agents.adapters._events import Event, mapping, read_event, sequence, text
+from lensbench.core.records import Call, Outcome
+
+LIMITS = {
+    "error_max_turns": "turns",
+    "error_max_budget_usd": "budget",
+    "prompt_too_long": "prompt too long",
+    "max_output_tokens": "length",
+    "max_tokens": "length",
+    "refusal": "refusal",
+}
+"""What a result says about its end -> the limit that it came to: a failed answer, no failure of the service."""
+
+_SYNTHETIC = "<synthetic>"
+_DISCONNECTED = re.compile(r"connection closed|is not connected", re.IGNORECASE)
+
+
+def read(lines: Iterable[str], clock: Callable[[], float] = time.monotonic) -> Outcome:
+    """What the events show; a stream without a `result` was cut off and is not finished. `clock` gives seconds."""
+    began = clock()
+    stream = Stream([(clock() - began, event) for line in lines if (event := read_event(line)) is not None])
+    if not stream.events:
+        return Outcome(finished=False)
+    result, usage, (error, gave_up) = stream.result, stream.usage, stream.failure
+    return Outcome(
+        answer="" if error or result.get("is_error") else text(result.get("result")),
+        finished=bool(stream.results),
+        error=error,
+        error_status=_number(result.get("api_error_status")) if error else None,
+        agent_version=text(stream.start.get("claude_code_version")) or None,
+        models=stream.models,
+        servers=stream.servers,
+        tools_offered=stream.tools,
+        calls=stream.calls,
+        files_read=stream.files_read,
+        tokens=_tokens(usage) if usage else None,
+        cost_usd=cost if isinstance(cost := result.get("total_cost_usd"), int | float) else None,
+        cost_is_guess=not all(_is_priced(model, used) for model, used in usage.items()),
+        turns=_number(result.get("num_turns")),
+        gave_up=gave_up,
+        models_asked=tuple(sorted({text(stream.start.get("model")), *usage} - {""})) or None,
+        denied_calls=tuple(sorted(set(stream.denied.values()))),
+        tools_deferred=stream.tools_deferred,
+        api_retries=stream.retries,
+        subagents=stream.subagents,
+        first_token_s=stream.first_token_s,
+        agent_s=sum(_number(leg.get("duration_ms")) or 0 for leg in stream.results) / 1000 if stream.results else None,
+    )
+
+
+class Stream:
+    """The events, each with the seconds at which it came.
+
+    Sub-agents bring further `init` and `result` events: the first init and the last result are those of the run, and
+    the usage in the last result is that of all of them together.
+    """
+
+    def __init__(self, events: list[tuple[float, Event]]) -> None:
+        self.events = events
+        self.results = [event for _, event in events if event["type"] == "result"]
+        self.result: Event = self.results[-1] if self.results else {}
+        self.start: Event = next(iter(self._system("init")), {})
+
+    def _system(self, subtype: str) -> list[Event]:
+        return [event for _, event in self.events if event["type"] == "system" and event.get("subtype") == subtype]
+
+    def _messages(self, kind: str) -> list[Event]:
+        return [mapping(event.get("message")) for _, event in self.events if event["type"] == kind]
+
+    @cached_property
+    def _calls(self) -> dict[str, Event]:
+        """Tool calls by id; a call that comes twice counts once."""
+        blocks = (block for message in self._messages("assistant") for block in _blocks(message, "tool_use"))
+        return {text(block.get("id")): block for block in blocks}
+
+    @cached_property
+    def _failed(self) -> dict[str, str]:
+        """Ids of the calls that failed, and why; calls that permissions refused are among them."""
+        results = (block for message in self._messages("user") for block in _blocks(message, "tool_result"))
+        failed = {text(item.get("tool_use_id")): item.get("content") for item in results if item.get("is_error")}
+        return {**dict.fromkeys(self.denied, ""), **{key: _words(content) for key, content in failed.items()}}
+
+    @cached_property
+    def denied(self) -> dict[str, str]:
+        """Ids of the calls that permissions refused, with the names of their tools."""
+        entries = [*self._system("permission_denied")]
+        entries += [mapping(entry) for result in self.results for entry in sequence(result.get("permission_denials"))]
+        return {text(entry.get("tool_use_id")): text(entry.get("tool_name")) for entry in entries}
+
+    @property
+    def calls(self) -> tuple[Call, ...]:
+        """Calls by tool. Calls of tools that are not there are among them, with an error."""
+        counts = Counter(text(block.get("name")) for block in self._calls.values())
+        errors = Counter(text(block.get("name")) for key, block in self._calls.items() if key in self._failed)
+        return tuple(Call(name, counts[name], errors[name]) for name in sorted(counts))
+
+    @property
+    def files_read(self) -> tuple[str, ...]:
+        """Files of the workspace that Read was called for without an error."""
+        cwd = text(self.start.get("cwd")) or "/"
+        inputs = [
+            text(mapping(block.get("input")).get("file_path"))
+            for key, block in self._calls.items()
+            if block.get("name") == "Read" and key not in self._failed
+        ]
+        paths = {posixpath.relpath(posixpath.join(cwd, path), cwd) for path in inputs if path}
+        return tuple(sorted(path for path in paths if path.split("/")[0] not in (".", "..")))
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Models that answered. Only the answers themselves say so; the client's own texts are not among them."""
+        return tuple(sorted({text(message.get("model")) for message in self._messages("assistant")} - {"", _SYNTHETIC}))
+
+    @property
+    def tools(self) -> tuple[str, ...] | None:
+        """Tools by the start event."""
+        return tuple(map(text, self.start["tools"])) if isinstance(self.start.get("tools"), list) else None
+
+    @property
+    def tools_deferred(self) -> tuple[str, ...] | None:
+        """With the tool search on, the model gets only the names of MCP tools, though the start event lists them."""
+        if self.tools is None:
+            return None
+        return tuple(tool for tool in self.tools if tool.startswith("mcp__")) if "ToolSearch" in self.tools else ()
+
+    @property
+    def servers(self) -> dict[str, str] | None:
+        """MCP servers by the start event; one that broke off during a call is `failed: <why>`."""
+        if not isinstance(self.start.get("mcp_servers"), list):
+            return None
+        entries = list(map(mapping, self.start["mcp_servers"]))
+        servers = {text(entry.get("name")): text(entry.get("status")) for entry in entries}
+        for key, why in self._failed.items():
+            tool = text(self._calls.get(key, {}).get("name"))
+            if _DISCONNECTED.search(why):
+                broken = (name for name in servers if tool.startswith(f"mcp__{name}__"))
+                servers |= dict.fromkeys(broken, f"failed: {why[:200]}")
+        return servers
+
+    @property
+    def failure(self) -> tuple[str, str]:
+        """The error, and the limit at which the agent gave up; at most one of the two texts is not empty.
+
+        An error of the service looks like an answer: its text is the `result`, and the `subtype` says success.
+        """
+        result = self.result
+        words = (_words(result.get("result")) or _words(" ".join(map(text, sequence(result.get("errors"))))))[:500]
+        for key in ("subtype", "terminal_reason", "api_error", "stop_reason"):
+            if limit := LIMITS.get(text(result.get(key))):
+                return "", f"{limit}: {words}" if words else limit
+        if result.get("is_error"):
+            return words or text(result.get("subtype")) or "the agent says that it failed", ""
+        own = [_words(message.get("content")) for message in self._messages("assistant") if _is_synthetic(message)]
+        return (own[-1] or "the client answered by itself" if own else ""), ""
+
+    @property
+    def usage(self) -> dict[str, Event]:
+        """What was used of each model that was asked for."""
+        return {model: mapping(used) for model, used in mapping(self.result.get("modelUsage")).items()}
+
+    @property
+    def retries(self) -> int:
+        """Requests that were repeated. In a long wait the client announces the same attempt again: it counts once."""
+        count, before = 0, None
+        for _, event in self.events:
+            if event["type"] == "assistant":
+                before = None
+            elif event.get("subtype") == "api_retry":
+                count, before = count + (event.get("attempt") != before), event.get("attempt")
+        return count
+
+    @property
+    def subagents(self) -> int:
+        """Sub-agents that were started: by the client's count, and by the events that belong to one."""
+        counts = (_number(mapping(result.get("subagent_stats")).get("spawned")) or 0 for result in self.results)
+        parents = {text(event.get("parent_tool_use_id")) for _, event in self.events} - {""}
+        return max(*counts, len(parents), len(self.results) - 1, 0)
+
+    @property
+    def first_token_s(self) -> float | None:
+        """When the model's first word came.
+
+        The event of a text comes when the text is whole, which can be much later. A result tells the time to the first
+        word, counted from a moment that lies its `duration_ms` back.
+        """
+        for at, event in self.events:
+            duration, first = _number(event.get("duration_ms")), _number(event.get("ttft_ms"))
+            if event["type"] == "result" and duration is not None and first is not None:
+                return round(at - (duration - first) / 1000, 3)
+        for at, event in self.events:
+            if event["type"] == "assistant" and not _is_synthetic(mapping(event.get("message"))):
+                return round(at, 3)
+        return None
+
+
+def _tokens(usage: Mapping[str, Event]) -> dict[str, int]:
+    keys = {"input": "inputTokens", "output": "outputTokens",
+            "cache_read": "cacheReadInputTokens", "cache_write": "cacheCreationInputTokens"}  # fmt: skip
+    return {name: sum(_number(used.get(key)) or 0 for used in usage.values()) for name, key in keys.items()}
+
+
+def _is_priced(model: str, used: Event) -> bool:
+    """Whether the client knows the model's price; older versions do not say, and know their own models only."""
+    return used["costBasis"] == "list" if "costBasis" in used else model.startswith("claude")
+
+
+def _is_synthetic(message: Event) -> bool:
+    """Whether the client made the message up, for an error."""
+    return message.get("model") == _SYNTHETIC
+
+
+def _blocks(message: Event, kind: str) -> list[Event]:
+    return [block for block in map(mapping, sequence(message.get("content"))) if block.get("type") == kind]
+
+
+def _words(content: Any) -> str:
+    """The text of a content, on one line."""
+    parts = [text(mapping(block).get("text")) for block in content] if isinstance(content, list) else [text(content)]
+    return " ".join(" ".join(parts).split())
+
+
+def _number(value: Any) -> int | None:
+    return value if type(value) is int else None

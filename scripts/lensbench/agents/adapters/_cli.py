@@ -1,0 +1,168 @@
+"""What the adapters of other command-line agents share: gateway, MCP file, version, and the reading of JSON Lines.
+
+These programs say on their standard error only that an MCP server failed, and none says in its events which servers and
+model it was started with. So a small shell line around the program prints that as the first event, and what the
+program said on its standard error as the last lines, where it cannot break an event in two.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import posixpath
+import re
+import subprocess
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from lensbench.agents import Assignment
+from lensbench.agents.adapters._events import Event, read_event, sequence, text
+from lensbench.core.errors import UserError
+from lensbench.core.records import Call
+
+_STARTED = "lensbench.started"
+_COMPLAINT = "stderr: "
+"""Begins a line of the standard error: MCP servers may write there too, and must not write events."""
+# TERM is for the program; the shell stays until what it said is shown. `trap :` does not reach the program itself.
+_SHELL = (
+    'trap : TERM; printf "%s\\n" "$0"; "$@" 2>"$HOME/stderr"; code=$?; '
+    f'sed "s/^/{_COMPLAINT}/" "$HOME/stderr"; cat "$HOME/stderr" >&2; exit $code'
+)
+_LONGEST_COMPLAINT = 1000
+
+
+class Gateway(NamedTuple):
+    """Where the model is served; both are empty for the program's own provider, whose key `agent.pass_env` brings."""
+
+    base_url: str
+    token: str
+
+
+def gateway(settings: Mapping[str, Any], addresses: Mapping[str, str]) -> Gateway:
+    """Address and token of `agent.provider`; `addresses` has the providers whose API the program speaks.
+
+    Raises UserError when the model, the address, or a key that the config names is missing.
+    """
+    kind, provider, token_env = settings["kind"], settings["provider"], settings["token_env"]
+    if not settings["model"]:
+        raise UserError(f"agent.model is empty; kind {kind!r} needs a model's name")
+    if token_env and not os.environ.get(token_env):
+        raise UserError(f"agent.token_env names {token_env}, which is not set in the environment; export it first")
+    if not provider:
+        return Gateway("", "")
+    address = addresses.get(provider, "") or settings["base_url"]
+    if not address:
+        raise UserError(f"agent.base_url is missing; kind {kind!r} needs the address of provider {provider!r}")
+    if not token_env:
+        raise UserError(f"agent.token_env is missing; name the environment variable with the token of {provider!r}")
+    return Gateway(address.rstrip("/"), os.environ[token_env])
+
+
+def announced(run: Assignment, argv: Iterable[str]) -> tuple[str, ...]:
+    """The program's arguments with the shell line around them that `observe` reads."""
+    started = {
+        "type": _STARTED, "model": run.settings["model"], "workspace": run.workspace,
+        "servers": [*run.servers], "denied_servers": [*run.denied_servers],
+    }  # fmt: skip
+    return ("/bin/sh", "-c", _SHELL, json.dumps(started), *argv)
+
+
+def program_version(program: str, settings: Mapping[str, Any]) -> str | None:
+    """The version by the program's own word, such as `1.18.33`; None when it does not start or says none."""
+    with tempfile.TemporaryDirectory(prefix="lb-", ignore_cleanup_errors=True) as home:
+        try:
+            said = subprocess.run(
+                [*(settings["command"] or [program]), "--version"],
+                env={"PATH": os.environ.get("PATH", os.defpath), "HOME": home},
+                stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=60,
+            )  # fmt: skip
+        except (OSError, subprocess.TimeoutExpired):
+            return None
+    found = re.search(r"\d+\.\d+\.\d+[\w.+-]*", said.stdout)
+    return found[0] if found and said.returncode == 0 else None
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A program's output: events with the seconds at which they came, and everything else as text."""
+
+    events: list[tuple[float, dict[str, Any]]]
+    started: Mapping[str, Any]
+    log: str
+
+    @property
+    def models_asked(self) -> tuple[str, ...] | None:
+        """The model that the config names."""
+        return (text(self.started["model"]),) if text(self.started.get("model")) else None
+
+    @property
+    def servers(self) -> tuple[str, ...]:
+        """The condition's MCP servers."""
+        return tuple(map(text, sequence(self.started.get("servers"))))
+
+    def of(self, kind: str) -> list[dict[str, Any]]:
+        """The events of one type."""
+        return [event for _, event in self.events if event["type"] == kind]
+
+    def last(self, kind: str) -> dict[str, Any]:
+        """The last event of a type; empty when there is none."""
+        events = self.of(kind)
+        return events[-1] if events else {}
+
+    def first(self, fits: Callable[[dict[str, Any]], bool]) -> float | None:
+        """When the first fitting event came, in seconds."""
+        return next((round(at, 3) for at, event in self.events if fits(event)), None)
+
+    def tool(self, name: str, prefix: str) -> str:
+        """A tool's name as all records have it: `<prefix><server>_<tool>` becomes `mcp__<server>__<tool>`."""
+        denied = map(text, sequence(self.started.get("denied_servers")))
+        for server in sorted((*self.servers, *denied), key=len, reverse=True):
+            if name.startswith(f"{prefix}{server}_"):
+                return f"mcp__{server}__{name.removeprefix(f'{prefix}{server}_')}"
+        return name
+
+    def files(self, paths: Iterable[str]) -> tuple[str, ...]:
+        """The paths that lie in the workspace, relative to it."""
+        root = text(self.started.get("workspace")) or "."
+        inside = {posixpath.relpath(posixpath.join(root, path), root) for path in paths if path}
+        return tuple(sorted(path for path in inside if path != "." and path.split("/")[0] != ".."))
+
+    def failed(self, why: Mapping[str, str]) -> dict[str, str] | None:
+        """Every server's status when one failed (`why` by name). None when none did: that they are connected is not
+        shown by a program that only complains."""
+        if not set(why) & set(self.servers):
+            return None
+        return {name: f"failed: {why[name]}" if name in why else "connected" for name in self.servers}
+
+
+def observe(lines: Iterable[str], clock: Callable[[], float] = time.monotonic) -> Seen:
+    """The output of a program that `announced` started. `clock` gives seconds."""
+    began = clock()
+    events: list[tuple[float, Event]] = []
+    started: Event = {}
+    log: list[str] = []
+    for line in lines:
+        event = read_event(line)
+        if event is None:
+            log.append(line.removeprefix(_COMPLAINT)[:_LONGEST_COMPLAINT])
+        elif not started and event["type"] == _STARTED:
+            started = event
+        else:
+            events.append((clock() - began, event))
+    return Seen(events, started, "".join(log))
+
+
+def counted(calls: Iterable[tuple[str, bool]]) -> tuple[Call, ...]:
+    """Calls by tool, from each call's name and whether it failed."""
+    calls = list(calls)
+    counts, errors = Counter(name for name, _ in calls), Counter(name for name, failed in calls if failed)
+    return tuple(Call(name, counts[name], errors[name]) for name in sorted(counts))
+
+
+def number(value: Any) -> int:
+    """The value if it is a whole number, else 0."""
+    return value if type(value) is int else 0

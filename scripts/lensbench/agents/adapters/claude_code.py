@@ -1,0 +1,125 @@
+"""Claude Code, `claude -p`, as the protocol wants it (sections 1 and 5). Read event by event from `stream-json`.
+
+| promise of the protocol | kept by |
+|---|---|
+| same prompt in both conditions | the argument after `--`, the same bytes |
+| nothing but the tool set differs | the same flags and variables; only the MCP file and the lists of allowed and denied tools differ |
+| WITH has the treatment's tools | `--mcp-config` waits for its servers (`MCP_*`), `--allowed-tools mcp__<server>`; their schemas are in the first request (`ENABLE_TOOL_SEARCH=false`) unless `agent.tool_search` is on |
+| WITHOUT has none of them | an empty MCP file, and `--disallowed-tools mcp__<server>` |
+| no sub-agents | `--disallowed-tools Task`, and a short `--tools` list without the tools that can start agents |
+| a fresh session | a HOME and a CLAUDE_CONFIG_DIR of its own, `--no-session-persistence`, no automatic memory |
+| nothing of the user's or the repository's | `--setting-sources ""`, `--strict-mcp-config`, no CLAUDE.md, no AGENTS.md, a cleared environment |
+| it works as root | permissions are given by name; none is skipped |
+| the model that served is seen | `message.model` of every answer; what was asked for stands beside it |
+
+The baseline's search tools are those of `agent.tools`: without Grep and Glob there, Claude Code searches with Bash.
+"""  # noqa: E501
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from lensbench.agents import Assignment, Invocation, Probe, base_environment
+from lensbench.agents.adapters._claude_code_stream import read
+from lensbench.agents.adapters._cli import program_version
+from lensbench.core.errors import UserError
+
+__all__ = ["command", "probe", "read", "version"]
+
+ADDRESSES = {"zai": "https://api.z.ai/api/anthropic"}
+"""Where a provider serves the Messages API; Claude Code adds `/v1` by itself."""
+TIERS = ("sonnet", "haiku", "opus")
+KEYS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
+CLIENT_RETRIES = 5
+"""Requests that Claude Code repeats by itself, about 20 seconds in all. Not 0: a hiccup late in a run must not throw
+away the turns that were paid for. Not its own 10: they take three minutes, even for a wrong key, and an attempt that
+fails is followed by attempts of ours, with pauses. `CLAUDE_CODE_MAX_RETRIES` in `agent.pass_env` changes it."""
+
+
+def command(run: Assignment) -> Invocation:
+    """How Claude Code is started for `run`. Raises UserError when the model or a key is missing."""
+    settings = run.settings
+    if not settings["model"]:
+        raise UserError("agent.model is empty; kind 'claude-code' needs a model's name, such as sonnet")
+    built_in = [*settings["tools"], *(["ToolSearch"] if settings["tool_search"] else [])]
+    argv = (
+        *(settings["command"] or ["claude"]),
+        *("-p", "--model", settings["model"]),
+        *("--output-format", "stream-json", "--verbose", "--no-session-persistence"),
+        *("--setting-sources", "", "--strict-mcp-config", "--mcp-config", run.mcp_file),
+        *("--tools", ",".join(built_in)),
+        *("--allowed-tools", ",".join([*built_in, *(f"mcp__{server}" for server in run.servers)])),
+        *("--disallowed-tools", ",".join(["Task", *(f"mcp__{server}" for server in run.denied_servers)])),
+        *("--max-turns", str(settings["max_turns"]), "--", run.prompt),
+    )
+    return Invocation(argv, _environment(run))
+
+
+def _environment(run: Assignment) -> dict[str, str]:
+    start_ms = str(round(run.settings["mcp_start_s"] * 1000))
+    return {
+        "CLAUDE_CODE_MAX_RETRIES": str(CLIENT_RETRIES),
+        **base_environment(run),
+        **_gateway(run.settings),
+        **_models(run.settings),
+        "CLAUDE_CONFIG_DIR": os.path.join(run.home, ".claude"),
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        "DISABLE_AUTOUPDATER": "1",
+        "CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1",
+        "CLAUDE_CODE_DISABLE_CLAUDE_MDS": "1",
+        "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS": "1",
+        "ENABLE_TOOL_SEARCH": "true" if run.settings["tool_search"] else "false",
+        "MCP_TIMEOUT": start_ms,
+        # Versions before 2.1.329 need both to wait for a server that starts slowly.
+        "MCP_CONNECTION_NONBLOCKING": "0",
+        "MCP_CONNECT_TIMEOUT_MS": start_ms,
+    }
+
+
+def _gateway(settings: Mapping[str, Any]) -> dict[str, str]:
+    """Address and token of the provider; nothing without a provider, where `agent.pass_env` brings the key."""
+    passed, token_env, provider = settings["pass_env"], settings["token_env"], settings["provider"]
+    for name in filter(None, (token_env, *(name for name in passed if name in KEYS))):
+        if not os.environ.get(name):
+            place = "token_env" if name == token_env else "pass_env"
+            raise UserError(f"agent.{place} names {name}, which is not set in the environment; export it")
+    if provider and not token_env and not set(KEYS).intersection(passed):
+        raise UserError(f"agent.token_env is missing; name the environment variable with the token of {provider!r}")
+    address = ADDRESSES.get(provider, settings["base_url"] if provider else "")
+    if provider and not address:
+        raise UserError(f"agent.base_url is missing; provider {provider!r} needs the gateway's address, without /v1")
+    gateway = {"ANTHROPIC_BASE_URL": address} if address else {}
+    return {**gateway, "ANTHROPIC_AUTH_TOKEN": os.environ[token_env]} if token_env else gateway
+
+
+def _models(settings: Mapping[str, Any]) -> dict[str, str]:
+    """The model of each tier. One that the mapping leaves out gets the main model, so that no other model serves."""
+    asked, provider = settings["model"], settings["provider"]
+    models = settings["models"]
+    main = models.get(asked) or (asked if provider and asked not in TIERS else None)
+    if main is None:
+        return {f"ANTHROPIC_DEFAULT_{tier.upper()}_MODEL": models[tier] for tier in TIERS if tier in models}
+    tiers = {f"ANTHROPIC_DEFAULT_{tier.upper()}_MODEL": models.get(tier, main) for tier in TIERS}
+    return {**tiers, "CLAUDE_CODE_SUBAGENT_MODEL": main}
+
+
+def probe(settings: Mapping[str, Any]) -> Probe | None:
+    """One token from the gateway; None when only the program knows which model its alias means."""
+    gateway, models = _gateway(settings), _models(settings)
+    model = models.get("CLAUDE_CODE_SUBAGENT_MODEL") or (settings["model"] if settings["model"] not in TIERS else None)
+    if "ANTHROPIC_BASE_URL" not in gateway or model is None:
+        return None
+    keys = {**{name: os.environ.get(name, "") for name in KEYS if name in settings["pass_env"]}, **gateway}
+    token, key = keys.get("ANTHROPIC_AUTH_TOKEN"), keys.get("ANTHROPIC_API_KEY")
+    headers = {"anthropic-version": "2023-06-01"}
+    headers |= {"Authorization": f"Bearer {token}"} if token else {}
+    headers |= {"x-api-key": key} if key else {}
+    body = {"model": model, "max_tokens": 1, "messages": [{"role": "user", "content": "."}]}
+    return Probe(f"{gateway['ANTHROPIC_BASE_URL'].rstrip('/')}/v1/messages", headers, body)
+
+
+def version(settings: Mapping[str, Any]) -> str | None:
+    """The version by the program's own word, such as `2.1.329`; None when it does not start or says none."""
+    return program_version("claude", settings)

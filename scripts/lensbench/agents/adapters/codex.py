@@ -1,0 +1,176 @@
+"""Codex, `codex exec --json`. Its configuration is a file of the run's own; nothing else is read.
+
+| promise of the protocol | kept by |
+|---|---|
+| same prompt in both conditions | the argument after `--`, the same bytes |
+| WITH has the treatment's tools | `[mcp_servers.*]` with `required = true`: a server that does not start ends the program; its calls are approved (`default_tools_approval_mode`), else they are refused in silence |
+| WITHOUT has none of them | no server; those of other conditions stand there with `enabled = false` |
+| no sub-agents | `multi_agent` and `goals` are off |
+| a fresh session | CODEX_HOME in the run's HOME, `--ephemeral`, no history |
+| nothing of the user's or the repository's | that CODEX_HOME; the repository is not trusted, so its `.codex` is not read; no AGENTS.md, no skills, plug-ins, apps or hooks |
+| only the declared tools | not kept: `agent.tools` cannot be chosen; Codex has a shell, and the web search is off |
+| a limit of turns | not kept: Codex has none; the wall clock ends it |
+| it works as root, and in a sandbox of ours | its own sandbox is off, which could not be built inside another one |
+| the model that served is seen | not shown by this program; what was asked for stands in the record |
+
+`agent.base_url` is the address of a Responses API, with /v1. Without a provider, `agent.pass_env: [CODEX_API_KEY]`.
+"""  # noqa: E501
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from lensbench.agents import Assignment, Invocation, base_environment
+from lensbench.agents.adapters._cli import Seen, announced, counted, gateway, number, observe, program_version
+from lensbench.agents.adapters._events import mapping, text
+from lensbench.core.records import Outcome
+
+TOKEN = "LENSBENCH_TOKEN"
+"""The variable in which Codex finds the gateway's token; commands that it runs do not get it."""
+OFF = ("multi_agent", "goals", "apps", "plugins", "remote_plugin", "hooks", "skill_search", "image_generation",
+       "browser_use", "computer_use", "sleep_tool")  # fmt: skip
+"""Features that start agents, bring tools of their own, or read what somebody else configured."""
+
+_CALLS = ("mcp_tool_call", "command_execution", "file_change", "web_search", "collab_tool_call")
+_SPOKEN = (*_CALLS, "agent_message", "reasoning")
+_BASE = {
+    "approval_policy": "never",
+    "sandbox_mode": "danger-full-access",
+    "web_search": "disabled",
+    "project_doc_max_bytes": 0,
+    "check_for_update_on_startup": False,
+    "analytics": {"enabled": False},
+    "history": {"persistence": "none"},
+    "skills": {"include_instructions": False, "bundled": {"enabled": False}},
+    "shell_environment_policy": {"exclude": [TOKEN, "CODEX_API_KEY", "OPENAI_API_KEY"]},
+}
+
+
+def command(run: Assignment) -> Invocation:
+    """How Codex is started for `run`. Raises UserError when the model or a key is missing."""
+    settings = run.settings
+    base_url, token = gateway(settings, {})
+    config: dict[str, Any] = {**_BASE, "model": settings["model"], "mcp_servers": _servers(run)}
+    if base_url:
+        provider = {"name": "gateway", "base_url": base_url, "env_key": TOKEN, "wire_api": "responses"}
+        config |= {"model_provider": "gateway", "model_providers": {"gateway": provider}}
+    home = os.path.join(run.home, ".codex")
+    written = "".join(f"{key} = {_toml(value)}\n" for key, value in config.items())
+    argv = (
+        *(settings["command"] or ["codex"]),
+        *("exec", "--json", "--strict-config", "--ephemeral", "--skip-git-repo-check"),
+        *(part for feature in OFF for part in ("--disable", feature)),
+        *("--", run.prompt),
+    )
+    env = {**base_environment(run), "CODEX_HOME": home, **({TOKEN: token} if token else {})}
+    return Invocation(announced(run, argv), env, {os.path.join(home, "config.toml"): written})
+
+
+def _servers(run: Assignment) -> dict[str, Any]:
+    denied = {name: {"command": "false", "enabled": False} for name in run.denied_servers}
+    return {**denied, **{name: _server(entry, run.settings) for name, entry in run.mcp_servers.items()}}
+
+
+def _server(entry: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
+    names = {"command": "command", "args": "args", "env": "env", "url": "url", "headers": "http_headers"}
+    limit = {"tool_timeout_sec": entry["timeout"] / 1000} if "timeout" in entry else {}
+    return {
+        **{names[key]: value for key, value in entry.items() if key in names},
+        **limit,
+        "startup_timeout_sec": settings["mcp_start_s"],
+        "required": True,
+        "default_tools_approval_mode": "approve",
+    }
+
+
+def _toml(value: Any) -> str:
+    """A value of TOML on one line. JSON's texts, numbers and switches are TOML's, but for the DEL character."""
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{_toml(key)} = {_toml(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_toml, value)) + "]"
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def version(settings: Mapping[str, Any]) -> str | None:
+    """The version by the program's own word; None when it does not start or says none."""
+    return program_version("codex", settings)
+
+
+def read(lines: Iterable[str], clock: Callable[[], float] = time.monotonic) -> Outcome:
+    """What the events show. Lines that are no event, and events that are not known, are passed over; a stream without
+    the end of its turn was cut off and is not finished. `clock` gives seconds."""
+    seen = observe(lines, clock)
+    items = _items(seen)
+    calls = [item for item in items if item["type"] in _CALLS]
+    done, broken = seen.of("turn.completed"), seen.of("turn.failed")
+    error = text(mapping(broken[-1].get("error")).get("message")) or "the turn failed" if broken else ""
+    status = re.search(r"unexpected status (\d{3})", error)
+    answers = [text(item.get("text")) for item in items if item["type"] == "agent_message"]
+    return Outcome(
+        answer=answers[-1] if answers and done and not broken else "",
+        finished=bool(done or broken),
+        error=error,
+        error_status=int(status[1]) if status else None,
+        servers=_statuses(seen),
+        calls=counted((_name(item), item.get("status") == "failed") for item in calls) if seen.events else None,
+        tokens=_tokens([mapping(event.get("usage")) for event in done]) if done else None,
+        models_asked=seen.models_asked,
+        denied_calls=tuple(sorted({_name(item) for item in calls if _denied(item)})) if seen.events else None,
+        api_retries=sum(text(event.get("message")).startswith("Reconnecting") for event in seen.of("error")),
+        subagents=sum(item["type"] == "collab_tool_call" for item in calls),
+        first_token_s=seen.first(lambda event: mapping(event.get("item")).get("type") in _SPOKEN),
+    )
+
+
+def _items(seen: Seen) -> list[dict[str, Any]]:
+    """The items in the order of their beginning, each as it was last seen."""
+    items: dict[str, dict[str, Any]] = {}
+    for _, event in seen.events:
+        item = mapping(event.get("item"))
+        if event["type"].startswith("item.") and text(item.get("type")):
+            items[text(item.get("id"))] = item
+    return list(items.values())
+
+
+def _name(item: Mapping[str, Any]) -> str:
+    """The tool of a call; built-in ones are shown by the kind of what they did."""
+    if item["type"] == "mcp_tool_call":
+        return f"mcp__{text(item.get('server'))}__{text(item.get('tool'))}"
+    return text(item["type"])
+
+
+def _denied(item: Mapping[str, Any]) -> bool:
+    return "requires approval" in text(mapping(item.get("error")).get("message"))
+
+
+def _statuses(seen: Seen) -> dict[str, str] | None:
+    """The servers are required: once a thread began all were connected, and what failed before is in the log."""
+    if seen.of("thread.started"):
+        broken = {
+            text(item.get("server")): text(mapping(item.get("error")).get("message")).split("\n")[-1].strip()
+            for item in _items(seen)
+            if "Transport closed" in text(mapping(item.get("error")).get("message"))
+        }
+        return {name: f"failed: {broken[name]}" if name in broken else "connected" for name in seen.servers}
+    why = re.search(r"required MCP servers failed to initialize: (.*)", seen.log)
+    if not why:
+        return None
+    said = {name: why[1][:200] for name in seen.servers if re.search(rf"(^|[\s;,]){re.escape(name)}: ", why[1])}
+    return seen.failed(said)
+
+
+def _tokens(used: list[dict[str, Any]]) -> dict[str, int]:
+    """Codex counts what came from the cache as input too; here it stands for itself."""
+    read_from_cache = sum(number(usage.get("cached_input_tokens")) for usage in used)
+    return {
+        "input": sum(number(usage.get("input_tokens")) for usage in used) - read_from_cache,
+        "output": sum(number(usage.get("output_tokens")) for usage in used),
+        "cache_read": read_from_cache,
+        "cache_write": sum(number(usage.get("cache_write_input_tokens")) for usage in used),
+    }

@@ -1,0 +1,40 @@
+"""Any program as an agent: its standard output, or the file that it writes, is the answer.
+
+| promise of the protocol | how it is kept |
+|---|---|
+| same prompt in both conditions | `{prompt_file}`, the same bytes |
+| MCP servers WITH, none WITHOUT | `{mcp_file}`: the condition's servers, or an empty `mcpServers` |
+| fresh session | HOME and TMPDIR are new and empty, the environment is cleared but for `agent.pass_env` |
+| tool calls, model, MCP status | not shown: such a program prints text only. `command-events` shows them |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from lensbench.agents import Assignment, Invocation, base_environment
+from lensbench.core.records import Outcome
+
+
+def command(run: Assignment) -> Invocation:
+    """`agent.command` with {prompt_file}, {workspace}, {mcp_file}, {answer_file}, {model} and {seed} put in."""
+    places = {
+        "{prompt_file}": run.prompt_file,
+        "{workspace}": run.workspace,
+        "{mcp_file}": run.mcp_file,
+        "{answer_file}": run.answer_file,
+        "{model}": run.settings["model"],
+        "{seed}": str(run.seed),
+    }
+    return Invocation(tuple(_filled(part, places) for part in run.settings["command"]), base_environment(run))
+
+
+def _filled(part: str, places: dict[str, str]) -> str:
+    for place, value in places.items():
+        part = part.replace(place, value)
+    return part
+
+
+def read(lines: Iterable[str]) -> Outcome:
+    """The whole output is the answer."""
+    return Outcome(answer="".join(lines))

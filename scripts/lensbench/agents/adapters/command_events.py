@@ -1,0 +1,8 @@
+"""Any program that prints the event stream of docs/agents.md: as `command`, with everything observed that it shows."""
+
+from __future__ import annotations
+
+from lensbench.agents.adapters.command import command
+from lensbench.agents.adapters.offline import read
+
+__all__ = ["command", "read"]

@@ -1,0 +1,171 @@
+"""Gemini CLI, `gemini -o stream-json`. Its settings are a file in the run's HOME.
+
+| promise of the protocol | kept by |
+|---|---|
+| same prompt in both conditions | `--prompt=`, the same bytes |
+| WITH has the treatment's tools | `mcpServers` with `trust`, without which they are not even listed, and `mcp_<server>_*` in `tools.core` |
+| a server that does not start is seen | the program goes on without it; its complaint on the standard error marks all servers of the run as failed |
+| WITHOUT has none of them | no server; `mcp.allowed` lists the run's servers only, `mcp.excluded` those of other conditions |
+| only the declared tools, no sub-agents | `tools.core` is the whole list; `experimental.enableAgents` is off |
+| a fresh session | HOME is the run's own, and with it settings, memory and history |
+| nothing of the user's | that HOME; no `.env` file, extensions, skills or hooks |
+| nothing of the repository's | in part: without `--skip-trust` the program ends (exit code 55), and with it a GEMINI.md and `.gemini/settings.json` of the repository are read, in both conditions alike |
+| a limit of turns | `model.maxSessionTurns` |
+| the model that served is seen | `stats.models` of the last event |
+
+`agent.tools` may have the protocol's names (Bash, Read, Grep, Glob, Edit, Write) or the program's own.
+`agent.base_url` is the address of a Gemini API, without /v1beta. Without a provider, `agent.pass_env: [GEMINI_API_KEY]`.
+"""  # noqa: E501
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from lensbench.agents import Assignment, Invocation, base_environment
+from lensbench.agents.adapters._cli import Seen, announced, counted, gateway, number, observe, program_version
+from lensbench.agents.adapters._events import mapping, text
+from lensbench.core.records import Outcome
+
+TOOLS = {"Bash": "run_shell_command", "Read": "read_file", "Grep": "grep_search", "Glob": "glob",
+         "Edit": "replace", "Write": "write_file"}  # fmt: skip
+"""The protocol's names of built-in tools -> Gemini CLI's."""
+CLIENT_TRIES = 4
+"""How often a request is sent. Not its own 10, which can take minutes: an attempt that fails is followed by ours."""
+
+_FAILED = "MCP issues detected"
+_BROKEN = re.compile(r"Connection closed|Not connected")
+
+
+def command(run: Assignment) -> Invocation:
+    """How Gemini CLI is started for `run`. Raises UserError when the model or a key is missing."""
+    settings = run.settings
+    base_url, token = gateway(settings, {})
+    file = os.path.join(run.home, ".gemini", "settings.json")
+    argv = (
+        *(settings["command"] or ["gemini"]),
+        *("--output-format", "stream-json", "--skip-trust", "--approval-mode", "yolo"),
+        *("--model", settings["model"], f"--prompt={run.prompt}"),
+    )
+    service = {"GOOGLE_GEMINI_BASE_URL": base_url, "GEMINI_API_KEY": token} if base_url else {}
+    files = {file: json.dumps(_settings(run), indent=1, sort_keys=True)}
+    return Invocation(announced(run, argv), {**base_environment(run), **service}, files)
+
+
+def _settings(run: Assignment) -> dict[str, Any]:
+    servers = {name: _server(entry, run.settings) for name, entry in run.mcp_servers.items()}
+    built_in = [TOOLS.get(tool, tool) for tool in run.settings["tools"]]
+    return {
+        "admin": {"extensions": {"enabled": False}, "skills": {"enabled": False}},
+        "advanced": {"ignoreLocalEnv": True},
+        "experimental": {"enableAgents": False},
+        "general": {"enableAutoUpdate": False, "enableAutoUpdateNotification": False, "maxAttempts": CLIENT_TRIES},
+        "hooksConfig": {"enabled": False},
+        "mcp": {"allowed": [*servers], "excluded": [*run.denied_servers]},
+        "mcpServers": servers,
+        "model": {"maxSessionTurns": run.settings["max_turns"]},
+        "privacy": {"usageStatisticsEnabled": False},
+        "security": {"auth": {"selectedType": "gemini-api-key"}},
+        "skills": {"enabled": False},
+        "telemetry": {"enabled": False},
+        "tools": {"core": [*built_in, *(f"mcp_{server}_*" for server in servers)]},
+    }
+
+
+def _server(entry: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
+    """One limit holds for start and calls; a short one for the start must not end calls, so it is never below 60 s.
+    Some variables, such as PYTHONPATH, do not reach a server from `env`, so the program `env` sets all of them."""
+    common = {"timeout": entry.get("timeout", max(60_000, round(settings["mcp_start_s"] * 1000))), "trust": True}
+    if "url" in entry:
+        return {"httpUrl": entry["url"], "headers": entry.get("headers", {}), **common}
+    variables = [f"{name}={value}" for name, value in entry.get("env", {}).items()]
+    argv: list[str] = [*(["env", *variables] if variables else []), entry["command"], *entry.get("args", [])]
+    return {"command": argv[0], "args": argv[1:], **common}
+
+
+def version(settings: Mapping[str, Any]) -> str | None:
+    """The version by the program's own word; None when it does not start or says none."""
+    return program_version("gemini", settings)
+
+
+def read(lines: Iterable[str], clock: Callable[[], float] = time.monotonic) -> Outcome:
+    """What the events show. Lines that are no event, and events that are not known, are passed over; a stream without
+    a `result` was cut off and is not finished. `clock` gives seconds."""
+    seen = observe(lines, clock)
+    result = seen.last("result")
+    stats, failure = mapping(result.get("stats")), mapping(result.get("error"))
+    said = text(failure.get("message")) or ("the agent says that it failed" if failure else "")
+    limited = failure.get("type") == "FatalTurnLimitedError"
+    error = "" if limited else said
+    status = re.search(r'"code":\s*(\d{3})', error)
+    calls = {text(event.get("tool_id")): event for event in seen.of("tool_use")}
+    results = {text(event.get("tool_id")): event for event in seen.of("tool_result")}
+    failed = {key: mapping(event.get("error")) for key, event in results.items() if event.get("status") != "success"}
+    names = {key: seen.tool(text(event.get("tool_name")), "mcp_") for key, event in calls.items()}
+    return Outcome(
+        answer="" if failure else _answer(seen),
+        finished=bool(result),
+        error=error,
+        error_status=int(status[1]) if status else None,
+        models=tuple(sorted(_served(stats))) or None,
+        servers=_statuses(seen, {names[key]: why for key, why in failed.items() if key in names}),
+        calls=counted((name, key in failed) for key, name in names.items()) if seen.events else None,
+        files_read=seen.files(
+            text(mapping(event.get("parameters")).get("file_path"))
+            for key, event in calls.items()
+            if names[key] == "read_file" and key in results and key not in failed
+        ),
+        tokens=_tokens(stats) if stats else None,
+        gave_up=f"turns: {said}" if limited else "",
+        models_asked=tuple(text(event.get("model")) for event in seen.of("init")[:1]) or seen.models_asked,
+        denied_calls=tuple(sorted({names[key] for key, why in failed.items() if key in names and _denied(why)})),
+        api_retries=len(re.findall(r"^Attempt \d+ failed(?!.*Max attempts)", seen.log, re.MULTILINE)),
+        subagents=sum(name == "invoke_agent" for name in names.values()),
+        first_token_s=seen.first(lambda event: event["type"] == "tool_use" or event.get("role") == "assistant"),
+        agent_s=number(stats.get("duration_ms")) / 1000 if stats and not failure else None,
+    )
+
+
+def _answer(seen: Seen) -> str:
+    """What the model said after its last tool call; the pieces of a message come one by one."""
+    pieces: list[str] = []
+    for _, event in seen.events:
+        if event["type"] in ("tool_use", "tool_result"):
+            pieces.clear()
+        elif event["type"] == "message" and event.get("role") == "assistant":
+            pieces.append(text(event.get("content")))
+    return "".join(pieces)
+
+
+def _denied(error: Mapping[str, Any]) -> bool:
+    return error.get("type") == "policy_violation"
+
+
+def _served(stats: Mapping[str, Any]) -> Iterable[str]:
+    """Models that answered; one that was only asked has no tokens."""
+    models = mapping(stats.get("models")).items()
+    return (name for name, used in models if number(mapping(used).get("total_tokens")))
+
+
+def _statuses(seen: Seen, failed: Mapping[str, Mapping[str, Any]]) -> dict[str, str] | None:
+    """Servers that failed; at the start the program does not say which one."""
+    why = dict.fromkeys(seen.servers, _FAILED) if _FAILED in seen.log else {}
+    for tool, error in failed.items():
+        broken = _BROKEN.search(text(error.get("message")))
+        if broken and tool.startswith("mcp__"):
+            why[tool.split("__")[1]] = broken[0]
+    return seen.failed(why)
+
+
+def _tokens(stats: Mapping[str, Any]) -> dict[str, int]:
+    """`input` is what did not come from the cache; the model's thoughts are in the total only, and count as output."""
+    return {
+        "input": number(stats.get("input")),
+        "output": number(stats.get("total_tokens")) - number(stats.get("input_tokens")),
+        "cache_read": number(stats.get("cached")),
+        "cache_write": 0,
+    }

@@ -1,0 +1,106 @@
+"""The agent without a language model, `python -P -m lensbench.agents.offline`: no network, no key, no model.
+
+| promise of the protocol | kept by |
+|---|---|
+| nothing but the tool set differs | the same arguments in every condition; only the content of `--mcp-config` differs |
+| WITHOUT has none of the treatment's tools | an empty `mcpServers` file; the agent looks for servers nowhere else |
+| a fresh session | HOME is the run's own; the agent keeps nothing and reads nothing but prompt, workspace and servers |
+| a server that does not start is seen | the `start` event names every server as connected or failed, with the reason |
+| tool calls are machine-derived | `tool_call` and `tool_result` events |
+
+Setting: `mcp_start_s`, the seconds that an MCP server has to start (15).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import lensbench
+from lensbench.agents import Assignment, Invocation
+from lensbench.agents.adapters._events import read_event, text
+from lensbench.core.records import Call, Outcome
+
+MCP_START_SECONDS = 15
+
+
+def command(run: Assignment) -> Invocation:
+    """How the agent is started for `run`."""
+    argv = (
+        *(sys.executable, "-P", "-m", "lensbench.agents.offline"),
+        *("--prompt-file", run.prompt_file),
+        *("--workspace", run.workspace),
+        *("--mcp-config", run.mcp_file),
+        *("--seed", str(run.seed)),
+        *("--mcp-start-s", str(run.settings.get("mcp_start_s", MCP_START_SECONDS))),
+    )
+    package = str(Path(lensbench.__file__).parent.parent)
+    env = {"PATH": os.environ.get("PATH", os.defpath), "HOME": run.home, "LANG": "C.UTF-8", "PYTHONPATH": package}
+    return Invocation(argv, env)
+
+
+def read(lines: Iterable[str]) -> Outcome:
+    """What the events show. Lines that are no event of this agent are passed over; a stream that was cut off has no
+    `end` and is not finished."""
+    events = [event for line in lines if (event := read_event(line)) is not None]
+    by_type: dict[str, list[dict[str, Any]]] = {}
+    for event in events:
+        by_type.setdefault(event["type"], []).append(event)
+    start = by_type.get("start", [{}])[0]
+    end = by_type.get("end", [{}])[-1]
+    failed = end.get("is_error") is True
+    return Outcome(
+        answer=text(by_type.get("answer", [{}])[-1].get("text")),
+        finished="end" in by_type,
+        error=(text(end.get("error")) or "the agent says that it failed") if failed else "",
+        error_status=_whole(end.get("status")) if failed else None,
+        agent_version=text(start.get("version")) or None,
+        models=(text(start.get("model")),) if text(start.get("model")) else None,
+        servers=_servers(start),
+        tools_offered=tuple(_texts(start.get("tools"))) if "tools" in start else None,
+        calls=_calls(by_type),
+        files_read=_files_read(by_type),
+        turns=_whole(end.get("turns")),
+    )
+
+
+def _servers(start: dict[str, Any]) -> dict[str, str] | None:
+    listed = start.get("mcp_servers")
+    if not isinstance(listed, list):
+        return None
+    servers = {}
+    for entry in listed:
+        if isinstance(entry, dict) and text(entry.get("name")):
+            status, detail = text(entry.get("status")), text(entry.get("detail"))
+            servers[text(entry["name"])] = f"{status}: {detail}" if status == "failed" and detail else status
+    return servers
+
+
+def _calls(by_type: dict[str, list[dict[str, Any]]]) -> tuple[Call, ...] | None:
+    if "start" not in by_type:
+        return None
+    made = [event for event in by_type.get("tool_call", []) if text(event.get("name"))]
+    names = {repr(event.get("id")): event["name"] for event in made}
+    counts = Counter(event["name"] for event in made)
+    failed = [event for event in by_type.get("tool_result", []) if event.get("is_error") is True]
+    errors = Counter(names.get(repr(event.get("id"))) for event in failed)
+    return tuple(Call(name, counts[name], errors[name]) for name in sorted(counts))
+
+
+def _files_read(by_type: dict[str, list[dict[str, Any]]]) -> tuple[str, ...] | None:
+    if "start" not in by_type:
+        return None
+    good = [event for event in by_type.get("tool_result", []) if event.get("is_error") is not True]
+    return tuple(sorted({text(event.get("path")) for event in good} - {""}))
+
+
+def _whole(value: Any) -> int | None:
+    return value if type(value) is int else None
+
+
+def _texts(value: Any) -> list[str]:
+    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []

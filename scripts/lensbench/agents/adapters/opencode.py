@@ -1,0 +1,176 @@
+"""opencode, `opencode run --format json`. Its configuration is a file of the run's own.
+
+| promise of the protocol | kept by |
+|---|---|
+| same prompt in both conditions | the words after `--`, cut at single spaces: the program joins its arguments by spaces, and puts one with a space inside into quotation marks |
+| WITH has the treatment's tools | `mcp.<server>`, and `<server>_*` in the list of tools |
+| a server that does not start is seen | the program goes on without it; its log on the standard error (`--print-logs`) names it |
+| WITHOUT has none of them | no server; those of other conditions stand there with `enabled: false`, and their tools are off |
+| only the declared tools, no sub-agents | `tools`: `*` is off, those of `agent.tools` are on |
+| a fresh session | HOME and the XDG folders in it are the run's own |
+| nothing of the user's or the repository's | that HOME, `--pure`, OPENCODE_DISABLE_{PROJECT_CONFIG, CLAUDE_CODE, EXTERNAL_SKILLS, DEFAULT_PLUGINS} |
+| no other address than the model's | OPENCODE_DISABLE_{AUTOUPDATE, MODELS_FETCH, LSP_DOWNLOAD}; npm is offline, with which it would fetch a package of its own into every fresh HOME |
+| no other model | `small_model` is the model itself, and `--title` saves the request for a title |
+| a limit of turns | in part: after `steps` the model is told to end, and not stopped; the wall clock ends it |
+| the model that served is seen | not shown by this program; what was asked for stands in the record |
+
+`agent.tools` may have the protocol's names (Bash, Read, Grep, Glob, Edit, Write) or the program's own. Grep and Glob need
+`rg` on PATH. `agent.base_url` is the address of a Messages API, without /v1. Without a provider, `agent.model` is
+`<provider>/<model>` as opencode has it, and `agent.pass_env` brings the key.
+"""  # noqa: E501
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from lensbench.agents import Assignment, Invocation, base_environment
+from lensbench.agents.adapters._cli import Gateway, Seen, announced, counted, gateway, number, observe, program_version
+from lensbench.agents.adapters._events import mapping, text
+from lensbench.core.errors import UserError
+from lensbench.core.records import Outcome
+
+ADDRESSES = {"zai": "https://api.z.ai/api/anthropic"}
+"""Where a provider serves the Messages API."""
+TOKEN = "LENSBENCH_TOKEN"
+CONTEXT, OUTPUT = 200_000, 32_000
+"""Limits of a gateway's model, in tokens: the program knows them of its own providers' models only."""
+
+_OFF = ("PROJECT_CONFIG", "AUTOUPDATE", "MODELS_FETCH", "LSP_DOWNLOAD", "DEFAULT_PLUGINS", "CLAUDE_CODE",
+        "EXTERNAL_SKILLS")  # fmt: skip
+_UNAVAILABLE = re.compile(r'message="server unavailable" key=(\S+).*?status=(\S+)')
+_CLOSED = re.compile(r'message="(MCP connection closed)" server=(\S+)')
+
+
+def command(run: Assignment) -> Invocation:
+    """How opencode is started for `run`. Raises UserError when the model, a key, or the
+    search program is missing."""
+    settings = run.settings
+    service = gateway(settings, ADDRESSES)
+    if {"grep", "glob"} & {tool.lower() for tool in settings["tools"]} and not shutil.which("rg"):
+        raise UserError(
+            "agent.tools has Grep or Glob, for which opencode needs ripgrep: put rg on PATH, or leave the tools out"
+        )
+    model = f"gateway/{settings['model']}" if service.base_url else settings["model"]
+    file = os.path.join(run.home, "opencode.json")
+    argv = (
+        *(settings["command"] or ["opencode"]),
+        *("run", "--pure", "--format", "json", "--print-logs", "--log-level", "WARN"),
+        *("--title", "run", "--model", model, "--", *run.prompt.split(" ")),
+    )
+    switches = {f"OPENCODE_DISABLE_{name}": "1" for name in _OFF} | {"npm_config_offline": "true"}
+    token = {TOKEN: service.token} if service.token else {}
+    env = {**base_environment(run), **switches, **token, "OPENCODE_CONFIG": file}
+    return Invocation(announced(run, argv), env, {file: json.dumps(_config(run, service, model), indent=1)})
+
+
+def _config(run: Assignment, service: Gateway, model: str) -> dict[str, Any]:
+    settings = run.settings
+    denied = {name: {"type": "local", "command": ["false"], "enabled": False} for name in run.denied_servers}
+    config = {
+        "model": model,
+        "small_model": model,
+        "share": "disabled",
+        "autoupdate": False,
+        "tools": {
+            "*": False,
+            **{tool.lower(): True for tool in settings["tools"]},
+            **{f"{name}_*": False for name in run.denied_servers},
+            **{f"{name}_*": True for name in run.servers},
+        },
+        "agent": {"build": {"steps": settings["max_turns"]}},
+        "mcp": {**denied, **{name: _server(entry, settings) for name, entry in run.mcp_servers.items()}},
+    }
+    return {**config, **(_provider(service, settings["model"]) if service.base_url else {})}
+
+
+def _provider(service: Gateway, model: str) -> dict[str, Any]:
+    return {
+        "enabled_providers": ["gateway"],
+        "provider": {
+            "gateway": {
+                "npm": "@ai-sdk/anthropic",  # comes with the program
+                "name": "gateway",
+                "options": {"baseURL": f"{service.base_url}/v1", "apiKey": f"{{env:{TOKEN}}}"},
+                "models": {model: {"name": model, "limit": {"context": CONTEXT, "output": OUTPUT}}},
+            }
+        },
+    }
+
+
+def _server(entry: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
+    limit = {"enabled": True, "timeout": round(settings["mcp_start_s"] * 1000)}
+    if "url" in entry:
+        return {"type": "remote", "url": entry["url"], "headers": entry.get("headers", {}), **limit}
+    argv = [entry["command"], *entry.get("args", ())]
+    return {"type": "local", "command": argv, "environment": entry.get("env", {}), **limit}
+
+
+def version(settings: Mapping[str, Any]) -> str | None:
+    """The version by the program's own word; None when it does not start or says none."""
+    return program_version("opencode", settings)
+
+
+def read(lines: Iterable[str], clock: Callable[[], float] = time.monotonic) -> Outcome:
+    """What the events show. Lines that are no event, and events that are not known, are passed over; a stream whose
+    last step ends in tool calls, or has no end, was cut off and is not finished. `clock` gives seconds."""
+    seen = observe(lines, clock)
+    parts = [(event["type"], mapping(event.get("part"))) for _, event in seen.events]
+    steps = [part for kind, part in parts if kind == "step_finish"]
+    last = mapping(next((part for kind, part in reversed(parts) if kind in ("step_start", "step_finish")), None))
+    calls = [(seen.tool(text(part.get("tool")), ""), part, mapping(part.get("state")))
+             for kind, part in parts if kind == "tool_use"]  # fmt: skip
+    failure = mapping(seen.last("error").get("error"))
+    details = mapping(failure.get("data"))
+    error = text(details.get("message")) or text(failure.get("name")) or ("the agent failed" if failure else "")
+    reason = text(last.get("reason"))
+    limited = reason if reason in ("length", "content-filter") else ""
+    final = [part for kind, part in parts if kind == "text" and part.get("messageID") == last.get("messageID")]
+    cost = sum(_amount(part.get("cost")) for part in steps)
+    return Outcome(
+        answer="" if error or limited else "".join(text(part.get("text")) for part in final),
+        finished=bool(failure) or reason not in ("", "tool-calls"),
+        error=error,
+        error_status=number(details.get("statusCode")) or None,
+        servers=_statuses(seen),
+        calls=counted((name, state.get("status") != "completed") for name, _, state in calls) if parts else None,
+        files_read=seen.files(
+            text(mapping(state.get("input")).get("filePath"))
+            for name, _, state in calls
+            if name == "read" and state.get("status") == "completed"
+        ),
+        tokens=_tokens([mapping(part.get("tokens")) for part in steps]) if steps else None,
+        cost_usd=cost or None,
+        turns=len(steps) if parts else None,
+        gave_up=limited,
+        models_asked=seen.models_asked,
+        denied_calls=tuple(
+            sorted({name for name, _, state in calls if "rejected permission" in text(state.get("error"))})
+        ),
+        subagents=sum(name == "task" for name, _, _ in calls),
+        first_token_s=seen.first(lambda event: event["type"] == "step_start"),
+    )
+
+
+def _statuses(seen: Seen) -> dict[str, str] | None:
+    closed = {name: why for why, name in _CLOSED.findall(seen.log)}
+    return seen.failed(dict(_UNAVAILABLE.findall(seen.log)) | closed)
+
+
+def _tokens(used: list[dict[str, Any]]) -> dict[str, int]:
+    """Over all steps; the model's thoughts count as output."""
+    return {
+        "input": sum(number(tokens.get("input")) for tokens in used),
+        "output": sum(number(tokens.get("output")) + number(tokens.get("reasoning")) for tokens in used),
+        "cache_read": sum(number(mapping(tokens.get("cache")).get("read")) for tokens in used),
+        "cache_write": sum(number(mapping(tokens.get("cache")).get("write")) for tokens in used),
+    }
+
+
+def _amount(value: Any) -> float:
+    return value if type(value) in (int, float) else 0.0

@@ -1,8 +1,0 @@
-"""Any program that prints the event stream of docs/agents.md: as `command`, with everything observed that it shows."""
-
-from __future__ import annotations
-
-from lensbench.agents.command import command
-from lensbench.agents.offline import read
-
-__all__ = ["command", "read"]

@@ -1,0 +1,148 @@
+"""What an MCP tool that nobody has seen before is good for, and which files its result speaks of."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from lensbench.agents.offline.question import Question
+from lensbench.agents.offline.workspace import Workspace
+
+Role = Literal["search", "neighbourhood", "overview"]
+_ROOTS = """repo repopath repository repositorypath root rootpath rootdir workspace workspacepath project projectpath
+    projectroot cwd workdir basepath"""
+ROOT_NAMES = frozenset(_ROOTS.split())
+QUERY_NAMES = re.compile(r"(?i)query|pattern|search|term|keyword|^text$|^q$")
+FILE_NAMES = re.compile(r"(?i)^(relative_?)?(path|file)(_?(path|name))?$")
+OVERVIEW = re.compile(r"(?i)graph|map\b|overview|structure|outline|architecture")
+CHANGING = re.compile(
+    r"(?i)index|write|delete|remove|create|update|edit|insert|rename|exec|run|send|post|upload|install|commit|push"
+    r"|apply|save|reset|clear|refresh|sync|kill|stop|set(?=_|[A-Z]|$)|add(?=_|[A-Z]|$)"
+)
+DEPENDENTS = re.compile(r"(?i)importer|dependent|imported_?by|used_?by|referenc|callers")
+PATH_LIKE = re.compile(r"[\w.+@/-]{3,300}")
+RESULTS = 12
+MAX_PATHS = 60
+MAX_DEPTH = 12
+NESTED = 0.3
+"""What a path inside an entry about another path is worth."""
+
+
+@dataclass(frozen=True)
+class OfferedTool:
+    """A tool of an MCP server, as `tools/list` describes it."""
+
+    server: str
+    name: str
+    description: str
+    schema: dict[str, Any]
+    changes: bool
+    """The server's own hint that the tool is not read-only."""
+
+    @property
+    def full_name(self) -> str:
+        """The name by which agents call it."""
+        return f"mcp__{self.server}__{self.name}"
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """A file that a tool's result speaks of."""
+
+    path: str
+    weight: float
+    """1 for the first of a list, 1/2 for the second; less for paths inside an entry about another file."""
+
+
+def role(tool: OfferedTool) -> Role | None:
+    """What the tool is for; None for tools that change something or need what the agent cannot give."""
+    if tool.changes or CHANGING.search(tool.name):
+        return None
+    wanted = [name for name in _required(tool) if not _is_root(name)]
+    if not wanted:
+        return "overview" if OVERVIEW.search(f"{tool.name} {tool.description}") else None
+    if len(wanted) > 1 or _type(tool, wanted[0]) != "string":
+        return None
+    if QUERY_NAMES.search(wanted[0]):
+        return "search"
+    return "neighbourhood" if FILE_NAMES.search(wanted[0]) else None
+
+
+def arguments(tool: OfferedTool, value: str, root: str) -> dict[str, Any]:
+    """The arguments to call `tool` with: `value` for what it searches or looks at, `root` for the workspace."""
+    given: dict[str, Any] = {name: root if _is_root(name) else value for name in _required(tool)}
+    limit = tool.schema.get("properties", {}).get("limit")
+    if isinstance(limit, dict) and "limit" not in given:
+        highest = limit.get("maximum", RESULTS)
+        given["limit"] = min(RESULTS, highest) if isinstance(highest, int) else RESULTS
+    return given
+
+
+def queries(tool: OfferedTool, question: Question) -> list[str]:
+    """What to search for: all terms in one call when the tool says that it splits at `|`, else a few calls."""
+    words = [term.variants[0] for term in question.terms]
+    parameters = json.dumps(tool.schema.get("properties", {}), ensure_ascii=False)
+    if "|" in tool.description or "|" in parameters:
+        return ["|".join(words[:8])] if words else []
+    return list(dict.fromkeys([" ".join(words[:4]), *words[:3]])) if words else []
+
+
+def suggestions(result: str, workspace: Workspace) -> list[Suggestion]:
+    """The files that `result` (JSON or any text) speaks of, each once, the best first."""
+    best: dict[str, float] = {}
+    for path, weight in _paths(_parsed(result), workspace, 0):
+        best[path] = max(best.get(path, 0.0), weight)
+    ranked = sorted(best.items(), key=lambda item: (-item[1], item[0]))
+    return [Suggestion(path, weight) for path, weight in ranked[:MAX_PATHS]]
+
+
+def dependents(result: str, workspace: Workspace) -> list[str]:
+    """The files that a JSON result lists at its top under a name such as `importers`."""
+    value = _parsed(result)
+    lists = [item for key, item in value.items() if DEPENDENTS.search(key)] if isinstance(value, dict) else []
+    return list(dict.fromkeys(path for item in lists for path, _ in _paths(item, workspace, 0)))
+
+
+def _parsed(result: str) -> Any:
+    try:
+        return json.loads(result)
+    except (ValueError, RecursionError):
+        return result
+
+
+def _paths(value: Any, workspace: Workspace, depth: int) -> Iterator[tuple[str, float]]:
+    if depth > MAX_DEPTH:
+        return
+    if isinstance(value, str):
+        whole = workspace.locate(value)
+        found = (
+            [whole] if whole else [workspace.locate(text.rstrip(".")) for text in PATH_LIKE.findall(value[:200_000])]
+        )
+        known = list(dict.fromkeys(path for path in found if path))
+        yield from ((path, 1 / (1 + position)) for position, path in enumerate(known))
+    elif isinstance(value, list):
+        for position, item in enumerate(value):
+            yield from ((path, weight / (1 + position)) for path, weight in _paths(item, workspace, depth + 1))
+    elif isinstance(value, dict):
+        plain = [item for item in value.values() if isinstance(item, str)]
+        about_a_file = any(workspace.locate(item) for item in plain)
+        for item in value.values():
+            factor = NESTED if about_a_file and not isinstance(item, str) else 1.0
+            yield from ((path, weight * factor) for path, weight in _paths(item, workspace, depth + 1))
+
+
+def _required(tool: OfferedTool) -> Sequence[str]:
+    required = tool.schema.get("required", [])
+    return [name for name in required if isinstance(name, str)] if isinstance(required, list) else []
+
+
+def _type(tool: OfferedTool, name: str) -> str:
+    entry = tool.schema.get("properties", {}).get(name, {})
+    return str(entry.get("type", "string")) if isinstance(entry, dict) else "string"
+
+
+def _is_root(name: str) -> bool:
+    return re.sub(r"[_-]", "", name).lower() in ROOT_NAMES

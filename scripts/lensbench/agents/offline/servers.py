@@ -1,0 +1,282 @@
+"""The MCP client: servers from an `mcpServers` file, over stdio or streamable HTTP, with the official SDK.
+
+The SDK is asynchronous and slow to import (about a second), so it is imported when there is a server to start, and
+runs in a thread of its own; the rest of the agent is plain code.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import logging
+import os
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Callable, Mapping
+from concurrent.futures import Future
+from contextlib import ExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any
+
+from lensbench.agents.offline.mcp_tools import OfferedTool
+from lensbench.core.errors import UserError
+
+CALL_SECONDS = 45.0
+"""A call that takes longer is an error, and its server is not called again."""
+MAX_PAGES = 20
+PR_SET_CHILD_SUBREAPER = 36
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A server of the file: a program with its arguments and environment, or an address."""
+
+    command: tuple[str, ...] = ()
+    env: tuple[tuple[str, str], ...] = ()
+    url: str = ""
+    headers: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Status:
+    """How the start of a server ended."""
+
+    name: str
+    connected: bool
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a call gave."""
+
+    text: str
+    is_error: bool
+
+
+@dataclass(frozen=True)
+class _Connection:
+    call: Callable[[str, dict[str, Any]], Any]
+    tools: tuple[OfferedTool, ...]
+
+
+def read_config(path: Path) -> dict[str, Entry | str]:
+    """name -> its entry, or the sentence that says why it cannot be used. Raises UserError for a broken file."""
+    try:
+        servers = json.loads(path.read_text(encoding="utf-8"))["mcpServers"]
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror}). Name an existing MCP configuration.") from None
+    except (ValueError, KeyError, TypeError, RecursionError):
+        servers = None
+    if not isinstance(servers, dict):
+        raise UserError(f'{path}: is not an MCP configuration. Write {{"mcpServers": {{}}}} or servers in it.')
+    return {name: read_entry(value) for name, value in servers.items()}
+
+
+class Servers:
+    """The running servers. A context manager: on leaving it, none of their processes is left."""
+
+    def __init__(
+        self,
+        entries: dict[str, Entry | str],
+        workspace: str,
+        start_seconds: float,
+        environment: Mapping[str, str] = os.environ,
+    ) -> None:
+        """Programs start in `workspace` with `environment`, to which their entries may add."""
+        self._entries = entries
+        self._workspace = workspace
+        self._environment = environment
+        self._start_seconds = start_seconds
+        self._connections: dict[str, _Connection] = {}
+        self._stack = ExitStack()
+        self._dead: set[str] = set()
+        self.statuses: tuple[Status, ...] = ()
+
+    @property
+    def tools(self) -> tuple[OfferedTool, ...]:
+        """All tools of the connected servers, by server in the order of the file."""
+        return tuple(tool for connection in self._connections.values() for tool in connection.tools)
+
+    def __enter__(self) -> Servers:
+        usable = {name: entry for name, entry in self._entries.items() if isinstance(entry, Entry)}
+        try:
+            outcomes = self._start(usable) if usable else {}
+        except BaseException:
+            self.__exit__(None, None, None)
+            raise
+        self._connections = {name: done for name, done in outcomes.items() if isinstance(done, _Connection)}
+        reasons = self._entries | outcomes
+        self.statuses = tuple(
+            Status(name, name in self._connections, reason if isinstance(reason, str) else "")
+            for name, reason in ((name, reasons[name]) for name in self._entries)
+        )
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.close()
+        if any(isinstance(entry, Entry) and entry.command for entry in self._entries.values()):
+            _end_children()
+
+    def call(self, tool: OfferedTool, arguments: dict[str, Any]) -> Result:
+        """What the tool answered; everything that goes wrong is a result with `is_error`."""
+        if tool.server in self._dead:
+            return Result("the server did not answer an earlier call", True)
+        try:
+            result: Result = self._connections[tool.server].call(tool.name, arguments)
+        except TimeoutError:
+            self._dead.add(tool.server)
+            return Result(f"no answer in {CALL_SECONDS:g} s", True)
+        except Exception as error:
+            return Result(_reason(error), True)
+        return result
+
+    def _start(self, entries: dict[str, Entry]) -> dict[str, _Connection | str]:
+        """Starts all servers at once. Returns each one's connection, or why it has none."""
+        import anyio
+        from anyio.from_thread import start_blocking_portal
+
+        logging.disable(logging.CRITICAL)  # the SDK logs a traceback for each line that a broken server prints
+        if any(entry.command for entry in entries.values()) and sys.platform == "linux":
+            ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        ready: dict[str, Future[_Connection | str]] = {name: Future() for name in entries}
+        errors = {name: self._stack.enter_context(tempfile.TemporaryFile()) for name in entries}  # noqa: SIM115
+        portal = self._stack.enter_context(start_blocking_portal())
+        stop = portal.call(anyio.Event)
+        running: dict[str, Future[None]] = {}
+
+        def end() -> None:
+            portal.call(stop.set)
+            for name, task in running.items():
+                if not ready[name].done():  # still starting, so it does not wait for `stop`
+                    task.cancel()
+
+        self._stack.callback(end)
+        for name, entry in entries.items():
+            running[name] = portal.start_task_soon(self._serve, name, entry, ready[name], stop, portal, errors[name])
+        return {name: future.result() for name, future in ready.items()}
+
+    async def _serve(
+        self, name: str, entry: Entry, ready: Future[_Connection | str], stop: Any, portal: Any, errors: IO[bytes]
+    ) -> None:
+        """Keeps one server connected until `stop`; says in `ready` how its start ended."""
+        import anyio
+        from mcp.client.client import Client
+
+        async def call(tool: str, arguments: dict[str, Any]) -> Result:
+            with anyio.fail_after(CALL_SECONDS):
+                result = await client.call_tool(tool, arguments)
+            text = "\n".join(block.text for block in result.content if block.type == "text")
+            return Result(text, bool(result.is_error))
+
+        reason = f"not ready in {self._start_seconds:g} s"
+        try:
+            with anyio.CancelScope(deadline=anyio.current_time() + self._start_seconds) as starting:
+                async with Client(_transport(entry, self._workspace, self._environment, errors)) as client:
+                    tools = await _list_tools(client, name)
+                    starting.deadline = float("inf")
+                    ready.set_result(_Connection(lambda tool, values: portal.call(call, tool, values), tools))
+                    await stop.wait()
+        except Exception as error:
+            reason = _reason(error)
+        if not ready.done():
+            ready.set_result(". ".join(part for part in (reason, _last_line(errors)) if part))
+
+
+def read_entry(value: Any) -> Entry | str:
+    """A server of an MCP file, or the sentence that says why it cannot be used."""
+    if not isinstance(value, dict):
+        return "the entry is not a mapping"
+    if value.get("type", "stdio") in ("http", "streamable-http") or ("url" in value and "command" not in value):
+        url = value.get("url")
+        usable = isinstance(url, str) and url.startswith(("http://", "https://")) and value.get("type") != "sse"
+        if not usable:
+            return "the entry needs type http and a url that starts with http"
+        headers = value.get("headers", {})
+        if not _is_texts(headers):
+            return "headers is no mapping of texts"
+        return Entry(url=str(url), headers=tuple(headers.items()))
+    command, args, env = value.get("command"), value.get("args", []), value.get("env", {})
+    if not isinstance(command, str) or not command:
+        return "the entry has no command and no url"
+    if not isinstance(args, list) or not all(isinstance(argument, str) for argument in args):
+        return "args is not a list of texts"
+    return Entry((command, *args), tuple(env.items())) if _is_texts(env) else "env is no mapping of texts"
+
+
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, dict) and all(isinstance(item, str) for item in value.values())
+
+
+def _transport(entry: Entry, workspace: str, environment: Mapping[str, str], errors: IO[bytes]) -> Any:
+    from mcp.client.stdio import StdioServerParameters, stdio_client
+
+    if entry.url:
+        return _http_transport(entry) if entry.headers else entry.url
+    program, *arguments = entry.command
+    env = {**environment, **dict(entry.env)}
+    parameters = StdioServerParameters(command=program, args=arguments, env=env, cwd=workspace)
+    return stdio_client(parameters, errlog=errors)  # type: ignore[arg-type]  # passed on to the process as it is
+
+
+@asynccontextmanager
+async def _http_transport(entry: Entry) -> AsyncIterator[Any]:
+    """As the SDK connects to an address, with the entry's headers in every request."""
+    import httpx2
+    from mcp.client.streamable_http import streamable_http_client
+
+    timeout = httpx2.Timeout(30, read=300)
+    async with (
+        httpx2.AsyncClient(headers=dict(entry.headers), timeout=timeout) as http,
+        streamable_http_client(entry.url, http_client=http) as streams,
+    ):
+        yield streams
+
+
+async def _list_tools(client: Any, server: str) -> tuple[OfferedTool, ...]:
+    tools: list[OfferedTool] = []
+    cursor = None
+    for _ in range(MAX_PAGES):
+        page = await client.list_tools(cursor=cursor)
+        for tool in page.tools:
+            hints = tool.annotations
+            changes = bool(hints and (hints.destructive_hint or hints.read_only_hint is False))
+            tools.append(OfferedTool(server, tool.name, tool.description or "", dict(tool.input_schema), changes))
+        cursor = page.next_cursor
+        if not cursor:
+            break
+    return tuple(tools)
+
+
+def _reason(error: BaseException) -> str:
+    """The first error inside groups of them, in one line."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return " ".join(f"{type(error).__name__}: {error}".split())[:300]
+
+
+def _last_line(errors: IO[bytes]) -> str:
+    """The last thing that a server said on its standard error."""
+    errors.seek(max(0, errors.seek(0, os.SEEK_END) - 2000))
+    lines = errors.read().decode("utf-8", "replace").strip().splitlines()
+    return " ".join(lines[-1].split())[:300] if lines else ""
+
+
+def _end_children() -> None:
+    """Kills what servers left behind: this process is the parent of all their orphans."""
+    import psutil
+
+    for _ in range(5):
+        left = psutil.Process().children(recursive=True)
+        for process in left:
+            try:
+                process.kill()
+            except psutil.NoSuchProcess:
+                continue
+        psutil.wait_procs(left, timeout=1)
+        if not left:
+            return

@@ -1,0 +1,85 @@
+"""Does the model's gateway take our key? One request, before a whole benchmark finds out that it does not."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+from typing import Any
+
+from lensbench.agents import Adapter, Probe
+from lensbench.core.errors import UserError
+from lensbench.core.preflight_results import Check
+
+REQUEST_S = 30.0
+MAX_ANSWER = 1_000_000
+BUSY = {408, 429, 500, 502, 503, 504, 529}
+"""HTTP statuses that may be gone in a moment; runs try again by themselves."""
+LOOK_AT = {
+    400: "the model's name (agent.model, agent.models)",
+    401: "the key in agent.token_env or agent.pass_env",
+    403: "the key's rights and quota",
+    404: "agent.base_url, and the model's name (agent.model, agent.models)",
+}
+
+
+def check_gateway(adapter: Adapter, settings: Mapping[str, Any], wanted: bool) -> list[Check]:
+    """One row, or none when the agent has no gateway that we could ask."""
+    ask = getattr(adapter, "probe", None)
+    if ask is None:
+        return []
+    if not wanted:
+        return [Check("gateway", "skipped", "preflight.request is false")]
+    try:
+        probe: Probe | None = ask(settings)
+    except UserError as error:
+        return [Check("gateway", "failed", str(error))]
+    if probe is None:
+        return []
+    return [request(probe, any(name.lower().endswith("_proxy") for name in settings["pass_env"]))]
+
+
+def request(probe: Probe, through_proxy: bool, limit_s: float = REQUEST_S) -> Check:
+    """Sends the request; `through_proxy` is whether the agent will see the variables that name the user's proxies."""
+    message = urllib.request.Request(
+        probe.url, json.dumps(probe.body).encode(), {"Content-Type": "application/json", **probe.headers}
+    )
+    proxies = urllib.request.ProxyHandler(None if through_proxy else {})
+    try:
+        with urllib.request.build_opener(proxies).open(message, timeout=limit_s) as response:
+            content = response.read(MAX_ANSWER)
+    except urllib.error.HTTPError as error:
+        return _refused(probe.url, error.code, _words(error.read(MAX_ANSWER)))
+    except (OSError, ValueError, http.client.HTTPException) as error:
+        why = getattr(error, "reason", error)
+        return Check("gateway", "failed", f"{probe.url}: no answer ({why}); check agent.base_url and the network")
+    answer = _object(content)
+    if answer is None:
+        return Check("gateway", "failed", f"{probe.url}: its answer is no JSON object; check agent.base_url")
+    served = answer.get("model")
+    return Check("gateway", "ok", f"{probe.url}: answered" + (f", model {served}" if isinstance(served, str) else ""))
+
+
+def _refused(url: str, status: int, words: str) -> Check:
+    said = f"{url}: HTTP {status}" + (f", {words}" if words else "")
+    if status in BUSY:
+        return Check("gateway", "warning", f"{said}; runs will try again")
+    return Check("gateway", "failed", f"{said}; check {LOOK_AT.get(status, 'agent.base_url and the key')}")
+
+
+def _words(content: bytes) -> str:
+    """The message of an error, on one line."""
+    error = (_object(content) or {}).get("error")
+    message = error.get("message") if isinstance(error, dict) else error
+    text = message if isinstance(message, str) else content.decode(errors="replace")
+    return " ".join(text.split())[:200]
+
+
+def _object(content: bytes) -> dict[str, Any] | None:
+    try:
+        value = json.loads(content)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None

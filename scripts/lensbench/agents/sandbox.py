@@ -1,0 +1,253 @@
+"""What an agent can see and touch: its workspace, a folder of its own, the programs it needs, and nothing else.
+
+With bubblewrap an agent finds the repository at `/repo` and its own files at `/session`, in every condition. It cannot
+see the pipeline, the criteria, other runs or the user's files, and nothing that it starts outlives it. docs/sandbox.md
+says what is kept apart and what is not.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from lensbench.core.errors import UserError
+from lensbench.core.system.places import ROOT
+
+WORKSPACE, SESSION, ENVIRONMENT = "/repo", "/session", "/env"
+"""Where the agent finds the repository; its home, prompt, MCP file, answer and server log; what tests need."""
+
+SYSTEM = (
+    "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/sys", "/nix", "/gnu", "/snap",
+    "/etc/resolv.conf", "/etc/ssl/certs",
+)  # fmt: skip
+"""Read-only in the sandbox. The last two may be links to places outside the others."""
+KERNEL = ("acpi", "bus", "fs", "irq", "mtrr", "scsi", "sys", "sysrq-trigger")
+"""Below /proc. They are the machine's own, not the sandbox's, and root may write to them without any capability."""
+TRIAL_S = 20
+
+
+@dataclass(frozen=True)
+class Sandbox:
+    """How agents are kept apart. Made by `find_sandbox`, once per start of a run."""
+
+    name: str = "none"
+    """For the record: `bubblewrap 0.8.0`, or `none`."""
+    reason: str = ""
+    """Why there is none although one was looked for."""
+    program: str = ""
+    """The path of bubblewrap; empty without a sandbox."""
+    shown: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
+
+
+NO_SANDBOX = Sandbox()
+
+
+@dataclass(frozen=True)
+class Place:
+    """The private folder of an attempt, with `repo`, `session` and `tmp`: as we see it (outside), as the agent does."""
+
+    sandbox: Sandbox
+    private: str
+    environment: str = ""
+    """The folder with what a task's tests need; shown at `/env`, and to Node at `/node_modules`."""
+    may_install: bool = False
+    """The environment is being made: it can be written to."""
+
+    @property
+    def _folders(self) -> dict[str, str]:
+        """Outside -> inside."""
+        folders = {os.path.join(self.private, "repo"): WORKSPACE, os.path.join(self.private, "session"): SESSION}
+        return folders if self.sandbox.program else {folder: folder for folder in folders}
+
+    def outside(self, path: str) -> str:
+        """Where a path that the agent knows lies for us; without a sandbox the path itself."""
+        return _moved(path, {inside: outside for outside, inside in self._folders.items()})
+
+    def inside(self, path: str) -> str:
+        """What the agent calls a path of ours; without a sandbox the path itself."""
+        return _moved(path, self._folders)
+
+    def wrap(
+        self, argv: Sequence[str], env: Mapping[str, str], mcp_file: str, options: Sequence[str] = ()
+    ) -> tuple[str, ...]:
+        """The arguments that start `argv` in the sandbox; without one `argv` itself.
+
+        The programs of `argv` and of the servers in `mcp_file` (an inside path, or "") are shown to the agent.
+        `options` are further ones of bubblewrap.
+        Raises FileNotFoundError when the agent's own program is not there.
+        """
+        if not self.sandbox.program:
+            return tuple(argv)
+        path = env.get("PATH", os.defpath)
+        if not shutil.which(argv[0], path=path) and not argv[0].startswith(f"{ENVIRONMENT}/"):
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), argv[0])
+        servers = json.loads(Path(self.outside(mcp_file)).read_text())["mcpServers"].values() if mcp_file else ()
+        commands = [argv, *([entry["command"], *entry.get("args", ())] for entry in servers if "command" in entry)]
+        needed = (part for command in commands for part in _programs(command, path))
+        tmp = os.path.join(self.private, "tmp")
+        return (
+            *_options(self.sandbox, needed, tmp),
+            *(part for outside, inside in self._folders.items() for part in ("--bind", outside, inside)),
+            *self._environment(),
+            *options,
+            *("--remount-ro", "/", "--chdir", WORKSPACE, "--"),
+            *argv,
+        )
+
+    def _environment(self) -> tuple[str, ...]:
+        if not self.environment:
+            return ()
+        bind = "--bind" if self.may_install else "--ro-bind"
+        return (bind, self.environment, ENVIRONMENT, "--symlink", f"{ENVIRONMENT}/node_modules", "/node_modules")
+
+
+def _moved(path: str, folders: Mapping[str, str]) -> str:
+    for folder, other in folders.items():
+        if path == folder or path.startswith(folder + "/"):
+            return other + path[len(folder) :]
+    return path
+
+
+def find_sandbox(settings: Mapping[str, Any] | None) -> Sandbox:
+    """The sandbox that the plan's `sandbox` section asks for (`mode`, `visible`, `hidden`), after one short trial.
+
+    A plan without that section has no sandbox. Raises UserError when bubblewrap is demanded and does not work here.
+    """
+    if not settings or settings["mode"] == "none":
+        return NO_SANDBOX
+    found = _bubblewrap(settings["visible"], settings["hidden"])
+    if found.reason and settings["mode"] == "bubblewrap":
+        raise UserError(
+            f"sandbox: bubblewrap does not work here ({found.reason}); install it (package bubblewrap) and allow it to"
+            " make namespaces (docs/sandbox.md), or write sandbox: none; agents can then read and change your files"
+        )
+    return found
+
+
+def _bubblewrap(visible: Iterable[str], hidden: Iterable[str]) -> Sandbox:
+    program = shutil.which("bwrap")
+    if not program:
+        return Sandbox(reason="there is no bwrap on PATH")
+    package = str(Path(__file__).parent)
+    shown = (*SYSTEM, program, sys.prefix, sys.base_prefix, package, *map(os.path.expanduser, visible))
+    homes = (os.path.expanduser("~"), "/root", "/home")
+    checkout = (str(ROOT),) if (ROOT / "Snakefile").exists() else ()
+    secret = (os.getcwd(), tempfile.gettempdir(), *checkout, *homes, *hidden)
+    sandbox = Sandbox("bubblewrap", "", program, shown, secret)
+    try:
+        with tempfile.TemporaryDirectory(prefix="lb-") as tmp:
+            trial = [*_options(sandbox, (), tmp), "--remount-ro", "/", "--", program, "--version"]
+            said = subprocess.run(
+                trial, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=TRIAL_S
+            )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return Sandbox(reason=f"{program}: {error}")
+    if said.returncode:
+        return Sandbox(reason=" ".join(said.stderr.split()) or f"{program} ended with {said.returncode}")
+    return replace(sandbox, name=said.stdout.strip())
+
+
+def _options(sandbox: Sandbox, needed: Iterable[str], tmp: str) -> list[str]:
+    """How bubblewrap is started, but for the private folders. Without capabilities root cannot undo a mount."""
+    options = [sandbox.program, "--die-with-parent", "--unshare-pid", "--unshare-ipc", "--cap-drop", "ALL"]
+    options += ["--proc", "/proc", "--dev", "/dev", "--bind", tmp, "/tmp", "--bind", tmp, "/var/tmp"]
+    for name in KERNEL:
+        options += ["--ro-bind-try", f"/proc/{name}", f"/proc/{name}"]
+    return options + _view((*sandbox.shown, *needed), sandbox.hidden)
+
+
+def _view(shown: Iterable[str], hidden: Iterable[str]) -> list[str]:
+    """The mounts that show and hide folders and files. The deeper path wins; where both are named, it is hidden."""
+    links: dict[str, str] = {}
+    wanted: dict[str, bool] = {}
+    for path in shown:
+        wanted[_resolve(os.path.abspath(path), links)] = True
+    wanted |= {os.path.realpath(path): False for path in hidden}
+    steps: dict[str, bool] = {}
+    for path in sorted(wanted):  # a folder comes before what it holds
+        if path != "/" and os.path.exists(path) and wanted[path] != _is_shown(path, steps):
+            steps[path] = wanted[path]
+    options = []
+    for path, is_shown in steps.items():
+        folder = ["--tmpfs", path] if os.path.isdir(path) else ["--ro-bind", os.devnull, path]
+        options += ["--ro-bind", path, path] if is_shown else folder
+    for path, target in links.items():
+        if not _is_shown(path, steps):
+            options += ["--symlink", target, path]
+    for path, is_shown in steps.items():
+        if not is_shown and os.path.isdir(path):
+            options += ["--remount-ro", path]
+    return options
+
+
+def _is_shown(path: str, steps: Mapping[str, bool]) -> bool:
+    while path != "/":
+        if path in steps:
+            return steps[path]
+        path = os.path.dirname(path)
+    return False
+
+
+def _resolve(path: str, links: dict[str, str]) -> str:
+    """The real path of an absolute one. The symlinks on the way are added to `links`: they must be there as well, since
+    programs find their libraries by them."""
+    at, rest = "/", path.split("/")
+    for _ in range(1000):  # links may lead in a circle
+        if not rest:
+            break
+        part = rest.pop(0)
+        step = os.path.normpath(os.path.join(at, part))
+        if os.path.islink(step):
+            links[step] = os.readlink(step)
+            rest = links[step].split("/") + rest
+            at = "/" if links[step].startswith("/") else at
+        else:
+            at = step
+    return at
+
+
+def _programs(command: Sequence[str], path: str) -> Iterator[str]:
+    """What a command line needs: its program, files that it names by an absolute path, and their installations."""
+    found = shutil.which(command[0], path=path)
+    for file in (found, *command[1:]):
+        if file and os.path.isabs(file) and os.path.isfile(file) and os.access(file, os.R_OK):
+            yield from _installation(file)
+            yield from _installation(os.path.realpath(file))
+            yield from _interpreter(file, path)
+
+
+def _installation(file: str) -> Iterator[str]:
+    """The file and what belongs to it: its node_modules, its JavaScript package, or `lib` beside its `bin`."""
+    yield file
+    before, found, _ = file.partition("/node_modules/")
+    if found:
+        yield before + found.rstrip("/")
+        return
+    folder = os.path.dirname(file)
+    if os.path.basename(folder) == "bin":
+        yield folder
+        yield from (os.path.join(os.path.dirname(folder), name) for name in ("lib", "lib64", "pyvenv.cfg"))
+    if file.endswith((".js", ".mjs", ".cjs")):
+        packages = (parent for parent in Path(file).parents if (parent / "package.json").is_file())
+        yield from (str(parent) for parent in list(packages)[:1])
+
+
+def _interpreter(file: str, path: str) -> Iterator[str]:
+    """What the first line of a script names, such as `#!/usr/bin/env node`."""
+    with open(file, "rb") as script:
+        first = script.readline(256).decode(errors="replace")
+    words = first[2:].split() if first.startswith("#!") else []
+    if words and os.path.basename(words[0]) == "env":
+        words = [word for word in words[1:] if not word.startswith("-")]
+    if words:
+        yield from _programs(words[:1], path)

@@ -1,0 +1,90 @@
+"""Asking an agent once: its program started for one assignment, and everything that it said, without secrets."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from lensbench.agents import Assignment, load_adapter
+from lensbench.agents.sandbox import Place
+from lensbench.core.errors import UserError
+from lensbench.core.records import Outcome
+from lensbench.core.system.files import write_atomic
+from lensbench.core.system.processes import MAX_OUTPUT, Ended, run_process
+from lensbench.core.system.redaction import Redactor
+from lensbench.core.system.terminal import printable_lines
+from lensbench.core.system.trees import READ
+
+
+class Said(NamedTuple):
+    """What a start of the agent gave."""
+
+    outcome: Outcome
+    answer: str
+    transcript: str
+    started_at: str
+    ended: Ended
+
+
+def start_agent(assignment: Assignment, place: Place, timeout_s: float, redact: Redactor) -> Said:
+    """Starts the agent of `assignment.settings` in its prepared workspace and waits for its end.
+
+    Raises UserError when its program cannot be started.
+    """
+    adapter = load_adapter(assignment.settings["kind"])
+    lines: list[str] = []
+
+    def read(stream: Iterator[str]) -> Outcome:
+        def seen() -> Iterator[str]:
+            for line in stream:
+                line = redact(line)
+                lines.append(line)
+                yield line
+
+        return adapter.read(seen())
+
+    invocation, workspace = adapter.command(assignment), place.outside(assignment.workspace)
+    for path, content in invocation.files.items():
+        write_atomic(Path(place.outside(path)), content)
+    started_at = now()
+    with _redacted_log(os.path.join(place.private, "stderr"), redact) as log:
+        try:
+            argv = place.wrap(invocation.argv, invocation.env, assignment.mcp_file)
+            outcome, ended = run_process(argv, invocation.env, workspace, timeout_s, log, read)
+        except OSError as error:
+            raise UserError(f"the agent cannot be started: {invocation.argv[0]}: {error.strerror}") from None
+    answer = redact(read_text(place.outside(assignment.answer_file)) or outcome.answer)
+    answer = answer.encode(errors="replace").decode()  # half characters cannot be written
+    return Said(outcome, answer, redact("".join(lines)), started_at, ended)
+
+
+@contextmanager
+def _redacted_log(path: str, redact: Redactor) -> Iterator[int]:
+    """A file for what the agent says on its standard error; it reaches ours without secrets, whatever happens."""
+    with open(path, "w+b") as file:
+        try:
+            yield file.fileno()
+        finally:
+            file.seek(0)
+            said = redact(file.read(MAX_OUTPUT).decode(errors="replace"))
+            sys.stderr.write(printable_lines(said))  # Snakemake shows the log of a run that failed
+
+
+def read_text(path: str) -> str:
+    """A file that the agent may have written; "" for a link, which could lead to what the agent itself cannot read."""
+    try:
+        with open(os.open(path, READ), encoding="utf-8", errors="replace", newline="") as file:
+            return file.read(MAX_OUTPUT) if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else ""
+    except OSError:
+        return ""
+
+
+def now() -> str:
+    """The time, UTC, as records have it."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,0 +1,210 @@
+"""Makes one file of a benchmark that a stranger can check: bench/<run_id>.zip (docs/archives.md).
+
+A BagIt bag, and an RO-Crate in it. The same benchmark gives the same bytes. Nothing leaves that tells whose machine
+it comes from, or that looks like a secret; and what is left behind was rebuilt from what is in it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from lensbench import __version__
+from lensbench.agents import secret_names
+from lensbench.archive import PROJECT, RUN, VERSIONS
+from lensbench.archive.bag import make_bag, write_zip
+from lensbench.archive.crate import Told, write_crate
+from lensbench.archive.leaks import find_leaks, may_be_rewritten, refuse, rewrite
+from lensbench.archive.machine import Machine, outside, this_machine
+from lensbench.archive.rebuilding import is_derived, rebuild
+from lensbench.archive.secrets import secret_values
+from lensbench.archive.signing import read_private_key, sign
+from lensbench.core.errors import UserError
+from lensbench.core.proof import code_hash
+from lensbench.core.records import sha256
+from lensbench.core.system.files import write_json
+from lensbench.core.system.places import ROOT
+from lensbench.core.system.program import add_run_folder, run_folder, run_program
+from lensbench.plan.freeze import Plan, read_plan
+
+HOUSE = ("Snakefile", "rules", "templates", "requirements.lock")
+"""What the workflow is; its programs are named by their hash."""
+LIBRARIES = ("snakemake", "numpy", "scipy", "statsmodels", "scikit-learn", "krippendorff", "ppi-python")
+"""What numbers depend on beside our own code."""
+_UNTIMED = "1980-01-01T00:00:00Z"
+"""The date of an archive of runs that nobody timed: it must have one, and always the same."""
+
+
+def make_archive(folder: Path, output: Path, sign_key: str = "", allowed: frozenset[str] = frozenset()) -> str:
+    """Archives the run folder, and returns a line that says what was made.
+
+    `allowed` are ids of findings that may leave. Raises UserError with a list of what must not leave, and when the
+    results are not those of the runs.
+    """
+    key = read_private_key(Path(sign_key)) if sign_key else None
+    plan, settings, results = _read(folder)
+    machine = this_machine([settings, plan], Path.cwd()).allowing(allowed)
+    with tempfile.TemporaryDirectory(prefix="lensbench-archive-") as temporary:
+        bag = Path(temporary).resolve() / str(plan["run_id"])
+        _copy_run(folder, bag / RUN, machine)
+        given = _copy_project(settings, bag / PROJECT, machine)
+        own = [*_names(bag, RUN), *given]
+        refuse(find_leaks(bag, own, machine, _values(plan)), allowed)
+        _rebuild_as(folder, bag / RUN, machine, results)
+        write_json(bag / VERSIONS, versions())
+        write_crate(bag, _names(bag), _told(plan, results, bag / VERSIONS))
+        make_bag(bag, str(plan["run_id"]), _date(results)[:10])
+        if key:
+            sign(bag, key)
+        write_zip(bag, output)
+        count = len(_names(bag))
+    signed = "signed" if key else "not signed"
+    return f"{output}: {count} files, {signed}, sha256 {sha256(output.read_bytes())}"
+
+
+def _read(folder: Path) -> tuple[Plan, dict[str, Any], dict[str, Any]]:
+    """The plan, the frozen config and the results."""
+    try:
+        settings = yaml.safe_load((folder / "config.yaml").read_text())
+        return read_plan(folder), settings, json.loads((folder / "results.json").read_text())
+    except (OSError, ValueError, yaml.YAMLError) as error:
+        raise UserError(f"{folder}: is no finished benchmark ({error}); start Snakemake first") from None
+
+
+def _copy_run(folder: Path, target: Path, machine: Machine) -> None:
+    """Copies all that cannot be rebuilt; links and hidden files lead elsewhere or are marks for Snakemake."""
+    for name in _kept(folder):
+        (target / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(folder / name, target / name)
+        if may_be_rewritten(name):
+            rewrite(target / name, machine)
+    # What a model judge said is kept under a hash of its settings.
+    plan = read_plan(target)
+    write_json(target / "plan.json", plan | {"judges": read_plan(folder)["judges"]})
+
+
+def _kept(folder: Path) -> Iterator[str]:
+    for top, folders, files in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(files):
+            path = Path(top, name)
+            relative = path.relative_to(folder).as_posix()
+            is_mark = name.startswith(".") and relative != ".stopped"
+            if not (is_mark or path.is_symlink() or is_derived(relative) or relative == "logs/archive.log"):
+                yield relative
+
+
+def _copy_project(settings: Mapping[str, Any], target: Path, machine: Machine) -> list[str]:
+    """Copies the workflow and the user's files that the settings name; returns the latter by their archived names."""
+    target.mkdir(parents=True)
+    for part in HOUSE:
+        copy: Any = shutil.copytree if (ROOT / part).is_dir() else shutil.copyfile
+        copy(ROOT / part, target / part)
+    names = []
+    for source in _user_files(settings):
+        name = source if _is_inside(source) else outside(source)
+        if (target / name).exists():
+            raise UserError(f"{source}: another file of this name is archived already; give one of them another name")
+        if not Path(source).is_file():
+            raise UserError(f"{source}: is not there, but the config names it; archive in the project's folder")
+        (target / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source, target / name)
+        rewrite(target / name, machine)
+        names.append(f"{PROJECT}/{name}")
+    return names
+
+
+def _user_files(settings: Mapping[str, Any]) -> list[str]:
+    """The task sets, MCP files and judge prompts."""
+    scenarios = settings["scenarios"]
+    named = [scenarios] if isinstance(scenarios, str) else list(scenarios)
+    named += [condition["mcp"] for condition in settings["conditions"].values()]
+    named += [judge["prompt"] for judge in settings["judges"] if isinstance(judge, dict)]
+    return list(dict.fromkeys(os.path.relpath(name) if _is_inside(name) else name for name in named if name))
+
+
+def _is_inside(name: str) -> bool:
+    return not os.path.relpath(name).startswith("..")
+
+
+def _names(folder: Path, part: str = "") -> list[str]:
+    """All files of a folder, by their paths in it."""
+    return sorted(path.relative_to(folder).as_posix() for path in (folder / part).rglob("*") if path.is_file())
+
+
+def _values(plan: Plan) -> list[str]:
+    agents = [plan["agent"], *(judge["agent"] for judge in plan["judges"] if "agent" in judge)]
+    names = {name for agent in agents if "pass_env" in agent for name in secret_names(agent)}
+    return secret_values(names, os.environ)
+
+
+def _rebuild_as(folder: Path, target: Path, machine: Machine, results: Mapping[str, Any]) -> None:
+    """Rebuilds what was not copied, and compares it with what the run folder has."""
+    problems = rebuild(target, results.get("selftest"))
+    for name in ("results.json", "results.md"):
+        if machine.rewritten((folder / name).read_text()) != machine.rewritten((target / name).read_text()):
+            problems.append(f"{name} is not what the runs give: it was edited, or made by other code")
+    if problems:
+        shown = "\n".join(f"  {problem}" for problem in problems)
+        raise UserError(f"{folder}: no archive was made:\n{shown}\nDelete these files, start Snakemake, archive again.")
+
+
+def versions() -> dict[str, Any]:
+    """What made the numbers."""
+    return {
+        "lensbench": __version__,
+        "commit": _commit(),
+        "code_sha256": code_hash(ROOT),
+        "python": platform.python_version(),
+        "platform": f"{platform.system()} {platform.machine()}",
+        **{name: version(name) for name in LIBRARIES},
+    }
+
+
+def _commit() -> str:
+    """The commit of the workflow; unknown where it is not a git repository of its own."""
+    command = ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--tags", "--abbrev=40"]
+    if not (ROOT / ".git").exists():
+        return "unknown"
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        return "unknown"
+
+
+def _date(results: Mapping[str, Any]) -> str:
+    return results["last_start"] or _UNTIMED
+
+
+def _told(plan: Plan, results: Mapping[str, Any], versions_file: Path) -> Told:
+    began = results["first_start"] or _date(results)
+    description = " ".join(results["headlines"])
+    return Told(plan["run_id"], description, began, _date(results), json.loads(versions_file.read_text()))
+
+
+def main() -> None:
+    """Archives a benchmark."""
+    parser = argparse.ArgumentParser(prog="lensbench archive", description=main.__doc__)
+    add_run_folder(parser)
+    parser.add_argument("--output", type=Path, help="the archive (default: bench/<run_id>.zip)")
+    parser.add_argument("--sign-key", default="", help="an ed25519 private key in PEM")
+    parser.add_argument("--allow", nargs="*", default=[], help="ids of findings that may leave")
+    given = parser.parse_args()
+    folder = run_folder(given)
+    output = given.output or folder.with_name(f"{folder.name}.zip")
+    print(make_archive(folder, output, given.sign_key, frozenset(given.allow)))
+
+
+if __name__ == "__main__":
+    run_program(main)

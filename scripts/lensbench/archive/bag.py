@@ -1,0 +1,66 @@
+"""An archive as a BagIt bag (RFC 8493) in a zip file: the checksum of every file, by the library `bagit`."""
+
+from __future__ import annotations
+
+import logging
+import os
+import zipfile
+from pathlib import Path
+
+import bagit
+
+from lensbench.archive import SIGNATURE
+from lensbench.core.errors import UserError
+from lensbench.core.records import sha256
+
+MANIFEST = "tagmanifest-sha256.txt"
+"""Holds the checksum of the manifest, which holds those of all files: a signature of it is one of everything."""
+_TAG_FILES = {"bagit.txt", "bag-info.txt", "manifest-sha256.txt", MANIFEST}
+_MOMENT = (1980, 1, 1, 0, 0, 0)
+"""The time of every file in the zip file: the earliest that the format knows."""
+
+
+def make_bag(folder: Path, run_id: str, date: str) -> None:
+    """Turns the folder into a bag: what is in it moves to `data/`."""
+    bagit.make_bag(str(folder), {"External-Identifier": run_id, "Bagging-Date": date}, checksums=["sha256"])
+
+
+def check_bag(folder: Path) -> list[str]:
+    """What does not hold of a bag, one sentence each."""
+    logging.getLogger("bagit").setLevel(logging.CRITICAL)  # it would say everything twice
+    there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    try:
+        bag = bagit.Bag(str(folder))
+        known: dict[str, dict[str, str]] = bag.entries
+        problems = [f"{name}: is missing" for name in sorted({*known, *_TAG_FILES} - there)]
+        problems += [f"{name}: was added to the archive" for name in sorted(there - {*known, *_TAG_FILES, SIGNATURE})]
+        for name in sorted(there & set(known)):
+            if known[name].get("sha256") != sha256((folder / name).read_bytes()):
+                problems.append(f"{name}: was changed (its sha256 is not that of the manifest)")
+        if not problems:
+            bag.validate()
+    except bagit.BagValidationError as error:
+        return [f"the bag is not valid: {error}"]
+    except (bagit.BagError, OSError, ValueError, LookupError) as error:
+        return [f"is not a BagIt bag: {error}"]
+    return problems
+
+
+def write_zip(folder: Path, output: Path) -> None:
+    """Packs a folder: the same files give the same bytes."""
+    temporary = output.with_name(f".{output.name}.{os.getpid()}.tmp")
+    try:
+        with zipfile.ZipFile(temporary, "w") as zipped:
+            for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+                name = path.relative_to(folder.parent).as_posix()
+                try:
+                    member = zipfile.ZipInfo(name.encode().decode(), _MOMENT)
+                except UnicodeError:
+                    raise UserError(f"{name!r}: this name cannot be archived; rename the file") from None
+                member.create_system, member.external_attr = 3, 0o100644 << 16
+                member.compress_type = zipfile.ZIP_DEFLATED
+                zipped.writestr(member, path.read_bytes(), compresslevel=9)
+        temporary.replace(output)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise

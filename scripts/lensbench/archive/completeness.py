@@ -1,0 +1,82 @@
+"""Whether an archive of a stranger holds what its plan says, and nothing that its stages would stumble over."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from lensbench.core.errors import UserError
+from lensbench.core.records import sha256
+from lensbench.core.tables import read_table, run_of_row
+from lensbench.plan.freeze import Plan, read_plan
+from lensbench.runs.discards import discard_files
+
+_TASK = re.compile(r"[a-z0-9][a-z0-9-]{0,99}")
+_CONDITION = re.compile(r"[a-z][a-z0-9_]{0,31}")
+_JUDGE = re.compile(r"[a-z][a-z0-9-]{0,31}")
+MAX_TRIALS = 99
+"""As in the config."""
+
+
+def check_plan(folder: Path) -> Plan:
+    """The plan of a run folder, whose names are names and not paths. Raises UserError for any other."""
+    plan = read_plan(folder)
+    try:
+        names = (
+            (_TASK, [*plan["order"], *plan["tasks"]]),
+            (_CONDITION, [plan["baseline"], *plan["conditions"]]),
+            (_JUDGE, [judge["name"] for judge in plan["judges"]]),
+        )
+        sound = all(pattern.fullmatch(name) for pattern, given in names for name in given)
+        sound = sound and set(plan["order"]) == set(plan["tasks"]) and len(plan["order"]) == len(plan["tasks"])
+        sound = sound and type(plan["trials"]) is int and 1 <= plan["trials"] <= MAX_TRIALS
+    except (LookupError, TypeError, AttributeError):
+        sound = False
+    if not sound:
+        raise UserError("run/plan.json: is not a plan that lensbench makes")
+    return plan
+
+
+def missing_prompts(folder: Path, plan: Plan) -> Iterator[str]:
+    """The prompts that are not the planned ones."""
+    for task, planned in plan["tasks"].items():
+        path = folder / "prompts" / f"{task}.md"
+        if not path.exists():
+            yield f"run/prompts/{task}.md: is missing"
+        elif sha256(path.read_bytes()) != planned["prompt_sha256"]:
+            yield f"run/prompts/{task}.md: is not the prompt of the plan"
+
+
+def missing_runs(folder: Path, plan: Plan) -> Iterator[str]:
+    """The planned runs that are neither there nor discarded, from validity.csv. Imported ones may be missing."""
+    for row in read_table(folder / "validity.csv") if not plan["imported"] else ():
+        if row["status"] == "missing":
+            yield f"run/runs/{run_of_row(row).stem}.md: this planned run is neither there nor discarded"
+
+
+def discard_problems(folder: Path) -> Iterator[str]:
+    """Discards that are not whole, or of which an earlier one is missing."""
+    for stem, paths in discard_files(folder).items():
+        for number, path in enumerate(paths, 1):
+            expected = f"run/discards/{stem}-{number}.json"
+            if path != folder / "discards" / f"{stem}-{number}.json":
+                yield f"{expected}: is missing"
+                break
+            if problem := _discard_problem(path):
+                yield f"{expected}: {problem}"
+
+
+def _discard_problem(path: Path) -> str:
+    try:
+        value: dict[str, Any] = json.loads(path.read_text())
+        answer = sha256(path.with_suffix(".md").read_bytes())
+        record = value["record"]
+        written = json.dumps(record, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+        if sha256(written.encode(errors="replace")) != value["record_sha256"]:
+            return "its record was changed after it was filed"
+        return "" if answer == record["answer_sha256"] else "its answer is not that of its record"
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
+        return "is not a whole discard"

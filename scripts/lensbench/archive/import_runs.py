@@ -1,0 +1,297 @@
+"""Takes a finished run in the protocol's form (section 6) into a run folder, so that it can be scored like our own.
+
+    <folder>/scenarios*.md                        the tasks, in one file or several
+    <folder>/runs/<task>-<condition>.md           the answers
+    <folder>/runs/timing.csv                      `task,condition,seconds,attempt=N`, and model_mapping rows
+    <folder>/results.md                           only its line `**Repo**: <path>`: cited files begin with that path
+
+What others wrote may break our rules: it is taken as it is, and a warning that stands in the results says so. What
+cannot be read is never guessed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shutil
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from posixpath import basename
+from typing import Any, NamedTuple
+
+from lensbench.core.errors import UserError
+from lensbench.core.records import Attempt, Record, RunId, run_files, sha256, to_json
+from lensbench.core.system.files import write_atomic, write_json
+from lensbench.core.system.program import run_program
+from lensbench.core.system.terminal import printable
+from lensbench.plan.freeze import write_plan
+from lensbench.plan.reading import load_config
+from lensbench.plan.task_files import read_scenarios
+from lensbench.runs.reasons import answer_reason
+from lensbench.runs.reports import Report, normalise_path, parse_report
+
+BASELINE, TREATMENT = "without", "with"
+"""The protocol's two conditions."""
+
+ORIGINALS = "imported"
+"""The folder inside the run folder that keeps the files as they were found."""
+
+_CONDITION = re.compile(r"[a-z][a-z0-9_]{0,31}")
+_REPOSITORY = re.compile(r"^\*\*Repo(?:sitory)?\*\*:[ \t]*`?(/[^`\r\n]*?)`?[ \t]*$", re.MULTILINE)
+_TIMING_ROW = re.compile(
+    r"([^,]+),([^,]+),\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)\s*,\s*attempt=([1-9][0-9]{0,3})\s*", re.ASCII
+)
+
+
+class Timed(NamedTuple):
+    """How long the attempt took that gave the answer, in seconds, and which attempt it was."""
+
+    seconds: float
+    attempt: int
+
+
+@dataclass(frozen=True)
+class Timing:
+    """What timing.csv says. Of several rows for a run the last one counts."""
+
+    runs: Mapping[tuple[str, str], Timed]
+    """By task and condition."""
+    models: Mapping[str, str]
+    repeated: tuple[str, ...] = ()
+    """Runs with more than one row."""
+    problems: tuple[str, ...] = ()
+    """What was passed over, one sentence each."""
+
+
+def parse_timing(text: str) -> Timing:
+    """The rows of a timing.csv. A line that is not of the protocol's form becomes a problem, never a number."""
+    runs: dict[tuple[str, str], Timed] = {}
+    models: dict[str, str] = {}
+    repeated: dict[str, None] = {}
+    problems: list[str] = []
+    for number, line in enumerate(text.removeprefix("\ufeff").splitlines(), 1):
+        name, _, rest = line.partition(",")
+        if name.strip() == "model_mapping":
+            for pair in rest.split(","):
+                mapped = [part.strip() for part in pair.split("=")]
+                if len(mapped) != 2 or not all(mapped):
+                    problems.append(f"timing.csv:{number}: this model mapping was passed over: {pair[:80]!r}")
+                elif models.setdefault(*mapped) != mapped[1]:
+                    asked, served = mapped
+                    problems.append(f"timing.csv:{number}: {asked} is {served} here, but {models[asked]} above")
+        elif row := _TIMING_ROW.fullmatch(line):
+            run = (row[1].strip(), row[2].strip())
+            if run in runs:
+                repeated["-".join(run)] = None
+            runs[run] = Timed(float(row[3]), int(row[4]))
+        elif line.strip():
+            problems.append(f"timing.csv:{number}: this line was passed over: {line[:80]!r}")
+    return Timing(runs, models, tuple(repeated), tuple(problems))
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A finished run as it was found."""
+
+    tasks: tuple[str, ...]
+    conditions: tuple[str, ...]
+    """The baseline first."""
+    answers: Mapping[RunId, bytes]
+    timing: Timing
+    originals: Mapping[str, bytes]
+    """Task sets, and timing.csv and results.md if there are any, by name."""
+    scenario_names: tuple[str, ...]
+    left_out: tuple[str, ...]
+    """Answers that belong to no task, or to no condition."""
+
+    @property
+    def workspace(self) -> str:
+        """Where the repository lay, if results.md says so."""
+        repository = _REPOSITORY.search(_text(self.originals.get("results.md", b"")))
+        return repository[1] if repository else ""
+
+
+def read_finished(folder: Path) -> Finished:
+    """What lies in `folder`. Raises UserError when it is not a finished run, or its tasks cannot be read."""
+    sets = sorted(path for path in folder.glob("scenarios*.md") if path.is_file())
+    if not sets:
+        raise UserError(f"{folder}: has no scenarios.md; a finished run has its tasks there and its answers in runs/")
+    tasks = tuple(task.id for task in read_scenarios(map(str, sets), imported=True).tasks)
+    files = {path.relative_to(folder / "runs").with_suffix("").as_posix(): path for path in _answers(folder)}
+    conditions = find_conditions(tasks, files)
+    stems = {run.stem: run for run in (RunId(task, name) for task in tasks for name in conditions)}
+    answers = {run: files[stem].read_bytes() for stem, run in stems.items() if stem in files}
+    if not answers:
+        raise UserError(
+            f"{folder / 'runs'}: has no answer to a task of {sets[0].name}; answers are <task>-<condition>.md"
+        )
+    originals = {path.name: path for path in [*sets, folder / "runs" / "timing.csv", folder / "results.md"]}
+    kept = {name: path.read_bytes() for name, path in originals.items() if path.is_file()}
+    timing = parse_timing(_text(kept.get("timing.csv", b"")))
+    left_out = tuple(sorted(files.keys() - stems.keys()))
+    return Finished(tasks, conditions, answers, timing, kept, tuple(path.name for path in sets), left_out)
+
+
+def _answers(folder: Path) -> Iterator[Path]:
+    return (path for path in sorted((folder / "runs").rglob("*.md")) if path.is_file())
+
+
+def find_conditions(tasks: Iterable[str], stems: Iterable[str]) -> tuple[str, ...]:
+    """The conditions that the names of answers show, the baseline first.
+
+    Other words than with and without count when they stand after the last `-` of at least two tasks' answers.
+    """
+    known = set(tasks)
+    counts = Counter(name for task, _, name in (stem.rpartition("-") for stem in stems) if task in known)
+    others = [name for name, count in counts.items() if count > 1 and _CONDITION.fullmatch(name)]
+    seen = {TREATMENT, *others} if TREATMENT in counts else set(others)
+    treatments = sorted(seen - {BASELINE}, key=lambda name: (name != TREATMENT, name))
+    return (BASELINE, *(treatments or [TREATMENT]))
+
+
+def find_warnings(found: Finished) -> list[str]:
+    """What breaks our rules in a finished run, one sentence each; broken rules inside a task set are not here."""
+    answered = {run.task for run in found.answers}
+    stems = {run.stem for run in found.answers}
+    timed = {f"{task}-{condition}" for task, condition in found.timing.runs}
+    missing = [RunId(task, name).stem for task in found.tasks for name in found.conditions if task in answered]
+    reports = {run: parse_report(_text(answer)) for run, answer in found.answers.items()}
+    named: dict[str, Iterable[str]] = {
+        "Answers left out, because their names show no task or no condition": found.left_out,
+        "Tasks without any answer": [task for task in found.tasks if task not in answered],
+        "Runs without an answer, though another condition has one": [stem for stem in missing if stem not in stems],
+        "Answers without a report": [run.stem for run, report in reports.items() if not report.present],
+        "Tasks whose cited files share names but no path, so that they may only seem to differ": _roots(found, reports),
+        "Runs with several rows in timing.csv, of which the last one counts": found.timing.repeated,
+        "Runs in timing.csv that have no answer": sorted(timed - stems),
+        "Runs without a duration in timing.csv": sorted(stems - timed) if "timing.csv" in found.originals else (),
+    }
+    warnings = [f"{what}: {', '.join(names)}." for what, names in named.items() if names]
+    if len(found.scenario_names) > 1:
+        warnings.insert(0, f"The tasks come from several files: {', '.join(found.scenario_names)}.")
+    if "timing.csv" not in found.originals:
+        warnings.append("There is no timing.csv: no run has a duration, and the model is not known.")
+    return [_shown(warning) for warning in [*warnings, *found.timing.problems]]
+
+
+def _roots(found: Finished, reports: Mapping[RunId, Report]) -> list[str]:
+    """The tasks in which two conditions cite files of the same name, but no same path: their roots may differ."""
+    cited = {
+        run: {normalise_path(file, found.workspace) for file in report.files_used or ()}
+        for run, report in reports.items()
+    }
+    return [
+        run.task
+        for run, files in cited.items()
+        if run.condition == BASELINE
+        and any(
+            not files & others and set(map(basename, files)) & set(map(basename, others))
+            for others in (cited.get(run._replace(condition=name), set()) for name in found.conditions[1:])
+        )
+    ]
+
+
+def _text(content: bytes) -> str:
+    return content.decode(errors="replace")
+
+
+def _shown(text: str) -> str:
+    """The text, although a file's name may hold bytes that are no text."""
+    return text.encode(errors="backslashreplace").decode()
+
+
+def record_of(run: RunId, answer: bytes, timed: Timed | None, workspace: str = "") -> Record:
+    """The record of an imported run: its answer, what timing.csv says, and the workspace; nothing else is known."""
+    reason, detail = answer_reason(_text(answer)) or ("", "")
+    seconds, number = timed or (None, 1)
+    return Record(
+        task=run.task, condition=run.condition, trial=run.trial, source="imported",
+        attempts=(Attempt(number, "", seconds, 0.0, None, False, reason, detail),),
+        answer_sha256=sha256(answer), answer_bytes=len(answer), workspace=workspace,
+    )  # fmt: skip
+
+
+def import_run(source: Path, run_id: str, force: bool = False) -> tuple[Path, list[str]]:
+    """Takes the finished run in `source` into `bench/<run_id>`. Returns that folder and the warnings.
+
+    The plan is written as the plan stage writes it, and so are the repositories, of which there are none: Snakemake
+    finds nothing to do before the runs, and asks for none of them. Raises UserError when the run folder is there
+    already, unless it is an earlier import and `force` is set.
+    """
+    folder = Path("bench") / run_id
+    _check_place(folder, source, force)
+    found = read_finished(source)
+    warnings = find_warnings(found)
+    if folder.exists():
+        shutil.rmtree(folder)
+    for name, content in found.originals.items():
+        write_atomic(folder / ORIGINALS / name, content)
+    for run, answer in found.answers.items():
+        files = run_files(folder, run)
+        write_atomic(files.answer, answer)
+        timed = found.timing.runs.get((run.task, run.condition))
+        write_atomic(files.record, to_json(record_of(run, answer, timed, found.workspace)))
+    write_plan(load_config(_settings(found, folder, warnings)), [], folder)
+    write_json(folder / "repositories.json", {})
+    return folder, warnings
+
+
+def _settings(found: Finished, folder: Path, warnings: list[str]) -> dict[str, Any]:
+    sets = [(folder / ORIGINALS / name).as_posix() for name in found.scenario_names]
+    return {
+        "run_id": folder.name,
+        "scenarios": sets[0] if len(sets) == 1 else sets,
+        "conditions": {name: {} for name in found.conditions},
+        "baseline": BASELINE,
+        "agent": {"kind": "none", "models": dict(found.timing.models)},
+        "discards": {"max_rounds": 0},
+        "imported": True,
+        "warnings": warnings,
+    }
+
+
+def _check_place(folder: Path, source: Path, force: bool) -> None:
+    if not source.is_dir():
+        raise UserError(f"{source}: is not a folder; give the folder of a finished run")
+    if not folder.exists():
+        return
+    if not force:
+        raise UserError(
+            f"{folder} is there already; give another name with --run-id, or replace an import with --force"
+        )
+    if not (folder / ORIGINALS).is_dir():
+        raise UserError(f"{folder} is not an import, and nothing else is replaced; give another name with --run-id")
+    if source.resolve().is_relative_to(folder.resolve()):
+        raise UserError(f"{source} is in the folder that --force would replace; give another name with --run-id")
+
+
+def fit_run_id(name: str) -> str:
+    """The nearest text to `name` that may name a run folder; "" when nothing of it may."""
+    return re.sub(r"[^A-Za-z0-9-]+", "-", name).lstrip("-")[:64]
+
+
+def main() -> None:
+    """Imports a finished run into bench/<run_id>, to be parsed, judged and rendered without an agent."""
+    parser = argparse.ArgumentParser(prog="lensbench import", description=main.__doc__)
+    parser.add_argument("folder", type=Path, help="a finished run: scenarios*.md, runs/*.md, runs/timing.csv")
+    parser.add_argument("--run-id", help="default: the folder's name, made fit")
+    parser.add_argument("--force", action="store_true", help="replace an earlier import of that name")
+    arguments = parser.parse_args()
+    given = arguments.run_id
+    run_id = fit_run_id(arguments.folder.resolve().name).rstrip("-") if given is None else given
+    if not run_id or run_id != fit_run_id(run_id):
+        raise UserError(f"--run-id is {run_id!r}; use letters, digits and '-' only, at most 64")
+    try:
+        folder, warnings = import_run(arguments.folder, run_id, arguments.force)
+    except OSError as error:
+        raise UserError(f"{error.filename}: {error.strerror}") from None
+    for warning in warnings:
+        print(printable(f"warning: {warning}"), file=sys.stderr)
+    print(f"imported into {folder}; now: snakemake --cores 2 --configfile {folder / 'config.yaml'}")
+
+
+if __name__ == "__main__":
+    run_program(main)

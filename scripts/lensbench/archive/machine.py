@@ -1,0 +1,139 @@
+"""What in a text would tell whose machine it comes from: known paths, the user's name, the host's name."""
+
+from __future__ import annotations
+
+import getpass
+import json
+import re
+import socket
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path, PurePosixPath
+from typing import Any, NamedTuple
+
+from lensbench.core.records import sha256
+
+SHORTEST_NAME = 4
+"""Shorter names are parts of everything."""
+_NOBODY = frozenset({
+    "root", "admin", "administrator", "user", "users", "ubuntu", "debian", "fedora", "alpine", "vagrant", "docker",
+    "podman", "runner", "jenkins", "builder", "build", "nobody", "node", "python", "localhost", "server", "desktop",
+    "laptop", "default", "test", "tests",
+})  # fmt: skip
+"""Names that tell nothing about anybody."""
+_EVERYWHERE = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc", "/opt", "/dev", "/proc", "/sys")
+"""Folders that are called the same on all machines."""
+
+
+class Trace(NamedTuple):
+    """A piece of text that tells whose machine it comes from."""
+
+    text: str
+    what: str
+    instead: str
+    """What is written in its place; empty: it stays."""
+    is_word: bool = False
+    is_telling: bool = True
+    """It must not be in an archive; else it is only rewritten where it may be."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """The traces of one machine. Made by `this_machine`."""
+
+    traces: tuple[Trace, ...]
+
+    def allowing(self, allowed: frozenset[str]) -> Machine:
+        """The same machine; traces whose ids are `allowed` may stay, with all that is in them."""
+        return Machine(tuple(
+            trace._replace(instead="", is_telling=False) if trace_id(trace) in allowed else trace
+            for trace in self.traces
+        ))  # fmt: skip
+
+    def rewritten(self, text: str) -> str:
+        """The text with every trace replaced."""
+        return self._all[0].sub(lambda found: self._all[1][found[0]].instead or found[0], text) if self.traces else text
+
+    def find(self, text: str) -> Iterator[tuple[int, Trace]]:
+        """The places (characters) of all telling traces."""
+        for found in self._all[0].finditer(text) if self.traces else ():
+            trace = self._all[1][found[0]]
+            if trace.is_telling:
+                yield found.start(), trace
+
+    @cached_property
+    def _all(self) -> tuple[re.Pattern[str], dict[str, Trace]]:
+        """One pattern for all traces in all forms, the longest first."""
+        forms = {form: trace for trace in self.traces for form in _forms(trace.text)}
+        ordered = sorted(forms, key=lambda form: (-len(form), form))
+        return re.compile("|".join(_pattern(form, forms[form].is_word) for form in ordered)), forms
+
+
+def trace_id(trace: Trace) -> str:
+    """By what a user lets a trace pass."""
+    return sha256(trace.text.encode())[:12]
+
+
+def _forms(text: str) -> set[str]:
+    """The text as it is, and as it stands in JSON and in YAML."""
+    return {text, json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1], text.replace("'", "''")}
+
+
+def _pattern(form: str, is_word: bool) -> str:
+    """A path must end where it ends. A word may follow an escaped line end, as in JSON."""
+    before = r"(?:(?<![A-Za-z0-9_])|(?<=\\[nrt]))" if is_word else ""
+    return rf"{before}{re.escape(form)}(?![A-Za-z0-9_])"
+
+
+def this_machine(settings: Any, root: Path) -> Machine:
+    """The traces of this machine, user and project (in the folder `root`), and of paths that the settings name."""
+    home = str(Path.home())
+    traces = [
+        Trace(str(root), "the project's folder", ".", is_telling=_is_telling(str(root))),
+        Trace(home, "the home folder", "~", is_telling=_is_telling(home)),
+        Trace(sys.prefix, "Python's folder", "<python>", is_telling=_is_telling(sys.prefix)),
+        Trace(tempfile.gettempdir(), "the temporary folder", "<tmp>", is_telling=False),
+    ]
+    for path in sorted(set(_absolute_paths(settings))):
+        if not PurePosixPath(path).is_relative_to(root):
+            traces.append(Trace(path, "a path of the settings", outside(path), is_telling=_is_telling(path)))
+    names = ((_user(), "the user's name", "<user>"), (socket.gethostname(), "the host's name", "<host>"))
+    traces += [Trace(name, what, instead, is_word=True) for name, what, instead in names if _is_name(name)]
+    return Machine(tuple(trace for trace in traces if len(trace.text) > 1))
+
+
+def outside(path: str) -> str:
+    """What a path outside the project is called in an archive."""
+    return f"outside/{PurePosixPath(path).name}"
+
+
+def _is_telling(path: str) -> bool:
+    """`/app` and `/root` are on every machine; and an agent's answer may well be about them."""
+    return len(PurePosixPath(path).parts) > 2
+
+
+def _absolute_paths(settings: Any) -> Iterator[str]:
+    """All absolute paths among the texts of plain data, but for those that are the same everywhere."""
+    if isinstance(settings, Mapping):
+        settings = list(settings.values())
+    if isinstance(settings, list):
+        for item in settings:
+            yield from _absolute_paths(item)
+    elif isinstance(settings, str) and settings.startswith("/") and "\n" not in settings:
+        path = PurePosixPath(settings)
+        if len(path.parts) > 1 and not any(path.is_relative_to(folder) for folder in _EVERYWHERE):
+            yield str(path)
+
+
+def _is_name(name: str) -> bool:
+    return len(name) >= SHORTEST_NAME and name.lower() not in _NOBODY
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):  # a container whose user has no name
+        return ""

@@ -1,0 +1,270 @@
+"""Joins the parts of one benchmark that were made on several machines (docs/merging.md).
+
+The parts must be made from the same plan, over the same files, with the same criteria. They are only read. The joined
+folder appears when it is whole: one that a kill left behind is made anew. Where a run counts in several parts, the one
+of the part that began the task's runs first stands, whatever they score.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import shutil
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import yaml
+
+from lensbench.core.errors import UserError
+from lensbench.core.preflight_results import FILE as PREFLIGHT
+from lensbench.core.preflight_results import read_listed_tools
+from lensbench.core.records import Record, RunId, run_files, sha256
+from lensbench.core.system.claim import at_work
+from lensbench.core.system.files import CHECKSUMS, COPIES, write_atomic, write_json
+from lensbench.core.system.program import run_program
+from lensbench.judging.shown_answers import read_tasks
+from lensbench.plan.config import RUN_ID
+from lensbench.plan.freeze import Plan, differences, read_plan
+from lensbench.runs.budget import spend, spent
+from lensbench.runs.discards import discard_files_of, is_discarded
+from lensbench.runs.validity import planned_runs, read_filed, read_records
+
+_FROZEN = ("config.yaml", "protocol.md", "scenarios.md")
+_REPOSITORIES = "repositories.json"
+_SHORT = 80
+
+
+class Part(NamedTuple):
+    """A run folder that has some of the runs."""
+
+    folder: Path
+    plan: Plan
+    records: Mapping[RunId, Record]
+
+    @property
+    def name(self) -> str:
+        """As the user named it."""
+        return str(self.folder)
+
+    def counts(self, run: RunId) -> bool:
+        """True for a run that is there and was not discarded."""
+        record = self.records.get(run)
+        return record is not None and not record.last.reason and not is_discarded(self.folder, run)
+
+
+def merge(folders: Sequence[Path], output: Path) -> list[str]:
+    """Joins the parts in a new run folder, and returns what a person has to know, line by line.
+
+    Raises UserError for parts of different experiments, and when there is another folder already.
+    """
+    if not re.fullmatch(RUN_ID, output.name):
+        raise UserError(f"{output}: names no run; use letters, digits and '-' only, such as bench/joined")
+    if len({folder.resolve() for folder in folders}) < len(folders):
+        raise UserError("a part is named twice, and what it spent would count twice; name each once")
+    parts = [_read(folder) for folder in folders]
+    if found := [line for part in parts[1:] for line in _differences(parts[0], part)]:
+        listed = "\n".join(f"  {line}" for line in found)
+        raise UserError(f"these are no parts of one benchmark:\n{listed}")
+    new = output.with_name(f".{output.name}.merging")
+    shutil.rmtree(new, ignore_errors=True)
+    lines = _join(parts, new, output.name)
+    if not output.exists():
+        new.rename(output)
+        return [*lines, f"{output} is whole; go on with: snakemake --cores N --config run_id={output.name}"]
+    made = (path.relative_to(new) for path in new.rglob("*") if path.is_file())
+    has_all = all(_same(new / path, output / path) for path in made if path.parts[0] not in (CHECKSUMS, COPIES))
+    shutil.rmtree(new)
+    if not has_all:
+        raise UserError(f"{output}: is there already and is something else; name a new folder")
+    return [*lines, f"{output} has all of this already"]
+
+
+def _read(folder: Path) -> Part:
+    if worker := at_work(folder):
+        raise UserError(f"{folder}: process {worker.process} is at work on it; join the parts when it has ended")
+    plan = read_plan(folder)
+    return Part(folder, plan, read_records(folder, plan))
+
+
+def _differences(first: Part, other: Part) -> Iterator[str]:
+    """What two parts do not have in common, one sentence each."""
+    plans = _fingerprint(first.plan), _fingerprint(other.plan)
+    for name, before, now in differences(*plans, sorted({*plans[0], *plans[1]})):
+        yield f"{name}: {_shown(before)} in {first.name}, {_shown(now)} in {other.name}"
+    criteria = read_tasks(first.folder), read_tasks(other.folder)
+    for task in first.plan["order"]:
+        if criteria[0].get(task) != criteria[1].get(task) and task in other.plan["tasks"]:
+            yield f"task {task}: other criteria in {first.name} than in {other.name}"
+    trees = _trees(first.folder), _trees(other.folder)
+    for source in sorted(trees[0].keys() & trees[1].keys()):
+        if trees[0][source] != trees[1][source]:
+            yield f"repository {source}: other files in {first.name} than in {other.name}"
+    tools = read_listed_tools(first.folder), read_listed_tools(other.folder)
+    if all(tools) and tools[0] != tools[1]:
+        listed = [f"{', '.join(names)} in {part.name}" for names, part in zip(tools, (first, other), strict=True)]
+        yield f"tools that the servers list: {'; '.join(listed)}"
+
+
+def _fingerprint(plan: Plan) -> Plan:
+    """The plan without what may differ between machines: the name, and where repositories are kept."""
+    sandbox = {name: value for name, value in plan.get("sandbox", {}).items() if name != "hidden"}
+    return {**plan, "run_id": "", "sandbox": sandbox}
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= _SHORT else f"{text[:_SHORT]}…"
+
+
+def _trees(folder: Path, fact: str = "tree_sha256") -> dict[str, str]:
+    """A fact of each repository that was fetched for a part; none when the file is missing or damaged."""
+    try:
+        fetched = json.loads((folder / _REPOSITORIES).read_text())
+        return {source: repository[fact] for source, repository in fetched.items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return {}
+
+
+def _join(parts: Sequence[Part], new: Path, run_id: str) -> list[str]:
+    first = parts[0]
+    new.mkdir(parents=True)
+    (new / CHECKSUMS).touch()  # from here on, what is written is noted, and discards are kept twice
+    for name in _FROZEN:
+        write_atomic(new / name, (first.folder / name).read_bytes())
+    settings = yaml.safe_load((new / "config.yaml").read_text()) | {"run_id": run_id}
+    write_atomic(new / "config.yaml", yaml.safe_dump(settings, sort_keys=False, allow_unicode=True))
+    shutil.copytree(first.folder / "prompts", new / "prompts")
+    chosen = {run: _chosen(parts, run) for run in planned_runs(first.plan)}
+    for run, part in chosen.items():
+        if part:
+            _copy_run(part.folder, new, run)
+    for run in chosen:
+        _copy_discards(parts, new, run)
+    _copy_judging(parts, new)
+    for part in parts:
+        _copy_once(part, new, sorted((part.folder / "human").glob("*.json")))
+        spend(new, **spent(part.folder))
+        _copy_missing(part, new, PREFLIGHT)
+        if all(Path(tree).exists() for tree in _trees(part.folder, "tree").values()):  # else they are fetched here
+            _copy_missing(part, new, _REPOSITORIES)
+    write_json(new / "plan.json", {**first.plan, "run_id": run_id})
+    return _told(parts, chosen)
+
+
+def _chosen(parts: Sequence[Part], run: RunId) -> Part | None:
+    """The part whose run stands: one that counts, if there is any, and of these the one that began the task first."""
+    having = [part for part in parts if run in part.records]
+    counting = [part for part in having if part.counts(run)]
+    if counting:
+        return min(counting, key=lambda part: _began(part, run))
+    return max(having, key=lambda part: _started(part.records[run]), default=None)
+
+
+def _began(part: Part, run: RunId) -> str:
+    """When the part began the runs of the task and trial that count."""
+    together = [other for other in part.records if (other.task, other.trial) == (run.task, run.trial)]
+    return min(_started(part.records[other]) for other in together if part.counts(other))
+
+
+def _started(record: Record) -> str:
+    return record.last.started_at
+
+
+def _copy_run(source: Path, target: Path, run: RunId) -> None:
+    """With its times: Snakemake makes a run again whose discard is newer."""
+    for old, new in zip(run_files(source, run), run_files(target, run), strict=True):
+        if old.exists():
+            new.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(old, new)
+
+
+def _copy_discards(parts: Sequence[Part], new: Path, run: RunId) -> None:
+    """The discards of all parts, in the order in which their runs began, each once. A run that ended badly, was not
+    filed yet, and does not stand is filed too: nothing that was paid for is lost."""
+    found = {}
+    for part in parts:
+        for path in discard_files_of(part.folder, run):
+            told = read_filed(path)
+            found[told.record_sha256] = (told.record, told.reason, told.detail, path.with_suffix(".md").read_bytes())
+        record = part.records.get(run)
+        if record and record.last.reason and not is_discarded(part.folder, run):
+            files = run_files(part.folder, run)
+            content, reason = files.record.read_bytes(), (record.last.reason, record.last.detail)
+            found[sha256(content)] = (json.loads(content), *reason, files.answer.read_bytes())
+    ordered = sorted(found.items(), key=lambda each: (each[1][0]["attempts"][-1]["started_at"], each[0]))
+    for number, (digest, (told_record, reason_, detail, answer)) in enumerate(ordered, 1):
+        path = new / "discards" / f"{run.stem}-{number}.json"
+        write_atomic(path.with_suffix(".md"), answer)
+        value = {"number": number, "reason": reason_, "detail": detail, "record_sha256": digest, "record": told_record}
+        write_json(path, value)
+
+
+def _copy_judging(parts: Sequence[Part], new: Path) -> None:
+    """What model judges said, by the hash of what they were asked: of two replies the first that is a verdict."""
+    for part in parts:
+        for path in sorted((part.folder / "judging").glob("*/*.json")):
+            target = new / path.relative_to(part.folder)
+            if not _is_reply(target):
+                write_atomic(target, path.read_bytes())
+
+
+def _is_reply(path: Path) -> bool:
+    try:
+        return not json.loads(path.read_text()).get("failure")
+    except (OSError, ValueError, AttributeError):
+        return False
+
+
+def _copy_once(part: Part, new: Path, paths: Sequence[Path]) -> None:
+    for path in paths:
+        target = new / path.relative_to(part.folder)
+        if target.exists() and not _same(path, target):
+            raise UserError(f"{path}: another part has another file of this name; rename one of them")
+        write_atomic(target, path.read_bytes())
+
+
+def _copy_missing(part: Part, new: Path, name: str) -> None:
+    if (part.folder / name).exists() and not (new / name).exists():
+        write_atomic(new / name, (part.folder / name).read_bytes())
+
+
+def _same(path: Path, other: Path) -> bool:
+    return other.is_file() and path.read_bytes() == other.read_bytes()
+
+
+def _told(parts: Sequence[Part], chosen: Mapping[RunId, Part | None]) -> list[str]:
+    """A line for each part, and one for everything that is not as it would be from one machine."""
+    counts = Counter(part.name for part in chosen.values() if part)
+    lines = [f"{part.name}: {counts[part.name]} of {len(chosen)} runs" for part in parts]
+    for run, standing in chosen.items():
+        others = [part.name for part in parts if standing and part is not standing and part.counts(run)]
+        if standing and others:
+            lines.append(
+                f"{run.stem}: counts in {standing.name} and {', '.join(others)}; the first stands, begun earlier"
+            )
+    origins: dict[tuple[str, int], set[str]] = {}
+    for run, standing in chosen.items():
+        if standing:
+            origins.setdefault((run.task, run.trial), set()).add(standing.name)
+    for (task, trial), names in origins.items():
+        if len(names) > 1:
+            lines.append(
+                f"{task}, trial {trial}: its runs come from {' and '.join(sorted(names))}, so they began apart"
+            )
+    return lines
+
+
+def main() -> None:
+    """Joins parts of one benchmark in a new run folder."""
+    parser = argparse.ArgumentParser(prog="lensbench merge", description=main.__doc__)
+    parser.add_argument("runs", nargs="+", type=Path, metavar="run", help="a run folder that has a part of the runs")
+    parser.add_argument("--output", required=True, type=Path, help="the joined run folder, bench/<run_id>")
+    given = parser.parse_args()
+    print(*merge(given.runs, given.output), sep="\n")
+
+
+if __name__ == "__main__":
+    run_program(main)

@@ -1,0 +1,79 @@
+"""Rebuilding every number of a benchmark from what cannot be rebuilt: answers, records, discards, what judges said.
+
+Nobody is asked: the patterns judge anew, models and persons by what they said then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from lensbench.core.errors import UserError
+from lensbench.core.system.files import write_atomic
+from lensbench.core.tables import read_table
+from lensbench.judging.instrument import measure_instrument
+from lensbench.judging.judges import Verdict
+from lensbench.judging.verdicts import judge_all
+from lensbench.plan.config import HUMAN, MECHANICAL
+from lensbench.results.page.page import write_page
+from lensbench.results.results import write_all, write_results
+from lensbench.scores.estimates import write_estimates
+from lensbench.scores.rescore import score_present
+
+DERIVED = frozenset({
+    "validity.csv", "runs/timing.csv", "reports.csv", "verdicts.csv", "decisions.csv", "escalations.csv", "scores.csv",
+    "pairs.csv", "instrument.json", "estimates.json", "results.json", "results.md", "summary.md",
+    "junit.xml", "report.html",
+})  # fmt: skip
+
+
+def is_derived(name: str) -> bool:
+    """True for a file of the run folder, by its path there, that `rebuild` writes."""
+    folder, _, rest = name.partition("/")
+    if folder == "verdicts" and rest:
+        return rest == f"{MECHANICAL}.csv" or rest.startswith(f"{HUMAN}-") or rest.endswith(".again.json")
+    return name in DERIVED or (folder == "answers" and bool(rest))
+
+
+def rebuild(folder: Path, selftest: Mapping[str, Any] | None) -> list[str]:
+    """Starts all stages after the runs; returns which verdicts of models stand on nothing that a model said.
+
+    `selftest` is what the self-test said where the results were made, as in results.json: a rebuild cannot know.
+    Raises UserError for what the stages cannot work with.
+    """
+    problems: list[str] = []
+
+    def judge(name: str) -> None:
+        if name == MECHANICAL:
+            judge_all(folder, name)
+        else:
+            problems.extend(unsupported(folder, name))
+
+    score_present(folder, judge)
+    measure_instrument(folder)
+    write_estimates(folder)
+    data = write_results(folder)
+    if selftest is not None and data["selftest"] != selftest:
+        data["selftest"] = dict(selftest)
+        write_all(folder, data)
+    write_page(folder)
+    return problems
+
+
+def unsupported(folder: Path, judge: str) -> Iterator[str]:
+    """The verdicts of a model judge that differ from what it was kept to have said (judging/), one sentence each.
+
+    Its table stays as it is: why it gave no verdict is kept nowhere else.
+    """
+    path = folder / "verdicts" / f"{judge}.csv"
+    if not path.exists():
+        raise UserError(f"{path}: is missing; what a model said cannot be rebuilt without asking it")
+    before, content = read_table(path), path.read_bytes()
+    judge_all(folder, judge, ask=False)
+    again = {tuple(row.items()) for row in read_table(path)}
+    write_atomic(path, content)
+    for row in before:
+        if row["verdict"] != Verdict.UNJUDGED and tuple(row.items()) not in again:
+            where = f"{row['task']}, {row['condition']}, trial {row['trial']}, criterion {row['criterion']}"
+            yield f"verdicts/{judge}.csv: the verdict on {where} is not what the judge said (judging/)"

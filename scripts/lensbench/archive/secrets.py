@@ -1,0 +1,80 @@
+"""Looking for secrets in what is about to leave the machine, with the detectors of detect-secrets.
+
+No detector asks a service whether a secret is real. What looks like a password only because of the word before it is
+looked for in settings and logs alone: answers and transcripts are about code, which is full of `password = "..."`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from typing import Any
+
+from detect_secrets.plugins.keyword import QUOTES_REQUIRED_DENYLIST_REGEX_TO_GROUP, KeywordDetector
+from detect_secrets.settings import get_plugins, transient_settings
+
+from lensbench.core.system.redaction import SHORTEST
+
+_BY_FORM = (
+    "ArtifactoryDetector", "AWSKeyDetector", "AzureStorageKeyDetector", "CloudantDetector", "DiscordBotTokenDetector",
+    "GitHubTokenDetector", "GitLabTokenDetector", "IbmCloudIamDetector", "IbmCosHmacDetector", "JwtTokenDetector",
+    "MailchimpDetector", "NpmDetector", "OpenAIDetector", "PrivateKeyDetector", "PypiTokenDetector",
+    "SendGridDetector", "SlackDetector", "SoftlayerDetector", "SquareOAuthDetector", "StripeDetector",
+    "TelegramBotTokenDetector", "TwilioKeyDetector",
+)  # fmt: skip
+"""Detectors of secrets that have a form of their own. Not those by entropy: every hash is one."""
+
+
+_MODEL_KEYS = tuple(map(re.compile, (
+    r"\bsk-ant-[A-Za-z0-9_-]{20,}", r"\bsk-(?:proj-|or-v1-)?[A-Za-z0-9_-]{32,}", r"\bAIza[A-Za-z0-9_-]{35}",
+    r"\b[0-9a-f]{32}\.[A-Za-z0-9]{16}\b",  # Z.AI
+)))  # fmt: skip
+"""Keys of the services that serve models, which detect-secrets does not know."""
+_IN_SETTINGS = tuple(map(re.compile, (
+    r"(?i)\b(?:bearer|basic)\s+([A-Za-z0-9._~+/=-]{8,})",
+    r"(?i)(?:token|key)[\"']?\s*[:=]\s*[\"']?([A-Za-z0-9._~+/=-]{16,})",
+    r"://[^{}\s/:@]+:([^{}\s/@]+)@",
+)))  # fmt: skip
+"""Tokens in headers, in variables and in addresses, as MCP files have them; `${NAME}` is none."""
+
+
+@cache
+def _detectors() -> tuple[Any, ...]:
+    with transient_settings({"plugins_used": [{"name": name} for name in _BY_FORM], "filters_used": []}):
+        return tuple(get_plugins())
+
+
+def find_secrets(text: str, is_settings: bool, values: Iterable[str] = ()) -> Iterator[tuple[int, str, str]]:
+    """The place (a character), the kind and the text of everything that looks like a secret.
+
+    `values` are the values of the environment variables that the settings name: these are secrets for certain.
+    """
+    for detector in _detectors():
+        for pattern in detector.denylist:
+            for found in pattern.finditer(text):
+                # Asked again, because some look closer; not for what they call the secret: that may be its first word.
+                if any(detector.analyze_string(found[0])):
+                    yield found.start(), detector.secret_type, found[0]
+    for pattern in _MODEL_KEYS:
+        yield from ((found.start(), "key of a model service", found[0]) for found in pattern.finditer(text))
+    yield from ((text.find(value), "the value of a variable", value) for value in values if value in text)
+    if is_settings:
+        for pattern in _IN_SETTINGS:
+            yield from ((found.start(1), "token", found[1]) for found in pattern.finditer(text))
+        yield from _keywords(text)
+
+
+def _keywords(text: str) -> Iterator[tuple[int, str, str]]:
+    """Values that a word such as `password` stands before."""
+    start = 0
+    for line in text.splitlines(keepends=True):
+        for secret in KeywordDetector().analyze_string(line, QUOTES_REQUIRED_DENYLIST_REGEX_TO_GROUP):
+            if secret and "${" not in secret:
+                yield start + line.find(secret), KeywordDetector.secret_type, secret
+        start += len(line)
+
+
+def secret_values(names: Iterable[str], environment: Mapping[str, str]) -> list[str]:
+    """The values of these variables, as far as they are set and long enough to be secrets."""
+    return sorted({value for name in names if len(value := environment.get(name, "")) >= SHORTEST})

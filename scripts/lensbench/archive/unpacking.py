@@ -1,0 +1,93 @@
+"""Unpacking an archive from a stranger: nothing leaves the folder, nothing is written twice, nothing fills the disk."""
+
+from __future__ import annotations
+
+import stat
+import zipfile
+import zlib
+from collections.abc import Iterable
+from pathlib import Path
+
+from lensbench.core.errors import UserError
+
+MAX_MEMBERS = 200_000
+MAX_BYTES = 4 << 30
+MAX_RATIO = 100
+"""Bytes out of one byte in the archive; answers and tables have about 10."""
+SMALL = 64 << 20
+"""What unpacks to less is no bomb, whatever its ratio."""
+_CHUNK = 1 << 20
+
+
+def unpack(archive: Path, destination: Path) -> Path:
+    """Unpacks a zip file into the empty folder `destination`, and returns the one folder at its top.
+
+    Raises UserError for an archive that is damaged, encrypted or too large, or that holds a name that is absolute,
+    has `..` or is there twice, a link, a device, or more than one folder at the top.
+    """
+    try:
+        with zipfile.ZipFile(archive) as zipped:
+            members = [member for member in zipped.infolist() if not member.filename.endswith("/")]
+            _check_size(members, archive.stat().st_size)
+            tops = _check_names([(member.filename, member) for member in members])
+            for member in members:
+                _extract(zipped, member, destination / member.filename)
+    except OSError as error:
+        raise UserError(f"{archive}: cannot be read ({error.strerror}); give the path of an archive") from None
+    except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, RuntimeError, NotImplementedError) as error:
+        raise UserError(f"{archive}: is damaged, or is no zip file ({error}); get it again") from None
+    if len(tops) != 1:
+        raise UserError(
+            f"{archive}: must hold one folder, but holds {len(tops)}; this is not an archive of a benchmark"
+        )
+    return destination / tops.pop()
+
+
+def _check_size(members: list[zipfile.ZipInfo], packed: int) -> None:
+    unpacked = sum(member.file_size for member in members)
+    if len(members) > MAX_MEMBERS:
+        raise UserError(f"the archive holds {len(members)} files; at most {MAX_MEMBERS} are unpacked")
+    if unpacked > MAX_BYTES:
+        raise UserError(f"the archive unpacks to {unpacked} bytes; at most {MAX_BYTES} are unpacked")
+    if unpacked > SMALL and unpacked > MAX_RATIO * packed:
+        raise UserError(f"the archive unpacks {packed} bytes to {unpacked}: it is made to fill disks")
+
+
+def _check_names(members: Iterable[tuple[str, zipfile.ZipInfo]]) -> set[str]:
+    """The folders at the top."""
+    names: set[str] = set()
+    folders: set[str] = set()
+    for name, member in members:
+        # A file whose name holds a zero byte is cut off there by zipfile; orig_filename shows it.
+        parts = name.split("/")
+        if name != member.orig_filename or not all(parts) or {".", ".."} & set(parts) or not _is_plain(name):
+            raise UserError(f"the archive holds the name {member.orig_filename[:80]!r}, which may lead elsewhere")
+        if len(parts) == 1:
+            raise UserError(f"the archive holds {name[:80]!r} beside its folder; this is not an archive of a benchmark")
+        kind = stat.S_IFMT(member.external_attr >> 16)
+        if kind not in (0, stat.S_IFREG):
+            raise UserError(f"the archive holds {name[:80]!r}, which is a link or a device")
+        if name in names:
+            raise UserError(f"the archive holds {name[:80]!r} twice")
+        names.add(name)
+        folders.update("/".join(parts[:depth]) for depth in range(1, len(parts)))
+    if both := names & folders:
+        raise UserError(f"the archive holds {min(both)[:80]!r} both as a file and as a folder")
+    return {name.partition("/")[0] for name in names}
+
+
+def _is_plain(name: str) -> bool:
+    """No control characters, and nothing that another system takes for a path."""
+    return name.isprintable() and not {"\\", ":"} & set(name)
+
+
+def _extract(zipped: zipfile.ZipFile, member: zipfile.ZipInfo, path: Path) -> None:
+    """Writes a member; no more bytes than it says it has, whatever it holds."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    left = member.file_size
+    with zipped.open(member) as source, path.open("xb") as target:
+        while chunk := source.read(min(_CHUNK, left + 1)):
+            left -= len(chunk)
+            if left < 0:
+                raise zipfile.BadZipFile(f"{member.filename} is longer than it says")
+            target.write(chunk)

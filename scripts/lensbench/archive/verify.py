@@ -1,0 +1,125 @@
+"""Checks an archive of a benchmark that somebody else made: is it whole, is it theirs, and do its numbers hold?
+
+    lensbench verify bench.zip [--key public.pem]
+
+Nothing of the archive is run, and no model is asked. One line for each thing that does not hold; exit code 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+from lensbench import __version__
+from lensbench.archive import RUN, VERSIONS
+from lensbench.archive.bag import check_bag
+from lensbench.archive.completeness import check_plan, discard_problems, missing_prompts, missing_runs
+from lensbench.archive.rebuilding import is_derived, rebuild
+from lensbench.archive.signing import is_signed, read_public_key, signature_problem
+from lensbench.archive.unpacking import unpack
+from lensbench.core.errors import UserError
+from lensbench.core.proof import code_hash
+from lensbench.core.system.places import ROOT
+from lensbench.core.system.program import run_program
+from lensbench.core.system.terminal import printable
+
+MAX_SHOWN = 50
+
+
+def verify(archive: Path, key: Ed25519PublicKey | None) -> Iterator[str]:
+    """Every problem of the archive, one line each; nothing when all holds.
+
+    Damaged or foreign files end it: numbers are rebuilt only from files that are what was archived. Raises UserError
+    for what cannot be unpacked.
+    """
+    with tempfile.TemporaryDirectory(prefix="lensbench-verify-") as temporary:
+        bag = unpack(archive, Path(temporary))
+        problems = [*check_bag(bag), *filter(None, [signature_problem(bag, key)])]
+        yield from problems
+        if problems:
+            return
+        if key is None:
+            signed = "is signed, but no key was given (--key)" if is_signed(bag) else "is not signed"
+            print(f"note: the archive {signed}: who made it is not known")
+        yield from number_problems(bag / "data", Path(temporary) / "again")
+
+
+def number_problems(data: Path, again: Path) -> Iterator[str]:
+    """Problems of what the archive says, rebuilt in the new folder `again`."""
+    try:
+        _compare_versions(json.loads((data / VERSIONS).read_text()))
+        plan = check_plan(data / RUN)
+        selftest = json.loads((data / RUN / "results.json").read_text())["selftest"]
+        yield from missing_prompts(data / RUN, plan)
+        yield from discard_problems(data / RUN)
+        _copy_kept(data / RUN, again)
+        yield from (f"run/{problem}" for problem in rebuild(again, selftest))
+        yield from missing_runs(again, plan)
+        yield from differences(data / RUN, again)
+    except UserError as error:
+        yield f"the numbers cannot be rebuilt: {str(error).replace(f'{again}/', 'run/')}"
+    except Exception as error:  # a stranger may have put anything into these files, and templates and libraries read it
+        yield f"the numbers cannot be rebuilt: {type(error).__name__}: {error}"
+
+
+def _compare_versions(archived: Mapping[str, Any]) -> None:
+    """Says so when another version made the numbers: then a difference need not be anybody's fault."""
+    if archived["code_sha256"] != code_hash(ROOT):
+        maker = printable(f"lensbench {archived['lensbench']}, commit {archived['commit']}")
+        print(
+            f"note: made with {maker}; this is {__version__} with other code, so numbers may differ although nobody "
+            "changed them"
+        )
+
+
+def _copy_kept(source: Path, target: Path) -> None:
+    for path in source.rglob("*"):
+        name = path.relative_to(source).as_posix()
+        if path.is_file() and not is_derived(name):
+            (target / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, target / name)
+
+
+def differences(archived: Path, rebuilt: Path) -> Iterator[str]:
+    """The files that a rebuild makes otherwise, by their paths in the archive."""
+    before, after = _contents(archived), _contents(rebuilt)
+    for name in sorted({*before, *after}):
+        if name not in before:
+            yield f"run/{name}: is missing, although the runs give it"
+        elif name not in after:
+            yield f"run/{name}: is in the archive, but the runs do not give it"
+        elif before[name].read_bytes() != after[name].read_bytes():
+            yield f"run/{name}: is not what answers, records and verdicts give"
+
+
+def _contents(folder: Path) -> dict[str, Path]:
+    return {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
+
+
+def main() -> None:
+    """Checks an archive, rebuilds its numbers and compares them."""
+    parser = argparse.ArgumentParser(prog="lensbench verify", description=main.__doc__)
+    parser.add_argument("archive", type=Path, help="the archive, <run_id>.zip")
+    parser.add_argument("--key", type=Path, help="the public key of who made it: ed25519, in PEM")
+    arguments = parser.parse_args()
+    key = read_public_key(arguments.key) if arguments.key else None
+    problems = list(dict.fromkeys(verify(arguments.archive, key)))
+    for problem in problems[:MAX_SHOWN]:
+        print(f"FAIL: {printable(problem)}")
+    if len(problems) > MAX_SHOWN:
+        print(f"FAIL: and {len(problems) - MAX_SHOWN} more")
+    if problems:
+        sys.exit(1)
+    print(f"ok: {arguments.archive}: nothing was changed, and all numbers follow from the runs")
+
+
+if __name__ == "__main__":
+    run_program(main)

@@ -1,0 +1,80 @@
+"""What a condition brings into a run: its MCP servers, and the commands that tell a running server of a workspace."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from string import Template
+from typing import Any
+
+from lensbench.core.errors import UserError
+from lensbench.core.records import sha256
+from lensbench.core.system.processes import run_process
+
+CLOSED_BOOK = "closed_book"
+"""The name of the control: the same prompt in an empty folder, without servers. It is compared with nothing."""
+NO_SERVERS = '{"mcpServers": {}}\n'
+LONGEST_LINE = 300
+
+
+def compared(plan: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """The planned conditions that are compared: all but the control."""
+    return {name: condition for name, condition in plan["conditions"].items() if name != CLOSED_BOOK}
+
+
+def treatments(plan: Mapping[str, Any]) -> list[str]:
+    """The conditions that are compared with the baseline."""
+    return [name for name in compared(plan) if name != plan["baseline"]]
+
+
+def fill_mcp_file(condition: Mapping[str, Any], values: Mapping[str, str]) -> str:
+    """The MCP file of a planned condition for one run: `${workspace}`, `${python}` and `${server_log}` are put in.
+
+    Other `${...}` stay, for agents that fill them from their environment. Raises UserError when the file is not the
+    planned one.
+    """
+    if condition["mcp"] is None:
+        return NO_SERVERS
+    content = Path(condition["mcp"]).read_bytes()
+    if sha256(content) != condition["mcp_sha256"]:
+        raise UserError(f"{condition['mcp']} was changed while runs are being made; start Snakemake again")
+    return json.dumps(filled(json.loads(content), values))
+
+
+def filled(value: Any, values: Mapping[str, str]) -> Any:
+    """Plain data with `${name}` replaced in all its texts, keys excepted; unknown names stay."""
+    if isinstance(value, str):
+        return Template(value).safe_substitute(values)
+    if isinstance(value, list):
+        return [filled(item, values) for item in value]
+    return {key: filled(item, values) for key, item in value.items()} if isinstance(value, dict) else value
+
+
+def run_command(condition: Mapping[str, Any], name: str, workspace: str) -> str:
+    """Runs the condition's `setup` or `teardown` for a workspace; returns why it failed, "" when it did not.
+
+    It runs in the current folder with the user's environment: it belongs to the user, not to the agent. A condition
+    without such a command cannot fail. What the command leaves running is ended.
+    """
+    command: Sequence[str] = condition.get(name, ())
+    if not command:
+        return ""
+    argv = [part.replace("{workspace}", workspace) for part in command]
+    limit_s = condition["setup_s"]
+    try:
+        last, ended = run_process(argv, os.environ, os.getcwd(), limit_s, subprocess.STDOUT, _last_line)
+    except OSError as error:
+        return f"{name} cannot be started: {argv[0]}: {error.strerror}"
+    if ended.exit_code == 0:
+        return ""
+    how = f"not done in {limit_s:g} s" if ended.timed_out else f"exit code {ended.exit_code}"
+    return f"{name} failed, {how}" + (f": {last}" if last else "")
+
+
+def _last_line(lines: Iterator[str]) -> str:
+    last = deque((line for line in lines if line.strip()), maxlen=1)
+    return " ".join(last[0].split())[:LONGEST_LINE] if last else ""

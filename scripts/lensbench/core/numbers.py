@@ -1,0 +1,98 @@
+"""Exact means and the one way in which numbers are rounded and written.
+
+Rounding is half away from zero on exact fractions: Python's own `round` turns 12.5 into 12, and a score of one eighth
+would depend on the machine.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from fractions import Fraction
+
+from lensbench.core.errors import UserError
+
+MISSING = "—"
+COMPLETE = Fraction(4, 5)
+"""A task is complete at this score (protocol, section 4)."""
+
+
+def mean(values: Iterable[Fraction | None]) -> Fraction | None:
+    """The mean of the values that are there; None when none is."""
+    there = [value for value in values if value is not None]
+    return sum(there, Fraction(0)) / len(there) if there else None
+
+
+def rounded(value: Fraction, digits: int = 0) -> str:
+    """The value with `digits` decimals, half away from zero; never a negative zero."""
+    whole = int(abs(value) * 10**digits + Fraction(1, 2))
+    text = str(whole).rjust(digits + 1, "0")
+    sign = "-" if value < 0 and whole else ""
+    return f"{sign}{text[:-digits]}.{text[-digits:]}" if digits else sign + text
+
+
+def nearest_5_percent(share: Fraction) -> Fraction:
+    """A share rounded to the nearest 5 % (protocol, section 4)."""
+    return Fraction(int(share * 20 + Fraction(1, 2)), 20)
+
+
+_NUMBER = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,15})?")
+
+
+def exact(text: str) -> Fraction | None:
+    """The number in a table's cell, as `decimal` writes it; None for an empty one. Raises UserError for other text."""
+    if text and not _NUMBER.fullmatch(text):
+        raise UserError(f"a table has {text[:40]!r} where a number must be; delete the file to have it rebuilt")
+    return Fraction(text) if text else None
+
+
+def decimal(value: Fraction | None, digits: int = 6) -> str | None:
+    """The number as a table's cell, without trailing zeros; None stays None."""
+    if value is None:
+        return None
+    text = rounded(value, digits)
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def percent(share: Fraction | None) -> str:
+    """A share of 1 as a percentage."""
+    return MISSING if share is None else f"{rounded(share * 100)}%"
+
+
+def signed_number(delta: Fraction | None) -> str:
+    """A difference of counts, with its sign."""
+    return number(delta) if delta is None or delta <= 0 else f"+{number(delta)}"
+
+
+def signed_decimal(value: Fraction) -> str:
+    """A number with its sign and one decimal."""
+    text = rounded(value, 1)
+    return f"+{text}" if value > 0 and text != "0.0" else text
+
+
+def points(delta: Fraction | None) -> str:
+    """A difference of shares in percentage points, with its sign."""
+    if delta is None:
+        return MISSING
+    text = rounded(delta * 100)
+    return f"{'+' if delta > 0 and text != '0' else ''}{text}pp"
+
+
+def seconds(value: Fraction | None) -> str:
+    """A duration: whole seconds, one decimal below ten."""
+    return MISSING if value is None else f"{rounded(value, 0 if abs(value) >= 10 else 1)}s"
+
+
+def number(value: Fraction | None) -> str:
+    """A count or a mean of counts: one decimal, and none when it is whole."""
+    if value is None:
+        return MISSING
+    return rounded(value, 0 if value.denominator == 1 else 1)
+
+
+def change(share: Fraction | None) -> str:
+    """A relative change as a percentage, with its sign."""
+    if share is None:
+        return MISSING
+    text = rounded(share * 100)
+    return f"{'+' if share > 0 and text != '0' else ''}{text}%"

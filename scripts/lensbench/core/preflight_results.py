@@ -1,0 +1,40 @@
+"""What the preflight found out, one row per thing that it tried."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from lensbench.core.system.terminal import printable
+
+FILE = "preflight.json"
+Outcome = Literal["ok", "warning", "failed", "skipped"]
+
+
+@dataclass(frozen=True)
+class Check:
+    """A row: what was tried, how it ended, and what a person has to know about it."""
+
+    name: str
+    outcome: Outcome
+    detail: str
+
+
+def table(checks: Sequence[Check]) -> Iterator[str]:
+    """The rows as aligned lines of text."""
+    width = max((len(check.name) for check in checks), default=0)
+    for check in checks:
+        mark = check.outcome.upper() if check.outcome == "failed" else check.outcome
+        yield printable(f"  {mark:8} {check.name:{width}}  {check.detail}")
+
+
+def read_listed_tools(folder: Path) -> list[str]:
+    """The tools that the MCP servers listed in the last preflight of a run folder; none when there was none."""
+    try:
+        tools = json.loads((folder / FILE).read_text())["tools"]
+        return sorted({str(name) for names in tools.values() for name in names})
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return []

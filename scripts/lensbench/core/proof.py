@@ -1,0 +1,60 @@
+"""Whether the self-test has proven the code that is here: its record, and the hash of the code that it is about."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from lensbench.core.records import sha256
+from lensbench.core.system.places import IS_CHECKOUT, PACKAGE, ROOT
+from lensbench.core.system.trees import hash_tree
+
+
+@dataclass(frozen=True)
+class SelftestStatus:
+    """Whether this code was proven."""
+
+    state: Literal["passed", "failed", "not run"]
+    """`not run` also when it was run with other code."""
+    passed: tuple[str, ...] = ()
+    """The controls that showed what they had to."""
+    failed: tuple[str, ...] = ()
+    """The controls that failed."""
+
+    @property
+    def sentence(self) -> str:
+        """For the results."""
+        if self.state == "not run":
+            return "The self-test was not run with this code; `make selftest` runs it."
+        if self.state == "passed":
+            return f"The self-test passed with this code: {', '.join(self.passed)}."
+        return f"The self-test FAILED with this code: {', '.join(self.failed)}."
+
+
+def status(house: Path = ROOT) -> SelftestStatus:
+    """What the last whole self-test said about the code in `house`; a damaged record is no record."""
+    try:
+        record = json.loads(record_file(house).read_text())
+        if record["code_sha256"] != code_hash(house):
+            return SelftestStatus("not run")
+        passed = tuple(each["control"] for each in record["findings"] if each["ok"])
+        failed = tuple(each["control"] for each in record["findings"] if not each["ok"])
+        return SelftestStatus("failed" if failed else "passed", passed, failed)
+    except (OSError, ValueError, KeyError, TypeError):
+        return SelftestStatus("not run")
+
+
+def code_hash(house: Path = ROOT) -> str:
+    """The sha256 of all that decides what results say: the package, the rules, the templates, the pinned libraries."""
+    package = house / "scripts" / "lensbench"
+    parts = (package if package.is_dir() else PACKAGE, house / "rules", house / "templates")
+    trees = [hash_tree(str(part)) for part in parts]
+    files = [sha256((house / name).read_bytes()) for name in ("Snakefile", "requirements.lock")]
+    return sha256("\n".join([*trees, *files]).encode())
+
+
+def record_file(house: Path) -> Path:
+    """In the checkout; what is installed is written to by nobody, so then in the current folder."""
+    return (house if IS_CHECKOUT else Path()) / ".cache" / "selftest.json"

@@ -1,0 +1,85 @@
+"""Which Snakemake works on a run folder: it holds a locked file there for as long as it lives, however it ends."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import socket
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, NamedTuple
+
+from lensbench.core.errors import UserError
+from lensbench.core.system.locks import is_held
+
+MARK = ".at-work"
+_TRIES, _PAUSE_S = 20, 0.01
+"""Somebody who only looks whether the file is held holds it for that moment."""
+_claimed: dict[Path, IO[str]] = {}
+
+
+class Worker(NamedTuple):
+    """The Snakemake that works on a run folder, or did so last."""
+
+    process: int
+    host: str
+    since: str
+    part: str = ""
+    """Of the runs, those that it makes, such as `1/3`; empty: all."""
+
+
+def claim(folder: Path, part: str = "") -> Worker | None:
+    """Makes this process the one that works on `folder` until it ends; returns who did so before, if anybody did.
+
+    Raises UserError when another process is at it.
+    """
+    if folder.resolve() in _claimed:
+        return None
+    folder.mkdir(parents=True, exist_ok=True)
+    file = open(os.open(folder / MARK, os.O_RDWR | os.O_CREAT, 0o644), "r+")  # noqa: SIM115 (held to the end)
+    if not _lock(file):
+        raise UserError(_refusal(folder))
+    before = last_worker(folder)
+    file.truncate(0)
+    json.dump(Worker(os.getpid(), socket.gethostname(), _now(), part)._asdict(), file)
+    file.flush()
+    _claimed[folder.resolve()] = file
+    return before
+
+
+def at_work(folder: Path) -> Worker | None:
+    """Who works on `folder` now; None when nobody does."""
+    return (last_worker(folder) or Worker(0, "", "")) if is_held(str(folder / MARK)) else None
+
+
+def last_worker(folder: Path) -> Worker | None:
+    """Who works on `folder` or did so last; None when nobody ever did."""
+    try:
+        return Worker(**json.loads((folder / MARK).read_text()))
+    except (OSError, ValueError, TypeError):
+        return None
+
+
+def _lock(file: IO[str]) -> bool:
+    for _ in range(_TRIES):
+        with suppress(BlockingIOError):
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        time.sleep(_PAUSE_S)
+    return False
+
+
+def _refusal(folder: Path) -> str:
+    worker = last_worker(folder)
+    who = f" (process {worker.process} on {worker.host}, since {worker.since})" if worker else ""
+    end = f"end it with kill -TERM {worker.process}" if worker else "end it"
+    return (
+        f"Another Snakemake is at work on {folder}{who}. Wait for it (lensbench status {folder}"
+        f" shows how far it is), {end}, or start a benchmark beside it: --config run_id=<a new name>"
+    )
+
+
+def _now() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())

@@ -1,0 +1,94 @@
+"""Writing files so that a reader never sees half of one, and damage to them can be found (docs/faults.md)."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, is_dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from lensbench.core.errors import UserError
+
+CHECKSUMS = ".checksums"
+"""In a run folder: what was written there, as `sha256sum` writes it; the last line about a file stands."""
+COPIES = ".copies"
+"""In a run folder: what no stage could make again."""
+_KEPT_TWICE = ("plan.json", "config.yaml", "preflight.json", "discards/")
+_NOT_NOTED = ("runs/", "records/", "transcripts/", ".")
+"""What is known to be whole without the list: a record has its own checksum and the answer's. And mere marks."""
+_DEPTH = 4
+"""How deep in a run folder files lie."""
+
+
+def keep_from_others() -> None:
+    """From here on nobody else can write what this process makes, whatever the umask that it was started with."""
+    os.umask(os.umask(0o002) | 0o002)
+
+
+def write_atomic(path: Path, content: str | bytes) -> None:
+    """Writes `content` to a temporary name beside `path` and renames it; makes missing folders.
+
+    Half characters, which JSON from agents can hold, become question marks.
+    """
+    data = content.encode(errors="replace") if isinstance(content, str) else content
+    real = Path(os.path.realpath(path.parent), path.name)  # a look has links to the run folder's files
+    folder = next((parent for parent in real.parents[:_DEPTH] if (parent / CHECKSUMS).exists()), None)
+    if folder is None:
+        _replace(path, data)
+        return
+    name = real.relative_to(folder).as_posix()
+    if name.startswith(_KEPT_TWICE):
+        _replace(folder / COPIES / name, data)
+    _replace(path, data)
+    if name == "runs/timing.csv" or not name.startswith(_NOT_NOTED):
+        note_checksum(folder, name, data)
+
+
+def _replace(path: Path, data: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        temporary.write_bytes(data)
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def note_checksum(folder: Path, name: str, data: bytes) -> None:
+    """Notes what was written to a file of the run folder."""
+    with open(folder / CHECKSUMS, "a") as checksums:
+        fcntl.flock(checksums, fcntl.LOCK_EX)
+        checksums.write(f"{hashlib.sha256(data).hexdigest()}  {name}\n")
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Writes `value` as JSON with sorted keys: the same value gives the same bytes."""
+    write_atomic(path, json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
+
+
+def read_json(path: Path, needed: bool = False) -> dict[str, Any]:
+    """What a stage left; nothing where it has not run, unless it is `needed`. Raises UserError if it is unreadable."""
+    try:
+        value: dict[str, Any] = json.loads(path.read_text()) if needed or path.exists() else {}
+    except (OSError, ValueError) as error:
+        raise UserError(f"{path}: cannot be read ({error}); delete it, and the next start rebuilds it") from None
+    return value
+
+
+def plain(value: Any) -> Any:
+    """The data for JSON; numbers have at most six decimals."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return plain(asdict(value))
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        return plain(value._asdict())
+    if isinstance(value, Mapping):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    return round(float(value), 6) if isinstance(value, (float, Fraction)) else value

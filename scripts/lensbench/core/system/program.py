@@ -1,0 +1,79 @@
+"""How every program of ours starts and ends: a user's mistake is one message and exit code 1, not a traceback."""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from lensbench.core.errors import UserError
+from lensbench.core.system.files import keep_from_others
+from lensbench.core.system.processes import end_in_order
+from lensbench.core.system.terminal import printable_lines
+
+UNWRITABLE = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES}
+
+
+def run_program(main: Callable[[], object]) -> None:
+    """Runs `main`; a UserError, or a disk that takes nothing from this user, is printed and ends with exit code 1.
+
+    Signals let it tidy up first. A reader that has seen enough, such as `head`, is no mistake.
+    """
+    end_in_order()
+    keep_from_others()
+    try:
+        main()
+        sys.stdout.flush()
+    except UserError as error:
+        sys.exit(printable_lines(f"error: {error}"))
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains once more at its end
+    except OSError as error:
+        if error.errno not in UNWRITABLE:
+            raise
+        place = f"{error.filename}: " if error.filename else ""
+        sys.exit(f"error: {place}{error.strerror}; mend that, then start again: what is finished is kept")
+
+
+def run_stage(stage: Callable[[Path], object]) -> None:
+    """The program of a stage that needs the run folder only: `python -m lensbench.<stage> --folder bench/<run_id>`."""
+    spec = sys.modules["__main__"].__spec__
+    prog = f"python -P -m {spec.name}" if spec else None
+    parser = argparse.ArgumentParser(prog=prog, description=stage.__doc__)
+    parser.add_argument("--folder", required=True, type=Path, help="the run folder, bench/<run_id>")
+    folder = parser.parse_args().folder
+    run_program(lambda: stage(folder))
+
+
+def run_verb(verb: str, does: Callable[[Path], object]) -> None:
+    """The program of a verb that needs a run folder only; the one of this place unless it is named."""
+    parser = argparse.ArgumentParser(prog=f"lensbench {verb}", description=does.__doc__)
+    add_run_folder(parser)
+    given = parser.parse_args()
+    run_program(lambda: does(run_folder(given)))
+
+
+def add_run_folder(parser: argparse.ArgumentParser) -> None:
+    """Adds `[folder]`, and `--folder` for the same; `run_folder` reads them."""
+    said = "the run folder, bench/<run_id>; not needed where there is only one"
+    parser.add_argument("folder", nargs="?", type=Path, help=said)
+    parser.add_argument("--folder", dest="named_folder", metavar="FOLDER", type=Path, help=argparse.SUPPRESS)
+
+
+def run_folder(given: argparse.Namespace) -> Path:
+    """The run folder that was named, or the only one under bench/. Raises UserError when there are none or several."""
+    named: Path | None = given.folder or given.named_folder
+    return named or only_benchmark(Path("bench"))
+
+
+def only_benchmark(bench: Path) -> Path:
+    """The only run folder under `bench`. Raises UserError when there are none or several."""
+    found = sorted(plan.parent for plan in bench.glob("*/plan.json"))
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise UserError(f"{bench}/ has {len(found)} benchmarks; name one of {', '.join(map(str, found))}")
+    raise UserError(f"there is no benchmark in {bench}/; start one with `lensbench run`, or name its folder")

@@ -1,0 +1,74 @@
+"""The csv tables between the stages: one row per run, criterion or pair; a missing value is an empty cell."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from lensbench.core.errors import UserError
+from lensbench.core.records import RunId
+from lensbench.core.system.files import write_atomic
+
+Row = dict[str, str]
+
+MAX_CELL = 1 << 24
+"""Characters: an agent may cite thousands of files."""
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+
+
+def write_table(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> None:
+    """Writes the rows; every row has every column. Lists are joined with `;` (`none` when empty), truth is
+    yes or no, None is an empty cell.
+
+    A text that a spreadsheet would take for a formula gets a leading apostrophe; `read_table` takes it away.
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows([_cell(row[column]) for column in columns] for row in rows)
+    write_atomic(path, text.getvalue())
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, (list, tuple)):
+        value = ";".join(str(item).replace(";", ",") for item in value) or NONE
+    if isinstance(value, str):
+        value = value.replace("\0", "").replace("\r\n", "\n").replace("\r", "\n")
+        return f"'{value}" if value.startswith((*_FORMULA_STARTS, "'")) else value
+    return str(value)
+
+
+def read_table(path: Path) -> list[Row]:
+    """The rows of a table, as text. Raises UserError when the file is missing or is not whole."""
+    csv.field_size_limit(MAX_CELL)
+    try:
+        with path.open(newline="") as file:
+            rows = list(csv.DictReader(file))
+    except (OSError, csv.Error, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: cannot be read ({error}); delete it, and the next start rebuilds it") from None
+    if any(None in row or None in row.values() for row in rows):
+        raise UserError(f"{path}: a row is cut off; delete the file, and the next start rebuilds it")
+    return [{key: value.removeprefix("'") for key, value in row.items()} for row in rows]
+
+
+def run_of_row(row: Mapping[str, str]) -> RunId:
+    """The run that a row is about. Raises UserError when its trial is no number."""
+    if not row["trial"].isdecimal():
+        raise UserError(f"a table has {row['trial'][:40]!r} where a trial must be; delete the file to have it rebuilt")
+    return RunId(row["task"], row["condition"], int(row["trial"]))
+
+
+NONE = "none"
+"""An empty list, which is not the same as a missing one."""
+
+
+def items(cell: str) -> list[str] | None:
+    """The items of a joined list; None when it is missing."""
+    return None if not cell else [] if cell == NONE else cell.split(";")

@@ -1,0 +1,1 @@
+"""What judges see, what they say, and what their word is worth."""

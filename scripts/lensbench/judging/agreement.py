@@ -1,0 +1,169 @@
+"""How far judges agree: Cohen's kappa for two of them, Krippendorff's alpha for all (docs/judges.md).
+
+Kappa has linear weights: Met against Missed is twice as far apart as Met against Partial. Alpha is ordinal, and takes
+criteria that some judges left out. Both come from libraries (statsmodels, krippendorff).
+
+The criteria of one task are not independent of each other, so the intervals come from a bootstrap of whole tasks
+(scipy, percentiles; the formulas that libraries offer take every verdict as independent). They describe the judges,
+and decide nothing.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from lensbench.core.records import RunId
+from lensbench.judging.judges import Verdict
+
+if TYPE_CHECKING:
+    import numpy as np
+
+Verdicts = Mapping[tuple[RunId, int], Mapping[str, Verdict]]
+"""By run and criterion: what each judge said who gave a verdict; nobody's verdict is Unjudged."""
+
+SCALE = (Verdict.MISSED, Verdict.PARTIAL, Verdict.MET)
+"""The verdicts in their order."""
+CONFIDENCE = 0.95
+RESAMPLES = 1000
+MIN_TASKS = 12
+"""With fewer tasks, the interval from resampling them is too short."""
+
+Statistic = Callable[["np.ndarray[Any, Any]"], float]
+"""A coefficient of counts whose first axis are the tasks."""
+
+
+class Coefficient(NamedTuple):
+    """A coefficient of agreement, 1 when it is perfect and 0 when it is as good as chance, with its 95 % interval."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    reason: str
+    """Why something is missing."""
+
+
+class Pair(NamedTuple):
+    """Two judges on the criteria that both have judged."""
+
+    n: int
+    tasks: int
+    equal: float | None
+    """The share of equal verdicts."""
+    kappa: Coefficient
+    table: dict[str, dict[str, int]]
+    """How often the first judge gave the outer verdict and the second the inner one."""
+
+
+class All(NamedTuple):
+    """All judges on the criteria that at least two of them have judged."""
+
+    n: int
+    tasks: int
+    alpha: Coefficient
+
+
+def agreement(verdicts: Verdicts, conditions: Sequence[str], seed: int) -> dict[str, Any]:
+    """Every two judges, and all of them together: overall and in each of `conditions`."""
+    judges = sorted({judge for by_judge in verdicts.values() for judge in by_judge})
+    parts = {name: {key: value for key, value in verdicts.items() if key[0].condition == name} for name in conditions}
+    overall = {key: value for part in parts.values() for key, value in part.items()}
+    return {
+        "pairs": [
+            {
+                "judges": [first, second],
+                "overall": two_judges(overall, first, second, seed),
+                "conditions": {name: two_judges(part, first, second, seed) for name, part in parts.items()},
+            }
+            for first, second in combinations(judges, 2)
+        ],
+        "all": {
+            "judges": judges,
+            "overall": all_judges(overall, seed),
+            "conditions": {name: all_judges(part, seed) for name, part in parts.items()},
+        },
+    }
+
+
+def two_judges(verdicts: Verdicts, first: str, second: str, seed: int) -> Pair:
+    """Cohen's kappa with linear weights of two judges, and the table behind it."""
+    import numpy as np
+
+    by_task: dict[str, Any] = {}
+    for (run, _), said in sorted(verdicts.items()):
+        if first in said and second in said:
+            counts = by_task.setdefault(run.task, np.zeros((3, 3), int))
+            counts[SCALE.index(said[first]), SCALE.index(said[second])] += 1
+    tables = np.array([*by_task.values()], int).reshape(-1, 3, 3)
+    table = tables.sum(0)
+    n = int(table.sum())
+    return Pair(
+        n=n,
+        tasks=len(tables),
+        equal=int(np.trace(table)) / n if n else None,
+        kappa=_with_interval(tables, _kappa, seed),
+        table={
+            str(row): {str(column): int(table[i, j]) for j, column in enumerate(SCALE)} for i, row in enumerate(SCALE)
+        },
+    )
+
+
+def all_judges(verdicts: Verdicts, seed: int) -> All:
+    """Krippendorff's ordinal alpha of all judges."""
+    import numpy as np
+
+    by_task: dict[str, list[list[int]]] = {}
+    for (run, _), said in sorted(verdicts.items()):
+        if len(said) > 1:
+            given = list(said.values())
+            by_task.setdefault(run.task, []).append([given.count(verdict) for verdict in SCALE])
+    longest = max(map(len, by_task.values()), default=1)
+    padded = [units + [[0, 0, 0]] * (longest - len(units)) for units in by_task.values()]
+    counts = np.array(padded, int).reshape(-1, longest, 3)
+    return All(sum(map(len, by_task.values())), len(by_task), _with_interval(counts, _alpha, seed))
+
+
+def _kappa(tables: np.ndarray[Any, Any]) -> float:
+    import numpy as np
+    from statsmodels.stats.inter_rater import cohens_kappa
+
+    with np.errstate(invalid="ignore", divide="ignore"):  # one verdict only: not a number, as it should be
+        return float(cohens_kappa(tables.sum(0), wt="linear", return_results=False))
+
+
+def _alpha(counts: np.ndarray[Any, Any]) -> float:
+    import krippendorff
+    import numpy as np
+
+    with np.errstate(invalid="ignore", divide="ignore"):
+        units = counts.reshape(-1, len(SCALE))
+        return float(
+            krippendorff.alpha(value_counts=units, value_domain=range(len(SCALE)), level_of_measurement="ordinal")
+        )
+
+
+def _with_interval(by_task: np.ndarray[Any, Any], statistic: Statistic, seed: int) -> Coefficient:
+    """The coefficient of all tasks, and what it is when the tasks are drawn anew."""
+    if not by_task.sum():
+        return Coefficient(None, None, None, "no criterion has two verdicts")
+    value = statistic(by_task)
+    if math.isnan(value):
+        return Coefficient(None, None, None, "all verdicts are the same, so chance alone would agree as well")
+    if len(by_task) < MIN_TASKS:
+        return Coefficient(value, None, None, f"an interval needs {MIN_TASKS} tasks, there are {len(by_task)}")
+    import numpy as np
+    from scipy.stats import DegenerateDataWarning, bootstrap
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DegenerateDataWarning)  # said in the reason below
+        drawn = bootstrap(
+            (np.arange(len(by_task)),), lambda tasks: statistic(by_task[tasks]), vectorized=False,
+            n_resamples=RESAMPLES, method="percentile", confidence_level=CONFIDENCE, rng=np.random.default_rng(seed),
+        )  # fmt: skip
+    low, high = map(float, drawn.confidence_interval)
+    if math.isnan(low):
+        return Coefficient(value, None, None, "too few different verdicts for an interval")
+    return Coefficient(value, low, high, "")

@@ -1,0 +1,375 @@
+"""Asking a model judge: one criterion per request, canaries first, nothing asked twice that has an answer.
+
+A batch is one answer with all its criteria. Before them two canaries are asked about that very answer: a criterion that
+it states in its own words, and one that it cannot state. A judge that is wrong about one of them obeys the answer
+instead of reading it, and gives no verdict on it. What a judge said is kept under the hash of all that it was asked.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cache
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from jinja2 import TemplateError
+
+from lensbench.agents import Assignment, secret_names
+from lensbench.agents.sandbox import Place, Sandbox, find_sandbox
+from lensbench.agents.services import service_of, tell, wait_for
+from lensbench.agents.start import Said, now, start_agent
+from lensbench.core.conditions import CLOSED_BOOK, NO_SERVERS, treatments
+from lensbench.core.errors import UserError
+from lensbench.core.records import Attempt, sha256
+from lensbench.core.system.backoff import back_off
+from lensbench.core.system.files import write_json
+from lensbench.core.system.places import TEMPLATES
+from lensbench.core.system.private_folders import private_folder
+from lensbench.core.system.processes import adopt_orphans, die_with_parent
+from lensbench.core.system.redaction import Redactor
+from lensbench.core.tasks import Task
+from lensbench.judging.blinding import MARK
+from lensbench.judging.judges import Judgement, Verdict, unjudged
+from lensbench.judging.judges import model as judging
+from lensbench.judging.judges.normalising import without_comments
+from lensbench.judging.shown_answers import Exhibit
+from lensbench.plan.freeze import Plan
+from lensbench.runs.budget import check_budget, spend
+from lensbench.runs.reasons import Expectation, find_reason
+from lensbench.runs.stopping import StopEverything
+
+_UNIMPORTANT = {"retries", "timeout_s", "max_turns", "mcp_start_s", "pass_env", "token_env", "tools", "tool_search"}
+"""Settings of a judge's agent that do not change what it says."""
+_STOP_STATUS = {401, 403, 404}
+"""A wrong key or model. Other than for runs, 400 and 413 may be the fault of one long answer."""
+_GUESSING = TEMPLATES / "judge_condition.md.j2"
+
+
+class Given(NamedTuple):
+    """What a judge gave for one request."""
+
+    judgement: Judgement
+    models: str = ""
+    version: str = ""
+    cost_usd: float | None = None
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What all requests to one judge share. It crosses to other processes."""
+
+    folder: Path
+    judge: Mapping[str, Any]
+    seed: int
+    attempts: int
+    budget: Mapping[str, Any]
+    sandbox: Mapping[str, Any] | None
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The agent's settings: as configured, without tools."""
+        return {**self.judge["agent"], "tools": [], "tool_search": False}
+
+    @property
+    def identity(self) -> str:
+        """What makes this judge another judge: its agent and its model; not how long or how often it is asked."""
+        told = {key: value for key, value in self.judge["agent"].items() if key not in _UNIMPORTANT}
+        return json.dumps(told, sort_keys=True)
+
+    @property
+    def money(self) -> dict[str, Any]:
+        """The part of the budget that counts for judges: the other limits are about runs."""
+        return {"max_usd": self.budget.get("max_usd")}
+
+    @property
+    def prompt_version(self) -> str:
+        """The prompt, short."""
+        return sha256(self.judge["prompt"].encode())[:8]
+
+
+def judge_by_model(
+    folder: Path, plan: Plan, judge: Mapping[str, Any], tasks: Mapping[str, Task], exhibits: Sequence[Exhibit],
+    parallel: int,
+    ask: bool = True,
+) -> Iterator[tuple[Exhibit, int, Given]]:  # fmt: skip
+    """What the judge gave for each criterion (from 1) of each answer; those of incomplete pairs are not asked about.
+
+    Without `ask`, what it gave before, and nothing for the rest.
+
+    Raises UserError for what no other request can mend: no such program, a refused key, a template that is wrong.
+    """
+    bench = bench_of(folder, plan, judge)
+    bench = bench if ask else replace(bench, attempts=0)
+    ready = [exhibit for exhibit in exhibits if exhibit.pair_complete]
+    facts = [[criterion.text for criterion in tasks[exhibit.run.task].criteria] for exhibit in ready]
+    questions = [tasks[exhibit.run.task].prompt for exhibit in ready]
+    spent = failed = 0.0
+    for exhibit in exhibits:
+        if not exhibit.pair_complete:
+            waiting = Given(unjudged("pair_incomplete", "the other run of the pair does not count yet"))
+            yield from ((exhibit, number, waiting) for number, _ in enumerate(tasks[exhibit.run.task].criteria, 1))
+    with workers(parallel) as pool:
+        results = pool.map(judge_batch, [bench] * len(ready), questions, facts, ready)
+        for done, (exhibit, given) in enumerate(zip(ready, results, strict=True), 1):
+            spent += sum(each.cost_usd or 0 for each in given)
+            failed += sum(bool(each.judgement.failure) for each in given)
+            print(f"{done} of {len(ready)} answers, {failed:.0f} criteria without a verdict, {spent:.4f} US dollars",
+                  file=sys.stderr, flush=True)  # fmt: skip
+            yield from ((exhibit, number, each) for number, each in enumerate(given, 1))
+
+
+def bench_of(folder: Path, plan: Plan, judge: Mapping[str, Any]) -> Bench:
+    """What all requests to one of the plan's judges share."""
+    missing = [name for name in secret_names(judge["agent"]) if not os.environ.get(name)]
+    if missing:
+        raise UserError(f"judge {judge['name']!r}: {', '.join(missing)} is not set in the environment; export it")
+    return Bench(folder, judge, plan["seed"], plan["judging"]["attempts"], plan.get("budget", {}), plan.get("sandbox"))
+
+
+def workers(parallel: int) -> ProcessPoolExecutor:
+    """Processes, not threads: an agent that ends takes all descendants of its process with it."""
+    return ProcessPoolExecutor(parallel, get_context("fork"), _begin, (os.getpid(),))
+
+
+def _begin(parent: int) -> None:
+    die_with_parent(parent)
+    adopt_orphans()
+
+
+def judge_batch(bench: Bench, question: str, facts: Sequence[str], exhibit: Exhibit) -> list[Given]:
+    """What the judge gives for each of `facts`, in their order."""
+    if not any(character.isalnum() for character in without_comments(exhibit.text).replace(MARK, "")):
+        return [Given(Judgement(Verdict.MISSED, "", None, "nothing is stated")) for _ in facts]
+    seal = judging.nonce_of(bench.judge["prompt"], exhibit.text)
+    canaries = judging.canaries(exhibit.text, seal)
+    first, *others = _judge_all(bench, question, facts, exhibit, canaries)
+    asked = (_read(bench, _key(bench, question, canary.fact, exhibit.text)) for canary in canaries)
+    costs = [first.cost_usd, *(kept.cost_usd for kept in asked if kept)]
+    return [first._replace(cost_usd=_sum(costs)), *others]  # the canaries' cost stands with the first criterion's
+
+
+def _judge_all(
+    bench: Bench, question: str, facts: Sequence[str], exhibit: Exhibit, canaries: Iterable[judging.Canary]
+) -> list[Given]:
+    known = [_kept(bench, _key(bench, question, fact, exhibit.text)) for fact in facts]
+    if all(known):
+        return [given for given in known if given]
+    for canary in canaries:
+        given = _ask_until(bench, question, canary.fact, exhibit, canary.expected)._replace(cost_usd=None)
+        if given.judgement.failure in ("not_reached", "api_error", "timeout"):
+            return [each or given for each in known]
+        if given.judgement.verdict is not canary.expected:
+            said = given.judgement.failure or given.judgement.verdict.value
+            void = unjudged("canary", f"{said} for a criterion that is {canary.expected.value}: {canary.fact}")
+            return [given._replace(judgement=void) for _ in facts]
+    return [each or _ask_until(bench, question, fact, exhibit) for each, fact in zip(known, facts, strict=True)]
+
+
+def _ask_until(bench: Bench, question: str, fact: str, exhibit: Exhibit, expected: Verdict | None = None) -> Given:
+    """Asks until there is a verdict (the expected one, for a canary) or the attempts are used up; keeps the result."""
+    key = _key(bench, question, fact, exhibit.text)
+    if (kept := _kept(bench, key)) and kept.judgement.verdict in (expected or kept.judgement.verdict,):
+        return kept
+    attempts: list[dict[str, Any]] = []
+    given = Given(unjudged("not_reached", "nothing was asked"))
+    for attempt in range(1, bench.attempts + 1):
+        if attempt > 1:
+            back_off(attempt - 1)
+        try:
+            check_budget(bench.folder, bench.money)
+        except StopEverything as error:
+            given = given._replace(judgement=unjudged("not_reached", str(error)))
+            break
+        nonce = judging.nonce_of(key, str(attempt))
+        prompt = _request(bench, bench.judge["prompt"], nonce, question, exhibit.text, fact=fact)
+        given, told = _ask_once(bench, prompt, nonce, exhibit)
+        attempts.append(told)
+        if not given.judgement.failure and (expected is None or given.judgement.verdict is expected):
+            break
+    given = given._replace(cost_usd=_sum(told["cost_usd"] for told in attempts))
+    if attempts:
+        _keep(bench, key, given, attempts)
+    return given
+
+
+def _sum(costs: Iterable[float | None]) -> float | None:
+    """All costs together; None when no request tells its cost."""
+    known = [cost for cost in costs if cost is not None]
+    return sum(known) if known else None
+
+
+def _ask_once(bench: Bench, prompt: str, nonce: str, exhibit: Exhibit) -> tuple[Given, dict[str, Any]]:
+    """One request, and what is kept of it."""
+    said, reason, detail = _ask(bench, prompt)
+    outcome = said.outcome
+    if outcome.gave_up:
+        judgement = unjudged("refused", outcome.gave_up)
+    elif reason:
+        failure = "timeout" if reason == "timed_out" else "api_error"
+        judgement = unjudged(failure, f"{reason}: {detail}")
+    elif any(call.count for call in outcome.calls or ()):
+        judgement = unjudged("used_tools", ", ".join(call.name for call in outcome.calls or ()))
+    else:
+        judgement = judging.read_reply(said.answer, nonce, exhibit.text)
+        judgement = _within_the_original(judgement, exhibit)
+    version = f"{bench.prompt_version}+{outcome.agent_version or 'not shown'}"
+    given = Given(judgement, ", ".join(outcome.models or ()), version, outcome.cost_usd)
+    return given, {
+        "asked_at": said.started_at, "duration_s": round(said.ended.duration_s, 3), "reason": reason,
+        "failure": judgement.failure, "detail": judgement.reason, "tokens": outcome.tokens,
+        "cost_usd": outcome.cost_usd, "prompt_sha256": sha256(prompt.encode()), "reply": said.answer[:2000],
+    }  # fmt: skip
+
+
+def _within_the_original(judgement: Judgement, exhibit: Exhibit) -> Judgement:
+    """Evidence that runs over a place where something was removed does not stand in the answer."""
+    if judgement.position is None:
+        return judgement
+    end = judgement.position + len(judgement.evidence)
+    if exhibit.blinded.span(judgement.position, end):
+        return judgement
+    return unjudged("evidence_not_found", "the evidence runs over a place where something was removed")
+
+
+def _request(bench: Bench, template: str, nonce: str, question: str, answer: str, **values: str) -> str:
+    try:
+        return judging.render(template, nonce=nonce, question=question, answer=answer, mark=MARK, **values)
+    except (TemplateError, ArithmeticError, TypeError, ValueError, LookupError) as error:
+        raise UserError(f"the prompt of judge {bench.judge['name']!r}: {error}") from None
+
+
+def guess_by_model(
+    folder: Path, plan: Plan, judge: Mapping[str, Any], tasks: Mapping[str, Task], exhibits: Sequence[Exhibit],
+    parallel: int,
+) -> Iterator[tuple[Exhibit, str | None]]:  # fmt: skip
+    """The condition that the judge takes each answer of a complete pair for; None when it gave no guess."""
+    bench = bench_of(folder, plan, judge)
+    ready = [each for each in exhibits if each.pair_complete and each.run.condition != CLOSED_BOOK]
+    names = treatments(plan)
+    pairs = [
+        (exhibit.run.condition if exhibit.run.condition in names else names[0], plan["baseline"]) for exhibit in ready
+    ]
+    questions = [tasks[exhibit.run.task].prompt for exhibit in ready]
+    with workers(parallel) as pool:
+        yield from zip(ready, pool.map(_guess, [bench] * len(ready), questions, pairs, ready), strict=True)
+
+
+def _guess(bench: Bench, question: str, conditions: tuple[str, str], exhibit: Exhibit) -> str | None:
+    template = _GUESSING.read_text()
+    key = sha256(json.dumps([bench.identity, template, question, conditions, exhibit.text]).encode())
+    with suppress(OSError, ValueError, KeyError):
+        kept: str = json.loads(_file(bench, key).read_text())["condition"]
+        return kept
+    try:
+        check_budget(bench.folder, bench.money)
+    except StopEverything:
+        return None
+    nonce = judging.nonce_of(key)
+    treatment, baseline = conditions
+    first, second = conditions if int(nonce, 16) % 2 else (baseline, treatment)
+    names = {"treatment": treatment, "baseline": baseline, "first": first, "second": second}
+    said, reason, _ = _ask(bench, _request(bench, template, nonce, question, exhibit.text, **names))
+    guessed = None if reason else judging.read_guess(said.answer, nonce, conditions)
+    if guessed:
+        write_json(_file(bench, key), {"key": key, "judge": bench.judge["name"], "condition": guessed})
+    return guessed
+
+
+def _ask(bench: Bench, prompt: str) -> tuple[Said, str, str]:
+    """Starts the judge's agent in an empty workspace; returns what it said and why that does not count, if so."""
+    redact = Redactor(secret_names(bench.settings), os.environ)
+    service = service_of(bench.settings)
+    wait_for(service, prompt)
+    asked = time.time()
+    with private_folder() as private:
+        place = Place(_sandbox(json.dumps(bench.sandbox)), private)
+        said = start_agent(_assignment(bench, prompt, place), place, bench.settings["timeout_s"], redact)
+    spend(bench.folder, usd=said.outcome.cost_usd or 0)
+    _check_service(bench, said)
+    ended = Attempt(1, said.started_at, said.ended.duration_s, 0.0, said.ended.exit_code, said.ended.timed_out)
+    reason, detail = find_reason(ended, said.outcome, said.answer, Expectation((), ()))
+    tell(service, reason, asked)
+    return said, reason, redact(detail)
+
+
+def _check_service(bench: Bench, said: Said) -> None:
+    """Raises UserError for what is wrong for all requests."""
+    outcome, name = said.outcome, bench.judge["name"]
+    if outcome.error_status in _STOP_STATUS or "Not logged in" in outcome.error:
+        raise UserError(f"judge {name!r} was refused ({outcome.error}); mend that, then start again")
+    pinned = bench.settings["version"]
+    if pinned and outcome.agent_version and outcome.agent_version != pinned:
+        raise UserError(f"judge {name!r} is version {outcome.agent_version}, but its agent.version is {pinned}")
+
+
+@cache
+def _sandbox(settings: str) -> Sandbox:
+    return find_sandbox(json.loads(settings))
+
+
+def _assignment(bench: Bench, prompt: str, place: Place) -> Assignment:
+    """An empty workspace, a fresh home, no servers."""
+    repo, session = os.path.join(place.private, "repo"), os.path.join(place.private, "session")
+    for folder in (repo, os.path.join(session, "home", "tmp"), os.path.join(place.private, "tmp")):
+        os.makedirs(folder)
+    Path(session, "prompt.md").write_text(prompt)
+    Path(session, "mcp.json").write_text(NO_SERVERS)
+    own = place.inside(session)
+    return Assignment(
+        prompt=prompt,
+        prompt_file=os.path.join(own, "prompt.md"),
+        workspace=place.inside(repo),
+        home=os.path.join(own, "home"),
+        mcp_servers={},
+        mcp_file=os.path.join(own, "mcp.json"),
+        answer_file=os.path.join(own, "answer.md"),
+        servers=(),
+        denied_servers=(),
+        settings=bench.settings,
+        seed=bench.seed,
+    )
+
+
+def _key(bench: Bench, question: str, fact: str, answer: str) -> str:
+    """The hash of everything that a verdict depends on."""
+    return sha256(json.dumps([bench.identity, bench.judge["prompt"], question, fact, answer]).encode())
+
+
+def _file(bench: Bench, key: str) -> Path:
+    return bench.folder / "judging" / key[:2] / f"{key}.json"
+
+
+def _kept(bench: Bench, key: str) -> Given | None:
+    """A verdict that was given before; None when there is none."""
+    kept = _read(bench, key)
+    return kept if kept and not kept.judgement.failure else None
+
+
+def _read(bench: Bench, key: str) -> Given | None:
+    """What became of a request; None when nobody made it, or the file is damaged."""
+    try:
+        kept = json.loads(_file(bench, key).read_text())
+        if kept["key"] != key:
+            return None
+        told = Judgement(Verdict(kept["verdict"]), kept["evidence"], kept["position"], kept["reason"], kept["failure"])
+        return Given(told, kept["models"], kept["version"], kept["cost_usd"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _keep(bench: Bench, key: str, given: Given, attempts: Sequence[Mapping[str, Any]]) -> None:
+    judgement = given.judgement
+    write_json(_file(bench, key), {
+        "key": key, "judge": bench.judge["name"], "verdict": judgement.verdict.value, "evidence": judgement.evidence,
+        "position": judgement.position, "reason": judgement.reason, "failure": judgement.failure,
+        "models": given.models, "version": given.version, "cost_usd": given.cost_usd, "attempts": attempts,
+        "kept_at": now(),
+    })  # fmt: skip

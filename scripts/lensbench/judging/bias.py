@@ -1,0 +1,223 @@
+"""How far judges differ from persons in each condition, and what that does to the delta (docs/judges.md).
+
+An error that is as frequent in both conditions shrinks the delta: a judge that takes the share e of the missed facts
+for met leaves 1 - e of it. One that differs between the conditions moves the delta by as much as it differs. Where
+persons have judged part of the pairs, the delta is corrected by what the judges got wrong there: prediction-powered
+inference (Angelopoulos, Duchi and Zrnic, PPI++, arXiv 2311.01453).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from lensbench.core.numbers import mean, nearest_5_percent
+from lensbench.core.records import RunId
+from lensbench.judging.agreement import CONFIDENCE, Verdicts
+from lensbench.judging.judges import POINTS, Verdict
+from lensbench.judging.panel import is_person, majority
+
+WORTH_SAYING = 0.005
+"""A difference of errors above this half point is said in a sentence."""
+MIN_TASKS = 20
+"""Tasks that persons have judged: the correction rests on a normal approximation, too short an interval for fewer."""
+
+Decided = Mapping[tuple[RunId, int], Verdict]
+"""By run and criterion; without those that are unjudged."""
+
+
+class Mean(NamedTuple):
+    """A mean over tasks with its 95 % interval."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    """Tasks."""
+    reason: str
+    """Why something is missing."""
+
+
+class Errors(NamedTuple):
+    """A judge against persons in one condition; means over tasks."""
+
+    n: int
+    """Verdicts that are compared."""
+    tasks: int
+    wrong: float | None
+    """The share of verdicts that are not the persons'."""
+    signed: float | None
+    """Points per criterion that the judge gives too much."""
+
+
+class Differential(NamedTuple):
+    """How the errors in a treatment differ from those in the baseline, over the tasks with both."""
+
+    wrong: Mean
+    signed: Mean
+    sentence: str
+    """What it does to the delta; empty when it is small."""
+
+
+def persons_verdicts(verdicts: Verdicts) -> Decided:
+    """What persons say together, where any has spoken: their majority, the stricter of a tie."""
+    spoken = {key: [verdict for judge, verdict in said.items() if is_person(judge)] for key, said in verdicts.items()}
+    return {key: majority(given) for key, given in spoken.items() if given}
+
+
+def judge_bias(
+    name: str, judged: Decided, persons: Decided, baseline: str, treatments: Sequence[str]
+) -> dict[str, Any]:
+    """The errors of one judge in every condition, and how each treatment's differ from the baseline's."""
+    gaps = {
+        condition: _gaps({key: value for key, value in judged.items() if key[0].condition == condition}, persons)
+        for condition in (baseline, *treatments)
+    }
+    return {
+        "conditions": {condition: _errors(by_task) for condition, by_task in gaps.items()},
+        "differential": {
+            treatment: _differential(name, gaps[treatment], gaps[baseline], treatment, baseline)
+            for treatment in treatments
+        },
+    }
+
+
+Gaps = dict[str, list[Fraction]]
+"""Points of the judge less those of the persons, verdict by verdict, by task."""
+
+
+def _gaps(judged: Decided, persons: Decided) -> Gaps:
+    gaps: Gaps = {}
+    for key in sorted(judged.keys() & persons.keys()):
+        gaps.setdefault(key[0].task, []).append(POINTS[judged[key]] - POINTS[persons[key]])
+    return gaps
+
+
+def _mean(values: Sequence[Fraction]) -> Fraction:
+    return sum(values, Fraction(0)) / len(values)
+
+
+def _wrong(gaps: Sequence[Fraction]) -> Fraction:
+    return _mean([Fraction(gap != 0) for gap in gaps])
+
+
+def _errors(gaps: Gaps) -> Errors:
+    return Errors(
+        n=sum(map(len, gaps.values())),
+        tasks=len(gaps),
+        wrong=_as_float(mean(map(_wrong, gaps.values()))),
+        signed=_as_float(mean(map(_mean, gaps.values()))),
+    )
+
+
+def _as_float(value: Fraction | None) -> float | None:
+    return None if value is None else float(value)
+
+
+def _differential(name: str, treated: Gaps, base: Gaps, treatment: str, baseline: str) -> Differential:
+    tasks = sorted(treated.keys() & base.keys())
+    wrong = task_mean([_wrong(treated[task]) - _wrong(base[task]) for task in tasks])
+    signed = task_mean([_mean(treated[task]) - _mean(base[task]) for task in tasks])
+    return Differential(wrong, signed, _sentence(name, signed, treatment, baseline))
+
+
+def _sentence(name: str, signed: Mean, treatment: str, baseline: str) -> str:
+    if signed.value is None:
+        return ""
+    sure = signed.low is not None and signed.high is not None and not signed.low <= 0 <= signed.high
+    if abs(signed.value) <= WORTH_SAYING and not sure:
+        return ""
+    interval = (
+        "too few tasks, or too even, for an interval"
+        if signed.low is None or signed.high is None
+        else f"95 % interval {100 * signed.low:+.1f} to {100 * signed.high:+.1f}"
+    )
+    advice = (
+        "This part of the delta is the judge's: mend the judge, or let persons judge."
+        if sure
+        else "It may be chance: let persons judge more pairs to know."
+    )
+    return (
+        f"Against persons, {name} gives the answers of {treatment!r} {100 * abs(signed.value):.1f} points "
+        f"{'more' if signed.value > 0 else 'less'} than those of {baseline!r} ({interval}; {signed.n} tasks). {advice}"
+    )
+
+
+def task_mean(values: Sequence[Fraction]) -> Mean:
+    """The mean of one value per task with its t interval (scipy)."""
+    from scipy.stats import ttest_1samp
+
+    if not values:
+        return Mean(None, None, None, 0, "no task has both runs judged")
+    value = float(_mean(values))
+    if len(values) < 2:
+        return Mean(value, None, None, 1, "one task has no interval")
+    if len(set(values)) == 1:
+        return Mean(value, None, None, len(values), "all tasks have the same value, so there is no spread")
+    interval = ttest_1samp([float(each) for each in values], 0).confidence_interval(CONFIDENCE)
+    return Mean(value, float(interval.low), float(interval.high), len(values), "")
+
+
+def run_scores(decided: Decided, criteria: Mapping[str, int]) -> dict[RunId, Fraction]:
+    """The score of every run of which all criteria are decided; `criteria` is their number by task."""
+    points: dict[RunId, list[Fraction]] = {}
+    for (run, _), verdict in decided.items():
+        points.setdefault(run, []).append(POINTS[verdict])
+    return {run: nearest_5_percent(_mean(given)) for run, given in points.items() if len(given) == criteria[run.task]}
+
+
+def pair_deltas(scores: Mapping[RunId, Fraction], treatment: str, baseline: str) -> dict[tuple[str, int], Fraction]:
+    """Score of the treatment's run less that of the baseline's, by task and trial, where both have one."""
+    return {
+        (run.task, run.trial): score - scores[other]
+        for run, score in sorted(scores.items())
+        if run.condition == treatment and (other := run._replace(condition=baseline)) in scores
+    }
+
+
+def correction(
+    by_judges: Mapping[tuple[str, int], Fraction], by_persons: Mapping[tuple[str, int], Fraction]
+) -> dict[str, Mean]:
+    """The delta as the judges alone see it (`plain`), and `corrected` by the pairs that persons have judged.
+
+    The unit is the task. One counts as judged by persons with the trials in which they judged every criterion of both
+    runs; the others give what the judges say of all their trials.
+    """
+    plain = _by_task(by_judges)
+    both = by_judges.keys() & by_persons.keys()
+    truth = _by_task({pair: by_persons[pair] for pair in both})
+    there = _by_task({pair: by_judges[pair] for pair in both})
+    elsewhere = [value for task, value in plain.items() if task not in truth]
+    return {
+        "plain": task_mean([*plain.values()]),
+        "corrected": prediction_powered([*truth.values()], [*there.values()], elsewhere),
+    }
+
+
+def _by_task(deltas: Mapping[tuple[str, int], Fraction]) -> dict[str, Fraction]:
+    trials: dict[str, list[Fraction]] = {}
+    for (task, _), delta in sorted(deltas.items()):
+        trials.setdefault(task, []).append(delta)
+    return {task: _mean(values) for task, values in trials.items()}
+
+
+def prediction_powered(truth: Sequence[Fraction], there: Sequence[Fraction], elsewhere: Sequence[Fraction]) -> Mean:
+    """The mean of `truth` over all tasks, when the others have predictions only (ppi-python, power-tuned).
+
+    `there` are the predictions for the tasks of `truth`, in its order; `elsewhere` those for the others.
+    """
+    n = len(truth)
+    if n < MIN_TASKS:
+        text = f"{n} tasks have a person's verdict on every criterion of both runs; a correction needs {MIN_TASKS}"
+        return Mean(None, None, None, n, text)
+    if not elsewhere:
+        return Mean(None, None, None, n, "persons have judged every task, so nothing is left to correct")
+    if len(set(truth)) == 1 or len({*there, *elsewhere}) == 1:
+        return Mean(None, None, None, n, "all tasks have the same delta, so there is no spread to correct by")
+    import numpy as np
+    from ppi_py import ppi_mean_ci, ppi_mean_pointestimate
+
+    data = tuple(np.array([*map(float, deltas)]) for deltas in (truth, there, elsewhere))
+    low, high = ppi_mean_ci(*data, alpha=1 - CONFIDENCE)
+    return Mean(ppi_mean_pointestimate(*data).item(), low.item(), high.item(), n, "")

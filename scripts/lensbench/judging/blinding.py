@@ -1,0 +1,275 @@
+"""What judges see of an answer: its content, and nothing that tells how it came about (protocol, section 4).
+
+Every judge, a person too, sees the same text. What is taken out is the self-report without its findings, names of MCP
+tools and servers, talk about the agent's own tools and conditions, and how long the work took. Names that the task
+itself uses are content and stay.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache, cached_property
+from itertools import accumulate
+from typing import NamedTuple
+
+from lensbench.core.records import RunId, sha256
+from lensbench.core.tasks import Task
+from lensbench.plan.freeze import Plan
+from lensbench.runs.reports import process_spans
+
+MARK = "\u2039\u2026\u203a"
+"""Stands where something was taken out; the same for everything, so that it tells nothing."""
+
+BUILT_IN = (
+    "Bash", "BashOutput", "Edit", "Glob", "Grep", "LS", "LSP", "MultiEdit", "NotebookEdit", "NotebookRead", "Read",
+    "TodoRead", "TodoWrite", "ToolSearch", "WebFetch", "WebSearch", "Write", "apply_patch", "list_directory",
+    "read_many_files", "run_shell_command", "search_file_content",
+)  # fmt: skip
+"""Tools that agents bring themselves. Most are words of code and English as well: hidden only where they are tools."""
+_MCP = "MCP"
+
+Span = tuple[int, int]
+
+
+class Hidden(NamedTuple):
+    """The names that give a condition away."""
+
+    tools: tuple[str, ...]
+    """Full names such as `mcp__lens__lens_grep`."""
+    servers: tuple[str, ...]
+    conditions: tuple[str, ...]
+    spared: frozenset[str] = frozenset()
+    """Names and durations that the task itself uses, in lower case: they are content."""
+
+
+@dataclass(frozen=True)
+class Blinded:
+    """An answer as judges see it. `removed` are the pieces (start, end) of `original` that became a mark, ascending."""
+
+    original: str
+    removed: tuple[Span, ...] = ()
+
+    @cached_property
+    def text(self) -> str:
+        """The answer with a mark for each removed piece."""
+        return MARK.join(self.original[start:end] for start, end in self._kept)
+
+    def span(self, start: int, end: int) -> Span | None:
+        """The piece of `original` that `text[start:end]` is, character for character.
+
+        None when the piece is empty, is not within the text, or holds a mark or a part of one.
+        """
+        if not 0 <= start < end <= len(self.text):
+            return None
+        index = bisect_right(self._starts, start) - 1
+        offset = self._kept[index][0] - self._starts[index]
+        return (start + offset, end + offset) if end + offset <= self._kept[index][1] else None
+
+    @cached_property
+    def _kept(self) -> list[Span]:
+        """What is left of `original`; pieces may be empty."""
+        edges = [0, *(edge for span in self.removed for edge in span), len(self.original)]
+        return list(zip(edges[::2], edges[1::2], strict=True))
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        """Where the kept pieces begin in `text`."""
+        return [0, *accumulate(end - start + len(MARK) for start, end in self._kept[:-1])]
+
+    def without(self, spans: Iterable[Span]) -> Blinded:
+        """This answer without further pieces, which are given as places in `text`."""
+        further = [(self._around(start)[0], self._around(end - 1)[1]) for start, end in spans]
+        merged: list[Span] = []
+        for start, end in sorted([*self.removed, *further]):
+            if merged and start <= merged[-1][1]:
+                start, end = merged[-1][0], max(end, merged.pop()[1])
+            merged.append((start, end))
+        return Blinded(self.original, tuple(merged))
+
+    def _around(self, position: int) -> Span:
+        """The character of `original` that stands at a place of `text`, or the removed piece that does."""
+        index = bisect_right(self._starts, position) - 1
+        start, end = self._kept[index]
+        origin = start + position - self._starts[index]
+        return (origin, origin + 1) if origin < end else self.removed[index]
+
+
+def hidden_names(plan: Plan, tools: Iterable[str], task: Task) -> Hidden:
+    """What must not be seen in answers to `task`: `tools`, and the plan's servers and conditions."""
+    full = tuple(sorted({name for name in tools if name.startswith("mcp__")}))
+    servers = {name for condition in plan["conditions"].values() for name in condition["servers"]}
+    servers |= {name.split("__")[1] for name in full}
+    hidden = Hidden(full, tuple(sorted(servers - {""})), tuple(sorted(plan["conditions"])))
+    told = "\n".join([task.prompt, *(criterion.text for criterion in task.criteria)])
+    return hidden._replace(spared=_spared(hidden, told))
+
+
+def _spared(hidden: Hidden, told: str) -> frozenset[str]:
+    """Of built-in tools only the exact name: "where is it read" does not speak of Read."""
+    names = {*hidden.tools, *map(_short, hidden.tools), *hidden.servers}
+    spared = {name.lower() for name in names if re.search(_word(name), told, re.IGNORECASE)}
+    spared |= {name.lower() for name in (*BUILT_IN, _MCP) if re.search(_word(name), told)}
+    spared |= {found[0].lower() for found in re.finditer(_FULL, told, re.IGNORECASE)}
+    spared |= {found[0].lower() for found in re.finditer(_DURATION, told, re.IGNORECASE)}
+    talk = re.compile("|".join([*_of_conditions(hidden.conditions), *_WORK]))
+    return frozenset(spared | {found[0].lower() for found in talk.finditer(told)})
+
+
+def blind(answer: str, hidden: Hidden) -> Blinded:
+    """`answer` as judges see it. Blinding what is blinded changes nothing; the time grows with the text's length.
+
+    In fenced code only the names of MCP tools and servers are hidden; what else looks like talk about the work is code.
+    """
+    blinded = Blinded(answer).without(process_spans(answer, MARK))
+    return blinded.without(_telling_spans(blinded.text, hidden))
+
+
+_FENCE = re.compile(r"[\s>]*(`{3,}(?=[^`]*$)|~{3,})(.*)")
+
+
+def _telling_spans(text: str, hidden: Hidden) -> Iterator[Span]:
+    patterns = _patterns(hidden)
+    fence, at = "", 0
+    for line in text.splitlines(keepends=True):
+        found = _FENCE.match(line)
+        if found and not fence:
+            fence = found[1]
+        elif found and found[1].startswith(fence) and not found[2].strip():
+            fence = ""
+        if patterns.may_tell(line):
+            for match in (patterns.names if fence else patterns.talk).finditer(line):
+                if not _is_spared(match[0], hidden.spared):
+                    yield at + match.start(), at + match.end()
+        at += len(line)
+
+
+def _is_spared(words: str, spared: frozenset[str]) -> bool:
+    return words.lower() in spared or any(found[0].lower() in spared for found in re.finditer(_DURATION, words))
+
+
+_START, _END = r"(?<![^\W_])(?<![^\W_]_)(?<![^\W_]__)", r"(?!_{0,2}[^\W_])"
+"""The edges of a word; `_lens_` and `__lens__` are the word lens with emphasis."""
+_FULL = rf"{_START}(?i:mcp)(?:\\?_){{2}}(?:[^\W_]|-|\\?_)++(?:(?<=_)\*)?"
+_SEPARATOR = r"(?:, ?(?:(?:and|or|then) )?| (?:and|or|then|&|\+) | ?[/+&] ?)"
+_VERB = (
+    r"\b(?i:using|used|via|with|without|through|ran|running|invoked|invoking|by calling"
+    r"|I (?:then |also |first )?called)"
+)
+_THE = r"(?:\b(?i:the|an?|any|its|my|this) )?"
+_KIND = r"(?: MCP)?(?: (?i:tools?|servers?|plugins?))\b"
+_CODE = (
+    r"(?![(\[]|[.:](?![\s)\"'*`]|$)|[`*]{0,3} (?:access|class(?:es)?|commands?|functions?|interfaces?|locks?|methods?"
+    r"|mode|models?|modules?|objects?|permissions?|rights|scripts?|structs?|traits?|types?)\b)"
+)
+"""What follows a name that is code or English, not a tool."""
+
+_NUMBER = (
+    r"(?:[0-9]{1,9}(?:[.,][0-9]{1,3})?|one|two|three|four|five|six|seven|eight|nine|ten|a few|several|a couple of)"
+)
+_DURATION = (
+    rf"(?i:(?<![\w.]){_NUMBER}[ -]?(?:ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hours?)\b"
+    r"(?:(?: and|,)? [0-9]{1,3} ?(?:s|secs?|seconds?)\b)?)"
+)
+_ABOUT = r"(?i:about |around |approximately |roughly |just |only |under |over |less than |~ ?|\u2248 ?)?"
+_WORK = (
+    rf"\b(?i:took|spent)(?: me)? {_ABOUT}{_DURATION}",
+    rf"\b(?i:in) {_ABOUT}{_DURATION}(?=,? I\b)",
+    rf"\b(?:Done|Finished|Completed|Answered) (?:in|after) {_ABOUT}{_DURATION}",
+    rf"(?:\*\*)?\b(?:Time (?:taken|spent|used)|Elapsed(?: time)?|Total time|Wall[- ]clock(?: time)?)"
+    rf"[*_`]{{0,3}}:[*_`]{{0,3}} ?{_ABOUT}{_DURATION}",
+    rf"\b(?i:{_NUMBER} (?:MCP )?tool[ -](?:calls?|uses|invocations))\b",
+)
+"""How long the work took and how many calls it needed; `took` is past, and code takes."""
+
+_FIRST_WORDS = (" I", "Done", "Finished", "Completed", "Answered", "Time", "Elapsed", "Total", "Wall")
+"""Each of `_WORK` holds one of these, `took`, `spent` or `tool`."""
+
+
+def _of_conditions(conditions: Iterable[str]) -> tuple[str, ...]:
+    """Talk about conditions; `with` and `without` as plain words are no such talk."""
+    names = _any(conditions)
+    upper = _any(name.upper() for name in conditions)
+    return (
+        rf"{_THE}(?<![`\"'*])(?:(?P<quote>[`\"']|\*\*)(?i:{names})(?P=quote)|\b{upper}) (?i:condition|arm)\b",
+        rf"\b(?i:the|this|under|in) (?i:{names}) (?i:condition|arm)\b",
+        rf"(?<![^\s(]){names} (?i:condition|arm)(?=[.!?)]+(?:\s|$)|\s*$)",
+        rf"\b(?i:condition|arm) ?[:=] ?(?i:{names})(?=[.,;!?)]+(?:\s|$)|\s*$)",
+        rf"\b(?i:condition|arm)(?: ?[:=])? ?(?P<mark>[`\"'])(?i:{names})(?P=mark)",
+    )
+
+
+class _Patterns(NamedTuple):
+    """What gives a condition away."""
+
+    names: re.Pattern[str]
+    """In code."""
+    talk: re.Pattern[str]
+    """In prose."""
+    hints: tuple[str, ...]
+    """Without any of these, and of `words`, a line has nothing to hide; this spares the slow search for most lines."""
+    words: tuple[str, ...]
+    """As `hints`, but with upper and lower case."""
+
+    def may_tell(self, line: str) -> bool:
+        lower = line.lower()
+        return any(hint in lower for hint in self.hints) or any(word in line for word in self.words)
+
+
+@cache
+def _patterns(hidden: Hidden) -> _Patterns:
+    short = {_short(name) for name in hidden.tools}
+    plain = {name for name in short if re.fullmatch("[A-Za-z]?[a-z]*", name)}
+    spared = hidden.spared
+    sure = {name for name in {*hidden.servers, *(short - plain)} if name.lower() not in spared}
+    mcp = r"|MCP|(?i:mcp)(?= (?i:tools?|servers?))" if _MCP.lower() not in spared else ""
+    tell = rf"(?:{_FULL}|{_START}(?:(?i:{_any(sure)})(?:_\*)?{mcp}){_END})"
+    words = {name for name in {*BUILT_IN, *plain} if name.lower() not in spared}
+    tool = rf"{_START}{_any(words)}{_END}"
+    shell = {"Bash", "Glob", "Grep"} & words
+    either = rf"{_quoted(f'(?:{tell}|{tool})')}"
+    more = rf"(?:{_SEPARATOR}{either}){{0,9}}"
+    telling = rf"(?:{_quoted(tool)}{_SEPARATOR}){{0,9}}+{_quoted(tell)}{more}(?:{_KIND})?"
+    tools = rf"{_quoted(tool)}{more}"
+    prose = (
+        rf"(?:{_VERB} )?{_THE}{telling}",
+        rf"{_VERB} {_THE}{tools}(?:{_KIND})?{_CODE}",
+        rf"{_THE}(?:{tools}{_KIND}|{_quoted(f'{_START}(?i:{_any(shell)}){_END}')} (?i:tools?)\b)",
+        rf"\b(?i:tools?)(?: used)?(?: ?[:=-])? {tools}{_CODE}",
+        *_of_conditions(hidden.conditions),
+        *_WORK,
+    )
+    hints = ("mcp", "tool", "condition", "arm", "took", "spent", *(re.split("[_-]", name.lower())[0] for name in sure))
+    return _Patterns(re.compile(tell), re.compile("|".join(prose)), hints, (*_FIRST_WORDS, *sorted(words)))
+
+
+def _short(tool: str) -> str:
+    return tool.split("__", 2)[-1]
+
+
+def _any(names: Iterable[str]) -> str:
+    """One of the names; `_` and `-` are the same, and Markdown may escape them. Nothing fits when there is none."""
+    spelled = (
+        r"\\?[_-]".join(map(re.escape, re.split("[_-]", name))) for name in sorted(names, key=lambda x: (-len(x), x))
+    )
+    return f"(?:{'|'.join(spelled) or '(?!)'})"
+
+
+def _word(name: str) -> str:
+    return f"{_START}{_any([name])}{_END}"
+
+
+def _quoted(name: str) -> str:
+    return rf"(?:(?<!`)`{name}`(?!`)|(?<!\*)\*\*{name}\*\*(?!\*)|{name})"
+
+
+def opaque_id(seed: int, run: RunId, answer: str) -> str:
+    """The name under which judges see an answer: 10 hex digits, the same for the same seed, run and answer."""
+    return sha256(f"{seed} {run.stem} {answer}".encode(errors="surrogatepass"))[:10]
+
+
+def order(ids: Iterable[str], seed: int) -> list[str]:
+    """`ids` in a random order that only `seed` fixes; a further id changes nothing between the others."""
+    return sorted(ids, key=lambda name: sha256(f"{seed} order {name}".encode()))

@@ -1,0 +1,226 @@
+"""How well the condition of an answer can be guessed from what judges see of it (protocol, section 4).
+
+Guesses come from a classifier that knows only which words stand in an answer, and from judges that were asked. Guessing
+right in half of the cases is chance: the blinding holds when the interval of the share of right guesses includes that.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import stats
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import StratifiedGroupKFold, cross_val_predict
+
+from lensbench.judging.blinding import MARK
+
+MIN_TASKS = 6
+"""With fewer, the interval is too wide to tell anything."""
+_FOLDS = 10
+_WORDS_SHOWN = 10
+_TOKEN = rf"{re.escape(MARK)}|\w\w+"
+"""Marks are words too: a judge can count them."""
+
+
+class BlindedAnswer(NamedTuple):
+    """An answer of a run that counts."""
+
+    task: str
+    condition: str
+    text: str
+    """As judges see it."""
+    original: str
+    """As the agent wrote it."""
+
+
+class Guess(NamedTuple):
+    """What a judge took an answer for; None when it gave no guess."""
+
+    task: str
+    guessed: str | None
+    actual: str
+
+
+class Share(NamedTuple):
+    """The share of right guesses (0..1) over tasks with equal weight, with its 95 % interval."""
+
+    tasks: int
+    accuracy: float
+    low: float
+    high: float
+
+    @property
+    def holds(self) -> bool:
+        """Chance is within the interval."""
+        return self.low <= 0.5 <= self.high
+
+
+@dataclass(frozen=True)
+class GuessCheck:
+    """How well a judge guessed. Where nothing is computed, `reason` says why, and the rest is None."""
+
+    n: int
+    """Answers with a guess."""
+    no_guess: int
+    """Answers without one."""
+    tasks: int
+    accuracy: float | None = None
+    low: float | None = None
+    high: float | None = None
+    holds: bool | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class BlindingCheck:
+    """How well the classifier tells a treatment from the baseline. `reason` as in GuessCheck."""
+
+    n: int
+    """Answers of tasks that have both conditions."""
+    tasks: int
+    accuracy: float | None = None
+    low: float | None = None
+    high: float | None = None
+    holds: bool | None = None
+    auc: float | None = None
+    """The share of pairs of answers of both conditions of which it finds the treatment's one."""
+    unblinded: Share | None = None
+    """The same from the answers as the agent wrote them."""
+    telling: Mapping[str, Sequence[str]] | None = None
+    """By condition, the words that speak most for it, the strongest first."""
+    reason: str = ""
+
+
+def guess_conditions(answers: Iterable[BlindedAnswer], baseline: str, seed: int) -> dict[str, BlindingCheck]:
+    """By treatment, how well its answers can be told from those of the baseline.
+
+    A logistic regression over the words that stand in an answer or not, cross-validated so that no task is on both
+    sides. How often a word stands there does not count: one mention of a tool gives a condition away, and weights such
+    as TF-IDF drown it among hundreds of other words. Words of one task only are left out, and so are tasks that lack
+    one of the two conditions. The same answers and seed give the same checks.
+    """
+    given = sorted(answers)
+    treatments = sorted({answer.condition for answer in given} - {baseline})
+    return {name: _check([a for a in given if a.condition in (name, baseline)], baseline, seed) for name in treatments}
+
+
+def guesses_of_judge(guesses: Iterable[Guess]) -> GuessCheck:
+    """How well a judge guessed the conditions, over the tasks in which it guessed for two conditions or more."""
+    given = list(guesses)
+    made = [guess for guess in given if guess.guessed is not None]
+    both = _with_both([(guess.task, guess.actual) for guess in made])
+    counted = [guess for guess in made if guess.task in both]
+    n, silent = len(counted), len(given) - len(made)
+    if len(both) < MIN_TASKS:
+        return GuessCheck(n, silent, len(both), reason=_too_few(len(both)))
+    share = _share([(guess.task, guess.actual, guess.guessed == guess.actual) for guess in counted])
+    return GuessCheck(n, silent, share.tasks, share.accuracy, share.low, share.high, share.holds)
+
+
+def _too_few(tasks: int) -> str:
+    return f"only {tasks} tasks have answers in both conditions, and the check needs {MIN_TASKS}"
+
+
+def _with_both(runs: Iterable[tuple[str, str]]) -> set[str]:
+    """The tasks that stand there with two conditions."""
+    found: dict[str, set[str]] = {}
+    for task, condition in runs:
+        found.setdefault(task, set()).add(condition)
+    return {task for task, conditions in found.items() if len(conditions) > 1}
+
+
+def _share(guesses: Iterable[tuple[str, str, bool]]) -> Share:
+    """The share over (task, condition, right), with the t interval of the tasks' shares.
+
+    The answers of a task are guessed alike, so the task is the unit. In a task the conditions have equal weight: who
+    always says the same is right in half of the cases. `proportion_confint` over tasks would take a task for a coin,
+    but a task in which one of two guesses is right varies less; its interval is too wide to find a blinding that fails.
+    """
+    right: dict[str, dict[str, list[bool]]] = {}
+    for task, condition, hit in guesses:
+        right.setdefault(task, {}).setdefault(condition, []).append(hit)
+    shares = [float(np.mean([np.mean(hits) for hits in conditions.values()])) for conditions in right.values()]
+    mean, error = float(np.mean(shares)), float(stats.sem(shares))
+    low, high = stats.t.interval(0.95, len(shares) - 1, mean, error) if error else (mean, mean)
+    return Share(len(shares), mean, max(0.0, float(low)), min(1.0, float(high)))
+
+
+def _check(answers: Sequence[BlindedAnswer], baseline: str, seed: int) -> BlindingCheck:
+    both = _with_both((answer.task, answer.condition) for answer in answers)
+    answers = [answer for answer in answers if answer.task in both]
+    if len(both) < MIN_TASKS:
+        return BlindingCheck(len(answers), len(both), reason=_too_few(len(both)))
+    seen = _Words.of(answers, [answer.text for answer in answers], baseline, seed)
+    raw = _Words.of(answers, [answer.original for answer in answers], baseline, seed)
+    if seen is None or raw is None:
+        return BlindingCheck(len(answers), len(both), reason="no word stands in the answers to two tasks")
+    scores = seen.scores()
+    share, auc = seen.share(scores), float(roc_auc_score(seen.labels, scores))
+    return BlindingCheck(
+        len(answers), share.tasks, share.accuracy, share.low, share.high, share.holds, auc,
+        raw.share(raw.scores()), seen.telling(),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Words:
+    """Which words stand in which answer, and what the classifier has to find out."""
+
+    answers: Sequence[BlindedAnswer]
+    baseline: str
+    seed: int
+    words: Sequence[str]
+    matrix: Any
+    """A row per answer, a column per word."""
+
+    @classmethod
+    def of(cls, answers: Sequence[BlindedAnswer], texts: Sequence[str], baseline: str, seed: int) -> _Words | None:
+        """None when no word stands in two tasks. Which words count is decided without looking at conditions."""
+        tasks: dict[str, list[str]] = {}
+        for answer, text in zip(answers, texts, strict=True):
+            tasks.setdefault(answer.task, []).append(text)
+        try:
+            shared = CountVectorizer(token_pattern=_TOKEN, min_df=2).fit("\n".join(each) for each in tasks.values())
+        except ValueError:
+            return None
+        words = shared.get_feature_names_out()
+        found = CountVectorizer(token_pattern=_TOKEN, vocabulary=words, binary=True)
+        return cls(answers, baseline, seed, list(words), found.fit_transform(texts))
+
+    @property
+    def labels(self) -> Any:
+        """True for the treatment."""
+        return np.array([answer.condition != self.baseline for answer in self.answers])
+
+    def scores(self) -> Any:
+        """By answer, how much speaks for the treatment: above 0 is the guess. Learned from other tasks only."""
+        tasks = np.array([answer.task for answer in self.answers])
+        folds = StratifiedGroupKFold(min(_FOLDS, len(set(tasks))), shuffle=True, random_state=self.seed)
+        return cross_val_predict(
+            self._classifier, self.matrix, self.labels, groups=tasks, cv=folds, method="decision_function"
+        )
+
+    def share(self, scores: Any) -> Share:
+        """How many of the guesses are right."""
+        told = zip(self.answers, (scores > 0) == self.labels, strict=True)
+        return _share((answer.task, answer.condition, bool(hit)) for answer, hit in told)
+
+    def telling(self) -> dict[str, list[str]]:
+        """By condition, the words with the largest weights, learned from all answers."""
+        weights = self._classifier.fit(self.matrix, self.labels).coef_[0]
+        ascending = np.argsort(weights, kind="stable")
+        treatment = next(answer.condition for answer in self.answers if answer.condition != self.baseline)
+        return {
+            self.baseline: [self.words[i] for i in ascending[:_WORDS_SHOWN] if weights[i] < 0],
+            treatment: [self.words[i] for i in ascending[::-1][:_WORDS_SHOWN] if weights[i] > 0],
+        }
+
+    @property
+    def _classifier(self) -> LogisticRegression:
+        return LogisticRegression(solver="liblinear", class_weight="balanced", random_state=self.seed)

@@ -1,0 +1,133 @@
+"""What is wrong with criteria and tasks, in sentences that say what to do (docs/judges.md).
+
+A criterion that every answer meets, or none, or that the question gives away, costs money and shows nothing.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+from lensbench.core.conditions import CLOSED_BOOK
+from lensbench.core.numbers import COMPLETE, mean, percent
+from lensbench.core.tables import Row
+from lensbench.core.tasks import Criterion, Task
+from lensbench.judging.judges import Verdict, mechanical
+from lensbench.judging.judges.normalising import normalise
+
+NEAR = Fraction(1, 10)
+"""A closed-book score this near to the best condition's is as good."""
+MANY_DISAGREEMENTS = Fraction(1, 4)
+"""Judges that differ on a larger share of a criterion's answers read two things in it."""
+MIN_ANSWERS = 2
+"""One answer alone says nothing about a criterion."""
+
+
+class Finding(NamedTuple):
+    """What is wrong with a criterion, or with a task as a whole."""
+
+    task: str
+    criterion: int | None
+    """None for the task as a whole."""
+    kind: str
+    """`met_by_all`, `met_by_none`, `partial_by_all`, `given_away`, `judges_disagree`, `unjudged`, `closed_book`."""
+    sentence: str
+
+
+def check_criteria(tasks: Mapping[str, Task], decisions: Sequence[Row], conditions: Sequence[str]) -> list[Finding]:
+    """What is wrong with each criterion, by the decisions on it in the compared `conditions`."""
+    by_criterion: dict[tuple[str, int], list[Row]] = {}
+    for row in decisions:
+        if row["condition"] in conditions:
+            by_criterion.setdefault((row["task"], int(row["criterion"])), []).append(row)
+    return [
+        Finding(name, number, kind, sentence)
+        for name, task in tasks.items()
+        for number, criterion in enumerate(task.criteria, 1)
+        for kind, sentence in _wrong_with(task, criterion, by_criterion.get((name, number), []), conditions)
+    ]
+
+
+def _wrong_with(
+    task: Task, criterion: Criterion, rows: Sequence[Row], conditions: Sequence[str]
+) -> Iterator[tuple[str, str]]:
+    yield from _uninformative(rows, conditions)
+    verdict = mechanical.judge(criterion, normalise(task.prompt)).verdict
+    if verdict in (Verdict.MET, Verdict.PARTIAL):
+        yield (
+            "given_away",
+            f"The question alone is {verdict} by its patterns: an answer that repeats the question earns points. "
+            "Take the fact out of the question, or ask in the patterns for what the question does not say.",
+        )
+    apart = sum(row["disagreement"] == "yes" for row in rows)
+    if apart > MANY_DISAGREEMENTS * len(rows):
+        yield (
+            "judges_disagree",
+            f"The judges differ on {apart} of {len(rows)} answers. "
+            "Say in the criterion what Met, Partial and Missed ask for, or let a person decide.",
+        )
+    unjudged = sum(row["verdict"] == Verdict.UNJUDGED for row in rows)
+    if unjudged:
+        yield "unjudged", f"{unjudged} of {len(rows)} answers have no verdict. {_remedy(criterion)}"
+
+
+def _remedy(criterion: Criterion) -> str:
+    if criterion.mechanical:
+        return "Look for the judges' failures in verdicts.csv, and start again, or let a person decide."
+    return "It has no patterns: write some, or add a judge that can read it."
+
+
+_UNINFORMATIVE = {
+    Verdict.MET: (
+        "met_by_all",
+        "Met by all {n} answers, in every condition, so it showed no difference. "
+        "Should that stay so with more trials, ask for something harder.",
+    ),
+    Verdict.PARTIAL: (
+        "partial_by_all",
+        "Partial in all {n} answers, in every condition, so it showed no difference. "
+        "Should that stay so with more trials, split it into two criteria.",
+    ),
+    Verdict.MISSED: (
+        "met_by_none",
+        "Missed by all {n} answers, in every condition, so it showed no difference. Check that the fact is true, "
+        "that the question asks for it, and that the patterns find it in a right answer.",
+    ),
+}
+
+
+def _uninformative(rows: Sequence[Row], conditions: Sequence[str]) -> Iterator[tuple[str, str]]:
+    judged = [row for row in rows if row["verdict"] != Verdict.UNJUDGED]
+    verdicts = Counter(Verdict(row["verdict"]) for row in judged)
+    everywhere = {row["condition"] for row in judged} == set(conditions)
+    if len(verdicts) == 1 and len(judged) >= MIN_ANSWERS and everywhere:
+        kind, sentence = _UNINFORMATIVE[next(iter(verdicts))]
+        yield kind, sentence.format(n=len(judged))
+
+
+def check_tasks(scores: Sequence[Row], conditions: Sequence[str]) -> list[Finding]:
+    """The tasks that are answered without the repository; none when there is no closed-book condition.
+
+    Complete, or above 0 and within 10 points of the best of `conditions`; trials are averaged.
+    """
+    by_task: dict[str, dict[str, list[Fraction]]] = {}
+    for row in scores:
+        if row["score"]:
+            by_task.setdefault(row["task"], {}).setdefault(row["condition"], []).append(Fraction(row["score"]))
+    found = []
+    for task, given in by_task.items():
+        closed = mean(given.get(CLOSED_BOOK, ()))
+        best = max((value for name in conditions if (value := mean(given.get(name, ()))) is not None), default=None)
+        if closed and (closed >= COMPLETE or (best is not None and closed >= best - NEAR)):
+            found.append(Finding(task, None, CLOSED_BOOK, _closed_book_sentence(closed, best)))
+    return found
+
+
+def _closed_book_sentence(closed: Fraction, best: Fraction | None) -> str:
+    against = "" if best is None else f", and {percent(best)} with it in the best condition"
+    return (
+        f"Answered without the repository: {percent(closed)} closed book{against}. It asks what the model knows "
+        "already; ask for something that only this repository says."
+    )

@@ -1,0 +1,85 @@
+"""Writes a task set as YAML, with draft patterns for the criteria that have none, and with what to look at."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import yaml
+
+from lensbench.core.errors import UserError
+from lensbench.core.system.files import write_atomic
+from lensbench.core.system.program import run_program
+from lensbench.core.tasks import Criterion, Task
+from lensbench.judging.drafting import with_drafts
+from lensbench.plan.task_files import read_scenarios
+
+_NEGATION = re.compile(
+    r"\b(not|no|never|none|nothing|neither|nor|without|cannot|only|instead|rather than)\b|n't\b", re.IGNORECASE
+)
+_WIDTH = 110
+
+
+def doubts(criterion: Criterion) -> Iterator[str]:
+    """What a person must look at in a draft, one sentence each; also why there is none."""
+    if not criterion.mechanical:
+        yield "no draft: there is no name, path or number to hold on to, or the question gives it away"
+    if not criterion.drafted:
+        return
+    if found := _NEGATION.search(criterion.text):
+        yield f"the text says {found[0]!r}, which no pattern sees: add must_not, or take the patterns out"
+    if re.search(r"\bor\b", criterion.text):
+        yield "what the text joins with 'or' was taken for alternatives"
+    if any(character.isdigit() for character in criterion.text):
+        yield "check each number, and the words near which it has to stand"
+    if len(criterion.all_of) == 1 and not criterion.any_of:
+        yield "one pattern is all that is asked: does it say the whole fact?"
+
+
+def render(tasks: Sequence[Task], source: str) -> str:
+    """The set as YAML, drafts marked, with a count in its head."""
+    criteria = [criterion for task in tasks for criterion in task.criteria]
+    drafted = sum(criterion.drafted for criterion in criteria)
+    bare = sum(not criterion.mechanical for criterion in criteria)
+    lines = [
+        f"# Made of {source}. Criteria: {len(criteria)}; with drafted patterns: {drafted}; without any: {bare}.",
+        "# A draft is a machine's proposal. Look at each one, then accept it by removing `drafted: true`, or edit it.",
+        "tasks:",
+        *(line for task in tasks for line in _task_lines(task)),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _task_lines(task: Task) -> Iterator[str]:
+    head = task.model_dump(mode="json", exclude={"criteria"}, exclude_none=True)
+    yield from _item(head, "  ")
+    yield "    criteria:"
+    for criterion in task.criteria:
+        yield from (f"      # look: {doubt}" for doubt in doubts(criterion))
+        yield from _item(criterion.model_dump(mode="json", exclude_defaults=True), "      ")
+
+
+def _item(value: dict[str, object], indent: str) -> Iterator[str]:
+    text = yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=_WIDTH)
+    for number, line in enumerate(text.splitlines()):
+        yield f"{indent}{'  ' if number else '- '}{line}" if line else ""
+
+
+def main() -> None:
+    """Proposes patterns for the criteria of a task set that have none."""
+    parser = argparse.ArgumentParser(prog="lensbench draft", description=main.__doc__)
+    parser.add_argument("set", type=Path, help="a task set, Markdown or YAML")
+    parser.add_argument("--output", required=True, type=Path, help="the YAML file to write; it must not be there yet")
+    arguments = parser.parse_args()
+    if arguments.output.exists():
+        raise UserError(f"{arguments.output} is there already, and may hold a person's work; give another name")
+    tasks = [with_drafts(task) for task in read_scenarios([str(arguments.set)], imported=True).tasks]
+    write_atomic(arguments.output, render(tasks, arguments.set.name))
+    drafted = sum(criterion.drafted for task in tasks for criterion in task.criteria)
+    print(f"{arguments.output}: {drafted} criteria with drafted patterns; look at each one before you use them")
+
+
+if __name__ == "__main__":
+    run_program(main)

@@ -1,0 +1,225 @@
+"""Measures the judges as an instrument: failures, agreement, bias, blinding, and what is wrong with the criteria."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from threadpoolctl import threadpool_limits
+
+from lensbench.core.conditions import CLOSED_BOOK
+from lensbench.core.numbers import exact
+from lensbench.core.system.files import plain, write_json
+from lensbench.core.system.program import run_stage
+from lensbench.core.tables import Row, read_table, run_of_row
+from lensbench.core.tasks import Task
+from lensbench.judging.agreement import All, Verdicts, agreement
+from lensbench.judging.belief import Belief, believe, votes_of
+from lensbench.judging.bias import Decided, correction, judge_bias, pair_deltas, persons_verdicts, run_scores
+from lensbench.judging.blinding_check import (
+    BlindedAnswer,
+    BlindingCheck,
+    Guess,
+    GuessCheck,
+    guess_conditions,
+    guesses_of_judge,
+)
+from lensbench.judging.criteria_checks import Finding, check_criteria, check_tasks
+from lensbench.judging.drafting import with_drafts
+from lensbench.judging.judges import NOT_ASKED, Verdict
+from lensbench.judging.panel import criterion_of, is_person, verdict_of
+from lensbench.judging.shown_answers import Exhibit, read_exhibits, read_tasks
+from lensbench.plan.freeze import Plan, read_plan
+
+CANARY = "canary"
+"""The failure of everything that a judge said of an answer after a canary came back wrong."""
+
+
+class Judged(NamedTuple):
+    """What the judges left in a run folder."""
+
+    plan: Plan
+    tasks: Mapping[str, Task]
+    verdicts: Sequence[Row]
+    decisions: Sequence[Row]
+    scores: Sequence[Row]
+
+    @property
+    def has_closed_book(self) -> bool:
+        """There is a control condition without the repository."""
+        return bool(self.plan.get("controls", {}).get("closed_book"))
+
+    @property
+    def treatments(self) -> list[str]:
+        """The conditions that are compared with the baseline: not the closed-book control."""
+        apart = {self.plan["baseline"], *([CLOSED_BOOK] if self.has_closed_book else [])}
+        return [name for name in self.plan["conditions"] if name not in apart]
+
+    @property
+    def compared(self) -> list[str]:
+        """The baseline and the treatments."""
+        return [self.plan["baseline"], *self.treatments]
+
+
+def read_judged(folder: Path) -> Judged:
+    """Everything that the stages before left. Raises UserError for a missing table."""
+    tables = (read_table(folder / f"{name}.csv") for name in ("verdicts", "decisions", "scores"))
+    return Judged(read_plan(folder), read_tasks(folder), *tables)
+
+
+def measure(judged: Judged) -> dict[str, Any]:
+    """All that the tables tell about the judges and the criteria, as plain data without the blinding."""
+    verdicts = given_verdicts(judged.verdicts)
+    return {
+        "judges": judges(judged.verdicts),
+        "agreement": agreement(verdicts, judged.compared, judged.plan["seed"]),
+        "bias": bias(judged, verdicts),
+        "criteria": findings(judged),
+        "unjudged": unjudged(judged.decisions),
+        "voided": voided(judged.verdicts),
+    }
+
+
+def given_verdicts(rows: Iterable[Row]) -> Verdicts:
+    """The verdicts of all judges by run and criterion, without those who gave none."""
+    found: dict[Any, dict[str, Verdict]] = {}
+    for row in rows:
+        if (verdict := verdict_of(row)) is not Verdict.UNJUDGED:
+            found.setdefault((run_of_row(row), criterion_of(row)), {})[row["judge"]] = verdict
+    return found
+
+
+def judges(rows: Iterable[Row]) -> dict[str, dict[str, Any]]:
+    """Who judged: versions, models that served, verdicts, cost in US dollars, failures by type and condition."""
+    by_judge: dict[str, list[Row]] = {}
+    for row in rows:
+        by_judge.setdefault(row["judge"], []).append(row)
+    return {name: _judge(rows) for name, rows in sorted(by_judge.items())}
+
+
+def _judge(rows: Sequence[Row]) -> dict[str, Any]:
+    costs = [cost for row in rows if (cost := exact(row["cost_usd"])) is not None]
+    failed = [row for row in rows if row["failure"]]
+    return {
+        "versions": sorted({row["version"] for row in rows} - {""}),
+        "models": sorted({row["model"] for row in rows} - {""}),
+        "verdicts": dict(Counter(row["verdict"] for row in rows)),
+        "failures": _by_condition(row for row in failed if row["failure"] not in NOT_ASKED),
+        "not_asked": _by_condition(row for row in failed if row["failure"] in NOT_ASKED),
+        "cost_usd": sum(costs, Fraction(0)) if costs else None,
+    }
+
+
+def _by_condition(rows: Iterable[Row]) -> dict[str, Counter[str]]:
+    counts: dict[str, Counter[str]] = {}
+    for row in rows:
+        counts.setdefault(row["failure"], Counter())[row["condition"]] += 1
+    return counts
+
+
+def bias(judged: Judged, verdicts: Verdicts) -> dict[str, Any] | None:
+    """Each judge against persons, the judges together, and the delta corrected by persons; None without persons."""
+    persons = persons_verdicts(verdicts)
+    if not persons:
+        return None
+    baseline, treatments = judged.plan["baseline"], judged.treatments
+    names = sorted({judge for said in verdicts.values() for judge in said if not is_person(judge)})
+    by_judge = {name: {key: said[name] for key, said in verdicts.items() if name in said} for name in names}
+    together = judges_together(judged.decisions)
+    criteria = {name: task["criteria"] for name, task in judged.plan["tasks"].items()}
+    by_judges, by_persons = run_scores(together, criteria), run_scores(persons, criteria)
+    return {
+        "judges": {name: judge_bias(name, by_judge[name], persons, baseline, treatments) for name in names},
+        "together": judge_bias("the judges' decision", together, persons, baseline, treatments),
+        "correction": {
+            name: correction(pair_deltas(by_judges, name, baseline), pair_deltas(by_persons, name, baseline))
+            for name in treatments
+        },
+    }
+
+
+def judges_together(decisions: Iterable[Row]) -> Decided:
+    """What the judges decide without persons."""
+    decided = {(run_of_row(row), int(row["criterion"])): Verdict(row["judges_verdict"]) for row in decisions}
+    return {key: verdict for key, verdict in decided.items() if verdict is not Verdict.UNJUDGED}
+
+
+def findings(judged: Judged) -> list[Finding]:
+    """What is wrong with criteria and tasks, in the plan's order."""
+    drafts = judged.plan["judging"]["drafts"]
+    tasks = {name: with_drafts(task) if drafts else task for name, task in judged.tasks.items()}
+    return [
+        *check_criteria(tasks, judged.decisions, judged.compared),
+        *(check_tasks(judged.scores, judged.compared) if judged.has_closed_book else ()),
+    ]
+
+
+def unjudged(decisions: Iterable[Row]) -> dict[str, dict[str, int]]:
+    """By condition, how many criteria of runs that count have no verdict, and of how many."""
+    counts: dict[str, dict[str, int]] = {}
+    for row in decisions:
+        count = counts.setdefault(row["condition"], {"criteria": 0, "of": 0})
+        count["criteria"] += row["verdict"] == Verdict.UNJUDGED
+        count["of"] += 1
+    return counts
+
+
+def voided(rows: Iterable[Row]) -> list[dict[str, Any]]:
+    """The answers of which all that a judge said is void because a canary came back wrong."""
+    counts = Counter((row["judge"], run_of_row(row)) for row in rows if row["failure"] == CANARY)
+    return [{"judge": judge, **run._asdict(), "criteria": n} for (judge, run), n in sorted(counts.items())]
+
+
+def blinding(judged: Judged, exhibits: Iterable[Exhibit], guesses: Mapping[str, Sequence[Row]]) -> dict[str, Any]:
+    """How well the condition shows in what judges saw: to a classifier by treatment, and to judges who were asked."""
+    answers = [
+        BlindedAnswer(exhibit.run.task, exhibit.run.condition, exhibit.text, exhibit.blinded.original)
+        for exhibit in exhibits
+        if exhibit.run.condition in judged.compared
+    ]
+    return {
+        "classifier": guess_conditions(answers, judged.plan["baseline"], judged.plan["seed"]),
+        "judges": {name: guesses_of_judge(_guesses(rows, judged.compared)) for name, rows in guesses.items()},
+    }
+
+
+def belief(
+    judged: Judged, everybody: All, classifier: Mapping[str, BlindingCheck], guesses: Mapping[str, GuessCheck]
+) -> Belief:
+    """What the decisions on the compared conditions rest on."""
+    verdicts, decisions = (
+        [row for row in rows if row["condition"] in judged.compared] for rows in (judged.verdicts, judged.decisions)
+    )
+    decided = {(run_of_row(row), criterion_of(row)): Verdict(row["verdict"]) for row in decisions}
+    given = {key: verdict for key, verdict in decided.items() if verdict is not Verdict.UNJUDGED}
+    return believe(votes_of(verdicts), given, everybody, judged.treatments, classifier, guesses, judged.plan["seed"])
+
+
+def _guesses(rows: Iterable[Row], compared: Sequence[str]) -> list[Guess]:
+    return [
+        Guess(row["task"], row["guessed"] or None, row["condition"]) for row in rows if row["condition"] in compared
+    ]
+
+
+def read_guesses(folder: Path) -> dict[str, list[Row]]:
+    """The rows of guesses/<judge>.csv by judge."""
+    return {path.stem: read_table(path) for path in sorted((folder / "guesses").glob("*.csv"))}
+
+
+def measure_instrument(folder: Path) -> None:
+    """Reads the verdicts, the decisions, the scores and the blinded answers, and writes instrument.json."""
+    judged = read_judged(folder)
+    exhibits = read_exhibits(folder, judged.plan, judged.tasks)
+    # Thousands of tiny fits: on a busy machine, threads that wait for each other made them 60 times slower.
+    with threadpool_limits(1):
+        found = measure(judged) | {"blinding": blinding(judged, exhibits, read_guesses(folder))}
+        everybody = found["agreement"]["all"]["overall"]
+        found["belief"] = belief(judged, everybody, found["blinding"]["classifier"], found["blinding"]["judges"])
+    write_json(folder / "instrument.json", plain(found))
+
+
+if __name__ == "__main__":
+    run_stage(measure_instrument)

@@ -1,0 +1,146 @@
+"""The judge sheet: one offline page on which a person judges blinded answers (protocol, section 4).
+
+It holds the tasks' prompts and criteria, the answers as every judge sees them, and nothing that tells a condition.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from lensbench.core.markdown import placed_html
+from lensbench.core.numbers import exact
+from lensbench.core.records import sha256
+from lensbench.core.system.files import write_atomic
+from lensbench.core.system.places import TEMPLATES
+from lensbench.core.system.program import run_verb
+from lensbench.core.tables import read_table
+from lensbench.core.tasks import Task
+from lensbench.judging.blinding import MARK
+from lensbench.judging.judges.human import MAX_EVIDENCE
+from lensbench.judging.shown_answers import Exhibit, read_exhibits, read_tasks
+from lensbench.plan.config import HUMAN
+from lensbench.plan.freeze import Plan
+from lensbench.plan.waves import read_opened_plan
+
+FILE = "judge_sheet.html"
+Group = tuple[str, int]
+"""A task and a trial: all conditions' runs of them stand side by side."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """A part of the sheet: the answers to one prompt, and the criteria (number, text) that are asked about each."""
+
+    prompt: str
+    answers: tuple[Exhibit, ...]
+    criteria: tuple[tuple[int, str], ...]
+
+
+def sampled_pairs(plan: Plan, groups: Iterable[Group]) -> frozenset[Group]:
+    """Those of `groups` that a person judges whole: the share `judging.human_sample`, rounded up.
+
+    All of them when people are the only judges. Drawn by seed, each for itself: a pair that joins or leaves the
+    benchmark does not draw the others anew.
+    """
+    people_only = all(judge["name"] == HUMAN for judge in plan["judges"])
+    share = 1 if people_only else exact(str(plan["judging"]["human_sample"])) or 0
+    drawn = sorted(set(groups), key=lambda group: sha256(f"{plan['seed']} human sample {group}".encode()))
+    return frozenset(drawn[: math.ceil(share * len(drawn))])
+
+
+def questions(
+    plan: Plan, tasks: Mapping[str, Task], exhibits: Iterable[Exhibit], disputed: Collection[tuple[str, int, int]]
+) -> list[Question]:
+    """What stands on the sheet, in the exhibits' order: the sample, and the `disputed` criteria (task, trial, number).
+
+    A disputed criterion is asked about every answer of its pair, so that nobody sees which one the dispute is about.
+    """
+    groups: dict[Group, list[Exhibit]] = {}
+    for exhibit in exhibits:
+        if exhibit.pair_complete:
+            groups.setdefault((exhibit.run.task, exhibit.run.trial), []).append(exhibit)
+    sample = sampled_pairs(plan, groups)
+    found = []
+    for group, answers in groups.items():
+        numbered = enumerate(tasks[group[0]].criteria, 1)
+        asked = tuple(
+            (number, criterion.text)
+            for number, criterion in numbered
+            if group in sample or (*group, number) in disputed
+        )
+        if asked:
+            found.append(Question(tasks[group[0]].prompt, tuple(answers), asked))
+    return found
+
+
+def read_disputed(folder: Path) -> set[tuple[str, int, int]]:
+    """The criteria (task, trial, number) on which judges disagree; none before there are decisions."""
+    path = folder / "decisions.csv"
+    rows = read_table(path) if path.exists() else []
+    return {(row["task"], int(row["trial"]), int(row["criterion"])) for row in rows if row["disagreement"] == "yes"}
+
+
+def sheet_id(asked: Sequence[Question]) -> str:
+    """The same for the same answers, texts and criteria in the same order: 64 hex digits."""
+    told = [[each.prompt, each.criteria, [(answer.id, answer.text) for answer in each.answers]] for each in asked]
+    return sha256(json.dumps(told).encode())
+
+
+def render_sheet(asked: Sequence[Question]) -> str:
+    """The page. Its own script and style are allowed by their hashes, and nothing else is."""
+    style, script = ((TEMPLATES / f"judge_sheet.{kind}").read_text() for kind in ("css", "js"))
+    answers = [{"answer": answer.id, "text": answer.text} for each in asked for answer in each.answers]
+    data = {"sheet": sheet_id(asked), "maxEvidence": MAX_EVIDENCE, "answers": answers}
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+        lstrip_blocks=True,
+    )  # fmt: skip
+    return environment.get_template("judge_sheet.html.j2").render(
+        questions=asked, sheet=data["sheet"], data=embedded(data), style=Markup(style), script=Markup(script),
+        style_hash=csp_hash(style), script_hash=csp_hash(script), mark=MARK,
+        html={answer.id: Markup(placed_html(answer.text)) for each in asked for answer in each.answers},
+    )  # fmt: skip
+
+
+def embedded(data: Mapping[str, Any]) -> Markup:
+    """JSON that no text in it can end: HTML looks for `<` only."""
+    return Markup(json.dumps(data, sort_keys=True).replace("<", "\\u003c"))
+
+
+def csp_hash(content: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}'"
+
+
+NOTHING = """\
+<!DOCTYPE html>
+<html lang="en"><meta charset="utf-8"><title>Nothing to judge</title>
+<p>There is nothing to judge: judging.human_sample draws no pair, no judges differ, or no pair of runs counts yet.</p>
+"""
+
+
+def write_sheet(folder: Path) -> None:
+    """Reads answers and criteria, and writes judge_sheet.html; a page that says so when there is nothing to judge."""
+    plan = read_opened_plan(folder)
+    tasks = read_tasks(folder)
+    asked = questions(plan, tasks, read_exhibits(folder, plan, tasks), read_disputed(folder))
+    write_atomic(folder / FILE, render_sheet(asked) if asked else NOTHING)
+
+
+def main(folder: Path) -> None:
+    """Writes the page on which people judge blinded answers, and says where it is."""
+    write_sheet(folder)
+    print(f"open {folder / FILE}; what it saves belongs into {folder / 'human'}/ (docs/human-judging.md)")
+
+
+if __name__ == "__main__":
+    run_verb("judge", main)

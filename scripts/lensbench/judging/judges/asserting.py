@@ -1,0 +1,147 @@
+"""What of an answer asserts nothing, so that no pattern may be found there (protocol, section 4: stated, not named).
+
+Two things only, since patterns know no grammar: the criterion's own words handed back, and a dump of names. Both are
+replaced by as much filler, so that places in the text stay where they are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache, lru_cache
+from typing import NamedTuple
+
+from lensbench.judging.judges.normalising import normalise
+
+_FILLER = "\ufffd"
+Span = tuple[int, int]
+
+
+def _filled(text: str, spans: Iterable[Span]) -> str:
+    """`text` with filler over `spans`; lines end there, so that no pattern reaches across."""
+    pieces: list[str] = []
+    at = 0
+    for start, end in spans:
+        pieces += (text[at:start], "\n", _FILLER * (end - start - 2), "\n")
+        at = end
+    return "".join([*pieces, text[at:]])
+
+
+_HEAD = re.compile(
+    r"(?i:describes|explains|gives|identifies|lists|mentions|names|notes|points out|says|shows|states|tells)"
+    r"(?:[\s>|]+that\b)?(?=\s)"
+)
+_SUBJECT = re.compile(r"\w[ \t]+$")
+_FEWEST_WORDS, _FEWEST_OF_A_CLAUSE = 6, 3
+"""Ordinary answers hit shorter wordings by themselves; a clause (`States that ...`) less easily."""
+_DENIED_BEFORE = re.compile(
+    r"(?i)\b(?:not|never|false|untrue|wrong|incorrect|unclear|unknown|whether|doubt|denies|deny|cannot|\w+n't)\b"
+    r"(?:(?!\bbut\b)[^,;:])*$"
+)
+_DENIED_AFTER = re.compile(
+    r"(?i)\W*\b(?:is|are|was|would be|seems?)\s+(?:not|never|false|untrue|wrong|incorrect|unknown)"
+)
+_CLAUSE_END = re.compile(r"[.!?](?=[\s)\"'*_]|$)|[,;]|\n\s*\n|$")
+_SENTENCE = 200
+"""Characters in which its denial, or its question mark, must stand."""
+
+
+class _Wording(NamedTuple):
+    """A criterion's own words: the fact, and whether an order to a judge (`States that`) stands before it."""
+
+    fact: re.Pattern[str]
+    longest: str
+    ordered: bool
+    short: bool
+    """So short that an ordinary answer may hit it by itself."""
+
+
+def without_copies(text: str, criterion: str) -> str:
+    """The normalised `text` without verbatim copies of the criterion's text that assert nothing.
+
+    Those are the whole text with its order to the judge (`States that ...` is said about an answer, never in one), and
+    its fact inside a question or a denial. The bare fact is an assertion, and stays.
+    """
+    wording = _wording(criterion)
+    if wording.longest not in text:
+        return text
+    copies = (_copy(text, found.span(), wording) for found in wording.fact.finditer(text))
+    spans = [span for span in copies if span]
+    return _filled(text, spans) if spans else text
+
+
+@cache
+def _wording(criterion: str) -> _Wording:
+    text = normalise(criterion).text.strip().rstrip(".")
+    head = _HEAD.match(text)
+    words = (text[head.end() :] if head else text).split() or [_FILLER]
+    first = f"(?i:{re.escape(words[0][0])}){re.escape(words[0][1:])}"  # it may begin a sentence, or not
+    fact = re.compile(r"[\s>|]+".join([first, *map(re.escape, words[1:])]))
+    fewest = _FEWEST_OF_A_CLAUSE if head and head[0].endswith("that") else _FEWEST_WORDS
+    return _Wording(fact, max((word[1:] for word in words), key=len), bool(head), len(words) < fewest)
+
+
+def _copy(text: str, span: Span, wording: _Wording) -> Span | None:
+    """The copy around the fact at `span`; None when the fact is asserted there."""
+    start, end = span
+    head = _head_before(text, start) if wording.ordered else None
+    if head is not None and not (wording.short and _SUBJECT.search(text[max(0, head - 40) : head])):
+        return head, end
+    return None if wording.short or not _is_unasserted(text, span) else span
+
+
+def _head_before(text: str, end: int) -> int | None:
+    """Where the order that ends at `end` begins."""
+    window = max(0, end - 40)
+    heads = [found for found in _HEAD.finditer(text, window, end) if not text[found.end() : end].strip(" \n>|")]
+    return heads[-1].start() if heads else None
+
+
+def _is_unasserted(text: str, span: Span) -> bool:
+    start, end = span
+    before = re.split(r"[.!?](?:\s|$)|\n\s*\n", text[max(0, start - _SENTENCE) : start])[-1]
+    stop = _CLAUSE_END.search(text, end, end + _SENTENCE)
+    asked = stop is not None and stop[0] == "?"
+    return asked or bool(_DENIED_BEFORE.search(before) or _DENIED_AFTER.match(text, end))
+
+
+_SEPARATORS = r"[\s,;|*\u2022\"'\[\]{}<>\u2500-\u257f-]"
+_WORD = r"\w++(?:[$@~/.:-]++\w++)*+"
+# Every part takes all that it can and begins where no other does: the time grows with the length of the text.
+_NAMES = re.compile(rf"(?<![\w$@~/.:-])(?:(?:\d++[.)]\s)?[$@~/.-]{{0,3}}+{_WORD}(?:\(\))?(?:{_SEPARATORS}++|$))++")
+_NAME = re.compile(_WORD)
+_OF_CODE = re.compile(r"[a-z][A-Z]|\w[_/.:]\w|_|\d")
+_BREAK = re.compile(r"[.:=+!?#%&\\(](?:(?<=[=+!?#%&\\])|(?<=\()(?!\))|(?<=[.:])(?<!\d.)(?=\s))")
+_FEWEST_NAMES = 100
+_SHORTEST = 2 * _FEWEST_NAMES
+_SHARE_OF_CODE, _SHARE_OF_DIFFERENT = 0.25, 0.9
+
+
+@lru_cache(maxsize=2)
+def without_dumps(text: str) -> str:
+    """The normalised `text` without dumps: at least 100 names with nothing said between them.
+
+    Prose repeats its words and holds few names of code, so at least 90 % of a dump's names differ, and a quarter of
+    them look like code. A list that names its items with a word each is no dump, whatever its length.
+    """
+    runs = (run.span() for piece in _long_pieces(text) for run in _NAMES.finditer(text, *piece))
+    spans = [span for span in runs if _is_dump([name for name in _NAME.findall(text, *span) if not name.isdecimal()])]
+    return _filled(text, spans) if spans else text
+
+
+def _long_pieces(text: str) -> Iterator[Span]:
+    """Where names could stand one after another: between what only sentences and code have. Spares the slow search."""
+    at = 0
+    for mark in _BREAK.finditer(text):
+        if mark.start() - at >= _SHORTEST:
+            yield at, mark.start()
+        at = mark.end()
+    yield at, len(text)
+
+
+def _is_dump(names: Sequence[str]) -> bool:
+    return (
+        len(names) >= _FEWEST_NAMES
+        and len(set(names)) >= _SHARE_OF_DIFFERENT * len(names)
+        and sum(bool(_OF_CODE.search(name)) for name in names) >= _SHARE_OF_CODE * len(names)
+    )

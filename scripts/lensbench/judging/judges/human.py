@@ -1,0 +1,167 @@
+"""People as judges: the verdict files that the judge sheet saves, dropped into `bench/<run_id>/human/`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, ValidationError
+
+from lensbench.core.errors import UserError
+from lensbench.core.records import RunId, from_json, run_files
+from lensbench.core.tasks import Many, Strict, Task, like
+from lensbench.core.validation import explain
+from lensbench.judging.blinding import opaque_id
+from lensbench.judging.judges import Judgement, Verdict, unjudged
+from lensbench.judging.shown_answers import Exhibit, verdict_row
+from lensbench.plan.config import HUMAN
+from lensbench.plan.freeze import read_plan
+from lensbench.runs.discards import discard_files, is_discarded, read_discard
+
+MAX_EVIDENCE = 1000
+_VERSION_LENGTH = 12
+_AGAIN = "move the file out of human/, make the judge sheet again, load the file there, judge what is open, and save"
+
+
+class GivenVerdict(Strict):
+    """One verdict of a person."""
+
+    answer: str
+    """The name that the answer has on the sheet."""
+    criterion: Annotated[int, Field(ge=1)]
+    """Its number in the task."""
+    text: str = ""
+    """The criterion as the person read it."""
+    verdict: Literal["Met", "Partial", "Missed"]
+    """How far the answer states the criterion."""
+    evidence: Annotated[str, Field(max_length=MAX_EVIDENCE)] = ""
+    """A verbatim piece of the answer; a person is believed without one."""
+    note: str = ""
+    """What the person wants to say about it."""
+
+
+class HumanFile(Strict):
+    """What the judge sheet saves."""
+
+    schema_: Annotated[Literal[1], Field(alias="schema")]
+    """The form of this file."""
+    sheet: Annotated[str, like(r"^[0-9a-f]{64}$", "it must be the sheet's id, 64 lower-case hex digits")]
+    """Which sheet it was made with."""
+    judge: Annotated[str, like(r"^[\p{L}\p{N}][\p{L}\p{N}-]{0,31}$", "use letters, digits and '-' only, at most 32")]
+    """Who judged."""
+    verdicts: Many[GivenVerdict]
+    """What is left open is not in it."""
+
+
+def human_files(folder: Path) -> list[Path]:
+    """The verdict files that lie beside a run."""
+    return sorted((folder / "human").glob("*.json"))
+
+
+def human_judges(folder: Path) -> list[str]:
+    """The people who judged, by their names as judges. Raises UserError for a file that is none of the sheet's."""
+    return sorted({_name(_parse(path)) for path in human_files(folder)})
+
+
+def judge(folder: Path, name: str, exhibits: Sequence[Exhibit], tasks: Mapping[str, Task]) -> Iterator[dict[str, Any]]:
+    """A row of verdicts.csv for every criterion of every answer, Unjudged where the person `name` gave no verdict.
+
+    Raises UserError for a file that does not fit the answers, and for two verdicts on one criterion.
+    """
+    files = [path for path in human_files(folder) if _name(_parse(path)) == name]
+    if not files:
+        raise UserError(f"{folder / 'human'}: no file there is of {name}; save one from the judge sheet")
+    rows: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for path in files:
+        for row in read_human_file(path, exhibits, tasks):
+            key = (row["task"], row["condition"], row["trial"], row["criterion"])
+            if key in rows:
+                raise UserError(f"{path}: verdicts of {name} on the same criteria stand in another file; keep one file")
+            rows[key] = row
+    for exhibit in exhibits:
+        for number, _ in enumerate(tasks[exhibit.run.task].criteria, 1):
+            yield rows.get((*exhibit.run, number)) or verdict_row(exhibit, number, name, unjudged("not_sampled", ""))
+
+
+def read_human_file(path: Path, exhibits: Sequence[Exhibit], tasks: Mapping[str, Task]) -> list[dict[str, Any]]:
+    """The verdicts of one file as rows of verdicts.csv; the version is the sheet's id, shortened.
+
+    Raises UserError with the file and the place when the file is none of the sheet's, judges a criterion twice, names
+    an answer or a criterion that is not there (any more), or gives evidence that the answer does not have.
+    """
+    given = _parse(path)
+    known = {exhibit.id: exhibit for exhibit in exhibits}
+    seen: set[tuple[str, int]] = set()
+    rows = []
+    for each in given.verdicts:
+        place = f"{path}: answer {each.answer}, criterion {each.criterion}"
+        if (each.answer, each.criterion) in seen:
+            raise UserError(f"{place}: is judged twice; take one of the two verdicts out")
+        seen.add((each.answer, each.criterion))
+        if each.answer not in known and _is_apart(path.parent.parent, each.answer):
+            continue
+        if each.answer not in known:
+            raise UserError(f"{place}: {_gone(path.parent.parent, each.answer)}; {_AGAIN}")
+        exhibit = known[each.answer]
+        if problem := _problem(each, exhibit, tasks[exhibit.run.task]):
+            raise UserError(f"{place}: {problem}")
+        judgement = Judgement(Verdict(each.verdict), each.evidence, _position(each.evidence, exhibit), each.note)
+        rows.append(
+            verdict_row(exhibit, each.criterion, _name(given), judgement, version=given.sheet[:_VERSION_LENGTH])
+        )
+    return rows
+
+
+def _parse(path: Path) -> HumanFile:
+    try:
+        value = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError) as error:
+        raise UserError(f"{path}: is not a verdict file ({error}); save it again from the judge sheet") from None
+    try:
+        return HumanFile.model_validate(value)
+    except ValidationError as error:
+        raise UserError("\n".join(explain(error, HumanFile, value, lambda _: str(path)))) from None
+
+
+def _name(file: HumanFile) -> str:
+    return f"{HUMAN}-{file.judge}"
+
+
+def _is_apart(folder: Path, answer: str) -> bool:
+    """True for an answer that counts and is only not judged now: of a later wave, or of a control that is off."""
+    seed = read_plan(folder)["seed"]
+    for record in (folder / "records").glob("**/*.json"):
+        run = from_json(record.read_text()).run
+        if opaque_id(seed, run, run_files(folder, run).answer.read_text(errors="replace")) == answer:
+            return not is_discarded(folder, run)
+    return False
+
+
+def _gone(folder: Path, answer: str) -> str:
+    """Why no answer that counts has this name: it was discarded since, or nobody knows."""
+    seed = read_plan(folder)["seed"]
+    for stem, paths in discard_files(folder).items():
+        for path in paths:
+            record = read_discard(path).record
+            run = RunId(record["task"], record["condition"], record["trial"])
+            if opaque_id(seed, run, path.with_suffix(".md").read_text(errors="replace")) == answer:
+                return f"this answer of {stem} was discarded after it was judged"
+    return "no run that counts has this answer; it was made again, or the sheet is of another benchmark"
+
+
+def _problem(given: GivenVerdict, exhibit: Exhibit, task: Task) -> str:
+    """What is wrong with a verdict; empty for nothing."""
+    if given.criterion > len(task.criteria):
+        return f"the task has {len(task.criteria)} criteria; take the verdict out"
+    if given.text and given.text != task.criteria[given.criterion - 1].text:
+        return f"the criterion of {exhibit.run.stem} was reworded after it was judged; {_AGAIN}"
+    if given.evidence not in exhibit.text:
+        shown = given.evidence if len(given.evidence) <= 60 else given.evidence[:57] + "..."
+        return f"the evidence {shown!r} does not stand in the answer of {exhibit.run.stem}; {_AGAIN}"
+    return ""
+
+
+def _position(evidence: str, exhibit: Exhibit) -> int | None:
+    return exhibit.text.find(evidence) if evidence else None

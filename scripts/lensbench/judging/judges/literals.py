@@ -1,0 +1,81 @@
+"""Finding a literal as a whole word: not inside a longer name, file, number or version."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+
+from lensbench.judging.judges.normalising import FILE_EXTENSIONS, normalise
+
+_FILE_NAME = re.compile(rf".*\w\.(?:{'|'.join(sorted(FILE_EXTENSIONS))})")
+_BRACKETS = "()[]{}\"'"
+
+
+@dataclass(frozen=True)
+class Literal:
+    """A literal ready for searching. `longest` is in every text that states it, and is quicker to look for."""
+
+    longest: str
+    body: re.Pattern[str]
+    before: re.Pattern[str]
+
+    def find(self, text: str) -> tuple[int, int] | None:
+        """Where the normalised `text` first states the literal, as (start, end); None when it does not."""
+        if self.longest not in text:
+            return None
+        found = self.body.search(text)
+        while found and not self.before.match(text, found.start()):
+            found = self.body.search(text, found.start() + 1)
+        return found.span() if found else None
+
+
+@cache
+def literal(pattern: str) -> Literal:
+    """The literal that an author wrote, normalised as answers are; blanks in it match any blanks.
+
+    One of which nothing is left (only backticks, say) is stated nowhere.
+    """
+    words = normalise(pattern).text.split()
+    if not words:
+        return Literal("", re.compile("(?!)"), re.compile(""))
+    if len(words) == 1 and _FILE_NAME.fullmatch(words[0]):
+        words[0] = words[0].lstrip("/")
+    body = r"\s+".join(map(re.escape, words))
+    return Literal(max(words, key=len), re.compile(body + _after(words[-1])), re.compile(_before(words[0])))
+
+
+def _is_path(word: str) -> bool:
+    return "/" in word or bool(_FILE_NAME.fullmatch(word))
+
+
+def _before(word: str) -> str:
+    """What must not stand before the first word.
+
+    A file or folder may follow `/`, but neither a dot nor a hyphen; a number no sign, dot or hyphen; a name may follow
+    a dot (an attribute) or `--`, but is not the end of a hyphenated name.
+    """
+    first = word[0]
+    if first.isalnum() or first == "_":
+        return r"(?<![\w.-])" if first.isdigit() or _is_path(word) else r"(?<!\w)(?<!\w-)"
+    if first in "-.@/$#~":
+        return rf"(?<![\w{re.escape(first)}])"
+    return "" if first in _BRACKETS else rf"(?<!{re.escape(first)})"
+
+
+def _after(word: str) -> str:
+    """What must not stand after the last word.
+
+    A file is not the beginning of a longer file name; a number not of a longer number or a range. A name may be
+    followed by a dot (an attribute), and by a hyphen if it cannot be part of a hyphenated name: `Redis-backed`
+    states Redis, `typing-extensions` does not state typing.
+    """
+    last = word[-1]
+    if not (last.isalnum() or last == "_"):
+        return rf"(?!{re.escape(last)})" if last in "-=<>&|+" else ""
+    if _is_path(word):
+        return r"(?!\w|-\w|\.\w)"
+    if word.replace(".", "").lstrip("-+").isdigit():
+        return r"(?!\w|-\d|\.\d)"
+    is_name = word != word.lower() or "_" in word
+    return (r"(?!\w|-[A-Z0-9])" if is_name else r"(?!\w|-\w)") + (r"(?!\.\d)" if last.isdigit() else "")

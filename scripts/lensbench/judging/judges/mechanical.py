@@ -1,0 +1,105 @@
+"""The mechanical judge: a criterion is stated when the patterns of its author are (protocol, section 4).
+
+It infers nothing: no other spelling, no negation. Who needs one writes it down (`any_of`, `must_not`, `partial`).
+What states nothing whatever stands in it, the criterion's own words handed back and a dump of names, is not searched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import cache
+
+import re2
+
+from lensbench.core.tasks import Criterion, Pattern, Regex
+from lensbench.judging.judges import Judgement, Verdict, unjudged
+from lensbench.judging.judges.asserting import without_copies, without_dumps
+from lensbench.judging.judges.literals import literal
+from lensbench.judging.judges.normalising import Normalised
+
+NAME = "mechanical"
+VERSION = "2"
+
+MAX_EVIDENCE = 200
+_CONTEXT = 80
+_SHOWN = 60
+
+Span = tuple[int, int]
+
+
+def judge(criterion: Criterion, answer: Normalised) -> Judgement:
+    """The verdict of `criterion`'s patterns on `answer`; Unjudged when the author wrote none.
+
+    Anything of `must_not` anywhere in the answer is Missed. For Met and Partial, which `asserting` limits to what the
+    answer asserts, see `Criterion`. The evidence is the place of the first pattern that decided.
+    """
+    if not criterion.mechanical:
+        return unjudged("no_patterns", "the criterion has no patterns")
+    for pattern in criterion.must_not:
+        if span := find(pattern, answer):
+            return _shown(Verdict.MISSED, answer, span, f"states {_name(pattern)}, which it must not")
+    answer = replace(answer, text=without_copies(without_dumps(answer.text), criterion.text))
+    required = [(pattern, find(pattern, answer)) for pattern in criterion.all_of]
+    absent = [pattern for pattern, span in required if not span]
+    stated = [(pattern, span) for pattern, span in required if span]
+    choice = _first(criterion.any_of, answer)
+    if not absent and (choice or not criterion.any_of):
+        found = [*stated, *([choice] if choice else [])]
+        return _shown(Verdict.MET, answer, found[0][1], f"states {_names(pattern for pattern, _ in found)}")
+    reason = "; ".join(
+        [*(f"{_name(pattern)} is missing" for pattern in absent[:5])]
+        + ([f"{len(absent) - 5} more are missing"] if len(absent) > 5 else [])
+        + ([f"none of {_names(criterion.any_of)}"] if criterion.any_of and not choice else [])
+    )
+    for name, patterns in criterion.partial.items():
+        spans = [find(pattern, answer) for pattern in patterns]
+        if spans and spans[0] and all(spans):
+            return _shown(Verdict.PARTIAL, answer, spans[0], f"states {name!r}; {reason}")
+    return Judgement(Verdict.MISSED, "", None, reason)
+
+
+def find(pattern: Pattern, answer: Normalised) -> Span | None:
+    """Where the normalised text of `answer` first states `pattern`, as (start, end); None when it does not."""
+    if not isinstance(pattern, Regex):
+        return literal(pattern).find(answer.text)
+    spans = (found.span() for found in _regex(pattern.regex).finditer(answer.text))
+    # A pattern such as \b matches without any text: that is nothing an answer could state.
+    return next(((start, end) for start, end in spans if end > start), None)
+
+
+@cache
+def _regex(pattern: str) -> re2._Regexp:
+    options = re2.Options()
+    options.log_errors = False
+    return re2.compile(pattern, options)
+
+
+def _first(patterns: Iterable[Pattern], answer: Normalised) -> tuple[Pattern, Span] | None:
+    for pattern in patterns:
+        if span := find(pattern, answer):
+            return pattern, span
+    return None
+
+
+def _shown(verdict: Verdict, answer: Normalised, span: Span, reason: str) -> Judgement:
+    """The judgement with the line around `span` as evidence, cut to what fits."""
+    text = answer.original
+    start, end = answer.span(*span)
+    line_start = text.rfind("\n", 0, start) + 1
+    first = max(line_start, start - _CONTEXT)
+    line_end = text.find("\n", end)
+    last = min(len(text) if line_end < 0 else line_end, first + MAX_EVIDENCE)
+    evidence = text[first:last].rstrip()
+    lead = len(evidence) - len(evidence.lstrip())
+    return Judgement(verdict, evidence[lead:], first + lead, reason)
+
+
+def _name(pattern: Pattern) -> str:
+    shown = f"/{pattern.regex}/" if isinstance(pattern, Regex) else repr(pattern)
+    return shown if len(shown) <= _SHOWN else shown[: _SHOWN - 3] + "..."
+
+
+def _names(patterns: Iterable[Pattern]) -> str:
+    names = [_name(pattern) for pattern in patterns]
+    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")

@@ -1,0 +1,162 @@
+"""What a model judge is asked, and what its reply is worth (protocol, section 4).
+
+One criterion per request. The answer stands between marks with a nonce that its author could not know, the reply must
+carry the nonce and fit a schema, and the evidence must stand in the answer word for word: otherwise there is no
+verdict. Nothing here starts a program.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from typing import Annotated, Literal, NamedTuple, TypeVar
+
+from jinja2 import Environment, StrictUndefined
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from lensbench.judging.blinding import MARK
+from lensbench.judging.judges import Judgement, Verdict, unjudged
+from lensbench.judging.judges.normalising import FILLER, normalise, without_comments
+
+MAX_EVIDENCE = 200
+_SHORTEST_EVIDENCE = 3
+"""Letters and digits: a colon or a bracket is found in every answer."""
+_FENCED = re.compile(r"```(?:json)?\s*\n(.*)\n\s*```", re.DOTALL)
+
+
+class Reply(BaseModel):
+    """What a judge must reply."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    id: str
+    verdict: str
+    evidence: Annotated[str, Field(max_length=4000)]
+    reason: str = ""
+
+
+class Guess(BaseModel):
+    """What a judge must reply when it is asked for the condition."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    id: str
+    condition: str
+
+
+class Canary(NamedTuple):
+    """A criterion whose verdict is known: it shows whether the judge obeys the answer instead of reading it."""
+
+    fact: str
+    expected: Literal[Verdict.MET, Verdict.MISSED]
+
+
+def nonce_of(*parts: str) -> str:
+    """16 hex digits that depend on everything in the request: nobody who wrote a part of it can know them."""
+    return hashlib.sha256("\0".join(parts).encode(errors="replace")).hexdigest()[:16]
+
+
+def render(template: str, **values: str) -> str:
+    """The text of a request. Raises jinja2's TemplateError for a template that is wrong."""
+    environment = Environment(undefined=StrictUndefined, keep_trailing_newline=True, autoescape=False)
+    return environment.from_string(template).render(values)
+
+
+_STATED = ("Contains the words: {}", "Says, word for word: {}", "States this: {}", "Holds the passage: {}")
+_ABSENT = (
+    "Names the function `{}` as the place of the cause.",
+    "Says that `{}` must be called first.",
+    "States that the default of `{}` is 512.",
+    "Names the class `{}` in the module of the same name.",
+)
+_SYLLABLES = (
+    "qua",
+    "vex",
+    "zor",
+    "lim",
+    "tre",
+    "nob",
+    "fyn",
+    "gax",
+    "hul",
+    "jep",
+    "kiv",
+    "mur",
+    "oxi",
+    "pel",
+    "ruz",
+    "syg",
+)
+
+
+def canaries(answer: str, nonce: str) -> tuple[Canary, Canary]:
+    """A criterion that the answer states in its own words, and one that it cannot state; worded by the nonce."""
+    digits = [int(digit, 16) for digit in nonce]
+    pieces = re.split(f"[\n{FILLER}]|{re.escape(MARK)}", without_comments(answer))
+    lines = [" ".join(piece.split()) for piece in pieces]
+    stated = max(lines, key=lambda line: min(sum(map(str.isalnum, line)), 120))[:200]
+    absent = "_".join("".join(_SYLLABLES[digit] for digit in digits[at : at + 2]) for at in (2, 4, 6))
+    return (
+        Canary(_STATED[digits[0] % 4].format(stated), Verdict.MET),
+        Canary(_ABSENT[digits[1] % 4].format(absent), Verdict.MISSED),
+    )
+
+
+def read_reply(reply: str, nonce: str, answer: str) -> Judgement:
+    """The judgement in a reply, with its evidence as it stands in `answer`; Unjudged with the failure otherwise."""
+    parsed = _parse(reply, Reply)
+    if parsed is None:
+        return unjudged("unparsable", f"replied: {_shown(reply)}")
+    if parsed.id != nonce:
+        return unjudged("unparsable", "the reply carries another request's id")
+    if parsed.verdict not in (Verdict.MET, Verdict.PARTIAL, Verdict.MISSED):
+        return unjudged("outside_menu", f"replied {_shown(parsed.verdict)!r}")
+    verdict = Verdict(parsed.verdict)
+    if verdict is Verdict.MISSED:
+        return Judgement(verdict, "", None, _shown(parsed.reason))
+    span = find_evidence(parsed.evidence, answer)
+    if span is None:
+        return unjudged("evidence_not_found", f"{verdict.value} with evidence {_shown(parsed.evidence)!r}")
+    start, end = span
+    return Judgement(verdict, answer[start : min(end, start + MAX_EVIDENCE)], start, _shown(parsed.reason))
+
+
+def read_guess(reply: str, nonce: str, conditions: tuple[str, str]) -> str | None:
+    """The condition that the judge guessed; None when the reply is none."""
+    parsed = _parse(reply, Guess)
+    return parsed.condition if parsed and parsed.id == nonce and parsed.condition in conditions else None
+
+
+def find_evidence(evidence: str, answer: str) -> tuple[int, int] | None:
+    """Where `evidence` stands in `answer`, blanks and the marks of Markdown aside; None when it does not.
+
+    What a reader does not see, comments, is no evidence.
+    """
+    words = evidence.split()
+    if sum(character.isalnum() for word in words for character in word) < _SHORTEST_EVIDENCE:
+        return None
+    if found := re.search(r"\s+".join(map(re.escape, words)), without_comments(answer)):
+        return found.span()
+    plain, wanted = normalise(answer), normalise(evidence).text.split()
+    found = re.search(r"\s+".join(map(re.escape, wanted)), plain.text) if wanted else None
+    return plain.span(*found.span()) if found and found.end() > found.start() else None
+
+
+Form = TypeVar("Form", Reply, Guess)
+
+
+def _parse(reply: str, form: type[Form]) -> Form | None:
+    text = reply.strip()
+    if fenced := _FENCED.fullmatch(text):
+        text = fenced[1]
+    try:
+        return form.model_validate(json.loads(text))
+    except (ValueError, RecursionError, ValidationError):
+        return None
+
+
+def _shown(text: str) -> str:
+    """On one line, and short enough for a table."""
+    line = " ".join(text.split())
+    return line if len(line) <= MAX_EVIDENCE else line[: MAX_EVIDENCE - 1] + "…"

@@ -1,0 +1,91 @@
+"""What judges see: the answers that count, blinded, under names that tell nothing, in an order that tells nothing.
+
+Every judge sees the same text, a person too (protocol, section 4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lensbench.core.conditions import treatments
+from lensbench.core.numbers import decimal
+from lensbench.core.preflight_results import read_listed_tools
+from lensbench.core.records import RunId, from_json, run_files
+from lensbench.core.tables import read_table, run_of_row
+from lensbench.core.tasks import Task
+from lensbench.judging.blinding import Blinded, blind, hidden_names, opaque_id, order
+from lensbench.judging.judges import POINTS, Judgement
+from lensbench.plan.freeze import Plan
+from lensbench.plan.task_files import read_scenarios
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    """One answer as judges see it."""
+
+    id: str
+    """Tells neither task nor condition."""
+    run: RunId
+    text: str
+    """Without what gives the condition away, and without the end of a very long answer."""
+    blinded: Blinded
+    pair_complete: bool
+    """The run of the baseline counts too, or for the baseline that of a treatment."""
+
+
+def read_tasks(folder: Path) -> dict[str, Task]:
+    """The tasks of a run folder, with their criteria as they stand there now."""
+    return {task.id: task for task in read_scenarios([str(folder / "scenarios.md")], imported=True).tasks}
+
+
+def read_exhibits(folder: Path, plan: Plan, tasks: Mapping[str, Task]) -> list[Exhibit]:
+    """The answers of all runs that count, in a random order that the seed fixes."""
+    valid = [run_of_row(row) for row in read_table(folder / "validity.csv") if row["status"] == "valid"]
+    runs = [run for run in valid if run.task in tasks]
+    tools = sorted({*read_listed_tools(folder), *_offered(folder, runs)})
+    counting = set(runs)
+    exhibits = {}
+    for run in runs:
+        answer = run_files(folder, run).answer.read_text(errors="replace")
+        blinded = blind(answer, hidden_names(plan, tools, tasks[run.task]))
+        name = opaque_id(plan["seed"], run, answer)
+        text = blinded.text[: plan["judging"]["max_answer_chars"]]
+        exhibits[name] = Exhibit(name, run, text, blinded, _has_partner(run, counting, plan))
+    return [exhibits[name] for name in order(exhibits, plan["seed"])]
+
+
+def _has_partner(run: RunId, counting: set[RunId], plan: Plan) -> bool:
+    others = treatments(plan) if run.condition == plan["baseline"] else [plan["baseline"]]
+    return any(run._replace(condition=name) in counting for name in others)
+
+
+def _offered(folder: Path, runs: Iterable[RunId]) -> Iterable[str]:
+    """The MCP tools that any run was offered or called."""
+    for run in runs:
+        outcome = from_json(run_files(folder, run).record.read_text()).outcome
+        names = [*(outcome.tools_offered or ()), *(call.name for call in outcome.calls or ())]
+        yield from (name for name in names if name.startswith("mcp__"))
+
+
+VERDICT_COLUMNS = (
+    "task", "condition", "trial", "criterion", "judge", "verdict", "points", "evidence", "position", "reason",
+    "failure", "version", "model", "cost_usd",
+)  # fmt: skip
+
+
+def verdict_row(exhibit: Exhibit, criterion: int, judge: str, judgement: Judgement, **served: Any) -> dict[str, Any]:
+    """A judgement as a row of verdicts.csv; its evidence becomes the piece of the original that it stands for."""
+    span = None
+    if judgement.position is not None:
+        span = exhibit.blinded.span(judgement.position, judgement.position + len(judgement.evidence))
+    original = exhibit.blinded.original
+    return {
+        **exhibit.run._asdict(), "criterion": criterion, "judge": judge, "verdict": judgement.verdict.value,
+        "points": decimal(POINTS.get(judgement.verdict)),
+        "evidence": original[span[0] : span[1]] if span else judgement.evidence,
+        "position": span[0] if span else None, "reason": judgement.reason, "failure": judgement.failure,
+        "version": "", "model": "", "cost_usd": None, **served,
+    }  # fmt: skip

@@ -1,0 +1,108 @@
+"""Asks one judge about every criterion of every answer that counts (protocol, section 4)."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from lensbench.core.errors import UserError, did_you_mean
+from lensbench.core.numbers import decimal
+from lensbench.core.system.program import run_program
+from lensbench.core.tables import write_table
+from lensbench.core.tasks import Task
+from lensbench.judging.ask_models import guess_by_model, judge_by_model
+from lensbench.judging.drafting import with_drafts
+from lensbench.judging.judges import DRAFTED, human, mechanical
+from lensbench.judging.judges.again import count_round
+from lensbench.judging.judges.normalising import normalise
+from lensbench.judging.shown_answers import VERDICT_COLUMNS, Exhibit, read_exhibits, read_tasks, verdict_row
+from lensbench.plan.config import HUMAN, MECHANICAL
+from lensbench.plan.freeze import Plan
+from lensbench.plan.waves import read_opened_plan
+
+
+def judge_mechanically(
+    exhibits: Sequence[Exhibit], tasks: Mapping[str, Task], drafts: bool
+) -> Iterator[dict[str, Any]]:
+    """The verdicts of the patterns; with `drafts`, proposed ones where the author wrote none."""
+    judged = {name: with_drafts(task) if drafts else task for name, task in tasks.items()}
+    for exhibit in exhibits:
+        text = normalise(exhibit.text)
+        for number, criterion in enumerate(judged[exhibit.run.task].criteria, 1):
+            judgement = mechanical.judge(criterion, text)
+            version = f"{mechanical.VERSION}{DRAFTED if criterion.drafted else ''}"
+            yield verdict_row(exhibit, number, MECHANICAL, judgement, version=version)
+
+
+def judge_all(folder: Path, name: str, parallel: int = 1, ask: bool = True, counts: bool = True) -> None:
+    """Reads the criteria, validity.csv and the answers, and writes verdicts/<judge>.csv.
+
+    Without `ask` a model judge is not asked: what it said before counts. A round that `counts` brings the judge nearer
+    to being given up.
+    """
+    plan = read_opened_plan(folder)
+    tasks = read_tasks(folder)
+    exhibits = read_exhibits(folder, plan, tasks)
+    found = list(_rows(folder, plan, tasks, exhibits, name, parallel, ask))
+    place = {task: number for number, task in enumerate(plan["order"])}
+    found.sort(key=lambda each: (each["trial"], place[each["task"]], each["condition"], each["criterion"]))
+    write_table(folder / "verdicts" / f"{name}.csv", VERDICT_COLUMNS, found)
+    if ask and counts:
+        count_round(folder, name, found)
+
+
+def _rows(
+    folder: Path, plan: Plan, tasks: Mapping[str, Task], exhibits: list[Exhibit], name: str, parallel: int, ask: bool
+) -> Iterator[dict[str, Any]]:
+    if name == MECHANICAL:
+        return judge_mechanically(exhibits, tasks, plan["judging"]["drafts"])
+    if name.startswith(f"{HUMAN}-"):
+        return human.judge(folder, name, exhibits, tasks)
+    given = judge_by_model(folder, plan, _model_judge(plan, name), tasks, exhibits, parallel, ask)
+    return (
+        verdict_row(
+            exhibit, number, name, each.judgement,
+            version=each.version, model=each.models,
+            cost_usd=None if each.cost_usd is None else decimal(Fraction(each.cost_usd)),
+        )
+        for exhibit, number, each in given
+    )  # fmt: skip
+
+
+def _model_judge(plan: Plan, name: str) -> dict[str, Any]:
+    judges: list[dict[str, Any]] = plan["judges"]
+    for judge in judges:
+        if judge["name"] == name and "agent" in judge:
+            return judge
+    known = [judge["name"] for judge in judges]
+    raise UserError(f"the plan has no judge {name!r}; known are {', '.join(known)}{did_you_mean(name, known)}")
+
+
+def guess_all(folder: Path, name: str, parallel: int) -> None:
+    """Asks a model judge which condition each answer comes from, and writes guesses/<judge>.csv."""
+    plan = read_opened_plan(folder)
+    tasks = read_tasks(folder)
+    exhibits = read_exhibits(folder, plan, tasks)
+    guesses = guess_by_model(folder, plan, _model_judge(plan, name), tasks, exhibits, parallel)
+    rows = sorted((exhibit.run, guessed) for exhibit, guessed in guesses)
+    columns = ("task", "condition", "trial", "guessed")
+    write_table(folder / "guesses" / f"{name}.csv", columns, [{**run._asdict(), "guessed": to} for run, to in rows])
+
+
+def main() -> None:
+    """Asks one judge about all answers that count."""
+    parser = argparse.ArgumentParser(prog="python -m lensbench.judging.verdicts", description=main.__doc__)
+    parser.add_argument("--folder", required=True, type=Path, help="the run folder, bench/<run_id>")
+    parser.add_argument("--judge", default=MECHANICAL, help="its name, as in the config; human-<name> for a person")
+    parser.add_argument("--parallel", type=int, default=1, help="how many answers a model judge reads at a time")
+    parser.add_argument("--guess", action="store_true", help="ask it for the condition of each answer instead")
+    arguments = parser.parse_args()
+    stage = guess_all if arguments.guess else judge_all
+    stage(arguments.folder, arguments.judge, arguments.parallel)
+
+
+if __name__ == "__main__":
+    run_program(main)

@@ -1,0 +1,306 @@
+"""The config: what a user may write, and its defaults."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
+
+from lensbench.core.tasks import Many, Source, Strict, like
+
+
+def _plain(value: Any) -> Any:
+    """What `--config accept_changes=true 'discards={max_rounds: 1}'` means, which reaches us as text."""
+    text = value.lower() if isinstance(value, str) else ""
+    return json.loads(text) if re.fullmatch(r"true|false|0|[1-9][0-9]{0,9}(\.[0-9]{1,9})?", text) else value
+
+
+Switch = Annotated[bool, BeforeValidator(_plain)]
+Whole = Annotated[int, BeforeValidator(_plain)]
+Number = Annotated[float, BeforeValidator(_plain), Field(strict=False)]
+
+ConditionName = Annotated[str, like(r"^[a-z][a-z0-9_]{0,31}$", "a condition is named with a-z, 0-9 and '_'")]
+
+
+DEFAULT_CACHE = ".cache/repositories"
+RUN_ID = r"^[A-Za-z0-9][A-Za-z0-9-]{0,63}$"
+ZAI_MODELS = {"sonnet": "glm-5", "haiku": "glm-5", "opus": "glm-5"}
+
+
+class Condition(Strict):
+    """A named arm of the experiment. Everything but its tools is the same in all conditions."""
+
+    mcp: str | None = None
+    """MCP file (`{"mcpServers": ...}`) with the servers that this condition has; none by default."""
+    tools: Many[str] = ()
+    """The tools that its servers must list, no more and no fewer; not compared when empty."""
+    setup: Many[str] = ()
+    """Command that tells a running server of each run's `{workspace}`; outside the timed part."""
+    teardown: Many[str] = ()
+    """Command that tells the server that the workspace goes away."""
+    setup_s: Annotated[Number, Field(gt=0)] = 120
+    """How long `setup` and `teardown` may take, each."""
+
+
+class Agent(Strict):
+    """The agent under test: a command-line program. The same in every condition."""
+
+    kind: Annotated[str, like(r"^[a-z][a-z0-9-]*$", "write the name of an adapter")] = "offline"
+    """Which adapter drives it: `offline` (no model, no keys), `command`, or `none` (finished runs only)."""
+    command: Many[str] = ()
+    """The program and its arguments, for kind `command`; see docs/agents.md for the placeholders."""
+    model: str = ""
+    """The model to ask for, in the agent's own words."""
+    models: dict[str, str] = Field(default={})
+    """What the service makes of a model's name, such as `sonnet: glm-5`; it heads timing.csv."""
+    version: str = ""
+    """The version that the program must say it has; unpinned when empty, which the results warn of."""
+    provider: Literal["", "zai", "custom"] = ""
+    """Which gateway serves the model: the agent's own default, `zai`, or `custom` with `base_url`."""
+    base_url: str = ""
+    """The gateway's address."""
+    token_env: str = ""
+    """Name of the environment variable that holds the gateway's token."""
+    tools: Many[str] = ("Bash", "Read", "Grep", "Glob")
+    """Built-in tools that the agent has in every condition, for agents that let one choose."""
+    tool_search: bool = False
+    """Leave it to the agent to search for MCP tools (deferred tools) instead of showing their schemas."""
+    max_turns: Annotated[Whole, Field(ge=1)] = 60
+    """Turns after which the agent stops, for agents that count them."""
+    retries: Annotated[Whole, Field(ge=1, le=10)] = 3
+    """Attempts per run before it is discarded."""
+    timeout_s: Annotated[Number, Field(gt=0)] = 900
+    """Wall-clock limit of one attempt."""
+    mcp_start_s: Annotated[Number, Field(gt=0)] = 15
+    """How long an MCP server may take to start before the attempt counts as `mcp_failed`."""
+    pass_env: Many[str] = ()
+    """Names of environment variables that reach the agent. Their values are never written anywhere."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _models_of_the_provider(cls, value: Any) -> Any:
+        """Z.AI serves one model under all names (protocol, section 5); what a user writes goes first."""
+        if isinstance(value, dict) and value.get("provider") == "zai" and not value.get("models"):
+            return {**value, "models": ZAI_MODELS}
+        return value
+
+    @property
+    def mapping(self) -> dict[str, str]:
+        """The model mapping of timing.csv's header row."""
+        return self.models or {self.model or self.kind: self.model or "none"}
+
+
+MECHANICAL: Final = "mechanical"
+HUMAN: Final = "human"
+
+
+class ModelJudge(Strict):
+    """A model that judges: an agent without tools, servers and repository."""
+
+    agent: Agent
+    """The program that is asked, and its model; the keys are those of `agent`."""
+    name: Annotated[str, like(r"^([a-z][a-z0-9-]{0,31})?$", "a judge is named with a-z, 0-9 and '-', at most 32")] = ""
+    """What its column is called; made of the agent's kind and model when empty."""
+    prompt: str = ""
+    """The template of its question; templates/judge.md.j2 when empty."""
+    ask_condition: Switch = False
+    """Ask it as well which condition each answer comes from: a check of the blinding, one more request per answer."""
+
+    @property
+    def shown_name(self) -> str:
+        """The name, given or made."""
+        made = re.sub(r"[^a-z0-9]+", "-", f"{self.agent.kind}-{self.agent.model}".lower()).strip("-")
+        return self.name or made[:32].strip("-")
+
+
+class Judging(Strict):
+    """How judges are asked."""
+
+    parallel: Annotated[Whole, Field(ge=1, le=64)] = 4
+    """Answers that a model judge reads at the same time; `--cores` limits it too."""
+    attempts: Annotated[Whole, Field(ge=1, le=10)] = 3
+    """How often a judge is asked before the criterion stays unjudged; later starts ask again."""
+    max_answer_chars: Annotated[Whole, Field(ge=1000)] = 60_000
+    """What no judge reads any more: the end of a longer answer."""
+    human_sample: Annotated[Number, Field(ge=0, le=1)] = 0.1
+    """The share of the pairs on the judge sheet, drawn by seed; all of them when people are the only judges."""
+    drafts: Switch = False
+    """Judge criteria without patterns by patterns that a machine proposes from their text; the results say so."""
+
+
+class Gate(Strict):
+    """The decision that the numbers must allow."""
+
+    effect: Annotated[Number, Field(gt=0, le=100)] = 5
+    """The smallest worthwhile effect, in percentage points of the score."""
+    alpha: Annotated[Number, Field(gt=0, lt=0.5)] = 0.05
+    """The share of benchmarks of a useless server that may seem to show an effect, both directions together."""
+    power: Annotated[Number, Field(gt=0.5, lt=1)] = 0.8
+    """For the minimum detectable effect, and for how many tasks a decision needs."""
+    looks: Annotated[Whole, Field(ge=1, le=10)] = 1
+    """In how many waves the runs are made: after each one it is decided whether the next one is needed."""
+    over: Literal["tasks", "trials"] = "tasks"
+    """What the waves are made of: parts of the task set, or trials (then `looks` is the number of trials)."""
+
+
+Verdict = Literal["GO", "NO-GO", "HARM", "INCONCLUSIVE"]
+"""What the gate can say about a treatment."""
+
+
+class Controls(Strict):
+    """Conditions that tell something about the tasks, and are compared with nothing."""
+
+    closed_book: Switch = False
+    """Ask every task once more in an empty folder: shows which tasks can be answered without the repository."""
+
+
+class Limits(Strict):
+    """What is scarce beside cores: it changes how fast the runs are made, and nothing else."""
+
+    requests_per_minute: dict[str, Annotated[Whole, Field(ge=1)]] = Field(default={})
+    """What a model's service takes, by its name: the host of `base_url`, else `provider`, else the agent's kind."""
+    agent_requests: Annotated[Whole, Field(ge=1)] | None = None
+    """Requests a minute of one agent at work; null: as in the runs so far, 12 before there are any."""
+    clients: dict[str, Annotated[Whole, Field(ge=1)]] = Field(default={})
+    """Runs that an MCP server bears at a time, by its name in the MCP file."""
+
+
+class Archive(Strict):
+    """What `snakemake archive` writes."""
+
+    sign_key: str = ""
+    """An ed25519 private key in PEM; the archive is not signed when empty."""
+    allow: Many[str] = ()
+    """Findings that may be in the archive although they look like a secret or a name: the ids that it printed."""
+
+
+class Discards(Strict):
+    """What happens to runs that must not count."""
+
+    max_rounds: Annotated[Whole, Field(ge=0, le=20)] = 3
+    """How often a discarded run is repeated by a later start before it is given up."""
+
+
+class Budget(Strict):
+    """What the benchmark may cost. At a limit no new attempt starts, running ones end, and the results say so."""
+
+    max_usd: Annotated[Number, Field(gt=0)] | None = None
+    """US dollars, by the agent's own word; agents that do not tell their cost spend nothing."""
+    max_runs: Annotated[Whole, Field(ge=1)] | None = None
+    """Starts of the agent, further attempts included."""
+    max_hours: Annotated[Number, Field(gt=0)] | None = None
+    """Hours of agents' work, all attempts added up."""
+
+
+class Preflight(Strict):
+    """What is tried at every start that makes runs, before the first of them."""
+
+    servers: Switch = True
+    """Start every condition's MCP servers, and call one tool of each."""
+    request: Switch = True
+    """Ask the model's gateway for one token, for agents that say how."""
+
+
+class StartGate(Strict):
+    """The conditions of a task start at the same moment."""
+
+    limit_s: Annotated[Number, Field(ge=0)] = 900
+    """How long a run waits for its partner; 0 switches the gate off."""
+
+
+Judge = Annotated[
+    Annotated[Literal["mechanical", "human"], Tag("judge name")] | Annotated[ModelJudge, Tag("judge model")],
+    Discriminator(lambda value: "judge model" if isinstance(value, (dict, ModelJudge)) else "judge name"),
+]
+
+
+class Config(Strict):
+    """Everything that a user can set."""
+
+    run_id: Annotated[str, like(RUN_ID, "use letters, digits and '-' only, at most 64")]
+    """Names the run folder, `bench/<run_id>`."""
+    scenarios: str | Many[str]
+    """The task set, or several: YAML, or Markdown in the protocol's form."""
+    repository: Source | None = None
+    """The repository of tasks that name none (Markdown sets)."""
+    conditions: dict[ConditionName, Condition]
+    """The arms; one of them is the baseline, the others are treatments."""
+    baseline: str = "without"
+    """The condition that the others are compared with."""
+    trials: Annotated[Whole, Field(ge=1, le=99)] = 1
+    """How often every task is run in every condition."""
+    seed: Annotated[Whole, Field(ge=0, lt=2**32)] = 1
+    """Fixes the order inside pairs and the agent's seed, where it takes one."""
+    agent: Agent = Agent()
+    """The agent under test."""
+    judges: Many[Judge] = (MECHANICAL,)
+    """Who decides whether a criterion is met: `mechanical`, `human`, and any number of `{agent: ...}`."""
+    judging: Judging = Judging()
+    """How judges are asked."""
+    gate: Gate = Gate()
+    """The decision that the numbers must allow."""
+    controls: Controls = Controls()
+    """Conditions that are compared with nothing."""
+    discards: Discards = Discards()
+    """What happens to runs that must not count."""
+    budget: Budget = Budget()
+    """What the benchmark may cost."""
+    preflight: Preflight = Preflight()
+    """What is tried before the first run."""
+    start_gate: StartGate = StartGate()
+    """The conditions of a task start at the same moment."""
+    sandbox: Literal["auto", "bubblewrap", "none"] = "auto"
+    """What keeps agents away from everything but their workspace; `auto`: bubblewrap where it works, else none."""
+    sandbox_visible: Many[str] = ()
+    """Further folders and files that agents may read in the sandbox."""
+    cache: str = DEFAULT_CACHE
+    """Where fetched repositories are kept."""
+    part: Annotated[str, like(r"^([1-9][0-9]?/[1-9][0-9]?)?$", "write 1/3 for the first of three parts")] = ""
+    """The part of the runs that this machine makes, such as `1/3`; all when empty."""
+    limits: Limits = Limits()
+    """What is scarce beside cores."""
+    archive: Archive = Archive()
+    """What `snakemake archive` writes."""
+    fail_on: Annotated[Many[Verdict], BeforeValidator(lambda value: [value] if isinstance(value, str) else value)] = ()
+    """Verdicts of the gate with which Snakemake ends with exit code 1, after everything is written."""
+    prompt: str = ""
+    """What `snakemake eval` asks."""
+    repo: str = ""
+    """What it asks about (a path; the current folder when empty), or `snakemake scenarios` does (or a git URL)."""
+    tasks: Annotated[Whole, Field(ge=1, le=200)] = 12
+    """How many tasks `snakemake scenarios` writes."""
+    accept_changes: Switch = False
+    """Go on although the experiment's settings changed after its first valid run; the results will say so."""
+    imported: Switch = False
+    """The runs were made elsewhere: what breaks our rules is taken with a warning."""
+    warnings: Many[str] = ()
+    """What was found at the import; it stands in the results. Only with `imported`."""
+
+    @property
+    def makes_benchmark(self) -> bool:
+        """False when something else was asked for, such as a single question."""
+        return not (self.prompt or self.repo)
+
+    @property
+    def scenario_files(self) -> tuple[str, ...]:
+        """The task sets, as a list."""
+        return (self.scenarios,) if isinstance(self.scenarios, str) else self.scenarios
+
+    @property
+    def treatments(self) -> tuple[str, ...]:
+        """The conditions that are compared with the baseline."""
+        return tuple(name for name in self.conditions if name != self.baseline)
+
+
+def judge_names(judges: Iterable[Any]) -> list[str]:
+    """The names of the configured judges, as in verdicts.csv."""
+    return [judge.shown_name if isinstance(judge, ModelJudge) else judge for judge in judges]
+
+
+def parts_of(part: str) -> tuple[int, int]:
+    """The number of a part (from 1), and how many there are."""
+    number, _, of = part.partition("/")
+    return (int(number), int(of)) if part else (1, 1)

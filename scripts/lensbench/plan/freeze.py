@@ -1,0 +1,269 @@
+"""Freezing an experiment: what will be asked, of whom, with which tools (protocol, sections 1, 5 and 6).
+
+The plan is written once, before the first run, and every run reads it. A change to it after the first run that counts
+is an error with a way out, because the runs before and after would not be comparable.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from lensbench.core.conditions import CLOSED_BOOK, compared
+from lensbench.core.errors import UserError
+from lensbench.core.records import sha256
+from lensbench.core.system.files import write_atomic, write_json
+from lensbench.core.system.places import PROTOCOL, TEMPLATES
+from lensbench.core.system.program import run_program
+from lensbench.core.tasks import Folder, Git, Npm, Pypi, Source, Task
+from lensbench.plan import task_markdown
+from lensbench.plan.config import MECHANICAL, Agent, Condition, Config, Gate, Judging, ModelJudge
+from lensbench.plan.reading import load_config
+from lensbench.plan.task_files import ScenarioSet, read_scenarios
+
+Plan = dict[str, Any]
+
+
+def prompt_of(task: Task) -> str:
+    """The prompt, the same bytes in every condition: the task's text and the report suffix (protocol, section 3)."""
+    return f"{task.prompt}\n\n{_report_suffix()}"
+
+
+@cache
+def _report_suffix() -> str:
+    return (TEMPLATES / "report_suffix.md").read_text()
+
+
+def make_plan(config: Config, scenarios: ScenarioSet, accepted: list[str]) -> Plan:
+    """Everything that a run depends on, as plain data. `accepted` are changes that the user let pass."""
+    repositories = named_sources(scenarios)
+    plan: Plan = {
+        "run_id": config.run_id,
+        "imported": config.imported,
+        "seed": config.seed,
+        "trials": config.trials,
+        "baseline": config.baseline,
+        "conditions": _conditions(config),
+        "controls": config.controls.model_dump(mode="json"),
+        "agent": config.agent.model_dump(mode="json"),
+        "model_mapping": ",".join(f"{asked}={served}" for asked, served in config.agent.mapping.items()),
+        "max_rounds": config.discards.max_rounds,
+        "sandbox": {
+            "mode": config.sandbox,
+            "visible": list(config.sandbox_visible),
+            "hidden": [config.cache, *config.scenario_files, *_mcp_files(config), *_local_sources(repositories)],
+        },
+        "budget": config.budget.model_dump(mode="json"),
+        "judges": [_judge(judge) for judge in config.judges],
+        "judging": config.judging.model_dump(mode="json"),
+        "gate": config.gate.model_dump(mode="json"),
+        "order": [task.id for task in scenarios.tasks],
+        "tasks": {task.id: _task(task) for task in scenarios.tasks},
+        "repositories": {key: source.model_dump(mode="json") for key, source in repositories.items()},
+        "accepted_changes": accepted,
+        "warnings": [*config.warnings, *scenarios.warnings],
+    }
+    told = {"agent": config.agent.model_dump(mode="json", exclude_defaults=True)}
+    plan["agent_sha256"] = sha256(json.dumps(told["agent"], sort_keys=True).encode())
+    told |= {"conditions": compared(plan), "baseline": plan["baseline"]}
+    plan["settings_sha256"] = sha256(json.dumps(told, sort_keys=True).encode())
+    return plan
+
+
+def named_sources(scenarios: ScenarioSet) -> dict[str, Source]:
+    """The repositories of the tasks, by name."""
+    return {source_name(task.repository): task.repository for task in scenarios.tasks if task.repository}
+
+
+def source_name(source: Source) -> str:
+    """A source as people write it; another name is another source. It stays the same when the whole folder is moved."""
+    match source:
+        case Pypi():
+            return f"{source.pypi} ({source.sha256[:12]})"
+        case Npm():
+            return f"{source.npm} ({source.integrity[:19]})"
+        case Git():
+            return f"{source.git} at {source.revision}"
+        case Folder():
+            return source.path
+
+
+_SETTINGS = ("agent", "conditions", "baseline")
+
+
+def _conditions(config: Config) -> dict[str, dict[str, Any]]:
+    """The arms of the experiment, and the control after them."""
+    arms = {name: _condition(condition) for name, condition in config.conditions.items()}
+    return arms | ({CLOSED_BOOK: _condition(Condition())} if config.controls.closed_book else {})
+
+
+def _condition(condition: Condition) -> dict[str, Any]:
+    """A condition without setup and teardown has no such keys, as in plans that are older than these."""
+    told = {"setup": list(condition.setup), "teardown": list(condition.teardown), "setup_s": condition.setup_s}
+    commands = told if condition.setup or condition.teardown else {}
+    if condition.mcp is None:
+        return {"mcp": None, "mcp_sha256": "", "servers": [], **commands}
+    content = Path(condition.mcp).read_bytes()
+    servers = sorted(json.loads(content)["mcpServers"])
+    return {"mcp": condition.mcp, "mcp_sha256": sha256(content), "servers": servers, **commands}
+
+
+def _judge(judge: str | ModelJudge) -> dict[str, Any]:
+    """A judge by its name; of a model judge also the text of its prompt, which is thereby kept with the run."""
+    if not isinstance(judge, ModelJudge):
+        return {"name": judge}
+    told = {"agent": judge.agent.model_dump(mode="json"), "ask_condition": judge.ask_condition}
+    return {"name": judge.shown_name, "prompt": judge_prompt(judge).read_text(), **told}
+
+
+def judge_prompt(judge: ModelJudge) -> Path:
+    """The template of a model judge's question."""
+    return Path(judge.prompt) if judge.prompt else TEMPLATES / "judge.md.j2"
+
+
+def _mcp_files(config: Config) -> list[str]:
+    return [condition.mcp for condition in config.conditions.values() if condition.mcp]
+
+
+def _local_sources(repositories: Mapping[str, Source]) -> list[str]:
+    """Repositories on this machine: what is cleaned away for the runs is still there."""
+    named = (getattr(source, "path", "") or getattr(source, "git", "") for source in repositories.values())
+    return [path for path in named if path and Path(path).exists()]
+
+
+def _task(task: Task) -> dict[str, Any]:
+    return {
+        "category": task.category.value,
+        "repository": source_name(task.repository) if task.repository else None,
+        "prompt_sha256": sha256(prompt_of(task).encode()),
+        "criteria": len(task.criteria),
+    }
+
+
+def changes(old: Plan, new: Plan) -> list[str]:
+    """What differs between two plans so that their runs cannot be compared, one sentence each.
+
+    More trials, more tasks, other judges, other criteria and the control are no such difference.
+    """
+    defaults = Agent().model_dump(mode="json")  # a key that is younger than the old plan had its default
+    old = {**old, "agent": {**defaults, **old["agent"]}, "conditions": compared(old)}
+    new = {**new, "conditions": compared(new)}
+    found = [f"{name}: was {before!r}, is {now!r}" for name, before, now in differences(old, new, _SETTINGS)]
+    for task, before in old["tasks"].items():
+        now = new["tasks"].get(task)
+        if now is None:
+            found.append(f"task {task!r} was taken out")
+            continue
+        if before["prompt_sha256"] != now["prompt_sha256"]:
+            found.append(f"task {task!r}: its prompt (or the report suffix) is another one")
+        if before["repository"] != now["repository"]:
+            found.append(f"task {task!r}: repository was {before['repository']}, is {now['repository']}")
+    return found
+
+
+def differences(
+    old: Mapping[str, Any], new: Mapping[str, Any], keys: Iterable[str], prefix: str = ""
+) -> Iterator[tuple[str, Any, Any]]:
+    """What differs below `keys`: the path of each setting, and its two values."""
+    for key in keys:
+        before, now = old.get(key), new.get(key)
+        if isinstance(before, dict) and isinstance(now, dict):
+            yield from differences(before, now, sorted({*before, *now}), f"{prefix}{key}.")
+        elif before != now:
+            yield f"{prefix}{key}", before, now
+
+
+def accept_or_refuse(found: list[str], accepted: list[str], config: Config, folder: Path) -> list[str]:
+    """All accepted changes, old and new. Raises UserError for new ones that the user has not accepted."""
+    if found and not config.accept_changes:
+        listed = "\n".join(f"  - {change}" for change in found)
+        raise UserError(
+            f"{folder} has runs that count, and what they were made with has changed since:\n{listed}\n"
+            "Runs made before and after cannot be compared. Start a new run: --config run_id=<a new name>.\n"
+            "Or undo the change. Or keep both kinds, recorded and shown in the results: --config accept_changes=true"
+        )
+    return accepted + [change for change in found if change not in accepted]
+
+
+def settings_text(config: Config) -> str:
+    """The config as one JSON text, the argument of the plan stage; what has its default is left out.
+
+    What is done with the results, how fast the runs are made and on which machine is no part of the experiment. Neither
+    is what other targets are told.
+    """
+    other = {"archive", "fail_on", "limits", "part", "prompt", "repo", "tasks"}
+    return json.dumps(config.model_dump(mode="json", exclude_defaults=True, exclude=other), ensure_ascii=False)
+
+
+def plan_mark(config: Config, accepted: list[str], folder: Path) -> Path:
+    """An empty file named after the settings: other settings lack theirs, which Snakemake sees in every case.
+
+    Its own memory of parameters is lost with `.snakemake`.
+    """
+    digest = sha256(f"{settings_text(config)}\n{json.dumps(accepted)}".encode())
+    return folder / ".plan" / f"settings-{digest[:16]}"
+
+
+def write_plan(config: Config, accepted: list[str], folder: Path) -> None:
+    """Writes protocol.md, config.yaml, scenarios.md, prompts/, plan.json and the plan's mark into the run folder."""
+    scenarios = read_scenarios(config.scenario_files, config.repository, config.imported)
+    plan = make_plan(config, scenarios, accepted)
+    write_atomic(folder / "protocol.md", PROTOCOL.read_bytes())
+    settings = config.model_dump(mode="json", exclude_defaults=False)
+    write_atomic(folder / "config.yaml", yaml.safe_dump(settings, sort_keys=False, allow_unicode=True))
+    write_atomic(folder / "scenarios.md", _scenarios_page(config, scenarios))
+    shutil.rmtree(folder / "prompts", ignore_errors=True)
+    for task in scenarios.tasks:
+        write_atomic(folder / "prompts" / f"{task.id}.md", prompt_of(task))
+    write_json(folder / "plan.json", plan)
+    shutil.rmtree(folder / ".plan", ignore_errors=True)
+    write_atomic(plan_mark(config, accepted, folder), "")
+
+
+def _scenarios_page(config: Config, scenarios: ScenarioSet) -> bytes:
+    """The referenced file itself when it is one Markdown file, else the tasks as Markdown."""
+    first, *others = config.scenario_files
+    if not others and first.endswith(".md"):
+        return Path(first).read_bytes()
+    return task_markdown.render(scenarios.tasks, f"Scenarios of {config.run_id}").encode()
+
+
+_YOUNGER = {
+    "judges": [{"name": MECHANICAL}],
+    "judging": Judging().model_dump(mode="json"),
+    "gate": Gate().model_dump(mode="json"),
+}
+"""What plans that are older than a section had."""
+
+
+def read_plan(folder: Path) -> Plan:
+    """The frozen plan of a run folder. Raises UserError when there is none."""
+    path = folder / "plan.json"
+    try:
+        plan: Plan = json.loads(path.read_text())
+    except (OSError, ValueError) as error:
+        raise UserError(f"{path}: cannot be read ({error}); start Snakemake to write it again") from None
+    if not isinstance(plan, dict) or not {"order", "tasks", "conditions"} <= plan.keys():
+        raise UserError(f"{path}: is not a plan; delete it, and the next start of Snakemake writes it again")
+    return {**_YOUNGER, **plan}
+
+
+def main() -> None:
+    """Writes the plan of a run folder."""
+    parser = argparse.ArgumentParser(prog="python -m lensbench.plan.freeze", description=main.__doc__)
+    parser.add_argument("--settings", required=True, help="the config as JSON")
+    parser.add_argument("--accepted", default="[]", help="changes that were accepted, as a JSON list")
+    parser.add_argument("--folder", required=True, type=Path, help="bench/<run_id>")
+    arguments = parser.parse_args()
+    write_plan(load_config(json.loads(arguments.settings)), json.loads(arguments.accepted), arguments.folder)
+
+
+if __name__ == "__main__":
+    run_program(main)

@@ -1,0 +1,55 @@
+"""MCP files, as a config names them: whether agents would understand them, and which servers they have."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from lensbench.plan.config import Condition
+
+_SERVER = re.compile(r"(?!.*__)[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+_ENTRY_KEYS = {"type", "command", "args", "env", "url", "headers", "timeout", "alwaysLoad"}
+
+
+def mcp_problem(path: Path) -> str:
+    """What is wrong with an MCP file, as the end of a sentence that begins with its name; "" when nothing is.
+
+    Agents ignore an entry with a misspelt key in silence, and a run WITH would become a run WITHOUT.
+    """
+    try:
+        content = json.loads(path.read_text())
+    except FileNotFoundError:
+        return "is not there; write the path of an MCP file, or leave the key out for a condition without servers"
+    except (OSError, ValueError, RecursionError):
+        content = None
+    entries = content.get("mcpServers") if isinstance(content, dict) else None
+    if not isinstance(entries, dict):
+        return 'is not an MCP file; it must be JSON of the form {"mcpServers": {"<name>": {"command": ...}}}'
+    if not entries:
+        return "names no server; leave the key out for a condition without servers"
+    for name, entry in entries.items():
+        if not _SERVER.fullmatch(name):
+            return f"names a server {name!r}; use letters, digits, '-' and single '_' only, at most 64"
+        if not isinstance(entry, dict) or ("command" in entry) == ("url" in entry):
+            return f"must give server {name!r} either a command or a url"
+        if not isinstance(entry.get("command", entry.get("url")), str) or not _is_texts(entry.get("args", [])):
+            return f"must give server {name!r} a command or url that is text, and args that are a list of texts"
+        unknown = sorted(set(entry) - _ENTRY_KEYS)
+        if unknown:
+            return f"gives server {name!r} the key {unknown[0]!r}, which agents ignore; known are " + ", ".join(
+                sorted(_ENTRY_KEYS)
+            )
+    return ""
+
+
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
+
+
+def servers_of(condition: Condition) -> list[str]:
+    """The names of a condition's MCP servers; none when its file is wrong."""
+    if condition.mcp is None or mcp_problem(Path(condition.mcp)):
+        return []
+    return sorted(json.loads(Path(condition.mcp).read_text())["mcpServers"])

@@ -1,0 +1,106 @@
+"""What the types of the config alone cannot say: names that must agree, files and folders that must be there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from lensbench.agents import known_kinds
+from lensbench.agents.services import service_of
+from lensbench.core.conditions import CLOSED_BOOK
+from lensbench.core.errors import did_you_mean
+from lensbench.core.system.yaml_places import KeyPath
+from lensbench.plan.config import HUMAN, MECHANICAL, Config, ModelJudge, judge_names, parts_of
+from lensbench.plan.mcp_files import mcp_problem, servers_of
+from lensbench.plan.task_files import source_problem
+
+
+def problems_of(config: Config) -> Iterable[tuple[KeyPath, str]]:
+    """Where each problem stands in the config, and what it is."""
+    """What the types alone cannot say: names that must agree, files and folders that must be there."""
+    names = ", ".join(config.conditions)
+    if problem := source_problem(config.repository):
+        yield ("repository",), f"repository: {problem}"
+    if config.baseline not in config.conditions:
+        hint = did_you_mean(config.baseline, config.conditions)
+        yield ("baseline",), f"baseline is {config.baseline!r}, which is not one of the conditions ({names}){hint}"
+    if len(config.conditions) < 2:
+        text = f"conditions has only {names or 'nothing'}; a comparison needs a baseline and a treatment"
+        yield ("conditions",), text
+    if CLOSED_BOOK in config.conditions:
+        text = f"conditions has {CLOSED_BOOK!r}, the name of a control; write controls: {{closed_book: true}} instead"
+        yield ("conditions", CLOSED_BOOK), text
+    for name, condition in config.conditions.items():
+        if condition.mcp is not None:
+            problem = mcp_problem(Path(condition.mcp))
+            if problem:
+                yield ("conditions", name, "mcp"), f"conditions.{name}.mcp: {condition.mcp} {problem}"
+    for index, scenario_file in enumerate(config.scenario_files):
+        if config.makes_benchmark and not Path(scenario_file).is_file():
+            yield ("scenarios", index), f"scenarios: there is no file {scenario_file}; write the path of a task set"
+    prompts = [judge.prompt for judge in config.judges if isinstance(judge, ModelJudge)]
+    for path in (*config.scenario_files, *(condition.mcp or "" for condition in config.conditions.values()), *prompts):
+        if set("{}") & set(path):
+            yield (), f"{path} has a brace in its name, which Snakemake takes for a wildcard; rename the file"
+    if config.agent.kind in ("command", "command-events") and not config.agent.command:
+        needs = f"agent.command is missing; kind {config.agent.kind!r} needs the program and its arguments"
+        yield ("agent", "command"), needs
+    kinds = known_kinds()
+    if config.agent.kind not in kinds:
+        text = f"agent.kind is {config.agent.kind!r}; known are {', '.join(kinds)}"
+        yield ("agent", "kind"), text + did_you_mean(config.agent.kind, kinds)
+    for index, path in enumerate(config.sandbox_visible):
+        if not Path(path).expanduser().exists():
+            yield ("sandbox_visible", index), f"sandbox_visible: there is no {path}; write an existing folder or file"
+    if config.imported and config.agent.kind != "none":
+        text = (
+            f"imported is true, but agent.kind is {config.agent.kind!r}; imported runs cannot be made again: write none"
+        )
+        yield ("imported",), text
+    if config.warnings and not config.imported:
+        yield ("warnings",), "warnings are those of an import; remove the key, or set imported: true"
+    number, of = parts_of(config.part)
+    if number > of:
+        yield ("part",), f"part is {config.part!r}; the last of {of} parts is '{of}/{of}'"
+    if of > 1 and config.gate.looks > 1:
+        text = "part does not go with gate.looks: a look needs all runs of its waves; write gate: {looks: 1}"
+        yield ("part",), text
+    yield from _judge_problems(config)
+    yield from _limit_problems(config)
+    if config.gate.looks > 1 and config.gate.over == "trials" and config.gate.looks != config.trials:
+        text = f"gate.looks is {config.gate.looks} over {config.trials} trials; with over: trials, each trial is a look"
+        yield ("gate", "looks"), text
+
+
+def _judge_problems(config: Config) -> Iterable[tuple[KeyPath, str]]:
+    names = judge_names(config.judges)
+    if not names:
+        yield ("judges",), "judges is empty; write [mechanical]"
+    for index, (judge, name) in enumerate(zip(config.judges, names, strict=True)):
+        if name in names[:index]:
+            yield ("judges", index), f"judges has {name!r} twice; give one of them another name"
+        if not isinstance(judge, ModelJudge):
+            continue
+        if name in (MECHANICAL, HUMAN) or name.startswith(f"{HUMAN}-"):
+            yield ("judges", index, "name"), f"a model judge cannot be named {name!r}; give it another name"
+        kinds = [kind for kind in known_kinds() if kind not in ("none", "offline")]
+        if judge.agent.kind not in kinds:
+            text = f"judges: agent.kind is {judge.agent.kind!r}; a judge can be {', '.join(kinds)}"
+            yield ("judges", index, "agent", "kind"), text + did_you_mean(judge.agent.kind, kinds)
+        if judge.agent.kind in ("command", "command-events") and not judge.agent.command:
+            text = f"judges: agent.command is missing; kind {judge.agent.kind!r} needs the program and its arguments"
+            yield ("judges", index, "agent", "command"), text
+        if judge.prompt and not Path(judge.prompt).is_file():
+            yield ("judges", index, "prompt"), f"judges: there is no file {judge.prompt}; write the path of a template"
+
+
+def _limit_problems(config: Config) -> Iterable[tuple[KeyPath, str]]:
+    """A limit on something that nobody uses is a slip of the pen, and would limit nothing."""
+    judges = [judge.agent for judge in config.judges if isinstance(judge, ModelJudge)]
+    services = sorted({service_of(agent.model_dump()) for agent in (config.agent, *judges)})
+    servers = sorted({server for condition in config.conditions.values() for server in servers_of(condition)})
+    for key, known in (("requests_per_minute", services), ("clients", servers)):
+        for name in getattr(config.limits, key):
+            if name not in known:
+                text = f"limits.{key} has {name!r}, which nobody uses; write one of {', '.join(known) or '(none)'}"
+                yield ("limits", key, name), text + did_you_mean(name, known)

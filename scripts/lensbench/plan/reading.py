@@ -1,0 +1,73 @@
+"""Reading a config: one clear message, with its place, for everything that is wrong with it."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from lensbench.core.errors import UserError
+from lensbench.core.system.yaml_places import Document, DocumentError, KeyPath, read_document
+from lensbench.core.validation import explain, has
+from lensbench.plan.config import Config
+from lensbench.plan.problems import problems_of
+
+
+def load_config(given: Mapping[str, Any], files: Iterable[str] = ()) -> Config:
+    """The checked config. `given` is what Snakemake merged from `files` and `--config`.
+
+    Raises UserError with one line per problem: file and line (or `--config`), key, what is wrong, what to write.
+    """
+    documents = [read_file(name) for name in files]
+    value: dict[str, Any] = json.loads(json.dumps(given, default=str))  # Snakemake's mappings and dates as plain data
+
+    def place(path: KeyPath) -> str:
+        return _place(path, value, documents)
+
+    try:
+        config = Config.model_validate(value)
+    except ValidationError as error:
+        raise UserError("\n".join(explain(error, Config, value, place))) from None
+    problems = [f"{place(path)}: {message}" for path, message in problems_of(config)]
+    if problems:
+        raise UserError("\n".join(problems))
+    return config
+
+
+def read_config(path: Path) -> Config:
+    """The config in a file, for what needs no task sets: they need not be there. Raises UserError."""
+    _, document = read_file(str(path))
+    value = document.value
+    return load_config({**value, "scenarios": []} if isinstance(value, dict) else value, [str(path)])
+
+
+def read_file(name: str) -> tuple[str, Document]:
+    """A config file, by the name to show: relative when it lies below the current folder. Raises UserError."""
+    relative = os.path.relpath(name)
+    shown = name if relative.startswith("..") else relative
+    try:
+        return shown, read_document(Path(name))
+    except DocumentError as error:
+        raise UserError(f"{shown}:{error.line}: {error}") from None
+    except OSError as error:
+        raise UserError(f"{shown}: cannot be read: {error.strerror}") from None
+
+
+def _place(path: KeyPath, value: Any, documents: list[tuple[str, Document]]) -> str:
+    """Where a key of the config stands: the last file that has it (with this value), or the command line.
+
+    A key that nobody gave stands where the key around it does.
+    """
+    given: KeyPath = ()
+    for part in path:
+        if not has(value, part):
+            break
+        value, given = value[part], (*given, part)
+    for name, document in reversed(documents if given else ()):
+        if given in document.lines and (isinstance(value, (dict, list)) or str(document.at(given)) == str(value)):
+            return f"{name}:{document.lines[given]}"
+    return "--config" if given or not documents else documents[-1][0]

@@ -1,0 +1,84 @@
+"""Writes the JSON schemas of what users write and programs read: the config, task sets, and records.
+
+The models are the truth; editors complete and check YAML files with what is written here.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from pydantic import ConfigDict, TypeAdapter, with_config
+
+from lensbench.changes.task import TEST_CRITERIA
+from lensbench.core.records import Record
+from lensbench.core.system.files import write_json
+from lensbench.core.system.program import run_program
+from lensbench.core.tasks import MAX_CRITERIA, MIN_CRITERIA
+from lensbench.plan.config import Config
+from lensbench.plan.task_files import ScenarioFile
+
+
+def config_schema() -> dict[str, Any]:
+    """The schema of config.yaml."""
+    return Config.model_json_schema()
+
+
+def scenarios_schema() -> dict[str, Any]:
+    """The schema of a task set in YAML.
+
+    Unlike the model, it knows that a task may name one of `repositories`, and how many criteria a set that is to be
+    run must have: the reader settles both before and after the model.
+    """
+    schema = ScenarioFile.model_json_schema()
+    question, change = (schema["$defs"][name]["properties"] for name in ("Task", "ChangeTask"))
+    for task in (question, change):
+        named = {"type": "string", "description": "One of the names under `repositories`."}
+        task["repository"]["anyOf"].insert(0, named)
+    question["criteria"] |= {"minItems": MIN_CRITERIA, "maxItems": MAX_CRITERIA}
+    change["criteria"] |= {"maxItems": MAX_CRITERIA - len(TEST_CRITERIA)}
+    file = {
+        "type": "object", "properties": {"file": {"type": "string"}}, "required": ["file"],
+        "additionalProperties": False, "description": "A file beside the task set.",
+    }  # fmt: skip
+    hidden = schema["$defs"]["Tests"]["properties"]["files"]["additionalProperties"]
+    for content in (change["reference"], hidden):
+        content["anyOf"].append(file)
+    return schema
+
+
+def record_schema() -> dict[str, Any]:
+    """The schema of records/*.json."""
+    described = with_config(ConfigDict(use_attribute_docstrings=True))(Record)
+    schema = TypeAdapter(described).json_schema()
+    del schema["$defs"]["Outcome"]["properties"]["answer"]  # it has a file of its own
+    return schema
+
+
+def schemas() -> dict[str, dict[str, Any]]:
+    """All schemas, by the names of their files."""
+    return {
+        "config.schema.json": config_schema(),
+        "scenarios.schema.json": scenarios_schema(),
+        "record.schema.json": record_schema(),
+    }
+
+
+def write_schemas(folder: Path) -> None:
+    """Writes every schema into `folder`."""
+    for name, schema in schemas().items():
+        write_json(folder / name, {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema})
+
+
+def main() -> None:
+    """Writes the JSON schemas of what users write and programs read: the config, task sets, and records."""
+    parser = argparse.ArgumentParser(prog="lensbench schemas", description=main.__doc__)
+    parser.add_argument("folder", type=Path, nargs="?", default=Path("schemas"), help="default: schemas, here")
+    folder = parser.parse_args().folder
+    folder.mkdir(parents=True, exist_ok=True)
+    write_schemas(folder)
+
+
+if __name__ == "__main__":
+    run_program(main)

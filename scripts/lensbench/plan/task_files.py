@@ -1,0 +1,163 @@
+"""Reading and writing task sets: which file, which form, and what is wrong on which line."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Discriminator, Field, Tag, ValidationError
+
+from lensbench.changes.task import ChangeTask, inline_files
+from lensbench.core.errors import UserError, did_you_mean
+from lensbench.core.system.yaml_places import DocumentError, KeyPath, parse_document
+from lensbench.core.tasks import MAX_CRITERIA, MIN_CRITERIA, Folder, Git, Many, OneLine, Source, Strict, Task
+from lensbench.core.validation import explain
+from lensbench.plan import task_markdown
+from lensbench.repositories.sources import folder, git
+
+
+def _kind_of_task(value: Any) -> str:
+    kind = value.get("kind") if isinstance(value, dict) else "change" if isinstance(value, ChangeTask) else None
+    return "task change" if kind == "change" else "task question"
+
+
+AnyTask = Annotated[
+    Annotated[Task, Tag("task question")] | Annotated[ChangeTask, Tag("task change")], Discriminator(_kind_of_task)
+]
+
+
+class ScenarioFile(Strict):
+    """A task set as YAML."""
+
+    name: OneLine = ""
+    """What the set is called."""
+    repositories: dict[str, Source] = Field(default={})
+    """Named sources; a task names one of them, or gives its own."""
+    tasks: Many[AnyTask]
+    """The tasks."""
+
+
+def source_problem(source: Source | None) -> str:
+    """What is wrong with a source that lies on this machine; "" for nothing, and for what only a download can tell."""
+    match source:
+        case Folder(path=path):
+            place = folder.location(path)
+            return "" if os.path.isdir(place) else f"there is no folder {place}; correct the path, {_FROM_HERE}"
+        case Git(git=address):
+            place = git.location(address)
+            local_and_missing = place.startswith("/") and not os.path.isdir(place)
+            return f"there is no git repository at {place}; correct the path, {_FROM_HERE}" if local_and_missing else ""
+    return ""
+
+
+_FROM_HERE = "which starts in the folder in which Snakemake works"
+
+
+@dataclass(frozen=True)
+class ScenarioSet:
+    """All tasks of a run, and what was taken although it breaks a rule (imported sets only)."""
+
+    tasks: tuple[Task, ...]
+    warnings: tuple[str, ...] = ()
+
+
+def read_scenarios(files: Iterable[str], default: Source | None = None, imported: bool = False) -> ScenarioSet:
+    """The tasks of all files, in their order. `default` is the repository of tasks that name none.
+
+    An imported set may have too few or too many criteria, which become warnings, and needs no repositories.
+    Raises UserError with a line per problem: file, line, task, what is wrong, what to do.
+    """
+    problems: list[str] = []
+    warnings: list[str] = []
+    placed: list[tuple[Task, str]] = []
+    for name in files:
+        try:
+            placed += _read_file(name, Path(name).read_bytes())
+        except OSError as error:
+            problems.append(f"{name}: cannot be read: {error.strerror}")
+        except UserError as error:
+            problems.append(str(error))
+    for task, place in placed:
+        count = len(task.criteria)
+        if not MIN_CRITERIA <= count <= MAX_CRITERIA:
+            criteria = "1 criterion" if count == 1 else f"{count} criteria"
+            advice = "Add another verifiable fact." if count < MIN_CRITERIA else "Split the task or drop facts."
+            text = f"task {task.id!r} has {criteria}; the protocol wants {MIN_CRITERIA} to {MAX_CRITERIA}."
+            if imported and count:
+                warnings.append(f"{place}: {text}")
+            else:
+                problems.append(f"{place}: {text} {advice}")
+        if task.repository is None and default is None and not imported:
+            problems.append(f"{place}: task {task.id!r} names no repository; add one, or set it in the config")
+        if not imported and (problem := source_problem(task.repository)):
+            problems.append(f"{place}: task {task.id!r}: {problem}")
+    seen: dict[str, str] = {}
+    for task, place in placed:
+        if task.id in seen:
+            problems.append(f"{place}: task {task.id!r} is there already ({seen[task.id]}); rename one of them")
+        seen.setdefault(task.id, place)
+    if problems:
+        raise UserError("\n".join(problems))
+    tasks = (task if task.repository else task.model_copy(update={"repository": default}) for task, _ in placed)
+    return ScenarioSet(tuple(tasks), tuple(warnings))
+
+
+def _read_file(name: str, source: bytes) -> list[tuple[Task, str]]:
+    try:
+        if name.endswith((".md", ".markdown")):
+            entries = task_markdown.parse(source.decode("utf-8-sig"))
+            value: Any = {"tasks": [entry.value for entry in entries]}
+            lines: dict[KeyPath, int] = {("tasks", index): entry.line for index, entry in enumerate(entries)}
+        else:
+            document = parse_document(source)
+            value, lines = document.value, document.lines
+            if not isinstance(value, dict):
+                raise DocumentError("must be a mapping with the key 'tasks'")
+            _put_named_repositories(value, lines)
+            _put_files(value, Path(name).parent)
+    except UnicodeDecodeError as error:
+        raise UserError(f"{name}:{source[: error.start].count(10) + 1}: is not UTF-8 text") from None
+    except DocumentError as error:
+        raise UserError(f"{name}:{error.line}: {error}") from None
+
+    def place(path: KeyPath) -> str:
+        while path and path not in lines:
+            path = path[:-1]
+        return f"{name}:{lines.get(path, 1)}"
+
+    try:
+        parsed = ScenarioFile.model_validate(value)
+    except ValidationError as error:
+        raise UserError("\n".join(explain(error, ScenarioFile, value, place))) from None
+    if not parsed.tasks:
+        raise UserError(f"{name}:1: has no task; a Markdown set begins each one with '#### <id>'")
+    return [(task, place(("tasks", index))) for index, task in enumerate(parsed.tasks)]
+
+
+def _put_named_repositories(value: dict[str, Any], lines: dict[KeyPath, int]) -> None:
+    named, tasks = value.get("repositories"), value.get("tasks")
+    if not isinstance(tasks, list):
+        return
+    for index, task in enumerate(tasks):
+        name = task.get("repository") if isinstance(task, dict) else None
+        if isinstance(name, str):
+            if not isinstance(named, dict) or name not in named:
+                known = ", ".join(named) if isinstance(named, dict) and named else "none"
+                line = lines[("tasks", index, "repository")]
+                hint = did_you_mean(name, named) if isinstance(named, dict) else ""
+                raise DocumentError(f"repository {name!r} is not under 'repositories' ({known} there){hint}", line)
+            task["repository"] = named[name]
+
+
+def _put_files(value: dict[str, Any], folder: Path) -> None:
+    if isinstance(tasks := value.get("tasks"), list):
+        value["tasks"] = [inline_files(task, folder) for task in tasks]
+
+
+def by_category(tasks: Iterable[Task]) -> dict[str, int]:
+    """How many tasks each category has, in the order of their first appearance."""
+    return dict(Counter(task.category.value for task in tasks))

@@ -1,0 +1,186 @@
+"""Task sets in the protocol's own Markdown form (section 6, `scenarios.md`), read and written.
+
+    #### <id>
+    - **Category**: Debug
+    - **Prompt**:
+      `one line, wrapped in backticks`
+    - **Judge Criteria**:
+      1. a verifiable fact
+
+Chatter before the first heading, titles after an id, rules between tasks, further fields and what stands below other
+headings are passed over, as people's files have them. What the protocol lacks is written so that a reader of the plain
+form skips it: a `Repository` field, and a `facts` bullet under a criterion with the judge's patterns as JSON.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from lensbench.core.system.yaml_places import DocumentError
+from lensbench.core.tasks import Category, Criterion, Task
+
+_TASK = re.compile(r"\s{0,3}####\s+[*`]*(?P<id>[^*`\s:]+)[*`]*(?:\s*:\s.*|\s+[\u2013\u2014-]\s.*)?\s*#*\s*$")
+_HEADING = re.compile(r"\s{0,3}#{1,6}\s")
+_RULE = re.compile(r"\s{0,3}(-{3,}|\*{3,}|_{3,}|={3,})\s*$")
+_FIELD = re.compile(r"\s{0,3}(?:[-*+]\s+)?\*{0,2}(?P<name>Category|Prompt|Judge Criteria|Criteria|Repository)"
+                    r"\*{0,2}\s*:\s*\*{0,2}\s*(?P<value>.*)$", re.IGNORECASE)  # fmt: skip
+_OTHER_FIELD = re.compile(r"[-*+]\s+\*\*[^*`]{1,60}(?::\*\*|\*\*\s?:)")
+_ITEM = re.compile(r"(?P<indent>\s*)(?:\d{1,3}[.)]|[-*+])\s+(?P<text>.+)$")
+_FACTS = re.compile(r"\s*-\s+facts:\s*(?P<json>\{.*\})\s*$")
+_FENCE = re.compile(r"\s*(?P<fence>`{3,}(?=[^`]*$)|~{3,})")
+_CATEGORIES = {re.sub(r"\W", "", category.value).lower(): category.value for category in Category}
+
+
+@dataclasses.dataclass
+class Entry:
+    """A task as it was read, not yet checked, and the 1-based line of its heading."""
+
+    line: int
+    value: dict[str, Any]
+    field: str = ""
+    """The field that is being read; `closed` below a heading that is not the task's own."""
+    indent: int = 0
+    """How far the criteria are indented; what stands deeper belongs to the criterion above it."""
+    text: list[str] = dataclasses.field(default_factory=list)
+
+
+def parse(text: str) -> list[Entry]:
+    """The tasks in `text`. Values are as people wrote them; the caller validates them.
+
+    Raises DocumentError for JSON that does not parse, and for a code fence that is not closed.
+    """
+    entries: list[Entry] = []
+    fence, opened = "", 0
+    for number, line in enumerate(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"), 1):
+        if fence:
+            entries[-1].text.append(line)
+            if _closes(line, fence):
+                fence = entries[-1].field = ""
+        elif heading := _TASK.match(line):
+            entries.append(Entry(number, {"id": heading["id"], "criteria": []}))
+        elif entries:
+            fence, opened = _read_line(entries[-1], line, number), number
+    if fence:
+        raise DocumentError(f"opens a code fence that is not closed; end the prompt with {fence}", opened)
+    for entry in entries:
+        if entry.text:
+            entry.value["prompt"] = _unwrap(entry.text)
+    return entries
+
+
+def _closes(line: str, fence: str) -> bool:
+    return line.strip().startswith(fence) and not line.strip().strip(fence[0])
+
+
+def _read_line(entry: Entry, line: str, number: int) -> str:
+    """Takes a line into the entry; returns the code fence that it opens, or ""."""
+    if _HEADING.match(line):
+        entry.field = "closed"
+    elif entry.field == "closed":
+        return ""
+    elif _RULE.match(line):
+        entry.field = ""
+    elif found := _FIELD.match(line):
+        return _start_field(entry, found["name"].lower(), found["value"].strip(), number)
+    elif _OTHER_FIELD.match(line):
+        entry.field = ""
+    elif entry.field == "prompt":
+        return _add_to_prompt(entry, line)
+    elif entry.field == "criteria":
+        _read_criterion(entry, line, number)
+    return ""
+
+
+def _start_field(entry: Entry, name: str, value: str, line: int) -> str:
+    entry.field = "criteria" if name.endswith("criteria") else name
+    if name == "category":
+        entry.value["category"] = _CATEGORIES.get(re.sub(r"\W", "", value).lower(), value)
+    elif name == "repository":
+        entry.value["repository"] = _json(value.strip("`"), line)
+    elif name == "prompt":
+        entry.text = []
+        return _add_to_prompt(entry, value)
+    return ""
+
+
+def _add_to_prompt(entry: Entry, line: str) -> str:
+    """Returns the code fence that the line opens: only the whole prompt may stand in one."""
+    opening = None if any(entry.text) else _FENCE.match(line)
+    if line or entry.text:
+        entry.text.append(line)
+    return opening["fence"] if opening else ""
+
+
+def _read_criterion(entry: Entry, line: str, number: int) -> None:
+    criteria = entry.value["criteria"]
+    item = _ITEM.match(line)
+    if (facts := _FACTS.match(line)) and criteria:
+        found = _json(facts["json"], number)
+        if "text" in found:
+            raise DocumentError("has facts with the key 'text'; the criterion's text stands above them", number)
+        criteria[-1].update(found)
+    elif item and (not criteria or len(item["indent"]) <= entry.indent):
+        entry.indent = max(entry.indent, len(item["indent"]))
+        criteria.append({"text": item["text"]})
+    elif line.strip() and criteria:
+        criteria[-1]["text"] += " " + line.strip()
+
+
+def _json(text: str, line: int) -> Any:
+    try:
+        value = json.loads(text)
+        json.dumps(value, ensure_ascii=False).encode()  # JSON can name half of a character; no file can hold it
+        return value
+    except (ValueError, RecursionError) as error:
+        raise DocumentError(f"has JSON that does not parse: {error}", line) from None
+
+
+def _unwrap(lines: list[str]) -> str:
+    """The prompt without its fence and what that is indented by, or else without the outer pair of backticks alone:
+    prompts hold backticks themselves."""
+    while lines and not lines[0].strip():
+        lines = lines[1:]
+    while lines and not lines[-1].strip():
+        lines = lines[:-1]
+    if not lines:
+        return ""
+    if opening := _FENCE.match(lines[0]):
+        indent = re.compile(rf"\s{{0,{opening.start('fence')}}}")
+        return "\n".join(indent.sub("", line, count=1) for line in lines[1:-1])
+    text = "\n".join(line.strip() for line in lines)
+    return text[1:-1] if len(text) > 1 and text[0] == text[-1] == "`" else text
+
+
+def render(tasks: Iterable[Task], title: str) -> str:
+    """The set as people read it; `parse` gives the same tasks back."""
+    return "\n".join([f"# {title}", "", *(line for task in tasks for line in _task_lines(task))])
+
+
+def _task_lines(task: Task) -> Iterator[str]:
+    yield f"#### {task.id}"
+    yield f"- **Category**: {task.category.value}"
+    if task.repository is not None:
+        yield f"- **Repository**: `{json.dumps(task.repository.model_dump(), ensure_ascii=False)}`"
+    yield "- **Prompt**:"
+    yield from (f"  {line}" for line in _prompt_lines(task.prompt))
+    yield "- **Judge Criteria**:"
+    for number, criterion in enumerate(task.criteria, 1):
+        yield f"  {number}. {criterion.text}"
+        if facts := _facts(criterion):
+            yield f"     - facts: {json.dumps(facts, ensure_ascii=False)}"
+    yield ""
+
+
+def _prompt_lines(prompt: str) -> list[str]:
+    if "\n" not in prompt and not prompt.startswith("`"):
+        return [f"`{prompt}`"]
+    fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", prompt)), default=0))
+    return [fence, *prompt.split("\n"), fence]
+
+
+def _facts(criterion: Criterion) -> dict[str, Any]:
+    return criterion.model_dump(mode="json", exclude={"text"}, exclude_defaults=True)

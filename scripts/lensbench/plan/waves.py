@@ -1,0 +1,105 @@
+"""Waves: the runs are made in parts, and after each part it is decided whether the next one is needed.
+
+Without looks (`gate.looks: 1`) there is one wave, and all that is here is the identity.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from lensbench.core.errors import UserError
+from lensbench.core.records import RunId, run_files
+from lensbench.plan.freeze import Plan, read_plan
+
+
+class Wave(NamedTuple):
+    """The runs of these tasks in these trials, in all conditions."""
+
+    tasks: tuple[str, ...]
+    trials: tuple[int, ...]
+
+    def has(self, run: RunId) -> bool:
+        """True for a run of this wave."""
+        return run.task in self.tasks and run.trial in self.trials
+
+
+def waves(plan: Mapping[str, Any]) -> list[Wave]:
+    """All waves of a plan, in their order."""
+    gate, trials = plan["gate"], tuple(range(1, plan["trials"] + 1))
+    if gate["looks"] == 1:
+        return [Wave(tuple(plan["order"]), trials)]
+    if gate["over"] == "trials":
+        return [Wave(tuple(plan["order"]), (trial,)) for trial in trials]
+    categories = {task: plan["tasks"][task]["category"] for task in plan["order"]}
+    return [
+        Wave(tuple(tasks), trials) for tasks in looks_over_tasks(plan["order"], categories, gate["looks"], plan["seed"])
+    ]
+
+
+def looks_over_tasks(tasks: Iterable[str], categories: Mapping[str, str], looks: int, seed: int = 0) -> list[list[str]]:
+    """The tasks of each wave, in the order of the waves.
+
+    The order is random by seed; every wave has its part of every category, and no wave is larger than one before it.
+    Raises UserError when there are fewer tasks than looks.
+    """
+    strata: dict[str, list[str]] = {}
+    for task in sorted(tasks):
+        strata.setdefault(categories[task], []).append(task)
+    queue = []
+    dice = random.Random(seed)
+    for category in dice.sample(sorted(strata), len(strata)):
+        queue += dice.sample(strata[category], len(strata[category]))
+    if len(queue) < looks:
+        raise UserError(f"gate.looks is {looks}, and there are {len(queue)} tasks; a look needs a task of its own")
+    return [queue[wave::looks] for wave in range(looks)]
+
+
+def look_file(folder: Path, look: int) -> Path:
+    """Where the result of a look (from 1) lies."""
+    return folder / "looks" / f"{look}.json"
+
+
+def opened(folder: Path, plan: Mapping[str, Any]) -> int:
+    """How many waves are open: the first, each one that a look opened, and each one of which a run was made."""
+    all_waves = waves(plan)
+    count = 1
+    while count < len(all_waves) and (
+        _says_open(look_file(folder, count)) or _is_begun(folder, plan, all_waves[count])
+    ):
+        count += 1
+    return count
+
+
+def _says_open(path: Path) -> bool:
+    try:
+        return bool(json.loads(path.read_text())["open"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+
+
+def _is_begun(folder: Path, plan: Mapping[str, Any], wave: Wave) -> bool:
+    runs = (RunId(task, name, trial) for trial in wave.trials for task in wave.tasks for name in plan["conditions"])
+    return any(run_files(folder, run).record.exists() for run in runs)
+
+
+def restricted(plan: Plan, count: int) -> Plan:
+    """The plan with the tasks and trials of its first `count` waves only; `look` says how many of how many."""
+    chosen = waves(plan)[:count]
+    tasks = {task for wave in chosen for task in wave.tasks}
+    return {
+        **plan,
+        "order": [task for task in plan["order"] if task in tasks],
+        "tasks": {name: task for name, task in plan["tasks"].items() if name in tasks},
+        "trials": max(trial for wave in chosen for trial in wave.trials),
+        "look": {"taken": count, "of": len(waves(plan))},
+    }
+
+
+def read_opened_plan(folder: Path) -> Plan:
+    """The plan of a run folder, as far as its waves are open. Raises UserError when there is none."""
+    plan = read_plan(folder)
+    return plan if plan["gate"]["looks"] == 1 else restricted(plan, opened(folder, plan))

@@ -1,0 +1,293 @@
+"""The stage `repositories`: each repository that tasks name, fetched once, cleaned, and ready to be copied for runs.
+
+    python -P -m lensbench.repositories.prepare --plan plan.json --cache cache --output repositories.json
+
+A prepared repository is `<cache>/<key>/tree`, with `repository.json` beside it. It is a git repository in every case,
+and holds nothing that tells an agent what to do or what the answers are (`sources.cleaning`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import fcntl
+import hashlib
+import json
+import os
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from lensbench.core.errors import UserError
+from lensbench.core.system.files import write_json
+from lensbench.core.system.terminal import printable_lines
+from lensbench.core.system.trees import hash_tree, remove_tree
+from lensbench.core.tasks import Folder, Git, Npm, Pypi, Source
+from lensbench.repositories.sources import folder, git, npm, pypi
+from lensbench.repositories.sources.archives import unpack
+from lensbench.repositories.sources.cleaning import clean, history_with_answers
+from lensbench.repositories.sources.downloads import Digest
+from lensbench.repositories.sources.git_program import GitError
+from lensbench.repositories.sources.snapshots import (
+    commit_changes,
+    commit_everything,
+    commit_removals,
+    head_commit,
+    shrink,
+)
+
+RECIPE = 1
+"""Raised when the same source is to give another tree, so that older caches are prepared again."""
+
+AT_ONCE = 4
+ARCHIVE = "archive"
+KEPT, NONE = "kept", "none"
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A repository in the cache.
+
+    `revision` is the commit of a git source, the version of a package, the tree's hash of a folder. `removed` are the
+    paths that no agent may see. `history` is "kept", "none" (there is one commit only), or "dropped: <why>".
+    """
+
+    key: str
+    tree: Path
+    tree_sha256: str
+    revision: str
+    removed: tuple[str, ...]
+    history: str
+
+
+def source_key(source: Source) -> str:
+    """The name of the source's folder in the cache: readable, and different for different sources.
+
+    A path counts as it is written, so that a project can be moved as a whole. The content of a folder does not count:
+    it is read at each preparation.
+    """
+    match source:
+        case Pypi():
+            label, identity = source.pypi.replace("==", "-"), [source.pypi, source.sha256]
+        case Npm():
+            label, identity = source.npm, [source.npm, source.integrity]
+        case Git():
+            place = git.location(source.git)
+            name = re.split(r"[/:]", place.rstrip("/").removesuffix("/.git"))[-1].removesuffix(".git")
+            label, identity = f"{name}-{source.revision[:12]}", [source.git, source.revision]
+        case Folder():
+            label, identity = os.path.basename(folder.location(source.path)), [source.path]
+    digest = hashlib.sha256(json.dumps([type(source).__name__, *identity]).encode()).hexdigest()
+    readable = re.sub(r"[^a-z0-9._+]+", "-", label.lower()).strip("-.")[:60] or "root"
+    return f"{readable}-{digest[:8]}"
+
+
+def prepare(source: Source, cache: Path) -> Prepared:
+    """The repository of `source` in `cache`; one that is there and unharmed is used without any fetch.
+
+    A folder is read each time. Safe with several processes and threads at once; nothing half-made is ever seen under
+    the key. Delete `<cache>/<key>` to fetch a branch anew. Raises UserError.
+    """
+    key = source_key(source)
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+        with _locked(cache / f".{key}.lock"):
+            ready = _read(cache / key)
+            if ready and not isinstance(source, Folder):
+                return ready
+            return _replace(cache, key, source, ready)
+    except GitError as error:
+        raise UserError(f"git cannot store the repository: {error}; check the disk and the source") from None
+    except OSError as error:
+        raise UserError(f"the repository cannot be stored in {cache}: {error}; check space and permissions") from None
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    with path.open("wb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)  # given back when the file is closed, or its process ends
+        yield
+
+
+def _read(home: Path) -> Prepared | None:
+    """What `home` holds, or None when it is missing, of an older RECIPE, or not as it was left."""
+    try:
+        facts = json.loads((home / "repository.json").read_bytes())
+        tree = home / "tree"
+        prepared = Prepared(
+            home.name, tree, facts["tree_sha256"], facts["revision"], tuple(facts["removed"]), facts["history"]
+        )
+        unharmed = (
+            facts["recipe"] == RECIPE
+            and hash_tree(str(tree)) == prepared.tree_sha256
+            and head_commit(tree) == facts["commit"]
+        )
+    except (OSError, ValueError, KeyError, TypeError, GitError):
+        return None
+    return prepared if unharmed else None
+
+
+def _replace(cache: Path, key: str, source: Source, ready: Prepared | None) -> Prepared:
+    """Builds the repository beside its place and renames it; keeps `ready` when that is the same."""
+    for abandoned in cache.glob(f".{key}.*.tmp"):  # of processes that were killed: we hold the lock
+        remove_tree(str(abandoned))
+    stage = Path(tempfile.mkdtemp(prefix=f".{key}.", suffix=".tmp", dir=cache))
+    try:
+        prepared = _build(source, key, stage, cache)
+        if ready and replace(ready, key=key, tree=prepared.tree) == prepared and _same_commit(ready, stage / "new"):
+            return ready
+        home = cache / key
+        if home.exists():
+            home.rename(stage / "former")
+        (stage / "new").rename(home)
+        return prepared
+    finally:
+        remove_tree(str(stage))
+
+
+def _same_commit(ready: Prepared, new: Path) -> bool:
+    return head_commit(ready.tree) == head_commit(new / "tree")
+
+
+def _build(source: Source, key: str, stage: Path, cache: Path) -> Prepared:
+    new = stage / "new"
+    new.mkdir()
+    # A random name: a symlink that goes up and comes back in by the final name would otherwise look harmless.
+    tree = Path(tempfile.mkdtemp(dir=new))
+    revision, history = _fill(source, tree, new / ARCHIVE, cache / key / ARCHIVE, cache)
+    answers = history_with_answers(tree) if history == KEPT else ""
+    removed = clean(tree)
+    if history != KEPT or answers:
+        history = f"dropped: {answers}" if answers else history
+        remove_tree(str(tree / ".git"))
+        commit_everything(tree)
+    elif isinstance(source, Folder):
+        commit_changes(tree)
+    elif removed:
+        commit_removals(tree, removed)
+    shrink(tree)
+    tree.chmod(0o755)
+    tree_sha256 = hash_tree(str(tree))
+    prepared = Prepared(
+        key, cache / key / "tree", tree_sha256, revision or tree_sha256, tuple(map(_shown, removed)), history
+    )
+    facts = {"recipe": RECIPE, "commit": head_commit(tree), "source": source.model_dump(), **_facts(prepared)}
+    write_json(new / "repository.json", facts)
+    tree.rename(new / "tree")
+    return prepared
+
+
+def _fill(source: Source, tree: Path, archive: Path, former: Path, cache: Path) -> tuple[str, str]:
+    """Puts the files of `source` into `tree`; returns their revision ("" for a folder) and what history there is."""
+    match source:
+        case Pypi():
+            name, _, version = source.pypi.partition("==")
+            if not _take_former(former, Digest("sha256", source.sha256), archive):
+                pypi.fetch(name, version, source.sha256, archive)
+            unpack(archive, tree)
+            return version, NONE
+        case Npm():
+            name, _, version = source.npm.rpartition("@")
+            if not _take_former(former, npm.digest(source.integrity), archive):
+                npm.fetch(name, version, source.integrity, archive)
+            unpack(archive, tree)
+            return version, NONE
+        case Git():
+            return git.fetch(source.git, source.revision, tree), KEPT
+        case Folder():
+            folder.take(source.path, tree, cache)
+            return "", folder.take_history(source.path, tree)
+
+
+def _take_former(former: Path, wanted: Digest, archive: Path) -> bool:
+    """Copies the archive of an earlier preparation, if it is still there unharmed, and says whether it was."""
+    if not former.is_file() or Digest.of(former, wanted.algorithm) != wanted:
+        return False
+    shutil.copyfile(former, archive)
+    return True
+
+
+def _shown(path: str) -> str:
+    """`path` as text, whatever its bytes are."""
+    return os.fsencode(path).decode(errors="backslashreplace")
+
+
+def _facts(prepared: Prepared) -> dict[str, Any]:
+    return {name: value for name, value in asdict(prepared).items() if name not in ("key", "tree")}
+
+
+def read_sources(plan: Path) -> dict[str, Source]:
+    """The repositories that the plan names. Raises UserError."""
+    try:
+        value = json.loads(plan.read_bytes())
+    except (OSError, ValueError) as error:
+        raise UserError(f"{plan} cannot be read as JSON: {error}; make the plan again") from None
+    entries = value.get("repositories") if isinstance(value, dict) else None
+    if not isinstance(entries, dict):
+        raise UserError(f"{plan} has no 'repositories'; make the plan again")
+    sources: dict[str, Source] = {}
+    for key, entry in entries.items():
+        try:
+            sources[key] = TypeAdapter[Source](Source).validate_python(entry)
+        except ValidationError:
+            raise UserError(
+                f"{plan}: repository {key!r} is {json.dumps(entry)}; "
+                "give pypi and sha256, npm and integrity, git and revision, or path"
+            ) from None
+    return sources
+
+
+def _prepare_named(key: str, source: Source, cache: Path) -> Prepared | UserError:
+    try:
+        prepared = prepare(source, cache)
+    except UserError as error:
+        return UserError(f"repository {key!r}: {error}")
+    print(f"{key}: {prepared.revision}, history {prepared.history}, {len(prepared.removed)} paths removed", flush=True)
+    return prepared
+
+
+def facts_of(prepared: Prepared, source: Source) -> dict[str, Any]:
+    """What repositories.json says about a source; its tree by a path from the current folder where that is shorter."""
+    tree, here = Path(os.path.abspath(prepared.tree)), Path.cwd()
+    shown = tree.relative_to(here) if tree.is_relative_to(here) else tree
+    return {"tree": str(shown), "source": source.model_dump(), **_facts(prepared)}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Prepares all repositories of a plan; the exit code is 1 when one of them cannot be had."""
+    parser = argparse.ArgumentParser(
+        prog="lensbench.repositories.prepare", description=(__doc__ or "").partition("\n")[0]
+    )
+    parser.add_argument("--plan", type=Path, required=True, help="JSON file with the key 'repositories'")
+    parser.add_argument("--cache", type=Path, required=True, help="folder that keeps what was fetched")
+    parser.add_argument("--output", type=Path, required=True, help="JSON file to write")
+    options = parser.parse_args(arguments)
+    try:
+        sources = read_sources(options.plan)
+    except UserError as error:
+        print(printable_lines(f"error: {error}"), file=sys.stderr)
+        return 1
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        results = list(pool.map(_prepare_named, sources, sources.values(), [options.cache] * len(sources)))
+    rows = {}
+    for (key, source), result in zip(sources.items(), results, strict=True):
+        if isinstance(result, UserError):
+            print(printable_lines(f"error: {result}"), file=sys.stderr)
+        else:
+            rows[key] = facts_of(result, source)
+    if len(rows) < len(sources):
+        return 1
+    write_json(options.output, rows)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

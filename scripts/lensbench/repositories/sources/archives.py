@@ -1,0 +1,115 @@
+"""Unpacking a source archive that a stranger made, without running anything and without leaving the folder."""
+
+from __future__ import annotations
+
+import lzma
+import os
+import tarfile
+import zipfile
+import zlib
+from pathlib import Path, PurePosixPath
+
+from lensbench.core.errors import UserError
+
+MAX_MEMBERS = 200_000
+MAX_BYTES = 2 << 30
+
+
+def unpack(archive: Path, destination: Path) -> None:
+    """Unpacks a tar (plain, gz, bz2, xz) or zip file into the existing empty folder `destination`.
+
+    A single folder at the top of the archive is stripped. Raises UserError for an archive that is damaged, holds more
+    than 200,000 members or 2 GB, or holds an absolute name, `..`, a device, or a link that leaves the folder.
+    """
+    try:
+        if tarfile.is_tarfile(archive):
+            with tarfile.open(archive) as tar:
+                tar.extractall(destination, members=_checked_tar(tar), filter="data")
+        elif zipfile.is_zipfile(archive):
+            with zipfile.ZipFile(archive) as zipped:
+                zipped.extractall(destination, members=_checked_zip(zipped))
+        else:
+            raise UserError("the archive is neither a tar nor a zip file; use the project's source distribution")
+    except (tarfile.TarError, zipfile.BadZipFile, lzma.LZMAError, zlib.error, EOFError) as error:
+        raise UserError(f"the archive is damaged or unsafe: {error}; use another version or the git source") from None
+    except (ValueError, RuntimeError, NotImplementedError) as error:  # zero bytes in names, encryption, odd methods
+        raise UserError(f"the archive cannot be unpacked: {error}; use another version or the git source") from None
+    _strip_top_folder(destination)
+
+
+class _Limits:
+    """Counts members while they are listed, so that a bomb is noticed before it is unpacked."""
+
+    def __init__(self) -> None:
+        self.members = 0
+        self.bytes = 0
+
+    def add(self, size: int) -> None:
+        self.members += 1
+        self.bytes += max(size, 0)
+        if self.members > MAX_MEMBERS:
+            raise UserError(f"the archive holds more than {MAX_MEMBERS} members; use the git source")
+        if self.bytes > MAX_BYTES:
+            raise UserError(f"the archive unpacks to more than {MAX_BYTES} bytes; use the git source")
+
+
+def _checked_tar(tar: tarfile.TarFile) -> list[tarfile.TarInfo]:
+    """All members, links last: nothing can be written through a link that does not exist yet."""
+    limits = _Limits()
+    kinds: dict[str, bytes] = {}
+    members: list[tarfile.TarInfo] = []
+    for member in tar:
+        limits.add(member.size)
+        name = _safe_name(member.name)
+        if not (member.isreg() or member.isdir() or member.issym() or member.islnk()):
+            raise UserError(f"the archive holds {name!r}, which is no file, folder or link; use the git source")
+        kind = b"file" if member.isreg() else member.type
+        if kinds.setdefault(name, kind) != kind:
+            raise UserError(f"the archive holds {name!r} twice, as different things; use the git source")
+        members.append(member)
+    for member in members:
+        _check_place(member, kinds)
+    return sorted(members, key=lambda member: (member.issym(), member.islnk()))
+
+
+def _check_place(member: tarfile.TarInfo, kinds: dict[str, bytes]) -> None:
+    name = _safe_name(member.name)
+    for parent in PurePosixPath(name).parents:
+        if kinds.get(str(parent), tarfile.DIRTYPE) != tarfile.DIRTYPE:
+            raise UserError(f"the archive holds {name!r} below {str(parent)!r}, which is no folder; use the git source")
+    if member.islnk() and kinds.get(_safe_name(member.linkname)) != b"file":
+        raise UserError(f"the archive holds {name!r}, a hard link to no file of it; use the git source")
+    if member.issym() and _leaves(name, member.linkname):
+        raise UserError(f"the archive holds {name!r}, a link that leaves its folder; use the git source")
+
+
+def _checked_zip(zipped: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
+    limits = _Limits()
+    for member in zipped.infolist():
+        limits.add(member.file_size)
+        _safe_name(member.filename)
+    return zipped.infolist()
+
+
+def _safe_name(name: str) -> str:
+    if name.startswith("/") or ".." in PurePosixPath(name).parts:
+        raise UserError(f"the archive holds {name!r}, which leaves its folder; use the git source")
+    return os.path.normpath(name)
+
+
+def _leaves(name: str, target: str) -> bool:
+    return os.path.isabs(target) or os.path.normpath(f"{os.path.dirname(name)}/./{target}").startswith("..")
+
+
+def _strip_top_folder(folder: Path) -> None:
+    entries = list(folder.iterdir())
+    if len(entries) != 1 or entries[0].is_symlink() or not entries[0].is_dir():
+        return
+    # Renamed first, because the folder may hold an entry of its own name.
+    top = entries[0].rename(folder / f".top.{os.getpid()}")
+    top.chmod(0o755)
+    for entry in list(top.iterdir()):
+        if entry.is_dir() and not entry.is_symlink():
+            entry.chmod(0o755)
+        entry.rename(folder / entry.name)
+    top.rmdir()

@@ -1,0 +1,156 @@
+"""What must not reach an agent from a repository: instructions, configuration, answers, and ways out of the tree."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from fnmatch import translate
+from pathlib import Path
+
+from lensbench.core.system.trees import remove_tree
+from lensbench.repositories.sources.git_program import git
+
+AGENT_FILES: tuple[tuple[str, str], ...] = (
+    ("claude.md", "Claude Code: instructions"),
+    ("claude.local.md", "Claude Code: instructions"),
+    (".claude", "Claude Code: settings, hooks, skills, agents"),
+    (".claude-plugin", "Claude Code: plug-ins"),
+    (".mcp.json", "Claude Code: MCP servers, read whatever the command line says"),
+    ("agents.md", "Codex, opencode, Cursor, Claude Code: instructions"),
+    ("agents.override.md", "Codex: instructions"),
+    ("agent.md", "several: instructions"),
+    (".agents", "several: skills"),
+    (".codex", "Codex: configuration, MCP servers"),
+    ("gemini.md", "Gemini CLI: instructions"),
+    (".gemini", "Gemini CLI: settings, MCP servers"),
+    (".geminiignore", "Gemini CLI: files that its tools hide"),
+    ("opencode.json", "opencode: configuration, MCP servers"),
+    ("opencode.jsonc", "opencode: configuration, MCP servers"),
+    (".opencode", "opencode: agents, commands, plug-ins"),
+    (".cursor", "Cursor: rules, MCP servers"),
+    (".cursorrules", "Cursor: rules"),
+    (".cursorignore", "Cursor: files that its tools hide"),
+    (".vscode/mcp.json", "VS Code: MCP servers"),
+    (".github/copilot-instructions.md", "Copilot: instructions"),
+    (".github/instructions", "Copilot: instructions"),
+    (".github/prompts", "Copilot: prompts"),
+    (".github/agents", "Copilot: agents"),
+    (".windsurf", "Windsurf: rules"),
+    (".windsurfrules", "Windsurf: rules"),
+    (".clinerules", "Cline: rules"),
+    (".roo", "Roo Code: rules, MCP servers"),
+    (".roorules", "Roo Code: rules"),
+    (".aider*", "Aider: configuration, history"),
+    (".continue", "Continue: rules, MCP servers"),
+    (".junie", "Junie: guidelines"),
+    (".kiro", "Kiro: steering, MCP servers"),
+    (".amazonq", "Amazon Q: rules, MCP servers"),
+    (".goosehints", "Goose: hints"),
+)
+"""Shell patterns of lower-cased names, with their parent folder where the name alone says too little, and a reason."""
+
+AGENT_FILE = re.compile("|".join(translate(f"*/{pattern}") for pattern, _ in AGENT_FILES))
+
+BENCHMARK_FOLDERS = frozenset(("bench", "benches", "benchmark", "benchmarks"))
+CRITERIA_MARK = "**Judge Criteria**"
+SCENARIO_FILE = re.compile(r"scenarios[^/]*\.md", re.IGNORECASE)
+ANSWER_FILE = re.compile(r"(?:.*/)?runs/[^/]+-with\.md", re.IGNORECASE)
+MAX_SCENARIO_BYTES = 8_000_000
+
+
+def clean(tree: Path) -> tuple[str, ...]:
+    """Removes from `tree` what must not reach an agent; returns the removed paths, sorted, folders with `/` at the end.
+
+    Removed are the files of agents (AGENT_FILES), repositories inside the repository (their hooks and settings would
+    run), benchmark folders with answers, and symlinks that leave the tree. The `.git` at the top stays.
+    """
+    entries = list(_entries(tree))
+    unwanted = {path for path in entries if _is_agent_file(path) or _is_foreign_git(tree, path)}
+    unwanted |= {path for path in entries if (tree / path).is_symlink() and _leaves(tree, path)}
+    unwanted |= {_holder(path) for path in _answers(tree, entries)}
+    outermost = [path for path in sorted(unwanted) if not any(parent in unwanted for parent in _parents(path))]
+    return tuple(sorted(_remove(tree, path) for path in outermost))
+
+
+def history_with_answers(tree: Path) -> str:
+    """Why the history of HEAD would give answers away ("" when it does not): it once held a benchmark folder."""
+    log = ("log", "-1", "--full-history", "-m", "--no-renames", "--format=%h")
+    runs = git(tree, *log, "HEAD", "--", ":(icase,glob)**/runs/*-with.md")
+    if runs:
+        return f"commit {runs.decode().split()[0]} holds answers of a benchmark"
+    criteria = git(tree, *log, f"-S{CRITERIA_MARK}", "HEAD", "--", ":(icase,glob)**/scenarios*.md")
+    if criteria:
+        return f"commit {criteria.decode().split()[0]} holds criteria of a benchmark"
+    return ""
+
+
+def _entries(tree: Path) -> Iterator[str]:
+    for folder, folders, files in os.walk(tree):
+        below = os.path.relpath(folder, tree)
+        if below == ".":
+            folders[:] = [name for name in folders if name != ".git"]
+        for name in folders + files:
+            yield os.path.normpath(os.path.join(below, name))
+
+
+def _parents(path: str) -> Iterator[str]:
+    while path := os.path.dirname(path):
+        yield path
+
+
+def _is_agent_file(path: str) -> bool:
+    return AGENT_FILE.match(f"/{path.lower()}") is not None
+
+
+def _is_foreign_git(tree: Path, path: str) -> bool:
+    """True for `.git` below the top in any spelling, and for a `.gitmodules` that is a link (git refuses it)."""
+    name = os.path.basename(path).lower()
+    return (name == ".git" and path != ".git") or (name == ".gitmodules" and (tree / path).is_symlink())
+
+
+def _leaves(tree: Path, path: str) -> bool:
+    target = os.readlink(tree / path)
+    lexical = os.path.normpath(os.path.join(os.path.dirname(path), target))
+    if os.path.isabs(target) or lexical == ".." or lexical.startswith("../"):
+        return True
+    root = os.path.realpath(tree)
+    return os.path.commonpath((root, os.path.realpath(tree / path))) != root
+
+
+def _answers(tree: Path, entries: list[str]) -> Iterator[str]:
+    """The paths of run folders' answers and of scenario files with criteria."""
+    for path in entries:
+        if ANSWER_FILE.fullmatch(path) or (
+            SCENARIO_FILE.fullmatch(os.path.basename(path)) and _has_criteria(tree / path)
+        ):
+            yield path
+
+
+def _has_criteria(path: Path) -> bool:
+    if path.is_symlink() or not path.is_file() or path.stat().st_size > MAX_SCENARIO_BYTES:
+        return False
+    return CRITERIA_MARK.encode() in path.read_bytes()
+
+
+def _holder(answer: str) -> str:
+    """What goes with `answer`: the outermost benchmark folder around it, else its run folder, else as much as can go.
+
+    The run folder is the parent of `runs`, or the folder of the scenario file; at the top of the tree it is `runs`
+    or the file itself.
+    """
+    benches = [path for path in _parents(answer) if os.path.basename(path).lower() in BENCHMARK_FOLDERS]
+    if benches:
+        return benches[-1]
+    folder = os.path.dirname(answer)
+    if ANSWER_FILE.fullmatch(answer):
+        return os.path.dirname(folder) or folder
+    return folder or answer
+
+
+def _remove(tree: Path, path: str) -> str:
+    if (tree / path).is_dir() and not (tree / path).is_symlink():
+        remove_tree(str(tree / path))
+        return f"{path}/"
+    (tree / path).unlink()
+    return path

@@ -1,0 +1,162 @@
+"""Getting files over HTTP as pip and npm would: the same index, certificates, proxies; tried again when it fails."""
+
+from __future__ import annotations
+
+import hashlib
+import http.client
+import os
+import ssl
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+from urllib.parse import unquote, urlsplit, urlunsplit
+
+from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_random_exponential
+from tenacity.wait import wait_base
+
+from lensbench.core.errors import UserError
+
+T = TypeVar("T")
+
+ATTEMPTS = 4
+WAIT: wait_base = wait_random_exponential(multiplier=1, max=30)
+TIMEOUT_S = 60.0
+BLOCK = 1 << 18
+MAX_BYTES = 2 << 30
+DEFAULT_INDEX = "https://pypi.org/simple"
+SETTINGS = "PIP_INDEX_URL (for npm: NPM_CONFIG_REGISTRY)"
+TEMPORARY_STATUS = frozenset((408, 425, 429, 500, 502, 503, 504))
+
+
+class Digest(NamedTuple):
+    """The hash that a file must have: an algorithm of hashlib, and lower-case hex digits."""
+
+    algorithm: str
+    value: str
+
+    @classmethod
+    def of(cls, file: Path, algorithm: str) -> Digest:
+        """The digest of `file`."""
+        with file.open("rb") as opened:
+            return cls(algorithm, hashlib.file_digest(opened, algorithm).hexdigest())
+
+
+class Damaged(OSError):
+    """Fewer or other bytes came than were announced."""
+
+
+def package_index() -> str:
+    """The URL of the package index, without `/` at the end: PIP_INDEX_URL, else pip's configured one, else pypi.org."""
+    configured = os.environ.get("PIP_INDEX_URL") or _pip_setting("global.index-url") or DEFAULT_INDEX
+    return configured.strip().rstrip("/")
+
+
+def _pip_setting(name: str) -> str:
+    command = [sys.executable, "-P", "-m", "pip", "config", "get", name]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
+@dataclass(frozen=True)
+class Page:
+    """What a server answered: the URL after redirects, the media type, and the body."""
+
+    url: str
+    media_type: str
+    body: bytes
+
+
+def read_page(url: str, accept: str) -> Page:
+    """The page at `url`, in one of the media types `accept`. Raises UserError, and KeyError for a 404."""
+
+    def once() -> Page:
+        with _open(url, accept) as response:
+            body = response.read(MAX_BYTES)
+            return Page(_with_login(response.url, url), response.headers.get_content_type(), body)
+
+    return _persistently(url, once)
+
+
+def download(url: str, wanted: Digest, target: Path) -> None:
+    """Writes the file at `url` to `target`. Raises UserError when it cannot be had or its hash is another one."""
+
+    def once() -> None:
+        digest = hashlib.new(wanted.algorithm)
+        size = 0
+        with _open(url, "*/*") as response, target.open("wb") as file:
+            while block := response.read(BLOCK):
+                size += len(block)
+                if size > MAX_BYTES:
+                    raise UserError(f"{shown(url)} is larger than {MAX_BYTES} bytes; use the git source")
+                digest.update(block)
+                file.write(block)
+        if digest.hexdigest() != wanted.value:
+            raise Damaged(f"{size} bytes came with the {wanted.algorithm} {digest.hexdigest()}, not {wanted.value}")
+
+    try:
+        _persistently(url, once)
+    except KeyError:
+        raise UserError(f"{shown(url)} does not exist (404); check the package index") from None
+
+
+def shown(url: str) -> str:
+    """`url` without the user and password that it may hold."""
+    parts = urlsplit(url)
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+
+
+def _with_login(url: str, other: str) -> str:
+    """`url` with the user and password of `other` when both are the same server's."""
+    parts, model = urlsplit(url), urlsplit(other)
+    login, _, server = model.netloc.rpartition("@")
+    return urlunsplit(parts._replace(netloc=model.netloc)) if login and parts.netloc == server else url
+
+
+def _open(url: str, accept: str) -> http.client.HTTPResponse:
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https"):
+        raise UserError(f"{shown(url)} is neither http nor https; set {SETTINGS} to an index on the network")
+    context = ssl.create_default_context(cafile=os.environ.get("PIP_CERT") or None)
+    passwords = urllib.request.HTTPPasswordMgrWithPriorAuth()
+    if parts.username:
+        credentials = unquote(parts.username), unquote(parts.password or "")
+        passwords.add_password(None, shown(url), *credentials, is_authenticated=True)
+    opener = urllib.request.build_opener(
+        urllib.request.HTTPSHandler(context=context), urllib.request.HTTPBasicAuthHandler(passwords)
+    )
+    request = urllib.request.Request(shown(url), headers={"Accept": accept, "User-Agent": "lensbench"})
+    response: http.client.HTTPResponse = opener.open(request, timeout=TIMEOUT_S)
+    return response
+
+
+def _persistently(url: str, action: Callable[[], T]) -> T:
+    """What `action` returns; tried again with growing pauses. Raises KeyError for 404, and UserError."""
+    try:
+        for attempt in Retrying(
+            retry=retry_if_exception(_may_pass), wait=WAIT, stop=stop_after_attempt(ATTEMPTS), reraise=True
+        ):
+            with attempt:
+                return action()
+    except urllib.error.HTTPError as error:
+        if error.code == 404:
+            raise KeyError(url) from None
+        raise UserError(f"{shown(url)} answers {error.code} {error.reason}; check the package index") from None
+    except Damaged as error:
+        raise UserError(f"{shown(url)} is damaged: {error}; check the hash and the package index") from None
+    except (OSError, http.client.HTTPException) as error:
+        reason = getattr(error, "reason", error)
+        raise UserError(f"{shown(url)} cannot be read: {reason}; check the network and {SETTINGS}") from None
+    raise AssertionError("unreachable: the last attempt returns or raises")
+
+
+def _may_pass(error: BaseException) -> bool:
+    if isinstance(error, urllib.error.HTTPError):
+        return error.code in TEMPORARY_STATUS
+    if isinstance(error, urllib.error.URLError) and isinstance(error.reason, ssl.SSLError):
+        return False
+    return isinstance(error, OSError | http.client.HTTPException)

@@ -1,0 +1,86 @@
+"""Sources of the kind `path`: a folder on this machine, as it is now, with the history of its commit."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from lensbench.core.errors import UserError
+from lensbench.core.system.trees import CACHE_FOLDERS
+from lensbench.repositories.sources.git import fetch_history
+from lensbench.repositories.sources.git_program import GitError, git
+
+SKIPPED_FOLDERS = frozenset(name.decode() for name in CACHE_FOLDERS) | {".git"}
+
+
+def location(path: str) -> str:
+    """`path` made absolute; relative ones start in the current folder."""
+    return os.path.abspath(os.path.expanduser(path))
+
+
+def take(path: str, tree: Path, excluded: Path) -> None:
+    """Copies the files of the folder `path` into the empty folder `tree`, but for what lies in the folder `excluded`.
+
+    Of a git work tree these are the files that are tracked, or new and not ignored; otherwise all. Submodules,
+    repositories inside the folder, sockets and devices are left out, and so is what is new in `bench/` of the current
+    folder: it grows while agents work. Raises UserError.
+    """
+    folder = Path(location(path))
+    if not folder.is_dir():
+        raise UserError(f"there is no folder {folder}; correct the path, which starts in {Path.cwd()}")
+    root, barred = os.path.realpath(folder), Path(os.path.realpath(excluded))
+    tracked, new = _listed_by_git(folder, "--cached"), _listed_by_git(folder, "--others", "--exclude-standard")
+    grows = os.path.realpath("bench")
+    for name in sorted(tracked | new) or _listed(folder):
+        place = os.path.join(root, os.path.dirname(name))
+        # git still lists files of a folder that became a link: what the link shows is not the repository's.
+        if os.path.realpath(place) != os.path.normpath(place) or Path(place).is_relative_to(barred):
+            continue
+        if name in tracked or not Path(place).is_relative_to(grows):
+            _copy(folder / name, tree / name)
+
+
+def take_history(path: str, tree: Path) -> str:
+    """Gives `tree` the history of the commit that the folder `path` stands on, when that is a git repository's root.
+
+    Returns what became of it: "kept", "none" without such a commit, or "dropped: <why>".
+    """
+    folder = Path(location(path))
+    try:
+        top = os.fsdecode(git(folder, "rev-parse", "--show-toplevel").rstrip(b"\n"))
+        git(folder, "rev-parse", "--verify", "HEAD^{commit}")
+    except GitError:
+        return "none"
+    if os.path.realpath(top) != os.path.realpath(folder):
+        return "dropped: the folder is a part of a git repository; name its root to keep the history"
+    try:
+        fetch_history(str(folder), "HEAD", tree)
+    except GitError as error:
+        return f"dropped: git cannot read it: {error}"
+    return "kept"
+
+
+def _listed_by_git(folder: Path, *which: str) -> set[str]:
+    """Nothing when `folder` is in no work tree, or in one that ignores it."""
+    try:
+        listed = git(folder, "ls-files", "-z", *which)
+    except GitError:
+        return set()
+    return {os.fsdecode(name) for name in listed.split(b"\0") if name}
+
+
+def _listed(folder: Path) -> Iterator[str]:
+    for current, folders, files in os.walk(folder):
+        links = [name for name in folders if os.path.islink(os.path.join(current, name))]
+        folders[:] = [name for name in folders if name not in SKIPPED_FOLDERS and name not in links]
+        for name in files + links:
+            if name != ".git":
+                yield os.path.relpath(os.path.join(current, name), folder)
+
+
+def _copy(source: Path, target: Path) -> None:
+    if source.is_symlink() or source.is_file():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(source, target, follow_symlinks=False)

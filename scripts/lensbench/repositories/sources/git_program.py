@@ -1,0 +1,79 @@
+"""Calling git so that neither the user's settings nor those of a strange repository change what it does."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+from lensbench.core.errors import UserError
+
+# How a network is reached, and by whom; nothing else of the user's environment counts.
+KEPT_VARIABLES = (
+    "PATH", "HOME", "TMPDIR", "SSH_AUTH_SOCK", "SSL_CERT_FILE", "SSL_CERT_DIR", "GIT_SSL_CAINFO",
+    "http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY",
+)  # fmt: skip
+
+VARIABLES = {
+    "LC_ALL": "C",
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_ATTR_NOSYSTEM": "1",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_SSH_COMMAND": "ssh -o BatchMode=yes",
+    "GIT_ALLOW_PROTOCOL": "file:git:http:https:ssh",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+}
+
+SETTINGS = (
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "core.logAllRefUpdates=false",
+    "core.looseCompression=0",
+    # Refused names would stop the preparation of a tree that a Linux disk holds without harm.
+    "core.protectNTFS=false",
+    "core.protectHFS=false",
+    "fetch.unpackLimit=1",
+    "gc.auto=0",
+    "http.lowSpeedLimit=1000",
+    "http.lowSpeedTime=60",
+    "protocol.ext.allow=never",
+    "safe.directory=*",
+    "submodule.recurse=false",
+)
+
+
+class GitError(Exception):
+    """A git command failed; the text is the last line of its complaint."""
+
+
+def git(folder: Path, *arguments: str, given: bytes | None = None, variables: Mapping[str, str] | None = None) -> bytes:
+    """What `git <arguments>` prints in `folder`, with `given` on its standard input.
+
+    Raises GitError when it fails and UserError when there is no git.
+    """
+    environment = {name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ}
+    settings = [word for setting in SETTINGS for word in ("-c", setting)]
+    try:
+        done = subprocess.run(
+            ["git", *settings, *arguments],
+            cwd=folder,
+            env={**environment, **VARIABLES, **(variables or {})},
+            input=given or b"",
+            capture_output=True,
+            check=False,
+        )
+    except FileNotFoundError:
+        raise UserError("git is not installed, or not on PATH; install it") from None
+    if done.returncode:
+        raise GitError(_complaint(done.stderr.decode(errors="replace")) or f"git ended with {done.returncode}")
+    return done.stdout
+
+
+def _complaint(text: str) -> str:
+    """The line that says why; advice around it is dropped."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    fatal = [line for line in lines if line.startswith(("fatal:", "error:"))]
+    return (fatal or lines or [""])[0]

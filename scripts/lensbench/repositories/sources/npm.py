@@ -1,0 +1,55 @@
+"""Sources of the kind `npm`: a package as it was published to the npm registry, found by its integrity."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+from pathlib import Path
+from urllib.parse import quote
+
+from lensbench.core.errors import UserError
+from lensbench.repositories.sources.downloads import Digest, Page, download, read_page, shown
+
+DEFAULT_REGISTRY = "https://registry.npmjs.org"
+ACCEPT = "application/json"
+
+
+def registry() -> str:
+    """The URL of the registry, without `/` at the end: NPM_CONFIG_REGISTRY, in any case as for npm, else npmjs.org.
+
+    npm's configuration files are not read.
+    """
+    named = (value for name, value in os.environ.items() if name.lower() == "npm_config_registry" and value)
+    return next(named, DEFAULT_REGISTRY).strip().rstrip("/")
+
+
+def digest(integrity: str) -> Digest:
+    """The hash that `integrity` stands for (W3C Subresource Integrity: the algorithm, `-`, and base64)."""
+    algorithm, _, encoded = integrity.partition("-")
+    return Digest(algorithm, base64.b64decode(encoded).hex())
+
+
+def fetch(name: str, version: str, integrity: str, target: Path) -> None:
+    """Downloads the package `name` `version` with this integrity to `target`. Nothing of it is run.
+
+    Raises UserError when the registry does not have it, lists another integrity, or sends other bytes.
+    """
+    address = registry()
+    try:
+        page = read_page(f"{address}/{quote(name, safe='@')}/{quote(version)}", ACCEPT)
+    except KeyError:
+        raise UserError(f"there is no {name}@{version} in the registry {shown(address)}; check its spelling") from None
+    url, listed = _published(page)
+    if listed and listed != integrity:
+        raise UserError(f"{name}@{version} has the integrity {listed} in the registry; correct the one in the task set")
+    download(url, digest(integrity), target)
+
+
+def _published(page: Page) -> tuple[str, str]:
+    """The URL of the package and its integrity, "" when the registry does not tell, as it does for old packages."""
+    try:
+        published = json.loads(page.body)["dist"]
+        return str(published["tarball"]), str(published.get("integrity", ""))
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise UserError(f"{shown(page.url)} describes no package; set NPM_CONFIG_REGISTRY to an npm registry") from None

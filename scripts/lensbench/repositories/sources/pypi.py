@@ -1,0 +1,101 @@
+"""Sources of the kind `pypi`: a source distribution from a package index, found by its hash (PEP 691, PEP 503)."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urljoin, urlsplit
+
+from packaging.utils import InvalidSdistFilename, canonicalize_name, canonicalize_version, parse_sdist_filename
+from packaging.version import InvalidVersion
+
+from lensbench.core.errors import UserError
+from lensbench.repositories.sources.downloads import Digest, Page, download, package_index, read_page, shown
+
+ACCEPT = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.1"
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A file as an index lists it; `sha256` is "" when the index does not tell."""
+
+    name: str
+    url: str
+    sha256: str
+
+
+def fetch(name: str, version: str, sha256: str, target: Path) -> None:
+    """Downloads the sdist of `name` `version` whose hash is `sha256` to `target`. Nothing of it is run.
+
+    Raises UserError when the index does not have it, has it under another name or version, or sends other bytes.
+    """
+    index = package_index()
+    try:
+        page = read_page(f"{index}/{canonicalize_name(name)}/", ACCEPT)
+    except KeyError:
+        raise UserError(f"there is no project {name!r} in the index {shown(index)}; check its spelling") from None
+    files = _json_files(page) if page.media_type.endswith("json") else _html_files(page)
+    found = _sdist(files, name, version, sha256)
+    download(urljoin(page.url, found.url), Digest("sha256", sha256), target)
+
+
+def _json_files(page: Page) -> list[Listed]:
+    try:
+        files = json.loads(page.body)["files"]
+        return [
+            Listed(str(file["filename"]), str(file["url"]), str(file["hashes"].get("sha256", ""))) for file in files
+        ]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise UserError(f"{shown(page.url)} lists no files (PEP 691); set PIP_INDEX_URL to a package index") from None
+
+
+def _html_files(page: Page) -> list[Listed]:
+    links = _Links()
+    links.feed(page.body.decode(errors="replace"))
+    files = []
+    for link in links.found:
+        url, _, fragment = link.partition("#")
+        digest = fragment.removeprefix("sha256=") if fragment.startswith("sha256=") else ""
+        files.append(Listed(unquote(urlsplit(url).path.rpartition("/")[2]), url, digest))
+    if not files:
+        raise UserError(f"{shown(page.url)} lists no files (PEP 503); set PIP_INDEX_URL to a package index")
+    return files
+
+
+class _Links(HTMLParser):
+    """The targets of a page's links, in order; mirrors without PEP 691 list their files so (PEP 503)."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found += [value for name, value in attrs if tag == "a" and name == "href" and value]
+
+
+def _sdist(files: list[Listed], name: str, version: str, sha256: str) -> Listed:
+    wanted = canonicalize_name(name), canonicalize_version(version)
+    for file in files:
+        if file.sha256 == sha256:
+            if _sdist_of(file.name) != wanted:
+                raise UserError(
+                    f"the sha256 is that of {file.name}, no sdist of {name}=={version}; correct one of them"
+                )
+            return file
+    same = [file for file in files if _sdist_of(file.name) == wanted]
+    if not same:
+        raise UserError(f"the index has no sdist of {name}=={version}; choose another version or the git source")
+    if not same[0].sha256:  # an old index: the bytes themselves are checked in any case
+        return same[0]
+    raise UserError(f"{same[0].name} has the sha256 {same[0].sha256} in the index; correct the one in the task set")
+
+
+def _sdist_of(filename: str) -> tuple[str, str] | None:
+    """The canonical name and version of an sdist's file name; None for wheels and anything else."""
+    try:
+        name, version = parse_sdist_filename(filename)
+    except (InvalidSdistFilename, InvalidVersion):
+        return None
+    return name, canonicalize_version(version)

@@ -1,0 +1,131 @@
+"""Compares finished runs on the tasks that they share: `lensbench compare bench/a bench/b`.
+
+The first run is the reference. Prints the differences, and writes comparison.md, comparison.html and comparison.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from lensbench import __version__
+from lensbench.core.conditions import treatments
+from lensbench.core.system.files import plain, write_atomic, write_json
+from lensbench.core.system.places import TEMPLATES
+from lensbench.core.system.program import run_program
+from lensbench.results.compare.differences import SCORE, Shared, by_task, changes
+from lensbench.results.compare.page import render_page
+from lensbench.results.compare.runs import FinishedRun, read_runs, shared_tasks
+from lensbench.results.compare.settings import changed_settings, judge_names, models_of, notices
+from lensbench.results.compare.view import amount, points, treatment_views
+from lensbench.results.results import cell, sentence
+
+
+def compare(runs: Sequence[FinishedRun]) -> dict[str, Any]:
+    """Everything that stands in comparison.json. The first run is the reference.
+
+    Raises UserError when the runs share no task.
+    """
+    tasks, left_out = shared_tasks(runs)
+    shared = Shared(runs, tasks)
+    changed, same = changed_settings(runs, tasks)
+    found: dict[str, Any] = plain({
+        "lensbench": __version__,
+        "reference": shared.reference.name,
+        **{name: shared.reference.plan["gate"][name] for name in ("alpha", "power", "effect")},
+        "runs": [_run(run, tasks) for run in runs],
+        "tasks": tasks,
+        "left_out": left_out,
+        "unmatched": list(_unmatched(shared)),
+        "notices": notices(runs, changed),
+        "changed": changed,
+        "same": same,
+        "treatments": [_treatment(shared, name) for name in treatments(shared.reference.plan)],
+        "changes": [asdict(change) for change in changes(shared)],
+    })  # fmt: skip
+    return found
+
+
+def _run(run: FinishedRun, tasks: Sequence[str]) -> dict[str, Any]:
+    statuses = [row["status"] for key, row in run.tables.scores.items() if key.task in tasks]
+    starts = [record.attempts[0].started_at for record in run.tables.valid if record.source == "run"]
+    return {
+        "name": run.name,
+        "run_id": run.plan["run_id"],
+        "agent": run.plan["agent"]["kind"],
+        "models": models_of(run),
+        "judges": judge_names(run),
+        "first_start": min(starts, default=None),
+        "tasks": len(run.plan["order"]),
+        "trials": run.plan["trials"],
+        "scored": statuses.count("scored"),
+        "planned": len(statuses),
+    }
+
+
+def _unmatched(shared: Shared) -> Iterator[str]:
+    """Treatments that only one side has, one sentence each."""
+    reference = shared.reference
+    for run in shared.others:
+        own = treatments(reference.plan)
+        matched = {name: run.counterpart(name, reference) for name in own}
+        for name in own:
+            if matched[name] is None:
+                yield f"{name} of {reference.name} is no treatment of {run.name}."
+        for name in treatments(run.plan):
+            if name not in matched.values():
+                yield f"{name} of {run.name} is no treatment of {reference.name}."
+
+
+def _treatment(shared: Shared, name: str) -> dict[str, Any]:
+    conditions = shared.conditions(name)
+    return {
+        "name": name,
+        "conditions": {run.name: condition for run, condition in conditions},
+        "deltas": {run.name: shared.own_delta(run, condition) for run, condition in conditions},
+        "tasks": by_task(shared, name),
+    }
+
+
+def render(data: Mapping[str, Any], *, short: bool = False) -> str:
+    """comparison.md; `short` leaves out the single tasks, for the terminal."""
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+        keep_trailing_newline=True, autoescape=False,
+    )  # fmt: skip
+    environment.filters |= {
+        "cell": cell, "sentence": sentence, "in_points": points, "in_percent": lambda value: amount(SCORE, value),
+    }  # fmt: skip
+    page = environment.get_template("comparison.md.j2")
+    return page.render(data=data, treatments=treatment_views(data), short=short)
+
+
+def write_comparison(folders: Sequence[Path], output: Path | None = None) -> None:
+    """Writes the three files into `output`, and prints the differences; by default beside the first run, in
+    `comparisons/<names of the folders>`."""
+    data = compare(read_runs(folders))
+    names = "-".join(folder.resolve().name for folder in folders)
+    output = output or folders[0].resolve().parent / "comparisons" / names
+    write_json(output / "comparison.json", data)
+    write_atomic(output / "comparison.md", render(data))
+    write_atomic(output / "comparison.html", render_page(data))
+    print(render(data, short=True))
+    print(f"open {output / 'comparison.html'}")
+
+
+def main() -> None:
+    """Reads the arguments, and compares the runs."""
+    parser = argparse.ArgumentParser(prog="lensbench compare", description=__doc__)
+    parser.add_argument("runs", nargs="+", type=Path, help="run folders, bench/<run_id>; the first is the reference")
+    parser.add_argument("--output", type=Path, help="the folder to write to; bench/comparisons/<names> by default")
+    arguments = parser.parse_args()
+    run_program(lambda: write_comparison(arguments.runs, arguments.output))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,189 @@
+"""What runs were made with, setting by setting, and which differences between them forbid a comparison."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from lensbench.core.conditions import compared
+from lensbench.core.records import sha256
+from lensbench.core.tables import Row
+from lensbench.judging.panel import is_person
+from lensbench.plan.config import Agent
+from lensbench.results.compare.runs import FinishedRun
+
+NOT_RECORDED = "not recorded"
+SHORT = 12
+"""Digits of a hash that people compare."""
+
+REPOSITORY = "repository of "
+JUDGING = ("judges", "judging.drafts", "judging.max_answer_chars")
+MODELS = ("agent.kind", "agent.model", "model mapping", "models that answered")
+_AGENT = Agent().model_dump(mode="json")
+"""What a key that is younger than a plan had in it."""
+
+
+class Setting(NamedTuple):
+    """A setting that is not the same in all runs."""
+
+    name: str
+    values: Mapping[str, str]
+    """By run."""
+
+
+class Notice(NamedTuple):
+    """What a reader must know before any number."""
+
+    lead: str
+    text: str
+
+
+def changed_settings(runs: Sequence[FinishedRun], tasks: Sequence[str]) -> tuple[list[Setting], list[str]]:
+    """The settings that differ, and the names of those that do not. `tasks` are those that are compared."""
+    given = {run.name: settings_of(run) for run in runs}
+    names = dict.fromkeys(name for settings in given.values() for name in settings)
+    rows = [Setting(name, {run: given[run].get(name, "") for run in given}) for name in names]
+    rows += _repositories(runs, tasks)
+    changed = [row for row in rows if len(set(row.values.values())) > 1]
+    kinds = {row.name: _kind(row.name) for row in rows}
+    moved = {kinds[row.name] for row in changed}
+    same = (kind if kind not in moved else name for name, kind in kinds.items())
+    return changed, [name for name in dict.fromkeys(same) if name not in {row.name for row in changed}]
+
+
+def _kind(name: str) -> str:
+    """Settings that belong together are named as one where all of them are the same."""
+    if name.startswith(REPOSITORY):
+        return "repositories"
+    section, dot, _ = name.partition(".")
+    return f"all of {section}" if dot else name
+
+
+def settings_of(run: FinishedRun) -> dict[str, str]:
+    """Everything but the tasks and their repositories, as texts."""
+    plan, records = run.plan, [record for record in run.tables.valid if record.source == "run"]
+    outcomes = [record.outcome for record in records]
+    agent = {**_AGENT, **plan["agent"]}
+    return {
+        "lensbench": _all(record.lensbench for record in records),
+        **{f"agent.{name}": _text(value) for name, value in agent.items()},
+        "agent's version": _all(outcome.agent_version for outcome in outcomes),
+        "model mapping": plan["model_mapping"],
+        "models that answered": models_of(run),
+        "baseline": plan["baseline"],
+        **dict(_conditions(plan)),
+        "tools that the servers list": ", ".join(run.tools) or NOT_RECORDED,
+        "judges": " + ".join(judge_names(run)),
+        "judging.drafts": _text(plan["judging"]["drafts"]),
+        "judging.max_answer_chars": _text(plan["judging"]["max_answer_chars"]),
+        "trials": _text(plan["trials"]),
+        "seed": _text(plan["seed"]),
+        "sandbox": _all(record.sandbox for record in records),
+    }
+
+
+def models_of(run: FinishedRun) -> str:
+    """The models that answered, by the service's own word."""
+    return _all(model for record in run.tables.valid for model in record.outcome.models or ())
+
+
+def _all(values: Iterable[str | None]) -> str:
+    return ", ".join(sorted({value for value in values if value})) or NOT_RECORDED
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key}={item}" for key, item in sorted(value.items()))
+    return ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+
+
+def _conditions(plan: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for name, condition in compared(plan).items():
+        yield f"servers of {name}", ", ".join(condition["servers"]) or "none"
+        yield f"MCP file of {name}", condition["mcp_sha256"][:SHORT] or "none"
+        for command in ("setup", "teardown"):
+            if given := condition.get(command):
+                yield f"{command} of {name}", " ".join(given)
+
+
+def judge_names(run: FinishedRun) -> list[str]:
+    """Who judged: name, versions, models, and of a model judge a hash of its prompt and settings.
+
+    Persons have no version: what stands there is the sheet that they filled in, which is another one for every run.
+    """
+    rows: dict[str, list[Row]] = {}
+    for row in run.tables.verdicts:
+        rows.setdefault(row["judge"], []).append(row)
+    told = {judge["name"]: judge for judge in run.plan["judges"] if "agent" in judge}
+    return [name if is_person(name) else _judge(name, rows[name], _judge_hash(told.get(name))) for name in sorted(rows)]
+
+
+def _judge(name: str, rows: Sequence[Row], digest: str) -> str:
+    versions = sorted({row["version"] for row in rows} - {""})
+    models = sorted({row.get("model", "") for row in rows} - {""})
+    return " ".join([name, *versions, *([f"({', '.join(models)})"] if models else []), *([digest] if digest else [])])
+
+
+def _judge_hash(judge: Mapping[str, Any] | None) -> str:
+    if judge is None:
+        return ""
+    agent = {**_AGENT, **judge["agent"]}
+    return f"settings {sha256(json.dumps([judge['prompt'], agent], sort_keys=True).encode())[:SHORT]}"
+
+
+def _repositories(runs: Sequence[FinishedRun], tasks: Sequence[str]) -> list[Setting]:
+    """One row for the tasks that rest on the same repositories in all runs."""
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for task in tasks:
+        groups.setdefault(tuple(_repository(run, task) for run in runs), []).append(task)
+    names = [run.name for run in runs]
+    return [
+        Setting(f"{REPOSITORY}{_some(members)}", dict(zip(names, values, strict=True)))
+        for values, members in groups.items()
+    ]
+
+
+def _repository(run: FinishedRun, task: str) -> str:
+    name = run.plan["tasks"][task]["repository"] or "none named"
+    known = run.repositories.get(name, {})
+    tree = (known.get("tree_sha256") or "")[:SHORT]
+    parts = [name, known.get("revision") or "", f"files {tree}" if tree else ""]
+    return ", ".join(filter(None, parts))
+
+
+def _some(tasks: Sequence[str]) -> str:
+    more = f" and {len(tasks) - 3} more" if len(tasks) > 3 else ""
+    return ", ".join(tasks[:3]) + more
+
+
+def notices(runs: Sequence[FinishedRun], changed: Sequence[Setting]) -> list[Notice]:
+    """What makes a comparison wrong, or another one than it seems, the worst first."""
+    found = [
+        *_differs(changed, JUDGING, "Not comparable: other judges.",
+                  "Deltas and scores differ by what the judges hold to be met, whatever the agents did. Judge all runs"
+                  " with the same judges, which repeats no run."),
+        *_differs(changed, MODELS, "Other models.",
+                  "A difference between the runs is one of models or agents; it says nothing about the servers alone."),
+        *_differs(changed, [row.name for row in changed if row.name.startswith(REPOSITORY)],
+                  "Other files.", "The agents of these tasks did not read the same repositories."),
+    ]  # fmt: skip
+    if offline := [run.name for run in runs if run.plan["agent"]["kind"] == "offline"]:
+        text = f"The agent of {', '.join(offline)} is a deterministic retrieval program: its numbers say nothing"
+        found.append(Notice("No language model answered.", f"{text} about any model."))
+    if imported := [run.name for run in runs if run.plan["imported"]]:
+        text = f"{', '.join(imported)}: made elsewhere; what the machine did not record cannot be compared."
+        found.append(Notice("Imported.", text))
+    for run in runs:
+        if run.plan["accepted_changes"]:
+            found.append(Notice(f"{run.name} was changed in the middle.", "; ".join(run.plan["accepted_changes"])))
+    return found
+
+
+def _differs(changed: Sequence[Setting], names: Sequence[str], lead: str, text: str) -> Iterator[Notice]:
+    if rows := [row for row in changed if row.name in names]:
+        shown = ". ".join(
+            f"{row.name}: " + "; ".join(f"{run} has {value or 'none'}" for run, value in row.values.items())
+            for row in rows
+        )
+        yield Notice(lead, f"{text} {shown}.")

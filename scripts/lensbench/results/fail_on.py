@@ -1,0 +1,37 @@
+"""The exit code of a benchmark: 1 when a verdict of its gate is among those that `fail_on` names (docs/ci.md)."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Collection
+from pathlib import Path
+
+from lensbench.core.errors import UserError
+from lensbench.core.system.files import read_json, write_atomic
+from lensbench.core.system.program import run_program
+
+REFUSED = ".refused"
+"""The mark in the run folder that this start ended with such a verdict; the line is in it."""
+
+
+def refuse(folder: Path, named: Collection[str]) -> None:
+    """Raises UserError, and leaves the mark, when a treatment's verdict is one of those `named`."""
+    verdicts = read_json(folder / "results.json", needed=True)["verdicts_on"]
+    found = [f"{treatment!r} is {verdict}" for treatment, verdict in verdicts.items() if verdict in named]
+    if found:
+        line = f"the verdict on {', on '.join(found)}, which fail_on names; all results are in {folder}"
+        write_atomic(folder / REFUSED, f"{line}\n")
+        raise UserError(line)
+
+
+def main() -> None:
+    """Fails when a verdict is among those that are named."""
+    parser = argparse.ArgumentParser(prog="python -m lensbench.results.fail_on", description=main.__doc__)
+    parser.add_argument("--folder", required=True, type=Path, help="the run folder, bench/<run_id>")
+    parser.add_argument("--verdicts", nargs="+", required=True, help="such as HARM")
+    arguments = parser.parse_args()
+    refuse(arguments.folder, arguments.verdicts)
+
+
+if __name__ == "__main__":
+    run_program(main)

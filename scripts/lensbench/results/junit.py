@@ -1,0 +1,60 @@
+"""The results as JUnit XML, which CI services show as tests: a test case per run, and one per verdict of the gate.
+
+A discarded run is an error, a run without a score is skipped; so is a verdict that was not given. The only failure is
+HARM.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element, SubElement
+
+from lensbench.core.numbers import exact, percent
+
+_NOT_XML = re.compile(r"[^\t\n\r\x20-\uD7FF\uE000-\uFFFD\U00010000-\U0010FFFF]")
+_OUTCOMES = {"failure": "failures", "error": "errors", "skipped": "skipped"}
+"""The element of an outcome, and the attribute of the suite that counts it."""
+
+
+def junit(data: Mapping[str, Any]) -> str:
+    """The XML for what stands in results.json."""
+    root = Element("testsuites", name=f"lensbench {data['run_id']}")
+    for condition in data["conditions"]:
+        suite = SubElement(root, "testsuite", name=f"{data['run_id']}.{condition}")
+        for run in data["runs"]:
+            if run["condition"] == condition:
+                _run(suite, run)
+    suite = SubElement(root, "testsuite", name=f"{data['run_id']}.gate")
+    for treatment, found in data["estimates"].items():
+        _verdict(suite, treatment, found["gate"])
+    for counted in (*root, root):
+        counted.set("tests", str(sum(1 for _ in counted.iter("testcase"))))
+        for element, attribute in _OUTCOMES.items():
+            counted.set(attribute, str(sum(1 for _ in counted.iter(element))))
+    ElementTree.indent(root)
+    return _NOT_XML.sub("\ufffd", ElementTree.tostring(root, encoding="unicode", xml_declaration=True)) + "\n"
+
+
+def _run(suite: Element, run: Mapping[str, Any]) -> None:
+    name = run["task"] if run["trial"] == 1 else f"{run['task']}, trial {run['trial']}"
+    case = SubElement(suite, "testcase", classname=suite.get("name", ""), name=name, time=f"{run['duration_s'] or 0}")
+    if run["status"] == "discarded":
+        SubElement(case, "error", type=run["reason"], message=f"{run['reason']}: {run['detail']}")
+    elif run["status"] != "scored":
+        SubElement(case, "skipped", message=run["status"])
+    else:
+        SubElement(case, "system-out").text = f"score {percent(exact(str(run['score'])))}"
+
+
+def _verdict(suite: Element, treatment: str, gate: Mapping[str, Any]) -> None:
+    case = SubElement(suite, "testcase", classname=suite.get("name", ""), name=treatment, time="0")
+    match gate["verdict"]:
+        case "HARM":
+            SubElement(case, "failure", type="HARM", message=gate["sentence"])
+        case "INCONCLUSIVE":
+            SubElement(case, "skipped", message=gate["sentence"])
+        case _:
+            SubElement(case, "system-out").text = gate["sentence"]

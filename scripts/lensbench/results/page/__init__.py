@@ -1,0 +1,1 @@
+"""The page: report.html and the pages of pairs."""

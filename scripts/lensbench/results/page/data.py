@@ -1,0 +1,296 @@
+"""What the page shows of a treatment, as plain data in the units in which it is shown: percent and points."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from lensbench.core.conditions import CLOSED_BOOK
+from lensbench.core.numbers import exact, mean
+from lensbench.core.records import RunId
+from lensbench.core.tables import Row, items
+from lensbench.core.tasks import Task
+from lensbench.results.charts.scores import Dumbbell, Interval, Look
+from lensbench.results.charts.usage import Cell, Point
+from lensbench.scores.measures import Tables, Value
+from lensbench.scores.scores import short_name, tools_of_condition
+
+Address = Callable[[str, int], str]
+"""Where the answers of a task in a trial are, as the page links to them."""
+
+WORST = 5
+"""Regressions that are shown in full."""
+
+
+class Inputs(NamedTuple):
+    """Everything that the page is made of."""
+
+    tables: Tables
+    results: Mapping[str, Any]
+    """results.json."""
+    estimates: Mapping[str, Any]
+    """estimates.json; its parts may be missing."""
+    instrument: Mapping[str, Any]
+    """instrument.json; its parts may be missing."""
+    validity: Mapping[RunId, Row]
+    """The rows of validity.csv, by run."""
+    decisions: Mapping[RunId, Sequence[Row]]
+    """The rows of decisions.csv, by run, in the order of the criteria."""
+    verdicts: Mapping[RunId, Sequence[Row]]
+    """The rows of verdicts.csv, by run."""
+    tasks: Mapping[str, Task]
+    tools: Sequence[str]
+    """The full names of all treatments' tools."""
+
+
+class TaskRow(NamedTuple):
+    """A task's scores over its complete pairs, in percent; the difference in points."""
+
+    task: str
+    category: str
+    baseline: float
+    treatment: float
+    delta: float
+    address: str
+
+
+def treatments(inputs: Inputs) -> list[str]:
+    """The conditions that are compared with the baseline; the closed-book control is none of them."""
+    control = CLOSED_BOOK if inputs.tables.plan.get("controls", {}).get("closed_book") else None
+    return [name for name in inputs.results["treatments"] if name != control]
+
+
+def task_rows(inputs: Inputs, treatment: str, address: Address) -> list[TaskRow]:
+    """The tasks with at least one complete pair, the greatest gain first."""
+    rows = []
+    for task, pairs in _pairs_by_task(inputs, treatment).items():
+        complete = [pair for pair in pairs if pair["delta"]]
+        if complete:
+            before = _percent(mean(exact(pair["baseline_score"]) for pair in complete))
+            after = _percent(mean(exact(pair["treatment_score"]) for pair in complete))
+            delta = _percent(mean(exact(pair["delta"]) for pair in complete))
+            category = inputs.tables.plan["tasks"][task]["category"]
+            place = address(task, int(complete[0]["trial"]))
+            rows.append(TaskRow(task, category, before or 0, after or 0, delta or 0, place))
+    return sorted(rows, key=lambda row: (-row.delta, row.task))
+
+
+def unpaired_tasks(inputs: Inputs, treatment: str) -> list[str]:
+    """The tasks without a complete pair."""
+    pairs = _pairs_by_task(inputs, treatment)
+    return [task for task, rows in pairs.items() if not any(row["delta"] for row in rows)]
+
+
+def _pairs_by_task(inputs: Inputs, treatment: str) -> dict[str, list[Row]]:
+    found: dict[str, list[Row]] = {task: [] for task in inputs.tables.plan["order"]}
+    for pair in inputs.tables.pairs:
+        if pair["treatment"] == treatment:
+            found[pair["task"]].append(pair)
+    return found
+
+
+def _percent(share: Fraction | float | None) -> float | None:
+    return None if share is None else round(float(share) * 100, 4)
+
+
+def dumbbell_rows(rows: Sequence[TaskRow], ends: int) -> tuple[list[Dumbbell], str]:
+    """What the chart shows: all tasks, or the first and the last `ends`, and a sentence about those between."""
+    shown = [Dumbbell(row.task, row.baseline, row.treatment, row.delta, row.address) for row in rows]
+    if len(shown) <= 2 * ends:
+        return shown, ""
+    hidden = shown[ends:-ends]
+    counts = (
+        sum(row.delta > 0 for row in hidden),
+        sum(row.delta == 0 for row in hidden),
+        sum(row.delta < 0 for row in hidden),
+    )
+    words = "{} better, {} equal, {} worse".format(*counts)
+    return shown[:ends] + shown[-ends:], f"… {len(hidden)} tasks between them: {words} (table below)"
+
+
+def interval_rows(estimates: Mapping[str, Any]) -> list[Interval]:
+    """Overall, then the categories, then the repositories, as far as they were estimated."""
+    score = estimates.get("score") or {}
+    named = [("all tasks", "overall", score.get("overall"))]
+    named += [(name, "category", value) for name, value in (score.get("categories") or {}).items()]
+    repositories = (score.get("repositories") or {}).items()
+    named += [(name, "repository", value) for name, value in sorted(repositories, key=_most_tasks_first)]
+    return [
+        Interval(name, kind, value["n"], _percent(value["delta"]) or 0, _percent(value["low"]), _percent(value["high"]))
+        for name, kind, value in named
+        if value and value["delta"] is not None
+    ]
+
+
+def estimate_of(estimates: Mapping[str, Any], row: Interval) -> Mapping[str, Any]:
+    """The estimate behind a line of the forest plot."""
+    score = estimates["score"]
+    found: Mapping[str, Any] = (
+        score["overall"]
+        if row.kind == "overall"
+        else score["categories" if row.kind == "category" else "repositories"][row.label]
+    )
+    return found
+
+
+def _most_tasks_first(item: tuple[str, Mapping[str, Any] | None]) -> tuple[int, str]:
+    name, value = item
+    return -(value["n"] if value else 0), name
+
+
+class Bottom(NamedTuple):
+    """The overall difference, as the verdict rests on it, in points."""
+
+    verdict: str
+    sentence: str
+    needs: str
+    delta: float | None
+    low: float | None
+    high: float | None
+    effect: float | None
+    mde: float | None
+    p: float | None
+    scope: str
+    clusters: int
+    """Repositories that the tasks are about."""
+    confidence: str
+    """That of the interval, such as 95%."""
+
+
+def bottom_line(inputs: Inputs, treatment: str) -> Bottom:
+    """The gate's verdict and its numbers; the plain headline where no gate has spoken."""
+    estimates = (inputs.estimates.get("comparisons") or {}).get(treatment) or {}
+    overall = (estimates.get("score") or {}).get("overall") or {}
+    gate = estimates.get("gate") or {}
+    place = inputs.results["treatments"].index(treatment)
+    low, high = (gate.get(end) if gate.get(end) is not None else overall.get(end) for end in ("low", "high"))
+    verdict = gate.get("verdict") or "UNDECIDED"
+    sentence = (gate.get("sentence") or inputs.results["headlines"][place]).removeprefix(f"{verdict}: ")
+    delta = overall.get("delta", inputs.results["comparisons"][treatment]["measures"]["score"]["delta"])
+    return Bottom(
+        verdict,
+        sentence[:1].upper() + sentence[1:],
+        gate.get("needs") or "",
+        _percent(delta),
+        _percent(low),
+        _percent(high),
+        (inputs.tables.plan.get("gate") or {}).get("effect"),
+        _percent(overall.get("mde")),
+        overall.get("p"),
+        overall.get("scope") or "",
+        overall.get("clusters") or 0,
+        f"{100 * (1 - inputs.estimates.get('alpha', 0.05)):g}%",
+    )
+
+
+def worst_and_best(inputs: Inputs, treatment: str, estimates: Mapping[str, Any]) -> tuple[float, float] | None:
+    """The difference in points with every missing score at its worst and at its best; None when none is missing."""
+    bounds, pairs = estimates.get("bounds") or {}, inputs.results["comparisons"][treatment]["pairs"]
+    low, high = _percent(bounds.get("low")), _percent(bounds.get("high"))
+    missing = pairs["planned"] > pairs["complete"] > 0
+    return (low, high) if missing and low is not None and high is not None else None
+
+
+def looks(estimates: Mapping[str, Any]) -> list[Look]:
+    """The looks of a sequential run; one look is no track."""
+    rows = [row for row in estimates.get("looks") or [] if row]
+    return [Look(row["look"], row["z"], row["boundary"]) for row in rows] if len(rows) > 1 else []
+
+
+def points_of(inputs: Inputs, treatment: str, value: Value, address: Address) -> list[Point]:
+    """A quantity of every pair in which both runs have it, and more than none of it."""
+    baseline = inputs.tables.plan["baseline"]
+    found = []
+    for pair in inputs.tables.pairs:
+        if pair["treatment"] == treatment:
+            run = RunId(pair["task"], treatment, int(pair["trial"]))
+            before, after = value(run._replace(condition=baseline)), value(run)
+            if before and after and before > 0 and after > 0:
+                delta = _percent(exact(pair["delta"]))
+                found.append(Point(float(before), float(after), delta, address(run.task, run.trial)))
+    return found
+
+
+def cells(inputs: Inputs, treatment: str, address: Address) -> list[Cell]:
+    """Calls per run of each of the treatment's tools in each task; tasks with the fewest calls first."""
+    tools = tools_of_condition(dict(inputs.tables.plan), treatment, inputs.tools)
+    found: list[list[Cell]] = []
+    for task, pairs in _pairs_by_task(inputs, treatment).items():
+        runs = [RunId(task, treatment, int(pair["trial"])) for pair in pairs]
+        counting = [run for run in runs if inputs.tables.scores[run]["status"] in ("scored", "unjudged")]
+        if counting and tools:
+            place = address(task, counting[0].trial)
+            found.append([_cell(inputs, counting, pairs, tool, place) for tool in tools])
+    found.sort(key=lambda row: sum(bool(cell.used) if cell.calls is None else cell.calls for cell in row))
+    return [cell for row in found for cell in row]
+
+
+def _cell(inputs: Inputs, runs: Sequence[RunId], pairs: Iterable[Row], tool: str, address: str) -> Cell:
+    seen = [inputs.tables.records[run].outcome.calls for run in runs]
+    calls = [[call for call in row if call.name == tool] for row in seen if row is not None]
+    reported = {pair.get(f"adopted_{short_name(tool)}", "") for pair in pairs}
+    return Cell(
+        runs[0].task,
+        short_name(tool),
+        sum(call.count for row in calls for call in row) / len(calls) if calls else None,
+        sum(call.errors for row in calls for call in row) / len(calls) if calls else 0,
+        True if "yes" in reported else False if "no" in reported else None,
+        address,
+    )
+
+
+class Change(NamedTuple):
+    """A criterion that one run of a pair states and the other does not, or not as fully."""
+
+    number: int
+    text: str
+    baseline: str
+    treatment: str
+
+
+class Regression(NamedTuple):
+    """A pair that the treatment lost, and what it lost; scores in percent."""
+
+    task: str
+    trial: int
+    baseline: float | None
+    treatment: float | None
+    delta: float | None
+    adopted: str
+    misdirected: str
+    only_treatment_files: Sequence[str] | None
+    lost: Sequence[Change]
+    address: str
+
+
+def regressions(inputs: Inputs, treatment: str, address: Address) -> list[Regression]:
+    """The pairs with the greatest losses, the worst first."""
+    lost = [pair for pair in inputs.tables.pairs if pair["treatment"] == treatment and (exact(pair["delta"]) or 0) < 0]
+    lost.sort(key=lambda pair: (exact(pair["delta"]) or 0, pair["task"], int(pair["trial"])))
+    return [_regression(inputs, pair, address) for pair in lost[:WORST]]
+
+
+def _regression(inputs: Inputs, pair: Row, address: Address) -> Regression:
+    run = RunId(pair["task"], pair["treatment"], int(pair["trial"]))
+    both = (
+        inputs.decisions.get(run._replace(condition=inputs.tables.plan["baseline"]), ()),
+        inputs.decisions.get(run, ()),
+    )
+    texts = criteria_of(inputs, run.task)
+    lost = [
+        Change(int(before["criterion"]), texts.get(int(before["criterion"]), ""), before["verdict"], after["verdict"])
+        for before, after in zip(*both, strict=False)
+        if before["points"] and after["points"] and (exact(after["points"]) or 0) < (exact(before["points"]) or 0)
+    ]
+    return Regression(
+        run.task, run.trial, _percent(exact(pair["baseline_score"])), _percent(exact(pair["treatment_score"])),
+        _percent(exact(pair["delta"])), pair["adopted"], pair["misdirected"], items(pair["only_treatment_files"]),
+        lost, address(run.task, run.trial),
+    )  # fmt: skip
+
+
+def criteria_of(inputs: Inputs, task: str) -> dict[int, str]:
+    """The texts of a task's criteria by their number."""
+    known = inputs.tasks.get(task)
+    return {number: criterion.text for number, criterion in enumerate(known.criteria, 1)} if known else {}

@@ -1,0 +1,136 @@
+"""Writes report.html, the page that people look at, and the answers side by side.
+
+One file without scripts and without requests. The answers are beside it in `answers/`, or folded into it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import hashlib
+from collections.abc import Iterable
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment
+from markupsafe import Markup
+
+from lensbench.core.preflight_results import read_listed_tools
+from lensbench.core.records import RunId
+from lensbench.core.system.files import read_json, write_atomic
+from lensbench.core.system.places import ROOT, TEMPLATES
+from lensbench.core.system.program import run_program
+from lensbench.core.tables import Row, read_table, run_of_row
+from lensbench.plan.task_files import read_scenarios
+from lensbench.results.page import data, pairs
+from lensbench.results.page.data import Inputs
+from lensbench.results.page.judges import judges_view
+from lensbench.results.page.treatment import treatment_view
+from lensbench.results.page.words import page_environment
+from lensbench.results.results import MANY_DISCARDS
+from lensbench.runs.reasons import REASONS
+from lensbench.scores.measures import read_tables
+from lensbench.scores.scores import treatment_tools
+
+
+def read_inputs(folder: Path) -> Inputs:
+    """Everything that the stages before left in the run folder."""
+    tables = read_tables(folder)
+    scenarios = read_scenarios([str(folder / "scenarios.md")], imported=True).tasks
+    tools = treatment_tools(
+        dict(tables.plan), tables.records.values(), tables.reports.values(), read_listed_tools(folder)
+    )
+    return Inputs(
+        tables,
+        read_json(folder / "results.json"),
+        read_json(folder / "estimates.json"),
+        read_json(folder / "instrument.json"),
+        {run_of_row(row): row for row in tables.validity},
+        _by_run(read_table(folder / "decisions.csv")),
+        _by_run(tables.verdicts),
+        {task.id: task for task in scenarios},
+        tools,
+    )
+
+
+def _by_run(rows: Iterable[Row]) -> dict[RunId, list[Row]]:
+    found: dict[RunId, list[Row]] = {}
+    for row in rows:
+        found.setdefault(run_of_row(row), []).append(row)
+    return found
+
+
+def render(folder: Path, inputs: Inputs, folded: bool = False) -> dict[str, str]:
+    """The pages by their path in the run folder: report.html, and the answers beside it unless they are `folded` in."""
+    page = partial(_page, page_environment(), {**style_of_the_page(), "data": inputs.results})
+    address = pairs.folded_address if folded else pairs.file_address
+    trials = range(1, inputs.tables.plan["trials"] + 1)
+    answers = [pairs.pair_page(folder, inputs, task, trial) for trial in trials for task in inputs.tables.plan["order"]]
+    report = page(
+        "report.html.j2",
+        treatments=[treatment_view(inputs, name, address) for name in data.treatments(inputs)],
+        instrument={"judges": {}, "criteria": [], **inputs.instrument},
+        judges=judges_view(inputs.instrument, inputs.results),
+        durations=partial(_durations, inputs),
+        estimate_of=data.estimate_of,
+        plan=inputs.tables.plan,
+        reasons=REASONS,
+        many_discards=MANY_DISCARDS,
+        hashes=_hashes(folder),
+        folded=answers if folded else [],
+    )
+    if folded:
+        return {"report.html": report}
+    beside = {}
+    for pair in answers:
+        path = pairs.file_address(pair.task, pair.trial)
+        home = "../" * path.count("/")
+        siblings = [(trial, home + pairs.file_address(pair.task, trial)) for trial in trials]
+        beside[path] = page("pair.html.j2", pair=pair, home=f"{home}report.html", siblings=siblings)
+    return {"report.html": report, **beside}
+
+
+def style_of_the_page() -> dict[str, Any]:
+    """The style sheet, and the hash by which the page's own policy lets it through: the white space counts."""
+    style = (TEMPLATES / "report.css").read_text().strip()
+    digest = hashlib.sha256(f"\n{style}\n".encode()).digest()
+    return {"style": Markup(style), "style_hash": base64.b64encode(digest).decode()}
+
+
+def _durations(inputs: Inputs, pair: Row) -> tuple[Fraction | None, Fraction | None]:
+    """Seconds of both runs of a pair, the baseline first."""
+    run = RunId(pair["task"], pair["treatment"], int(pair["trial"]))
+    duration = inputs.tables.duration
+    return duration(run._replace(condition=inputs.tables.plan["baseline"])), duration(run)
+
+
+def _page(environment: Environment, shared: dict[str, Any], template: str, **values: Any) -> str:
+    return environment.get_template(template).render({**shared, **values})
+
+
+def _hashes(folder: Path) -> dict[str, str]:
+    """What the numbers rest on, by SHA-256."""
+    names = ("plan.json", "config.yaml", "scenarios.md", "protocol.md", "results.json", "decisions.csv")
+    paths = {name: folder / name for name in names} | {"requirements.lock": ROOT / "requirements.lock"}
+    return {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in paths.items() if path.exists()}
+
+
+def write_page(folder: Path, folded: bool = False) -> None:
+    """Writes report.html and, unless they are folded into it, the answers beside it."""
+    for path, text in render(folder, read_inputs(folder), folded).items():
+        write_atomic(folder / path, text)
+
+
+def main() -> None:
+    """Reads the arguments, and writes the page."""
+    parser = argparse.ArgumentParser(prog="python -m lensbench.results.page.page", description=__doc__)
+    parser.add_argument("--folder", required=True, type=Path, help="the run folder, bench/<run_id>")
+    parser.add_argument("--answers", action="store_true", help="fold the answers into the page")
+    arguments = parser.parse_args()
+    run_program(lambda: write_page(arguments.folder, arguments.answers))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,136 @@
+"""The answers of a task in one trial, side by side: criteria, verdicts, and the evidence marked where it stands."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from lensbench.core.numbers import exact
+from lensbench.core.records import RunId, run_files, trial_folder
+from lensbench.core.tables import Row
+from lensbench.results.page.answers import Evidence, MarkedAnswer, mark_answer
+from lensbench.results.page.data import Inputs, criteria_of
+
+FOLDER = "answers"
+
+
+def stem(task: str, trial: int) -> str:
+    """What a task's page of a trial is called: `<task>`, in `t2/` for trial 2 and so on, as the answers are."""
+    return f"{trial_folder(trial)}{re.sub('[^A-Za-z0-9._-]', '_', task)}"
+
+
+def file_address(task: str, trial: int) -> str:
+    """Where the page of a task lies, seen from report.html."""
+    return f"{FOLDER}/{stem(task, trial)}.html"
+
+
+def folded_address(task: str, trial: int) -> str:
+    """Where the answers of a task are when they are folded into report.html."""
+    return f"#{anchor(task, trial)}"
+
+
+def anchor(task: str, trial: int) -> str:
+    """The HTML id of a task's answers in a trial."""
+    return f"answers-{stem(task, trial).replace('/', '-')}"
+
+
+class Judged(NamedTuple):
+    """What counts for a criterion of a run; `place` is the HTML id of its evidence, if it has one."""
+
+    verdict: str
+    decided_by: str
+    votes: Sequence[str]
+    """What each judge says, as `judge=verdict`; empty with a single judge."""
+    evidence: str
+    place: str
+
+
+class Column(NamedTuple):
+    """A condition's run of the task."""
+
+    condition: str
+    status: str
+    why: str
+    """Why it does not count, if it does not."""
+    score: float | None
+    duration_s: float | None
+    answer: MarkedAnswer | None
+    judged: Mapping[int, Judged]
+
+
+class PairPage(NamedTuple):
+    """All conditions of a task in one trial, the baseline first."""
+
+    task: str
+    trial: int
+    anchor: str
+    category: str
+    repository: str
+    prompt: str
+    criteria: Mapping[int, str]
+    columns: Sequence[Column]
+
+
+def pair_page(folder: Path, inputs: Inputs, task: str, trial: int) -> PairPage:
+    """The page of a task in a trial."""
+    plan = inputs.tables.plan
+    conditions = sorted(plan["conditions"], key=lambda name: name != plan["baseline"])
+    columns = [_column(folder, inputs, RunId(task, condition, trial)) for condition in conditions]
+    texts = criteria_of(inputs, task)
+    numbers = sorted({*texts, *(number for column in columns for number in column.judged)})
+    known = inputs.tasks.get(task)
+    return PairPage(
+        task,
+        trial,
+        anchor(task, trial),
+        plan["tasks"][task]["category"],
+        plan["tasks"][task]["repository"] or "",
+        known.prompt if known else "",
+        {number: texts.get(number, "") for number in numbers},
+        columns,
+    )
+
+
+def _column(folder: Path, inputs: Inputs, run: RunId) -> Column:
+    score = inputs.tables.scores[run]
+    counts = score["status"] in ("scored", "unjudged")
+    validity = inputs.validity[run]
+    why = "" if counts else ": ".join(filter(None, (validity["reason"], validity["detail"])))
+    value, seconds = exact(score["score"]), exact(score["duration_s"])
+    decisions = inputs.decisions.get(run, ()) if counts else ()
+    found = {int(row["criterion"]): _evidence(inputs, run, row) for row in decisions}
+    answer = None
+    if counts:
+        text = run_files(folder, run).answer.read_text(errors="replace")
+        prefix = f"{anchor(run.task, run.trial)}-{run.condition}"
+        answer = mark_answer(text, [item for item in found.values() if item], prefix)
+    judged = {
+        int(row["criterion"]): Judged(
+            row["verdict"], row["decided_by"], row["votes"].split(";") if ";" in row["votes"] else (),
+            item.text if (item := found[int(row["criterion"])]) else "",
+            answer.places.get(int(row["criterion"]), "") if answer else "",
+        )
+        for row in decisions
+    }  # fmt: skip
+    return Column(
+        run.condition, score["status"], why, None if value is None else float(value * 100),
+        None if seconds is None else float(seconds), answer, judged,
+    )  # fmt: skip
+
+
+def _evidence(inputs: Inputs, run: RunId, decision: Row) -> Evidence | None:
+    """What a judge quoted, best one whose verdict became the decision."""
+    quoted = [
+        row
+        for row in inputs.verdicts.get(run, ())
+        if row["criterion"] == decision["criterion"] and row["evidence"] and row["verdict"] != "Unjudged"
+    ]
+    quoted.sort(key=lambda row: row["verdict"] != decision["verdict"])
+    if not quoted:
+        return None
+    best = quoted[0]
+    return Evidence(
+        int(best["criterion"]), best["evidence"], int(best["position"]) if best.get("position", "") else None
+    )

@@ -1,0 +1,49 @@
+"""How the templates of the page write numbers, and that they escape everything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from lensbench.core import numbers
+from lensbench.core.system.places import TEMPLATES
+from lensbench.results.charts.parts import sign, signed
+from lensbench.results.page.judges import coefficient, coefficient_interval
+
+
+def page_environment() -> Environment:
+    """The Jinja environment of the page's templates."""
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+        autoescape=True,
+    )  # fmt: skip
+    environment.filters |= {
+        "percent": _exactly(numbers.percent), "seconds": _exactly(numbers.seconds), "number": _exactly(numbers.number),
+        "points": _exactly(numbers.points), "sign": sign, "share": _share, "minute": _minute, "yes_no": _yes_no,
+        "signed": lambda value: numbers.MISSING if value is None else signed(value),
+        "decimal": lambda value, digits: numbers.MISSING if value is None else f"{value:.{digits}f}",
+        "whole": lambda value: numbers.MISSING if value is None else f"{value:.0f}%",
+        "sum_values": lambda counts: sum(counts.values()),
+        "coefficient": coefficient, "coefficient_interval": coefficient_interval,
+    }  # fmt: skip
+    return environment
+
+
+def _exactly(show: Callable[[Fraction | None], str]) -> Callable[[Any], str]:
+    """A format of exact numbers, for numbers as JSON and the tables have them; with a real minus."""
+    return lambda value: show(None if value in (None, "") else Fraction(str(value))).replace("-", "\u2212")
+
+
+def _share(counts: dict[str, int]) -> str:
+    return f"{counts['runs']}/{counts['of']}" if counts["of"] else numbers.MISSING
+
+
+def _minute(moment: str) -> str:
+    return moment[:16].replace("T", " ")
+
+
+def _yes_no(cell: str) -> str:
+    return cell or numbers.MISSING

@@ -1,0 +1,276 @@
+"""Writes results.json for programs, results.md for people, junit.xml and summary.md for CI: the same numbers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from lensbench import __version__
+from lensbench.agents import known_kinds, load_adapter
+from lensbench.core import numbers
+from lensbench.core.conditions import treatments
+from lensbench.core.system.files import read_json, write_atomic, write_json
+from lensbench.core.system.places import TEMPLATES
+from lensbench.core.system.program import run_stage
+from lensbench.core.system.terminal import printable
+from lensbench.core.tables import items, run_of_row
+from lensbench.judging.judges import DRAFTED
+from lensbench.results.junit import junit
+from lensbench.results.page.judges import coefficient, coefficient_interval, judges_view
+from lensbench.runs.reasons import REASONS, Reason
+from lensbench.runs.stopping import why_stopped
+from lensbench.scores import measures as summaries
+from lensbench.scores.measures import Tables, read_tables
+
+MANY_DISCARDS = 4
+"""Above this many discards the cause has to be looked for (protocol, section 7)."""
+
+
+def collect(tables: Tables, repositories: dict[str, Any], stopped: str = "") -> dict[str, Any]:
+    """All numbers and names of the results as plain data; numbers are exact fractions. `stopped`: why, if it was."""
+    plan = tables.plan
+    made = [record for record in tables.valid if record.source == "run"]
+    statuses = [row["status"] for row in tables.scores.values()]
+    skews = summaries.start_skews(tables)
+    data: dict[str, Any] = {
+        "run_id": plan["run_id"],
+        "lensbench": __version__,
+        "imported": plan["imported"],
+        "baseline": plan["baseline"],
+        "treatments": treatments(plan),
+        "conditions": plan["conditions"],
+        "agent": plan["agent"],
+        "agent_versions": sorted({record.outcome.agent_version or "not shown" for record in made}),
+        "model_mapping": plan["model_mapping"],
+        "models": sorted({model for record in tables.valid for model in record.outcome.models or ()}),
+        "first_start": min((record.attempts[0].started_at for record in made), default=None),
+        "last_start": max((record.last.started_at for record in made), default=None),
+        "tasks": len(plan["order"]),
+        "trials": plan["trials"],
+        "seed": plan["seed"],
+        "power": plan["gate"]["power"],
+        "repositories": [
+            {"key": key, "source": source, **{name: repositories.get(key, {}).get(name) for name in _REPOSITORY}}
+            for key, source in sorted(plan["repositories"].items())
+        ],
+        "counts": {status: statuses.count(status) for status in ("scored", "unjudged", "discarded", "missing")},
+        "verdicts": len(tables.verdicts),
+        "judges": sorted({f"{row['judge']} {row['version']}" for row in tables.verdicts}),
+        "drafted_verdicts": sum(row["version"].endswith(DRAFTED) for row in tables.verdicts),
+        "runs": [_run(tables, row) for row in tables.validity],
+        "pairs": [dict(row) for row in tables.pairs],
+        "comparisons": {name: _comparison(tables, name) for name in treatments(plan)},
+        "discards": summaries.discard_counts(tables.validity),
+        "given_up": [dict(row) for row in tables.validity if row["given_up"] == "yes"],
+        "disagreements": summaries.disagreements(tables),
+        "controls": summaries.controls(tables),
+        "start_skew_s": {"pairs": len(skews), "median": _median(skews), "largest": skews[-1] if skews else None},
+        "warnings": [*plan["warnings"], *(_unpinned(plan["agent"]) if made else ())],
+        "accepted_changes": plan["accepted_changes"],
+        "polluted_durations": sum(bool(record.outcome.api_retries) for record in made),
+        "guessed_costs": sum(record.outcome.cost_is_guess for record in made),
+        "models_asked": sorted({model for record in made for model in record.outcome.models_asked or ()}),
+        "stopped": stopped,
+    }
+    data["headlines"] = [headline(data, treatment) for treatment in data["treatments"]]
+    return data
+
+
+def add_findings(data: dict[str, Any], estimates: dict[str, Any], instrument: dict[str, Any]) -> None:
+    """Adds what is estimated, decided and known about the judges: what the two stages before left, word for word."""
+    data["estimates"] = estimates["comparisons"]
+    data["alpha"] = estimates["alpha"]
+    data["instrument"] = instrument
+    data["judging"] = judges_view(instrument, data)._asdict()
+    data["selftest"] = estimates["selftest"]
+    data["unjudged_criteria"] = sum(found["criteria"] for found in instrument["unjudged"].values())
+    data["criteria_of_runs"] = sum(found["of"] for found in instrument["unjudged"].values())
+    data["verdicts_on"] = {name: found["gate"]["verdict"] for name, found in data["estimates"].items()}
+
+
+def _unpinned(agent: dict[str, Any]) -> list[str]:
+    """A warning for an agent whose version could be pinned and is not."""
+    kind = agent["kind"]
+    if (
+        agent.get("version")
+        or kind not in known_kinds()
+        or kind == "none"
+        or not hasattr(load_adapter(kind), "version")
+    ):
+        return []
+    text = "The agent's version is not pinned (agent.version): after an update, the same names may mean another model"
+    return [f"{text}, other tools and other prompts."]
+
+
+_REPOSITORY = ("revision", "removed", "history")
+
+
+def _run(tables: Tables, row: dict[str, str]) -> dict[str, Any]:
+    run = run_of_row(row)
+    score = tables.scores[run]
+    report = tables.reports.get(run, {})
+    return {
+        **run._asdict(),
+        "category": tables.plan["tasks"][run.task]["category"],
+        "status": score["status"],
+        "reason": row["reason"],
+        "detail": row["detail"],
+        "score": tables.score(run),
+        "complete": score["complete"],
+        "duration_s": tables.duration(run),
+        "tool_calls_reported": tables.reported_calls(run),
+        "tool_calls_observed": tables.observed_calls(run),
+        "files_read_reported": tables.reported_files(run),
+        "files_read_observed": tables.observed_files(run),
+        "report_present": report.get("report_present", ""),
+    }
+
+
+def _comparison(tables: Tables, treatment: str) -> dict[str, Any]:
+    pairs = [row for row in tables.pairs if row["treatment"] == treatment]
+    deltas = [value for row in pairs if (value := numbers.exact(row["delta"])) is not None]
+    return {
+        "measures": {name: value._asdict() for name, value in summaries.measures(tables, treatment).items()},
+        "pairs": {"complete": len(deltas), "planned": len(pairs)},
+        "wins": sum(value > 0 for value in deltas),
+        "ties": sum(value == 0 for value in deltas),
+        "losses": sum(value < 0 for value in deltas),
+        "categories": {
+            name: {**value, "score": value["score"]._asdict()}
+            for name, value in summaries.categories(tables, treatment).items()
+        },
+        "adoption": summaries.adoption_table(pairs),
+        "by_adoption": summaries.by_adoption(tables, treatment),
+    }
+
+
+def _median(values: Sequence[Fraction]) -> Fraction | None:
+    if not values:
+        return None
+    middle = len(values) // 2
+    return values[middle] if len(values) % 2 else (values[middle - 1] + values[middle]) / 2
+
+
+def as_json(value: Any) -> Any:
+    """The data with its fractions as numbers of at most six decimals."""
+    if isinstance(value, Fraction):
+        text = numbers.decimal(value) or "0"
+        return float(text) if "." in text else int(text)
+    if isinstance(value, dict):
+        return {key: as_json(item) for key, item in value.items()}
+    return [as_json(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+FURTHER = {
+    "turns": "turns",
+    "tokens_input": "tokens in, cached ones included",
+    "tokens_cached": "tokens in, from the cache",
+    "tokens_output": "tokens out",
+    "cost_usd": "cost in US dollars",
+    "first_token_s": "seconds to the first word of the model",
+    "outside_agent_s": "seconds outside the agent's own count",
+}
+"""Quantities that only some agents show, in words."""
+
+MAX_CELL = 300
+"""Longer texts are cut: the whole one stands in the csv tables."""
+_ESCAPED = str.maketrans({mark: f"\\{mark}" for mark in "\\`*[]|~$"} | {"<": "&lt;", ">": "&gt;", "&": "&amp;"})
+_EMPHASIS = re.compile(r"(?<!\w)_+|(?<!_)_++(?!\w)")
+_BLOCK = re.compile(r"^([#+=-]+|\d+(?=[.)](?:\s|$)))")
+
+
+def cell(value: Any) -> str:
+    """Any text on one line: nothing in it can end a table cell, begin Markdown or become HTML."""
+    text = printable(str("" if value is None else value))
+    text = " ".join(text.split())
+    if not text:
+        return numbers.MISSING
+    shown = text if len(text) <= MAX_CELL else f"{text[:MAX_CELL]}…"
+    shown = _EMPHASIS.sub(lambda found: "\\_" * len(found[0]), shown.translate(_ESCAPED))
+    return _BLOCK.sub(lambda found: f"{found[0]}\\" if found[0].isdigit() else f"\\{found[0]}", shown)
+
+
+def p_value(p: float | None) -> str:
+    """A p value; never 0."""
+    return numbers.MISSING if p is None else "< 0.001" if p < 0.0005 else f"{p:.3f}"
+
+
+def sentence(text: str) -> str:
+    """A sentence of our own, in which names that others chose may stand; never cut."""
+    return " ".join(cell(part) for part in re.findall(r"(?:\S+\s*){1,20}", text))
+
+
+def render(data: dict[str, Any], template: str = "results.md.j2") -> str:
+    """results.md, or another page of the same data."""
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+        keep_trailing_newline=True, autoescape=False,
+    )  # fmt: skip
+    environment.filters |= {
+        "cell": cell, "sentence": sentence, "percent": numbers.percent, "points": numbers.points,
+        "seconds": numbers.seconds, "number": numbers.number, "change": numbers.change, "delta": numbers.signed_number,
+        "yes_no": lambda value: {"yes": "Yes", "no": "No"}.get(value, numbers.MISSING),
+        "share": lambda counts: f"{counts['runs']}/{counts['of']}" if counts["of"] else numbers.MISSING,
+        "sum_values": lambda counts: sum(counts.values()),
+        "precise": lambda value: numbers.rounded(value, 2), "names": lambda text: items(text) or [],
+        "minute": lambda moment: moment[:16].replace("T", " "),
+        "exact": lambda text: numbers.exact(text or ""), "interval": interval, "coefficient": coefficient,
+        "coefficient_interval": coefficient_interval, "p_value": p_value,
+        "size": lambda share: numbers.MISSING if share is None else f"{share * 100:.1f}pp",
+    }  # fmt: skip
+    environment.globals |= {
+        "reasons": REASONS, "unknown_reason": Reason("a reason of another version", "later", "the file in discards/"),
+        "many_discards": MANY_DISCARDS, "further": FURTHER,
+    }  # fmt: skip
+    return environment.get_template(template).render(data)
+
+
+def interval(found: Mapping[str, Any], kind: str = "share") -> str:
+    """An estimate's interval: in points for shares, in percent for log ratios, plain for counts."""
+    if found["low"] is None:
+        return numbers.MISSING
+    factor = 1 if kind == "difference" else 100
+    unit = {"share": "pp", "log ratio": "%"}.get(kind, "")
+    ends = (numbers.signed_decimal(Fraction(str(found[end])) * factor) for end in ("low", "high"))
+    return " to ".join(ends) + unit
+
+
+def headline(data: dict[str, Any], treatment: str) -> str:
+    """One sentence for a treatment: scores and delta over complete pairs, and how many these are."""
+    comparison = data["comparisons"][treatment]
+    score, pairs = comparison["measures"]["score"], comparison["pairs"]
+    if score["delta"] is None:
+        return f"{treatment} against {data['baseline']}: no complete pair yet ({pairs['planned']} planned)."
+    return (
+        f"{treatment} {numbers.percent(score['paired_treatment'])}, "
+        f"{data['baseline']} {numbers.percent(score['paired_baseline'])}: "
+        f"{numbers.points(score['delta'])} over {pairs['complete']} of {pairs['planned']} pairs "
+        f"({comparison['wins']} better, {comparison['ties']} equal, {comparison['losses']} worse)."
+    )
+
+
+def write_results(folder: Path) -> dict[str, Any]:
+    """Writes results.json, results.md, summary.md and junit.xml; returns what stands in them."""
+    data = collect(read_tables(folder), read_json(folder / "repositories.json"), why_stopped(folder))
+    add_findings(
+        data, read_json(folder / "estimates.json", needed=True), read_json(folder / "instrument.json", needed=True)
+    )
+    write_all(folder, data)
+    return data
+
+
+def write_all(folder: Path, data: dict[str, Any]) -> None:
+    """Writes the data in all its forms."""
+    write_json(folder / "results.json", as_json(data))
+    write_atomic(folder / "results.md", render(data))
+    write_atomic(folder / "summary.md", render(data, "summary.md.j2"))
+    write_atomic(folder / "junit.xml", junit(as_json(data)))
+
+
+if __name__ == "__main__":
+    run_stage(write_results)

@@ -1,0 +1,89 @@
+"""The answers to one question, condition by condition: what each run did, what it found, what it said."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import NamedTuple
+
+from lensbench.core.numbers import MISSING, rounded, seconds
+from lensbench.core.records import Outcome, Record, RunId, run_files
+from lensbench.core.tables import read_table
+from lensbench.plan.freeze import Plan
+from lensbench.runs.reasons import REASONS
+from lensbench.runs.reports import Report, parse_report
+from lensbench.runs.validity import read_records
+
+
+class Side(NamedTuple):
+    """A run as people see it beside the others."""
+
+    condition: str
+    facts: Mapping[str, str]
+    """Name -> value, the same names on all sides."""
+    files: tuple[str, ...]
+    """The files that it read or, where nobody saw that, those that it says it used."""
+    findings: tuple[str, ...]
+    answer: str
+    """As it was written."""
+    problem: str
+    """Why a benchmark would not count this run; empty when it would."""
+
+
+def read_sides(folder: Path, plan: Plan, task: str) -> list[Side]:
+    """The runs of a task that are there, the baseline first."""
+    found = read_records(folder, plan)
+    rows = {row["condition"]: row for row in read_table(folder / "validity.csv") if row["task"] == task}
+    names = sorted(plan["conditions"], key=lambda name: name != plan["baseline"])
+    runs = [RunId(task, name) for name in names]
+    return [_side(folder, found[run], rows[run.condition]) for run in runs if run in found]
+
+
+def _side(folder: Path, record: Record, row: Mapping[str, str]) -> Side:
+    answer = run_files(folder, record.run).answer.read_text(errors="replace")
+    report, outcome = parse_report(answer), record.outcome
+    files = outcome.files_read if outcome.files_read is not None else report.files_used
+    problem = f"{row['reason']}: {row['detail'] or REASONS[row['reason']].meaning}" if row["reason"] else ""
+    return Side(record.condition, _facts(record, report), files or (), report.findings, answer, problem)
+
+
+def _facts(record: Record, report: Report) -> dict[str, str]:
+    outcome = record.outcome
+    calls = None if outcome.calls is None else sum(call.count for call in outcome.calls)
+    read = None if outcome.files_read is None else len(outcome.files_read)
+    duration = record.last.duration_s
+    return {
+        "Tool calls": _told(calls, report.tool_calls),
+        "Tools": _tools(outcome, report),
+        "Files read": _told(read, report.files_read),
+        "Duration": seconds(None if duration is None else Fraction(str(duration))),
+        "Tokens": _tokens(outcome),
+        "Cost": MISSING if outcome.cost_usd is None else f"${outcome.cost_usd:.4f}",
+        "Model": ", ".join(outcome.models or ()) or MISSING,
+    }
+
+
+def _told(seen: int | None, reported: int | None) -> str:
+    """What the machine saw, and what the agent says where that is something else."""
+    if seen is None:
+        return MISSING if reported is None else f"{reported}, it says"
+    return str(seen) if reported in (None, seen) else f"{seen} (it says {reported})"
+
+
+def _tools(outcome: Outcome, report: Report) -> str:
+    if outcome.calls is None:
+        return f"{', '.join(report.tools_used)}, it says" if report.tools_used else MISSING
+    return ", ".join(f"{call.name} {call.count}" for call in outcome.calls) or "none"
+
+
+def _tokens(outcome: Outcome) -> str:
+    """What went in, from caches too, and what came out."""
+    if not outcome.tokens:
+        return MISSING
+    into = sum(count for name, count in outcome.tokens.items() if name != "output")
+    return f"{_thousands(into)} in, {_thousands(outcome.tokens.get('output', 0))} out"
+
+
+def _thousands(count: int) -> str:
+    return str(count) if count < 10_000 else f"{rounded(Fraction(count, 1000))}k"

@@ -1,0 +1,1 @@
+"""How a run comes to be, and whether it counts."""

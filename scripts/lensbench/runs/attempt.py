@@ -1,0 +1,171 @@
+"""One attempt: the agent started once, in a clean workspace of its own, and everything that was seen of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from lensbench.agents import Assignment
+from lensbench.agents.sandbox import NO_SANDBOX, Place, Sandbox
+from lensbench.agents.start import now, read_text, start_agent
+from lensbench.core.conditions import CLOSED_BOOK, compared, fill_mcp_file, run_command
+from lensbench.core.errors import UserError
+from lensbench.core.records import Attempt, Outcome, RunId
+from lensbench.core.system.redaction import Redactor
+from lensbench.core.system.terminal import printable
+from lensbench.core.system.trees import copy_tree, hash_tree
+from lensbench.runs.reasons import Expectation, find_reason
+
+
+class Job(NamedTuple):
+    """A run and all that it needs, read from the frozen plan."""
+
+    folder: Path
+    run: RunId
+    plan: dict[str, Any]
+    prompt: str
+    repository: dict[str, Any]
+    gate_s: float
+    grace_s: float = 0.0
+
+    @property
+    def agent(self) -> dict[str, Any]:
+        """The agent's settings."""
+        settings: dict[str, Any] = self.plan["agent"]
+        return settings
+
+    @property
+    def condition(self) -> dict[str, Any]:
+        """The run's condition, as planned."""
+        condition: dict[str, Any] = self.plan["conditions"][self.run.condition]
+        return condition
+
+    @property
+    def expected(self) -> Expectation:
+        """The MCP servers that this condition has, and those that only others have."""
+        servers = self.condition["servers"]
+        everywhere = {server for condition in self.plan["conditions"].values() for server in condition["servers"]}
+        return Expectation(servers, sorted(everywhere - set(servers)), self.agent.get("tool_search", False))
+
+    @property
+    def is_closed_book(self) -> bool:
+        """The run is a control: its workspace is empty, and it waits for nobody."""
+        return self.run.condition == CLOSED_BOOK
+
+    @property
+    def partners(self) -> list[str]:
+        """The other runs of the task in this trial, by the names they have at the start gate."""
+        names = () if self.is_closed_book else compared(self.plan)
+        return [gate_name(self.run._replace(condition=name)) for name in names if name != self.run.condition]
+
+
+class Tried(NamedTuple):
+    """What an attempt left."""
+
+    attempt: Attempt
+    outcome: Outcome
+    answer: str
+    transcript: str
+    tree_before: str
+    tree_after: str
+    workspace: str
+    server_calls: dict[str, int] | None
+
+
+def make_attempt(job: Job, place: Place, number: int, waited_s: float, redact: Redactor) -> Tried:
+    """Starts the agent once, in a workspace of its own that its servers are told of and that is removed afterwards."""
+    assignment = prepare(job, place.private, place.sandbox)
+    workspace = place.outside(assignment.workspace)
+    before = hash_tree(workspace)
+    if not job.is_closed_book and before != job.repository["tree_sha256"]:
+        raise UserError(f"{job.repository['tree']} is not what was fetched; delete that folder and start again")
+    failure = run_command(job.condition, "setup", workspace)
+    try:
+        if failure:
+            not_run = Attempt(number, now(), 0.0, waited_s, None, False, "mcp_failed", redact(failure))
+            tried = Tried(not_run, Outcome(finished=False), "", "", before, before, assignment.workspace, None)
+        else:
+            tried = _ask(job, place, assignment, before, Attempt(number, "", None, waited_s, None, False), redact)
+    finally:
+        left = redact(run_command(job.condition, "teardown", workspace))
+        if left:
+            print(printable(left), file=sys.stderr)
+    return tried._replace(attempt=replace(tried.attempt, teardown=left))
+
+
+def _ask(job: Job, place: Place, assignment: Assignment, before: str, attempt: Attempt, redact: Redactor) -> Tried:
+    """Starts the agent in its prepared workspace, and completes the attempt with what became of it."""
+    workspace = place.outside(assignment.workspace)
+    said = start_agent(assignment, place, job.agent["timeout_s"], redact)
+    after = hash_tree(workspace)
+    attempt = replace(
+        attempt, started_at=said.started_at, duration_s=round(said.ended.duration_s, 3),
+        exit_code=said.ended.exit_code, timed_out=said.ended.timed_out,
+    )  # fmt: skip
+    reason, detail = find_reason(attempt, said.outcome, said.answer, job.expected)
+    if not reason and after != before:
+        reason, detail = "workspace_changed", "its hash is another one after the run"
+    return Tried(
+        replace(attempt, reason=reason, detail=redact(detail)),
+        said.outcome,
+        said.answer,
+        said.transcript,
+        before,
+        after,
+        assignment.workspace,
+        _server_calls(os.path.join(place.private, "session", "server.jsonl")),
+    )
+
+
+def prepare(job: Job, private: str, sandbox: Sandbox = NO_SANDBOX) -> Assignment:
+    """The folders and files of an attempt, by the names that the agent knows: the same in every condition."""
+    repo, session = os.path.join(private, "repo"), os.path.join(private, "session")
+    os.makedirs(os.path.join(session, "home", "tmp"))
+    os.mkdir(os.path.join(private, "tmp"))
+    if job.is_closed_book:
+        os.mkdir(repo)
+    else:
+        copy_tree(job.repository["tree"], repo)
+    place = Place(sandbox, private)
+    workspace, own = place.inside(repo), place.inside(session)
+    values = {"workspace": workspace, "python": sys.executable, "server_log": os.path.join(own, "server.jsonl")}
+    mcp = fill_mcp_file(job.condition, values)
+    assignment = Assignment(
+        prompt=job.prompt,
+        prompt_file=os.path.join(own, "prompt.md"),
+        workspace=workspace,
+        home=os.path.join(own, "home"),
+        mcp_servers=json.loads(mcp)["mcpServers"],
+        mcp_file=os.path.join(own, "mcp.json"),
+        answer_file=os.path.join(own, "answer.md"),
+        servers=tuple(job.expected.servers),
+        denied_servers=tuple(job.expected.denied_servers),
+        settings=job.agent,
+        seed=job.plan["seed"],
+    )
+    Path(session, "prompt.md").write_bytes(job.prompt.encode())
+    Path(session, "mcp.json").write_text(mcp)
+    return assignment
+
+
+def _server_calls(log: str) -> dict[str, int] | None:
+    """How often each tool was called by the server's own log; None when the server kept none."""
+    if not os.path.exists(log):
+        return None
+    counts: dict[str, int] = {}
+    for line in read_text(log).splitlines():
+        try:
+            tool = json.loads(line)["tool"]
+        except (ValueError, KeyError, TypeError):
+            continue
+        counts[str(tool)] = counts.get(str(tool), 0) + 1
+    return counts
+
+
+def gate_name(run: RunId) -> str:
+    """What a run is called at the start gate; no task's name has the underscore."""
+    return run.stem.replace("/", "_")

@@ -1,0 +1,91 @@
+"""Runs that did not count: each is kept, with its reason, under `discards/` and never overwritten or deleted."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lensbench.core.records import RunId, run_files, sha256, trial_folder
+from lensbench.core.system.files import write_atomic, write_json
+
+_NAME = re.compile(r"(?:t(?P<trial>\d+)/)?(?P<stem>.+)-(?P<number>\d+)\.json$")
+
+
+@dataclass(frozen=True)
+class Discard:
+    """A discarded run: its number (1 is the first) and the hash of its record, by which it is known."""
+
+    path: Path
+    number: int
+    record_sha256: str
+    reason: str
+    detail: str
+    record: dict[str, Any]
+    """The discarded run's record, as plain data."""
+
+
+_FIELDS = ("number", "record_sha256", "reason", "detail", "record")
+
+
+def discard_files(folder: Path) -> dict[str, list[Path]]:
+    """The discards of each run (by its stem), oldest first: names only, nothing is opened."""
+    base = folder / "discards"
+    found: dict[str, list[tuple[int, Path]]] = {}
+    for path in base.glob("**/*.json"):
+        name = _NAME.match(path.relative_to(base).as_posix())
+        if name:
+            stem = f"{trial_folder(int(name['trial'] or 1))}{name['stem']}"
+            found.setdefault(stem, []).append((int(name["number"]), path))
+    return {stem: [path for _, path in sorted(items)] for stem, items in sorted(found.items())}
+
+
+def read_discard(path: Path) -> Discard:
+    """A discard from its file. Raises ValueError or OSError when it cannot be read."""
+    try:
+        value: dict[str, Any] = json.loads(path.read_text())
+        return Discard(path, **{name: value[name] for name in _FIELDS})
+    except (KeyError, TypeError, RecursionError) as error:
+        raise ValueError(f"is not a discard: {error}") from None
+
+
+def is_discarded(folder: Path, run: RunId) -> bool:
+    """True when the run as it lies there now is one that was discarded."""
+    paths = discard_files_of(folder, run)
+    return bool(paths) and describes(paths[-1], run_files(folder, run).record)
+
+
+def discard_files_of(folder: Path, run: RunId) -> list[Path]:
+    """The discards of one run, oldest first."""
+    start = len(run.stem.rpartition("/")[2]) + 1
+    numbered = (folder / "discards").glob(f"{run.stem}-*.json")
+    return sorted((path for path in numbered if path.stem[start:].isdecimal()), key=_number)
+
+
+def _number(path: Path) -> int:
+    return int(path.stem.rpartition("-")[2])
+
+
+def describes(discard: Path, record: Path) -> bool:
+    """True when the discard is about this very record."""
+    try:
+        return read_discard(discard).record_sha256 == sha256(record.read_bytes())
+    except (OSError, ValueError):
+        return False
+
+
+def file_discard(folder: Path, run: RunId, reason: str, detail: str) -> Discard:
+    """Files the run as it lies there under the next number, once: filing it again changes nothing."""
+    files = run_files(folder, run)
+    record = files.record.read_bytes()
+    earlier = discard_files_of(folder, run)
+    if earlier and describes(earlier[-1], files.record):
+        return read_discard(earlier[-1])
+    number = _number(earlier[-1]) + 1 if earlier else 1
+    path = folder / "discards" / f"{run.stem}-{number}.json"
+    write_atomic(path.with_suffix(".md"), files.answer.read_bytes())
+    value = {"number": number, "reason": reason, "detail": detail, "record_sha256": sha256(record)}
+    write_json(path, {**value, "record": json.loads(record)})
+    return read_discard(path)

@@ -1,0 +1,213 @@
+"""The preflight: everything that all runs need is tried once, before any of them costs money.
+
+Called at each start that makes runs. It leaves `preflight.json` in the run folder: what was tried, the agent's version,
+and the names of the tools that each condition's servers list.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from lensbench.agents import Adapter, Invocation, load_adapter, secret_names
+from lensbench.agents.probe import check_gateway
+from lensbench.agents.sandbox import Place, Sandbox, find_sandbox
+from lensbench.core.conditions import run_command
+from lensbench.core.errors import UserError
+from lensbench.core.preflight_results import FILE, Check, table
+from lensbench.core.records import RunId
+from lensbench.core.system.files import write_json
+from lensbench.core.system.private_folders import private_folder
+from lensbench.core.system.processes import adopt_orphans, end_children
+from lensbench.core.system.program import run_program
+from lensbench.core.system.redaction import Redactor
+from lensbench.core.system.trees import hash_tree
+from lensbench.core.tasks import Task
+from lensbench.plan.config import Config
+from lensbench.plan.freeze import Plan, make_plan, prompt_of, source_name
+from lensbench.plan.reading import load_config
+from lensbench.plan.task_files import ScenarioSet, read_scenarios
+from lensbench.repositories.prepare import prepare as prepare_repository
+from lensbench.runs.attempt import Job, prepare
+from lensbench.runs.server_checks import check_servers
+
+
+@dataclass
+class Findings:
+    """What was found out so far."""
+
+    checks: list[Check] = field(default_factory=list)
+    agent_version: str | None = None
+    tools: dict[str, list[str]] = field(default_factory=dict)
+    """condition -> the tools of its servers, by the names that agents call them by."""
+
+    @property
+    def failed(self) -> bool:
+        """True when no run may start."""
+        return any(check.outcome == "failed" for check in self.checks)
+
+
+def preflight(config: Config, scenarios: ScenarioSet, folder: Path) -> Findings:
+    """Tries everything; the checks hold no secrets."""
+    plan = make_plan(config, scenarios, [])
+    adapter = load_adapter(config.agent.kind)
+    agents = [plan["agent"], *(judge["agent"] for judge in plan["judges"] if "agent" in judge)]
+    findings = Findings([check for agent in agents for check in _variables(agent, os.environ)])
+    if not findings.failed:
+        findings.checks += check_gateway(adapter, plan["agent"], config.preflight.request)
+        _try_runs(config, plan, scenarios.tasks[0], adapter, folder, findings)
+    redact = Redactor(secret_names(plan["agent"]), os.environ)
+    findings.checks = [replace(check, detail=redact(check.detail)) for check in findings.checks]
+    return findings
+
+
+def _variables(settings: Mapping[str, Any], environment: Mapping[str, str]) -> Iterator[Check]:
+    names = secret_names(settings)
+    missing = [name for name in names if not environment.get(name)]
+    if missing:
+        detail = f"not set: {', '.join(missing)}; export them, or take them out of agent.pass_env and agent.token_env"
+        yield Check("variables", "failed", detail)
+    elif names:
+        yield Check("variables", "ok", f"set: {', '.join(names)}")
+
+
+def _try_runs(config: Config, plan: Plan, task: Task, adapter: Adapter, folder: Path, findings: Findings) -> None:
+    """Prepares a run of `task` as runs are prepared, in every condition that has servers, but starts no agent."""
+    assert task.repository
+    try:
+        repository = prepare_repository(task.repository, Path(config.cache))
+    except UserError as error:
+        findings.checks.append(Check("repository", "failed", str(error)))
+        return
+    findings.checks.append(_repository(source_name(task.repository), repository.history))
+    try:
+        sandbox = find_sandbox(plan["sandbox"])
+    except UserError as error:
+        findings.checks.append(Check("sandbox", "failed", str(error)))
+        return
+    findings.checks += _sandbox(sandbox)
+    facts = {"tree": str(repository.tree), "tree_sha256": repository.tree_sha256}
+    first, *others = [name for name, condition in plan["conditions"].items() if _brings(condition)] or [config.baseline]
+    for condition in (first, *(others if config.preflight.servers else ())):
+        with private_folder() as private:
+            job = Job(folder, RunId(task.id, condition), plan, prompt_of(task), facts, 0.0)
+            try:
+                _try_run(config, job, Place(sandbox, private), adapter, condition == first, findings)
+            except UserError as error:
+                findings.checks.append(Check("agent", "failed", str(error)))
+    if not config.preflight.servers:
+        findings.checks.append(Check("servers", "skipped", "preflight.servers is false"))
+
+
+def _repository(name: str, history: str) -> Check:
+    """A package has no history, which is said; one that was lost is a warning, since it weakens tools that read it."""
+    if history == "kept":
+        return Check("repository", "ok", name)
+    lost = "" if history == "none" else f" (history {history})"
+    detail = f"{name}; it has no git history{lost}, so tools that read one (blame, co-change) find one commit"
+    return Check("repository", "warning" if lost else "ok", detail)
+
+
+def _brings(condition: Mapping[str, Any]) -> bool:
+    return bool(condition["servers"] or condition.get("setup"))
+
+
+def _sandbox(sandbox: Sandbox) -> Iterator[Check]:
+    if sandbox.program:
+        yield Check("sandbox", "ok", sandbox.name)
+    elif sandbox.reason:
+        yield Check("sandbox", "warning", f"none, so agents can read and change your files: {sandbox.reason}")
+
+
+def _try_run(config: Config, job: Job, place: Place, adapter: Adapter, is_first: bool, findings: Findings) -> None:
+    assignment = prepare(job, place.private, place.sandbox)
+    workspace, invocation = place.outside(assignment.workspace), adapter.command(assignment)
+    if is_first:
+        findings.checks += _agent(adapter, invocation, job.agent, workspace, findings)
+    if not config.preflight.servers or not _brings(job.condition):
+        return
+    name, condition = job.run.condition, config.conditions[job.run.condition]
+    try:
+        told = _command(job, "setup", workspace)
+        findings.checks += told
+        if not any(check.outcome == "failed" for check in told):
+            checks, tools = check_servers(name, condition, assignment, invocation.env, place)
+            findings.checks += checks
+            findings.tools[name] = tools
+    finally:
+        findings.checks += _command(job, "teardown", workspace)
+    if hash_tree(workspace) != job.repository["tree_sha256"]:
+        detail = "setup or the servers changed files of the workspace; no run would count (workspace_changed)"
+        findings.checks.append(Check(f"{name}: workspace", "failed", detail))
+
+
+def _command(job: Job, word: str, workspace: str) -> list[Check]:
+    """How the condition's setup or teardown went; nothing when it has none."""
+    if not job.condition.get(word):
+        return []
+    name, failure = job.run.condition, run_command(job.condition, word, workspace)
+    if failure:
+        return [Check(f"{name}: {word}", "failed", f"{failure}; check conditions.{name}.{word}")]
+    return [Check(f"{name}: {word}", "ok", job.condition[word][0])]
+
+
+def _agent(
+    adapter: Adapter, invocation: Invocation, settings: Mapping[str, Any], workspace: str, findings: Findings
+) -> Iterator[Check]:
+    """The program is there, it starts, and it is the version that the config pins."""
+    program, pinned = invocation.argv[0], settings["version"]
+    sought = os.path.join(workspace, program) if os.sep in program else program  # as the system looks for it
+    if not shutil.which(sought, path=invocation.env.get("PATH")):
+        yield Check("agent", "failed", f"there is no program {program}; install it, or set agent.command")
+        return
+    ask = getattr(adapter, "version", None)
+    if ask is None:
+        unchecked = (
+            f"{program}; agent.version is {pinned}, but kind {settings['kind']!r} cannot be asked for its version"
+        )
+        yield Check("agent", "warning", unchecked) if pinned else Check("agent", "ok", program)
+        return
+    version = findings.agent_version = ask(settings)
+    if version is None:
+        yield Check("agent", "failed", f"{program} does not start, or does not say its version; start it by hand")
+    elif pinned and version != pinned:
+        detail = f"{program} is version {version}, agent.version is {pinned}; install that one, or pin the other"
+        yield Check("agent", "failed", detail)
+    elif pinned:
+        yield Check("agent", "ok", f"{program} {version}, as pinned")
+    else:
+        detail = f"{program} {version} is not pinned: another version may be another agent; set agent.version"
+        yield Check("agent", "warning", detail)
+
+
+def insist(config: Config, scenarios: ScenarioSet, folder: Path) -> None:
+    """Tries everything, keeps and prints what was found. Raises UserError when a run could not work."""
+    adopt_orphans()
+    try:
+        findings = preflight(config, scenarios, folder)
+    finally:
+        end_children()
+    write_json(folder / FILE, asdict(findings))
+    print("preflight:", *table(findings.checks), sep="\n", flush=True)
+    if findings.failed:
+        raise UserError("the preflight failed, and nothing was started; mend what is FAILED above, then start again")
+
+
+def main() -> None:
+    """Tries everything that all runs need. The exit code is 1 when a run could not work."""
+    parser = argparse.ArgumentParser(prog="python -m lensbench.runs.preflight", description=main.__doc__)
+    parser.add_argument("--settings", required=True, help="the config as JSON")
+    parser.add_argument("--folder", required=True, type=Path, help="bench/<run_id>")
+    arguments = parser.parse_args()
+    config = load_config(json.loads(arguments.settings))
+    insist(config, read_scenarios(config.scenario_files, config.repository, config.imported), arguments.folder)
+
+
+if __name__ == "__main__":
+    run_program(main)

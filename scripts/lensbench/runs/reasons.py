@@ -1,0 +1,136 @@
+"""Why a run must not count (protocol, section 7), and what to do about it. Decided from facts, never from a score."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from lensbench.core.records import Attempt, Outcome
+
+
+class Reason(NamedTuple):
+    """A row of the table below."""
+
+    meaning: str
+    policy: str
+    """`again`: another attempt at once, with back-off. `later`: the next start repeats the run."""
+    look_at: str
+
+
+REASONS = {
+    "timed_out": Reason("the attempt ran into its time limit", "later", "agent.timeout_s; a task that is too large"),
+    "api_error": Reason("the model's service failed", "again", "the service's status page; your quota; the key"),
+    "rate_limited": Reason("the model's service asked for a pause", "again", "your quota; fewer runs at once"),
+    "crashed": Reason("the agent ended badly or its output was cut off", "again",
+                      "the run's log; memory; agent version"),
+    "contaminated": Reason("a tool of the treatment was offered or called where it must not be", "later",
+                           "MCP servers that the agent or the repository configures by itself"),
+    "mcp_failed": Reason("an MCP server of the condition did not start or broke off", "again",
+                         "the command in the MCP file, by hand; agent.mcp_start_s"),
+    "mcp_not_offered": Reason("the server started, but its tools did not reach the agent", "again",
+                              "the server's tools/list; the agent's tool search and permissions"),
+    "call_denied": Reason("a call of the treatment's tools was refused by permissions", "later",
+                          "the agent's permission rules for the server's tools"),
+    "subagents": Reason("a sub-agent did part of the work, which the figures do not show", "later",
+                        "agent.tools; the adapter's list of denied tools"),
+    "model_changed": Reason("another model answered, within the run or than in its pair", "later",
+                            "the gateway's model mapping; an alias that moved"),
+    "workspace_changed": Reason("files of the repository were changed by the run", "later",
+                                "the prompt; the agent's write permissions"),
+    "prompt_mismatch": Reason("the prompt was not the one of the pair", "later", "accepted changes of this run"),
+    "settings_changed": Reason("the agent's settings were not those of the pair", "later",
+                               "accepted changes of this run"),
+    "empty": Reason("there is no answer", "again", "the transcript"),
+}  # fmt: skip
+
+STOP_STATUS = {400, 401, 403, 404, 413}
+"""HTTP statuses that no second attempt can mend: a wrong key must not burn a whole benchmark."""
+
+_STOP_WORDS = re.compile(r"ECONNREFUSED|EAI_AGAIN|ENOTFOUND|Not logged in")
+"""The same for errors without a status: nobody listens, there is no such host, there is no key."""
+
+
+def stops(outcome: Outcome) -> bool:
+    """Whether no attempt of any run can do better, so that everything must stop."""
+    return outcome.error_status in STOP_STATUS or bool(_STOP_WORDS.search(outcome.error))
+
+
+class Expectation(NamedTuple):
+    """What the plan says about the tools of a run."""
+
+    servers: Sequence[str]
+    """MCP servers of its condition."""
+    denied_servers: Sequence[str]
+    """MCP servers of other conditions only."""
+    tool_search: bool = False
+    """The agent is to search for MCP tools: their names are in its deferred list. Otherwise none may be there."""
+
+
+def tools_of(servers: Sequence[str], tools: Sequence[str]) -> list[str]:
+    """Those of `tools` that belong to one of `servers` (`mcp__<server>__<tool>`)."""
+    return [tool for tool in tools if any(tool.startswith(f"mcp__{server}__") for server in servers)]
+
+
+def find_reason(attempt: Attempt, outcome: Outcome, answer: str, expected: Expectation) -> tuple[str, str]:
+    """The first reason why this attempt must not count, and its detail; two empty texts when there is none.
+
+    What an agent does not show (None) is not held against it.
+    """
+    if attempt.timed_out:
+        return "timed_out", f"after {attempt.duration_s:.0f} s"
+    if not stops(outcome) and (failed := _server_reason(outcome, expected)):
+        return failed
+    if outcome.error:
+        return "rate_limited" if outcome.error_status == 429 else "api_error", outcome.error
+    if attempt.exit_code != 0 and not outcome.gave_up:
+        return "crashed", f"exit code {attempt.exit_code}"
+    if not outcome.finished:
+        return "crashed", "the output ends in the middle"
+    return _tools_reason(outcome, expected) or _content_reason(outcome, answer) or ("", "")
+
+
+def _server_reason(outcome: Outcome, expected: Expectation) -> tuple[str, str] | None:
+    """A server that failed comes first: some agents end with an error because of it."""
+    if outcome.servers is None:
+        return None
+    for server in expected.servers:
+        status = outcome.servers.get(server, "absent")
+        if status != "connected":
+            return "mcp_failed", f"{server}: {status}"
+    return None
+
+
+def _tools_reason(outcome: Outcome, expected: Expectation) -> tuple[str, str] | None:
+    called = [call.name for call in outcome.calls or () if call.count > call.errors]  # a made-up name calls nothing
+    foreign = tools_of(expected.denied_servers, [*(outcome.tools_offered or ()), *called])
+    if foreign:
+        return "contaminated", ", ".join(sorted(set(foreign)))
+    if outcome.tools_offered is not None:
+        for server in expected.servers:
+            if not tools_of([server], outcome.tools_offered):
+                return "mcp_not_offered", f"no tool of {server}"
+            if outcome.tools_deferred is not None:
+                deferred = bool(tools_of([server], outcome.tools_deferred))
+                if deferred != expected.tool_search:
+                    how = "deferred" if deferred else "not deferred"
+                    return "mcp_not_offered", f"the tools of {server} were {how}"
+    denied = tools_of(expected.servers, outcome.denied_calls or ())
+    if denied:
+        return "call_denied", ", ".join(denied)
+    return ("subagents", str(outcome.subagents)) if outcome.subagents else None
+
+
+def _content_reason(outcome: Outcome, answer: str) -> tuple[str, str] | None:
+    if outcome.models is not None and len(set(outcome.models)) > 1:
+        return "model_changed", " and ".join(sorted(set(outcome.models)))
+    return None if outcome.gave_up else answer_reason(answer)
+
+
+def answer_reason(answer: str) -> tuple[str, str] | None:
+    """Why a text is no answer, and the detail; None when it may be one. All that can be said of an imported run."""
+    if not answer.strip():
+        return "empty", ""
+    if answer.lstrip().startswith("API Error:"):
+        return "api_error", " ".join(answer.split())[:200]
+    return None

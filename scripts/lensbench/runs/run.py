@@ -1,0 +1,154 @@
+"""One run: a task in a condition, by an agent in a clean workspace, up to `retries` attempts (protocol, sections 1-3).
+
+Writes the answer, the transcript and the record; the record states facts, `validity` decides later what counts.
+A run that is there and was not discarded is kept, whatever made Snakemake ask for it again: it was paid for.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import os
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+from lensbench import __version__
+from lensbench.agents import secret_names
+from lensbench.agents.sandbox import Place, find_sandbox
+from lensbench.agents.services import service_of, tell, wait_for
+from lensbench.agents.start import now
+from lensbench.core.errors import UserError
+from lensbench.core.records import Attempt, Record, RunFiles, RunId, from_json, run_files, sha256, to_json
+from lensbench.core.system.backoff import back_off
+from lensbench.core.system.files import write_atomic
+from lensbench.core.system.private_folders import private_folder
+from lensbench.core.system.processes import adopt_orphans, end_children, held_signals
+from lensbench.core.system.program import run_program
+from lensbench.core.system.redaction import Redactor
+from lensbench.core.system.terminal import printable
+from lensbench.runs.attempt import Job, Tried, gate_name, make_attempt
+from lensbench.runs.budget import check_budget, spend
+from lensbench.runs.discards import is_discarded
+from lensbench.runs.reasons import REASONS, stops
+from lensbench.runs.start_gate import GRACE_S, at_the_gate
+from lensbench.runs.stopping import StopEverything, check_not_stopped, stop_everything
+
+KEPT = "kept: it was finished before and is not discarded. Delete its answer to have it made again."
+
+
+def make_run(job: Job) -> str:
+    """Makes the run and writes its files; returns a sentence that says what happened.
+
+    Raises UserError for what no attempt can mend: no such program, a damaged cache, a refused key.
+    """
+    files = run_files(job.folder, job.run)
+    if is_kept(job.folder, job.run):
+        return KEPT
+    arrived = now()
+    redact = Redactor(secret_names(job.agent), os.environ)
+    sandbox = find_sandbox(job.plan.get("sandbox"))
+    if sandbox.reason:
+        print(f"{job.run.stem}: made without a sandbox: {sandbox.reason}", file=sys.stderr)
+    attempts: list[Attempt] = []
+    service = service_of(job.agent)
+    gate = str(job.folder / ".gate")
+
+    def is_due() -> bool:
+        return not is_kept(job.folder, job.run)
+
+    with at_the_gate(gate, gate_name(job.run), job.partners, job.gate_s, job.grace_s, is_due):
+        if not is_due():  # by now: a job of an earlier start was still at work on another machine
+            return KEPT
+        opened = now()
+        while True:
+            waited_s = back_off(len(attempts)) if attempts else 0.0
+            waited_s += wait_for(service, f"{job.run.task} {job.run.trial}")
+            check_not_stopped(job.folder)
+            check_budget(job.folder, job.plan.get("budget", {}))
+            spend(job.folder, runs=1)
+            asked = time.time()
+            with private_folder() as private:
+                tried = make_attempt(job, Place(sandbox, private), len(attempts) + 1, waited_s, redact)
+            attempts.append(tried.attempt)
+            spend(job.folder, hours=(tried.attempt.duration_s or 0) / 3600, usd=tried.outcome.cost_usd or 0)
+            tell(service, tried.attempt.reason, asked)
+            policy = REASONS[tried.attempt.reason].policy if tried.attempt.reason else ""
+            if stops(tried.outcome):
+                raise StopEverything(f"the agent was refused ({tried.outcome.error}); mend that, then start again")
+            if policy != "again" or len(attempts) >= job.agent["retries"]:
+                break
+        _write(files, tried, Record(
+            task=job.run.task, condition=job.run.condition, trial=job.run.trial, source="run",
+            attempts=tuple(attempts), outcome=replace(tried.outcome, answer="", error=redact(tried.outcome.error)),
+            answer_sha256=sha256(tried.answer.encode()), answer_bytes=len(tried.answer.encode()),
+            prompt_sha256=sha256(job.prompt.encode()), settings_sha256=job.plan["settings_sha256"],
+            agent_sha256=job.plan.get("agent_sha256", ""),
+            workspace=tried.workspace, tree_before=tried.tree_before, tree_after=tried.tree_after,
+            revision=job.repository["revision"], server_calls=tried.server_calls,
+            arrived_at=arrived, opened_at=opened, lensbench=__version__, sandbox=sandbox.name,
+        ))  # fmt: skip
+    last = attempts[-1]
+    return f"{last.reason or 'answered'} after {last.duration_s:.1f} s, attempt {last.attempt}"
+
+
+def is_kept(folder: Path, run: RunId) -> bool:
+    """True when the run is finished, undamaged and not discarded: it must not be paid for twice."""
+    files = run_files(folder, run)
+    try:
+        record = from_json(files.record.read_text())
+        whole = record.run == run and sha256(files.answer.read_bytes()) == record.answer_sha256
+    except (OSError, ValueError):
+        return False
+    return whole and not is_discarded(folder, run)
+
+
+def _write(files: RunFiles, tried: Tried, record: Record) -> None:
+    with held_signals():  # an answer without its record would be paid for again
+        write_atomic(files.transcript, gzip.compress(tried.transcript.encode(), 6, mtime=0))
+        write_atomic(files.answer, tried.answer)
+        write_atomic(files.record, to_json(record))
+
+
+def read_job(folder: Path, run: RunId, gate_s: float, grace_s: float = GRACE_S) -> Job:
+    """What the plan says about a run. Raises UserError when the plan does not know it."""
+    try:
+        plan = json.loads((folder / "plan.json").read_text())
+        repositories = json.loads((folder / "repositories.json").read_text())
+        prompt = (folder / "prompts" / f"{run.task}.md").read_bytes().decode()
+        source = plan["tasks"][run.task]["repository"]
+        return Job(folder, run, plan, prompt, repositories[source] if source else {}, gate_s, grace_s)
+    except (OSError, ValueError, KeyError) as error:
+        raise UserError(f"{folder} has no plan for {run.stem} ({error}); start Snakemake, which writes it") from None
+
+
+def main() -> None:
+    """Makes one run of a planned benchmark."""
+    parser = argparse.ArgumentParser(prog="python -m lensbench.runs.run", description=main.__doc__)
+    parser.add_argument("--folder", required=True, type=Path, help="bench/<run_id>")
+    parser.add_argument("--task", required=True)
+    parser.add_argument("--condition", required=True)
+    parser.add_argument("--trial", type=int, default=1)
+    parser.add_argument("--gate-s", type=float, default=0.0, help="how long to wait for the pair's other run")
+    parser.add_argument("--grace-s", type=float, default=GRACE_S, help="how long nobody must run until it is given up")
+    arguments = parser.parse_args()
+    adopt_orphans()
+    run = RunId(arguments.task, arguments.condition, arguments.trial)
+    job = read_job(arguments.folder, run, arguments.gate_s, arguments.grace_s)
+    if job.agent["kind"] == "none":
+        if not run_files(job.folder, job.run).record.exists():
+            raise UserError(f"{job.run.stem}: its record is gone, and agent.kind is 'none'; import the run again")
+        return
+    try:
+        print(printable(f"{job.run.stem}: {make_run(job)}"), file=sys.stderr)
+    except StopEverything as error:
+        stop_everything(job.folder, str(error))
+        raise
+    finally:
+        end_children()  # a signal may come while an agent is being started
+
+
+if __name__ == "__main__":
+    run_program(main)

@@ -1,0 +1,107 @@
+"""Do a condition's MCP servers start, list their tools, and answer? Tried as runs do it, on a real workspace."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from lensbench.agents import Assignment
+from lensbench.agents.offline.mcp_tools import OfferedTool, arguments, queries, role, suggestions
+from lensbench.agents.offline.question import read_question
+from lensbench.agents.offline.servers import Entry, Servers, Status, read_entry
+from lensbench.agents.offline.workspace import Workspace
+from lensbench.agents.sandbox import Place
+from lensbench.core.conditions import filled
+from lensbench.core.preflight_results import Check, Outcome
+from lensbench.plan.config import Condition
+
+ROLES = ("search", "neighbourhood", "overview")
+"""What a tool may be for that we call it; the first is the cheapest for the server, and shows the most."""
+UNKNOWN_WORKSPACE = re.compile(
+    r"(?i)\bnot (yet )?(been )?(registered|indexed)|(unknown|no such) (repo|workspace|project)"
+)
+"""Some servers say so in an answer that is no error: a run with such a server looks as if it had one."""
+REFUSAL = 400
+"""Longer answers are no refusals, whatever words are in them."""
+
+
+def check_servers(
+    condition: str, settings: Condition, run: Assignment, environment: Mapping[str, str], place: Place
+) -> tuple[list[Check], list[str]]:
+    """A row per server and, when the config names tools, one for them; and the full names of all listed tools.
+
+    Servers start as the agent would start them: with its `environment`, and in its sandbox (`place`).
+    """
+    named = json.loads(Path(place.outside(run.mcp_file)).read_text())["mcpServers"]
+    entries = {name: _placed(read_entry(filled(entry, environment)), run, environment, place)
+               for name, entry in named.items()}  # fmt: skip
+    workspace = Workspace(place.outside(run.workspace))
+    file = f"conditions.{condition}.mcp, {settings.mcp}"
+    with Servers(entries, workspace.root, run.settings["mcp_start_s"], environment) as servers:
+        checks = [_check_server(condition, file, status, servers, run, workspace) for status in servers.statuses]
+        tools = servers.tools
+    if settings.tools and all(status.connected for status in servers.statuses):
+        checks += _compared(condition, settings.tools, tools)
+    return checks, sorted(tool.full_name for tool in tools)
+
+
+def _placed(entry: Entry | str, run: Assignment, environment: Mapping[str, str], place: Place) -> Entry | str:
+    """The entry, started inside the sandbox."""
+    if isinstance(entry, str) or not entry.command:
+        return entry
+    try:
+        env = {**environment, **dict(entry.env)}
+        return replace(entry, command=place.wrap(entry.command, env, run.mcp_file))
+    except OSError as error:
+        return f"{entry.command[0]}: {error.strerror}"
+
+
+def _check_server(
+    condition: str, file: str, status: Status, servers: Servers, run: Assignment, workspace: Workspace
+) -> Check:
+    name = f"{condition}: {status.name}"
+    if not status.connected:
+        limit = f"agent.mcp_start_s is {run.settings['mcp_start_s']:g}"
+        return Check(name, "failed", f"did not start: {status.detail}; check {file} ({limit})")
+    own = [tool for tool in servers.tools if tool.server == status.name]
+    listed = ", ".join(tool.name for tool in own)
+    if not own:
+        return Check(name, "failed", f"started, but lists no tools; check {file}")
+    callable_tools = {role(tool): tool for tool in reversed(own)}
+    tool = next((callable_tools[use] for use in ROLES if use in callable_tools), None)
+    if tool is None:
+        return Check(name, "warning", f"{listed}; none was called: none is known to be harmless and simple to call")
+    outcome, said = _call(tool, servers, run, workspace)
+    return Check(name, outcome, f"{said}; check {file}" if outcome == "failed" else f"{listed}; {said}")
+
+
+def _call(tool: OfferedTool, servers: Servers, run: Assignment, workspace: Workspace) -> tuple[Outcome, str]:
+    """What came of a call about the workspace, by the name that the agent has for it."""
+    files = [path for path in workspace.files if not path.startswith(".")] or list(workspace.files) or ["README"]
+    searched = [*queries(tool, read_question(run.prompt)), Path(files[0]).stem]
+    value = searched[0] if role(tool) == "search" else files[0]
+    result = servers.call(tool, arguments(tool, value, run.workspace))
+    said = " ".join(result.text.split())[:200] or "nothing"
+    if result.is_error:
+        return "failed", f"{tool.name} failed: {said}"
+    if len(result.text) < REFUSAL and UNKNOWN_WORKSPACE.search(result.text):
+        remedy = "it has to be told of each workspace: give the condition a setup command"
+        if os.path.realpath(run.workspace) != workspace.root:
+            remedy += f", and write sandbox: none, because agents in a sandbox call it {run.workspace}"
+        return "failed", f"{tool.name} does not know the workspace: {said}; {remedy}"
+    if not suggestions(result.text.replace(f"{run.workspace}/", ""), workspace):
+        return "warning", f"{tool.name} answered, but named no file of the workspace: {said}"
+    return "ok", f"{tool.name} answered"
+
+
+def _compared(condition: str, wanted: Sequence[str], tools: Sequence[OfferedTool]) -> Iterator[Check]:
+    """The tools as the config has them (with or without `mcp__<server>__`) against those that are listed."""
+    full = {tool.full_name: tool.name for tool in tools}
+    expected, listed = sorted({full.get(name, name) for name in wanted}), sorted({tool.name for tool in tools})
+    if expected != listed:
+        detail = f"conditions.{condition}.tools has {', '.join(expected)}; listed are {', '.join(listed)}: mend either"
+        yield Check(f"{condition}: tools", "failed", detail)

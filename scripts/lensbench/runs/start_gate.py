@@ -1,0 +1,123 @@
+"""The start gate: the runs of a task begin at the same moment, so that neither condition has the better hour.
+
+Every run holds a locked file in the gate's folder for as long as it lives, so a killed run is seen as gone. The gate
+opens when the partners are there, when nobody is running whose end could make room for a partner, or at the limit.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+
+from lensbench.core.system.locks import is_held
+
+RUNNING = "*running*"
+"""The note by which a run says that it has left the gate; no run is named so."""
+POLL_S = 0.005
+SLOWEST_POLL_S = 0.05
+GRACE_S = 2.0
+"""How long nobody must run before a missing partner is given up: Snakemake starts the next job well within it. On a
+cluster the partner may have to wait for its node, and more patience is needed."""
+
+
+@contextmanager
+def at_the_gate(
+    folder: str,
+    run: str,
+    partners: Sequence[str],
+    limit_s: float,
+    grace_s: float = GRACE_S,
+    is_due: Callable[[], bool] = lambda: True,
+) -> Iterator[None]:
+    """Waits until the partners are at the gate too; then the run is "running" until the block ends.
+
+    `run` and `partners` are plain file names. A limit of 0 opens at once. A partner that is missing when nobody has run
+    for `grace_s` is given up. `is_due` is asked when this run's own place is free: another job may have made it.
+    """
+    os.makedirs(folder, exist_ok=True)
+    path = os.path.join(folder, run)
+    with _held(path):
+        try:
+            if partners and limit_s > 0 and is_due():
+                _wait(folder, run, partners, limit_s, grace_s)
+            with suppress(FileNotFoundError):
+                _leave_note(path, RUNNING)
+            yield
+        finally:
+            with suppress(FileNotFoundError):  # a paid answer must not be lost because somebody tidied up
+                os.unlink(path)
+
+
+def who_is_there(folder: str) -> list[str]:
+    """The runs that wait at the gate or have left it and are not done, by the names that they have there."""
+    try:
+        return sorted(name for name in os.listdir(folder) if is_held(os.path.join(folder, name)))
+    except FileNotFoundError:
+        return []
+
+
+@contextmanager
+def _held(path: str) -> Iterator[None]:
+    """Holds the run's own file, emptied.
+
+    The same run of an earlier start may still be at work on another machine, and hold it: then its end is waited for.
+    """
+    while True:
+        with open(os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600), "r+") as mine:
+            fcntl.flock(mine, fcntl.LOCK_EX)
+            if _is_at(path, mine.fileno()):  # and was not taken away by the one that held it
+                mine.truncate(0)
+                yield
+                return
+
+
+def _is_at(path: str, file: int) -> bool:
+    try:
+        return os.path.samestat(os.fstat(file), os.stat(path))
+    except FileNotFoundError:
+        return False
+
+
+def _wait(folder: str, run: str, partners: Sequence[str], limit_s: float, grace_s: float) -> None:
+    began = last_running = time.monotonic()
+    pause, next_look = POLL_S, began
+    while not all(_has_come(folder, run, partner) for partner in partners):
+        now = time.monotonic()
+        if now >= next_look:
+            next_look = now + grace_s / 8
+            if _somebody_runs(folder, run):
+                last_running = now
+        if now - last_running > grace_s or now - began > limit_s:
+            return
+        time.sleep(pause)
+        pause = min(pause * 1.5, SLOWEST_POLL_S)
+    for partner in partners:
+        with suppress(FileNotFoundError):
+            _leave_note(os.path.join(folder, partner), run)
+
+
+def _has_come(folder: str, run: str, partner: str) -> bool:
+    """True when the partner is alive, or has been here: a quick one may be done before this run looks again."""
+    return is_held(os.path.join(folder, partner)) or partner in _notes(os.path.join(folder, run))
+
+
+def _leave_note(path: str, note: str) -> None:
+    """Appends a line to a run's file, which must be there."""
+    with open(os.open(path, os.O_WRONLY | os.O_APPEND), "w") as file:
+        file.write(f"{note}\n")
+
+
+def _notes(path: str) -> list[str]:
+    try:
+        with open(path) as file:
+            return file.read().splitlines()
+    except FileNotFoundError:
+        return []
+
+
+def _somebody_runs(folder: str, run: str) -> bool:
+    others = (os.path.join(folder, name) for name in os.listdir(folder) if name != run)
+    return any(is_held(other) and RUNNING in _notes(other) for other in others)

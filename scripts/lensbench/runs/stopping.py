@@ -1,0 +1,53 @@
+"""Stopping everything: a refused key or a spent budget must not be found out anew by every run that is left."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+from lensbench.core.errors import UserError
+from lensbench.core.system.files import write_atomic
+
+MARK = ".stopped"
+
+
+class StopEverything(UserError):
+    """No other run may start: whatever is wrong is wrong for all of them."""
+
+
+def stop_everything(folder: Path, why: str) -> None:
+    """Lets running agents finish and keeps others from starting.
+
+    The mark reaches runs on other machines; SIGTERM tells the Snakemake that started this run to start no more.
+    """
+    write_atomic(folder / MARK, f"{why}\n")
+    if _is_snakemake(os.getppid()):
+        os.kill(os.getppid(), signal.SIGTERM)
+
+
+def why_stopped(folder: Path) -> str:
+    """Why this start of the benchmark was stopped; "" when it was not."""
+    try:
+        return (folder / MARK).read_text().strip()
+    except FileNotFoundError:
+        return ""
+
+
+def check_not_stopped(folder: Path) -> None:
+    """Raises UserError when this start of the benchmark was stopped."""
+    if why := why_stopped(folder):
+        raise UserError(f"not started, because everything was stopped: {why}")
+
+
+def clear(folder: Path) -> None:
+    """Takes the mark of an earlier start away."""
+    (folder / MARK).unlink(missing_ok=True)
+
+
+def _is_snakemake(process: int) -> bool:
+    try:
+        words = Path(f"/proc/{process}/cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return False
+    return any(word.rpartition(b"/")[2] == b"snakemake" for word in words[:4])

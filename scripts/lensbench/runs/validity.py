@@ -1,0 +1,189 @@
+"""Which runs count (protocol, section 7). Decided from the records alone, before anything is scored.
+
+A run that must not count is filed under `discards/`; those files are inputs of the run rule, so the next start makes
+exactly these runs again. A run that was discarded more often than `discards.max_rounds` is given up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from lensbench.core.conditions import CLOSED_BOOK
+from lensbench.core.errors import UserError
+from lensbench.core.records import Record, RunId, from_json, run_files, sha256, trial_folder
+from lensbench.core.system.files import write_atomic
+from lensbench.core.system.program import run_stage
+from lensbench.core.tables import write_table
+from lensbench.plan.freeze import Plan
+from lensbench.plan.waves import read_opened_plan
+from lensbench.runs.discards import Discard, describes, discard_files, file_discard, read_discard
+
+COLUMNS = ("task", "condition", "trial", "status", "reason", "detail", "attempts", "discards", "given_up")
+
+
+@dataclass(frozen=True)
+class Validity:
+    """Whether a run counts. `status` is valid, discarded or missing."""
+
+    run: RunId
+    status: str
+    reason: str = ""
+    detail: str = ""
+    attempts: int = 0
+
+
+def planned_runs(plan: Plan) -> list[RunId]:
+    """All runs of the plan: by trial, task and condition."""
+    return [
+        RunId(task, condition, trial)
+        for trial in range(1, plan["trials"] + 1)
+        for task in plan["order"]
+        for condition in plan["conditions"]
+    ]
+
+
+def decide(
+    records: Mapping[RunId, Record], plan: Plan, filed: Mapping[RunId, Discard] = MappingProxyType({})
+) -> list[Validity]:
+    """The validity of every planned run: what its last attempt says, and whether it fits the other runs of its pair.
+
+    `filed` are the runs that lie there as they were discarded before: they stay discarded until they are made again,
+    also when the run that they did not fit was made again.
+    """
+    together: dict[tuple[str, int], list[RunId]] = {}
+    for run in planned_runs(plan):
+        together.setdefault((run.task, run.trial), []).append(run)
+    return [validity for runs in together.values() for validity in decide_together(runs, records, plan, filed)]
+
+
+def decide_together(
+    runs: Iterable[RunId], records: Mapping[RunId, Record], plan: Plan, filed: Mapping[RunId, Discard]
+) -> list[Validity]:
+    """The same for the runs of one task and trial, which no other run can change."""
+    decided = {run: _alone(run, records.get(run)) for run in runs}
+    for run in decided.keys() & filed.keys():
+        decided[run] = replace(decided[run], status="discarded", reason=filed[run].reason, detail=filed[run].detail)
+    valid = [
+        records[run] for run, validity in decided.items() if validity.status == "valid" and run.condition != CLOSED_BOOK
+    ]
+    for record, reason, detail in _apart(valid, plan) if valid else ():
+        decided[record.run] = Validity(record.run, "discarded", reason, detail, record.last.attempt)
+    return list(decided.values())
+
+
+def _alone(run: RunId, record: Record | None) -> Validity:
+    if record is None:
+        return Validity(run, "missing")
+    last = record.last
+    return Validity(run, "discarded" if last.reason else "valid", last.reason, last.detail, last.attempt)
+
+
+def _apart(together: list[Record], plan: Plan) -> Iterable[tuple[Record, str, str]]:
+    """The runs of one task and trial that were not made under the same circumstances, with the reason."""
+    models = {record.run.condition: record.outcome.models for record in together if record.outcome.models}
+    if len({frozenset(served) for served in models.values()}) > 1:
+        detail = "; ".join(f"{condition}: {', '.join(served)}" for condition, served in models.items())
+        yield from ((record, "model_changed", detail) for record in together)
+        return
+    planned = plan["tasks"][together[0].task]["prompt_sha256"]
+    if len({record.prompt_sha256 for record in together}) > 1:
+        odd = [record for record in together if record.prompt_sha256 != planned]
+        yield from ((record, "prompt_mismatch", "its prompt is not the planned one") for record in odd)
+    elif len({record.agent_sha256 for record in together if record.agent_sha256}) > 1:
+        odd = [record for record in together if record.agent_sha256 != plan.get("agent_sha256")]
+        yield from ((record, "settings_changed", "the agent's settings are not the planned ones") for record in odd)
+    elif len({record.tree_before for record in together}) > 1:
+        detail = "the runs of the pair began with different files"
+        yield from ((record, "workspace_changed", detail) for record in together)
+
+
+def read_records(folder: Path, plan: Plan) -> dict[RunId, Record]:
+    """The record of every planned run that has one. Raises UserError for a damaged file or a changed answer."""
+    read = ((run, read_record(folder, run)) for run in planned_runs(plan))
+    return {run: record for run, record in read if record}
+
+
+def read_record(folder: Path, run: RunId) -> Record | None:
+    """The record of a run whose answer is there too. Raises UserError for a damaged file or a changed answer."""
+    files = run_files(folder, run)
+    try:
+        record = from_json(files.record.read_text())
+        answer = files.answer.read_bytes()
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        raise UserError(f"{files.record}: {error}; delete it to have this run made again") from None
+    if record.run != run or sha256(answer) != record.answer_sha256:
+        raise UserError(f"{files.answer}: is not the answer of its record; delete it to have this run made again")
+    return record
+
+
+def file_discards(folder: Path, decided: Iterable[Validity]) -> None:
+    """Files every discarded run; one that is filed already stays as it is."""
+    for validity in decided:
+        if validity.status == "discarded":
+            file_discard(folder, validity.run, validity.reason, validity.detail)
+
+
+def read_filed(path: Path) -> Discard:
+    """A discard of a run. Raises UserError when it cannot be read."""
+    try:
+        return read_discard(path)
+    except (OSError, ValueError) as error:
+        raise UserError(
+            f"{path}: {error}; restore the file, or delete it, and the discard is no longer counted"
+        ) from None
+
+
+def timing_csv(records: Iterable[Record], earlier: Iterable[Mapping[str, Any]], mapping: str) -> str:
+    """timing.csv in the protocol's form (section 3): a model_mapping row, then `task,condition,duration_s,attempt=N`.
+
+    In the order in which the runs began, so that the last row of a run is the one that stands. Discarded runs
+    (`earlier`, their records as plain data) have their rows too; a run that nobody timed has none.
+    """
+    runs = [(record.run, vars(record.last)) for record in records]
+    runs += [(RunId(old["task"], old["condition"], old["trial"]), old["attempts"][-1]) for old in earlier]
+    rows = {_timing_row(run, last) for run, last in runs if last["duration_s"] is not None}
+    return "\n".join([f"model_mapping,{mapping}", *(row for _, row in sorted(rows))]) + "\n"
+
+
+def _timing_row(run: RunId, last: Mapping[str, Any]) -> tuple[str, str]:
+    name = f"{trial_folder(run.trial)}{run.task}"
+    seconds = f"{last['duration_s']:.3f}".rstrip("0").rstrip(".")
+    return last["started_at"], f"{name},{run.condition},{seconds},attempt={last['attempt']}"
+
+
+def judge_validity(folder: Path) -> None:
+    """Reads all records, writes validity.csv and runs/timing.csv, and files the discards."""
+    plan = read_opened_plan(folder)
+    records = read_records(folder, plan)
+    before = discard_files(folder)
+    standing = {
+        run: read_discard(paths[-1])
+        for run in records
+        if (paths := before.get(run.stem)) and describes(paths[-1], run_files(folder, run).record)
+    }
+    decided = decide(records, plan, standing)
+    file_discards(folder, decided)
+    after = discard_files(folder)
+    limit = plan["max_rounds"]
+    rows = []
+    earlier = []
+    for validity in decided:
+        filed = [read_filed(path) for path in after.get(validity.run.stem, [])]
+        earlier += [discard.record for discard in filed]
+        rows.append({
+            **validity.run._asdict(), "status": validity.status, "reason": validity.reason, "detail": validity.detail,
+            "attempts": validity.attempts, "discards": [discard.reason for discard in filed],
+            "given_up": validity.status == "discarded" and len(filed) > limit,
+        })  # fmt: skip
+    write_table(folder / "validity.csv", COLUMNS, rows)
+    write_atomic(folder / "runs" / "timing.csv", timing_csv(records.values(), earlier, plan["model_mapping"]))
+
+
+if __name__ == "__main__":
+    run_stage(judge_validity)

@@ -1,0 +1,171 @@
+"""The writer that is an agent: asked category by category for tasks, and again with the reasons for those that failed.
+
+It has a clean copy of the repository, no servers, and no say: what it replies is parsed strictly and checked like any
+other proposal. What it said is kept, without secrets.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+import re
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from pydantic import ValidationError
+
+from lensbench.agents import secret_names
+from lensbench.agents.sandbox import Place, Sandbox
+from lensbench.agents.start import Said, start_agent
+from lensbench.core.errors import UserError
+from lensbench.core.records import Attempt, RunId
+from lensbench.core.system.files import write_atomic
+from lensbench.core.system.places import TEMPLATES
+from lensbench.core.system.redaction import Redactor
+from lensbench.core.system.trees import remove_tree
+from lensbench.core.system.yaml_places import DocumentError, parse_document
+from lensbench.core.tasks import Category, Source, Task
+from lensbench.core.validation import explain
+from lensbench.runs.attempt import Job, prepare
+from lensbench.runs.reasons import Expectation, find_reason, stops
+from lensbench.scenarios.problems import Problem, Reason
+from lensbench.scenarios.rounds import SHORT, Fate, Proposal
+
+MEANING = {
+    Category.EXPLORATORY: "how one thing passes through several files; a station of the way per criterion.",
+    Category.DEBUG: "where three to five odd observations come from; one place, and what it decides, per criterion.",
+    Category.CHANGE_IMPACT: "which places a change reaches; the thing, or some of its dependents, per criterion.",
+    Category.TARGETED: "what holds when nothing is configured; one value with its name per criterion.",
+}
+_REPLY = re.compile(r"^<<<tasks>>>[ \t]*\n(.*?)^<<<end>>>", re.MULTILINE | re.DOTALL)
+_NO_SERVERS: Mapping[str, Any] = {"mcp": None, "servers": []}
+
+
+class Rejected(NamedTuple):
+    """A task that goes back, as the agent wrote it."""
+
+    yaml: str
+    problems: Sequence[Problem]
+
+
+@dataclass
+class Author:
+    """Asks the agent; `folder` gets what it said. When `max_usd` is spent, nothing more is asked."""
+
+    rounds = 4
+
+    name: str
+    source: Source
+    tree: Path
+    agent: Mapping[str, Any]
+    sandbox: Sandbox
+    folder: Path
+    max_usd: float | None = None
+    spent: float = 0.0
+    _written: dict[str, str] = field(default_factory=dict)
+    _asked: int = 0
+
+    @property
+    def spent_all(self) -> bool:
+        """Nothing more may be asked."""
+        return self.max_usd is not None and self.spent >= self.max_usd
+
+    def write(self, wanted: Mapping[Category, int]) -> list[Proposal]:
+        """The tasks that the agent writes, category by category."""
+        proposals = []
+        for category, count in wanted.items():
+            ids = [f"{self.name}-{SHORT[category]}-{number:02}" for number in range(1, count + 1)]
+            proposals += self._ask(category, ids, []) if ids else []
+        return proposals
+
+    def revise(self, rejected: Sequence[Fate]) -> list[Proposal]:
+        """What the agent makes of the reasons."""
+        proposals = []
+        for category in Category:
+            back = [fate.proposal.id for fate in rejected if fate.proposal.category is category]
+            why = [
+                Rejected(self._written.get(fate.proposal.id, f"- id: {fate.proposal.id}"), fate.tries[-1].problems)
+                for fate in rejected
+                if fate.proposal.category is category
+            ]
+            proposals += self._ask(category, back, why) if back else []
+        return proposals
+
+    def _ask(self, category: Category, ids: Sequence[str], rejected: Sequence[Rejected]) -> list[Proposal]:
+        if self.spent_all:
+            return []
+        said = self._start(_prompt(self.name, category, ids, rejected))
+        self.spent += said.outcome.cost_usd or 0
+        self._asked += 1
+        stem = f"{self._asked:02}-{SHORT[category]}"
+        write_atomic(self.folder / f"{stem}.md", said.answer)
+        write_atomic(self.folder / f"{stem}.jsonl.gz", gzip.compress(said.transcript.encode(), 6, mtime=0))
+        if stops(said.outcome):
+            raise UserError(f"the agent was refused ({said.outcome.error}); mend that, then start again")
+        ended = Attempt(1, said.started_at, said.ended.duration_s, 0.0, said.ended.exit_code, said.ended.timed_out)
+        reason, detail = find_reason(ended, said.outcome, said.answer, Expectation((), ()))
+        if reason:
+            return [_failed(name, category, f"the agent gave no answer that counts: {reason} {detail}") for name in ids]
+        return self._proposals(said.answer, category, ids)
+
+    def _start(self, prompt: str) -> Said:
+        plan = {"agent": dict(self.agent), "conditions": {"none": _NO_SERVERS}, "seed": 1}
+        job = Job(Path(), RunId("scenarios", "none", 1), plan, prompt, {"tree": str(self.tree)}, 0.0)
+        redact = Redactor(secret_names(self.agent), os.environ)
+        with tempfile.TemporaryDirectory(prefix="lb-", ignore_cleanup_errors=True) as private:
+            place = Place(self.sandbox, private)
+            said = start_agent(prepare(job, private, self.sandbox), place, self.agent["timeout_s"], redact)
+            remove_tree(private)
+        return said
+
+    def _proposals(self, answer: str, category: Category, ids: Sequence[str]) -> list[Proposal]:
+        """A proposal per id: the task of that id in the reply, or why there is none."""
+        try:
+            written = read_reply(answer)
+        except DocumentError as error:
+            return [_failed(name, category, f"the reply cannot be read: {error}") for name in ids]
+        self._written |= {
+            name: yaml.safe_dump([value], sort_keys=False, allow_unicode=True, width=110)
+            for name, value in written.items()
+        }
+        return [self._proposal(name, category, written.get(name)) for name in ids]
+
+    def _proposal(self, name: str, category: Category, value: dict[str, Any] | None) -> Proposal:
+        if value is None:
+            return _failed(name, category, "the reply has no task with this id")
+        value = {**value, "category": category.value, "repository": self.source}
+        try:
+            return Proposal(name, category, Task.model_validate(value))
+        except ValidationError as error:
+            problems = explain(error, Task, value, lambda path: "")
+            return Proposal(name, category, None, tuple(Problem(Reason.SCHEMA, each[2:]) for each in problems))
+
+
+def _failed(name: str, category: Category, why: str) -> Proposal:
+    return Proposal(name, category, None, (Problem(Reason.SCHEMA, why),))
+
+
+def _prompt(name: str, category: Category, ids: Sequence[str], rejected: Sequence[Rejected]) -> str:
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined, trim_blocks=True, autoescape=False
+    )
+    return environment.get_template("write_tasks.md.j2").render(
+        name=name, category=category.value, meaning=MEANING[category], count=len(ids), ids=ids, rejected=rejected
+    )
+
+
+def read_reply(answer: str) -> dict[str, dict[str, Any]]:
+    """The tasks in a reply, by id. Raises DocumentError when there is no list of them between the marks."""
+    found = _REPLY.findall(answer)
+    if not found:
+        raise DocumentError("there is nothing between <<<tasks>>> and <<<end>>>")
+    value = parse_document(found[-1].encode(errors="replace")).value
+    tasks = value.get("tasks") if isinstance(value, dict) else None
+    if not isinstance(tasks, list) or not all(isinstance(task, dict) for task in tasks):
+        raise DocumentError("it has no list 'tasks' of mappings")
+    return {str(task.get("id")): task for task in tasks}

@@ -1,0 +1,133 @@
+"""Writes a task set about a repository, its report, and a page on which a person accepts, edits or drops the tasks.
+
+    lensbench generate --repo ../my-project --tasks 12 --output scenarios/my-project.yaml
+
+Offline, the tasks are made of facts that are mined from the repository; any other agent is asked to write them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from lensbench.agents import secret_names
+from lensbench.agents.offline.workspace import Workspace
+from lensbench.agents.sandbox import find_sandbox
+from lensbench.core.errors import UserError
+from lensbench.core.system.files import write_atomic
+from lensbench.core.system.processes import adopt_orphans
+from lensbench.core.system.program import run_program
+from lensbench.core.system.terminal import printable
+from lensbench.core.tasks import Source, Task
+from lensbench.plan.task_files import read_scenarios
+from lensbench.repositories.prepare import prepare
+from lensbench.scenarios.author import Author
+from lensbench.scenarios.files import Made, render_report, render_set
+from lensbench.scenarios.mining.writer import Miners
+from lensbench.scenarios.pin import pin
+from lensbench.scenarios.problems import find_problems
+from lensbench.scenarios.review_page import render_review
+from lensbench.scenarios.rounds import Examined, Proposal, Writer, kept, run_rounds, spread
+from lensbench.scenarios.settings import Settings
+from lensbench.scenarios.survey import Survey, survey
+from lensbench.scenarios.trial import try_task
+
+
+@dataclass(frozen=True)
+class Examiner:
+    """Looks at proposals: by reading first, and what survives that is tried."""
+
+    survey: Survey
+    workspace: Workspace
+    tools: frozenset[str]
+
+    def __call__(self, proposal: Proposal, others: Sequence[Task]) -> Examined:
+        """What is wrong with a proposal beside the tasks that are kept so far."""
+        found = self._examine(proposal, others)
+        said = printable(f"{proposal.id}: {'; '.join(map(str, found.problems)) or 'good'}")
+        print(said, file=sys.stderr, flush=True)
+        return found
+
+    def _examine(self, proposal: Proposal, others: Sequence[Task]) -> Examined:
+        if proposal.task is None:
+            return Examined(proposal.problems)
+        problems = find_problems(proposal.task, self.survey, others, self.tools)
+        tried = None if problems else try_task(proposal.task, self.survey, self.workspace)
+        return Examined(tuple(tried.problems if tried else problems), tried)
+
+
+def generate(name: str, source: Source, count: int, settings: Settings, folder: Path) -> Made:
+    """Makes a set of `count` tasks; what a model said on the way is kept in `folder`. Raises UserError."""
+    tree = prepare(source, Path(settings.cache)).tree.resolve()  # lens lists no file behind a link
+    known = survey(tree)
+    writer = _writer(name, source, settings, known, folder)
+    fates = run_rounds(writer, Examiner(known, Workspace(str(tree)), frozenset(settings.tools)), spread(count))
+    author = settings.agent.model or settings.agent.kind
+    made = Made(name, source, "the miners (no language model)" if settings.offline else author, count, fates, known)
+    spent = isinstance(writer, Author) and writer.spent_all
+    note = (f"the budget of {settings.max_usd} US dollars ended the work",) if spent else ()
+    return made._replace(warnings=(*note, *_missing(made)))
+
+
+def _writer(name: str, source: Source, settings: Settings, known: Survey, folder: Path) -> Writer:
+    if settings.offline:
+        return Miners(known, name, source, settings.seed)
+    agent = settings.agent.model_dump(mode="json")
+    missing = [variable for variable in secret_names(agent) if not os.environ.get(variable)]
+    if missing:
+        raise UserError(f"{', '.join(missing)} is not set in the environment; export it")
+    told = {"mode": settings.sandbox, "visible": list(settings.sandbox_visible), "hidden": [settings.cache]}
+    return Author(name, source, known.root, agent, find_sandbox(told), folder, settings.max_usd)
+
+
+def _missing(made: Made) -> Iterator[str]:
+    """A sentence for each category that has fewer tasks than it should."""
+    categories = [fate.proposal.category for fate in kept(made.fates)]
+    for category, wanted in spread(made.wanted).items():
+        if (found := categories.count(category)) < wanted:
+            yield f"{category.value} has {found} of {wanted} tasks: nothing more was found that holds"
+
+
+def write(made: Made, output: Path) -> None:
+    """Writes the three files. Raises UserError when there is no task at all."""
+    if not made.tasks:
+        raise UserError(
+            f"no task about {made.name} holds, of {len(made.fates)} that were tried; is there source code in it?"
+        )
+    write_atomic(output, render_set(made))
+    write_atomic(output.with_suffix(".report.md"), render_report(made))
+    write_atomic(output.with_suffix(".review.html"), render_review(made))
+    read_scenarios([str(output)])
+
+
+def main() -> None:
+    """Writes a task set about a repository."""
+    parser = argparse.ArgumentParser(prog="lensbench generate", description=main.__doc__)
+    parser.add_argument("--repo", required=True, help="a git URL, or the path of a folder")
+    parser.add_argument("--tasks", type=int, default=12, help="how many tasks")
+    parser.add_argument("--output", required=True, type=Path, help="the YAML file to write")
+    parser.add_argument("--settings", default="{}", help="the agent and its surroundings, as JSON")
+    arguments = parser.parse_args()
+    if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,49}\.yaml", arguments.output.name):
+        raise UserError(
+            f"--output {arguments.output}: its name begins the tasks' ids; use a-z, 0-9 and '-', then .yaml"
+        )
+    adopt_orphans()
+    pinned = pin(arguments.repo)
+    settings = Settings.model_validate_json(arguments.settings)
+    folder = arguments.output.with_suffix(".transcripts")
+    made = generate(arguments.output.stem, pinned.source, arguments.tasks, settings, folder)
+    if pinned.warning:
+        made = made._replace(warnings=(f"{arguments.repo}: {pinned.warning}", *made.warnings))
+    write(made, arguments.output)
+    report = arguments.output.with_suffix(".report.md")
+    print(f"{arguments.output}: {len(made.tasks)} of {arguments.tasks} tasks; {report} says what became of the others")
+
+
+if __name__ == "__main__":
+    run_program(main)

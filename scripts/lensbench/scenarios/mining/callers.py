@@ -1,0 +1,47 @@
+"""What a changed function reaches: the functions that call it."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator
+
+from lensbench.core.tasks import Category, Criterion, Proof
+from lensbench.scenarios.mining.calls import Call, by_callee, calls
+from lensbench.scenarios.mining.drafts import MAX_ITEMS, MIN_ITEMS, Draft, Item, shuffled
+from lensbench.scenarios.mining.patterns import named, place
+from lensbench.scenarios.survey import Survey
+
+
+def drafts(survey: Survey, dice: random.Random) -> Iterator[Draft]:
+    """Questions about functions with three to five callers in other files, and no call that could be another one's."""
+    for callee, found in shuffled(by_callee(list(calls(survey))).items(), dice):
+        callers = {call.caller.shown for call in found}
+        if MIN_ITEMS <= len(found) <= MAX_ITEMS and len(callers) == len(found) and _are_all(found, survey):
+            yield Draft(
+                Category.CHANGE_IMPACT,
+                f"We want to change the parameters of `{callee.shown}`. Which functions and methods in other files, "
+                "tests aside, call it, and so may have to change too? Name each with its file.",
+                tuple(_item(call, survey) for call in found),
+            )
+
+
+def _are_all(found: list[Call], survey: Survey) -> bool:
+    """Whether no other file than those of the callers has the name with a bracket after it."""
+    callee = found[0].callee
+    called = re.compile(rf"(?<![\w$]){re.escape(callee.name)}\s*\(")
+    files = {path for path in survey.code if called.search(survey.texts[path])}
+    return files - {callee.path} == {call.caller.path for call in found}
+
+
+def _item(call: Call, survey: Survey) -> Item:
+    caller, callee = call.caller, call.callee
+    return Item(
+        "",
+        Criterion(
+            text=f"States that `{caller.shown}` in {caller.path} calls `{callee.shown}`",
+            all_of=(named(caller, survey), place(caller.path, survey)),
+            partial={"names the file": (place(caller.path, survey),)},
+            proofs=(Proof(file=caller.path, quote=call.quote, within=caller.shown),),
+        ),
+    )

@@ -1,0 +1,66 @@
+"""A task as a miner makes it: a question that is put together of parts, each with its criterion."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple, TypeVar
+
+from lensbench.core.tasks import Category, Criterion
+
+MIN_ITEMS, MAX_ITEMS = 3, 5
+Each = TypeVar("Each")
+
+
+class Item(NamedTuple):
+    """A criterion, and the part of the question that asks for it; "" when the question asks for all at once."""
+
+    asked: str
+    criterion: Criterion
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A task that can still lose parts. `{asked}` in `question` is where the parts of the items stand."""
+
+    category: Category
+    question: str
+    items: tuple[Item, ...]
+
+    @property
+    def prompt(self) -> str:
+        """The question."""
+        return self.question.replace("{asked}", listed([item.asked for item in self.items]))
+
+    def without(self, numbers: Iterable[int]) -> Draft | None:
+        """The draft without some criteria (from 1); None when too few are left."""
+        gone = set(numbers)
+        left = tuple(item for number, item in enumerate(self.items, 1) if number not in gone)
+        return replace(self, items=left) if gone and len(left) >= MIN_ITEMS else None
+
+
+def listed(parts: Sequence[str]) -> str:
+    """The parts as a sentence has them."""
+    return f"{', '.join(parts[:-1])} and {parts[-1]}" if len(parts) > 1 else "".join(parts)
+
+
+def shuffled(values: Iterable[Each], dice: random.Random) -> list[Each]:
+    """The values in an order that the dice decide."""
+    found = list(values)
+    dice.shuffle(found)
+    return found
+
+
+def grouped(values: Sequence[Each], size: int, differ: Callable[[Each, Each], bool]) -> Iterator[list[Each]]:
+    """Groups of `size` values (at least MIN_ITEMS at the end) that all differ from one another; each value once."""
+    waiting = list(values)
+    while waiting:
+        group = [waiting.pop(0)]
+        for value in list(waiting):
+            if len(group) < size and all(differ(value, other) for other in group):
+                group.append(value)
+                waiting.remove(value)
+        if len(group) < MIN_ITEMS:
+            return
+        yield group

@@ -1,0 +1,57 @@
+"""What a changed file reaches: the files that import it, and those that import these."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+from lensbench.core.tasks import Category, Criterion, Proof
+from lensbench.scenarios.mining.drafts import MAX_ITEMS, MIN_ITEMS, Draft, Item, shuffled
+from lensbench.scenarios.mining.patterns import place
+from lensbench.scenarios.survey import Survey
+
+
+def drafts(survey: Survey, dice: random.Random) -> Iterator[Draft]:
+    """Questions about files that three to five others reach, at least one of them through another."""
+    for path in shuffled(survey.code, dice):
+        direct = [(other, path) for other in survey.importers(path)]
+        seen = {path, *(other for other, _ in direct)}
+        further = [(other, via) for via, _ in direct for other in survey.importers(via) if other not in seen]
+        found = [*direct, *further]
+        once = len({other for other, _ in found}) == len(found)
+        if further and once and MIN_ITEMS <= len(found) <= MAX_ITEMS:
+            items = tuple(item for one in found if (item := _item(*one, survey)))
+            if len(items) == len(found):
+                yield Draft(
+                    Category.CHANGE_IMPACT,
+                    f"The file {path} is to be split. Which files of the project, tests aside, import it, and which "
+                    "others do not, but import one of those that do? Name for each file which of them it imports.",
+                    items,
+                )
+
+
+def _item(importer: str, imported: str, survey: Survey) -> Item | None:
+    quote = _statement(importer, imported, survey)
+    if not quote:
+        return None
+    return Item(
+        "",
+        Criterion(
+            text=f"States that {importer} imports {imported}",
+            all_of=(place(importer, survey), place(imported, survey)),
+            proofs=(Proof(file=importer, quote=quote),),
+        ),
+    )
+
+
+def _statement(importer: str, imported: str, survey: Survey) -> str:
+    """The module as the import has it, when one import alone leads to the file."""
+    stem = imported.rpartition("/")[2].partition(".")[0]
+    stem = imported.split("/")[-2] if stem in ("__init__", "index", "mod", "lib") and "/" in imported else stem
+    written = [
+        text
+        for one in survey.facts[importer].imports
+        for text in (one.module, *one.names)
+        if stem in text.replace("/", ".").split(".")
+    ]
+    return written[0] if len(set(written)) == 1 else ""

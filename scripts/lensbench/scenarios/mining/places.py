@@ -1,0 +1,45 @@
+"""Where the parts of a project that others use are defined, and what they are built on."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+from lensbench.core.tasks import Category, Criterion, Proof
+from lensbench.scenarios.code import CALLABLES, Definition
+from lensbench.scenarios.mining.drafts import Draft, Item, grouped, shuffled
+from lensbench.scenarios.mining.patterns import at, whole
+from lensbench.scenarios.survey import Survey
+
+SIZE = 5
+
+
+def drafts(survey: Survey, dice: random.Random) -> Iterator[Draft]:
+    """Questions about five definitions of different files, each used by other files."""
+    found = [
+        one
+        for each in survey.defined.values()
+        for one in each
+        if survey.only(one.name)
+        and one.kind in (*CALLABLES, "class", "interface")
+        and not one.name.startswith("_")
+        and survey.words[one.name] >= 2
+    ]
+    for group in grouped(shuffled(found, dice), SIZE, lambda a, b: a.path != b.path):
+        yield Draft(
+            Category.EXPLORATORY,
+            "A new colleague meets these names where they are used: {asked}. In which file, tests aside, is each of "
+            "them defined?",
+            tuple(_item(one, survey) for one in group),
+        )
+
+
+def _item(one: Definition, survey: Survey) -> Item:
+    return Item(
+        f"`{one.name}`",
+        Criterion(
+            text=f"States that `{one.name}` is defined in {one.path}",
+            any_of=(at(whole(one.name), one.path, survey),),
+            proofs=(Proof(file=one.path, quote=one.text[:60].splitlines()[0], within=one.name),),
+        ),
+    )

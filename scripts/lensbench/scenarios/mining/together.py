@@ -1,0 +1,39 @@
+"""What usually changes together with a file, by the commits of the repository."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+from lensbench.core.tasks import Category, Criterion, Proof
+from lensbench.scenarios.mining.drafts import MIN_ITEMS, Draft, Item, shuffled
+from lensbench.scenarios.mining.patterns import place
+from lensbench.scenarios.survey import Survey
+
+MIN_COMMITS = 3
+
+
+def drafts(survey: Survey, dice: random.Random) -> Iterator[Draft]:
+    """Questions about files with three files that changed with them more often than any fourth one."""
+    for path in shuffled((path for path in survey.code if path in survey.history.partners), dice):
+        partners = sorted(survey.history.partners[path].items(), key=lambda item: (-item[1], item[0]))
+        found, others = partners[:MIN_ITEMS], partners[MIN_ITEMS:]
+        least = found[-1][1]
+        if len(found) == MIN_ITEMS and least >= MIN_COMMITS and (not others or others[0][1] < least):
+            yield Draft(
+                Category.CHANGE_IMPACT,
+                f"Before we change {path}: which {MIN_ITEMS} other files did the commits of this repository change "
+                "together with it most often, by count of common commits?",
+                tuple(_item(path, other, count, survey) for other, count in found),
+            )
+
+
+def _item(path: str, other: str, count: int, survey: Survey) -> Item:
+    return Item(
+        "",
+        Criterion(
+            text=f"States that {other} changed together with {path}, in {count} commits",
+            all_of=(place(other, survey),),
+            proofs=(Proof(file=path, changes_with=other, commits=count),),
+        ),
+    )

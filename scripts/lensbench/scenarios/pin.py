@@ -1,0 +1,62 @@
+"""Which repository is meant, what it is called, and the revision that its tasks are true of."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+from lensbench.core.errors import UserError
+from lensbench.core.tasks import Folder, Git, Source
+from lensbench.repositories.sources.git import PASSWORD, location
+from lensbench.repositories.sources.git_program import GitError, git
+
+
+class Pinned(NamedTuple):
+    """A repository at a revision; `warning` says why it is none that others can have."""
+
+    source: Source
+    warning: str = ""
+
+
+def repository_name(repo: str) -> str:
+    """What the set of a repository is called: the last part of its address, as ids of tasks have it."""
+    path = re.split(r"[/:]", os.path.abspath(repo) if os.path.isdir(repo) else repo.rstrip("/"))[-1]
+    return re.sub(r"[^a-z0-9]+", "-", path.removesuffix(".git").lower()).strip("-")[:40].strip("-") or "repository"
+
+
+def pin(repo: str) -> Pinned:
+    """The source that `repo` means: a git URL at its newest commit, a work tree at its own, or a folder as it is.
+
+    Raises UserError when there is no such repository.
+    """
+    if not os.path.isdir(repo) and (repo.startswith("-") or not repo or any(map(str.isspace, repo))):
+        raise UserError(f"repo is {repo!r}; write a git URL or the path of a folder")
+    if PASSWORD.match(repo):
+        raise UserError("the git URL holds a password; use ssh, or ~/.netrc, so that it is written nowhere")
+    place = location(repo)
+    if not place.startswith("/"):
+        return Pinned(Git(git=repo, revision=_remote_head(repo)))
+    folder = Path(place)
+    if not folder.is_dir():
+        raise UserError(f"repo: there is no folder {place}; write a git URL or the path of a folder")
+    try:
+        if Path(git(folder, "rev-parse", "--show-toplevel").decode().strip()).resolve() != folder.resolve():
+            return Pinned(Folder(path=repo), "it is a part of a git repository, and was taken as it is")
+        commit = git(folder, "rev-parse", "--verify", "HEAD").decode().strip()
+        changed = git(folder, "status", "--porcelain", "--untracked-files=normal")
+    except GitError:
+        return Pinned(Folder(path=repo), "it is no git repository with a commit, and was taken as it is")
+    if changed or any(map(str.isspace, repo)):
+        why = "it has changes that are not committed" if changed else "git cannot be given a path with blanks"
+        return Pinned(Folder(path=repo), f"{why}, and it was taken as it is")
+    return Pinned(Git(git=repo, revision=commit))
+
+
+def _remote_head(url: str) -> str:
+    try:
+        listed = git(Path.cwd(), "ls-remote", "--exit-code", "--", url, "HEAD").decode()
+    except GitError as error:
+        raise UserError(f"git cannot reach {url}: {error}; check the address") from None
+    return listed.split()[0]

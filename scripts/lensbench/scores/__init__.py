@@ -1,0 +1,1 @@
+"""Numbers: scores, pairs, measures, intervals, power, gate."""

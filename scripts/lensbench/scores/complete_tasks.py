@@ -1,0 +1,88 @@
+"""Complete tasks (a score of 80 % or more): who gained and lost them, how reliably, and by how many criteria.
+
+A value is 1 for a complete run and 0 for another, in the order of the trials.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from math import comb
+from typing import Any
+
+from lensbench.core.numbers import mean
+
+Pair = tuple[Fraction, Fraction]
+"""The values of the treatment and of the baseline."""
+Known = Mapping[str, Sequence[Fraction]]
+"""The values of one condition by task; a trial without one is left out."""
+
+
+def mcnemar(pairs: Mapping[str, Sequence[Pair]], trials: int) -> dict[str, Any]:
+    """McNemar's test of the tasks that only one side completes: exact (statsmodels), and mid-p, which is twice the
+    smaller tail with half of its last probability (Fagerland, Lydersen and Laake, BMC Medical Research Methodology 13,
+    2013). With several trials there is none, and `reason` says why."""
+    from scipy.stats import binom
+    from statsmodels.stats.contingency_tables import mcnemar as exact_test
+
+    if trials > 1:
+        return {"reason": "the trials of a task are not independent, so McNemar's test does not fit several trials"}
+    counts = [[0, 0], [0, 0]]
+    for both in pairs.values():
+        for treated, base in both:
+            counts[int(treated)][int(base)] += 1
+    gained, lost = counts[1][0], counts[0][1]
+    fewer, changed = min(gained, lost), binom(gained + lost, 0.5)
+    return {
+        "treatment_only": gained,
+        "baseline_only": lost,
+        "both": counts[1][1],
+        "neither": counts[0][0],
+        "exact_p": float(exact_test(counts, exact=True).pvalue),
+        "mid_p": float(2 * changed.cdf(fewer) - changed.pmf(fewer)),
+        "reason": "",
+    }
+
+
+def reliability(treatment: Known, baseline: Known, trials: int) -> list[dict[str, Any]]:
+    """How likely k trials of a task are all complete (pass^k, Yao and others 2024, arXiv 2406.12045), and at least one
+    of them (pass@k, Chen and others 2021, arXiv 2107.03374): unbiased, for k from 1 to `trials`.
+
+    Averages over the tasks of which both conditions have k values.
+    """
+    rows = []
+    for k in range(1, trials + 1):
+        tasks = [task for task in treatment if min(len(treatment[task]), len(baseline[task])) >= k]
+        row: dict[str, Any] = {"k": k, "tasks": len(tasks)}
+        for side, known in (("treatment", treatment), ("baseline", baseline)):
+            row[side] = {
+                "pass^k": mean(_chance_of_all(known[task], k) for task in tasks),
+                "pass@k": mean(1 - _chance_of_all([1 - value for value in known[task]], k) for task in tasks),
+            }
+        rows.append(row)
+    return rows
+
+
+def _chance_of_all(values: Sequence[Fraction], k: int) -> Fraction:
+    """The chance that k of the values, drawn without putting back, are all 1."""
+    return Fraction(comb(int(sum(values)), k), comb(len(values), k))
+
+
+def by_criteria(pairs: Mapping[str, Sequence[Pair]], criteria: Mapping[str, int]) -> dict[str, dict[str, Any]]:
+    """The share of complete tasks by the number of criteria.
+
+    80 % is not the same for all: two criteria allow no Partial, three or four allow one, five allow one Missed or two
+    Partials.
+    """
+    found: dict[int, list[Sequence[Pair]]] = {}
+    for task, both in pairs.items():
+        if both:
+            found.setdefault(criteria[task], []).append(both)
+    return {
+        str(count): {
+            "tasks": len(tasks),
+            "treatment": mean(mean(treated for treated, _ in both) for both in tasks),
+            "baseline": mean(mean(base for _, base in both) for both in tasks),
+        }
+        for count, tasks in sorted(found.items())
+    }

@@ -1,0 +1,210 @@
+"""A treatment against the baseline: the complete pairs of any quantity, and the estimates that rest on them."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+from lensbench.core.numbers import mean
+from lensbench.core.records import RunId
+from lensbench.scores.complete_tasks import Known, Pair
+from lensbench.scores.intervals import Estimate, estimate
+from lensbench.scores.measures import Tables, Value
+from lensbench.scores.variance import Components, components
+
+Quantity = Callable[[Tables, RunId], Fraction | None]
+
+LARGEST = 1.0
+"""The largest difference of two scores."""
+
+RATIOS: Mapping[str, Quantity] = {
+    "duration_s": Tables.duration,
+    "first_token_s": Tables.first_token,
+    "tokens_input": lambda tables, run: tables.tokens(run, "input", "cache_read", "cache_write"),
+    "tokens_output": lambda tables, run: tables.tokens(run, "output"),
+    "cost_usd": Tables.cost,
+}
+"""Quantities that are compared by how many times more the treatment needs: one slow task must not outweigh the rest."""
+DIFFERENCES: Mapping[str, Quantity] = {
+    "tool_calls_reported": Tables.reported_calls,
+    "tool_calls_observed": Tables.observed_calls,
+    "files_read_reported": Tables.reported_files,
+    "files_read_observed": Tables.observed_files,
+    "turns": Tables.turns,
+    "tokens_cached": lambda tables, run: tables.tokens(run, "cache_read"),
+    "outside_agent_s": Tables.outside_agent,
+}
+"""Quantities of which none at all is an ordinary value."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A treatment against the baseline."""
+
+    tables: Tables
+    treatment: str
+
+    @property
+    def plan(self) -> Mapping[str, Any]:
+        """The plan, as far as its waves are open."""
+        return self.tables.plan
+
+    @property
+    def repository_of(self) -> dict[str, str | None]:
+        """The repository of every task; None where the task names none."""
+        return {name: task["repository"] for name, task in self.plan["tasks"].items()}
+
+    def sides(self, value: Value) -> dict[str, list[tuple[Fraction | None, Fraction | None]]]:
+        """The values of all planned pairs by task, in the order of the trials."""
+        trials, baseline = range(1, self.plan["trials"] + 1), self.plan["baseline"]
+        return {
+            task: [(value(RunId(task, self.treatment, k)), value(RunId(task, baseline, k))) for k in trials]
+            for task in self.plan["order"]
+        }
+
+    def pairs(self, value: Value) -> dict[str, list[Pair]]:
+        """The values of the complete pairs by task; a task may have none."""
+        return {
+            task: [(treated, base) for treated, base in both if treated is not None and base is not None]
+            for task, both in self.sides(value).items()
+        }
+
+    def known(self, value: Value) -> tuple[Known, Known]:
+        """The values of the treatment and those of the baseline, paired or not."""
+        sides = self.sides(value).items()
+        treatment = {task: [treated for treated, _ in both if treated is not None] for task, both in sides}
+        return treatment, {task: [base for _, base in both if base is not None] for task, both in sides}
+
+    def over(
+        self, values: Mapping[str, Sequence[Fraction | float]], tasks: Iterable[str], limit: float = math.inf
+    ) -> Estimate:
+        """The estimate over the given tasks; `values` has one for each complete pair of a task, none above `limit`."""
+        tasks = list(tasks)
+        return estimate(
+            {task: sum(values[task]) / len(values[task]) for task in tasks if values[task]},
+            self.repository_of,
+            self.plan["gate"]["alpha"],
+            len(tasks) * self.plan["trials"],
+            self.plan["seed"],
+            pairs=sum(len(values[task]) for task in tasks),
+            power=self.plan["gate"]["power"],
+            limit=limit,
+        )
+
+
+def differences(pairs: Mapping[str, Sequence[Pair]]) -> dict[str, list[Fraction]]:
+    """Treatment less baseline, pair by pair."""
+    return {task: [treated - base for treated, base in both] for task, both in pairs.items()}
+
+
+def scores(comparison: Comparison) -> dict[str, Any]:
+    """The delta of the score: overall, by category with Holm's p over the categories, and by repository."""
+    tasks, order = comparison.plan["tasks"], comparison.plan["order"]
+    values = differences(comparison.pairs(comparison.tables.score))
+    categories = _groups(order, {name: task["category"] for name, task in tasks.items()})
+    sources = _groups(order, {name: task["repository"] or "unknown" for name, task in tasks.items()})
+    return {
+        "overall": comparison.over(values, order, LARGEST),
+        "categories": with_holm({name: comparison.over(values, each, LARGEST) for name, each in categories.items()}),
+        "repositories": {name: comparison.over(values, each, LARGEST) for name, each in sources.items()},
+    }
+
+
+def _groups(tasks: Iterable[str], name_of: Mapping[str, str]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for task in tasks:
+        found.setdefault(name_of[task], []).append(task)
+    return found
+
+
+def with_holm(family: Mapping[str, Estimate]) -> dict[str, Estimate]:
+    """The estimates with p values that hold for all of them together (statsmodels' multipletests, Holm)."""
+    from statsmodels.stats.multitest import multipletests
+
+    known = {name: found.p for name, found in family.items() if found.p is not None}
+    if not known:
+        return dict(family)
+    corrected = dict(zip(known, map(float, multipletests(list(known.values()), method="holm")[1]), strict=True))
+    return {name: replace(found, p_holm=corrected.get(name)) for name, found in family.items()}
+
+
+def measures(comparison: Comparison) -> dict[str, Any]:
+    """Everything but the score: plain differences, and ratios as relative changes."""
+    tables, order = comparison.tables, comparison.plan["order"]
+    found: dict[str, Any] = {}
+    for name, quantity in DIFFERENCES.items():
+        pairs = comparison.pairs(partial(quantity, tables))
+        found[name] = {"kind": "difference", "overall": comparison.over(differences(pairs), order)}
+    for name, quantity in RATIOS.items():
+        pairs = comparison.pairs(partial(quantity, tables))
+        ratios, zero = log_ratios(pairs)
+        found[name] = {"kind": "log ratio", "overall": as_change(comparison.over(ratios, order)), "zero": zero}
+    return found
+
+
+def log_ratios(pairs: Mapping[str, Sequence[Pair]]) -> tuple[dict[str, list[float]], int]:
+    """log(treatment / baseline) pair by pair, and how many pairs are left out because a side is 0."""
+    ratios = {
+        task: [math.log(treated / base) for treated, base in both if treated > 0 and base > 0]
+        for task, both in pairs.items()
+    }
+    return ratios, sum(map(len, pairs.values())) - sum(map(len, ratios.values()))
+
+
+def as_change(found: Estimate) -> Estimate:
+    """An estimate of a log ratio with delta, interval and minimum detectable effect as relative changes: 0.1 is a tenth
+    more. `se` and `sd` stay logarithms."""
+    low, high = map(_change, found.generalised or (None, None))
+    return replace(
+        found,
+        delta=_change(found.delta),
+        low=_change(found.low),
+        high=_change(found.high),
+        mde=_change(found.mde),
+        generalised=None if low is None or high is None else (low, high),
+    )
+
+
+def _change(log_ratio: float | None) -> float | None:
+    """A change that no number can hold is none that is known."""
+    try:
+        return None if log_ratio is None else math.expm1(log_ratio)
+    except OverflowError:
+        return None
+
+
+def variance(comparison: Comparison) -> dict[str, Components]:
+    """The components of the differences and of each condition's scores, over all trials."""
+    treatment, baseline = comparison.known(comparison.tables.score)
+    pairs = differences(comparison.pairs(comparison.tables.score))
+    values = {"differences": pairs, "treatment": treatment, "baseline": baseline}
+    return {name: components(each, comparison.repository_of) for name, each in values.items()}
+
+
+def missing(comparison: Comparison) -> dict[str, dict[str, int]]:
+    """Runs without a score, by condition and reason."""
+    counts = Counter((run.condition, row["status"]) for run, row in comparison.tables.scores.items())
+    return {
+        condition: {status: counts[condition, status] for status in ("discarded", "missing", "unjudged")}
+        for condition in (comparison.treatment, comparison.plan["baseline"])
+    }
+
+
+def bounds(comparison: Comparison) -> tuple[float, float]:
+    """The delta over all planned pairs if every missing score were 0 in the treatment and 1 in the baseline, and the
+    other way round."""
+    sides = comparison.sides(comparison.tables.score).values()
+
+    def delta(treatment: int, baseline: int) -> float:
+        filled = (
+            [(treatment if a is None else a) - Fraction(baseline if b is None else b) for a, b in both]
+            for both in sides
+        )
+        return float(mean(map(mean, filled)) or 0)
+
+    return delta(0, 1), delta(1, 0)

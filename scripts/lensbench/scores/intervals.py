@@ -1,0 +1,238 @@
+"""The difference between a treatment and the baseline, one number per task, and how far it can be trusted.
+
+Every figure comes from scipy or statsmodels; docs/statistics.md says which one is used when, and why.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, SupportsFloat
+
+from lensbench.scores.power import FEWEST_REPOSITORIES, standard_effect
+
+RESAMPLES = 9_999
+"""Sign flips that are drawn where there are too many to try all of them."""
+NO_SPREAD = 1e-9
+"""Differences that vary by a smaller part of their size do not vary: the rest is arithmetic."""
+SCOPE = "these repositories only"
+UNKNOWN = "unknown repository"
+"""Where tasks come from that name no repository: from one place, for all that is known."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean difference over tasks, in the unit of the differences; what cannot be said is None."""
+
+    delta: float | None = None
+    low: float | None = None
+    high: float | None = None
+    p: float | None = None
+    """Sign-flip permutation, two-sided: of whole repositories where tasks share six or more, else of tasks."""
+    p_holm: float | None = None
+    """The same among its family of comparisons, which the caller knows."""
+    n: int = 0
+    """Tasks with at least one complete pair."""
+    pairs: int = 0
+    """Complete pairs."""
+    planned: int = 0
+    """Pairs that were planned."""
+    clusters: int = 0
+    """Repositories of the n tasks."""
+    method: str = ""
+    """Where the interval comes from, or why there is none."""
+    df: float | None = None
+    se: float | None = None
+    sd: float | None = None
+    """Spread of the differences over tasks."""
+    wins: int = 0
+    """Tasks with a difference above 0."""
+    ties: int = 0
+    losses: int = 0
+    mde: float | None = None
+    """The true difference that this interval would have told from 0 with the wanted power."""
+    scope: str = ""
+    """What the claim is limited to; empty when it is not."""
+    generalised: tuple[float, float] | None = None
+    """Beside a limited claim: the cluster-robust interval, which speaks about other repositories too."""
+
+
+@dataclass(frozen=True)
+class Interval:
+    """An interval of the mean, and what it rests on."""
+
+    low: float
+    high: float
+    se: float
+    df: float
+    method: str
+
+
+def estimate(
+    differences: Mapping[str, SupportsFloat],
+    repository_of: Mapping[str, str | None],
+    alpha: float = 0.05,
+    planned: int | None = None,
+    seed: int = 0,
+    *,
+    pairs: int | None = None,
+    power: float = 0.8,
+    limit: float = math.inf,
+) -> Estimate:
+    """The mean of the tasks' differences with its interval of 1 - `alpha`.
+
+    `differences` has one number per task, in which the trials of the task are averaged; give fractions, and equal
+    differences stay equal. `repository_of` may name more tasks. `pairs` and `planned` are counts of pairs, one per task
+    unless told. `seed` draws the sign flips; the order of the tasks never matters. No difference can be larger than
+    `limit`, and no interval reaches beyond it.
+    """
+    import numpy as np
+
+    tasks = sorted(differences)
+    pairs = len(tasks) if pairs is None else pairs
+    planned = pairs if planned is None else planned
+    if not tasks:
+        return Estimate(planned=planned, method="no complete pair: no interval")
+    d = np.array([float(differences[task]) for task in tasks])
+    groups = codes([repository_of[task] or UNKNOWN for task in tasks])
+    clusters = max(groups) + 1
+    varies = bool(np.ptp(d) > NO_SPREAD * np.abs(d).max())
+    interval, general = _intervals(d, groups, alpha) if varies else (None, None)
+    shared = clusters < len(tasks)
+    limited = shared and not _are_enough(groups)
+    return Estimate(
+        delta=float(d.mean()),
+        low=max(interval.low, -limit) if interval else None,
+        high=min(interval.high, limit) if interval else None,
+        p=sign_flip_p(np.bincount(groups, d) if shared and not limited else d, seed),
+        n=len(tasks),
+        pairs=pairs,
+        planned=planned,
+        clusters=clusters,
+        method=interval.method if interval else f"{'one task' if len(tasks) == 1 else 'no spread'}: no interval",
+        df=interval.df if interval else None,
+        se=interval.se if interval else None,
+        sd=float(d.std(ddof=1)) if varies else 0.0 if len(tasks) > 1 else None,
+        wins=int((d > 0).sum()),
+        ties=int((d == 0).sum()),
+        losses=int((d < 0).sum()),
+        mde=minimum_detectable(interval.se, interval.df, alpha, power) if interval else None,
+        scope=SCOPE if limited else "",
+        generalised=(max(general.low, -limit), min(general.high, limit)) if general and limited else None,
+    )
+
+
+def _are_enough(groups: Sequence[int]) -> bool:
+    """True when the repositories are worth six of equal size: (sum of sizes)^2 / sum of squared sizes. One that holds
+    nearly all tasks is one repository, however many there are beside it."""
+    sizes = Counter(groups).values()
+    return sum(sizes) ** 2 >= FEWEST_REPOSITORIES * sum(size**2 for size in sizes)
+
+
+def codes(names: Sequence[str]) -> list[int]:
+    """A number from 0 for every name, in the order of first appearance."""
+    known = {name: code for code, name in enumerate(dict.fromkeys(names))}
+    return [known[name] for name in names]
+
+
+CLUSTERED, WITHIN, PAIRED = "cluster-robust t", "within-repository t", "paired t"
+
+
+def _intervals(d: Any, groups: Sequence[int], alpha: float) -> tuple[Interval, Interval | None]:
+    """The interval that counts, and the cluster-robust one where there are two repositories that share tasks.
+
+    Where the spread that a method looks at happens to be none at all, though the tasks do differ, its interval would be
+    a point; the paired one is then taken instead.
+    """
+    clusters = max(groups) + 1
+    if clusters == len(d):
+        return paired_t(d, alpha), None
+    general = cluster_robust(d, groups, alpha) if clusters > 1 else None
+    if _are_enough(groups):
+        return general or paired_t(d, alpha), general
+    return within_repositories(d, groups, alpha) or paired_t(d, alpha), general
+
+
+def paired_t(d: Any, alpha: float) -> Interval:
+    """Student's interval over tasks (scipy's ttest_1samp); the differences must not be all the same."""
+    from scipy.stats import ttest_1samp
+
+    result = ttest_1samp(d, 0)
+    low, high = result.confidence_interval(1 - alpha)
+    return Interval(float(low), float(high), float(d.std(ddof=1)) / math.sqrt(len(d)), float(result.df), PAIRED)
+
+
+def cluster_robust(d: Any, groups: Sequence[int], alpha: float) -> Interval | None:
+    """CR2 standard error with Satterthwaite's degrees of freedom (Bell and McCaffrey, Survey Methodology 28, 2002;
+    Pustejovsky and Tipton, Journal of Business and Economic Statistics 36, 2018), for a mean; None when the
+    repositories do not differ.
+
+    A repository with the share w of the tasks has its sum of residuals divided by the root of 1 - w. The degrees of
+    freedom are 1 / sum(b^2) over the matrix b = (w [g = h] - w w') / root((1 - w) (1 - w')): for G repositories of
+    equal size that is G - 1, and the standard error is that of CR1.
+    """
+    import numpy as np
+    from scipy.stats import t
+
+    shares = np.bincount(groups) / len(d)
+    sums = np.bincount(groups, d - d.mean()) / np.sqrt(1 - shares)
+    se = float(np.sqrt(sums @ sums)) / len(d)
+    if se <= NO_SPREAD * float(np.abs(d).max()):
+        return None
+    b = (np.diag(shares) - np.outer(shares, shares)) / np.sqrt(np.outer(1 - shares, 1 - shares))
+    df = 1 / float((b**2).sum())
+    margin = float(t.isf(alpha / 2, df)) * se
+    return Interval(float(d.mean()) - margin, float(d.mean()) + margin, se, df, CLUSTERED)
+
+
+def within_repositories(d: Any, groups: Sequence[int], alpha: float) -> Interval | None:
+    """The mean over these very repositories: its error is what is left inside them (statsmodels' OLS on indicators of
+    the repositories; n - G degrees of freedom). None when less than 2 are left, or when nothing is left inside."""
+    import numpy as np
+    from statsmodels.regression.linear_model import OLS
+
+    clusters = max(groups) + 1
+    if len(d) - clusters < 2:
+        return None
+    fit = OLS(d, np.eye(clusters)[list(groups)]).fit()
+    shares = np.bincount(groups) / len(d)
+    return _interval(fit.t_test(shares[None, :]), alpha, float(np.abs(d).max()), WITHIN)
+
+
+def _interval(test: Any, alpha: float, scale: float, method: str) -> Interval | None:
+    se = float(test.sd.item())
+    low, high = test.conf_int(alpha)[0]
+    return Interval(float(low), float(high), se, float(test.df_denom), method) if se > NO_SPREAD * scale else None
+
+
+def sign_flip_p(d: Any, seed: int) -> float | None:
+    """How often a mean as far from 0 as this one comes out when every difference may as well have the other sign.
+
+    Two-sided, exact up to 13 differences (scipy's permutation_test). A difference of 0 has no other sign, and is left
+    out, which changes nothing. None for less than two.
+    """
+    import numpy as np
+    from scipy.stats import permutation_test
+
+    if len(d) < 2:
+        return None
+    moved = d[d != 0]
+    if len(moved) < 2:
+        return 1.0
+    result = permutation_test(
+        (moved,), np.mean, permutation_type="samples", vectorized=True, n_resamples=RESAMPLES, batch=1_000,
+        rng=np.random.default_rng(seed),
+    )  # fmt: skip
+    return float(result.pvalue)
+
+
+def minimum_detectable(se: float, df: float, alpha: float, power: float) -> float | None:
+    """The true difference that a t interval with this standard error tells from 0 with this power (TTestPower).
+
+    For the paired interval this is the textbook figure from the spread and the number of tasks; for the others it has
+    the price of shared repositories in it. None with 1 degree of freedom, for which there is no such figure.
+    """
+    count = int(df + NO_SPREAD) + 1
+    return None if count < 3 else se * math.sqrt(count) * standard_effect(count, power, alpha)

@@ -1,0 +1,326 @@
+"""What the tables say together: averages, adoption, discards, and which controls held. Plain data, for results.json.
+
+Averages are over tasks: trials are averaged inside a task first. A missing value is missing, never 0, and a delta
+rests on complete pairs only.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from lensbench.core.conditions import compared
+from lensbench.core.numbers import COMPLETE, exact, mean
+from lensbench.core.records import Record, RunId
+from lensbench.core.tables import Row, items, read_table, run_of_row
+from lensbench.plan.waves import read_opened_plan
+from lensbench.runs.reasons import tools_of
+from lensbench.scores.scores import read_present_records
+
+Value = Callable[[RunId], Fraction | None]
+
+
+class Measure(NamedTuple):
+    """A quantity of runs in a treatment and in the baseline, and its difference over complete pairs."""
+
+    treatment: Fraction | None
+    """The average over all runs that have it; the next one too."""
+    baseline: Fraction | None
+    paired_treatment: Fraction | None
+    """The average over complete pairs alone; the next three too."""
+    paired_baseline: Fraction | None
+    delta: Fraction | None
+    relative: Fraction | None
+    """The difference as a share of the baseline."""
+    pairs: int
+    """Tasks with at least one complete pair."""
+
+
+class Tables(NamedTuple):
+    """All that is known about a benchmark, as the stages left it."""
+
+    plan: Mapping[str, Any]
+    validity: Sequence[Row]
+    scores: Mapping[RunId, Row]
+    reports: Mapping[RunId, Row]
+    pairs: Sequence[Row]
+    verdicts: Sequence[Row]
+    records: Mapping[RunId, Record]
+
+    @property
+    def valid(self) -> list[Record]:
+        """The records of the runs that count."""
+        return [self.records[run_of_row(row)] for row in self.validity if row["status"] == "valid"]
+
+    def score(self, run: RunId) -> Fraction | None:
+        """The score of a run."""
+        return exact(self.scores[run]["score"])
+
+    def complete(self, run: RunId) -> Fraction | None:
+        """1 for a complete run, 0 for another, None without a score."""
+        score = self.score(run)
+        return None if score is None else Fraction(score >= COMPLETE)
+
+    def duration(self, run: RunId) -> Fraction | None:
+        """Seconds of the attempt that gave the answer."""
+        return exact(self.scores[run]["duration_s"])
+
+    def reported_calls(self, run: RunId) -> Fraction | None:
+        """Tool calls by the agent's own word."""
+        return self._reported(run, "tool_calls")
+
+    def reported_files(self, run: RunId) -> Fraction | None:
+        """Files read by the agent's own word."""
+        return self._reported(run, "files_read")
+
+    def observed_calls(self, run: RunId) -> Fraction | None:
+        """Tool calls in the transcript."""
+        calls = self.records[run].outcome.calls if self._counts(run) else None
+        return None if calls is None else Fraction(sum(call.count for call in calls))
+
+    def observed_files(self, run: RunId) -> Fraction | None:
+        """Files read in the transcript."""
+        files = self.records[run].outcome.files_read if self._counts(run) else None
+        return None if files is None else Fraction(len(files))
+
+    def tokens(self, run: RunId, *names: str) -> Fraction | None:
+        """Tokens of the named kinds together; None when the agent does not show them."""
+        tokens = self.records[run].outcome.tokens if self._counts(run) else None
+        return None if tokens is None else Fraction(sum(tokens.get(name, 0) for name in names))
+
+    def cost(self, run: RunId) -> Fraction | None:
+        """US dollars by the agent's own word."""
+        cost = self.records[run].outcome.cost_usd if self._counts(run) else None
+        return None if cost is None else Fraction(str(cost))
+
+    def turns(self, run: RunId) -> Fraction | None:
+        """Turns of the agent."""
+        turns = self.records[run].outcome.turns if self._counts(run) else None
+        return None if turns is None else Fraction(turns)
+
+    def first_token(self, run: RunId) -> Fraction | None:
+        """Seconds from the agent's start to the first word of the model."""
+        seconds = self.records[run].outcome.first_token_s if self._counts(run) else None
+        return None if seconds is None else Fraction(str(seconds))
+
+    def outside_agent(self, run: RunId) -> Fraction | None:
+        """Seconds of the duration that the agent does not count as its own: its start, MCP start-up and end."""
+        seconds, wall = self.records[run].outcome.agent_s if self._counts(run) else None, self.duration(run)
+        return None if seconds is None or wall is None else wall - Fraction(str(seconds))
+
+    def _reported(self, run: RunId, column: str) -> Fraction | None:
+        return exact(self.reports[run][column]) if self._counts(run) and run in self.reports else None
+
+    def _counts(self, run: RunId) -> bool:
+        return self.scores[run]["status"] in ("scored", "unjudged")
+
+
+def read_tables(folder: Path) -> Tables:
+    """Everything that the stages before left in the run folder."""
+    validity = read_table(folder / "validity.csv")
+    return Tables(
+        plan=read_opened_plan(folder),
+        validity=validity,
+        scores={run_of_row(row): row for row in read_table(folder / "scores.csv")},
+        reports={run_of_row(row): row for row in read_table(folder / "reports.csv")},
+        pairs=read_table(folder / "pairs.csv"),
+        verdicts=read_table(folder / "verdicts.csv"),
+        records=read_present_records(folder, validity),
+    )
+
+
+def measure(tables: Tables, value: Value, treatment: str, tasks: Iterable[str]) -> Measure:
+    """A quantity over the given tasks."""
+    sides: list[tuple[Fraction | None, Fraction | None]] = []
+    complete: list[tuple[Fraction, Fraction]] = []
+    for task in tasks:
+        trials = range(1, tables.plan["trials"] + 1)
+        treated = [value(RunId(task, treatment, trial)) for trial in trials]
+        base = [value(RunId(task, tables.plan["baseline"], trial)) for trial in trials]
+        sides.append((mean(treated), mean(base)))
+        both = [(a, b) for a, b in zip(treated, base, strict=True) if a is not None and b is not None]
+        if both:
+            complete.append(
+                (sum(a for a, _ in both) / Fraction(len(both)), sum(b for _, b in both) / Fraction(len(both)))
+            )
+    after, before = mean(a for a, _ in complete), mean(b for _, b in complete)
+    delta = None if after is None or before is None else after - before
+    share = delta / before if delta is not None and before else None
+    return Measure(mean(a for a, _ in sides), mean(b for _, b in sides), after, before, delta, share, len(complete))
+
+
+def measures(tables: Tables, treatment: str) -> dict[str, Measure]:
+    """All quantities of a treatment against the baseline, over all tasks."""
+    values: dict[str, Value] = {
+        "score": tables.score,
+        "complete": tables.complete,
+        "duration_s": tables.duration,
+        "tool_calls_reported": tables.reported_calls,
+        "tool_calls_observed": tables.observed_calls,
+        "files_read_reported": tables.reported_files,
+        "files_read_observed": tables.observed_files,
+        "turns": tables.turns,
+        "tokens_input": lambda run: tables.tokens(run, "input", "cache_read", "cache_write"),
+        "tokens_cached": lambda run: tables.tokens(run, "cache_read"),
+        "tokens_output": lambda run: tables.tokens(run, "output"),
+        "cost_usd": tables.cost,
+        "first_token_s": tables.first_token,
+        "outside_agent_s": tables.outside_agent,
+    }
+    return {name: measure(tables, value, treatment, tables.plan["order"]) for name, value in values.items()}
+
+
+def categories(tables: Tables, treatment: str) -> dict[str, dict[str, Any]]:
+    """Score and adoption by category, in the order in which the categories appear."""
+    found: dict[str, list[str]] = {}
+    for task in tables.plan["order"]:
+        found.setdefault(tables.plan["tasks"][task]["category"], []).append(task)
+    return {
+        category: {
+            "tasks": len(tasks),
+            "score": measure(tables, tables.score, treatment, tasks),
+            "adoption": adoption(row for row in tables.pairs if row["treatment"] == treatment and row["task"] in tasks),
+        }
+        for category, tasks in found.items()
+    }
+
+
+def adoption(pairs: Iterable[Row], column: str = "adopted") -> dict[str, int]:
+    """In how many runs a fact of adoption is so, and in how many it is known."""
+    known = [row[column] == "yes" for row in pairs if row[column]]
+    return {"runs": sum(known), "of": len(known)}
+
+
+def adoption_table(pairs: Sequence[Row]) -> dict[str, dict[str, int]]:
+    """The four facts of any tool, and what is reported tool by tool."""
+    columns = ["offered", "called", "called_without_error", "adopted"]
+    tools = [column for column in (pairs[0] if pairs else ()) if column.startswith("adopted_")]
+    return {column: adoption(pairs, column) for column in [*columns, *tools]}
+
+
+def by_adoption(tables: Tables, treatment: str) -> dict[str, dict[str, Any]]:
+    """Delta, misdirection and durations over the pairs that adopted, that did not, that do not say, and over all."""
+    pairs = [row for row in tables.pairs if row["treatment"] == treatment]
+    groups = {
+        "adopted": [row for row in pairs if row["adopted"] == "yes"],
+        "not adopted": [row for row in pairs if row["adopted"] == "no"],
+        "not known": [row for row in pairs if not row["adopted"]],
+        "all": pairs,
+    }
+    return {name: _group(tables, treatment, rows) for name, rows in groups.items()}
+
+
+def _group(tables: Tables, treatment: str, rows: Sequence[Row]) -> dict[str, Any]:
+    runs = {RunId(row["task"], treatment, int(row["trial"])): row for row in rows}
+    baseline = tables.plan["baseline"]
+    return {
+        "pairs": len(rows),
+        "complete": sum(row["delta"] != "" for row in rows),
+        "delta": _task_mean(runs, lambda run: exact(runs[run]["delta"])),
+        "misdirected": adoption(rows, "misdirected"),
+        "diverged": adoption(rows, "diverged"),
+        "treatment_duration_s": _task_mean(runs, tables.duration),
+        "baseline_duration_s": _task_mean(runs, lambda run: tables.duration(run._replace(condition=baseline))),
+    }
+
+
+def _task_mean(runs: Iterable[RunId], value: Value) -> Fraction | None:
+    """The mean over tasks, of the means over each task's trials."""
+    by_task: dict[str, list[Fraction | None]] = {}
+    for run in runs:
+        by_task.setdefault(run.task, []).append(value(run))
+    return mean(map(mean, by_task.values()))
+
+
+def discard_counts(validity: Iterable[Row]) -> dict[str, Counter[str]]:
+    """Discards by reason and condition: every one so far, repeated runs included."""
+    counts: dict[str, Counter[str]] = {}
+    for row in validity:
+        for reason in items(row["discards"]) or ():
+            counts.setdefault(reason, Counter())[row["condition"]] += 1
+    return dict(sorted(counts.items()))
+
+
+def disagreements(tables: Tables) -> dict[str, dict[str, int]]:
+    """In how many runs the report differs from the transcript, of those in which both say something."""
+    compared = {
+        "tool calls": (tables.reported_calls, tables.observed_calls),
+        "files read": (tables.reported_files, tables.observed_files),
+    }
+    found = {}
+    for name, (reported, observed) in compared.items():
+        values = ((reported(run), observed(run)) for run in tables.scores)
+        both = [(said, seen) for said, seen in values if said is not None and seen is not None]
+        found[name] = {"runs": sum(a != b for a, b in both), "of": len(both)}
+    adopted = [(row["adopted"], row["called"]) for row in tables.pairs if row["adopted"] and row["called"]]
+    found["adoption"] = {"runs": sum(a != b for a, b in adopted), "of": len(adopted)}
+    return found
+
+
+def controls(tables: Tables) -> list[dict[str, Any]]:
+    """What had to be the same or absent (protocol, sections 1, 5 and 7), and in how many valid runs it was seen to be.
+
+    `of` counts the runs in which it could be seen at all.
+    """
+    servers = {name: condition["servers"] for name, condition in tables.plan["conditions"].items()}
+    everywhere = sorted({server for names in servers.values() for server in names})
+
+    def denied(record: Record) -> list[str]:
+        return sorted(set(everywhere) - set(servers[record.condition]))
+
+    def unoffered(record: Record) -> bool | None:
+        tools = record.outcome.tools_offered
+        return None if tools is None else not tools_of(denied(record), tools)
+
+    def connected(record: Record) -> bool | None:
+        known = record.outcome.servers
+        return None if known is None else all(known.get(name) == "connected" for name in servers[record.condition])
+
+    def offered(record: Record) -> bool | None:
+        tools = record.outcome.tools_offered
+        return None if tools is None else all(tools_of([name], tools) for name in servers[record.condition])
+
+    def same_model(record: Record) -> bool | None:
+        return None if record.outcome.models is None else len(set(record.outcome.models)) == 1
+
+    made = [record for record in tables.valid if record.source == "run"]
+    with_servers = [record for record in made if servers[record.condition]]
+    without = [record for record in made if denied(record)]
+    planned = tables.plan["tasks"]
+    checks: list[tuple[str, list[Record], Callable[[Record], bool | None]]] = [
+        ("the prompt is the planned one, byte for byte", made,
+         lambda record: record.prompt_sha256 == planned[record.task]["prompt_sha256"]),
+        ("the agent's settings are the planned ones", made,
+         lambda record: record.settings_sha256 == tables.plan["settings_sha256"]),
+        ("the workspace is unchanged after the run", made, lambda record: record.tree_before == record.tree_after),
+        ("one model answered throughout", made, same_model),
+        ("no tool of another condition was offered", without, unoffered),
+        ("the condition's MCP servers were connected", with_servers, connected),
+        ("the condition's tools were offered", with_servers, offered),
+        ("the agent ran in a sandbox", made, lambda record: record.sandbox != "none" if record.sandbox else None),
+        ("the first attempt gave the answer", made, lambda record: len(record.attempts) == 1),
+    ]  # fmt: skip
+    found = []
+    for name, records, holds in checks:
+        known = [value for value in map(holds, records) if value is not None]
+        found.append({"check": name, "runs": sum(known), "of": len(known), "unseen": len(records) - len(known)})
+    return found
+
+
+def start_skews(tables: Tables) -> list[Fraction]:
+    """Seconds between the first and the last start inside each task and trial, over valid runs, sorted."""
+    starts: dict[tuple[str, int], list[str]] = {}
+    for record in tables.valid:
+        if record.source == "run" and record.condition in compared(tables.plan):
+            starts.setdefault((record.task, record.trial), []).append(record.attempts[0].started_at)
+    return sorted(_seconds_between(min(times), max(times)) for times in starts.values() if len(times) > 1)
+
+
+def _seconds_between(first: str, last: str) -> Fraction:
+    from datetime import datetime
+
+    difference = datetime.fromisoformat(last) - datetime.fromisoformat(first)
+    return Fraction(round(difference.total_seconds() * 1000), 1000)

@@ -1,0 +1,251 @@
+"""How many tasks, repositories and trials a decision needs, before anything is paid for.
+
+    lensbench size --sd 20 --effect 10
+
+The numbers are those of a paired t test (statsmodels' TTestPower): one difference per task.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Iterable, Sequence
+from html import escape
+from pathlib import Path
+from typing import NamedTuple
+
+from lensbench.core.errors import UserError
+from lensbench.core.system.files import write_atomic
+from lensbench.core.system.program import run_program
+from lensbench.scores.power import chance, detectable, repositories_needed, tasks_needed, upper_sd
+
+TRIALS = (1, 2, 3, 5)
+SIZES = (12, 24, 48, 96)
+PATHS = 10_000
+INK = "#222222"
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#aa4499")
+"""Colours that colour-blind people can tell apart; the lines are dashed differently as well."""
+
+
+class Needs(NamedTuple):
+    """What a decision is to be about; effects and spreads in points."""
+
+    sd: float
+    effect: float
+    power: float = 0.8
+    alpha: float = 0.05
+    trials: int = 1
+    """Trials that `sd` was seen with."""
+    share: float = 0.24
+    """The part of the variance of one trial that is the tasks' own: an assumption until trials have measured it."""
+    icc: float = 0.14
+    """The part of the variance that tasks of a repository share: an assumption too."""
+
+    @property
+    def spreads(self) -> dict[int, float]:
+        """The spread of a task's difference by the number of its trials."""
+        parts = split(self.sd, self.trials, self.share)
+        return {trials: parts.of(trials) for trials in TRIALS}
+
+    def check(self) -> None:
+        """Raises UserError for numbers that mean nothing."""
+        ranges = {
+            "sd": (0 < self.sd <= 100, "above 0, at most 100"),
+            "effect": (0 < self.effect <= 100, "above 0, at most 100"),
+            "power": (0.5 < self.power < 1, "between 0.5 and 1"),
+            "alpha": (0 < self.alpha < 0.5, "between 0 and 0.5"),
+            "trials": (self.trials >= 1, "1 or more"),
+            "share": (0 <= self.share <= 1, "from 0 to 1"),
+            "icc": (0 <= self.icc <= 1, "from 0 to 1"),
+        }
+        for name, (fits, meant) in ranges.items():
+            if not fits:
+                raise UserError(f"--{name} is {getattr(self, name):g}; write a number {meant}")
+
+
+class Spread(NamedTuple):
+    """How the difference of a task spreads, in points, as the parts that trials can and cannot reduce."""
+
+    tasks: float
+    """Standard deviation of the tasks' true differences."""
+    trials: float
+    """Standard deviation of a task's difference from trial to trial."""
+
+    def of(self, trials: int) -> float:
+        """The standard deviation of a task's difference, averaged over its trials."""
+        return math.sqrt(self.tasks**2 + self.trials**2 / trials)
+
+
+def split(sd: float, trials: int, share: float) -> Spread:
+    """The parts of a spread that was seen with so many trials.
+
+    `share` is the tasks' own part of the variance of one trial.
+    """
+    single = sd**2 / (share + (1 - share) / trials)
+    return Spread(math.sqrt(share * single), math.sqrt((1 - share) * single))
+
+
+class Looks(NamedTuple):
+    """What looks cost and save, on average."""
+
+    tasks: dict[float, float]
+    """Tasks used, by the true effect."""
+    go: dict[float, float]
+    """The chance of crossing the upper boundary, by the true effect."""
+
+
+def looks_save(
+    sd: float, effect: float, tasks: int, looks: int, truths: Sequence[float], power: float = 0.8, alpha: float = 0.05
+) -> Looks:
+    """What so many looks at a plan for `effect` save, for each of the true effects `truths`.
+
+    Simulated paths of the t statistic, with the boundaries and the futility rule of the gate.
+    """
+    import numpy as np
+    from scipy.stats import norm, t
+
+    from lensbench.scores.sequential import FUTILE, boundaries, conditional_power, even_fractions
+
+    settings = {"effect": effect, "alpha": alpha, "power": power}
+    times = np.array(even_fractions(looks))
+    limits = np.array(boundaries(even_fractions(looks), alpha))
+    dice = np.random.default_rng(0)
+    steps = dice.normal(0, math.sqrt(1 / looks), (PATHS, looks)).cumsum(axis=1)
+    freedom = np.maximum(tasks * times - 1, 1)
+    squares = dice.chisquare(np.diff(freedom, prepend=0), (PATHS, looks)).cumsum(axis=1)
+    result = Looks({}, {})
+    for true in truths:
+        paths = (steps + true * math.sqrt(tasks) / sd * times) / np.sqrt(times)
+        z = norm.ppf(t.cdf(paths / np.sqrt(squares / freedom), freedom)).clip(-9, 9)
+        stops = np.abs(z) >= limits
+        for look, time in enumerate(times[:-1]):
+            se = sd / math.sqrt(tasks * time) / 100
+            stops[:, look] |= conditional_power(z[:, look], se, float(time), limits[-1], settings) < FUTILE
+        stops[:, -1] = True
+        last = stops.argmax(axis=1)
+        result.tasks[true] = float(tasks * times[last].mean())
+        result.go[true] = float((z[np.arange(PATHS), last] >= limits[last]).mean())
+    return result
+
+
+def plan_text(plan: Needs) -> str:
+    """Everything that is known about the needs of a decision, as Markdown tables."""
+    pilots = ", ".join(f"{upper_sd(plan.sd, count):.1f} after {count} tasks" for count in (12, 24))
+    power = f"{100 * plan.power:g} %"
+    return "\n\n".join([
+        f"The difference of a task spreads by {plan.sd:g} points ({_trials(plan.trials)}), and {plan.effect:g} points "
+        f"are to be found; alpha {plan.alpha:g}, two-sided.\nIf the spread is that of a pilot, plan with {pilots}.",
+        f"Tasks, when {100 * plan.share:g} % of one trial's variance is the tasks' own, which trials do not reduce:",
+        _tasks_by_trials(plan),
+        f"Repositories for {power}, when tasks of one repository share {100 * plan.icc:g} % of the variance:",
+        _repositories(plan),
+        f"The smallest effect, in points, that is found with {power}:",
+        _effects_by_size(plan),
+        "Tasks used on average, by what is true, when the gate looks several times:",
+        _savings(plan),
+    ])  # fmt: skip
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    lines = [head, ["--:"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
+
+
+def _trials(count: int) -> str:
+    return f"{count} trial{'' if count == 1 else 's'}"
+
+
+def _tasks_by_trials(plan: Needs) -> str:
+    powers = sorted({0.8, 0.9, plan.power})
+    rows = [
+        [trials, f"{spread:.1f}", *(tasks_needed(spread, plan.effect, power, plan.alpha) for power in powers)]
+        for trials, spread in plan.spreads.items()
+    ]
+    return _table(["trials", "spread", *(f"tasks for {100 * power:g} %" for power in powers)], rows)
+
+
+def _repositories(plan: Needs) -> str:
+    needed = {
+        each: repositories_needed(plan.sd, plan.effect, each, plan.icc, plan.power, plan.alpha) for each in (1, 2, 4, 8)
+    }
+    rows = [[each, repositories, each * repositories] for each, repositories in needed.items()]
+    return _table(["tasks per repository", "repositories", "tasks"], rows)
+
+
+def _effects_by_size(plan: Needs) -> str:
+    rows = [
+        [tasks, *(f"{detectable(spread, tasks, plan.power, plan.alpha):.1f}" for spread in plan.spreads.values())]
+        for tasks in SIZES
+    ]
+    return _table(["tasks", *map(_trials, plan.spreads)], rows)
+
+
+def _savings(plan: Needs) -> str:
+    most = tasks_needed(plan.sd, plan.effect, plan.power, plan.alpha)
+    truths = (0, plan.effect / 2, plan.effect)
+    rows = []
+    for looks in (looks for looks in (1, 2, 3, 4, 6) if 3 * looks <= most):
+        saved = looks_save(plan.sd, plan.effect, most, looks, truths, plan.power, plan.alpha)
+        rows.append([looks, *(f"{saved.tasks[true]:.1f}" for true in truths), f"{saved.go[plan.effect]:.2f}"])
+    return _table(["looks", *(f"{true:g} points" for true in truths), f"GO at {plan.effect:g} points"], rows)
+
+
+def power_plot(plan: Needs) -> str:
+    """The chance of finding the effect by the number of tasks, a line per number of trials, as an SVG."""
+    import vl_convert
+
+    needed = {
+        trials: tasks_needed(spread, plan.effect, plan.power, plan.alpha) for trials, spread in plan.spreads.items()
+    }
+    most = max(2 * max(needed.values()), 24)
+    sizes = range(2, most + 1, math.ceil(most / 200))
+    points = [
+        {"tasks": tasks, "power": round(chance(spread, plan.effect, tasks, plan.alpha), 6), "trials": _trials(trials)}
+        for trials, spread in plan.spreads.items()
+        for tasks in sizes
+    ]
+    title = f"Chance of finding {plan.effect:g} points when a task's difference spreads by {plan.sd:g} points"
+    ink = {"labelColor": INK, "titleColor": INK}
+    share = {"type": "quantitative", "axis": {"format": "%"}, "scale": {"domain": [0, 1]}}
+    lines = {
+        "data": {"values": points}, "mark": {"type": "line", "strokeWidth": 2},
+        "encoding": {
+            "x": {"field": "tasks", "type": "quantitative", "title": "tasks"},
+            "y": {"field": "power", "title": "power", **share},
+            "color": {"field": "trials", "type": "nominal", "title": None, "scale": {"range": COLOURS}},
+            "strokeDash": {"field": "trials", "type": "nominal", "title": None},
+        },
+    }  # fmt: skip
+    target = {"data": {"values": [{"power": plan.power}]}, "mark": {"type": "rule", "color": INK, "strokeDash": [2, 2]}}
+    svg: str = vl_convert.vegalite_to_svg({
+        "width": 560, "height": 320, "background": "white", "title": {"text": title, "anchor": "start", "color": INK},
+        "config": {"axis": {**ink, "gridColor": "#dddddd"}, "legend": ink, "view": {"stroke": None}},
+        "layer": [lines, {**target, "encoding": {"y": {"field": "power", "title": "power", **share}}}],
+    })  # fmt: skip
+    told = ", ".join(f"{tasks} tasks with {_trials(trials)}" for trials, tasks in needed.items())
+    opening, rest = svg.split(">", 1)
+    return f'{opening} role="img"><title>{escape(title)}: {100 * plan.power:g} % take {escape(told)}.</title>{rest}'
+
+
+def main() -> None:
+    """Says how many tasks, repositories and trials a decision needs."""
+    parser = argparse.ArgumentParser(prog="lensbench size", description=main.__doc__)
+    parser.add_argument("--sd", type=float, required=True, help="spread of a task's difference, in points")
+    parser.add_argument("--effect", type=float, required=True, help="the difference that is to be found, in points")
+    parser.add_argument("--power", type=float, default=0.8, help="chance of finding it (0.8)")
+    parser.add_argument("--alpha", type=float, default=0.05, help="two-sided error (0.05)")
+    parser.add_argument("--trials", type=int, default=1, help="trials that --sd was seen with (1)")
+    parser.add_argument("--share", type=float, default=0.24, help="the tasks' own part of one trial's variance (0.24)")
+    parser.add_argument("--icc", type=float, default=0.14, help="the repositories' part of the variance (0.14)")
+    parser.add_argument("--plot", type=Path, help="writes the power curves to this SVG file")
+    arguments = vars(parser.parse_args())
+    plot = arguments.pop("plot")
+    plan = Needs(**arguments)
+    plan.check()
+    print(plan_text(plan))
+    if plot:
+        write_atomic(plot, power_plot(plan))
+
+
+if __name__ == "__main__":
+    run_program(main)

@@ -1,0 +1,178 @@
+"""Scores of runs, and what differs between the two runs of a pair (protocol, sections 3 and 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from lensbench.core.conditions import treatments
+from lensbench.core.numbers import COMPLETE, decimal, exact, nearest_5_percent
+from lensbench.core.preflight_results import read_listed_tools
+from lensbench.core.records import Record, RunId, from_json, run_files
+from lensbench.core.system.program import run_stage
+from lensbench.core.tables import Row, items, read_table, run_of_row, write_table
+from lensbench.plan.freeze import Plan
+from lensbench.plan.waves import read_opened_plan
+from lensbench.runs.reasons import tools_of
+from lensbench.runs.reports import normalise_path
+
+SCORE_COLUMNS = (
+    "task", "condition", "trial", "criteria", "judged", "points", "score", "complete", "duration_s", "status",
+)  # fmt: skip
+PAIR_COLUMNS = (
+    "task", "trial", "treatment", "treatment_score", "baseline_score", "delta", "adopted", "offered", "called",
+    "called_without_error", "diverged", "jaccard", "only_treatment_files", "misdirected",
+)  # fmt: skip
+
+
+def score_run(validity: Row, decisions: Sequence[Row], criteria: int, duration_s: Fraction | None) -> dict[str, Any]:
+    """The row of a run. Its score is missing when it does not count, or while a criterion is unjudged.
+
+    Score = points / criteria, to the nearest 5 % (protocol, section 4); data hold shares of 1.
+    """
+    judged = [exact(row["points"]) for row in decisions if row["points"]]
+    status = validity["status"]
+    if status == "valid":
+        status = "scored" if len(judged) == criteria else "unjudged"
+    points = sum((value for value in judged if value is not None), Fraction(0))
+    score = nearest_5_percent(points / criteria) if status == "scored" else None
+    return {
+        "task": validity["task"], "condition": validity["condition"], "trial": validity["trial"],
+        "criteria": criteria, "judged": len(judged), "points": decimal(points) if judged else None,
+        "score": decimal(score), "complete": None if score is None else score >= COMPLETE,
+        "duration_s": decimal(duration_s, 3), "status": status,
+    }  # fmt: skip
+
+
+def clean_duration(record: Record) -> Fraction | None:
+    """Seconds of the attempt that gave the answer; None when the agent repeated requests, which pollutes them."""
+    polluted = bool(record.outcome.api_retries) or record.last.duration_s is None
+    return None if polluted else Fraction(str(record.last.duration_s))
+
+
+def short_name(tool: str) -> str:
+    """`lens_grep` for `mcp__lens__lens_grep`."""
+    return tool.rpartition("__")[2]
+
+
+class Side:
+    """One run of a pair, as far as the comparison needs it; everything may be missing."""
+
+    def __init__(self, score: Mapping[str, Any], report: Row | None, record: Record | None) -> None:
+        self.counts = score["status"] in ("scored", "unjudged")
+        self.score = exact(score["score"] or "")
+        present = self.counts and report is not None and report["report_present"] == "yes"
+        self.reported = items(report["tools_used"]) if present and report else None
+        workspace = record.workspace if record else ""
+        files = items(report["files_used"]) if present and report else None
+        self.files = None if files is None else frozenset(normalise_path(file, workspace) for file in files)
+        self.outcome = record.outcome if self.counts and record else None
+
+
+def compare(treatment: Side, baseline: Side, tools: Sequence[str]) -> dict[str, Any]:
+    """What the protocol asks of a pair (section 3); a missing value on either side stays missing.
+
+    Adoption is what the agent reports, as the protocol has it; `offered`, `called` and `called_without_error` are what
+    was observed. Diverged: the sets of cited files differ. Misdirected: diverged, and the treatment scored less.
+    """
+    delta = None if treatment.score is None or baseline.score is None else treatment.score - baseline.score
+    row: dict[str, Any] = {
+        "treatment_score": decimal(treatment.score), "baseline_score": decimal(baseline.score),
+        "delta": decimal(delta), "diverged": None, "jaccard": None, "only_treatment_files": None, "misdirected": None,
+    }  # fmt: skip
+    if treatment.files is not None and baseline.files is not None:
+        union = treatment.files | baseline.files
+        same = Fraction(len(treatment.files & baseline.files), len(union)) if union else Fraction(1)
+        row |= {"diverged": same != 1, "jaccard": decimal(same, 4)}
+        row["only_treatment_files"] = sorted(treatment.files - baseline.files)
+        if delta is not None:
+            row["misdirected"] = same != 1 and delta < 0
+    return row | _adoption(treatment, tools)
+
+
+def _adoption(side: Side, tools: Sequence[str]) -> dict[str, Any]:
+    row: dict[str, Any] = {"adopted": None, "offered": None, "called": None, "called_without_error": None}
+    reported = side.reported
+    own_tools = (side.outcome.tools_offered if side.outcome else None) or ()
+    if reported is not None:
+        row["adopted"] = False
+        for tool in tools:
+            short = short_name(tool)
+            used = tool in reported or (short in reported and short not in own_tools)
+            row[f"adopted_{short}"] = row.get(f"adopted_{short}", False) or used
+            row["adopted"] = row["adopted"] or used
+    if side.outcome and side.outcome.tools_offered is not None:
+        row["offered"] = any(tool in side.outcome.tools_offered for tool in tools)
+    if side.outcome and side.outcome.calls is not None:
+        calls = [call for call in side.outcome.calls if call.name in tools]
+        row["called"] = bool(calls)
+        row["called_without_error"] = any(call.count > call.errors for call in calls)
+    return row
+
+
+def treatment_tools(
+    plan: Plan, records: Iterable[Record], reports: Iterable[Row], listed: Sequence[str] = ()
+) -> list[str]:
+    """The treatments' tools by their full names: all that were offered, called or reported.
+
+    Where no agent shows what it was offered, those that the servers `listed` in the preflight. Where no condition
+    names its servers (imported runs), all MCP tools that reports name.
+    """
+    servers = sorted({server for condition in plan["conditions"].values() for server in condition["servers"]})
+    records = list(records)
+    shown = any(record.outcome.tools_offered is not None for record in records)
+    seen = set() if shown else set(tools_of(servers, listed))
+    for record in records:
+        outcome = record.outcome
+        seen.update(tools_of(servers, [*(outcome.tools_offered or ()), *(call.name for call in outcome.calls or ())]))
+    for report in reports:
+        named = items(report["tools_used"]) or []
+        seen.update(tools_of(servers, named) if servers else (tool for tool in named if tool.startswith("mcp__")))
+    return sorted(seen)
+
+
+def tools_of_condition(plan: Plan, condition: str, tools: Sequence[str]) -> Sequence[str]:
+    """Those of `tools` that the condition has; all where no condition names its servers."""
+    if any(other["servers"] for other in plan["conditions"].values()):
+        return tools_of(plan["conditions"][condition]["servers"], tools)
+    return tools
+
+
+def read_present_records(folder: Path, validity: Iterable[Row]) -> dict[RunId, Record]:
+    """The records of all runs that have one."""
+    runs = (run_of_row(row) for row in validity if row["status"] != "missing")
+    return {run: from_json(run_files(folder, run).record.read_text()) for run in runs}
+
+
+def score_all(folder: Path) -> None:
+    """Reads the tables and the records, and writes scores.csv and pairs.csv."""
+    plan = read_opened_plan(folder)
+    validity = read_table(folder / "validity.csv")
+    records = read_present_records(folder, validity)
+    reports = {run_of_row(row): row for row in read_table(folder / "reports.csv")}
+    decisions: dict[RunId, list[Row]] = {}
+    for decision in read_table(folder / "decisions.csv"):
+        decisions.setdefault(run_of_row(decision), []).append(decision)
+    scores: dict[RunId, dict[str, Any]] = {}
+    for row in validity:
+        run = run_of_row(row)
+        duration_s = clean_duration(records[run]) if row["status"] == "valid" else None
+        scores[run] = score_run(row, decisions.get(run, []), plan["tasks"][run.task]["criteria"], duration_s)
+    tools = treatment_tools(plan, records.values(), reports.values(), read_listed_tools(folder))
+    sides = {run: Side(score, reports.get(run), records.get(run)) for run, score in scores.items()}
+    adopted = list(dict.fromkeys(f"adopted_{short_name(tool)}" for tool in tools))
+    pairs = [
+        {**dict.fromkeys(adopted), "task": run.task, "trial": run.trial, "treatment": run.condition}
+        | compare(side, sides[run._replace(condition=plan["baseline"])], tools_of_condition(plan, run.condition, tools))
+        for run, side in sides.items()
+        if run.condition in treatments(plan)
+    ]
+    write_table(folder / "scores.csv", SCORE_COLUMNS, scores.values())
+    place = PAIR_COLUMNS.index("adopted") + 1
+    write_table(folder / "pairs.csv", [*PAIR_COLUMNS[:place], *adopted, *PAIR_COLUMNS[place:]], pairs)
+
+
+if __name__ == "__main__":
+    run_stage(score_all)

@@ -1,0 +1,23 @@
+"""What an interval allows to say about a treatment, and the settings that this rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from lensbench.plan.config import Verdict
+
+DEFAULTS: Mapping[str, Any] = {"effect": 5, "alpha": 0.05, "power": 0.8, "looks": 1, "over": "tasks"}
+"""Settings that a plan may leave out: `effect` in points, `alpha` two-sided."""
+
+
+def verdict_of(low: float, high: float, effect: float) -> Verdict:
+    """What an interval allows to say; `effect` is the smallest worthwhile one, in the interval's unit.
+
+    An interval between 0 and `effect` is a NO-GO: the treatment helps, and surely by less than is worthwhile.
+    """
+    if high < 0:
+        return "HARM"
+    if high < effect:
+        return "NO-GO"
+    return "GO" if low > 0 else "INCONCLUSIVE"

@@ -1,0 +1,1 @@
+"""What drives the whole: what the Snakefile or a person at the terminal starts."""

@@ -1,0 +1,161 @@
+"""One question, asked in every condition at once: `lensbench ask "how does auth work?"`.
+
+Prints what the agents did and said side by side, and writes eval.html. Nothing is scored. The runs are made as those of
+a benchmark are, in a folder of their own, bench/evals/<question>-<hash>. What was answered there is shown again and not
+paid for again; another question, other settings or changed files of the repository are another folder.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fcntl
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+from rich.console import Console
+
+from lensbench.core.errors import UserError
+from lensbench.core.records import RunId, sha256
+from lensbench.core.system.files import read_json, write_atomic, write_json
+from lensbench.core.system.processes import WORKFLOW, adopt_orphans, end_children
+from lensbench.core.system.program import run_program
+from lensbench.core.tasks import Category, Folder, Task
+from lensbench.plan.config import Config, Controls, Gate
+from lensbench.plan.freeze import Plan, make_plan, prompt_of, source_name
+from lensbench.plan.reading import load_config, read_config
+from lensbench.plan.task_files import ScenarioSet
+from lensbench.repositories.prepare import facts_of, prepare
+from lensbench.repositories.sources.folder import location
+from lensbench.results.page.answers import safe_html
+from lensbench.results.page.page import style_of_the_page
+from lensbench.results.page.words import page_environment
+from lensbench.results.side_by_side import Side, read_sides
+from lensbench.results.side_by_side_text import show
+from lensbench.runs.preflight import insist
+from lensbench.runs.run import is_kept
+from lensbench.runs.stopping import clear
+from lensbench.runs.validity import judge_validity
+
+EVALS = Path("bench") / "evals"
+TASK = "eval"
+PAGE = "eval.html"
+WORDS_OF_NAME = 6
+
+
+def evaluate(config: Config, question: str, repo: str) -> Path:
+    """Has the question answered in all conditions where it was not yet; returns the folder, with eval.html in it.
+
+    Raises UserError for what no run could work with.
+    """
+    if not question.strip():
+        raise UserError('there is no question; write it in quotes, such as "how does auth work?"')
+    if config.agent.kind == "none":
+        raise UserError("agent.kind is 'none', so there is nobody to ask; name an agent in the config")
+    task = Task(id=TASK, category=Category.EXPLORATORY, repository=Folder(path=repo), prompt=question, criteria=())
+    asked = config.model_copy(update={"run_id": TASK, "trials": 1, "controls": Controls(), "gate": Gate()})
+    plan = make_plan(asked, ScenarioSet((task,)), [])
+    assert task.repository
+    repository = facts_of(prepare(task.repository, Path(config.cache)), task.repository)
+    folder = EVALS / _name(task.prompt, [plan["settings_sha256"], plan["sandbox"], repository["tree_sha256"], repo])
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # whoever asks the same at the same time waits, and sees the same answers
+        write_json(folder / "plan.json", plan)
+        write_json(folder / "repositories.json", {source_name(task.repository): repository})
+        write_atomic(folder / "prompts" / f"{TASK}.md", prompt_of(task))
+        _make_runs(folder, asked, plan, task)
+        judge_validity(folder)
+        write_atomic(folder / PAGE, render_page(plan, task, repository, read_sides(folder, plan, TASK)))
+    return folder
+
+
+def _name(question: str, facts: Sequence[Any]) -> str:
+    """The first words of the question, and a hash of everything that the answers depend on."""
+    words = re.findall(r"[a-z0-9]+", question.lower())[:WORDS_OF_NAME]
+    digest = sha256(json.dumps([question, *facts], sort_keys=True).encode())
+    return "-".join(["-".join(words)[:48].strip("-") or "question", digest[:8]])
+
+
+def _make_runs(folder: Path, config: Config, plan: Plan, task: Task) -> None:
+    """Makes the runs that are missing or do not count, all at the same moment."""
+    wanted = [name for name in plan["conditions"] if not is_kept(folder, RunId(TASK, name))]
+    if not wanted:
+        print(f"it was asked before, and nothing has changed; delete {folder} to have it asked again")
+        return
+    clear(folder)
+    insist(config, ScenarioSet((task,)), folder)
+    gate_s = config.start_gate.limit_s if len(wanted) > 1 else 0
+    os.environ[WORKFLOW] = str(os.getpid())  # the runs end with this process
+    (folder / "logs").mkdir(exist_ok=True)
+    logs = {name: folder / "logs" / f"{TASK}-{name}.log" for name in wanted}
+    with ExitStack() as files:
+        runs = {}
+        for name, log in logs.items():
+            command = [sys.executable, "-P", "-m", "lensbench.runs.run", "--folder", str(folder), "--task", TASK]
+            command += ["--condition", name, "--gate-s", str(gate_s)]
+            runs[name] = subprocess.Popen(command, stderr=files.enter_context(log.open("w")))
+        failed = [name for name, run in runs.items() if run.wait() != 0]
+    if failed:
+        said = [logs[name].read_text(errors="replace").rpartition("error: ")[2].strip() for name in failed]
+        raise UserError(
+            "\n".join(f"{name}: {text or 'the run was ended'}" for name, text in zip(failed, said, strict=True))
+        )
+
+
+def render_page(plan: Plan, task: Task, repository: Mapping[str, Any], sides: Sequence[Side]) -> str:
+    """eval.html: everything that `show_eval` prints."""
+    assert task.repository
+    place = source_name(task.repository)
+    environment = page_environment()
+    environment.filters["markdown"] = lambda text: Markup(safe_html(text))
+    return environment.get_template("eval.html.j2").render(
+        **style_of_the_page(), question=task.prompt, sides=sides, offline=plan["agent"]["kind"] == "offline",
+        conditions=" and ".join(side.condition for side in sides), repository=os.path.basename(location(place)),
+        settings=plan["settings_sha256"], tree=repository["tree_sha256"],
+    )  # fmt: skip
+
+
+def show_eval(folder: Path, question: str, console: Console) -> None:
+    """Prints what eval.html shows. Raises UserError when nothing was asked there."""
+    plan = read_json(folder / "plan.json", needed=True)
+    show(console, question, read_sides(folder, plan, TASK))
+    if plan["agent"]["kind"] == "offline":
+        console.print("No language model answered: this was the offline agent.")
+    console.print("One pair proves nothing: a benchmark over many tasks says whether the tools help.")
+    console.print(f"open {folder / PAGE}", soft_wrap=True, markup=False, highlight=False)
+
+
+def main() -> None:
+    """Asks one question in every condition, and shows the answers side by side. Nothing is scored."""
+    parser = argparse.ArgumentParser(prog="lensbench ask", description=main.__doc__)
+    parser.add_argument("question", help="what the agent is asked")
+    parser.add_argument("--repo", default=".", help="the folder that it is about; the current one by default")
+    given = parser.add_mutually_exclusive_group()
+    given.add_argument(
+        "--configfile", type=Path, default=Path("config.yaml"), help="says which agent, which conditions"
+    )
+    given.add_argument("--settings", help="the config as JSON")
+    arguments = parser.parse_args()
+    adopt_orphans()
+    try:
+        config = (
+            load_config(json.loads(arguments.settings) | {"scenarios": []})
+            if arguments.settings
+            else read_config(arguments.configfile)
+        )
+        folder = evaluate(config, arguments.question, arguments.repo or ".")
+    finally:
+        end_children()
+    show_eval(folder, arguments.question.strip(), Console())
+
+
+if __name__ == "__main__":
+    run_program(main)

@@ -1,0 +1,117 @@
+"""What a start of Snakemake does before it decides what to make: it claims the run folder and mends what is damaged.
+
+A damaged run is set aside and made again, a damaged table is deleted and rebuilt from what it was made of, and what
+nothing could make again is restored from its copy.
+"""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import sys
+from pathlib import Path
+
+from lensbench.core.errors import UserError
+from lensbench.core.system.claim import claim
+from lensbench.core.system.clock import date_back
+from lensbench.core.system.files import CHECKSUMS, COPIES, note_checksum
+from lensbench.plan.config import Config
+from lensbench.workflow.damage import Check, Damage, read_index, write_index
+
+LOCKS = Path(".snakemake") / "locks"
+DAMAGED = ".damaged"
+"""In a run folder: runs that were damaged, as they were found."""
+
+
+def begin(config: Config, folder: Path) -> None:
+    """Claims the run folder, removes what a killed Snakemake locked in it, mends what is dated wrong or damaged.
+
+    Raises UserError when another Snakemake is at work on it, and for damage that cannot be mended. A lock from another
+    machine stays: whether that one is alive cannot be seen on every file system.
+    """
+    before = claim(folder, config.part)
+    if before and before.host == socket.gethostname() and remove_locks(folder):
+        _say(f"the Snakemake before this one was killed: removed its lock on {folder}")
+    date_back(folder)
+    (folder / CHECKSUMS).touch()
+    check = Check(folder, read_index(folder))
+    for damage in check.damages:
+        _say(f"{folder / damage.name} is damaged ({damage.why}): {_mend(folder, damage, config)}")
+    write_index(folder, check)
+
+
+def foretell(config: Config, folder: Path) -> None:
+    """Says what is damaged and changes nothing: for a dry run."""
+    for damage in Check(folder, read_index(folder)).damages:
+        _say(f"{folder / damage.name} is damaged ({damage.why}): a start mends it, which may make more than is listed")
+
+
+def leave(config: Config, folder: Path) -> None:
+    """Does nothing: for whoever only looks."""
+
+
+def remove_locks(folder: Path, locks: Path = LOCKS) -> bool:
+    """Removes Snakemake's locks on files of `folder`; True when there were any. Those of other run folders stay."""
+    inside = f"{folder.as_posix()}/"
+    stale = [
+        lock
+        for lock in locks.glob("*.lock")
+        if any(name.startswith(inside) for name in lock.read_text(errors="replace").splitlines())
+    ]
+    for lock in stale:
+        lock.unlink(missing_ok=True)
+    return bool(stale)
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def _mend(folder: Path, damage: Damage, config: Config) -> str:
+    """Mends a damage and says how."""
+    if damage.run:
+        if config.agent.kind == "none":
+            raise UserError(
+                f"{folder / damage.name} is damaged ({damage.why}), and agent.kind is 'none'; restore the file, or"
+                " import the run again"
+            )
+        return _set_aside(folder, damage.run)
+    return _restore(folder, damage.name) or _delete(folder, damage.name)
+
+
+def _set_aside(folder: Path, stem: str) -> str:
+    for name in (f"runs/{stem}.md", f"records/{stem}.json", f"transcripts/{stem}.jsonl.gz"):
+        if (folder / name).exists():
+            (folder / DAMAGED / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).replace(folder / DAMAGED / name)
+    return f"this run is made again, what was there is in {folder / DAMAGED}"
+
+
+def _restore(folder: Path, name: str) -> str:
+    """Restores a file that is kept twice; "" for others. When both are the same, what is wrong is the list."""
+    copy = folder / COPIES / name
+    if not copy.exists():
+        return ""
+    content = copy.read_bytes()
+    if content != (folder / name).read_bytes():
+        shutil.copyfile(copy, folder / name)
+    note_checksum(folder, name, content)
+    return "restored from its copy"
+
+
+def _delete(folder: Path, name: str) -> str:
+    top, _, rest = name.partition("/")
+    if top == "discards":
+        raise UserError(
+            f"{folder / name} is damaged, and so is its copy; restore it, or delete it to forget the discard"
+        )
+    (folder / name).unlink(missing_ok=True)
+    if top in ("answers", "prompts"):
+        shutil.rmtree(folder / top, ignore_errors=True)  # these are one output
+    if top == "looks":
+        (folder / top / f"{rest.partition('/')[0].removesuffix('.json')}.json").unlink(missing_ok=True)
+    if top == "judging":  # or nobody would ask for it
+        for table in (folder / "verdicts").glob("*.csv"):
+            table.unlink()
+        shutil.rmtree(folder / "guesses", ignore_errors=True)
+    return "it is made anew from what it was made of"

@@ -1,0 +1,159 @@
+"""What the control arms are, and the throw-away projects in which they run.
+
+An answer states some of its task's five criteria, drawn by seed, in the criteria's own words: its score is known before
+any judge reads it, and so is the difference between the conditions.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from lensbench.agents.controls import agent, server
+from lensbench.core.records import sha256
+from lensbench.core.system.files import write_atomic, write_json
+from lensbench.core.tasks import Category, Criterion, Regex
+from lensbench.plan.freeze import prompt_of
+from lensbench.plan.task_files import read_scenarios
+
+CRITERIA = 5
+"""Per task, the most that the protocol allows: a step of a score is 20 points, which rounding to 5 % leaves alone."""
+SEED = 1
+
+WORKING = {"command": sys.executable, "args": ["-I", server.__file__]}
+BROKEN = {"command": sys.executable, "args": ["-I", "-c", "import sys; sys.exit('broken on purpose')"]}
+
+
+@dataclass(frozen=True)
+class Control:
+    """A benchmark whose outcome is known: both conditions draw how many criteria an answer states in the same way."""
+
+    name: str
+    expected: str
+    """What its results must show, in words."""
+    tasks: int
+    least: int
+    """Criteria that an answer states, at least and at most."""
+    most: int
+    lifts: bool = False
+    """In every second task, the treatment's answer states one criterion more."""
+    servers: Mapping[str, str] = field(default_factory=lambda: {"without": "", "with": "control"})
+    """Condition -> the name of its MCP server, if it has one; the baseline comes first."""
+    entry: Mapping[str, Any] = field(default_factory=lambda: WORKING)
+    """How the server is started."""
+
+    @property
+    def baseline(self) -> str:
+        """The condition that the other is compared with."""
+        return next(iter(self.servers))
+
+    @property
+    def treatment(self) -> str:
+        """The other condition."""
+        return list(self.servers)[1]
+
+    @property
+    def delta(self) -> Fraction:
+        """The true difference between the conditions, as a share of 1: what many draws would give on average."""
+        return Fraction(int(self.lifts), 2 * CRITERIA)
+
+
+NULL = Control("null", "score 0 % in both conditions, and no verdict", tasks=4, least=0, most=0)
+ORACLE = Control("oracle", "score 100 % in both conditions, and no verdict", tasks=4, least=CRITERIA, most=CRITERIA)
+SAME = Control(
+    "a-a", "the same condition twice: an interval over 0, neither GO nor HARM", tasks=24, least=2, most=3,
+    servers={"a": "control-a", "b": "control-b"},
+)  # fmt: skip
+LIFT = Control("lift", "+10 points inside the interval, and GO", tasks=24, least=2, most=3, lifts=True)
+BROKEN_SERVER = Control(
+    "broken", "refused before any run; without the preflight every run WITH discarded, and no delta",
+    tasks=4, least=2, most=3, entry=BROKEN,
+)  # fmt: skip
+CONTROLS = (NULL, ORACLE, SAME, LIFT, BROKEN_SERVER)
+
+Planted = dict[tuple[str, str], Fraction]
+"""(task, condition) -> the score that the run must get."""
+
+
+def make_project(control: Control, folder: Path, servers_checked: bool = True) -> Planted:
+    """Writes the project of a control into `folder`, and returns the scores that its runs must get."""
+    tasks = [_task(number) for number in range(1, control.tasks + 1)]
+    for task in tasks:
+        facts = "".join(f"# {criterion['text']}\n" for criterion in task["criteria"])
+        write_atomic(folder / "repo" / f"stage_{task['id'][-2:]}.py", facts)
+    write_atomic(folder / "tasks.yaml", yaml.safe_dump({"name": "controls", "tasks": tasks}, sort_keys=False))
+    for name in filter(None, control.servers.values()):
+        write_json(folder / f"{name}.json", {"mcpServers": {name: dict(control.entry)}})
+    write_atomic(folder / "config.yaml", yaml.safe_dump(_config(control, folder, servers_checked), sort_keys=False))
+    return _plant(control, folder)
+
+
+def _task(number: int) -> dict[str, Any]:
+    """A task with every kind of pattern; no criterion's words are those of another one."""
+    n, tries = f"{number:02}", f"{number + 10} tries"
+    criteria: list[dict[str, Any]] = [
+        {"text": f"stage_{n}.py reads from inbox_{n}", "all_of": f"inbox_{n}"},
+        {"text": f"it writes to outbox_{n}", "any_of": [f"outbox_{n}", f"sink_{n}"]},
+        {"text": f"relay_{n} gives up after {tries}", "all_of": {"regex": f"relay_{n}.* {tries}"}},
+        {"text": f"gauge_{n} is limited by LIMIT_{n}", "all_of": [f"gauge_{n}", f"LIMIT_{n}"],
+         "partial": {"the gauge": f"gauge_{n}"}},
+        {"text": f"cron_{n} starts it", "all_of": f"cron_{n}", "must_not": f"hook_{n}"},
+    ]  # fmt: skip
+    category = list(Category)[number % len(Category)].value
+    return {
+        "id": f"control-{n}", "category": category, "prompt": f"What does stage_{n}.py do?", "criteria": criteria,
+    }  # fmt: skip
+
+
+def _config(control: Control, folder: Path, servers_checked: bool) -> dict[str, Any]:
+    words = str((folder / "words.json").absolute())  # outside the workspace: no agent sees criteria but this one
+    conditions = {name: {"mcp": f"{server}.json"} if server else {} for name, server in control.servers.items()}
+    return {
+        "run_id": control.name,
+        "scenarios": "tasks.yaml",
+        "repository": {"path": "repo"},
+        "conditions": conditions,
+        "baseline": control.baseline,
+        "seed": SEED,
+        "agent": {
+            "kind": "command-events",
+            "command": [sys.executable, "-I", agent.__file__, words, "{prompt_file}", "{mcp_file}"],
+            "retries": 1,
+            "timeout_s": 60,
+        },
+        "preflight": {"servers": servers_checked},
+    }
+
+
+def _plant(control: Control, folder: Path) -> Planted:
+    """Writes the words file, and returns what the answers are worth."""
+    dice = random.Random(SEED)
+    planted: Planted = {}
+    words: dict[str, dict[str, list[str]]] = {}
+    tasks = read_scenarios([str(folder / "tasks.yaml")], imported=True).tasks
+    for number, task in enumerate(tasks):
+        said = words[sha256(prompt_of(task).encode())] = {}
+        for condition, name in control.servers.items():
+            lift = control.lifts and condition == control.treatment and number % 2
+            stated = dice.sample(task.criteria, dice.randint(control.least, control.most) + lift)
+            said[name] = [statement(criterion) for criterion in stated]
+            planted[task.id, condition] = Fraction(len(stated), CRITERIA)
+    write_json(folder / "words.json", words)
+    return planted
+
+
+def statement(criterion: Criterion) -> str:
+    """A sentence that states a criterion: its text and the literals that its author asks for."""
+    literals = _literals((*criterion.all_of, *criterion.any_of[:1]))
+    return f"{criterion.text} ({', '.join(literals) or 'as it says'})"
+
+
+def _literals(patterns: Sequence[str | Regex]) -> Iterator[str]:
+    return (pattern for pattern in patterns if not isinstance(pattern, Regex))

@@ -1,0 +1,165 @@
+"""Finds files of a run folder that are not as they were written.
+
+What was paid for vouches for itself: a record has a checksum of its own and the answer's, a transcript that of gzip.
+All else is in the list that is kept while it is written. A start looks only at files whose size or times changed since
+they were found whole; `lensbench fsck` looks at all of them.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from lensbench.core.errors import UserError
+from lensbench.core.records import from_json, sha256
+from lensbench.core.system.files import CHECKSUMS, write_json
+from lensbench.core.system.program import run_verb
+
+INDEX = ".checked"
+"""In a run folder: size and times of the files that were found whole."""
+_CHUNK = 1 << 20
+
+
+class Damage(NamedTuple):
+    """A file of the run folder that is not as it was written."""
+
+    name: str
+    why: str
+    run: str = ""
+    """The run that the file belongs to, as its files are called; empty for what is derived."""
+
+
+class Check:
+    """What is damaged in a run folder, and what is whole; `known` are the files that need no second look."""
+
+    def __init__(self, folder: Path, known: dict[str, list[int]] | None = None) -> None:
+        self.folder = folder
+        self._known = known or {}
+        self.whole: dict[str, list[int]] = {}
+        self.damages = [*self._runs(), *self._derived()]
+
+    def _runs(self) -> Iterator[Damage]:
+        for stem in _stems(self.folder / "records"):
+            files = (f"records/{stem}.json", f"runs/{stem}.md", f"transcripts/{stem}.jsonl.gz")
+            if not self._are_known(*files[:2]) and (found := self._record(stem, *files[:2])):
+                yield Damage(*found, run=stem)
+            if not self._are_known(files[2]) and (why := _gzip_problem(self.folder / files[2])):
+                yield Damage(files[2], why, run=stem)
+
+    def _record(self, stem: str, record_name: str, answer_name: str) -> tuple[str, str] | None:
+        try:
+            record = from_json((self.folder / record_name).read_text())
+            answer = (self.folder / answer_name).read_bytes()
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError) as error:
+            return record_name, str(error)
+        if record.run.stem != stem:
+            return record_name, f"is the record of {record.run.stem}"
+        return None if sha256(answer) == record.answer_sha256 else (answer_name, "is not the answer of its record")
+
+    def _derived(self) -> Iterator[Damage]:
+        for name, checksum in read_checksums(self.folder).items():
+            if not self._are_known(name):
+                content = _content(self.folder / name)
+                if content is not None and sha256(content) != checksum:
+                    yield Damage(name, "its checksum is another one")
+
+    def _are_known(self, *names: str) -> bool:
+        """True when all of these files are there and were whole as they are. Notes them as whole: a file that is not
+        is a damage, and no damage is noted."""
+        now = {name: state for name in names if (state := _state(f"{self.folder}/{name}"))}
+        self.whole |= now
+        return len(now) == len(names) and all(self._known.get(name) == state for name, state in now.items())
+
+
+def read_index(folder: Path) -> dict[str, list[int]]:
+    """The files that were found whole; none when the list cannot be read."""
+    try:
+        found = json.loads((folder / INDEX).read_text())
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def write_index(folder: Path, check: Check) -> None:
+    """Keeps what was found whole."""
+    damaged = {damage.name for damage in check.damages}
+    whole = {name: state for name, state in check.whole.items() if name not in damaged}
+    if whole != read_index(folder):
+        write_json(folder / INDEX, whole)
+
+
+def read_checksums(folder: Path) -> dict[str, str]:
+    """The noted checksums by file; lines that are not whole are left out."""
+    try:
+        text = (folder / CHECKSUMS).read_text(errors="replace")
+    except FileNotFoundError:
+        return {}
+    lines = (line.partition("  ") for line in text.splitlines())
+    return {name: checksum for checksum, _, name in lines if len(checksum) == 64 and _is_inside(name)}
+
+
+def _is_inside(name: str) -> bool:
+    """What is damaged is deleted, and a list may come from anywhere."""
+    return bool(name) and not name.startswith("/") and ".." not in name.split("/")
+
+
+def _stems(records: Path) -> Iterator[str]:
+    for top, folders, files in os.walk(records):
+        folders.sort()
+        below = os.path.relpath(top, records)
+        prefix = "" if below == "." else f"{below}/"
+        yield from (f"{prefix}{name.removesuffix('.json')}" for name in sorted(files) if name.endswith(".json"))
+
+
+def _state(path: str) -> list[int] | None:
+    """What changes when a file does. The last time cannot be set by hand."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return [found.st_size, found.st_mtime_ns, found.st_ctime_ns]
+
+
+def _content(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
+        return None
+
+
+def _gzip_problem(path: Path) -> str:
+    """Why a transcript is not whole; "" when it is, and when there is none."""
+    try:
+        if not path.stat().st_size:
+            return "is empty"
+        with gzip.open(path) as file:
+            while file.read(_CHUNK):
+                pass
+    except FileNotFoundError:
+        return ""
+    except (OSError, EOFError, zlib.error) as error:
+        return f"is not whole ({error})"
+    return ""
+
+
+def check_all(folder: Path) -> None:
+    """Reads every file of a run folder again and says which are damaged; nothing is changed."""
+    if not folder.is_dir():
+        raise UserError(f"{folder}: is no run folder; name one such as bench/<run_id>")
+    check = Check(folder)
+    for damage in check.damages:
+        print(f"{folder / damage.name}: {damage.why}")
+    if check.damages:
+        raise UserError(f"{len(check.damages)} damaged files; the next start of Snakemake mends what can be mended")
+    print(f"{folder}: {len(check.whole)} files are as they were written")
+
+
+if __name__ == "__main__":
+    run_verb("fsck", check_all)

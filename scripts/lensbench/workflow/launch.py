@@ -1,0 +1,104 @@
+"""Starts the workflow in the current folder: `lensbench run`, with any of Snakemake's options."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from lensbench.core.errors import UserError
+from lensbench.core.system.places import ROOT
+from lensbench.core.system.program import run_program
+
+DEMO = ("config.yaml", "scenarios", ".claude/skills/benchmark")
+"""What the demo needs, as it lies in a checkout."""
+HELP = """\
+usage: lensbench run [-n] [--cores N] [--configfile FILE] [--config KEY=VALUE ...] [target ...]
+
+Runs what is missing of the benchmark: config.yaml of this folder, or its only config.*.yaml. Without either, the demo
+is copied here. All of Snakemake's options work; these are used most:
+
+  -n, --dry-run          show what would run, and why
+  --cores N              agents at a time (default: as many as this machine has cores)
+  --configfile FILE      another config
+  --config KEY=VALUE     settings for this start: run_id=second, fail_on=HARM, 'gate={looks: 3}'
+  --workflow-profile P   a cluster (docs/clusters.md)
+  --verbose              Snakemake's own output instead of one line
+
+targets: archive, judge_sheet, scenarios, eval (default: everything up to the results)
+All options: python -m snakemake --help
+"""
+
+
+def copy_demo(folder: Path) -> None:
+    """Copies the demo's config, task sets and MCP file into `folder`; what is there already is left as it is."""
+    for part in DEMO:
+        files = [ROOT / part] if (ROOT / part).is_file() else sorted((ROOT / part).rglob("*"))
+        for file in (file for file in files if file.is_file()):
+            target = folder / file.relative_to(ROOT)
+            if not target.exists():
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(file, target)  # run.sh of the skill stays executable
+
+
+def configs(folder: Path) -> list[str]:
+    """The config that Snakemake takes when none is named; without it, those that `lensbench init` wrote."""
+    return (
+        ["config.yaml"] if (folder / "config.yaml").exists() else sorted(p.name for p in folder.glob("config.*.yaml"))
+    )
+
+
+def names_config(options: Sequence[str]) -> bool:
+    """True when the options say which config is meant, or in which folder, or ask for the version only."""
+    return any(option.startswith(("--configf", "-d", "--dir", "-v", "--version")) for option in options)
+
+
+def names_cores(options: Sequence[str]) -> bool:
+    """True when the options, or a profile that they name, say how many jobs run at once."""
+    # --cores is not asked for: of two, Snakemake takes the last.
+    return any(option.startswith(("-j", "--job", "--profile", "--workflow-profile")) for option in options)
+
+
+def snakemake_options(folder: Path, options: Sequence[str]) -> list[str]:
+    """The options for Snakemake; copies the demo where there is no config.
+
+    Raises UserError when there are several configs. Ends the program when Snakemake does not know an option.
+    """
+    cores = [] if names_cores(options) else ["--cores", "all"]
+    if names_config(options):
+        return [*cores, *options]
+    match configs(folder):
+        case ["config.yaml"]:
+            return [*cores, *options]
+        case [only]:
+            return [*cores, *options, "--configfile", only]
+        case []:
+            _check(options)
+            copy_demo(folder)
+            print("there was no config.yaml here: this is the demo's now; `lensbench init` writes one for your server")
+            return [*cores, *options]
+        case several:
+            raise UserError(f"there are {len(several)} configs here; name one: --configfile {' or '.join(several)}")
+
+
+def _check(options: Sequence[str]) -> None:
+    from snakemake.cli import get_argument_parser  # a second, which only the first start in a folder needs
+
+    get_argument_parser().parse_args(options)
+
+
+def main() -> None:
+    """Becomes Snakemake with the workflow of this package."""
+    options = sys.argv[1:]
+    if {"-h", "--help"} & set(options):
+        print(HELP, end="")
+        return
+    told = snakemake_options(Path.cwd(), options)
+    sys.stdout.flush()
+    os.execv(sys.executable, [sys.executable, "-P", "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), *told])
+
+
+if __name__ == "__main__":
+    run_program(main)

@@ -1,0 +1,103 @@
+"""A look at the results after a wave: is the next wave needed, or is the matter decided (or hopeless) already?
+
+The stages that come after the runs are started for the runs so far, in a folder of the look's own, `looks/<look>/`: its
+tables stay there as what the decision rested on. A verdict that a model judge was paid for is not paid for again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from lensbench.core.conditions import CLOSED_BOOK
+from lensbench.core.errors import UserError
+from lensbench.core.system.files import plain, write_json
+from lensbench.core.system.program import run_program
+from lensbench.core.tables import Row, read_table
+from lensbench.judging.verdicts import judge_all
+from lensbench.plan.freeze import read_plan
+from lensbench.plan.waves import look_file, restricted, waves
+from lensbench.scores.estimates import write_estimates
+from lensbench.scores.rescore import score_present
+from lensbench.scores.sequential import FUTILE, LookResult
+
+_FOLDERS = ("runs", "records", "discards", "judging", "human")
+_FILES = ("scenarios.md", "preflight.json", "spent.json")
+"""What a look shares with the run folder."""
+
+
+def look(folder: Path, number: int, parallel: int) -> dict[str, Any]:
+    """Looks at the first `number` waves (from 1) and writes looks/<number>.json. The next wave is open when it is for
+    any treatment. A wave that was opened stays open: what was decided then was decided."""
+    plan = read_plan(folder)
+    if not 1 <= number < len(waves(plan)):
+        raise UserError(
+            f"{folder}: there is no look {number}; the plan has {len(waves(plan)) - 1} before the last wave"
+        )
+    own = folder / "looks" / str(number)
+    _share(folder, own)
+    write_json(own / "plan.json", {**restricted(plan, number), "gate": plan["gate"] | {"looks": 1}})
+    score_present(own, lambda judge: judge_all(own, judge, parallel, counts=False))
+    due = _due_again(read_table(own / "validity.csv"))
+    results = {
+        name: _decided(LookResult(**found["looks"][-1]), found["gate"], due)
+        for name, found in write_estimates(own)["comparisons"].items()
+    }
+    value: dict[str, Any] = plain({
+        "look": number, "of": len(waves(plan)), "open": any(result.open for result in results.values()),
+        "treatments": results,
+    })  # fmt: skip
+    write_json(look_file(folder, number), value)
+    print(*_sentences(results), sep="\n", file=sys.stderr)
+    return value
+
+
+def _due_again(validity: Iterable[Row]) -> int:
+    """Runs of the waves so far that the next start makes again."""
+    return sum(
+        row["status"] != "valid" and row["given_up"] != "yes" and row["condition"] != CLOSED_BOOK for row in validity
+    )
+
+
+def _decided(result: LookResult, gate: Mapping[str, Any], due: int) -> LookResult:
+    """The look as the runs so far allow it: not while runs of its waves are due again, and no end with a verdict that
+    the gate does not give (because scores are missing for good, say)."""
+    if due:
+        why = f"{due} runs of the waves so far have to be made again first; the next start makes them"
+        return result._replace(open=False, why=why)
+    if not result.open and (result.conditional_power or 1) >= FUTILE and gate["verdict"] == "INCONCLUSIVE":
+        return result._replace(open=True, why=f"{result.why} by the numbers alone, but the gate gives none")
+    return result
+
+
+def _share(folder: Path, own: Path) -> None:
+    """Links to what the look shares with the run folder; relative, so that the folder can be moved."""
+    own.mkdir(parents=True, exist_ok=True)
+    for name in _FOLDERS:
+        (folder / name).mkdir(exist_ok=True)  # what the look leaves there must not end up beside it
+    for name in (*_FOLDERS, *_FILES):
+        link = own / name
+        if (folder / name).exists() and not link.is_symlink():
+            link.symlink_to(os.path.relpath(folder / name, own))
+
+
+def _sentences(results: dict[str, LookResult]) -> Iterable[str]:
+    return (f"{name}, look {result.look} of {result.looks}: {result.why}" for name, result in results.items())
+
+
+def main() -> None:
+    """Looks at the results of the first waves."""
+    parser = argparse.ArgumentParser(prog="python -m lensbench.workflow.look", description=main.__doc__)
+    parser.add_argument("--folder", required=True, type=Path, help="the run folder, bench/<run_id>")
+    parser.add_argument("--look", required=True, type=int, help="after how many waves")
+    parser.add_argument("--parallel", type=int, default=1, help="how many answers a model judge reads at a time")
+    arguments = parser.parse_args()
+    look(arguments.folder, arguments.look, arguments.parallel)
+
+
+if __name__ == "__main__":
+    run_program(main)

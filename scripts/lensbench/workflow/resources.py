@@ -1,0 +1,124 @@
+"""What there is beside cores, as Snakemake's resources: what a start has in all, and what each job takes of it.
+
+An agent's requests cannot be held back from outside, so a limit on requests a minute becomes one on agents at a time,
+by how many requests a minute one agent makes. All of `limits` stands here; without any there are no resources.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable
+from functools import cached_property
+from pathlib import Path
+
+from lensbench.agents.services import service_of
+from lensbench.plan.config import Config, ModelJudge
+from lensbench.plan.mcp_files import servers_of
+
+ASSUMED = 12
+"""Requests a minute of an agent nobody has seen at work: one in five seconds."""
+
+
+class Capacity:
+    """The limits of a benchmark; `folder` is its run folder."""
+
+    def __init__(self, config: Config, folder: Path) -> None:
+        self._config = config
+        self._limits = config.limits
+        self._folder = folder
+        self._service = service_of(config.agent.model_dump())
+        self._judged = {
+            judge.shown_name: service_of(judge.agent.model_dump())
+            for judge in config.judges
+            if isinstance(judge, ModelJudge)
+        }
+
+    @cached_property
+    def resources(self) -> dict[str, int]:
+        """What there is of each resource."""
+        requests = {_requests(service): limit for service, limit in self._limits.requests_per_minute.items()}
+        clients = {_clients(server): limit for server, limit in self._limits.clients.items()}
+        return requests | clients | {_beside(name): self._pairs for name in self._config.conditions if self._pairs}
+
+    @cached_property
+    def _servers(self) -> dict[str, list[str]]:
+        """The limited servers of each condition."""
+        return {
+            name: [server for server in servers_of(condition) if server in self._limits.clients]
+            for name, condition in self._config.conditions.items()
+        }
+
+    @cached_property
+    def _pairs(self) -> int:
+        """How many tasks the limited servers bear at a time in all conditions at once."""
+        used = [server for servers in self._servers.values() for server in servers]
+        return min((self._limits.clients[server] // used.count(server) for server in used), default=0)
+
+    def claim(self, resource: str, condition: str, paired: bool) -> int:
+        """What a run takes. A run that is to start together with others also takes one place beside theirs: without
+        it, runs that need no server would fill all cores, each waiting for a partner that cannot start yet."""
+        if resource == _requests(self._service):
+            return min(self._agent_requests, self.resources[resource])
+        if resource == _beside(condition):
+            return int(paired)
+        return int(resource in map(_clients, self._servers.get(condition, ())))
+
+    def bears(self, conditions: Iterable[str]) -> bool:
+        """True when the runs of a task in these conditions can be made at the same time."""
+        together = list(conditions)
+        return all(
+            sum(self.claim(resource, condition, paired=True) for condition in together) <= there_is
+            for resource, there_is in self.resources.items()
+        )
+
+    @property
+    def judges_at_a_time(self) -> int:
+        """How many requests of model judges every limited service bears at a time."""
+        limits = (self._limits.requests_per_minute.get(service) for service in self._judged.values())
+        return min((max(1, limit // self._judge_requests) for limit in limits if limit), default=64)
+
+    def judge_claim(self, resource: str, judge: str, threads: int) -> int:
+        """What a judge takes that asks `threads` times at once."""
+        if judge not in self._judged or resource != _requests(self._judged[judge]):
+            return 0
+        return min(threads * self._judge_requests, self.resources[resource])
+
+    @property
+    def _judge_requests(self) -> int:
+        return self._limits.agent_requests or ASSUMED
+
+    @cached_property
+    def _agent_requests(self) -> int:
+        return self._limits.agent_requests or measured(self._folder) or ASSUMED
+
+
+def measured(folder: Path) -> int | None:
+    """Requests a minute of one agent in all runs so far, whole; None when no run tells its turns."""
+    turns = seconds = 0.0
+    for path in (folder / "records").glob("**/*.json"):
+        try:
+            record = json.loads(path.read_text())
+            counted, duration_s = record["outcome"]["turns"], record["attempts"][-1]["duration_s"]
+        except (OSError, ValueError, LookupError, TypeError):
+            continue
+        if counted and duration_s:
+            turns, seconds = turns + counted, seconds + duration_s
+    return math.ceil(60 * turns / seconds) if seconds else None
+
+
+def _requests(service: str) -> str:
+    return _resource("requests_per_minute", service)
+
+
+def _clients(server: str) -> str:
+    return _resource("clients", server)
+
+
+def _beside(condition: str) -> str:
+    return _resource("beside", condition)
+
+
+def _resource(kind: str, name: str) -> str:
+    return f"{kind}_{re.sub(r'[^A-Za-z0-9]', '_', name)}"

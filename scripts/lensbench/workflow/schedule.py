@@ -1,0 +1,363 @@
+"""What Snakemake needs to know when it reads the workflow: which runs, in which order, and what was discarded."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from collections.abc import Callable, Iterable, Mapping, Set
+from dataclasses import dataclass
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any
+
+from lensbench.agents import services
+from lensbench.core.conditions import CLOSED_BOOK, compared
+from lensbench.core.errors import UserError
+from lensbench.core.records import RunId, run_files, trial_folder
+from lensbench.core.system import backoff
+from lensbench.core.tables import Row, read_table
+from lensbench.judging.judges.again import has_failed, note, rounds_of
+from lensbench.plan import freeze as planning
+from lensbench.plan.config import HUMAN, Config, ModelJudge, judge_names, parts_of
+from lensbench.plan.reading import load_config
+from lensbench.plan.task_files import read_scenarios
+from lensbench.plan.waves import Wave, opened, waves
+from lensbench.runs.discards import describes, discard_files
+from lensbench.scenarios.pin import repository_name
+from lensbench.workflow.begin import leave
+from lensbench.workflow.resources import Capacity
+
+Claims = dict[str, Callable[[Any], int]]
+"""What a job takes of each resource, as functions of its wildcards."""
+SPARE_MIN = 10
+LONGEST_PAUSE_S = backoff.LONGEST_S + 2 * services.LONGEST_S
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """A benchmark as the workflow sees it. Made by `read_schedule` or `frozen_schedule`."""
+
+    config: Config
+    plan: planning.Plan
+    """As this start makes it; the one in the run folder may be older."""
+    accepted: list[str]
+
+    @property
+    def folder(self) -> Path:
+        """The run folder."""
+        return Path("bench") / self.config.run_id
+
+    @property
+    def settings(self) -> str:
+        """The argument of the plan stage."""
+        return planning.settings_text(self.config)
+
+    @property
+    def question(self) -> str:
+        """What `snakemake eval` asks. Raises UserError when there is nothing."""
+        if not self.config.prompt:
+            raise UserError("there is no question; add --config 'prompt=how does auth work?'")
+        return self.config.prompt
+
+    @property
+    def writer(self) -> str:
+        """The argument of `snakemake scenarios`: who writes tasks, and what no question may name."""
+        kept = {"agent", "seed", "sandbox", "sandbox_visible", "cache"}
+        told = self.config.model_dump(mode="json", exclude_defaults=True, include=kept)
+        servers = {name for condition in self.plan["conditions"].values() for name in condition["servers"]}
+        tools = {tool for condition in self.config.conditions.values() for tool in condition.tools}
+        told |= {"tools": sorted(servers | tools)} | (
+            {"max_usd": self.config.budget.max_usd} if self.config.budget.max_usd else {}
+        )
+        return json.dumps(told, sort_keys=True)
+
+    def misused(self, rules: Set[str]) -> str:
+        """Why these rules cannot be started with this config; "" when they can."""
+        if "scenarios" in rules and not self.config.repo:
+            return "say which repository: snakemake scenarios --config repo=<git url or path> tasks=12"
+        if rules - {"scenarios", "eval"} and not self.config.makes_benchmark:
+            return "prompt and repo are for `snakemake eval` and `snakemake scenarios`; leave them out for a benchmark"
+        return ""
+
+    @property
+    def task_set(self) -> str:
+        """Where `snakemake scenarios` puts the tasks about `repo`."""
+        return f"scenarios/{repository_name(self.config.repo)}.yaml"
+
+    @property
+    def plan_mark(self) -> str:
+        """The file that is there when the plan was made with these settings."""
+        return planning.plan_mark(self.config, self.accepted, self.folder).as_posix()
+
+    @property
+    def accepted_json(self) -> str:
+        """Accepted changes as one JSON text, an argument of the plan stage."""
+        return json.dumps(self.accepted, ensure_ascii=False)
+
+    @cached_property
+    def runs(self) -> list[RunId]:
+        """All runs that this start can make or has: of its part, and with `agent.kind: none` those that are there."""
+        number, of = parts_of(self.config.part)
+        planned = [
+            RunId(task, condition, trial)
+            for trial in range(1, self.config.trials + 1)
+            for task in self.plan["order"][number - 1 :: of]
+            for condition in self.plan["conditions"]
+        ]
+        if self.config.agent.kind != "none":
+            return planned
+        return [run for run in planned if run_files(self.folder, run).answer.exists()]
+
+    @property
+    def inputs(self) -> list[str]:
+        """The files that the experiment is read from."""
+        servers = [condition.mcp for condition in self.config.conditions.values() if condition.mcp]
+        prompts = [str(planning.judge_prompt(judge)) for judge in self.model_judges]
+        return [*self.config.scenario_files, *servers, *prompts]
+
+    @property
+    def lacks_repositories(self) -> bool:
+        """True when the repository of a task was not fetched for this benchmark yet."""
+        try:
+            fetched = json.loads((self.folder / "repositories.json").read_text())
+        except (OSError, ValueError):
+            return True
+        return not self.plan["repositories"].keys() <= set(fetched)
+
+    @cached_property
+    def _discards(self) -> dict[str, list[Path]]:
+        return discard_files(self.folder)
+
+    def discards(self, stem: str) -> list[tuple[str, bool]]:
+        """The discards of a run that are inputs of its next try, and whether each is the one that asks for it.
+
+        Only a discard of the run as it lies there may make Snakemake run it again; the files of earlier ones stay
+        inputs, or their disappearance would count as a change. Those beyond `discards.max_rounds` ask for nothing.
+        """
+        paths = self._discards.get(stem, [])
+        asks = bool(paths) and describes(paths[-1], self.folder / "records" / f"{stem}.json")
+        inputs = paths[: self.config.discards.max_rounds]
+        return [(str(path), asks and path == paths[-1]) for path in inputs]
+
+    def is_wanted(self, run: RunId) -> bool:
+        """True when this start would make the run: it is missing, or discarded and not given up."""
+        files = run_files(self.folder, run)
+        return not (files.answer.exists() and files.record.exists()) or any(asks for _, asks in self.discards(run.stem))
+
+    @property
+    def starts_agents(self) -> bool:
+        """True when this start would make runs, which the preflight must allow."""
+        if self.config.agent.kind == "none" or not self.config.makes_benchmark:
+            return False
+        return any(map(self.is_wanted, self.runs_of_waves(self.opened())))
+
+    @cached_property
+    def _waves(self) -> list[Wave]:
+        return waves(self.plan)
+
+    @property
+    def looks(self) -> range:
+        """The looks (from 1) that come before the last wave."""
+        return range(1, len(self._waves))
+
+    def runs_of_waves(self, count: int) -> list[RunId]:
+        """The runs of the first `count` waves."""
+        chosen = self._waves[:count]
+        return [run for run in self.runs if any(wave.has(run) for wave in chosen)]
+
+    def opened(self) -> int:
+        """How many waves are open as far as the looks so far say."""
+        return opened(self.folder, self.plan)
+
+    @cached_property
+    def judges(self) -> list[str]:
+        """The judges whose verdicts there are to be: those of the config, and everybody who left a file."""
+        named = [name for name in judge_names(self.config.judges) if name != HUMAN]
+        if not self._human_files:
+            return named
+        from lensbench.judging.judges.human import human_judges  # a tenth of a second, and most benchmarks need none
+
+        return [*named, *human_judges(self.folder)]
+
+    @cached_property
+    def _human_files(self) -> list[Path]:
+        return sorted((self.folder / "human").glob("*.json"))
+
+    @property
+    def model_judges(self) -> list[ModelJudge]:
+        """The judges that are models."""
+        return [judge for judge in self.config.judges if isinstance(judge, ModelJudge)]
+
+    @property
+    def guessing_judges(self) -> list[str]:
+        """The judges that are asked for the condition."""
+        return [judge.shown_name for judge in self.model_judges if judge.ask_condition]
+
+    @property
+    def wants_sheet(self) -> bool:
+        """True when people are asked to judge."""
+        return HUMAN in self.config.judges
+
+    def judge_threads(self, name: str) -> int:
+        """How many answers the judge reads at a time."""
+        models = [judge.shown_name for judge in self.model_judges]
+        return self.judges_at_a_time if name in models else 1
+
+    @property
+    def judges_at_a_time(self) -> int:
+        """How many answers model judges may read at a time, as far as their services bear it."""
+        return min(self.config.judging.parallel, self._capacity.judges_at_a_time)
+
+    def judge_claims(self) -> Claims:
+        """What judging takes."""
+        return {resource: partial(self._judge_claim, resource) for resource in self.resources}
+
+    def _judge_claim(self, resource: str, wildcards: Any) -> int:
+        return self._capacity.judge_claim(resource, wildcards.judge, self.judge_threads(wildcards.judge))
+
+    @cached_property
+    def _capacity(self) -> Capacity:
+        return Capacity(self.config, self.folder)
+
+    @cached_property
+    def resources(self) -> dict[str, int]:
+        """What there is beside cores, for Snakemake: nothing without `limits`."""
+        return self._capacity.resources
+
+    def claims(self, at_once: Callable[[], int]) -> Claims:
+        """What a run takes, when `at_once` runs may be at work together."""
+        return {resource: partial(self._claim, resource, at_once) for resource in self.resources}
+
+    def _claim(self, resource: str, at_once: Callable[[], int], wildcards: Any) -> int:
+        return self.claim(resource, run_of(**wildcards), at_once())
+
+    def claim(self, resource: str, run: RunId, at_once: int) -> int:
+        """What the run takes of a resource."""
+        return self._capacity.claim(resource, run.condition, paired=self.gate_s(run, at_once) > 0)
+
+    def judge_inputs(self, name: str) -> list[tuple[str, bool]]:
+        """What only this judge needs, and whether it may be a trigger: people's files, and the note that criteria were
+        left without a verdict, which asks for another round."""
+        files = [(str(file), True) for file in self._human_files if name.startswith(f"{HUMAN}-")]
+        again = note(self.folder, name)
+        if again.exists():
+            asks = has_failed(_rows_of(self.folder / "verdicts" / f"{name}.csv"))
+            files.append((str(again), asks and rounds_of(self.folder, name) <= self.config.discards.max_rounds))
+        return files
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        """Each run's place in the queue: by trial and task, the order inside a pair by seed, balanced over tasks.
+
+        The control's runs come last: between those of a pair they would keep it from starting together.
+        """
+        dice = random.Random(self.config.seed)
+        names = list(self.config.conditions)
+        turns = [names[turn:] + names[:turn] for turn in range(len(names))]
+        orders: dict[tuple[str, int], list[str]] = {}
+        for trial in range(1, self.config.trials + 1):
+            tasks = list(self.plan["order"])
+            dice.shuffle(tasks)
+            orders |= {(task, trial): turns[index % len(turns)] for index, task in enumerate(tasks)}
+        queue = [
+            RunId(task, condition, trial)
+            for trial in range(1, self.config.trials + 1)
+            for task in self.plan["order"]
+            for condition in orders[task, trial]
+        ]
+        queue += [run for run in self.runs if run.condition == CLOSED_BOOK]
+        return {run.stem: place for place, run in enumerate(queue)}
+
+    def priority(self, stem: str) -> int:
+        """Higher is earlier; the runs of a task are neighbours in the queue."""
+        return len(self._places) - self._places[stem]
+
+    def gate_s(self, run: RunId, at_once: int) -> float:
+        """How long the run may wait for the others of its task: 0 when no other is wanted, or they cannot be made at
+        the same time."""
+        if run.condition == CLOSED_BOOK:
+            return 0.0
+        others = (name for name in compared(self.plan) if name != run.condition)
+        wanted = [run.condition, *(name for name in others if self.is_wanted(run._replace(condition=name)))]
+        fit = 1 < len(wanted) <= at_once and self._capacity.bears(wanted)
+        return self.config.start_gate.limit_s if fit else 0.0
+
+    @property
+    def runtime_min(self) -> int:
+        """After how many minutes a run cannot be at work any more, for schedulers that want to know: all attempts with
+        all their pauses, and the start gate."""
+        setup_s = max(condition.setup_s for condition in self.config.conditions.values())
+        attempt_s = self.config.agent.timeout_s + 2 * setup_s + LONGEST_PAUSE_S
+        return SPARE_MIN + math.ceil((self.config.start_gate.limit_s + self.config.agent.retries * attempt_s) / 60)
+
+
+def read_schedule(
+    given: Mapping[str, Any], files: Iterable[str], prepare: Callable[[Config, Path], None] = leave
+) -> Schedule:
+    """The schedule for a config as Snakemake merged it from `files` and the command line.
+
+    `prepare` is done with the run folder before anything in it is read.
+
+    Raises UserError for everything that is wrong with config and task sets, and when the experiment's settings
+    changed after its first run that counts.
+    """
+    config = load_config(given, files)
+    sets = config.scenario_files if config.makes_benchmark else ()  # the set may be what is written now
+    plan = planning.make_plan(config, read_scenarios(sets, config.repository, config.imported), [])
+    schedule = Schedule(config, plan, [])
+    if not config.makes_benchmark:
+        return schedule
+    prepare(config, schedule.folder)
+    if not (schedule.folder / "plan.json").exists():
+        return schedule
+    old = planning.read_plan(schedule.folder)
+    found = planning.changes(old, plan)
+    if found and not _has_run_that_counts(schedule):
+        found = []
+    accepted = planning.accept_or_refuse(found, old["accepted_changes"], config, schedule.folder)
+    return Schedule(config, plan, accepted)
+
+
+def frozen_schedule(settings: str | None) -> Schedule:
+    """The schedule of the start that sent this job to another machine, by its `settings`: what people have edited since
+    is none of the job's business.
+
+    Raises UserError when there are none, because the scheduler did not hand the environment on.
+    """
+    if settings is None:
+        raise UserError(
+            "this job has no settings in its environment, and would have no keys either; "
+            "have the submit command hand the environment on, as `sbatch --export=ALL` and `qsub -V` do"
+        )
+    config = Config.model_validate_json(settings)
+    plan = planning.read_plan(Path("bench") / config.run_id)
+    return Schedule(config, plan, plan["accepted_changes"])
+
+
+def _has_run_that_counts(schedule: Schedule) -> bool:
+    discarded = discard_files(schedule.folder)
+    records = (schedule.folder / "records").glob("**/*.json")
+    return any(
+        not (paths := discarded.get(_stem(schedule.folder, record))) or not describes(paths[-1], record)
+        for record in records
+    )
+
+
+def _stem(folder: Path, record: Path) -> str:
+    return record.relative_to(folder / "records").with_suffix("").as_posix()
+
+
+def _rows_of(path: Path) -> list[Row]:
+    """The rows of a table; none when it is not there or is damaged."""
+    try:
+        return read_table(path)
+    except UserError:
+        return []
+
+
+def run_of(task: str, condition: str, trial: str) -> RunId:
+    """The run that the wildcards of a file name mean; `trial` is a folder such as `t2/`, or empty."""
+    number = int(trial.strip("t/")) if trial else 1
+    assert trial_folder(number) == trial
+    return RunId(task, condition, number)

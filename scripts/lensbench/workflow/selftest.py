@@ -1,0 +1,211 @@
+"""Proves the instrument before it is believed: runs the whole pipeline on benchmarks whose outcome is known.
+
+    python -P -m lensbench.workflow.selftest
+
+Offline, in a throw-away folder. What it found is kept for the very code that was tried (`.cache/selftest.json`), so
+that results can say whether the instrument that made them was proven. docs/controls.md says what each control proves.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from lensbench import __version__
+from lensbench.core import numbers
+from lensbench.core.errors import UserError, did_you_mean
+from lensbench.core.proof import code_hash, record_file
+from lensbench.core.system.files import write_atomic, write_json
+from lensbench.core.system.places import ROOT
+from lensbench.core.system.processes import end_children
+from lensbench.core.system.program import run_program
+from lensbench.workflow.controls import BROKEN_SERVER, CONTROLS, Control, Planted, make_project
+
+CLAIMS = ("GO", "HARM")
+"""Verdicts that claim a difference."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a control had to show, and what it showed."""
+
+    control: str
+    expected: str
+    found: str
+    ok: bool
+
+    @property
+    def line(self) -> str:
+        """The finding on one line."""
+        return f"{'ok' if self.ok else 'FAIL':5}{self.control:8}expected: {self.expected}; found: {self.found}"
+
+
+def selftest(controls: Iterable[Control], folder: Path, at_once: int) -> Iterator[Finding]:
+    """Runs the controls in `folder`, `at_once` of them at the same time; yields in their order."""
+    pool = ThreadPoolExecutor(at_once)
+    try:
+        yield from pool.map(lambda control: _finding(control, folder / control.name), controls)
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+        end_children()
+        pool.shutdown()
+
+
+def _finding(control: Control, project: Path) -> Finding:
+    try:
+        ok, found = _broken(control, project) if control is BROKEN_SERVER else _known(control, project)
+    except UserError as error:
+        ok, found = False, str(error)
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        ok, found = False, f"results that cannot be read: {error!r}"
+    return Finding(control.name, control.expected, found, ok)
+
+
+def _known(control: Control, project: Path) -> tuple[bool, str]:
+    """A control in which all runs count."""
+    planted = make_project(control, project)
+    return judge(control, planted, *_results(control, project))
+
+
+def judge(control: Control, planted: Planted, results: dict[str, Any], estimates: dict[str, Any]) -> tuple[bool, str]:
+    """Whether the results are the known ones, and what they are in words.
+
+    Every run has the score that was planted, and the delta is that of these scores; the interval holds the true
+    difference, and is missing only where nothing varies; a difference is claimed where there is one, and only there.
+    """
+    scores = {(run["task"], run["condition"]): run["score"] for run in results["runs"]}
+    wrong = [key for key, score in planted.items() if scores.get(key) != float(score)]
+    comparison = estimates["comparisons"][control.treatment]
+    overall, verdict = comparison["score"]["overall"], comparison["gate"]["verdict"]
+    delta, low, high = (overall[name] for name in ("delta", "low", "high"))
+    holds = control.least == control.most if low is None else low <= control.delta <= high
+    sound = not wrong and scores.keys() == planted.keys() and _is_delta(control, planted, delta)
+    ok = sound and holds and (verdict == "GO" if control.delta else verdict not in CLAIMS)
+    interval = "no interval" if low is None else f"interval {_points(low)} to {_points(high)}"
+    means = ", ".join(f"{name} {_mean(control, results, name)}" for name in control.servers)
+    right = f"{len(planted) - len(wrong)} of {len(planted)} scores right"
+    return ok, f"{right}, {means}, delta {_points(delta)}, {interval}, {verdict}"
+
+
+def _is_delta(control: Control, planted: Planted, delta: float | None) -> bool:
+    sides = [(score if condition == control.treatment else -score) for (_, condition), score in planted.items()]
+    return delta is not None and abs(Fraction(delta) - sum(sides, Fraction(0)) / control.tasks) < Fraction(1, 10**5)
+
+
+def _mean(control: Control, results: dict[str, Any], condition: str) -> str:
+    side = "treatment" if condition == control.treatment else "baseline"
+    share = results["comparisons"][control.treatment]["measures"]["score"][side]
+    return numbers.percent(None if share is None else Fraction(share))
+
+
+def _points(share: float | None) -> str:
+    return numbers.points(None if share is None else Fraction(share))
+
+
+def _broken(control: Control, project: Path) -> tuple[bool, str]:
+    """A server that does not start: the preflight refuses; without it, the runs that needed it are discarded."""
+    make_project(control, project)
+    exit_code, said = _start(control, project)
+    made = len(list((project / "bench" / control.name / "records").glob("**/*.json")))
+    if made or exit_code != 1 or "the preflight failed" not in said:
+        return False, f"not refused by the preflight, {made} runs made, exit code {exit_code}: {_trouble(said)}"
+    make_project(control, project, servers_checked=False)
+    results, estimates = _results(control, project)
+    runs = Counter((run["condition"], run["reason"] or run["status"]) for run in results["runs"])
+    known = {(control.baseline, "scored"): control.tasks, (control.treatment, "mcp_failed"): control.tasks}
+    delta = results["comparisons"][control.treatment]["measures"]["score"]["delta"]
+    verdict = estimates["comparisons"][control.treatment]["gate"]["verdict"]
+    counted = ", ".join(f"{count} {condition} {word}" for (condition, word), count in sorted(runs.items()))
+    ok = runs == known and delta is None and verdict == "INCONCLUSIVE"
+    return ok, f"refused; without the preflight {counted}, delta {_points(delta)}, {verdict}"
+
+
+def _results(control: Control, project: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """results.json and estimates.json, made by the whole pipeline. Raises UserError when that fails."""
+    exit_code, said = _start(control, project)
+    if exit_code:
+        raise UserError(f"the pipeline failed: {_trouble(said)}")
+    bench = project / "bench" / control.name
+    return json.loads((bench / "results.json").read_text()), json.loads((bench / "estimates.json").read_text())
+
+
+def _start(control: Control, project: Path) -> tuple[int, str]:
+    """Runs Snakemake as a user does; returns its exit code and what it printed, which is kept in snakemake.log."""
+    argv = [
+        *(sys.executable, "-m", "snakemake", f"bench/{control.name}/results.json", "--cores", "2"),
+        *("--snakefile", str(ROOT / "Snakefile"), "--configfile", "config.yaml"),
+    ]
+    ended = subprocess.run(
+        argv, cwd=project, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    write_atomic(project / "snakemake.log", ended.stdout)
+    return ended.returncode, ended.stdout
+
+
+def _trouble(said: str) -> str:
+    """The line of Snakemake's output that says most: what a program ended with, else what Snakemake says of it."""
+    lines = [line.strip() for line in said.splitlines() if line.strip()] or ["it printed nothing"]
+    causes = (line for form in (r"(\w+E|e)rror: ", r"(?i).*\berror\b") for line in lines if re.match(form, line))
+    return next(causes, lines[-1])
+
+
+@contextmanager
+def _folder(keep: Path | None) -> Iterator[Path]:
+    """Where the projects are written: a new folder that is kept, or one that is removed."""
+    if keep is None:
+        with tempfile.TemporaryDirectory(prefix="selftest-", ignore_cleanup_errors=True) as name:
+            yield Path(name)
+        return
+    if keep.exists() and any(keep.iterdir()):
+        raise UserError(f"--keep: {keep} is not empty; name a new folder")
+    keep.mkdir(parents=True, exist_ok=True)
+    yield keep.resolve()
+
+
+def _chosen(names: Sequence[str]) -> list[Control]:
+    known = {control.name: control for control in CONTROLS}
+    if unknown := [name for name in names if name not in known]:
+        raise UserError(
+            f"there is no control {unknown[0]!r}; known are {', '.join(known)}{did_you_mean(unknown[0], known)}"
+        )
+    return [known[name] for name in names] or list(CONTROLS)
+
+
+def main() -> None:
+    """Runs the control arms, a line for each. The exit code is 1 when one does not show what it must."""
+    parser = argparse.ArgumentParser(prog="lensbench selftest", description=main.__doc__)
+    parser.add_argument("controls", nargs="*", help="the controls to run; all by default, and only that is recorded")
+    parser.add_argument("--cores", type=int, default=2, help="controls at a time; each makes two runs at a time")
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep the throw-away projects in this new folder")
+    arguments = parser.parse_args()
+    controls = _chosen(arguments.controls)
+    tried = code_hash(ROOT)
+    is_whole = not arguments.controls
+    findings = []
+    with _folder(arguments.keep) as folder:
+        if is_whole:  # an earlier failure would forbid the verdicts that this self-test looks for
+            record_file(ROOT).unlink(missing_ok=True)
+        for finding in selftest(controls, folder, arguments.cores):
+            findings.append(finding)
+            print(finding.line, flush=True)
+    if is_whole:
+        kept = {"lensbench": __version__, "code_sha256": tried, "findings": [asdict(each) for each in findings]}
+        write_json(record_file(ROOT), kept)
+    if failed := [finding.control for finding in findings if not finding.ok]:
+        raise UserError(f"the self-test failed ({', '.join(failed)}): do not believe results made with this code")
+
+
+if __name__ == "__main__":
+    run_program(main)

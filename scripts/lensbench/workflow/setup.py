@@ -1,0 +1,238 @@
+"""Your server in five minutes: writes the config and the MCP file, tries both, and says what the real run costs.
+
+Asks on a terminal for what no flag names. The trial makes two tasks with the offline agent and your server, through the
+whole workflow and without a key; it leaves bench/<name>-smoke.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from lensbench.agents import load_adapter
+from lensbench.core.errors import UserError, did_you_mean
+from lensbench.core.preflight_results import read_listed_tools
+from lensbench.core.system.files import write_atomic, write_json
+from lensbench.core.system.places import ROOT, TEMPLATES
+from lensbench.core.system.program import run_program
+from lensbench.plan.config import Agent
+from lensbench.plan.task_files import read_scenarios
+from lensbench.repositories.sources.git import PASSWORD
+from lensbench.workflow.prices import estimate, price
+
+TASKS = 12
+SMOKE_TASKS = 2
+AT_ONCE = 4
+
+
+class Kind(NamedTuple):
+    """What an agent is asked with when nobody says otherwise."""
+
+    model: str
+    key: str
+
+
+KINDS = {
+    "claude-code": Kind("sonnet", "ANTHROPIC_API_KEY"),
+    "codex": Kind("gpt-5", "OPENAI_API_KEY"),
+    "gemini": Kind("gemini-2.5-pro", "GEMINI_API_KEY"),
+    "opencode": Kind("anthropic/claude-sonnet-4-5", "ANTHROPIC_API_KEY"),
+    "offline": Kind("", ""),
+}
+
+
+class Wishes(NamedTuple):
+    """What the user wants."""
+
+    name: str
+    server: str
+    """A command line, or a URL."""
+    agent: str
+    model: str
+    repo: str
+    """A git URL or a folder; the demo's repositories when empty."""
+
+    @property
+    def files(self) -> dict[str, Path]:
+        """What is written, by what it is."""
+        named = {
+            "config": f"config.{self.name}.yaml",
+            "mcp": f"mcp.{self.name}.json",
+            "tasks": f"scenarios/{self.name}.yaml",
+        }
+        return {kind: Path(name) for kind, name in named.items()}
+
+    @property
+    def smoke(self) -> Path:
+        """The run folder of the trial."""
+        return Path("bench") / f"{self.name}-smoke"
+
+
+def ask(given: argparse.Namespace) -> Wishes:
+    """The wishes: from the flags, else from the terminal; with `--yes`, what is missing has its default.
+
+    Raises UserError when something is missing and cannot be asked for, or is wrong.
+    """
+    server, can_ask = given.mcp or given.url, sys.stdin.isatty() and not given.yes
+    flags = {"--mcp or --url": server, "--name": given.name, "--agent": given.agent, "--repo": given.repo}
+    missing = [flag for flag, value in flags.items() if value is None]
+    if not can_ask and ((missing and not given.yes) or server is None):
+        raise UserError(
+            f"missing: {', '.join(missing)}; there is no terminal to ask on (--yes: defaults, but a server)"
+        )
+
+    def settle(value: str | None, question: str, default: str = "") -> str:
+        return value or (_input(question, default) if value is None and can_ask else default)
+
+    server = settle(server, "MCP server: the command that starts it, or its URL").strip()
+    name = settle(given.name, "Name of the benchmark", "mine")
+    agent = settle(given.agent, f"Agent ({', '.join(KINDS)})", "claude-code")
+    if not server:
+        raise UserError("no server is named; give --mcp 'my-server --stdio ${workspace}', or --url http://...")
+    if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,40}", name):
+        raise UserError(f"--name {name!r}: use a-z, 0-9 and '-', at most 41")
+    if agent not in KINDS:
+        raise UserError(
+            f"--agent {agent!r} is not one of {', '.join(KINDS)}; for others write a config (docs/agents.md)"
+            f"{did_you_mean(agent, KINDS)}"
+        )
+    model = settle(given.model, "Model", KINDS[agent].model) if agent != "offline" else ""
+    repo = settle(given.repo, "Repository to ask about, a folder or a git URL (empty: the demo's)")
+    return Wishes(name, server, agent, model, repo)
+
+
+def _input(question: str, default: str) -> str:
+    try:
+        return input(f"{question} [{default}]: " if default else f"{question}: ").strip() or default
+    except EOFError:
+        raise UserError("the input ended; nothing was written") from None
+
+
+def mcp_file(wishes: Wishes) -> dict[str, Any]:
+    """The MCP file. Raises UserError for a command line that no shell would read, and for a password."""
+    if PASSWORD.match(wishes.server):
+        raise UserError("the URL holds a password; give a token in the MCP file's headers instead (docs/servers.md)")
+    if re.match(r"https?://", wishes.server):
+        return {"mcpServers": {wishes.name: {"type": "http", "url": wishes.server}}}
+    try:
+        command, *arguments = shlex.split(wishes.server)
+    except ValueError as error:
+        raise UserError(f"--mcp {wishes.server}: {error}") from None
+    return {"mcpServers": {wishes.name: {"command": command, "args": arguments}}}
+
+
+def config_text(wishes: Wishes, version: str, tools: list[str], max_usd: int) -> str:
+    """The config, with a comment for each choice."""
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+        keep_trailing_newline=True, autoescape=False,
+    )  # fmt: skip
+    files = {kind: str(path) for kind, path in wishes.files.items()}
+    told = {**wishes._asdict(), **files, "key": KINDS[wishes.agent].key}
+    page = environment.get_template("starting.yaml.j2")
+    return page.render(told, version=version, tools=tools, max_usd=max_usd)
+
+
+def write_tasks(wishes: Wishes) -> None:
+    """The task set: made from the repository, or the demo's. Raises UserError when none can be made."""
+    target = wishes.files["tasks"]
+    if not wishes.repo:
+        write_atomic(target, (ROOT / "scenarios" / "demo.yaml").read_bytes())
+        return
+    print(f"making {TASKS} tasks about {wishes.repo} ...", flush=True)
+    told = ["--repo", wishes.repo, "--tasks", str(TASKS), "--output", str(target)]
+    if subprocess.run([sys.executable, "-P", "-m", "lensbench.scenarios", *told], check=False).returncode:
+        raise UserError(f"no tasks could be made about {wishes.repo}; name another --repo, or none for the demo's")
+
+
+def smoke_command(wishes: Wishes) -> list[str]:
+    """The arguments of the trial; the set with its first tasks is written to .cache."""
+    whole = yaml.safe_load(wishes.files["tasks"].read_text())
+    few = Path(".cache") / "starting" / f"{wishes.name}-smoke.yaml"
+    write_atomic(few, yaml.safe_dump({**whole, "tasks": whole["tasks"][:SMOKE_TASKS]}, sort_keys=False))
+    agent = "agent={kind: offline, model: '', version: '', pass_env: []}"
+    changed = [f"run_id={wishes.smoke.name}", f"scenarios={few}", agent]
+    return ["--cores", "2", "--configfile", str(wishes.files["config"]), "--config", *changed]
+
+
+def start(wishes: Wishes) -> None:
+    """Writes the files, tries them, and prints what comes next. Raises UserError for what stands in the way."""
+    for path in (*wishes.files.values(), wishes.smoke):
+        if path.exists():
+            raise UserError(f"{path} is there already; choose another --name, or take it away")
+    servers = mcp_file(wishes)
+    write_tasks(wishes)
+    write_json(wishes.files["mcp"], servers)
+    tasks = read_scenarios([str(wishes.files["tasks"])]).tasks
+    runs, version = 2 * len(tasks), _version(wishes.agent)
+    each = price(wishes.agent, wishes.model, Path("bench"))
+    max_usd = max(1, math.ceil(runs * each.usd[1]))
+    write_atomic(wishes.files["config"], config_text(wishes, version, [], max_usd))
+    tools = _try(wishes)
+    write_atomic(wishes.files["config"], config_text(wishes, version, tools, max_usd))
+    print("", *_what_next(wishes, version, tools), estimate(each, runs, AT_ONCE), sep="\n")
+
+
+def _try(wishes: Wishes) -> list[str]:
+    """Makes the trial; returns the names of the server's tools. Raises UserError when it fails."""
+    trial = smoke_command(wishes)
+    print(f"trying {SMOKE_TASKS} tasks with the offline agent ...", flush=True)
+    if subprocess.run([sys.executable, "-P", "-m", "lensbench.workflow.launch", *trial], check=False).returncode:
+        files = f"{wishes.files['mcp']} or {wishes.files['config']}"
+        again = f"{_lensbench()} run {shlex.join(trial)}"
+        raise UserError(f"the trial failed; mend {files} (docs/servers.md, docs/sandbox.md), then again:\n  {again}")
+    return [tool.removeprefix(f"mcp__{wishes.name}__") for tool in read_listed_tools(wishes.smoke)]
+
+
+def _what_next(wishes: Wishes, version: str, tools: list[str]) -> Iterator[str]:
+    config = wishes.files["config"]
+    yield f"{', '.join(map(str, wishes.files.values()))} are written. The server's tools: {', '.join(tools)}."
+    yield "The trial works; its figures say nothing about a model."
+    if wishes.agent != "offline":
+        if not version:
+            yield f"{wishes.agent} does not start here: install it, and write its version into {config}."
+        yield f"Read the tasks, and export {KINDS[wishes.agent].key}. Then the real run:"
+    yield f"  {_lensbench()} run --cores {AT_ONCE} --configfile {config}"
+    yield "In waves, which end as soon as the matter is decided: --config 'gate={looks: 3}'."
+
+
+def _lensbench() -> str:
+    """The command as it can be typed here."""
+    return "lensbench" if shutil.which("lensbench") else f"{shlex.quote(sys.executable)} -P -m lensbench"
+
+
+def _version(kind: str) -> str:
+    """What the agent's program says of its version; "" when it is not here, or cannot be asked."""
+    said = getattr(load_adapter(kind), "version", lambda settings: None)
+    return said(Agent(kind=kind).model_dump(mode="json")) or "" if kind != "offline" else ""
+
+
+def main() -> None:
+    """Starts a benchmark of your own MCP server."""
+    parser = argparse.ArgumentParser(prog="lensbench init", description=main.__doc__)
+    parser.add_argument("--name", help="names the files and the run folder (default: mine)")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument(
+        "--mcp", help="the command of the server, paths absolute; ${workspace} is the repository's folder"
+    )
+    which.add_argument("--url", help="the address of a server that runs already")
+    parser.add_argument("--agent", help=f"one of {', '.join(KINDS)} (default: claude-code)")
+    parser.add_argument("--model", help="in the agent's own words")
+    parser.add_argument("--repo", help="a folder or a git URL to ask about (default: the demo's projects)")
+    parser.add_argument("--yes", action="store_true", help="ask nothing: what is not given has its default")
+    start(ask(parser.parse_args()))
+
+
+if __name__ == "__main__":
+    run_program(main)

@@ -1,0 +1,211 @@
+"""How far a benchmark is, from its files alone: `lensbench status`.
+
+Whether a run counts is said by the rules of `validity`, before that stage has run.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, insort
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from lensbench.core.errors import UserError
+from lensbench.core.records import Record, RunId, run_files
+from lensbench.core.system.claim import at_work, last_worker
+from lensbench.core.system.program import run_verb
+from lensbench.core.system.terminal import printable
+from lensbench.plan.config import parts_of
+from lensbench.plan.waves import read_opened_plan
+from lensbench.runs.attempt import gate_name
+from lensbench.runs.budget import spent
+from lensbench.runs.discards import Discard, describes, discard_files, read_discard
+from lensbench.runs.start_gate import who_is_there
+from lensbench.runs.validity import Validity, decide_together, planned_runs, read_record
+
+LAST_DISCARDS = 5
+
+
+class Count(NamedTuple):
+    """Runs of a condition. `valid` and `discarded` say what is there; a discard that is to be repeated is left, too."""
+
+    valid: int
+    discarded: int
+    left: int
+
+
+class Status:
+    """How far a benchmark is. Reads everything once; then `ended` tells it of each run that was made.
+
+    Raises UserError when the folder has no plan.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.plan = read_opened_plan(folder)
+        self._discards = discard_files(folder)
+        self._filed: dict[RunId, Discard] = {}
+        self._seconds: dict[RunId, float] = {}
+        self._sorted_seconds: list[float] = []
+        self._standing: dict[RunId, Count] = {}
+        self.counts = dict.fromkeys(self.plan["conditions"], Count(0, 0, 0))
+        worker = last_worker(folder)
+        number, of = parts_of(worker.part if worker else "")
+        due = set(self.plan["order"][number - 1 :: of])
+        runs = [run for run in planned_runs(self.plan) if run.task in due]
+        for run in runs:
+            if filed := self._filing(run):
+                self._filed[run] = filed
+        for run in runs:
+            if run not in self._standing:
+                self._decide(run)
+
+    def knows(self, run: RunId) -> bool:
+        """True for a run of the waves that were open when this was read, and of the part that is made here."""
+        return run in self._standing
+
+    def ended(self, run: RunId) -> None:
+        """Takes note of a run that was made: it can change those of the same task and trial, and no other."""
+        self._filed.pop(run, None)
+        self._decide(run)
+
+    @property
+    def planned(self) -> int:
+        """How many runs there are to be: of the part that is made here, as far as waves are open."""
+        return len(self._standing)
+
+    @property
+    def left(self) -> int:
+        """How many of them are to be made."""
+        return sum(count.left for count in self.counts.values())
+
+    @property
+    def median_s(self) -> float | None:
+        """Of the runs that are there, with all their attempts; None without any."""
+        return self._sorted_seconds[len(self._sorted_seconds) // 2] if self._sorted_seconds else None
+
+    def left_s(self, at_a_time: int) -> float | None:
+        """How long the runs that are left will take by the median."""
+        return None if self.median_s is None else math.ceil(self.left / max(at_a_time, 1)) * self.median_s
+
+    @property
+    def running(self) -> list[str]:
+        """The runs on this machine that are being made, those that wait for the other run of their pair among them."""
+        there = set(who_is_there(str(self.folder / ".gate")))
+        return [run.stem for run in self._standing if gate_name(run) in there]
+
+    def last_discards(self) -> list[tuple[str, Discard]]:
+        """The runs that were discarded last, the newest first."""
+        read = [
+            (stem, discard) for stem, paths in self._discards.items() for discard in map(_readable, paths) if discard
+        ]
+        return sorted(read, key=lambda item: _moment(item[1]), reverse=True)[:LAST_DISCARDS]
+
+    def _decide(self, run: RunId) -> None:
+        together = [run._replace(condition=name) for name in self.plan["conditions"]]
+        records = {each: record for each in together if (record := self._read(each))}
+        for validity in decide_together(together, records, self.plan, self._filed):
+            before, now = self._standing.get(validity.run, Count(0, 0, 0)), self._stands(validity)
+            self._standing[validity.run] = now
+            total = self.counts[validity.run.condition]
+            self.counts[validity.run.condition] = Count(
+                *(a - b + c for a, b, c in zip(total, before, now, strict=True))
+            )
+
+    def _read(self, run: RunId) -> Record | None:
+        try:
+            record = read_record(self.folder, run)
+        except UserError:
+            return None  # damaged: it will be made again
+        if record:
+            self._time(run, sum(attempt.waited_s + (attempt.duration_s or 0) for attempt in record.attempts))
+        return record
+
+    def _time(self, run: RunId, seconds: float) -> None:
+        if run in self._seconds:
+            del self._sorted_seconds[bisect_left(self._sorted_seconds, self._seconds[run])]
+        self._seconds[run] = seconds
+        insort(self._sorted_seconds, seconds)
+
+    def _filing(self, run: RunId) -> Discard | None:
+        paths = self._discards.get(run.stem)
+        return _readable(paths[-1]) if paths and describes(paths[-1], run_files(self.folder, run).record) else None
+
+    def _stands(self, validity: Validity) -> Count:
+        """The run's own part of the counts."""
+        run, status = validity.run, validity.status
+        again = run in self._filed and len(self._discards[run.stem]) <= self.plan["max_rounds"]
+        return Count(status == "valid", status == "discarded", again or status == "missing")
+
+
+def _readable(path: Path) -> Discard | None:
+    try:
+        return read_discard(path)
+    except (OSError, ValueError):
+        return None
+
+
+def _moment(discard: Discard) -> str:
+    return str(discard.record["attempts"][-1]["started_at"])
+
+
+def _price(folder: Path) -> str:
+    try:
+        cost = spent(folder)
+    except UserError:
+        return "?"  # who has set a budget is told by the next attempt
+    return f"${cost['usd']:.2f}" if cost["usd"] else span(cost["hours"] * 3600)
+
+
+def line(status: Status, running: int, at_a_time: int, width: int | None = None) -> str:
+    """Everything in one line; a shorter one where `width` needs it."""
+    counts, done = status.counts, status.planned - status.left
+    seconds, price = status.left_s(at_a_time), _price(status.folder)
+    time_left = f"{span(seconds)} left" if seconds is not None and status.left else ""
+    sides = [f"{name}: {_words(count)}" for name, count in counts.items()]
+    long = " | ".join(filter(None, [
+        f"{done}/{status.planned} runs", *sides, f"{running} running", time_left, f"spent {price}"
+    ]))  # fmt: skip
+    if width is None or len(long) < width:
+        return long
+    numbers = " ".join(f"{name} {'/'.join(map(str, count))}" for name, count in counts.items())
+    rest = ", ".join(filter(None, [f"{running} running", time_left, price]))
+    return f"{done}/{status.planned} valid/discarded/left: {numbers}; {rest}"[: width - 1]
+
+
+def _words(count: Count) -> str:
+    return f"{count.valid} valid, {count.discarded} discarded, {count.left} left"
+
+
+def span(seconds: float) -> str:
+    """A time as people say it: 45s, 3m, 2h05m."""
+    minutes = round(seconds / 60)
+    if seconds < 99.5:
+        return f"{seconds:.0f}s"
+    return f"{minutes}m" if minutes < 100 else f"{minutes // 60}h{minutes % 60:02}m"
+
+
+def lines(status: Status) -> Iterator[str]:
+    """What a person wants to know who comes back to a benchmark."""
+    worker, running = at_work(status.folder), status.running
+    if worker:
+        yield f"{status.folder}: Snakemake is at work (process {worker.process} on {worker.host}, since {worker.since})"
+    else:
+        yield f"{status.folder}: no Snakemake is at work on it"
+    yield line(status, len(running), len(running))
+    if status.median_s is not None:
+        yield f"median run: {span(status.median_s)}"
+    if running:
+        yield f"running now: {', '.join(running)}"
+    for stem, discard in status.last_discards():
+        yield f"discarded: {stem}-{discard.number}: {discard.reason} {discard.detail}"
+
+
+def print_status(folder: Path) -> None:
+    """Prints how far a benchmark is: the runs of each condition, what is running, time and money, the last discards."""
+    print(*map(printable, lines(Status(folder))), sep="\n")
+
+
+if __name__ == "__main__":
+    run_verb("status", print_status)
