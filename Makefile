@@ -43,6 +43,7 @@ lint: setup
 	$(BIN)/snakefmt --check Snakefile rules
 	$(BIN)/mypy
 	$(BIN)/python .ci/lint_workflow.py
+	$(BIN)/python tools/rooms.py
 
 # Everything fails by dice, and nothing may be lost, doubled or wrongly counted (docs/faults.md).
 soak: setup

@@ -13,15 +13,15 @@ from snakemake.exceptions import WorkflowError
 from snakemake.utils import min_version
 from snakemake_logger_plugin_lensbench import catch_up
 
-from lensbench import beginning, stopping
-from lensbench.core.system.clock import trust_the_clock
 from lensbench.core.errors import UserError
-from lensbench.results.fail_on import REFUSED
+from lensbench.core.system.clock import trust_the_clock
 from lensbench.core.system.files import keep_from_others
 from lensbench.core.system.processes import WORKFLOW
-from lensbench.core.records import run_files
-from lensbench.workflow.schedule import frozen_schedule, read_schedule, run_of
 from lensbench.core.system.terminal import printable_lines
+from lensbench.results.fail_on import REFUSED
+from lensbench.runs import stopping
+from lensbench.workflow import begin
+from lensbench.workflow.schedule import frozen_schedule, read_schedule, run_of
 
 min_version("9.27")
 keep_from_others()
@@ -35,7 +35,7 @@ if workflow.is_main_process and not workflow.overwrite_configfiles:
 
 try:
     if workflow.is_main_process:
-        prepare = beginning.foretell if workflow.output_settings.dryrun else beginning.begin
+        prepare = begin.foretell if workflow.output_settings.dryrun else begin.begin
         SCHEDULE = read_schedule(config, workflow.configfiles, prepare)
         JUDGES = SCHEDULE.judges
     else:  # one job, on another machine: its rule asks for no list of judges
@@ -68,19 +68,12 @@ report: "report/workflow.rst"
 
 include: "rules/plan.smk"
 include: "rules/repositories.smk"
+include: "rules/workflow.smk"
 include: "rules/runs.smk"
-include: "rules/looks.smk"
-include: "rules/validity.smk"
-include: "rules/reports.smk"
 include: "rules/judging.smk"
 include: "rules/scores.smk"
-include: "rules/instrument.smk"
-include: "rules/estimates.smk"
 include: "rules/results.smk"
-include: "rules/page.smk"
 include: "rules/archive.smk"
-include: "rules/eval.smk"
-include: "rules/fail_on.smk"
 include: "rules/scenarios.smk"
 
 

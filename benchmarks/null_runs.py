@@ -27,7 +27,10 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 TRIALS = 5
-STAGES = ("validity", "reports", "judging", "panel", "scores", "instrument", "estimates", "results", "page")
+STAGES = (
+    "runs.validity", "runs.reports", "judging.verdicts", "judging.panel", "scores.scores", "judging.instrument",
+    "scores.estimates", "results.results", "results.page.page",
+)  # fmt: skip
 BARE = """
 rule all:
     input: expand("out/{{i}}.txt", i=range({runs}))
@@ -93,7 +96,7 @@ def benchmark(runs: int, folder: Path) -> Iterator[tuple[str, Cost]]:
     yield "all runs", measure(bench, ours)
     yield "nothing to do", measure(bench, ours)
     for name in STAGES:
-        judge = ["--judge", "mechanical"] if name == "judging" else []
+        judge = ["--judge", "mechanical"] if name == "judging.verdicts" else []
         stage = [sys.executable, "-P", "-m", f"lensbench.{name}", "--folder", "bench/null", *judge]
         yield f"stage: {name}", measure(stage, ours)
     for path in (ours / "bench" / "null").iterdir():

@@ -7,6 +7,10 @@ leaves  verdicts/<judge>.csv, judging/ (what model judges said, kept by the hash
 
 Edited criteria and another prompt are judged anew, another judge is one file more; no run is repeated, and no verdict
 is paid for twice. `snakemake judge_sheet` writes the page for people.
+
+Rule instrument measures the judges: how far they agree, err differently by condition, or can tell conditions apart.
+needs   verdicts.csv, decisions.csv, guesses/, scores.csv, all answers
+leaves  instrument.json
 """
 
 
@@ -80,3 +84,21 @@ rule judge_sheet:
         "writing {output}"
     shell:
         "exec {PYTHON} lensbench.judging.judge_sheet --folder {BENCH:q} > {log:q} 2>&1"
+
+
+rule instrument:
+    input:
+        rules.plan.output.plan,
+        rules.validity.output.table,
+        rules.panel.output,
+        lambda wildcards: rules.scores.output,  # a later file, whose scores these figures need
+        expand(rules.guesses.output, judge=SCHEDULE.guessing_judges),
+    output:
+        report(f"{BENCH}/instrument.json", caption="../report/instrument.rst", category="Data"),
+    log:
+        f"{BENCH}/logs/instrument.log",
+    localrule: True
+    message:
+        "measuring the judges"
+    shell:
+        "exec {PYTHON} lensbench.judging.instrument --folder {BENCH:q} 2> {log:q}"

@@ -1,7 +1,16 @@
 """Writes what people and programs read.
 
+Rule results
 needs   all tables, instrument.json, estimates.json, the plan, the records, templates/results.md.j2
 leaves  results.json, results.md, summary.md (GitHub), junit.xml (other CI services)
+
+Rule page; what is marked with `report` stands in Snakemake's own page too (`snakemake --report`, docs/comparing.md)
+needs   results.json, estimates.json, instrument.json, the tables, all answers, the templates
+leaves  report.html, answers/ (a page per pair)
+
+Rule fail_on fails when the gate's verdict is one that the user named (`--config fail_on=HARM`); nothing waits for it.
+A failed job is made again at every start, so a second start fails as well.
+leaves  .passed/<verdicts>: they were not found
 """
 
 
@@ -31,3 +40,51 @@ rule results:
         "writing {output.page}"
     shell:
         "exec {PYTHON} lensbench.results.results --folder {BENCH:q} 2> {log:q}"
+
+
+rule page:
+    input:
+        rules.results.output.data,
+        rules.estimates.output,
+        rules.instrument.output,
+        rules.panel.output,
+        [
+            workflow.source_path("../templates/report.html.j2"),
+            workflow.source_path("../templates/report_judges.html.j2"),
+            workflow.source_path("../templates/page_parts.html.j2"),
+            workflow.source_path("../templates/pair.html.j2"),
+            workflow.source_path("../templates/report.css"),
+        ],
+    output:
+        page=report(f"{BENCH}/report.html", caption="../report/page.rst", category="Results"),
+        answers=report(
+            directory(f"{BENCH}/answers"),
+            patterns=["{task}.html"],
+            caption="../report/answers.rst",
+            category="Answers",
+            labels={"task": "{task}"},
+        ),
+    log:
+        f"{BENCH}/logs/page.log",
+    localrule: True
+    message:
+        "writing {output.page}"
+    shell:
+        "exec {PYTHON} lensbench.results.page.page --folder {BENCH:q} 2> {log:q}"
+
+
+rule fail_on:
+    input:
+        rules.results.output,
+        rules.page.output,
+    output:
+        touch(f"{BENCH}/.passed/{'-'.join(SCHEDULE.config.fail_on)}"),
+    log:
+        f"{BENCH}/logs/fail_on.log",
+    localrule: True
+    params:
+        verdicts=list(SCHEDULE.config.fail_on),
+    message:
+        "comparing the verdict with fail_on"
+    shell:
+        "exec {PYTHON} lensbench.results.fail_on --folder {BENCH:q} --verdicts {params.verdicts:q} 2> {log:q}"

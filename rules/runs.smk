@@ -1,4 +1,6 @@
-"""Makes the runs: one job is one task in one condition in one trial.
+"""Makes the runs, decides which of them count, and reads what the agents say about themselves.
+
+Rule run: one job is one task in one condition in one trial.
 
 needs   plan.json, prompts/, repositories.json; as triggers only the discards that ask for another try
 leaves  runs/<task>-<condition>.md, records/<task>-<condition>.json (trial 2 in t2/, and so on), transcripts/
@@ -7,6 +9,10 @@ A run that is there and counts is never made again, whatever else changes: every
 outputs are kept until they are replaced, and the runner itself refuses to repeat a run that counts.
 For a run that this start is to make the plan is no `ancient` input: while the plan is made anew, Snakemake would not
 see the discard. (`ancient(str(...))`, because `ancient` marks the very object it is given, for all rules that name it.)
+
+Rules validity and reports
+needs   plan.json, all records and answers
+leaves  validity.csv, runs/timing.csv, discards/ (where the next start finds the runs that do not count), reports.csv
 """
 
 # A job on another machine cannot know how many runs may be at work together, and counts on its partners.
@@ -42,3 +48,33 @@ rule run:
     shell:
         "exec {PYTHON} lensbench.runs.run --folder {BENCH:q} --task {wildcards.task} --condition {wildcards.condition}"
         " --trial {params.trial} --gate-s {resources.gate_s} --grace-s {resources.grace_s} 2> {log:q}"
+
+
+rule validity:
+    input:
+        rules.plan.output.plan,
+        needed_runs,
+    output:
+        table=report(f"{BENCH}/validity.csv", caption="../report/validity.rst", category="Tables"),
+        timing=f"{BENCH}/runs/timing.csv",
+    log:
+        f"{BENCH}/logs/validity.log",
+    localrule: True
+    message:
+        "deciding which runs count"
+    shell:
+        "exec {PYTHON} lensbench.runs.validity --folder {BENCH:q} 2> {log:q}"
+
+
+rule reports:
+    input:
+        rules.validity.output.table,
+    output:
+        report(f"{BENCH}/reports.csv", caption="../report/reports.rst", category="Tables"),
+    log:
+        f"{BENCH}/logs/reports.log",
+    localrule: True
+    message:
+        "reading the reports"
+    shell:
+        "exec {PYTHON} lensbench.runs.reports --folder {BENCH:q} 2> {log:q}"

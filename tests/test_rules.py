@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -50,3 +52,17 @@ def test_this_test_sees_what_is_not_quoted() -> None:
         "wildcards.x",
         "c",
     ]
+
+
+@pytest.mark.parametrize("path", FILES[1:], ids=lambda path: path.name)
+def test_a_file_of_rules_starts_programs_of_its_own_room_only(path: Path) -> None:
+    started = {
+        program for command in commands(path.read_text()) for program in re.findall(r"lensbench\.(\w+)", command)
+    }
+    assert started == {path.stem}
+
+
+def test_rooms_import_only_rooms_below_them() -> None:
+    checked = subprocess.run([sys.executable, ROOT / "tools" / "rooms.py"], capture_output=True, text=True, check=False)
+    assert (checked.returncode, checked.stderr) == (0, "")
+    assert checked.stdout.rstrip().endswith("0 circles")

@@ -38,7 +38,7 @@ def copy_house(folder: Path) -> Path:
 
 def test_a_pipeline_that_scores_wrongly_fails_and_what_it_did_can_be_looked_at(tmp_path: Path) -> None:
     house = copy_house(tmp_path / "house")
-    judges = house / "scripts" / "lensbench" / "judges" / "__init__.py"
+    judges = house / "scripts" / "lensbench" / "judging" / "judges" / "__init__.py"
     right = "Verdict.MET: Fraction(1)"
     assert right in judges.read_text()
     judges.write_text(judges.read_text().replace(right, "Verdict.MET: Fraction(1, 2)"))

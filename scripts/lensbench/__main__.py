@@ -24,7 +24,7 @@ GROUPS: dict[str, dict[str, Verb]] = {
         "init": Verb(
             "lensbench.workflow.setup", "write a config for your own MCP server, try it, and estimate the price"
         ),
-        "generate": Verb("lensbench.scenarios", "write a task set about a repository, every fact proven"),
+        "generate": Verb("lensbench.scenarios.generate", "write a task set about a repository, every fact proven"),
         "draft": Verb("lensbench.judging.drafting", "turn Markdown scenarios into a task set, with draft patterns"),
         "prove": Verb("lensbench.scenarios.proofs", "look up the proofs of a task set in its repositories"),
         "size": Verb("lensbench.scores.sample_size", "how many tasks, repositories and trials a decision needs"),

@@ -20,7 +20,7 @@ from stock import git, with_history, write_stock
 
 def run(*arguments: str, fails: bool = False) -> str:
     done = subprocess.run(
-        [sys.executable, "-P", "-m", "lensbench.scenarios", *arguments], capture_output=True, text=True
+        [sys.executable, "-P", "-m", "lensbench.scenarios.generate", *arguments], capture_output=True, text=True
     )
     assert bool(done.returncode) == fails, done.stderr
     return done.stderr if fails else done.stdout

@@ -1,4 +1,4 @@
-"""Agents: command-line programs that answer a prompt. One module here is one adapter.
+"""Agents: command-line programs that answer a prompt. One module of `adapters/` is one adapter.
 
 An adapter has two functions and no state:
 
@@ -10,7 +10,7 @@ and may have two more, for the preflight:
 - `version(settings: Mapping[str, Any]) -> str | None`: the program's own word for its version, None when it says none;
 - `probe(settings: Mapping[str, Any]) -> Probe | None`: a request that shows whether gateway and key are good.
 
-`agent.kind: some-name` in the config finds `agents/some_name.py`; nothing else has to know of it.
+`agent.kind: some-name` in the config finds `agents/adapters/some_name.py`; nothing else has to know of it.
 """
 
 from __future__ import annotations
@@ -93,12 +93,12 @@ def secret_names(settings: Mapping[str, Any]) -> list[str]:
 
 def known_kinds() -> tuple[str, ...]:
     """What `agent.kind` may be: the adapters that are there, and `none`."""
-    folder = Path(__file__).parent
+    folder = Path(__file__).parent / "adapters"
     adapters = sorted(file.stem.replace("_", "-") for file in folder.glob("[a-z]*.py"))
     return (*adapters, "none")
 
 
 def load_adapter(kind: str) -> Adapter:
     """The adapter module for `agent.kind`. Raises ModuleNotFoundError when there is none."""
-    adapter: Adapter = importlib.import_module(f"lensbench.agents.{kind.replace('-', '_')}")
+    adapter: Adapter = importlib.import_module(f"lensbench.agents.adapters.{kind.replace('-', '_')}")
     return adapter

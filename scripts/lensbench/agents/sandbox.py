@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from lensbench.core.errors import UserError
-from lensbench.core.system.places import ROOT
+from lensbench.core.system.places import PACKAGE, ROOT
 
 WORKSPACE, SESSION, ENVIRONMENT = "/repo", "/session", "/env"
 """Where the agent finds the repository; its home, prompt, MCP file, answer and server log; what tests need."""
@@ -138,8 +138,7 @@ def _bubblewrap(visible: Iterable[str], hidden: Iterable[str]) -> Sandbox:
     program = shutil.which("bwrap")
     if not program:
         return Sandbox(reason="there is no bwrap on PATH")
-    package = str(Path(__file__).parent)
-    shown = (*SYSTEM, program, sys.prefix, sys.base_prefix, package, *map(os.path.expanduser, visible))
+    shown = (*SYSTEM, program, sys.prefix, sys.base_prefix, str(PACKAGE), *map(os.path.expanduser, visible))
     homes = (os.path.expanduser("~"), "/root", "/home")
     checkout = (str(ROOT),) if (ROOT / "Snakefile").exists() else ()
     secret = (os.getcwd(), tempfile.gettempdir(), *checkout, *homes, *hidden)

@@ -166,6 +166,21 @@ class Schedule:
         chosen = self._waves[:count]
         return [run for run in self.runs if any(wave.has(run) for wave in chosen)]
 
+    def files_of_waves(self, count: int) -> list[str]:
+        """The answers and records of these runs."""
+        return [run_files(self.folder, run)[part].as_posix() for run in self.runs_of_waves(count) for part in (0, 1)]
+
+    def needed_files(self, checkpoint: Any) -> list[str]:
+        """The files of all runs that the looks so far ask for; asks Snakemake for the next look while the gate is open.
+
+        `checkpoint`: the checkpoint `look` of the rules.
+        """
+        for look in self.looks:
+            checkpoint.get(look=look)
+            if self.opened() <= look:
+                return self.files_of_waves(look)
+        return self.files_of_waves(len(self._waves))
+
     def opened(self) -> int:
         """How many waves are open as far as the looks so far say."""
         return opened(self.folder, self.plan)

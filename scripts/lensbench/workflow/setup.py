@@ -152,7 +152,7 @@ def write_tasks(wishes: Wishes) -> None:
         return
     print(f"making {TASKS} tasks about {wishes.repo} ...", flush=True)
     told = ["--repo", wishes.repo, "--tasks", str(TASKS), "--output", str(target)]
-    if subprocess.run([sys.executable, "-P", "-m", "lensbench.scenarios", *told], check=False).returncode:
+    if subprocess.run([sys.executable, "-P", "-m", "lensbench.scenarios.generate", *told], check=False).returncode:
         raise UserError(f"no tasks could be made about {wishes.repo}; name another --repo, or none for the demo's")
 
 

@@ -100,7 +100,7 @@ def write_tasks(bench: Bench) -> None:
         raise UserError(f"{bench.scenarios} is there already; delete it to have other tasks written")
     config = read_config(bench.config)
     writer = Schedule(config, make_plan(config, ScenarioSet(()), []), []).writer
-    command = ["lensbench.scenarios", "--repo", ".", "--output", str(bench.scenarios), "--settings", writer]
+    command = ["lensbench.scenarios.generate", "--repo", ".", "--output", str(bench.scenarios), "--settings", writer]
     follow(python(*command, *bench.options), bench.scenarios.with_suffix(".log"))
 
 

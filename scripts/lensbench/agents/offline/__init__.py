@@ -1,8 +1,9 @@
 """An agent without a language model: it searches a workspace for a prompt and quotes what it finds.
 
-`python -P -m lensbench.agents.offline --prompt-file F --workspace DIR` behaves like the command line of an agent: events as
-JSON lines on standard output, own Glob, Grep and Read tools, MCP servers from an `mcpServers` file. Everything is
-decided by counting words, so the same prompt, workspace, tools and seed give the same answer, byte for byte.
+`python -P -m lensbench.agents.offline --prompt-file F --workspace DIR` behaves like the command line of an agent:
+events as JSON lines on standard output, own Glob, Grep and Read tools, MCP servers from an `mcpServers` file.
+Everything is decided by counting words, so the same prompt, workspace, tools and seed give the same answer, byte for
+byte.
 
     question.py   the prompt -> weighted search terms, and what kind of question it is
     workspace.py  the files that may be seen, and where terms occur in them

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-PACKAGE = Path(__file__).resolve().parent
+PACKAGE = Path(__file__).resolve().parents[2]
 _INSTALLED = PACKAGE.with_name("lensbench_workflow")
 IS_CHECKOUT = not _INSTALLED.is_dir()
 ROOT = PACKAGE.parents[1] if IS_CHECKOUT else _INSTALLED

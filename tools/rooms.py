@@ -1,0 +1,106 @@
+"""Prints the package's rooms, who imports whom, and circles; exit code 1 for an arrow that is not allowed or a circle.
+
+    python tools/rooms.py
+
+CONTRIBUTING.md says what each room is about. A room is a package of `scripts/lensbench`.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parents[1] / "scripts" / "lensbench"
+BELOW_RUNS = {"core", "agents", "repositories", "changes", "plan"}
+BELOW_SCORES = BELOW_RUNS | {"runs", "judging"}
+ALLOWED: dict[str, set[str]] = {
+    "core": set(),
+    "lens": {"core"},
+    "agents": {"core"},
+    "repositories": {"core"},
+    "changes": {"core", "agents", "repositories"},
+    "plan": {"core", "agents", "repositories", "changes"},
+    "runs": BELOW_RUNS,
+    "judging": BELOW_RUNS | {"runs"},
+    "scores": BELOW_SCORES,
+    "scenarios": BELOW_SCORES | {"lens"},
+    "results": BELOW_SCORES | {"scores"},
+    "archive": BELOW_SCORES | {"scores", "results"},
+    "workflow": BELOW_SCORES | {"scores", "scenarios", "results"},
+}
+"""Room -> the rooms that it may import."""
+KNOWS_SNAKEMAKE = "workflow"
+"""The only room that may import Snakemake."""
+
+
+def room_of(file: Path) -> str:
+    """The room of a file; the package's own name for the files at its top."""
+    inside = file.relative_to(PACKAGE).parts
+    return inside[0] if len(inside) > 1 else PACKAGE.name
+
+
+def module_of(file: Path) -> str:
+    """The dotted name of a file's module."""
+    return ".".join([PACKAGE.name, *file.relative_to(PACKAGE).with_suffix("").parts]).removesuffix(".__init__")
+
+
+def imported(file: Path) -> Iterator[str]:
+    """Dotted names that a file imports, `from a import b` as `a.b`."""
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def arrows(files: dict[str, Path]) -> dict[str, set[str]]:
+    """Module -> the modules of ours that it imports."""
+    found: dict[str, set[str]] = {}
+    for name, file in files.items():
+        targets = {each if each in files else each.rpartition(".")[0] for each in imported(file)}
+        found[name] = {target for target in targets if target in files and target not in (name, PACKAGE.name)}
+    return found
+
+
+def circle(graph: dict[str, set[str]]) -> list[str]:
+    """One circle of a graph, or nothing."""
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
+def main() -> None:
+    """Prints rooms, arrows between them and circles."""
+    files = {module_of(file): file for file in sorted(PACKAGE.rglob("*.py"))}
+    modules = arrows(files)
+    rooms: dict[str, set[str]] = {room: set() for room in ALLOWED}
+    wrong: list[str] = []
+    for name, targets in modules.items():
+        room = room_of(files[name])
+        if room == PACKAGE.name:
+            continue
+        for target in sorted(targets):
+            other = room_of(files[target])
+            if other not in (room, PACKAGE.name):
+                rooms.setdefault(room, set()).add(other)
+                if other not in ALLOWED.get(room, set()):
+                    wrong.append(f"{name} imports {target}: {room} may not import {other}")
+        if room != KNOWS_SNAKEMAKE and any(each.split(".")[0] == "snakemake" for each in imported(files[name])):
+            wrong.append(f"{name} imports snakemake: only {KNOWS_SNAKEMAKE} may")
+    for room, others in rooms.items():
+        count = sum(1 for file in files.values() if room_of(file) == room)
+        print(f"{room:13}{count:4} modules   imports {', '.join(sorted(others)) or 'nothing of ours'}")
+    circles = [found for graph in (rooms, modules) if (found := circle(graph))]
+    wrong += [f"a circle: {' -> '.join(found)}" for found in circles]
+    print(f"{len(rooms)} rooms, {sum(map(len, rooms.values()))} arrows, {len(circles)} circles")
+    if wrong:
+        sys.exit("\n".join(wrong))
+
+
+if __name__ == "__main__":
+    main()
