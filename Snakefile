@@ -110,6 +110,7 @@ onstart:
     catch_up()
     if SCHEDULE.starts_agents and not workflow.touch:
         try:
+            shell("exec {PYTHON} lensbench.judging.readers --settings {SCHEDULE.settings:q}")
             shell("exec {PYTHON} lensbench.runs.preflight --settings {SCHEDULE.settings:q} --folder {BENCH:q}")
         except (CalledProcessError, KeyboardInterrupt):
             sys.exit(1)  # what is wrong stands on the terminal; any other exception would add a traceback

@@ -202,6 +202,8 @@ class Preflight(Strict):
     """Start every condition's MCP servers, and call one tool of each."""
     request: Switch = True
     """Ask the model's gateway for one token, for agents that say how."""
+    judges: Switch = True
+    """Refuse runs of an agent that costs money while no judge can read some of the criteria."""
 
 
 class StartGate(Strict):

@@ -1,0 +1,92 @@
+"""Who will read the criteria of a benchmark, said before the first run is paid."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from lensbench.core.errors import UserError
+from lensbench.core.system.program import run_program
+from lensbench.core.system.terminal import printable
+from lensbench.core.tasks import Task
+from lensbench.judging.drafting import with_drafts
+from lensbench.plan.config import HUMAN, MECHANICAL, Config, judge_names
+from lensbench.plan.reading import load_config
+from lensbench.plan.task_files import read_scenarios
+
+REQUEST_USD = (0.002, 0.02)
+"""US dollars that a model judge takes for one request: a guess, 3,000 tokens read and 150 written by a small model of
+today, and by a large one."""
+CANARIES = 2
+"""Requests about each answer beside those about its criteria."""
+
+
+class Unread(NamedTuple):
+    """The criteria without patterns, which a model or a person has to read."""
+
+    criteria: int
+    """Of all tasks."""
+    without_patterns: int
+    """Drafts count as patterns where they are switched on."""
+    requests: int
+    """To a model judge that reads every answer."""
+
+    @property
+    def price(self) -> str:
+        """Of one model judge."""
+        low, high = (self.requests * usd for usd in REQUEST_USD)
+        return f"about {self.requests} requests, {low:.2g} to {high:.2g} US dollars (a guess)"
+
+
+def unread(config: Config, tasks: Sequence[Task]) -> Unread:
+    """The criteria of `tasks` that patterns cannot decide."""
+    shown = [with_drafts(task) if config.judging.drafts else task for task in tasks]
+    bare = sum(not criterion.mechanical for task in shown for criterion in task.criteria)
+    answers = len(config.conditions) * config.trials
+    requests = answers * sum(len(task.criteria) + CANARIES for task in tasks)
+    return Unread(sum(len(task.criteria) for task in tasks), bare, requests)
+
+
+def check_readers(config: Config, tasks: Sequence[Task]) -> str:
+    """Who reads the criteria without patterns; "" when there are none.
+
+    Raises UserError when nobody does, and the runs would be paid for nothing.
+    """
+    found = unread(config, tasks)
+    if not found.without_patterns:
+        return ""
+    bare = f"{found.without_patterns} of {found.criteria} criteria have no patterns"
+    readers = [name for name in judge_names(config.judges) if name != MECHANICAL]
+    if readers:
+        price = f": {found.price} each" if set(readers) != {HUMAN} else ", on the judge sheet (docs/human-judging.md)"
+        return f"{bare}; read by {', '.join(readers)}{price}"
+    nobody = f"{bare}, and no judge can read them: {ways(config, found)}"
+    if config.agent.kind == "offline":
+        return nobody
+    if not config.preflight.judges:
+        return f"{nobody}; accepted, preflight.judges is false"
+    raise UserError(f"{nobody}; or set preflight.judges: false to run all the same; nothing was started")
+
+
+def ways(config: Config, found: Unread) -> str:
+    """What to add to the config so that somebody reads the criteria without patterns."""
+    kind, model = config.agent.kind, config.agent.model or "..."
+    asks_model = kind not in ("offline", "command", "command-events", "none")
+    judge = f"{{agent: {{kind: {kind}, model: {model}}}}}" if asks_model else "{agent: {kind: ..., model: ...}}"
+    drafts = "" if config.judging.drafts else ", or set judging.drafts: true and accept the drafts"
+    return f"add {judge} to judges ({found.price}), or add human (the judge sheet){drafts}, or write patterns"
+
+
+def main() -> None:
+    """Prints who reads the criteria without patterns. The exit code is 1 when nobody could judge what is paid for."""
+    parser = argparse.ArgumentParser(prog="python -m lensbench.judging.readers", description=main.__doc__)
+    parser.add_argument("--settings", required=True, help="the config as JSON")
+    config = load_config(json.loads(parser.parse_args().settings))
+    if told := check_readers(config, read_scenarios(config.scenario_files, config.repository, config.imported).tasks):
+        print(printable(f"judges: {told}"), flush=True)
+
+
+if __name__ == "__main__":
+    run_program(main)

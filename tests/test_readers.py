@@ -1,0 +1,65 @@
+"""Who will read the criteria, said before the runs are paid."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lensbench.core.errors import UserError
+from lensbench.judging.readers import check_readers, unread
+from lensbench.plan.reading import load_config
+from lensbench.plan.task_files import read_scenarios
+
+PAID = {"kind": "claude-code", "model": "sonnet", "version": "1"}
+PROSE = "names the line}"
+
+
+def told(given: dict[str, Any], **settings: Any) -> str:
+    """What is said about the set in `project`, in which one of two criteria has no patterns."""
+    config = load_config({**given, **settings})
+    return check_readers(config, read_scenarios(config.scenario_files).tasks)
+
+
+def test_runs_that_nobody_can_judge_are_refused_before_they_are_paid(project: Path, given: dict[str, Any]) -> None:
+    with pytest.raises(UserError) as error:
+        told(given, agent=PAID)
+    for part in (
+        "1 of 2 criteria have no patterns, and no judge can read them",
+        "add {agent: {kind: claude-code, model: sonnet}} to judges (about 8 requests, 0.016 to 0.16 US dollars",
+        "human", "judging.drafts: true", "preflight.judges: false",
+    ):  # fmt: skip
+        assert part in str(error.value)
+
+
+def test_a_judge_that_can_read_them_is_named_with_its_price(project: Path, given: dict[str, Any]) -> None:
+    model = {"agent": {"kind": "claude-code", "model": "haiku"}, "name": "reader"}
+    assert "read by reader: about 24 requests" in told(given, agent=PAID, judges=["mechanical", model], trials=3)
+    assert "read by human, on the judge sheet" in told(given, agent=PAID, judges=["human"])
+
+
+def test_the_user_may_accept_it_and_the_offline_agent_costs_nothing(project: Path, given: dict[str, Any]) -> None:
+    assert "no judge can read them" in told(given)
+    assert "accepted" in told(given, agent=PAID, preflight={"judges": False})
+
+
+def test_a_set_with_patterns_needs_nobody_and_drafts_are_patterns(project: Path, given: dict[str, Any]) -> None:
+    text = (project / "set.yaml").read_text()
+    (project / "set.yaml").write_text(text.replace(PROSE, "names the file state.py}"))
+    config = load_config({**given, "judging": {"drafts": True}})
+    assert unread(config, read_scenarios(config.scenario_files).tasks).without_patterns == 0
+    assert told(given, agent=PAID, judging={"drafts": True}) == ""
+    (project / "set.yaml").write_text(text.replace(PROSE, "names the line, all_of: line 1}"))
+    assert told(given, agent=PAID) == ""
+
+
+def test_the_program_ends_with_one_line_and_exit_code_1(project: Path, given: dict[str, Any]) -> None:
+    settings = json.dumps({**given, "agent": PAID})
+    command = [sys.executable, "-P", "-m", "lensbench.judging.readers", "--settings", settings]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=project)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
+    assert done.stderr.startswith("error: 1 of 2 criteria have no patterns")
