@@ -8,7 +8,8 @@
   let current = 0;
   let unsaved = false;
 
-  // Patterns as lines: "all_of: name", "any_of: /regex/", "partial (names it): name".
+  // Patterns as lines: "all_of: name", "any_of: /regex/", "at_least 2: name", "partial (names it): name", and
+  // "partial (half) 2: name" for a sub-fact of which two patterns are enough.
 
   // Plain text that would be read as something else stands in double quotes.
   const asText = (text) => (/^(\/.+\/|".*"|\s.*|.*\s|.*\n.*)$/s.test(text) ? JSON.stringify(text) : text);
@@ -26,23 +27,34 @@
 
   function asLines(criterion) {
     const lines = ["all_of", "any_of", "must_not"].flatMap((key) => (criterion[key] ?? []).map((one) => asLine(key, one)));
+    const counted = (key, { n, of }) => lines.push(...of.map((one) => asLine(`${key} ${n}`, one)));
+    for (const key of ["at_least", "at_most"]) if (criterion[key]) counted(key, criterion[key]);
     for (const [name, group] of Object.entries(criterion.partial ?? {})) {
-      lines.push(...group.map((one) => asLine(`partial (${name})`, one)));
+      if (Array.isArray(group)) lines.push(...group.map((one) => asLine(`partial (${name})`, one)));
+      else counted(`partial (${name})`, group);
     }
     return lines.join("\n");
+  }
+
+  function addTo(where, key, n, pattern) {
+    const counted = (where[key] ??= { n, of: [] });
+    if (counted.n !== n) throw new Error(`${key} has two numbers, ${counted.n} and ${n}`);
+    counted.of.push(pattern);
   }
 
   function asPatterns(text) {
     const found = {};
     for (const line of text.split("\n").filter((each) => each.trim())) {
-      const match = line.match(/^\s*(?:(all_of|any_of|must_not)|partial \((.+?)\)):\s*(.+?)\s*$/);
-      if (!match) throw new Error(`"${line.trim()}" is no pattern: write all_of, any_of, must_not or partial (name), a colon, and what is looked for`);
-      const [, key, name, value] = match;
+      const match = line.match(/^\s*(?:(all_of|any_of|must_not)|(at_least|at_most) (\d+)|partial \((.+?)\)(?: (\d+))?):\s*(.+?)\s*$/);
+      if (!match) throw new Error(`"${line.trim()}" is no pattern: write all_of, any_of, must_not, at_least 2, at_most 2 or partial (name), a colon, and what is looked for`);
+      const [, key, limit, n, name, least, value] = match;
       const pattern = asPattern(value);
       if (key) (found[key] ??= []).push(pattern);
+      else if (limit) addTo(found, limit, Number(n), pattern);
+      else if (least) addTo((found.partial ??= {}), name, Number(least), pattern);
       else ((found.partial ??= {})[name] ??= []).push(pattern);
     }
-    if (!found.all_of && !found.any_of) throw new Error("a criterion needs all_of or any_of");
+    if (!found.all_of && !found.any_of && !found.at_least) throw new Error("a criterion needs all_of, any_of or at_least");
     return found;
   }
 
@@ -61,7 +73,7 @@
   function edited(box, task) {
     const criteria = task.criteria.map((criterion, at) => {
       const part = box.querySelector(`.criterion[data-at="${at}"]`);
-      const { all_of, any_of, must_not, partial, ...rest } = criterion;
+      const { all_of, any_of, must_not, at_least, at_most, partial, ...rest } = criterion;
       return { ...rest, text: part.querySelector(".fact").value.trim(), ...asPatterns(part.querySelector(".patterns").value) };
     });
     return { ...task, prompt: box.querySelector(".prompt-text").value.trim(), criteria };

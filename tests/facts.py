@@ -87,8 +87,7 @@ def unproven(tasks: Iterable[Task], facts: Iterable[Fact]) -> list[str]:
 
 def literals(criterion: Criterion) -> Iterator[str]:
     """All literals of a criterion but those that must not be stated, which are wrong on purpose."""
-    for group in (criterion.all_of, criterion.any_of, *criterion.partial.values()):
-        yield from (pattern for pattern in group if not isinstance(pattern, Regex))
+    yield from (pattern for pattern in criterion.sought if not isinstance(pattern, Regex))
 
 
 def named_paths(criterion: Criterion) -> set[str]:

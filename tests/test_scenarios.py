@@ -48,7 +48,10 @@ def test_a_pattern_that_can_judge_is_taken(pattern: str) -> None:
         {"text": "x", "all_of": {"regex": "a", "flags": "i"}}, {"text": "x", "must_not": "a"},
         {"text": "x", "partial": {"a": "b"}}, {"text": "x", "all_of": "a", "partial": ["b"]},
         {"text": "x", "all_of": "a", "partial": {"b": []}}, {"text": "x", "all_of": "a" * 501},
-        {"text": "x", "all_of": [["a"]]},
+        {"text": "x", "all_of": [["a"]]}, {"text": "x", "at_least": {"n": 2, "of": ["a"]}},
+        {"text": "x", "at_least": {"n": 0, "of": ["a"]}}, {"text": "x", "at_least": ["a"]},
+        {"text": "x", "at_most": {"n": 0, "of": ["a"]}}, {"text": "x", "all_of": "a", "at_most": {"n": 1, "of": ["b"]}},
+        {"text": "x", "all_of": "a", "partial": {"b": {"n": 1, "of": []}}},
     ],
 )  # fmt: skip
 def test_a_malformed_criterion_is_refused(value: Any) -> None:

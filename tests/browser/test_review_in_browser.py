@@ -98,7 +98,7 @@ def test_patterns_that_are_none_are_marked_and_keep_a_task_from_being_accepted(r
     first = review.locator(".task").nth(0)
     for text, fault in {
         "nothing": '"nothing" is no pattern',
-        "must_not: x": "needs all_of or any_of",
+        "must_not: x": "needs all_of, any_of or at_least",
         'all_of: "a"b"': "has quotes in it",
     }.items():
         first.locator(".patterns").nth(0).fill(text)

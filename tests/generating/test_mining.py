@@ -86,6 +86,32 @@ def test_importers_are_followed_one_step(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+def wins_by_a_dump(criterion: Criterion, known: Survey) -> bool:
+    """Whether the fact counts among all names and files of the project; it must count alone."""
+    right = criterion.text.removeprefix("States that ")
+    assert judge(criterion, normalise(right)).verdict is Verdict.MET
+    dump = [f"- {path} holds it." for path in known.code]
+    dump += [f"- `{one.name}` in {path}, as I see it." for path, each in known.defined.items() for one in each]
+    return judge(criterion, normalise("\n".join([right, *dump]))).verdict is not Verdict.MISSED
+
+
+def test_a_dump_of_all_names_does_not_win_a_question_for_callers(stock: Survey) -> None:
+    found = criteria(callers.drafts, stock).values()
+    assert found
+    assert not any(wins_by_a_dump(criterion, stock) for criterion in found)
+
+
+def test_a_dump_of_all_files_does_not_win_a_question_for_importers(tmp_path: Path) -> None:
+    others = {f"apart_{name}_dot_py": f"x = '{name}'\n" for name in ("ant", "bee", "cat", "dog")}
+    known = tree_of(
+        tmp_path, base_dot_py="x = 1\n", one_dot_py="from base import x\n", two_dot_py="import base\n",
+        three_dot_py="import one\n", **others,
+    )  # fmt: skip
+    found = criteria(importers.drafts, known).values()
+    assert len(found) == 3
+    assert not any(wins_by_a_dump(criterion, known) for criterion in found)
+
+
 def test_calls_are_followed_into_other_files(tmp_path: Path) -> None:
     called = {f"{name}_dot_py": f"def {name}_it(x):\n    return x\n" for name in ("pack", "label", "weigh")}
     begin = "from label import label_it\nfrom pack import pack_it\nfrom weigh import weigh_it\n\n"

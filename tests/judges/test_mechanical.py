@@ -224,6 +224,26 @@ def test_a_whole_sub_fact_is_partial_and_half_of_one_is_missed() -> None:
     assert verdict("it is run", **patterns).reason == "states 'name'; 'a.py' is missing"
 
 
+def test_at_least_asks_for_so_many_of_several() -> None:
+    three = {"at_least": {"n": 2, "of": ["one", {"regex": "tw[o0]"}, "three"]}}
+    assert verdict("three and one", **three).verdict is Verdict.MET
+    assert verdict("tw0", **three) == Judgement(Verdict.MISSED, "", None, "1 of 2 of 'one', /tw[o0]/, 'three'")
+    assert verdict("one, two", **three, all_of="four").verdict is Verdict.MISSED
+    half = {"all_of": "four", "partial": {"half of it": {"n": 2, "of": ["four", "five", "six"]}}}
+    assert verdict("five, six", **half).verdict is Verdict.PARTIAL
+    assert verdict("six", **half).verdict is Verdict.MISSED
+
+
+def test_more_wrong_items_than_are_allowed_are_missed() -> None:
+    limited = {"all_of": "right", "at_most": {"n": 1, "of": ["wrong", "false", "bad"]}, "partial": {"a part": "half"}}
+    assert verdict("right", **limited).verdict is Verdict.MET
+    assert verdict("right, wrong and wrong", **limited).verdict is Verdict.MET
+    judgement = verdict("right\nwrong\nbad", **limited)
+    assert (judgement.verdict, judgement.evidence) == (Verdict.MISSED, "bad")
+    assert judgement.reason == "states 'wrong', 'bad': more than 1 of what it must not"
+    assert verdict("half, false, bad", **limited).verdict is Verdict.MISSED
+
+
 def test_no_patterns_is_unjudged_and_has_no_points() -> None:
     assert verdict("a.py").verdict is Verdict.UNJUDGED
     assert {str(key): value for key, value in POINTS.items()} == {"Met": 1, "Partial": Fraction(1, 2), "Missed": 0}

@@ -113,6 +113,46 @@ Patterns = Annotated[
 """One pattern, or a list of them."""
 
 
+class AtLeast(Strict):
+    """So many of several patterns are stated."""
+
+    n: Annotated[int, Field(ge=1)]
+    """How many."""
+    of: Annotated[Patterns, Field(min_length=1)]
+    """The patterns."""
+
+    @model_validator(mode="after")
+    def _can_be_reached(self) -> Self:
+        if self.n > len(self.of):
+            raise ValueError(f"asks for {self.n} of {len(self.of)} patterns")
+        return self
+
+
+class AtMost(Strict):
+    """No more than so many of several patterns are stated: wrong items of a list."""
+
+    n: Annotated[int, Field(ge=0)]
+    """How many are allowed."""
+    of: Annotated[Patterns, Field(min_length=1)]
+    """The patterns."""
+
+    @model_validator(mode="after")
+    def _can_be_broken(self) -> Self:
+        if self.n >= len(self.of):
+            raise ValueError(f"allows {self.n} of {len(self.of)} patterns, so it never fails")
+        return self
+
+
+SubFact = Annotated[
+    Annotated[Annotated[Patterns, Field(min_length=1)], Tag("patterns")] | Annotated[AtLeast, Tag("at_least")],
+    Discriminator(
+        lambda value: "at_least" if isinstance(value, AtLeast) or (isinstance(value, dict) and "of" in value)
+        else "patterns"
+    ),
+]  # fmt: skip
+"""Patterns that are stated all together, or so many of several."""
+
+
 class Proof(Strict):
     """Where a criterion's fact can be seen in the repository. It has no line numbers, which drift.
 
@@ -140,9 +180,10 @@ class Proof(Strict):
 class Criterion(Strict):
     """A verifiable fact, and how the mechanical judge finds it (protocol, section 4).
 
-    Met: all of `all_of` and at least one of `any_of` are stated, and nothing of `must_not`.
-    Partial: not Met, nothing of `must_not`, and all patterns of at least one sub-fact of `partial` are stated.
-    A criterion with neither `all_of` nor `any_of` can be read by a model or a person only.
+    Met: all of `all_of`, at least one of `any_of` and enough of `at_least` are stated.
+    Partial: not Met, and at least one sub-fact of `partial` is stated.
+    Missed, whatever else is stated: anything of `must_not`, or more of `at_most` than are allowed.
+    A criterion with none of the first three can be read by a model or a person only.
     """
 
     text: OneLine
@@ -151,10 +192,14 @@ class Criterion(Strict):
     """Met asks for all of these."""
     any_of: Patterns = ()
     """Met asks for at least one of these."""
+    at_least: AtLeast | None = None
+    """Met asks for so many of these, `{n: 3, of: [...]}`."""
     must_not: Patterns = ()
     """None of these may be stated."""
-    partial: dict[str, Annotated[Patterns, Field(min_length=1)]] = {}
-    """Named sub-facts; an answer that states one of them, with all its patterns, earns Partial."""
+    at_most: AtMost | None = None
+    """No more than so many of these may be stated, `{n: 2, of: [...]}`: wrong items of a list cost."""
+    partial: dict[str, SubFact] = {}
+    """Named sub-facts; an answer that states one of them, with all its patterns or so many of them, earns Partial."""
     drafted: bool = False
     """The patterns are a machine's proposal that nobody has accepted yet."""
     proofs: Many[Proof] = ()
@@ -163,12 +208,19 @@ class Criterion(Strict):
     @property
     def mechanical(self) -> bool:
         """True when the author wrote patterns for it."""
-        return bool(self.all_of or self.any_of)
+        return bool(self.all_of or self.any_of or self.at_least)
+
+    @property
+    def sought(self) -> tuple[Pattern, ...]:
+        """All patterns by which Met and Partial are found."""
+        parts = (part.of if isinstance(part, AtLeast) else part for part in self.partial.values())
+        counted = self.at_least.of if self.at_least else ()
+        return (*self.all_of, *self.any_of, *counted, *(pattern for part in parts for pattern in part))
 
     @model_validator(mode="after")
     def _patterns_belong_together(self) -> Self:
-        if (self.must_not or self.partial) and not self.mechanical:
-            raise ValueError("has must_not or partial, but neither all_of nor any_of")
+        if (self.must_not or self.partial or self.at_most) and not self.mechanical:
+            raise ValueError("has must_not, at_most or partial, but none of all_of, any_of and at_least")
         return self
 
 

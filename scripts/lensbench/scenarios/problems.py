@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
-from lensbench.core.tasks import Criterion, Pattern, Regex, Task
+from lensbench.core.tasks import Criterion, Regex, Task
 from lensbench.judging.judges import Verdict
 from lensbench.judging.judges.mechanical import find, judge
 from lensbench.judging.judges.normalising import FILE_EXTENSIONS, normalise
@@ -90,7 +90,7 @@ def _of_the_form(task: Task) -> Iterator[Problem]:
         yield Problem(Reason.CRITERIA_COUNT, text)
     for number, criterion in enumerate(task.criteria, 1):
         if not criterion.mechanical:
-            yield Problem(Reason.NO_PATTERNS, "it has neither all_of nor any_of", number)
+            yield Problem(Reason.NO_PATTERNS, "it has none of all_of, any_of and at_least", number)
         elif judge(criterion, normalise(stated(criterion))).verdict is not Verdict.MET:
             yield Problem(Reason.UNSTATED, "its patterns do not find the fact in the criterion's own words", number)
         if lined := next((text for text in _texts(criterion) if _LINE.search(text)), ""):
@@ -99,16 +99,12 @@ def _of_the_form(task: Task) -> Iterator[Problem]:
 
 def _texts(criterion: Criterion) -> Iterator[str]:
     yield criterion.text
-    yield from (pattern.regex if isinstance(pattern, Regex) else pattern for pattern in _patterns(criterion))
-
-
-def _patterns(criterion: Criterion) -> list[Pattern]:
-    return [*criterion.all_of, *criterion.any_of, *(each for group in criterion.partial.values() for each in group)]
+    yield from (pattern.regex if isinstance(pattern, Regex) else pattern for pattern in criterion.sought)
 
 
 def _of_names(number: int, criterion: Criterion, survey: Survey) -> Iterator[Problem]:
     """What a criterion names must be there: paths in the repository, names and numbers where its proofs are."""
-    literals = [pattern for pattern in _patterns(criterion) if not isinstance(pattern, Regex)]
+    literals = [pattern for pattern in criterion.sought if not isinstance(pattern, Regex)]
     text = _LINE.sub(" ", criterion.text)
     for path in dict.fromkeys(_PATH.findall(" ".join([_QUOTED.sub(" ", text), *literals]))):
         if not any(f"/{other}".endswith(f"/{path}") for other in survey.texts):

@@ -1,6 +1,6 @@
 """The mechanical judge: a criterion is stated when the patterns of its author are (protocol, section 4).
 
-It infers nothing: no other spelling, no negation. Who needs one writes it down (`any_of`, `must_not`, `partial`).
+It infers nothing: no other spelling, no negation. Who needs one writes it down (`any_of`, `must_not`, `partial` ...).
 What states nothing whatever stands in it, the criterion's own words handed back and a dump of names, is not searched.
 """
 
@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
+from itertools import islice
 
 import re2
 
-from lensbench.core.tasks import Criterion, Pattern, Regex
+from lensbench.core.tasks import AtLeast, Criterion, Pattern, Regex
 from lensbench.judging.judges import Judgement, Verdict, unjudged
 from lensbench.judging.judges.asserting import without_copies, without_dumps
 from lensbench.judging.judges.literals import literal
@@ -39,23 +40,29 @@ def judge(criterion: Criterion, answer: Normalised) -> Judgement:
     for pattern in criterion.must_not:
         if span := find(pattern, answer):
             return _shown(Verdict.MISSED, answer, span, f"states {_name(pattern)}, which it must not")
+    if (limit := criterion.at_most) and len(wrong := _stated(limit.of, answer)) > limit.n:
+        reason = f"states {_names(pattern for pattern, _ in wrong)}: more than {limit.n} of what it must not"
+        return _shown(Verdict.MISSED, answer, wrong[limit.n][1], reason)
     answer = replace(answer, text=without_copies(without_dumps(answer.text), criterion.text))
-    required = [(pattern, find(pattern, answer)) for pattern in criterion.all_of]
-    absent = [pattern for pattern, span in required if not span]
-    stated = [(pattern, span) for pattern, span in required if span]
-    choice = _first(criterion.any_of, answer)
-    if not absent and (choice or not criterion.any_of):
-        found = [*stated, *([choice] if choice else [])]
+    stated = _stated(criterion.all_of, answer)
+    absent = [pattern for pattern in criterion.all_of if pattern not in dict(stated)]
+    choice = _stated(criterion.any_of, answer, 1)
+    least = criterion.at_least
+    counted = _stated(least.of, answer, least.n) if least else []
+    too_few = least is not None and len(counted) < least.n
+    if not absent and not too_few and (choice or not criterion.any_of):
+        found = [*stated, *choice, *counted]
         return _shown(Verdict.MET, answer, found[0][1], f"states {_names(pattern for pattern, _ in found)}")
     reason = "; ".join(
         [*(f"{_name(pattern)} is missing" for pattern in absent[:5])]
         + ([f"{len(absent) - 5} more are missing"] if len(absent) > 5 else [])
         + ([f"none of {_names(criterion.any_of)}"] if criterion.any_of and not choice else [])
+        + ([f"{len(counted)} of {least.n} of {_names(least.of)}"] if least and too_few else [])
     )
-    for name, patterns in criterion.partial.items():
-        spans = [find(pattern, answer) for pattern in patterns]
-        if spans and spans[0] and all(spans):
-            return _shown(Verdict.PARTIAL, answer, spans[0], f"states {name!r}; {reason}")
+    for name, part in criterion.partial.items():
+        patterns, needed = (part.of, part.n) if isinstance(part, AtLeast) else (part, len(part))
+        if len(stated := _stated(patterns, answer, needed)) == needed:
+            return _shown(Verdict.PARTIAL, answer, stated[0][1], f"states {name!r}; {reason}")
     return Judgement(Verdict.MISSED, "", None, reason)
 
 
@@ -75,11 +82,10 @@ def _regex(pattern: str) -> re2._Regexp:
     return re2.compile(pattern, options)
 
 
-def _first(patterns: Iterable[Pattern], answer: Normalised) -> tuple[Pattern, Span] | None:
-    for pattern in patterns:
-        if span := find(pattern, answer):
-            return pattern, span
-    return None
+def _stated(patterns: Iterable[Pattern], answer: Normalised, most: int | None = None) -> list[tuple[Pattern, Span]]:
+    """The patterns that the answer states, with the first place of each; no more than `most`."""
+    found = ((pattern, span) for pattern in patterns if (span := find(pattern, answer)))
+    return list(islice(found, most))
 
 
 def _shown(verdict: Verdict, answer: Normalised, span: Span, reason: str) -> Judgement:

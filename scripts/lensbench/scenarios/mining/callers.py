@@ -6,10 +6,11 @@ import random
 import re
 from collections.abc import Iterator
 
-from lensbench.core.tasks import Category, Criterion, Proof
+from lensbench.core.tasks import AtMost, Category, Criterion, Pattern, Proof
+from lensbench.scenarios.code import CALLABLES
 from lensbench.scenarios.mining.calls import Call, by_callee, calls
-from lensbench.scenarios.mining.drafts import MAX_ITEMS, MIN_ITEMS, Draft, Item, shuffled
-from lensbench.scenarios.mining.patterns import named, place
+from lensbench.scenarios.mining.drafts import MAX_ITEMS, MAX_WRONG, MIN_ITEMS, Draft, Item, shuffled, wrong_items
+from lensbench.scenarios.mining.patterns import is_telling, named, place
 from lensbench.scenarios.survey import Survey
 
 
@@ -18,11 +19,12 @@ def drafts(survey: Survey, dice: random.Random) -> Iterator[Draft]:
     for callee, found in shuffled(by_callee(list(calls(survey))).items(), dice):
         callers = {call.caller.shown for call in found}
         if MIN_ITEMS <= len(found) <= MAX_ITEMS and len(callers) == len(found) and _are_all(found, survey):
+            limit = wrong_items(_others(found, survey, dice))
             yield Draft(
                 Category.CHANGE_IMPACT,
                 f"We want to change the parameters of `{callee.shown}`. Which functions and methods in other files, "
                 "tests aside, call it, and so may have to change too? Name each with its file.",
-                tuple(_item(call, survey) for call in found),
+                tuple(_item(call, limit, survey) for call in found),
             )
 
 
@@ -34,13 +36,26 @@ def _are_all(found: list[Call], survey: Survey) -> bool:
     return files - {callee.path} == {call.caller.path for call in found}
 
 
-def _item(call: Call, survey: Survey) -> Item:
+def _others(found: list[Call], survey: Survey, dice: random.Random) -> list[Pattern]:
+    """Functions with names of their own in files that have nothing to do with the call."""
+    apart = {found[0].callee.path, *(call.caller.path for call in found)}
+    names = [
+        one.name
+        for path, each in survey.defined.items()
+        for one in each
+        if path not in apart and one.kind in CALLABLES and is_telling(one, survey)
+    ]
+    return [*shuffled(dict.fromkeys(names), dice)[:MAX_WRONG]]
+
+
+def _item(call: Call, limit: AtMost | None, survey: Survey) -> Item:
     caller, callee = call.caller, call.callee
     return Item(
         "",
         Criterion(
             text=f"States that `{caller.shown}` in {caller.path} calls `{callee.shown}`",
             all_of=(named(caller, survey), place(caller.path, survey)),
+            at_most=limit,
             partial={"names the file": (place(caller.path, survey),)},
             proofs=(Proof(file=caller.path, quote=call.quote, within=caller.shown),),
         ),

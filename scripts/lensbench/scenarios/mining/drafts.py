@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeVar
 
-from lensbench.core.tasks import Category, Criterion
+from lensbench.core.tasks import AtMost, Category, Criterion, Pattern
 
 MIN_ITEMS, MAX_ITEMS = 3, 5
+MIN_WRONG, MAX_WRONG = 4, 20
 Each = TypeVar("Each")
 
 
@@ -38,6 +39,14 @@ class Draft:
         gone = set(numbers)
         left = tuple(item for number, item in enumerate(self.items, 1) if number not in gone)
         return replace(self, items=left) if gone and len(left) >= MIN_ITEMS else None
+
+
+def wrong_items(patterns: Sequence[Pattern]) -> AtMost | None:
+    """The limit of a list question: an answer may name a quarter of what is wrong by chance, not all there is.
+
+    None when there are too few wrong items to tell a slip from a dump.
+    """
+    return AtMost(n=len(patterns) // 4, of=tuple(patterns)) if len(patterns) >= MIN_WRONG else None
 
 
 def listed(parts: Sequence[str]) -> str:

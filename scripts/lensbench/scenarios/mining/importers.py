@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 
-from lensbench.core.tasks import Category, Criterion, Proof
-from lensbench.scenarios.mining.drafts import MAX_ITEMS, MIN_ITEMS, Draft, Item, shuffled
+from lensbench.core.tasks import AtMost, Category, Criterion, Pattern, Proof
+from lensbench.scenarios.mining.drafts import MAX_ITEMS, MAX_WRONG, MIN_ITEMS, Draft, Item, shuffled, wrong_items
 from lensbench.scenarios.mining.patterns import place
 from lensbench.scenarios.survey import Survey
 
@@ -20,7 +20,8 @@ def drafts(survey: Survey, dice: random.Random) -> Iterator[Draft]:
         found = [*direct, *further]
         once = len({other for other, _ in found}) == len(found)
         if further and once and MIN_ITEMS <= len(found) <= MAX_ITEMS:
-            items = tuple(item for one in found if (item := _item(*one, survey)))
+            limit = wrong_items(_others({path, *(other for other, _ in found)}, survey, dice))
+            items = tuple(item for one in found if (item := _item(*one, limit, survey)))
             if len(items) == len(found):
                 yield Draft(
                     Category.CHANGE_IMPACT,
@@ -30,7 +31,15 @@ def drafts(survey: Survey, dice: random.Random) -> Iterator[Draft]:
                 )
 
 
-def _item(importer: str, imported: str, survey: Survey) -> Item | None:
+def _others(right: set[str], survey: Survey, dice: random.Random) -> list[Pattern]:
+    """Files that are no right answer, and that no right one imports."""
+    near = right | {other for path in right for other in survey.imports.get(path, ())}
+    return [place(path, survey) for path in shuffled((path for path in survey.code if path not in near), dice)][
+        :MAX_WRONG
+    ]
+
+
+def _item(importer: str, imported: str, limit: AtMost | None, survey: Survey) -> Item | None:
     quote = _statement(importer, imported, survey)
     if not quote:
         return None
@@ -39,6 +48,7 @@ def _item(importer: str, imported: str, survey: Survey) -> Item | None:
         Criterion(
             text=f"States that {importer} imports {imported}",
             all_of=(place(importer, survey), place(imported, survey)),
+            at_most=limit,
             proofs=(Proof(file=importer, quote=quote),),
         ),
     )

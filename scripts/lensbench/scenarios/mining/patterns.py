@@ -56,9 +56,14 @@ def _package(path: str, survey: Survey) -> str:
     return ".".join(parts[next(starts, len(parts)) :])
 
 
+def is_telling(one: Definition, survey: Survey) -> bool:
+    """Whether its name alone means this definition: one that nobody takes for a word, and that is defined once."""
+    return bool(_TELLING.search(one.name.strip("_"))) and len(survey.by_name[one.name]) == 1
+
+
 def named(one: Definition, survey: Survey) -> Pattern:
     """A definition: by its name where that tells enough, or else beside its owner or its file."""
-    if _TELLING.search(one.name.strip("_")) and len(survey.by_name[one.name]) == 1:
+    if is_telling(one, survey):
         return one.name
     owner = whole(one.owner) if one.owner else _anywhere(one.path, survey)
     return Regex(regex=beside(owner, whole(one.name), 60))

@@ -1,0 +1,262 @@
+"""What drafted patterns say about facts in prose: `python benchmarks/drafted_facts.py [--held-out]`.
+
+Facts are the criteria of the two task sets, and statements that are read out of the pinned packages of this
+environment. Each is stated in its own words as people and models dress them (`gold`), with one name, number or path
+exchanged (`exchanged`), denied (`negated`), and not at all: another fact of the same source (`other`). Beside it stand
+right and partly right answers in an engineer's words, with the score that their author gave them.
+
+Rules are tuned on half of the facts, chosen by the hash of their task or file; `--held-out` measures the other half.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import random
+import re
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import NamedTuple
+
+import yaml
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tests"))
+
+from labelled import dressed, mined  # noqa: E402
+from lensbench.core.tasks import Criterion, Task  # noqa: E402
+from lensbench.judging.drafting import draft  # noqa: E402
+from lensbench.judging.judges import POINTS  # noqa: E402
+from lensbench.judging.judges.mechanical import judge  # noqa: E402
+from lensbench.judging.judges.normalising import normalise  # noqa: E402
+from lensbench.plan.task_files import read_scenarios  # noqa: E402
+
+PACKAGES = (
+    "anyio",
+    "attr",
+    "click",
+    "docutils",
+    "hatchling",
+    "jinja2",
+    "jsonschema",
+    "markdown_it",
+    "rich",
+    "starlette",
+)
+FACTS_PER_PACKAGE = 150
+KINDS = ("gold", "exchanged", "negated", "other")
+
+
+class Stated(NamedTuple):
+    """A fact in prose, with what the question says."""
+
+    source: str
+    """A task, or a file: what the halves are chosen by."""
+    text: str
+    prompt: str
+
+
+class Share(NamedTuple):
+    """How often a fact has a draft, and how often an answer is Met by it (0..1), by kind of answer."""
+
+    facts: int
+    drafted: float
+    met: dict[str, float]
+    answers: dict[str, int]
+
+
+def held_out(source: str) -> bool:
+    """Whether no rule may be tuned on the source."""
+    return bool(int(hashlib.sha256(f"facts {source}".encode()).hexdigest(), 16) % 2)
+
+
+def tasks() -> list[Task]:
+    """The tasks of both sets."""
+    return [
+        task for name in ("demo", "standard") for task in read_scenarios([str(ROOT / f"scenarios/{name}.yaml")]).tasks
+    ]
+
+
+def facts(halves: Sequence[bool]) -> Iterator[Stated]:
+    """The facts of both sets and of the packages, as far as they belong to the halves."""
+    for task in tasks():
+        if held_out(task.id) in halves:
+            yield from (Stated(task.id, criterion.text, task.prompt) for criterion in task.criteria)
+    for package in PACKAGES:
+        found = find_spec(package)
+        if found and found.submodule_search_locations:
+            tree = Path(found.submodule_search_locations[0])
+            for fact in mined(tree, FACTS_PER_PACKAGE, random.Random(package)):
+                source = f"{package}/{fact.file}"
+                if held_out(source) in halves:
+                    text = fact.criterion.text.replace(fact.file, source, 1)
+                    yield Stated(source, text, f"What holds in {package}?")
+
+
+_HEAD = re.compile(
+    r"(?:(?:States|Says|Shows|Names|Identifies|Mentions) (?:that )?|Must (?:mention|identify|say|trace) (?:that )?)"
+)
+_FILE = re.compile(r"(?<![\w/.-])(?:[\w.-]+/)*[\w-]+\.(?:py|ts|js|rs|go|tsx|mjs|toml|cs)(?!\w)", re.ASCII)
+_NAME = re.compile(
+    r"(?<![\w./-])(?:[A-Za-z_]\w*\.)*(?:[A-Za-z]+_\w+|_+[a-z]\w+|[a-z]+[A-Z]\w+|[A-Z][a-z0-9]+[A-Z]\w*"
+    r"|(?<=\w\.)[A-Za-z_]\w+)(?![\w/]|\.\w)", re.ASCII
+)  # fmt: skip
+_NUMBER = re.compile(r"(?<![\w./-])\d+(?:\.\d+)?(?![\w/-]|\.\d)", re.ASCII)
+_TOKENS = {"file": _FILE, "name": _NAME, "number": _NUMBER}
+
+
+def own_words(text: str) -> str:
+    """The fact without the order to a judge."""
+    return _HEAD.sub("", text, count=1)
+
+
+def exchanged(fact: Stated, others: Sequence[Stated], dice: random.Random) -> str | None:
+    """The fact with one of its tokens exchanged, everywhere in it: by another fact's, or in a letter or digit."""
+    text = own_words(fact.text)
+    found = [(kind, token) for kind, pattern in _TOKENS.items() for token in sorted(set(pattern.findall(text)))]
+    found = [(kind, token) for kind, token in found if token not in fact.prompt]
+    if not found:
+        return None
+    kind, token = dice.choice(found)
+    pool = sorted({each for other in others for each in _TOKENS[kind].findall(other.text)} - set(found[0]) - {token})
+    pool = [each for each in pool if each not in fact.text and token not in each]
+    if pool and dice.random() < 0.7:
+        wrong = dice.choice(pool)
+    else:
+        at = dice.choice([at for at, each in enumerate(token) if each.isalnum()])
+        alphabet = "0123456789" if token[at].isdigit() else "abcdefghijklmnopqrstuvwxyz"
+        wrong = token[:at] + dice.choice([each for each in alphabet if each != token[at].lower()]) + token[at + 1 :]
+    return re.sub(rf"(?<![\w/]){re.escape(token)}(?!\w)", lambda _: wrong, text)
+
+
+_AUXILIARY = re.compile(r"\b(is|are|was|were|can|may|will|must|has to)\b")
+_VERB = re.compile(
+    r"(?<=[\w`)] )(?:(?:calls|take|raise|return|import|derive|read|build|give|keep|hold|use|look|find|choose|pick|turn"
+    r"|make|remove|reset|refuse|compute|run|begin|catch|throw|set|ask|need|put|write|wrap|come|go|allow|decide|fix|replace)(?:e?s)"
+    r"|calls|becomes|passes|catches|matches|tries)\b"
+)
+
+
+def negated(text: str, dice: random.Random) -> str | None:
+    """The fact denied; None when it is a denial itself, or its verb is not known."""
+    text = own_words(text)
+    if re.search(r"\b(not|no|never|none|nothing|without|only|neither)\b|n't\b", text):
+        return None
+    whole = f"It is {dice.choice(['not true', 'not the case', 'wrong', 'false'])} that {text}"
+    if found := _AUXILIARY.search(text):
+        inner = text[: found.end()] + dice.choice([" not", " never", " no longer"]) + text[found.end() :]
+        return dice.choice([inner, inner, whole])
+    if found := _VERB.search(text):
+        verb = re.sub(r"(?<=[sxz])es$|(?<=[cs]h)es$|s$", "", found[0])
+        deny = dice.choice(["does not ", "never ", "doesn't ", "doesn\u2019t "])
+        return dice.choice([text[: found.start()] + deny + verb + text[found.end() :], whole])
+    return whole
+
+
+def answers(fact: Stated, others: Sequence[Stated], dice: random.Random) -> Iterator[tuple[str, str]]:
+    """Kind and text of the answers to a fact."""
+
+    def as_answer(text: str) -> str:
+        marked = _NAME.sub(lambda name: f"`{name[0]}`", text) if dice.random() < 0.5 else text
+        marked = _FILE.sub(lambda path: f"{path[0]}:{dice.randint(3, 900)}", marked) if dice.random() < 0.3 else marked
+        return dressed([marked], dice)
+
+    yield "gold", as_answer(own_words(fact.text))
+    if wrong := exchanged(fact, others, dice):
+        yield "exchanged", as_answer(wrong)
+    if denial := negated(fact.text, dice):
+        yield "negated", as_answer(denial)
+    near = [each for each in others if each.source == fact.source and each.text != fact.text] or others
+    yield "other", as_answer(own_words(dice.choice(near).text))
+
+
+def shares(given: Sequence[Stated], wrong: dict[str, list[str]]) -> Share:
+    """What the drafts of the facts say; examples of what is wrong are added to `wrong`."""
+    met, count, drafted = Counter[str](), Counter[str](), 0
+    for fact in given:
+        criterion = draft(Criterion(text=fact.text), fact.prompt)
+        drafted += criterion.drafted
+        if not criterion.drafted:
+            wrong["no draft"].append(fact.text)
+            continue
+        dice = random.Random(fact.text)
+        for kind, answer in answers(fact, given, dice):
+            said = judge(criterion, normalise(answer))
+            count[kind] += 1
+            met[kind] += said.verdict == "Met"
+            if (said.verdict == "Met") != (kind == "gold"):
+                wrong[kind].append(f"{fact.text}\n      {answer!r}\n      {said.verdict}: {said.reason}")
+    return Share(len(given), drafted / len(given), {kind: met[kind] / count[kind] for kind in KINDS}, dict(count))
+
+
+class Scored(NamedTuple):
+    """An answer's score by its author and by drafts, in points of 100."""
+
+    task: str
+    author: float
+    drafts: float
+
+
+def engineers_answers(halves: Sequence[bool]) -> Iterator[Scored]:
+    """Answers in other words than the criteria's, which state all of a task's facts or some of them."""
+    by_id = {task.id: task for task in tasks()}
+    complete = yaml.safe_load((ROOT / "tests/standard_answers.yaml").read_text())
+    told = yaml.safe_load((ROOT / "tests/paraphrases.yaml").read_text())
+    for name, answer in complete.items():
+        if held_out(name) in halves:
+            yield Scored(name, 100, _score(by_id[name], answer))
+    for name, pairs in told.items():
+        if held_out(name) in halves:
+            for seed in range(6):
+                dice = random.Random(f"{seed} {name}")
+                full = [dice.random() < 0.6 for _ in pairs]
+                lines = [pair[0] if whole else pair[1] for pair, whole in zip(pairs, full, strict=True)]
+                # The weaker sentence states a part of the fact, or less: an author gives it half of the points or none.
+                yield Scored(
+                    name,
+                    100 * sum(1 if whole else 0.25 for whole in full) / len(full),
+                    _score(by_id[name], "\n".join(lines)),
+                )
+
+
+def _score(task: Task, answer: str) -> float:
+    text = normalise(answer)
+    drafted = [draft(Criterion(text=criterion.text), task.prompt) for criterion in task.criteria]
+    points = [float(POINTS.get(judge(criterion, text).verdict, 0)) for criterion in drafted if criterion.drafted]
+    return 100 * sum(points) / len(points) if points else 0.0
+
+
+def main() -> None:
+    """Prints the tables of one half."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--held-out", action="store_true", help="the half that no rule was tuned on")
+    parser.add_argument("--wrong", type=int, default=0, help="print so many examples of what is wrong, of each kind")
+    arguments = parser.parse_args()
+    halves = (arguments.held_out,)
+    wrong: dict[str, list[str]] = defaultdict(list)
+    found = list(facts(halves))
+    sets = [fact for fact in found if "/" not in fact.source]
+    print("| facts | n | have a draft | gold Met | exchanged Met | negated Met | another fact Met |")
+    print("|---|--:|--:|--:|--:|--:|--:|")
+    for title, given in (("criteria of the sets", sets), ("read out of packages", [f for f in found if f not in sets])):
+        share = shares(given, wrong)
+        cells = " | ".join(f"{100 * share.met[kind]:.1f} %" for kind in KINDS)
+        print(f"| {title} | {share.facts} | {100 * share.drafted:.1f} % | {cells} |")
+    from scipy.stats import spearmanr
+
+    rows = list(engineers_answers(halves))
+    off = [row.drafts - row.author for row in rows]
+    rank = spearmanr([row.author for row in rows], [row.drafts for row in rows]).statistic
+    error, bias = sum(map(abs, off)) / len(off), sum(off) / len(off)
+    print(f"\nengineers' answers: {len(rows)}, rank correlation {rank:.2f}, mean error {error:.1f}, bias {bias:+.1f}")
+    for kind, examples in wrong.items() if arguments.wrong else ():
+        print(f"\n{kind}: {len(examples)}")
+        for example in random.Random(1).sample(examples, min(arguments.wrong, len(examples))):
+            print(f"  - {example}")
+
+
+if __name__ == "__main__":
+    main()
