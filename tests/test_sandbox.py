@@ -275,7 +275,8 @@ def test_the_deeper_path_wins_and_where_both_are_named_it_is_hidden(project: Pat
 
 @bubblewrap
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can start a program as somebody else")
-def test_it_works_for_a_user_without_privileges(outside_tmp: Path) -> None:
+def test_it_works_for_a_user_without_privileges(outside_tmp: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/usr/bin/python3")  # one that everybody may start
     place = make_place(outside_tmp / "lb-3", Sandbox("bubblewrap", "", FOUND.program, SYSTEM, ()))
     for path in (outside_tmp / "lb-3", *(outside_tmp / "lb-3").rglob("*")):
         os.chown(path, 65534, 65534)

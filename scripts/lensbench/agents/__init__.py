@@ -10,6 +10,9 @@ and may have two more, for the preflight:
 - `version(settings: Mapping[str, Any]) -> str | None`: the program's own word for its version, None when it says none;
 - `probe(settings: Mapping[str, Any]) -> Probe | None`: a request that shows whether gateway and key are good.
 
+and a constant `HOSTS`, the `name:port` of the model's own service, () for none: without it, and without
+`agent.base_url`, agents of this kind share the machine's network.
+
 `agent.kind: some-name` in the config finds `agents/adapters/some_name.py`; nothing else has to know of it.
 """
 
@@ -22,6 +25,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from lensbench.agents.reach import hosts_in
 from lensbench.core.records import Outcome
 
 
@@ -89,6 +93,14 @@ def base_environment(run: Assignment) -> dict[str, str]:
 def secret_names(settings: Mapping[str, Any]) -> list[str]:
     """The environment variables that the agent's settings name: their values must never be written."""
     return list(dict.fromkeys(filter(None, (*settings["pass_env"], settings["token_env"]))))
+
+
+def model_hosts(settings: Mapping[str, Any]) -> tuple[str, ...] | None:
+    """The hosts (`name:port`) that an agent asks its model at; None when its kind leaves that open."""
+    known = getattr(load_adapter(settings["kind"]), "HOSTS", None)
+    found = hosts_in([str(settings.get("base_url") or "")])
+    preset = ("api.z.ai:443",) if settings.get("provider") == "zai" else ()
+    return (*map(str, found), *preset) or known
 
 
 def known_kinds() -> tuple[str, ...]:

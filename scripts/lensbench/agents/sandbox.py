@@ -15,15 +15,21 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from string import Template
+from typing import Any, Final
 
+from lensbench.agents.reach import Network, addresses_of, hosts_file, network_of
+from lensbench.agents.sandbox_start import FILTER_FD
 from lensbench.core.errors import UserError
 from lensbench.core.system.places import PACKAGE, ROOT
 
-WORKSPACE, SESSION, ENVIRONMENT = "/repo", "/session", "/env"
-"""Where the agent finds the repository; its home, prompt, MCP file, answer and server log; what tests need."""
+WORKSPACE, SESSION, ENVIRONMENT, REACH = "/repo", "/session", "/env", "/reach"
+"""Where the agent finds the repository; its home, prompt, MCP file, answer and server log; what tests need; its ways
+out of a network of its own."""
+DEFAULT_LIMITS: Final[Mapping[str, Any]] = {"memory_gb": 8, "processes": 512, "open_files": 4096, "disk_gb": 10}
+"""The part of the config's `limits` that each run has."""
 
 SYSTEM = (
     "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/sys", "/nix", "/gnu", "/snap",
@@ -47,6 +53,12 @@ class Sandbox:
     """The path of bubblewrap; empty without a sandbox."""
     shown: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()
+    """What agents may reach beside the model's endpoint and the declared servers."""
+    shared_network: str = ""
+    """Why agents have no network of their own; empty when they have."""
+    limits: Mapping[str, Any] = field(default_factory=lambda: DEFAULT_LIMITS)
+    """As `limits` of the config has them."""
 
 
 NO_SANDBOX = Sandbox()
@@ -77,13 +89,28 @@ class Place:
         """What the agent calls a path of ours; without a sandbox the path itself."""
         return _moved(path, self._folders)
 
+    def network(self, env: Mapping[str, str], mcp_file: str, agents: Iterable[str] | None) -> Network:
+        """What is reached from inside by a program with this environment and MCP file (an inside path); `agents` are
+        the hosts of the agent's model, None when nobody knows them."""
+        if not self.sandbox.program:
+            return Network(shared="there is no sandbox")
+        if self.sandbox.shared_network or not mcp_file:
+            return Network(shared=self.sandbox.shared_network or "it is no agent")
+        declared = Template(Path(self.outside(mcp_file)).read_text()).safe_substitute(env)
+        return network_of([declared], env, agents, self.sandbox.hosts)
+
     def wrap(
-        self, argv: Sequence[str], env: Mapping[str, str], mcp_file: str, options: Sequence[str] = ()
+        self,
+        argv: Sequence[str],
+        env: Mapping[str, str],
+        mcp_file: str,
+        options: Sequence[str] = (),
+        agents: Iterable[str] | None = None,
     ) -> tuple[str, ...]:
         """The arguments that start `argv` in the sandbox; without one `argv` itself.
 
-        The programs of `argv` and of the servers in `mcp_file` (an inside path, or "") are shown to the agent.
-        `options` are further ones of bubblewrap.
+        The programs of `argv` and of the servers in `mcp_file` (an inside path, or "") are shown to the agent; the
+        hosts in that file, and those of `agents`, are reached (`network`). `options` are further ones of bubblewrap.
         Raises FileNotFoundError when the agent's own program is not there.
         """
         if not self.sandbox.program:
@@ -94,15 +121,9 @@ class Place:
         servers = json.loads(Path(self.outside(mcp_file)).read_text())["mcpServers"].values() if mcp_file else ()
         commands = [argv, *([entry["command"], *entry.get("args", ())] for entry in servers if "command" in entry)]
         needed = (part for command in commands for part in _programs(command, path))
-        tmp = os.path.join(self.private, "tmp")
-        return (
-            *_options(self.sandbox, needed, tmp),
-            *(part for outside, inside in self._folders.items() for part in ("--bind", outside, inside)),
-            *self._environment(),
-            *options,
-            *("--remount-ro", "/", "--chdir", WORKSPACE, "--"),
-            *argv,
-        )
+        mounts = [part for outside, inside in self._folders.items() for part in ("--bind", outside, inside)]
+        mounts += [*self._environment(), *options, "--remount-ro", "/", "--chdir", WORKSPACE]
+        return _start(self.sandbox, self.private, needed, self.network(env, mcp_file, agents), argv, mounts)
 
     def _environment(self) -> tuple[str, ...]:
         if not self.environment:
@@ -125,7 +146,7 @@ def find_sandbox(settings: Mapping[str, Any] | None) -> Sandbox:
     """
     if not settings or settings["mode"] == "none":
         return NO_SANDBOX
-    found = _bubblewrap(settings["visible"], settings["hidden"])
+    found = _bubblewrap(settings)
     if found.reason and settings["mode"] == "bubblewrap":
         raise UserError(
             f"sandbox: bubblewrap does not work here ({found.reason}); install it (package bubblewrap) and allow it to"
@@ -134,26 +155,71 @@ def find_sandbox(settings: Mapping[str, Any] | None) -> Sandbox:
     return found
 
 
-def _bubblewrap(visible: Iterable[str], hidden: Iterable[str]) -> Sandbox:
+def _bubblewrap(settings: Mapping[str, Any]) -> Sandbox:
     program = shutil.which("bwrap")
     if not program:
         return Sandbox(reason="there is no bwrap on PATH")
-    shown = (*SYSTEM, program, sys.prefix, sys.base_prefix, str(PACKAGE), *map(os.path.expanduser, visible))
+    shown = (*SYSTEM, program, sys.prefix, sys.base_prefix, str(PACKAGE), *map(os.path.expanduser, settings["visible"]))
     homes = (os.path.expanduser("~"), "/root", "/home")
     checkout = (str(ROOT),) if (ROOT / "Snakefile").exists() else ()
-    secret = (os.getcwd(), tempfile.gettempdir(), *checkout, *homes, *hidden)
-    sandbox = Sandbox("bubblewrap", "", program, shown, secret)
-    try:
-        with tempfile.TemporaryDirectory(prefix="lb-") as tmp:
-            trial = [*_options(sandbox, (), tmp), "--remount-ro", "/", "--", program, "--version"]
-            said = subprocess.run(
-                trial, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=TRIAL_S
-            )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return Sandbox(reason=f"{program}: {error}")
+    secret = (os.getcwd(), tempfile.gettempdir(), *checkout, *homes, *settings["hidden"])
+    shared = "sandbox_network is shared" if settings.get("network", "shared") == "shared" else ""
+    limits = {**DEFAULT_LIMITS, **settings.get("limits", {})}
+    sandbox = Sandbox("", "", program, shown, secret, tuple(settings.get("hosts", ())), shared, limits)
+    said = _try(sandbox)
+    if said.returncode and not shared:
+        open_to_all = replace(sandbox, shared_network="this machine allows no network of one's own")
+        again = _try(open_to_all)
+        sandbox, said = (open_to_all, again) if not again.returncode else (sandbox, said)
     if said.returncode:
         return Sandbox(reason=" ".join(said.stderr.split()) or f"{program} ended with {said.returncode}")
     return replace(sandbox, name=said.stdout.strip())
+
+
+def _try(sandbox: Sandbox) -> subprocess.CompletedProcess[str]:
+    """bubblewrap, asked for its version in the sandbox that agents get."""
+    try:
+        with tempfile.TemporaryDirectory(prefix="lb-") as private:
+            os.mkdir(os.path.join(private, "tmp"))
+            network = Network(shared=sandbox.shared_network)
+            trial = _start(sandbox, private, (), network, (sandbox.program, "--version"), ["--remount-ro", "/"])
+            return subprocess.run(
+                trial, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=TRIAL_S
+            )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return subprocess.CompletedProcess([], 1, "", f"{sandbox.program}: {error}")
+
+
+def _start(
+    sandbox: Sandbox, private: str, needed: Iterable[str], network: Network, argv: Sequence[str], mounts: Sequence[str]
+) -> tuple[str, ...]:
+    """The programs around `argv` (`sandbox_start`), one in the other."""
+    ways, options = [], [] if network.shared else ["--unshare-net"]
+    addresses = addresses_of(network.hosts)
+    if addresses:
+        folder = os.path.join(private, "reach")
+        sockets = tempfile.mkdtemp(prefix="", dir=_made(folder))
+        for number, (host, at) in enumerate(addresses.items()):
+            ends = {"outside": f"{sockets}/{number}", "inside": f"{REACH}/{number}"}
+            ways.append({**host._asdict(), "addresses": at, **ends})
+        Path(sockets, "hosts").write_text(hosts_file(addresses))
+        options += ["--ro-bind", sockets, REACH]
+        options += ["--ro-bind", f"{sockets}/hosts", os.path.realpath("/etc/hosts")]
+        options += ["--cap-add", "CAP_NET_BIND_SERVICE"] if any(host.port < 1024 for host in addresses) else []
+    told = json.dumps({"ways": ways, "limits": dict(sandbox.limits), "folder": private})
+    step = (sys.executable, "-IS", str(Path(__file__).with_name("sandbox_start.py")))
+    return (
+        *(*step, "outside", told),
+        *_options(sandbox, (*needed, *_programs(step, os.defpath)), os.path.join(private, "tmp")),
+        *("--seccomp", str(FILTER_FD), *options, *mounts, "--"),
+        *(*step, "inside", told),
+        *argv,
+    )
+
+
+def _made(folder: str) -> str:
+    os.makedirs(folder, exist_ok=True)
+    return folder
 
 
 def _options(sandbox: Sandbox, needed: Iterable[str], tmp: str) -> list[str]:

@@ -11,8 +11,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from lensbench.agents import Assignment, load_adapter
+from lensbench.agents import Assignment, load_adapter, model_hosts
 from lensbench.agents.sandbox import Place
+from lensbench.agents.sandbox_start import FULL
 from lensbench.core.errors import UserError
 from lensbench.core.records import Outcome
 from lensbench.core.system.files import write_atomic
@@ -30,6 +31,10 @@ class Said(NamedTuple):
     transcript: str
     started_at: str
     ended: Ended
+    network: str
+    """`own`, or why the agent shared the machine's network."""
+    over_limit: str
+    """The limit of the run that ended the agent; empty when none did."""
 
 
 def start_agent(assignment: Assignment, place: Place, timeout_s: float, redact: Redactor) -> Said:
@@ -50,18 +55,21 @@ def start_agent(assignment: Assignment, place: Place, timeout_s: float, redact: 
         return adapter.read(seen())
 
     invocation, workspace = adapter.command(assignment), place.outside(assignment.workspace)
+    hosts = model_hosts(assignment.settings)
     for path, content in invocation.files.items():
         write_atomic(Path(place.outside(path)), content)
     started_at = now()
     with _redacted_log(os.path.join(place.private, "stderr"), redact) as log:
         try:
-            argv = place.wrap(invocation.argv, invocation.env, assignment.mcp_file)
+            argv = place.wrap(invocation.argv, invocation.env, assignment.mcp_file, agents=hosts)
             outcome, ended = run_process(argv, invocation.env, workspace, timeout_s, log, read)
         except OSError as error:
             raise UserError(f"the agent cannot be started: {invocation.argv[0]}: {error.strerror}") from None
     answer = redact(read_text(place.outside(assignment.answer_file)) or outcome.answer)
     answer = answer.encode(errors="replace").decode()  # half characters cannot be written
-    return Said(outcome, answer, redact("".join(lines)), started_at, ended)
+    network = place.network(invocation.env, assignment.mcp_file, hosts).name
+    over = read_text(os.path.join(place.private, FULL))
+    return Said(outcome, answer, redact("".join(lines)), started_at, ended, network, over)
 
 
 @contextmanager

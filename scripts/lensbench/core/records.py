@@ -132,6 +132,8 @@ class Record:
     lensbench: str = ""
     sandbox: str = ""
     """What the agent was kept apart with, such as `bubblewrap 0.8.0`, or `none`; empty when nobody recorded it."""
+    network: str = ""
+    """`own`: the agent reached what it needed and no more. Or why it shared the machine's; empty when unrecorded."""
     schema: int = SCHEMA
 
     @property

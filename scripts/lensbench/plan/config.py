@@ -9,6 +9,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
+from lensbench.agents.sandbox import DEFAULT_LIMITS
 from lensbench.core.tasks import Many, Source, Strict, like
 
 
@@ -157,8 +158,23 @@ class Controls(Strict):
     """Ask every task once more in an empty folder: shows which tasks can be answered without the repository."""
 
 
+HostName = Annotated[
+    str,
+    like(r"^(\[[0-9A-Fa-f:]+\]|[A-Za-z0-9._-]+)(:[1-9][0-9]{0,4})?$", "write name:port, such as pypi.org:443"),
+]
+
+
 class Limits(Strict):
-    """What is scarce beside cores: it changes how fast the runs are made, and nothing else."""
+    """What is scarce beside cores, and what one run may use of the machine in the sandbox."""
+
+    memory_gb: Annotated[Number, Field(ge=0.1)] = DEFAULT_LIMITS["memory_gb"]
+    """Memory of a run, in GB (10^9 bytes)."""
+    processes: Annotated[Whole, Field(ge=16)] = DEFAULT_LIMITS["processes"]
+    """Processes and threads of a run."""
+    open_files: Annotated[Whole, Field(ge=64)] = DEFAULT_LIMITS["open_files"]
+    """Files that each process may have open."""
+    disk_gb: Annotated[Number, Field(gt=0)] = DEFAULT_LIMITS["disk_gb"]
+    """What a run may write, in GB."""
 
     requests_per_minute: dict[str, Annotated[Whole, Field(ge=1)]] = Field(default={})
     """What a model's service takes, by its name: the host of `base_url`, else `provider`, else the agent's kind."""
@@ -258,6 +274,11 @@ class Config(Strict):
     """What keeps agents away from everything but their workspace; `auto`: bubblewrap where it works, else none."""
     sandbox_visible: Many[str] = ()
     """Further folders and files that agents may read in the sandbox."""
+    sandbox_network: Literal["auto", "shared"] = "auto"
+    """`auto`: in the sandbox agents reach the model's endpoint, the declared servers and `sandbox_hosts`, where the
+    machine allows that; `shared`: everything that this machine reaches."""
+    sandbox_hosts: Many[HostName] = ()
+    """Further hosts that agents and their servers may reach, as `name:port`."""
     cache: str = DEFAULT_CACHE
     """Where fetched repositories are kept."""
     part: Annotated[str, like(r"^([1-9][0-9]?/[1-9][0-9]?)?$", "write 1/3 for the first of three parts")] = ""

@@ -16,6 +16,7 @@ from typing import Any
 
 import yaml
 
+from lensbench.agents.sandbox import DEFAULT_LIMITS
 from lensbench.core.conditions import CLOSED_BOOK, compared
 from lensbench.core.errors import UserError
 from lensbench.core.records import sha256
@@ -58,6 +59,9 @@ def make_plan(config: Config, scenarios: ScenarioSet, accepted: list[str]) -> Pl
         "sandbox": {
             "mode": config.sandbox,
             "visible": list(config.sandbox_visible),
+            "network": config.sandbox_network,
+            "hosts": list(config.sandbox_hosts),
+            "limits": {name: getattr(config.limits, name) for name in DEFAULT_LIMITS},
             "hidden": [config.cache, *config.scenario_files, *_mcp_files(config), *_local_sources(repositories)],
         },
         "budget": config.budget.model_dump(mode="json"),

@@ -74,6 +74,7 @@ class Tried(NamedTuple):
     tree_after: str
     workspace: str
     server_calls: dict[str, int] | None
+    network: str = ""
 
 
 def make_attempt(job: Job, place: Place, number: int, waited_s: float, redact: Redactor) -> Tried:
@@ -107,6 +108,8 @@ def _ask(job: Job, place: Place, assignment: Assignment, before: str, attempt: A
         exit_code=said.ended.exit_code, timed_out=said.ended.timed_out,
     )  # fmt: skip
     reason, detail = find_reason(attempt, said.outcome, said.answer, job.expected)
+    if said.over_limit:
+        reason, detail = "over_limit", said.over_limit
     if not reason and after != before:
         reason, detail = "workspace_changed", "its hash is another one after the run"
     return Tried(
@@ -118,6 +121,7 @@ def _ask(job: Job, place: Place, assignment: Assignment, before: str, attempt: A
         after,
         assignment.workspace,
         _server_calls(os.path.join(place.private, "session", "server.jsonl")),
+        said.network,
     )
 
 

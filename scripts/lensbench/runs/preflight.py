@@ -120,7 +120,10 @@ def _brings(condition: Mapping[str, Any]) -> bool:
 
 def _sandbox(sandbox: Sandbox) -> Iterator[Check]:
     if sandbox.program:
-        yield Check("sandbox", "ok", sandbox.name)
+        network = (
+            f"the machine's network: {sandbox.shared_network}" if sandbox.shared_network else "a network of its own"
+        )
+        yield Check("sandbox", "ok", f"{sandbox.name}, {network}")
     elif sandbox.reason:
         yield Check("sandbox", "warning", f"none, so agents can read and change your files: {sandbox.reason}")
 

@@ -36,6 +36,8 @@ REASONS = {
                         "agent.tools; the adapter's list of denied tools"),
     "model_changed": Reason("another model answered, within the run or than in its pair", "later",
                             "the gateway's model mapping; an alias that moved"),
+    "over_limit": Reason("the agent used more of the machine than a run may", "later",
+                         "limits in the config; what the agent or a server wrote"),
     "workspace_changed": Reason("files of the repository were changed by the run", "later",
                                 "the prompt; the agent's write permissions"),
     "prompt_mismatch": Reason("the prompt was not the one of the pair", "later", "accepted changes of this run"),

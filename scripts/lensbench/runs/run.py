@@ -89,6 +89,7 @@ def make_run(job: Job) -> str:
             workspace=tried.workspace, tree_before=tried.tree_before, tree_after=tried.tree_after,
             revision=job.repository["revision"], server_calls=tried.server_calls,
             arrived_at=arrived, opened_at=opened, lensbench=__version__, sandbox=sandbox.name,
+            network=tried.network,
         ))  # fmt: skip
     last = attempts[-1]
     return f"{last.reason or 'answered'} after {last.duration_s:.1f} s, attempt {last.attempt}"

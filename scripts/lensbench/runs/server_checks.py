@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from lensbench.agents import Assignment
+from lensbench.agents import Assignment, model_hosts
 from lensbench.agents.offline.mcp_tools import OfferedTool, arguments, queries, role, suggestions
 from lensbench.agents.offline.question import read_question
 from lensbench.agents.offline.servers import Entry, Servers, Status, read_entry
@@ -55,7 +55,7 @@ def _placed(entry: Entry | str, run: Assignment, environment: Mapping[str, str],
         return entry
     try:
         env = {**environment, **dict(entry.env)}
-        return replace(entry, command=place.wrap(entry.command, env, run.mcp_file))
+        return replace(entry, command=place.wrap(entry.command, env, run.mcp_file, agents=model_hosts(run.settings)))
     except OSError as error:
         return f"{entry.command[0]}: {error.strerror}"
 

@@ -301,6 +301,8 @@ def controls(tables: Tables) -> list[dict[str, Any]]:
         ("the condition's MCP servers were connected", with_servers, connected),
         ("the condition's tools were offered", with_servers, offered),
         ("the agent ran in a sandbox", made, lambda record: record.sandbox != "none" if record.sandbox else None),
+        ("the agent reached only its model, its servers and sandbox_hosts (a network of its own)", made,
+         lambda record: record.network == "own" if record.network else None),
         ("the first attempt gave the answer", made, lambda record: len(record.attempts) == 1),
     ]  # fmt: skip
     found = []

@@ -26,6 +26,9 @@ from lensbench.agents.adapters._claude_code_stream import read
 from lensbench.agents.adapters._cli import program_version
 from lensbench.core.errors import UserError
 
+HOSTS: tuple[str, ...] = ("api.anthropic.com:443",)
+"""Where its own service is."""
+
 __all__ = ["command", "probe", "read", "version"]
 
 ADDRESSES = {"zai": "https://api.z.ai/api/anthropic"}

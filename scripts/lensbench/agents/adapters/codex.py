@@ -30,6 +30,9 @@ from lensbench.agents.adapters._cli import Seen, announced, counted, gateway, nu
 from lensbench.agents.adapters._events import mapping, text
 from lensbench.core.records import Outcome
 
+HOSTS: tuple[str, ...] = ("api.openai.com:443",)
+"""Where its own service is."""
+
 TOKEN = "LENSBENCH_TOKEN"
 """The variable in which Codex finds the gateway's token; commands that it runs do not get it."""
 OFF = ("multi_agent", "goals", "apps", "plugins", "remote_plugin", "hooks", "skill_search", "image_generation",

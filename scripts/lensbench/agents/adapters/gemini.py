@@ -31,6 +31,9 @@ from lensbench.agents.adapters._cli import Seen, announced, counted, gateway, nu
 from lensbench.agents.adapters._events import mapping, text
 from lensbench.core.records import Outcome
 
+HOSTS: tuple[str, ...] = ("generativelanguage.googleapis.com:443",)
+"""Where its own service is."""
+
 TOOLS = {"Bash": "run_shell_command", "Read": "read_file", "Grep": "grep_search", "Glob": "glob",
          "Edit": "replace", "Write": "write_file"}  # fmt: skip
 """The protocol's names of built-in tools -> Gemini CLI's."""

@@ -25,6 +25,9 @@ from lensbench.agents import Assignment, Invocation
 from lensbench.agents.adapters._events import read_event, text
 from lensbench.core.records import Call, Outcome
 
+HOSTS: tuple[str, ...] = ()
+"""No model is asked."""
+
 MCP_START_SECONDS = 15
 
 

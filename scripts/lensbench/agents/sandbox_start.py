@@ -1,0 +1,293 @@
+"""The two small programs around a sandboxed process; the standard library only, since one of them runs in the sandbox.
+
+    python -IS sandbox_start.py outside '<settings>' bwrap ... python -IS sandbox_start.py inside '<settings>' agent ...
+
+`outside` hands bubblewrap a filter of system calls, limits memory and processes by a control group where it may make
+one, passes connections on to the addresses that are allowed, and ends the sandbox when it has filled its share of the
+disk. `inside` listens at those addresses in the sandbox's own network, sets the limits of a process, gives up its
+privileges, and becomes the agent.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import resource
+import select
+import signal
+import socket
+import struct
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Any, NoReturn
+
+FILTER_FD = 3
+"""Where bubblewrap finds the filter."""
+KEYRING_CALLS = {
+    0xC000003E: (248, 249, 250),  # x86_64, and x32 with one bit more
+    0x40000003: (286, 287, 288),  # i386
+    0xC00000B7: (217, 218, 219),  # aarch64
+    0x40000028: (309, 310, 311),  # arm
+    0xC00000F3: (217, 218, 219),  # riscv64
+}
+"""Architecture -> the numbers of add_key, request_key and keyctl (linux/audit.h, the tables of system calls)."""
+GB = 1_000_000_000
+LOOK_S = 2.0
+"""Between two looks at the disk; a look that takes long is made less often."""
+FULL = "over_limit"
+"""In the private folder: the file that says which limit ended the sandbox."""
+TAKEN = b"+"
+"""The watcher's first byte: it is connected."""
+CGROUPS = Path("/sys/fs/cgroup")
+
+_Start = Callable[..., None]
+Listening = list[tuple[socket.socket, Callable[[], socket.socket]]]
+"""A socket that takes connections, and what opens the connection to which they are passed on."""
+
+
+def keyring_filter() -> bytes:
+    """A BPF program by which the calls of kernel keyrings do not exist (ENOSYS): they know no namespaces."""
+    load, equal, also, end = 0x20, 0x15, 0x54, 0x06
+    allow, deny = 0x7FFF0000, 0x00050000 | 38
+    steps: list[tuple[int, int, int, int]] = []
+    for architecture, calls in KEYRING_CALLS.items():
+        steps += [(load, 0, 0, 4), (equal, 0, 7, architecture), (load, 0, 0, 0), (also, 0, 0, 0xBFFFFFFF)]
+        steps += [(equal, 3 - index, 0, call) for index, call in enumerate(calls)]
+        steps += [(end, 0, 0, allow), (end, 0, 0, deny)]
+    return b"".join(struct.pack("=HBBI", *step) for step in [*steps, (end, 0, 0, allow)])
+
+
+def outside(settings: dict[str, Any], argv: list[str]) -> NoReturn:
+    """Becomes bubblewrap, with a watcher beside it that ends after it."""
+    listening: Listening = []
+    for way in settings["ways"]:
+        server = socket.socket(socket.AF_UNIX)
+        server.bind(way["outside"])
+        server.listen(128)
+        listening.append((server, partial(socket.create_connection, (way["name"], way["port"]))))
+    groups = _make_groups(settings["limits"])
+    parent = os.getpid()
+    if os.fork() == 0:
+        os.setsid()  # it has to tidy up after its group was ended
+        _silence()
+        _watch(parent, listening, groups, settings["folder"], settings["limits"]["disk_gb"] * GB)
+        os._exit(0)
+    for server, _ in listening:
+        server.close()
+    for group in groups:
+        with suppress(OSError):
+            (group / "cgroup.procs").write_text(str(parent))
+    memory = os.memfd_create("filter")
+    os.write(memory, keyring_filter())
+    os.lseek(memory, 0, os.SEEK_SET)
+    if memory == FILTER_FD:
+        os.set_inheritable(memory, True)
+    else:
+        os.dup2(memory, FILTER_FD)
+        os.close(memory)
+    os.execve(argv[0], argv, _given_environment())
+
+
+def inside(settings: dict[str, Any], argv: list[str]) -> NoReturn:
+    """Becomes the agent, with a process beside it that passes its connections on."""
+    listening: Listening = []
+    for way in settings["ways"]:
+        for address in way["addresses"]:
+            with suppress(OSError):  # there may be no IPv6
+                server = socket.create_server((address, way["port"]), family=_family(address), backlog=128)
+                listening.append((server, partial(_connect, way["inside"])))
+    if listening and os.fork() == 0:
+        _give_up_privileges()
+        _silence()
+        _serve(listening)
+        signal.pause()
+    for server, _ in listening:
+        server.close()
+    _set_limits(settings["limits"])
+    _give_up_privileges()
+    try:
+        os.execvpe(argv[0], argv, _given_environment())
+    except OSError as error:
+        print(f"{argv[0]}: {error.strerror}", file=sys.stderr)
+        os._exit(127)
+
+
+def _given_environment() -> dict[bytes, bytes]:
+    """As it was handed to us: Python adds a variable to its own (PEP 538)."""
+    pairs = (pair.partition(b"=") for pair in Path("/proc/self/environ").read_bytes().split(b"\0") if pair)
+    return {name: value for name, _, value in pairs}
+
+
+def _family(address: str) -> int:
+    return socket.AF_INET6 if ":" in address else socket.AF_INET
+
+
+def _silence() -> None:
+    """Holds nobody's output open."""
+    null = os.open(os.devnull, os.O_RDWR)
+    for number in (0, 1, 2):
+        os.dup2(null, number)
+
+
+def _give_up_privileges() -> None:
+    """Low ports are bound; after this the process has no capability, nor can a program that it starts get one."""
+    libc = ctypes.CDLL(None)
+    libc.prctl(47, 4, 0, 0, 0)  # PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL
+    libc.capset(struct.pack("=II", 0x20080522, 0), bytes(24))
+
+
+def _set_limits(limits: dict[str, Any]) -> None:
+    wanted = {
+        resource.RLIMIT_CORE: 0,
+        resource.RLIMIT_NOFILE: limits["open_files"],
+        resource.RLIMIT_NPROC: limits["processes"],  # of this user in this sandbox; no limit for root
+        resource.RLIMIT_DATA: int(limits["memory_gb"] * GB),
+        resource.RLIMIT_FSIZE: int(limits["disk_gb"] * GB),
+    }
+    for kind, value in wanted.items():
+        hard = resource.getrlimit(kind)[1]
+        least = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        resource.setrlimit(kind, (least, least))
+
+
+# --- control groups
+
+
+def _make_groups(limits: dict[str, Any]) -> list[Path]:
+    """New control groups with the limits; fewer, or none, where this user may make none."""
+    name = f"lensbench-{os.getpid()}"
+    memory, processes = str(int(limits["memory_gb"] * GB)), str(limits["processes"])
+    try:
+        lines = [line.strip().split(":", 2) for line in Path("/proc/self/cgroup").read_text().splitlines()]
+    except OSError:
+        return []
+    if (CGROUPS / "cgroup.controllers").exists():
+        own = CGROUPS / next((path for _, kinds, path in lines if not kinds), "/").strip("/")
+        wanted = {"memory.max": memory, "memory.swap.max": "0", "pids.max": processes}
+        found = (_make_group(parent / name, wanted) for parent in dict.fromkeys((own, own.parent, CGROUPS)))
+        return next(([group] for group in found if group), [])
+    of_kind = {kind: path.strip("/") for _, kinds, path in lines for kind in kinds.split(",")}
+    wanted_of = {"memory": {"memory.limit_in_bytes": memory}, "pids": {"pids.max": processes}}
+    made = (_make_group(CGROUPS / kind / of_kind.get(kind, "") / name, wanted_of[kind]) for kind in wanted_of)
+    return [group for group in made if group]
+
+
+def _make_group(group: Path, wanted: dict[str, str]) -> Path | None:
+    if not group.parent.is_relative_to(CGROUPS):
+        return None
+    try:
+        group.mkdir()
+        for file, value in wanted.items():
+            if file != "memory.swap.max" or (group / file).exists():
+                (group / file).write_text(value)
+        return group
+    except OSError:
+        with suppress(OSError):
+            group.rmdir()
+        return None
+
+
+# --- connections
+
+
+def _connect(path: str) -> socket.socket:
+    """A connection to the watcher, once that has one to the address. Raises OSError when it has none."""
+    connection = socket.socket(socket.AF_UNIX)
+    connection.connect(path)
+    if connection.recv(1) != TAKEN:
+        connection.close()
+        raise ConnectionRefusedError
+    return connection
+
+
+def _serve(listening: Listening) -> None:
+    """Passes every connection on, in threads that end with the process."""
+    import threading  # only where there is something to pass on: every start of an agent waits for this program
+
+    def start(work: Callable[..., object], *arguments: object) -> None:
+        threading.Thread(target=work, args=arguments, daemon=True).start()
+
+    for server, connect in listening:
+        start(_accept, server, connect, start)
+
+
+def _accept(server: socket.socket, connect: Callable[[], socket.socket], start: _Start) -> None:
+    while True:
+        start(_pass_on, server.accept()[0], connect, start)
+
+
+def _pass_on(taken: socket.socket, connect: Callable[[], socket.socket], start: _Start) -> None:
+    """Passes on in both directions; a connection that nobody takes is reset, so that it is no empty answer."""
+    with taken:
+        try:
+            other = connect()
+        except OSError:
+            taken.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            return
+        with other:
+            if taken.family == socket.AF_UNIX:
+                taken.sendall(TAKEN)
+            start(_copy, taken, other)
+            _copy(other, taken)
+
+
+def _copy(source: socket.socket, target: socket.socket) -> None:
+    with suppress(OSError):
+        while block := source.recv(1 << 16):
+            target.sendall(block)
+    with suppress(OSError):
+        target.shutdown(socket.SHUT_WR)
+
+
+# --- the watcher
+
+
+def _watch(sandbox: int, listening: Listening, groups: list[Path], folder: str, disk: float) -> None:
+    """Passes connections on, and looks at the disk, until bubblewrap has ended; then removes the control groups."""
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit())
+    _serve(listening)
+    try:
+        ended = select.poll()
+        ended.register(os.pidfd_open(sandbox), select.POLLIN)
+        limit, pause_s = _size(folder) + disk, LOOK_S
+        while not ended.poll(pause_s * 1000):
+            began = time.monotonic()
+            if _size(folder) > limit:
+                Path(folder, FULL).write_text(f"more than {disk / GB:g} GB of disk (limits.disk_gb)")
+                os.kill(sandbox, signal.SIGKILL)
+            pause_s = max(LOOK_S, 20 * (time.monotonic() - began))
+    except (OSError, SystemExit):
+        pass
+    for group in groups:
+        for _ in range(500):
+            with suppress(OSError):
+                group.rmdir()
+            if not group.exists():
+                break
+            time.sleep(0.02)
+
+
+def _size(folder: str) -> int:
+    """The bytes on disk below `folder`, in files that can be seen."""
+    return sum(_blocks(folder)) * 512
+
+
+def _blocks(folder: str) -> Iterator[int]:
+    folders = [folder]
+    for current in folders:  # grows while it is walked
+        with suppress(OSError), os.scandir(current) as entries:
+            for entry in entries:
+                with suppress(OSError):
+                    if entry.is_dir(follow_symlinks=False):
+                        folders.append(entry.path)
+                    yield entry.stat(follow_symlinks=False).st_blocks
+
+
+if __name__ == "__main__":
+    _, place, told, *rest = sys.argv
+    {"outside": outside, "inside": inside}[place](json.loads(told), rest)
