@@ -11,7 +11,8 @@ from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from lensbench.core.tasks import Criterion, Many, Strict, Task, like
+from lensbench.core.errors import UserError
+from lensbench.core.tasks import Criterion, Many, Source, Strict, Task, like
 
 PYTEST: Final = "pytest"
 JUNIT: Final = "junit"
@@ -33,6 +34,14 @@ class Binary(Strict):
     base64: str
     """The bytes in base64."""
 
+    @classmethod
+    def text_or_bytes(cls, data: bytes) -> str | Self:
+        """Bytes as a task holds them: text where they are UTF-8."""
+        try:
+            return data.decode()
+        except UnicodeDecodeError:
+            return cls(base64=base64.b64encode(data).decode())
+
     @model_validator(mode="after")
     def _decodes(self) -> Self:
         try:
@@ -42,12 +51,21 @@ class Binary(Strict):
         return self
 
 
+class FromSource(Strict):
+    """What the file at the same path holds in another pinned source, such as a later release."""
+
+    source: Source
+    """The source. In a task set it may be a name under `repositories`."""
+
+
 Content = str | Binary
 """What a file holds. In a task set it may also be `{file: <path beside the set>}`."""
 
 
-def content_bytes(content: Content) -> bytes:
-    """The bytes of a file's content."""
+def content_bytes(content: Content | FromSource) -> bytes:
+    """The bytes of a file's content. Raises UserError for one that was not taken from its source (`hidden_files`)."""
+    if isinstance(content, FromSource):
+        raise UserError("a hidden file was not taken from its source; delete plan.json to have the plan made again")
     return base64.b64decode(content.base64) if isinstance(content, Binary) else content.encode()
 
 
@@ -66,7 +84,7 @@ class Tests(Strict):
 
     __test__ = False  # the name is not for pytest
 
-    files: dict[InsidePath, Content] = Field(default={})
+    files: dict[InsidePath, Content | FromSource] = Field(default={})
     """Hidden files by their path in the repository. They replace what the agent left there."""
     command: Annotated[Many[str], Field(min_length=1)]
     """The program and its arguments, started at the top of the repository; `{report}` is where JUnit XML goes."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -142,15 +142,27 @@ def _put_named_repositories(value: dict[str, Any], lines: dict[KeyPath, int]) ->
     named, tasks = value.get("repositories"), value.get("tasks")
     if not isinstance(tasks, list):
         return
-    for index, task in enumerate(tasks):
-        name = task.get("repository") if isinstance(task, dict) else None
-        if isinstance(name, str):
+    for holder, key, path in _naming_a_repository(tasks):
+        if isinstance(name := holder.get(key), str):
             if not isinstance(named, dict) or name not in named:
                 known = ", ".join(named) if isinstance(named, dict) and named else "none"
-                line = lines[("tasks", index, "repository")]
                 hint = did_you_mean(name, named) if isinstance(named, dict) else ""
-                raise DocumentError(f"repository {name!r} is not under 'repositories' ({known} there){hint}", line)
-            task["repository"] = named[name]
+                raise DocumentError(
+                    f"repository {name!r} is not under 'repositories' ({known} there){hint}", lines[path]
+                )
+            holder[key] = named[name]
+
+
+def _naming_a_repository(tasks: list[Any]) -> Iterator[tuple[dict[str, Any], str, KeyPath]]:
+    """What may name a repository, tasks and their hidden files: the mapping, the key in it, and where that stands."""
+    for index, task in enumerate(tasks):
+        if isinstance(task, dict):
+            yield task, "repository", ("tasks", index, "repository")
+            tests = task.get("tests")
+            files = tests.get("files") if isinstance(tests, dict) else None
+            for path, content in files.items() if isinstance(files, dict) else ():
+                if isinstance(content, dict):
+                    yield content, "source", ("tasks", index, "tests", "files", path, "source")
 
 
 def _put_files(value: dict[str, Any], folder: Path) -> None:

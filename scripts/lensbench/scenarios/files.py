@@ -63,10 +63,10 @@ def render_report(made: Made) -> str:
     """The report as Markdown."""
     return "\n".join([
         f"# Generated tasks: {made.name}", "",
-        f"- Repository: {_plain(source_name(made.source))}",
-        f"- Proposed by: {_plain(made.author)}",
+        f"- Repository: {plain_text(source_name(made.source))}",
+        f"- Proposed by: {plain_text(made.author)}",
         f"- Tasks: {len(made.tasks)} of {made.wanted} that were wanted",
-        *(f"- **Note**: {_plain(warning)}" for warning in made.warnings), "",
+        *(f"- **Note**: {plain_text(warning)}" for warning in made.warnings), "",
         *_counts(made.fates), "",
         *_kept(made.fates), *_dropped(made.fates),
     ])  # fmt: skip
@@ -107,11 +107,11 @@ def _dropped(fates: Iterable[Fate]) -> Iterator[str]:
         yield from ("## Dropped", "")
     for fate in dropped:
         yield f"- **{fate.proposal.id}** ({fate.proposal.category.value}), after {len(fate.tries)} of its proposals:"
-        yield from (f"  - `{problem.reason.value}`: {_plain(str(problem))}" for problem in fate.tries[-1].problems)
+        yield from (f"  - `{problem.reason.value}`: {plain_text(str(problem))}" for problem in fate.tries[-1].problems)
     yield ""
 
 
-def _plain(text: str) -> str:
+def plain_text(text: str) -> str:
     """Text of a stranger's repository on one line, without marks that a reader of Markdown would obey."""
     line = " ".join(printable(text).split())[:300]
     return "".join(f"\\{each}" if each in "\\`*_[]<>#|!" else each for each in line)

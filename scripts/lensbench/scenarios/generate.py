@@ -27,6 +27,7 @@ from lensbench.core.tasks import Source, Task
 from lensbench.plan.task_files import read_scenarios
 from lensbench.repositories.prepare import prepare
 from lensbench.scenarios.author import Author
+from lensbench.scenarios.changes.program import add_options, write_changes
 from lensbench.scenarios.files import Made, render_report, render_set
 from lensbench.scenarios.mining.writer import Miners
 from lensbench.scenarios.pin import pin
@@ -108,7 +109,9 @@ def write(made: Made, output: Path) -> None:
 def main() -> None:
     """Writes a task set about a repository."""
     parser = argparse.ArgumentParser(prog="lensbench generate", description=main.__doc__)
-    parser.add_argument("--repo", required=True, help="a git URL, or the path of a folder")
+    parser.add_argument("--kind", choices=("question", "change"), default="question", help="what the tasks ask for")
+    where = add_options(parser)
+    where.add_argument("--repo", help="a git URL, or the path of a folder")
     parser.add_argument("--tasks", type=int, default=12, help="how many tasks")
     parser.add_argument("--output", required=True, type=Path, help="the YAML file to write")
     parser.add_argument("--settings", default="{}", help="the agent and its surroundings, as JSON")
@@ -118,8 +121,13 @@ def main() -> None:
             f"--output {arguments.output}: its name begins the tasks' ids; use a-z, 0-9 and '-', then .yaml"
         )
     adopt_orphans()
-    pinned = pin(arguments.repo)
     settings = Settings.model_validate_json(arguments.settings)
+    if arguments.kind == "change":
+        write_changes(arguments, settings)
+        return
+    if not arguments.repo:
+        raise UserError("tasks of questions come from --repo; for the others add --kind change")
+    pinned = pin(arguments.repo)
     folder = arguments.output.with_suffix(".transcripts")
     made = generate(arguments.output.stem, pinned.source, arguments.tasks, settings, folder)
     if pinned.warning:

@@ -30,20 +30,31 @@ def digest(integrity: str) -> Digest:
     return Digest(algorithm, base64.b64decode(encoded).hex())
 
 
-def fetch(name: str, version: str, integrity: str, target: Path) -> None:
-    """Downloads the package `name` `version` with this integrity to `target`. Nothing of it is run.
+def fetch(name: str, version: str, wanted: str, target: Path) -> None:
+    """Downloads the package `name` `version` with the integrity `wanted` to `target`. Nothing of it is run.
 
     Raises UserError when the registry does not have it, lists another integrity, or sends other bytes.
     """
+    url, listed = _published(_page(name, version))
+    if listed and listed != wanted:
+        raise UserError(f"{name}@{version} has the integrity {listed} in the registry; correct the one in the task set")
+    download(url, digest(wanted), target)
+
+
+def integrity(name: str, version: str) -> str:
+    """The integrity that the registry shows for `name` `version`. Raises UserError when it shows none."""
+    found = _published(_page(name, version))[1]
+    if not found.startswith("sha512-"):
+        raise UserError(f"{name}@{version}: the registry {shown(registry())} shows no sha512; choose another version")
+    return found
+
+
+def _page(name: str, version: str) -> Page:
     address = registry()
     try:
-        page = read_page(f"{address}/{quote(name, safe='@')}/{quote(version)}", ACCEPT)
+        return read_page(f"{address}/{quote(name, safe='@')}/{quote(version)}", ACCEPT)
     except KeyError:
         raise UserError(f"there is no {name}@{version} in the registry {shown(address)}; check its spelling") from None
-    url, listed = _published(page)
-    if listed and listed != integrity:
-        raise UserError(f"{name}@{version} has the integrity {listed} in the registry; correct the one in the task set")
-    download(url, digest(integrity), target)
 
 
 def _published(page: Page) -> tuple[str, str]:

@@ -31,14 +31,31 @@ def fetch(name: str, version: str, sha256: str, target: Path) -> None:
 
     Raises UserError when the index does not have it, has it under another name or version, or sends other bytes.
     """
+    page = _project(name)
+    found = _sdist(_files(page), name, version, sha256)
+    download(urljoin(page.url, found.url), Digest("sha256", sha256), target)
+
+
+def sha256(name: str, version: str) -> str:
+    """The hash of the sdist of `name` `version`. Raises UserError when the index has none, or does not tell."""
+    wanted = canonicalize_name(name), canonicalize_version(version)
+    found = next((file.sha256 for file in _files(_project(name)) if _sdist_of(file.name) == wanted), None)
+    if not found:
+        why = "shows no sha256 of it" if found == "" else "has no source distribution of it"
+        raise UserError(f"{name}=={version}: the index {shown(package_index())} {why}; choose another version")
+    return found
+
+
+def _project(name: str) -> Page:
     index = package_index()
     try:
-        page = read_page(f"{index}/{canonicalize_name(name)}/", ACCEPT)
+        return read_page(f"{index}/{canonicalize_name(name)}/", ACCEPT)
     except KeyError:
         raise UserError(f"there is no project {name!r} in the index {shown(index)}; check its spelling") from None
-    files = _json_files(page) if page.media_type.endswith("json") else _html_files(page)
-    found = _sdist(files, name, version, sha256)
-    download(urljoin(page.url, found.url), Digest("sha256", sha256), target)
+
+
+def _files(page: Page) -> list[Listed]:
+    return _json_files(page) if page.media_type.endswith("json") else _html_files(page)
 
 
 def _json_files(page: Page) -> list[Listed]:

@@ -1,0 +1,84 @@
+"""A task in the making: how its tests are run, which of them the change decides, and what the proof says about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from lensbench.agents.sandbox import Sandbox
+from lensbench.changes.environment import Environment, prepare_environment
+from lensbench.changes.execute import TestRun, run_tests
+from lensbench.changes.hidden_files import with_files
+from lensbench.changes.proof import Proof, prove
+from lensbench.changes.reports import TestResult
+from lensbench.changes.task import Binary, ChangeTask, Content, FromSource, Tests
+from lensbench.core.errors import UserError
+from lensbench.scenarios.changes.suites import Suite
+
+UNKNOWN = ("?",)
+"""In place of the tests that fail, until they are known."""
+
+
+class Fate(NamedTuple):
+    """What became of a change: a task that is proven, or the reasons against it."""
+
+    id: str
+    what: str
+    """The change in a line."""
+    task: ChangeTask | None
+    reasons: tuple[str, ...] = ()
+    proof: Proof | None = None
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Where candidates are tried."""
+
+    sandbox: Sandbox
+    cache: Path
+
+    def environment(self, commands: Sequence[str], tree: Path) -> Environment:
+        """What the tests of the project in `tree` need. Raises UserError."""
+        return prepare_environment(commands, tree, self.cache, self.sandbox)
+
+    def run(self, tree: Path, patch: bytes, tests: Tests, environment: Environment) -> TestRun:
+        """One run. Raises UserError when tests cannot be started on this machine at all."""
+        done = run_tests(tree, patch, tests, self.sandbox, environment)
+        if done.unstarted:
+            raise UserError(f"the tests cannot be started: {done.unstarted}")
+        return done
+
+    def judged(self, task: ChangeTask, what: str, tree: Path, environment: Environment) -> Fate:
+        """The task with the tests that are proven, or why it is dropped."""
+        proof = prove(with_files(task, self.cache), tree, self.sandbox, environment)
+        if not proof.holds:
+            return Fate(task.id, what, None, proof.reasons, proof)
+        tests = task.tests.model_copy(update={"fail_to_pass": proof.fail_to_pass, "pass_to_pass": proof.pass_to_pass})
+        return Fate(task.id, what, task.model_copy(update={"tests": tests}), (), proof)
+
+
+def hidden_tests(
+    suite: Suite, programs: Sequence[str], files: Mapping[str, Content | FromSource], timeout_s: float
+) -> Tests:
+    """Tests of which nobody knows yet which ones fail."""
+    return Tests(
+        files=dict(files), command=(*suite.command, *programs), report=suite.report, fail_to_pass=UNKNOWN,
+        timeout_s=timeout_s,
+    )  # fmt: skip
+
+
+def told_apart(before: TestRun, after: TestRun) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The tests that pass after a change only, and those that pass before as well."""
+    passing = [_passing(run) for run in (before, after)]
+    return tuple(sorted(passing[1] - passing[0])), tuple(sorted(passing[1] & passing[0]))
+
+
+def _passing(run: TestRun) -> set[str]:
+    return {name for name, result in run.results.items() if result is TestResult.PASSED}
+
+
+def contents(tree: Path, paths: Iterable[str]) -> dict[str, Content]:
+    """Files of `tree` as a task set holds them."""
+    return {path: Binary.text_or_bytes((tree / path).read_bytes()) for path in paths}

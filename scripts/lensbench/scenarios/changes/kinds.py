@@ -1,0 +1,51 @@
+"""Which files of a project are source, which are tests, and which are neither, by their names."""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+from pathlib import PurePosixPath
+
+
+class Kind(Enum):
+    """What a file is for."""
+
+    SOURCE = "source"
+    TEST = "test"
+    OTHER = "other"
+
+
+CODE = frozenset((
+    ".py", ".pyi", ".pyx", ".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".go", ".rs", ".java", ".cs",
+))  # fmt: skip
+"""Endings of source files."""
+
+_TEST_FOLDERS = frozenset(("test", "tests", "testing", "__tests__", "spec", "specs", "testdata", "fixtures"))
+_TEST_NAME = re.compile(
+    r"test_.*\.py|.*_tests?\.(py|go|rs)|tests?\.(py|[cm]?[jt]sx?)|conftest\.py|.*[._-](test|spec|tst)\.[cm]?[jt]sx?"
+)
+_OTHER_FOLDERS = frozenset((
+    "doc", "docs", "example", "examples", "bench", "benches", "benchmark", "benchmarks", "script", "scripts", "tools",
+    "node_modules", "tasks", ".github", ".circleci", "ci",
+))  # fmt: skip
+_OTHER_NAMES = re.compile(r"setup\.py|noxfile\.py|conf\.py|_?version\.py|.*\.config\.[cm]?[jt]s|\..*|.*\.d\.[cm]?ts")
+
+
+def kind_of(path: str) -> Kind:
+    """What the file at `path`, relative to the project's root, is for.
+
+    Fixtures beside tests are tests. Documentation, examples, packaging and generated version files are neither.
+    """
+    pure = PurePosixPath(path.lower())
+    if _TEST_FOLDERS.intersection(pure.parts[:-1]) or _TEST_NAME.fullmatch(pure.name):
+        return Kind.TEST
+    if _OTHER_FOLDERS.intersection(pure.parts[:-1]) or _OTHER_NAMES.fullmatch(pure.name) or pure.suffix not in CODE:
+        return Kind.OTHER
+    return Kind.SOURCE
+
+
+def is_program(path: str) -> bool:
+    """Whether the test file at `path` is one that a test runner starts, and no helper or data."""
+    return kind_of(path) is Kind.TEST and (
+        _TEST_NAME.fullmatch(PurePosixPath(path.lower()).name) is not None and not path.endswith("conftest.py")
+    )

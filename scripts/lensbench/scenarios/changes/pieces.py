@@ -1,0 +1,99 @@
+"""The difference of two trees in pieces that can each be applied alone, and the patch that some of them make."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby
+from pathlib import Path
+from typing import NamedTuple
+
+from lensbench.core.system.trees import CACHE_FOLDERS
+from lensbench.repositories.sources.git_program import git
+
+_NEAR = 3
+"""Edits with fewer equal lines between them are one piece, as in a unified diff."""
+
+
+class Piece(NamedTuple):
+    """Lines `start` to `stop` of a file become `lines`; the file's whole content when it is new, deleted or binary."""
+
+    path: str
+    start: int
+    stop: int
+    lines: tuple[bytes, ...]
+    whole: bool = False
+
+    @property
+    def size(self) -> int:
+        """Changed lines, old and new."""
+        return self.stop - self.start + len(self.lines)
+
+
+def differences(before: Path, after: Path, wanted: Callable[[str], bool]) -> list[Piece]:
+    """What leads from the tree `before` to `after` in the files that are `wanted`, by path and place."""
+    paths = sorted({*_files(before), *_files(after)})
+    return [piece for path in paths if wanted(path) for piece in _pieces(path, _read(before, path), _read(after, path))]
+
+
+def _files(tree: Path) -> Iterator[str]:
+    skipped = {".git", *map(os.fsdecode, CACHE_FOLDERS)}
+    for folder, folders, files in os.walk(tree):
+        folders[:] = [name for name in folders if name not in skipped]
+        for name in files:
+            path = Path(folder, name)
+            if path.is_file() and not path.is_symlink():
+                yield path.relative_to(tree).as_posix()
+
+
+def _read(tree: Path, path: str) -> bytes | None:
+    file = tree / path
+    return file.read_bytes() if file.is_file() and not file.is_symlink() else None
+
+
+def _pieces(path: str, before: bytes | None, after: bytes | None) -> Iterator[Piece]:
+    if before == after:
+        return
+    old, new = (text.splitlines(keepends=True) if text is not None else [] for text in (before, after))
+    if before is None or after is None or b"\0" in before + after:
+        yield Piece(path, 0, len(old), tuple(new), whole=True)
+        return
+    matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
+    for group in matcher.get_grouped_opcodes(_NEAR // 2):
+        edits = [opcode for opcode in group if opcode[0] != "equal"]
+        (_, start, _, first, _), (_, _, stop, _, last) = edits[0], edits[-1]
+        yield Piece(path, start, stop, tuple(new[first:last]))
+
+
+def apply(pieces: Iterable[Piece], tree: Path) -> None:
+    """Applies pieces to `tree`, which is as it was when they were taken."""
+    for path, of_file in groupby(sorted(pieces), key=lambda piece: piece.path):
+        file, edits = tree / path, list(of_file)
+        if edits[0].whole and not edits[0].lines and file.exists():
+            file.unlink()
+            continue
+        lines = file.read_bytes().splitlines(keepends=True) if file.exists() else []
+        for edit in reversed(edits):  # from below: line numbers above stay true
+            lines[edit.start : edit.stop] = edit.lines
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(b"".join(lines))
+
+
+def patch(pieces: Iterable[Piece], before: Path) -> str:
+    """The unified diff that applies `pieces` to the tree `before`, as git writes it."""
+    chosen = list(pieces)
+    with tempfile.TemporaryDirectory(prefix="lb-") as folder:
+        tree = Path(folder)
+        git(tree, "init", "--quiet", "--template=")
+        for path in {piece.path for piece in chosen}:
+            if (old := _read(before, path)) is not None:
+                (tree / path).parent.mkdir(parents=True, exist_ok=True)
+                (tree / path).write_bytes(old)
+        git(tree, "add", "--all", "--force", ".")
+        former = git(tree, "write-tree").decode().strip()
+        apply(chosen, tree)
+        git(tree, "add", "--all", "--force", ".")
+        later = git(tree, "write-tree").decode().strip()
+        return git(tree, "diff", "--binary", "--no-renames", former, later).decode(errors="surrogateescape")

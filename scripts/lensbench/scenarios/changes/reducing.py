@@ -1,0 +1,45 @@
+"""Which parts of a large change a test needs: found by leaving out each part once (delta debugging in one pass)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+Passing = Callable[[frozenset[int]], frozenset[str]]
+"""Which tests pass when the pieces with these numbers are applied."""
+
+
+class Separate(NamedTuple):
+    """Pieces that belong together, and the tests that need them."""
+
+    pieces: frozenset[int]
+    tests: frozenset[str]
+
+
+def separate(count: int, tests: Iterable[str], passing: Passing) -> list[Separate]:
+    """The smallest independent changes among `count` pieces, each with the `tests` that need it.
+
+    All `tests` pass with all pieces. A test needs the pieces without which it fails; what overlaps becomes one change.
+    Its tests are those that pass with it alone: a test that does not has pieces that stand in for each other, and
+    is left out. Asks `count` times, and once for each change.
+    """
+    everything = frozenset(range(count))
+    needed: dict[str, set[int]] = {test: set() for test in tests}
+    for piece in everything:
+        for test in needed.keys() - passing(everything - {piece}):
+            needed[test].add(piece)
+    found: list[Separate] = []
+    for test, pieces in sorted(needed.items()):
+        if pieces:
+            found = joined(found, Separate(frozenset(pieces), frozenset({test})))
+    alone = [Separate(each.pieces, each.tests & passing(each.pieces)) for each in found]
+    return [each for each in alone if each.tests]
+
+
+def joined(found: Sequence[Separate], new: Separate) -> list[Separate]:
+    """`found` with `new`: changes that share a piece are one."""
+    apart = [each for each in found if not each.pieces & new.pieces]
+    for each in found:
+        if each.pieces & new.pieces:
+            new = Separate(new.pieces | each.pieces, new.tests | each.tests)
+    return [*apart, new]

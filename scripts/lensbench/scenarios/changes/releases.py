@@ -1,0 +1,72 @@
+"""Two releases of a package: which independent changes make tests of the later one pass on the earlier one."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from lensbench.core.errors import UserError
+from lensbench.core.system.trees import copy_tree
+from lensbench.scenarios.changes.kinds import Kind, is_program, kind_of
+from lensbench.scenarios.changes.pieces import Piece, apply, differences
+from lensbench.scenarios.changes.reducing import separate
+
+Run = Callable[[Path, Sequence[str]], Mapping[str, bool] | None]
+"""Runs these test files in a tree: whether each test passed, by its id. None when they did not come to an end."""
+
+MAX_PIECES = 60
+MAX_FAILING = 40
+"""In one file: more fail when its imports do, and then they tell nothing apart."""
+
+
+class Change(NamedTuple):
+    """A change that tests tell apart from the rest of the release."""
+
+    pieces: tuple[Piece, ...]
+    tests: tuple[str, ...]
+    """Hidden test files."""
+    fail_to_pass: tuple[str, ...]
+
+
+def changes_between(earlier: Path, later: Path, run: Run) -> list[Change]:
+    """The independent changes from `earlier` to `later` that tests ask for, most tests first.
+
+    Files of tests that more than MAX_FAILING failing tests are in, or that do not come to an end, are left out. Raises
+    UserError when there are more than MAX_PIECES pieces.
+    """
+    pieces = differences(earlier, later, lambda path: kind_of(path) is Kind.SOURCE)
+    tests = differences(earlier, later, lambda path: kind_of(path) is Kind.TEST)
+    changed = dict.fromkeys(piece.path for piece in tests if piece.lines)
+    programs = [path for path in changed if is_program(path)]
+    if len(pieces) > MAX_PIECES:
+        raise UserError(f"the releases differ in {len(pieces)} places, more than {MAX_PIECES}; choose nearer ones")
+
+    def passing(files: Sequence[str], chosen: Iterable[int]) -> frozenset[str] | None:
+        with tempfile.TemporaryDirectory(prefix="lb-") as folder:
+            tree = Path(folder, "tree")
+            copy_tree(str(earlier), str(tree))
+            apply((pieces[number] for number in chosen), tree)
+            apply(tests, tree)
+            results = run(tree, files)
+            return None if results is None else frozenset(test for test, passed in results.items() if passed)
+
+    last = {file: passing([file], range(len(pieces))) for file in programs}
+    first = {file: passing([file], ()) for file in programs if last[file]}
+    asking = {}
+    for file, before in first.items():
+        failing = (last[file] or frozenset()) - before if before is not None else frozenset[str]()
+        if 0 < len(failing) <= MAX_FAILING:
+            asking[file] = failing
+    failing = frozenset[str]().union(*asking.values())
+    apart = separate(len(pieces), failing, lambda chosen: passing([*asking], chosen) or frozenset()) if asking else []
+    found = []
+    for change in apart:
+        files = [file for file in asking if asking[file] & change.tests]
+        helpers = [path for path in changed if path not in programs]
+        found.append(Change(
+            tuple(pieces[number] for number in sorted(change.pieces)), (*files, *helpers),
+            tuple(sorted(change.tests)),
+        ))  # fmt: skip
+    return sorted(found, key=lambda change: -len(change.fail_to_pass))

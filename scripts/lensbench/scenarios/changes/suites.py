@@ -1,0 +1,94 @@
+"""How the tests of a project are run: what they need, the command, and where its report is."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import tomllib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from lensbench.changes.task import JUNIT, PYTEST, REPORT_PLACE
+from lensbench.core.errors import UserError
+
+_EXTRAS = ("test", "tests", "testing", "dev")
+_REQUIREMENTS = ("requirements-test.txt", "test-requirements.txt", "requirements-dev.txt", "tests/requirements.txt")
+_NODE_TEST = re.compile(r"\bnode((?: --?[\w-]+(?:=\S+)?)*?) --test\b")
+_OTHER_RUNNERS = ("jest", "mocha", "ava", "tape", "tap", "jasmine", "karma", "uvu", "qunit")
+
+
+class Suite(NamedTuple):
+    """How tests are started; the files of tests follow the command."""
+
+    environment: tuple[str, ...]
+    command: tuple[str, ...]
+    report: str
+
+
+def suite_of(tree: Path, environment: Sequence[str], command: str) -> Suite:
+    """The suite of the project in `tree`; what is given counts in place of what its own files say.
+
+    Raises UserError for a project whose tests cannot be started without being told how.
+    """
+    if (tree / "package.json").is_file():
+        found = _node(tree, command)
+    elif any((tree / name).is_file() for name in ("pyproject.toml", "setup.py", "setup.cfg")):
+        found = _python(tree)
+    elif command:
+        found = Suite((), (), "")
+    else:
+        raise UserError("the project has neither pyproject.toml, setup.py nor package.json; give --command")
+    if command:
+        words = tuple(shlex.split(command))
+        found = found._replace(command=words, report=JUNIT if REPORT_PLACE in command else PYTEST)
+    return found._replace(environment=tuple(environment)) if environment else found
+
+
+def _python(tree: Path) -> Suite:
+    install = " ".join(map(shlex.quote, ["-e", f".{_extras(tree)}", "pytest", *_group(tree)]))
+    files = [f"-r {name}" for name in _REQUIREMENTS if (tree / name).is_file()]
+    environment = ("python -m venv /env", " ".join(["/env/bin/pip install -q", install, *files]))
+    return Suite(environment, ("python", "-m", "pytest", "-q", "-o", "addopts=", "-p", "no:cacheprovider"), PYTEST)
+
+
+def _pyproject(tree: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads((tree / "pyproject.toml").read_text())
+    except (OSError, ValueError):
+        return {}
+
+
+def _extras(tree: Path) -> str:
+    known = _pyproject(tree).get("project", {}).get("optional-dependencies", {})
+    chosen = next((name for name in _EXTRAS if name in known), "")
+    return f"[{chosen}]" if chosen else ""
+
+
+def _group(tree: Path) -> Iterator[str]:
+    """The requirements of the dependency group of tests (PEP 735), without groups that it includes."""
+    groups = _pyproject(tree).get("dependency-groups", {})
+    chosen = next((name for name in _EXTRAS if name in groups), "")
+    yield from (each for each in groups.get(chosen, ()) if isinstance(each, str))
+
+
+def _node(tree: Path, command: str) -> Suite:
+    try:
+        package = json.loads((tree / "package.json").read_bytes())
+        scripts = " ; ".join(str(each) for each in package.get("scripts", {}).values())
+    except (ValueError, AttributeError) as error:
+        raise UserError(f"package.json cannot be read ({error}); give --command and --environment") from None
+    environment = ("cp package.json /env/ && cd /env && npm install --ignore-scripts --no-audit --no-fund",)
+    if command:
+        return Suite(environment, (), JUNIT)
+    if re.search(r"\bvitest\b", scripts):
+        return Suite(environment, ("vitest", "run", "--reporter=junit", f"--outputFile={REPORT_PLACE}"), JUNIT)
+    if (found := _NODE_TEST.search(scripts)) or re.search(r"\bborp\b", scripts):
+        flags = found[1].split() if found else []
+        report = ("--test", "--test-reporter=junit", f"--test-reporter-destination={REPORT_PLACE}")
+        return Suite(environment, ("node", *flags, *report), JUNIT)
+    other = next((name for name in _OTHER_RUNNERS if re.search(rf"\b{name}\b", scripts)), "no runner that is known")
+    raise UserError(
+        f"package.json: tests are run by {other}; give --command with a JUnit reporter that writes to {REPORT_PLACE}"
+    )

@@ -1,0 +1,111 @@
+"""A set of change tasks as files: the YAML, the reference patches beside it, and the report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from lensbench.changes.task import ChangeTask, Content, FromSource, content_bytes
+from lensbench.core.system.files import write_atomic
+from lensbench.core.tasks import Source
+from lensbench.plan.freeze import source_name
+from lensbench.repositories.prepare import source_key
+from lensbench.scenarios.changes.candidates import Fate
+from lensbench.scenarios.files import plain_text
+
+_WIDTH = 110
+_KEYS = ("id", "kind", "category", "repository", "prompt", "environment", "container", "tests", "reference")
+
+
+class _Dumper(yaml.SafeDumper):
+    """Texts of several lines as blocks."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
+
+
+_Dumper.add_representer(str, _text)
+
+
+def write_set(name: str, fates: Sequence[Fate], output: Path, head: str) -> None:
+    """Writes the tasks that are proven to `output`, each reference to `<set>/<task id>.diff` beside it."""
+    tasks = [fate.task for fate in fates if fate.task]
+    sources = {source_key(source): source for task in tasks for source in _sources(task)}
+    value = {
+        "name": name,
+        "repositories": {key: source.model_dump(mode="json") for key, source in sorted(sources.items())},
+        "tasks": [_plain(task, output) for task in tasks],
+    }
+    for path, content in (each for task in tasks for each in _beside(task, output)):
+        write_atomic(path, content_bytes(content))
+    text = yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=_WIDTH)
+    write_atomic(output, "".join(f"# {line}\n" for line in head.splitlines()) + text)
+
+
+def _sources(task: ChangeTask) -> Iterator[Source]:
+    if task.repository:
+        yield task.repository
+    yield from (content.source for content in task.tests.files.values() if isinstance(content, FromSource))
+
+
+def _beside(task: ChangeTask, output: Path) -> Iterator[tuple[Path, Content]]:
+    """What is too long for the YAML: the reference, and hidden files that no pinned source has."""
+    yield _reference(task, output), task.reference
+    for path, content in task.tests.files.items():
+        if not isinstance(content, FromSource):
+            yield _hidden(task, output, path), content
+
+
+def _reference(task: ChangeTask, output: Path) -> Path:
+    return output.with_suffix("") / f"{task.id}.diff"
+
+
+def _hidden(task: ChangeTask, output: Path, path: str) -> Path:
+    return output.with_suffix("") / task.id / path
+
+
+def _plain(task: ChangeTask, output: Path) -> dict[str, Any]:
+    value = task.model_dump(mode="json", exclude_defaults=True)
+    assert task.repository
+    value["repository"] = source_key(task.repository)
+    value["reference"] = {"file": _reference(task, output).relative_to(output.parent).as_posix()}
+    for path, content in task.tests.files.items():
+        value["tests"]["files"][path] = (
+            {"source": source_key(content.source)} if isinstance(content, FromSource)
+            else {"file": _hidden(task, output, path).relative_to(output.parent).as_posix()}
+        )  # fmt: skip
+    return {key: value[key] for key in _KEYS if key in value}
+
+
+def render_report(name: str, fates: Sequence[Fate]) -> str:
+    """The table of the set as Markdown: proven, dropped with reasons, flaky, seconds."""
+    kept = [fate for fate in fates if fate.task]
+    lines = [f"# Change tasks: {name}", "", f"{len(kept)} of {len(fates)} changes are proven tasks.", ""]
+    lines += [
+        "| task | repository | failing tests | passing tests | flaky | seconds | MB |",
+        "|---|---|--:|--:|--:|--:|--:|",
+    ]
+    for fate in kept:
+        task, proof = fate.task, fate.proof
+        assert task
+        assert task.repository
+        assert proof
+        tests = f"{len(proof.fail_to_pass)} | {len(proof.pass_to_pass)} | {len(proof.flaky)}"
+        about = plain_text(source_name(task.repository))
+        lines.append(f"| {task.id} | {about} | {tests} | {proof.seconds:.1f} | {proof.memory_mb} |")
+    flaky = [f"- {fate.id}: {plain_text(name)}" for fate in fates if fate.proof for name in fate.proof.flaky]
+    lines += ["", "## Flaky tests", "", *flaky] if flaky else []
+    dropped = [fate for fate in fates if not fate.task]
+    if dropped:
+        lines += ["", "## Dropped", ""]
+        lines += [
+            f"- **{fate.id}**, {plain_text(fate.what)}: {plain_text('; '.join(fate.reasons[:3]))}" for fate in dropped
+        ]
+    return "\n".join(lines) + "\n"
