@@ -1,7 +1,9 @@
 """Freezes the experiment into the run folder.
 
 needs   the config, the task sets, the MCP files
-leaves  plan.json, prompts/ (what every run reads), protocol.md, config.yaml, scenarios.md (what people read)
+leaves  plan.json, prompts/ (what every run reads), protocol.md, config.yaml, scenarios.md (what people
+        read); a file of the user's that lies there under such a name stays, and the tasks are frozen in
+        scenarios.frozen.md
 """
 
 
@@ -12,8 +14,8 @@ rule plan:
         plan=f"{BENCH}/plan.json",
         prompts=directory(f"{BENCH}/prompts"),
         protocol=f"{BENCH}/protocol.md",
-        config=update(f"{BENCH}/config.yaml"),
-        scenarios=f"{BENCH}/scenarios.md",
+        config=update(f"{BENCH}/config.yaml") if SCHEDULE.writes_config else [],
+        scenarios=SCHEDULE.frozen_tasks,
         mark=SCHEDULE.plan_mark,
     log:
         f"{BENCH}/logs/plan.log",
@@ -21,8 +23,9 @@ rule plan:
     params:
         settings=lambda wildcards: SCHEDULE.settings,
         accepted=lambda wildcards: SCHEDULE.accepted_json,
+        own=sorted(SCHEDULE.own),
     message:
         "freezing the experiment in {BENCH}"
     shell:
         "exec {PYTHON} lensbench.plan.freeze --settings {params.settings:q} --accepted {params.accepted:q}"
-        " --folder {BENCH:q} 2> {log:q}"
+        " --folder {BENCH:q} --own {params.own:q} 2> {log:q}"

@@ -5,18 +5,23 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from lensbench.agents.adapters import command
 from lensbench.core.errors import UserError
-from lensbench.core.records import RunId, from_json, run_files
+from lensbench.core.records import Outcome, Record, RunId, from_json, run_files
 from lensbench.plan.freeze import write_plan
 from lensbench.repositories.prepare import main as fetch
+from lensbench.runs import attempt as attempts
 from lensbench.runs import run as runs
+from lensbench.runs.budget import spent
 from lensbench.runs.discards import discard_files, file_discard
-from lensbench.runs.run import is_kept, make_run, read_job
+from lensbench.runs.run import KEPT, is_kept, make_run, read_job
+from lensbench.runs.validity import judge_validity
 from lensbench.workflow.schedule import read_schedule
 
 SCRIPTS = Path(__file__).parents[1] / "scripts"
@@ -181,3 +186,81 @@ def test_half_characters_in_an_answer_do_not_lose_the_run(bench: Path) -> None:
     )
     assert answer_of(bench) == b"half ? here"
     assert is_kept(bench, RUN)
+
+
+def record_of(bench: Path, run: RunId = RUN) -> Record:
+    return from_json(run_files(bench, run).record.read_text())
+
+
+LOG_BOMB = 'echo "the answer"; head -c 3000000 /dev/zero | tr "\\0" "[" > "$(dirname "$3")/server.jsonl"'
+
+
+def test_a_server_log_that_no_parser_can_take_costs_no_answer(bench: Path) -> None:
+    assert answer_of(plan(bench, LOG_BOMB)) == b"the answer\n"
+    assert record_of(bench).last.reason == ""
+    assert record_of(bench).server_calls == {}
+
+
+def test_what_fails_after_the_agent_ended_is_a_discard_with_its_answer_and_its_cost(
+    bench: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(log: str) -> None:
+        raise RecursionError
+
+    monkeypatch.setattr(attempts, "_server_calls", fails)
+    assert answer_of(plan(bench, "echo the answer")) == b"the answer\n"
+    last = record_of(bench).last
+    assert (last.reason, last.detail) == ("harness_failed", "RecursionError in lensbench/attempt.py, _checked")
+    assert spent(bench)["runs"] == 1
+    assert spent(bench)["hours"] > 0
+    assert not list((bench / ".paid").rglob("*.json"))
+    judge_validity(bench)
+    assert [path.name for path in discard_files(bench)["anna-without"]] == ["anna-without-1.json"]
+
+
+def test_an_output_that_no_adapter_can_read_is_a_discard_with_its_transcript(
+    bench: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(lines: Iterable[str]) -> Outcome:
+        next(iter(lines))
+        raise RecursionError
+
+    monkeypatch.setattr(command, "read", fails)
+    make_run(read_job(plan(bench, "echo one; echo two"), RUN, 0))
+    assert record_of(bench).last.reason == "harness_failed"
+    assert gzip.decompress(run_files(bench, RUN).transcript.read_bytes()) == b"one\ntwo\n"
+
+
+def killed_in_teardown(bench: Path, shell: str) -> subprocess.CompletedProcess[bytes]:
+    """A job of its own process, whose condition's teardown kills it."""
+    folder = plan(bench, shell)
+    frozen = json.loads((folder / "plan.json").read_text())
+    teardown = {"setup": [], "teardown": ["/bin/sh", "-c", "kill -9 $PPID"], "setup_s": 20}
+    frozen["conditions"]["with"] |= teardown
+    (folder / "plan.json").write_text(json.dumps(frozen))
+    options = ["--folder", str(folder), "--task", "anna", "--condition", "with"]
+    return subprocess.run(
+        [sys.executable, "-m", "lensbench.runs.run", *options],
+        env={**os.environ, "PYTHONPATH": str(SCRIPTS)},
+        check=False,
+    )
+
+
+def test_a_job_that_is_killed_after_its_agent_ended_is_not_paid_for_twice(bench: Path) -> None:
+    run = RunId("anna", "with")
+    assert killed_in_teardown(bench, "echo $$").returncode == -9
+    assert not run_files(bench, run).record.exists()
+    assert "taken over" in make_run(read_job(bench, run, 0))
+    assert record_of(bench, run).last.reason == ""
+    assert spent(bench)["runs"] == 1
+    assert make_run(read_job(bench, run, 0)) == KEPT
+
+
+def test_what_a_killed_job_left_is_not_taken_for_another_prompt(bench: Path) -> None:
+    run = RunId("anna", "with")
+    killed_in_teardown(bench, "echo one")
+    (bench / "prompts" / "anna.md").write_text("another question")
+    job = read_job(bench, run, 0)
+    del job.plan["conditions"]["with"]["teardown"]
+    assert "answered" in make_run(job)
+    assert spent(bench)["runs"] == 2

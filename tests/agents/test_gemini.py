@@ -79,7 +79,7 @@ def test_a_refused_key_has_its_status() -> None:
 
 def test_too_many_turns_are_a_failed_answer_and_no_error() -> None:
     outcome = gemini.read(stream(BEGIN, said("I think"), ended("FatalTurnLimitedError", "Reached max session turns.")))
-    assert (outcome.error, outcome.gave_up, outcome.answer) == ("", "turns: Reached max session turns.", "")
+    assert (outcome.error, outcome.gave_up, outcome.answer) == ("", "turns: Reached max session turns.", "I think")
 
 
 def test_an_empty_answer_is_empty_and_no_error() -> None:

@@ -42,7 +42,7 @@ def assignment(folder: Path, workspace: Path, mcp: str = '{"mcpServers": {}}') -
 
 def test_the_stream_gives_the_whole_outcome() -> None:
     assert read(LINES) == Outcome(
-        answer="It is so.\n", finished=True, agent_version="1", models=("none",),
+        answer="It is so.\n", finished=True, ending="finished", agent_version="1", models=("none",),
         servers={"lens": "connected", "odd": "failed: gone"}, tools_offered=("Grep", "mcp__lens__lens_grep"),
         calls=(Call("Grep", 1, 1), Call("Read", 2, 0)), files_read=("a.py", "b.py"), turns=4,
     )  # fmt: skip

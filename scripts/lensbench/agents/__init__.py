@@ -3,7 +3,8 @@
 An adapter has two functions and no state:
 
 - `command(run: Assignment) -> Invocation`: how the program is started for a run;
-- `read(lines: Iterable[str]) -> Outcome`: what its output shows, read line by line as it comes.
+- `read(lines: Iterable[str], *, errors: ErrorTexts) -> Outcome`: what its output shows, read line by line as it comes;
+  a tool's answer in which `errors` finds something counts as a failed call.
 
 and may have two more, for the preflight:
 
@@ -26,6 +27,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from lensbench.agents.reach import hosts_in
+from lensbench.core.error_texts import KNOWN_ERRORS, ErrorTexts
 from lensbench.core.records import Outcome
 
 
@@ -51,6 +53,8 @@ class Assignment:
     settings: Mapping[str, Any]
     """The `agent` section of the config."""
     seed: int
+    errors: ErrorTexts = KNOWN_ERRORS
+    """What error texts of this condition's servers look like."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +83,7 @@ class Adapter(Protocol):
     def command(self, run: Assignment) -> Invocation:
         """How the agent is started for `run`."""
 
-    def read(self, lines: Iterable[str]) -> Outcome:
+    def read(self, lines: Iterable[str], *, errors: ErrorTexts) -> Outcome:
         """What the agent's standard output shows."""
 
 

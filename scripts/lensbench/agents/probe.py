@@ -11,6 +11,7 @@ from typing import Any
 
 from lensbench.agents import Adapter, Probe
 from lensbench.core.errors import UserError
+from lensbench.core.models import is_same_model, is_served
 from lensbench.core.preflight_results import Check
 
 REQUEST_S = 30.0
@@ -38,11 +39,13 @@ def check_gateway(adapter: Adapter, settings: Mapping[str, Any], wanted: bool) -
         return [Check("gateway", "failed", str(error))]
     if probe is None:
         return []
-    return [request(probe, any(name.lower().endswith("_proxy") for name in settings["pass_env"]))]
+    check = request(probe, any(name.lower().endswith("_proxy") for name in settings["pass_env"]), settings["served"])
+    return [check]
 
 
-def request(probe: Probe, through_proxy: bool, limit_s: float = REQUEST_S) -> Check:
-    """Sends the request; `through_proxy` is whether the agent will see the variables that name the user's proxies."""
+def request(probe: Probe, through_proxy: bool, wanted: str = "", limit_s: float = REQUEST_S) -> Check:
+    """Sends the request; `through_proxy` is whether the agent will see the variables that name the user's proxies,
+    `wanted` the model that must answer (a name or a pattern with `*`; the one that was asked for when empty)."""
     message = urllib.request.Request(
         probe.url, json.dumps(probe.body).encode(), {"Content-Type": "application/json", **probe.headers}
     )
@@ -58,8 +61,17 @@ def request(probe: Probe, through_proxy: bool, limit_s: float = REQUEST_S) -> Ch
     answer = _object(content)
     if answer is None:
         return Check("gateway", "failed", f"{probe.url}: its answer is no JSON object; check agent.base_url")
-    served = answer.get("model")
-    return Check("gateway", "ok", f"{probe.url}: answered" + (f", model {served}" if isinstance(served, str) else ""))
+    served, asked = answer.get("model"), probe.body.get("model")
+    if not isinstance(served, str):
+        return Check("gateway", "ok", f"{probe.url}: answered")
+    said = f"{probe.url}: answered, model {served}"
+    if wanted and not is_served(served, wanted):
+        return Check(
+            "gateway", "failed", f"{said}; agent.served is {wanted}: check agent.model, or correct agent.served"
+        )
+    if not wanted and not is_same_model(str(asked), served):
+        return Check("gateway", "warning", f"{said}, but {asked} was asked for; if that is right, set agent.served")
+    return Check("gateway", "ok", said)
 
 
 def _refused(url: str, status: int, words: str) -> Check:

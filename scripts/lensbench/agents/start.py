@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import stat
 import sys
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from traceback import extract_tb
 from typing import NamedTuple
 
 from lensbench.agents import Assignment, load_adapter, model_hosts
@@ -35,6 +37,8 @@ class Said(NamedTuple):
     """`own`, or why the agent shared the machine's network."""
     over_limit: str
     """The limit of the run that ended the agent; empty when none did."""
+    unread: str = ""
+    """Why its output could not be read to the end, although all of it is in `transcript`."""
 
 
 def start_agent(assignment: Assignment, place: Place, timeout_s: float, redact: Redactor) -> Said:
@@ -44,15 +48,23 @@ def start_agent(assignment: Assignment, place: Place, timeout_s: float, redact: 
     """
     adapter = load_adapter(assignment.settings["kind"])
     lines: list[str] = []
+    unread = ""
 
     def read(stream: Iterator[str]) -> Outcome:
+        nonlocal unread
+
         def seen() -> Iterator[str]:
             for line in stream:
                 line = redact(line)
                 lines.append(line)
                 yield line
 
-        return adapter.read(seen())
+        try:
+            return adapter.read(seen(), errors=assignment.errors)
+        except Exception as error:  # whatever it is, the answer was paid for: the rest is taken, and nothing is lost
+            unread = place_of(error)
+            deque(seen(), maxlen=0)
+            return Outcome(finished=False)
 
     invocation, workspace = adapter.command(assignment), place.outside(assignment.workspace)
     hosts = model_hosts(assignment.settings)
@@ -69,7 +81,7 @@ def start_agent(assignment: Assignment, place: Place, timeout_s: float, redact: 
     answer = answer.encode(errors="replace").decode()  # half characters cannot be written
     network = place.network(invocation.env, assignment.mcp_file, hosts).name
     over = read_text(os.path.join(place.private, FULL))
-    return Said(outcome, answer, redact("".join(lines)), started_at, ended, network, over)
+    return Said(outcome, answer, redact("".join(lines)), started_at, ended, network, over, unread)
 
 
 @contextmanager
@@ -82,6 +94,13 @@ def _redacted_log(path: str, redact: Redactor) -> Iterator[int]:
             file.seek(0)
             said = redact(file.read(MAX_OUTPUT).decode(errors="replace"))
             sys.stderr.write(printable_lines(said))  # Snakemake shows the log of a run that failed
+
+
+def place_of(error: BaseException) -> str:
+    """What failed and where, on one line: `RecursionError in lensbench/attempts.py, _server_calls`."""
+    frames = [frame for frame in extract_tb(error.__traceback__) if "lensbench" in frame.filename]
+    place = f" in lensbench/{Path(frames[-1].filename).name}, {frames[-1].name}" if frames else ""
+    return f"{type(error).__name__}{place}"
 
 
 def read_text(path: str) -> str:

@@ -21,7 +21,7 @@ _PROFILES = {
 }
 _TYPES = {".md": "text/markdown", ".yaml": "application/yaml", ".gz": "application/gzip", ".smk": "text/x-python"}
 _RESULTS = ("results.json", "results.md", "report.html", "scores.csv", "pairs.csv", "estimates.json", "instrument.json")
-_INPUTS = ("config.yaml", "plan.json", "scenarios.md", "protocol.md")
+_INPUTS = ("config.yaml", "plan.json", "scenarios.md", "scenarios.frozen.md", "protocol.md")
 
 
 class Told(NamedTuple):

@@ -28,11 +28,12 @@ from lensbench.core.system.program import run_program
 from lensbench.judging.shown_answers import read_tasks
 from lensbench.plan.config import RUN_ID
 from lensbench.plan.freeze import Plan, differences, read_plan
+from lensbench.plan.own_files import TASKS, frozen_tasks
 from lensbench.runs.budget import spend, spent
 from lensbench.runs.discards import discard_files_of, is_discarded
 from lensbench.runs.validity import planned_runs, read_filed, read_records
 
-_FROZEN = ("config.yaml", "protocol.md", "scenarios.md")
+_FROZEN = ("config.yaml", "protocol.md")
 _REPOSITORIES = "repositories.json"
 _SHORT = 80
 
@@ -134,6 +135,7 @@ def _join(parts: Sequence[Part], new: Path, run_id: str) -> list[str]:
     (new / CHECKSUMS).touch()  # from here on, what is written is noted, and discards are kept twice
     for name in _FROZEN:
         write_atomic(new / name, (first.folder / name).read_bytes())
+    write_atomic(new / TASKS, frozen_tasks(first.folder).read_bytes())
     settings = yaml.safe_load((new / "config.yaml").read_text()) | {"run_id": run_id}
     write_atomic(new / "config.yaml", yaml.safe_dump(settings, sort_keys=False, allow_unicode=True))
     shutil.copytree(first.folder / "prompts", new / "prompts")

@@ -6,7 +6,7 @@ import hashlib
 import json
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 SCHEMA = 1
 
@@ -38,6 +38,12 @@ class Call:
     errors: int = 0
 
 
+Ending = Literal["", "finished", "limit", "refusal", "compaction", "unknown"]
+"""`limit`: of output, context or turns; `compaction`: finished after the context was cut down; `unknown`: a stop reason
+that is none of a finished answer."""
+ENDINGS: tuple[Ending, ...] = get_args(Ending)[1:]
+
+
 @dataclass(frozen=True)
 class Outcome:
     """What an agent's own output shows. None is "not shown by this agent", which is not the same as none."""
@@ -66,6 +72,10 @@ class Outcome:
     turns: int | None = None
     gave_up: str = ""
     """The agent ended by a limit of its own or the model's (turns, length, refusal): a failed answer, which counts."""
+    ending: Ending = ""
+    """How it ended by what the agent shows; "" when it shows nothing."""
+    stop_reason: str = ""
+    """The same in the words of the service or the agent."""
     models_asked: tuple[str, ...] | None = None
     """Models that were asked for; `models` are those that served."""
     denied_calls: tuple[str, ...] | None = None

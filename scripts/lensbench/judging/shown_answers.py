@@ -19,6 +19,7 @@ from lensbench.core.tasks import Task
 from lensbench.judging.blinding import Blinded, blind, hidden_names, opaque_id, order
 from lensbench.judging.judges import POINTS, Judgement
 from lensbench.plan.freeze import Plan
+from lensbench.plan.own_files import frozen_tasks
 from lensbench.plan.task_files import read_scenarios
 
 
@@ -38,7 +39,7 @@ class Exhibit:
 
 def read_tasks(folder: Path) -> dict[str, Task]:
     """The tasks of a run folder, with their criteria as they stand there now."""
-    return {task.id: task for task in read_scenarios([str(folder / "scenarios.md")], imported=True).tasks}
+    return {task.id: task for task in read_scenarios([str(frozen_tasks(folder))], imported=True).tasks}
 
 
 def read_exhibits(folder: Path, plan: Plan, tasks: Mapping[str, Task]) -> list[Exhibit]:

@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterable
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
+from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from lensbench.agents.sandbox import DEFAULT_LIMITS
-from lensbench.core.tasks import Many, Source, Strict, like
+from lensbench.core.tasks import Many, Regex, Source, Strict, like
 
 
 def _plain(value: Any) -> Any:
@@ -23,6 +23,12 @@ Switch = Annotated[bool, BeforeValidator(_plain)]
 Whole = Annotated[int, BeforeValidator(_plain)]
 Number = Annotated[float, BeforeValidator(_plain), Field(strict=False)]
 
+
+def _compiles(pattern: str) -> str:
+    return Regex(regex=pattern).regex
+
+
+ErrorPattern = Annotated[str, AfterValidator(_compiles)]
 ConditionName = Annotated[str, like(r"^[a-z][a-z0-9_]{0,31}$", "a condition is named with a-z, 0-9 and '_'")]
 
 
@@ -38,6 +44,8 @@ class Condition(Strict):
     """MCP file (`{"mcpServers": ...}`) with the servers that this condition has; none by default."""
     tools: Many[str] = ()
     """The tools that its servers must list, no more and no fewer; not compared when empty."""
+    errors: dict[str, Many[ErrorPattern]] = Field(default={})
+    """Server -> patterns (RE2) of answers that are errors without being marked as such; instead of the known ones."""
     setup: Many[str] = ()
     """Command that tells a running server of each run's `{workspace}`; outside the timed part."""
     teardown: Many[str] = ()
@@ -57,6 +65,8 @@ class Agent(Strict):
     """The model to ask for, in the agent's own words."""
     models: dict[str, str] = Field(default={})
     """What the service makes of a model's name, such as `sonnet: glm-5`; it heads timing.csv."""
+    served: str = ""
+    """The model that must answer, by the service's own word: its name, or a pattern with `*`; others are discarded."""
     version: str = ""
     """The version that the program must say it has; unpinned when empty, which the results warn of."""
     provider: Literal["", "zai", "custom"] = ""

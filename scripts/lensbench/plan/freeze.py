@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ from lensbench.core.system.program import run_program
 from lensbench.core.tasks import Folder, Git, Npm, Pypi, Source, Task
 from lensbench.plan import task_markdown
 from lensbench.plan.config import MECHANICAL, Agent, Condition, Config, Gate, Judging, ModelJudge
+from lensbench.plan.own_files import CONFIG, place_of_tasks
 from lensbench.plan.reading import load_config
 from lensbench.plan.task_files import ScenarioSet, read_scenarios
 
@@ -112,6 +113,9 @@ def _condition(condition: Condition) -> dict[str, Any]:
     """A condition without setup and teardown has no such keys, as in plans that are older than these."""
     told = {"setup": list(condition.setup), "teardown": list(condition.teardown), "setup_s": condition.setup_s}
     commands = told if condition.setup or condition.teardown else {}
+    commands |= (
+        {"errors": {name: list(patterns) for name, patterns in condition.errors.items()}} if condition.errors else {}
+    )
     if condition.mcp is None:
         return {"mcp": None, "mcp_sha256": "", "servers": [], **commands}
     content = Path(condition.mcp).read_bytes()
@@ -215,14 +219,17 @@ def plan_mark(config: Config, accepted: list[str], folder: Path) -> Path:
     return folder / ".plan" / f"settings-{digest[:16]}"
 
 
-def write_plan(config: Config, accepted: list[str], folder: Path) -> None:
-    """Writes protocol.md, config.yaml, scenarios.md, prompts/, plan.json and the plan's mark into the run folder."""
+def write_plan(config: Config, accepted: list[str], folder: Path, own: Collection[str] = ()) -> None:
+    """Writes protocol.md, config.yaml, scenarios.md, prompts/, plan.json and the plan's mark into the run folder.
+
+    `own` are files of the user's there, which stay as they are."""
     scenarios = read_scenarios(config.scenario_files, config.repository, config.imported)
     plan = make_plan(config, scenarios, accepted)
     write_atomic(folder / "protocol.md", PROTOCOL.read_bytes())
     settings = config.model_dump(mode="json", exclude_defaults=False)
-    write_atomic(folder / "config.yaml", yaml.safe_dump(settings, sort_keys=False, allow_unicode=True))
-    write_atomic(folder / "scenarios.md", _scenarios_page(config, scenarios))
+    if CONFIG not in own:
+        write_atomic(folder / CONFIG, yaml.safe_dump(settings, sort_keys=False, allow_unicode=True))
+    write_atomic(place_of_tasks(config, folder), _scenarios_page(config, scenarios))
     shutil.rmtree(folder / "prompts", ignore_errors=True)
     for task in scenarios.tasks:
         write_atomic(folder / "prompts" / f"{task.id}.md", prompt_of(task))
@@ -265,8 +272,11 @@ def main() -> None:
     parser.add_argument("--settings", required=True, help="the config as JSON")
     parser.add_argument("--accepted", default="[]", help="changes that were accepted, as a JSON list")
     parser.add_argument("--folder", required=True, type=Path, help="bench/<run_id>")
+    parser.add_argument("--own", nargs="*", default=[], help="files of the user's in it, which stay as they are")
     arguments = parser.parse_args()
-    write_plan(load_config(json.loads(arguments.settings)), json.loads(arguments.accepted), arguments.folder)
+    write_plan(
+        load_config(json.loads(arguments.settings)), json.loads(arguments.accepted), arguments.folder, arguments.own
+    )
 
 
 if __name__ == "__main__":

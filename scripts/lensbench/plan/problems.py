@@ -12,12 +12,14 @@ from lensbench.core.errors import did_you_mean
 from lensbench.core.system.yaml_places import KeyPath
 from lensbench.plan.config import HUMAN, MECHANICAL, Config, ModelJudge, judge_names, parts_of
 from lensbench.plan.mcp_files import mcp_problem, servers_of
+from lensbench.plan.own_files import misplaced
 from lensbench.plan.task_files import source_problem
 
 
-def problems_of(config: Config) -> Iterable[tuple[KeyPath, str]]:
-    """Where each problem stands in the config, and what it is."""
-    """What the types alone cannot say: names that must agree, files and folders that must be there."""
+def problems_of(config: Config, config_files: Iterable[str] = ()) -> Iterable[tuple[KeyPath, str]]:
+    """Where each problem stands in the config, and what it is. `config_files` are those that it was read from."""
+    if config.makes_benchmark:
+        yield from misplaced(config, config_files)
     names = ", ".join(config.conditions)
     if problem := source_problem(config.repository):
         yield ("repository",), f"repository: {problem}"
@@ -35,6 +37,11 @@ def problems_of(config: Config) -> Iterable[tuple[KeyPath, str]]:
             problem = mcp_problem(Path(condition.mcp))
             if problem:
                 yield ("conditions", name, "mcp"), f"conditions.{name}.mcp: {condition.mcp} {problem}"
+            for server in condition.errors.keys() - (set() if problem else set(servers_of(condition))):
+                yield (
+                    ("conditions", name, "errors", server),
+                    f"conditions.{name}.errors: {condition.mcp} has no {server!r}",
+                )
     for index, scenario_file in enumerate(config.scenario_files):
         if config.makes_benchmark and not Path(scenario_file).is_file():
             yield ("scenarios", index), f"scenarios: there is no file {scenario_file}; write the path of a task set"

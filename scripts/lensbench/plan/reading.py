@@ -22,6 +22,7 @@ def load_config(given: Mapping[str, Any], files: Iterable[str] = ()) -> Config:
 
     Raises UserError with one line per problem: file and line (or `--config`), key, what is wrong, what to write.
     """
+    files = list(map(str, files))
     documents = [read_file(name) for name in files]
     value: dict[str, Any] = json.loads(json.dumps(given, default=str))  # Snakemake's mappings and dates as plain data
 
@@ -32,7 +33,7 @@ def load_config(given: Mapping[str, Any], files: Iterable[str] = ()) -> Config:
         config = Config.model_validate(value)
     except ValidationError as error:
         raise UserError("\n".join(explain(error, Config, value, place))) from None
-    problems = [f"{place(path)}: {message}" for path, message in problems_of(config)]
+    problems = [f"{place(path)}: {message}" for path, message in problems_of(config, files)]
     if problems:
         raise UserError("\n".join(problems))
     return config

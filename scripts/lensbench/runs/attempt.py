@@ -5,19 +5,23 @@ from __future__ import annotations
 import json
 import os
 import sys
+import traceback
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from lensbench.agents import Assignment
 from lensbench.agents.sandbox import NO_SANDBOX, Place, Sandbox
-from lensbench.agents.start import now, read_text, start_agent
+from lensbench.agents.start import Said, now, place_of, read_text, start_agent
 from lensbench.core.conditions import CLOSED_BOOK, compared, fill_mcp_file, run_command
+from lensbench.core.error_texts import ErrorTexts
 from lensbench.core.errors import UserError
 from lensbench.core.records import Attempt, Outcome, RunId
 from lensbench.core.system.redaction import Redactor
 from lensbench.core.system.terminal import printable
 from lensbench.core.system.trees import copy_tree, hash_tree
+from lensbench.runs.budget import spend
 from lensbench.runs.reasons import Expectation, find_reason
 
 
@@ -49,7 +53,12 @@ class Job(NamedTuple):
         """The MCP servers that this condition has, and those that only others have."""
         servers = self.condition["servers"]
         everywhere = {server for condition in self.plan["conditions"].values() for server in condition["servers"]}
-        return Expectation(servers, sorted(everywhere - set(servers)), self.agent.get("tool_search", False))
+        return Expectation(
+            servers,
+            sorted(everywhere - set(servers)),
+            self.agent.get("tool_search", False),
+            self.agent.get("served", ""),
+        )
 
     @property
     def is_closed_book(self) -> bool:
@@ -77,8 +86,16 @@ class Tried(NamedTuple):
     network: str = ""
 
 
-def make_attempt(job: Job, place: Place, number: int, waited_s: float, redact: Redactor) -> Tried:
-    """Starts the agent once, in a workspace of its own that its servers are told of and that is removed afterwards."""
+Keep = Callable[[Tried], None]
+"""Puts on disk what an attempt left so far."""
+
+
+def make_attempt(job: Job, place: Place, number: int, waited_s: float, redact: Redactor, keep: Keep) -> Tried:
+    """Starts the agent once, in a workspace of its own that its servers are told of and that is removed afterwards.
+
+    `keep` is called as soon as the agent has ended, and once more when all is known: an answer that was paid for is on
+    disk before anything that may fail.
+    """
     assignment = prepare(job, place.private, place.sandbox)
     workspace = place.outside(assignment.workspace)
     before = hash_tree(workspace)
@@ -90,7 +107,7 @@ def make_attempt(job: Job, place: Place, number: int, waited_s: float, redact: R
             not_run = Attempt(number, now(), 0.0, waited_s, None, False, "mcp_failed", redact(failure))
             tried = Tried(not_run, Outcome(finished=False), "", "", before, before, assignment.workspace, None)
         else:
-            tried = _ask(job, place, assignment, before, Attempt(number, "", None, waited_s, None, False), redact)
+            tried = _ask(job, place, assignment, before, Attempt(number, "", None, waited_s, None, False), redact, keep)
     finally:
         left = redact(run_command(job.condition, "teardown", workspace))
         if left:
@@ -98,30 +115,45 @@ def make_attempt(job: Job, place: Place, number: int, waited_s: float, redact: R
     return tried._replace(attempt=replace(tried.attempt, teardown=left))
 
 
-def _ask(job: Job, place: Place, assignment: Assignment, before: str, attempt: Attempt, redact: Redactor) -> Tried:
+def _ask(
+    job: Job, place: Place, assignment: Assignment, before: str, attempt: Attempt, redact: Redactor, keep: Keep
+) -> Tried:
     """Starts the agent in its prepared workspace, and completes the attempt with what became of it."""
-    workspace = place.outside(assignment.workspace)
     said = start_agent(assignment, place, job.agent["timeout_s"], redact)
-    after = hash_tree(workspace)
     attempt = replace(
         attempt, started_at=said.started_at, duration_s=round(said.ended.duration_s, 3),
         exit_code=said.ended.exit_code, timed_out=said.ended.timed_out,
     )  # fmt: skip
-    reason, detail = find_reason(attempt, said.outcome, said.answer, job.expected)
+    spend(job.folder, hours=said.ended.duration_s / 3600, usd=said.outcome.cost_usd or 0)
+    unchecked = replace(attempt, reason="harness_failed", detail="it was killed before the run was checked")
+    tried = Tried(
+        unchecked, said.outcome, said.answer, said.transcript, before, "", assignment.workspace, None, said.network
+    )
+    keep(tried)
+    try:
+        tried = _checked(job, place, tried._replace(attempt=attempt), said)
+    except Exception as error:  # whatever it is: this run does not count, and is not bought again without end
+        traceback.print_exc()
+        tried = tried._replace(attempt=replace(unchecked, detail=place_of(error)))
+    tried = tried._replace(attempt=replace(tried.attempt, detail=redact(tried.attempt.detail)))
+    keep(tried)
+    return tried
+
+
+def _checked(job: Job, place: Place, tried: Tried, said: Said) -> Tried:
+    """The attempt with what can be seen afterwards, and with the reason why it must not count, if there is one."""
+    after = hash_tree(place.outside(tried.workspace))
+    reason, detail = find_reason(tried.attempt, tried.outcome, tried.answer, job.expected)
+    if said.unread and reason != "timed_out":
+        reason, detail = "harness_failed", said.unread
     if said.over_limit:
         reason, detail = "over_limit", said.over_limit
-    if not reason and after != before:
+    if not reason and after != tried.tree_before:
         reason, detail = "workspace_changed", "its hash is another one after the run"
-    return Tried(
-        replace(attempt, reason=reason, detail=redact(detail)),
-        said.outcome,
-        said.answer,
-        said.transcript,
-        before,
-        after,
-        assignment.workspace,
-        _server_calls(os.path.join(place.private, "session", "server.jsonl")),
-        said.network,
+    return tried._replace(
+        attempt=replace(tried.attempt, reason=reason, detail=detail),
+        tree_after=after,
+        server_calls=_server_calls(os.path.join(place.private, "session", "server.jsonl")),
     )
 
 
@@ -150,6 +182,7 @@ def prepare(job: Job, private: str, sandbox: Sandbox = NO_SANDBOX) -> Assignment
         denied_servers=tuple(job.expected.denied_servers),
         settings=job.agent,
         seed=job.plan["seed"],
+        errors=ErrorTexts(job.condition.get("errors", {})),
     )
     Path(session, "prompt.md").write_bytes(job.prompt.encode())
     Path(session, "mcp.json").write_text(mcp)
@@ -164,7 +197,7 @@ def _server_calls(log: str) -> dict[str, int] | None:
     for line in read_text(log).splitlines():
         try:
             tool = json.loads(line)["tool"]
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             continue
         counts[str(tool)] = counts.get(str(tool), 0) + 1
     return counts

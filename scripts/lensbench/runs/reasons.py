@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from lensbench.core.models import is_served
 from lensbench.core.records import Attempt, Outcome
 
 
@@ -34,7 +35,7 @@ REASONS = {
                           "the agent's permission rules for the server's tools"),
     "subagents": Reason("a sub-agent did part of the work, which the figures do not show", "later",
                         "agent.tools; the adapter's list of denied tools"),
-    "model_changed": Reason("another model answered, within the run or than in its pair", "later",
+    "model_changed": Reason("another model answered, within the run, than in its pair, or than agent.served", "later",
                             "the gateway's model mapping; an alias that moved"),
     "over_limit": Reason("the agent used more of the machine than a run may", "later",
                          "limits in the config; what the agent or a server wrote"),
@@ -43,7 +44,13 @@ REASONS = {
     "prompt_mismatch": Reason("the prompt was not the one of the pair", "later", "accepted changes of this run"),
     "settings_changed": Reason("the agent's settings were not those of the pair", "later",
                                "accepted changes of this run"),
+    "mcp_gone": Reason("an MCP server of the condition answered no more after the run", "later",
+                       "the server's own log; its memory"),
+    "cut_off": Reason("the answer was cut off for a reason that is none of the model's limits", "again",
+                      "the stop reason in the record; the service's status page"),
     "empty": Reason("there is no answer", "again", "the transcript"),
+    "harness_failed": Reason("lensbench failed or was killed after the agent had ended, before the run was checked",
+                             "later", "the run's log; the detail names the place; report it if it comes again"),
 }  # fmt: skip
 
 STOP_STATUS = {400, 401, 403, 404, 413}
@@ -67,6 +74,8 @@ class Expectation(NamedTuple):
     """MCP servers of other conditions only."""
     tool_search: bool = False
     """The agent is to search for MCP tools: their names are in its deferred list. Otherwise none may be there."""
+    served: str = ""
+    """The model that must answer: its name, or a pattern with `*`."""
 
 
 def tools_of(servers: Sequence[str], tools: Sequence[str]) -> list[str]:
@@ -89,7 +98,9 @@ def find_reason(attempt: Attempt, outcome: Outcome, answer: str, expected: Expec
         return "crashed", f"exit code {attempt.exit_code}"
     if not outcome.finished:
         return "crashed", "the output ends in the middle"
-    return _tools_reason(outcome, expected) or _content_reason(outcome, answer) or ("", "")
+    if outcome.ending == "unknown":
+        return "cut_off", f"stop reason {outcome.stop_reason or 'not shown'}"
+    return _tools_reason(outcome, expected) or _content_reason(outcome, answer, expected.served) or ("", "")
 
 
 def _server_reason(outcome: Outcome, expected: Expectation) -> tuple[str, str] | None:
@@ -123,9 +134,11 @@ def _tools_reason(outcome: Outcome, expected: Expectation) -> tuple[str, str] | 
     return ("subagents", str(outcome.subagents)) if outcome.subagents else None
 
 
-def _content_reason(outcome: Outcome, answer: str) -> tuple[str, str] | None:
+def _content_reason(outcome: Outcome, answer: str, served: str) -> tuple[str, str] | None:
     if outcome.models is not None and len(set(outcome.models)) > 1:
         return "model_changed", " and ".join(sorted(set(outcome.models)))
+    if served and (others := [model for model in outcome.models or () if not is_served(model, served)]):
+        return "model_changed", f"{', '.join(others)} answered; agent.served is {served}"
     return None if outcome.gave_up else answer_reason(answer)
 
 

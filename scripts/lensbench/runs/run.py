@@ -31,11 +31,13 @@ from lensbench.core.system.redaction import Redactor
 from lensbench.core.system.terminal import printable
 from lensbench.runs.attempt import Job, Tried, gate_name, make_attempt
 from lensbench.runs.budget import check_budget, spend
-from lensbench.runs.discards import is_discarded
+from lensbench.runs.discards import describes, discard_files_of, is_discarded
 from lensbench.runs.reasons import REASONS, stops
 from lensbench.runs.start_gate import GRACE_S, at_the_gate
 from lensbench.runs.stopping import StopEverything, check_not_stopped, stop_everything
 
+PAID = ".paid"
+"""In a run folder: what the attempt at work was paid for, until its run is written."""
 KEPT = "kept: it was finished before and is not discarded. Delete its answer to have it made again."
 
 
@@ -45,8 +47,12 @@ def make_run(job: Job) -> str:
     Raises UserError for what no attempt can mend: no such program, a damaged cache, a refused key.
     """
     files = run_files(job.folder, job.run)
+    paid = run_files(job.folder / PAID, job.run)
     if is_kept(job.folder, job.run):
+        _forget(paid)
         return KEPT
+    if _take_over(job, paid, files):
+        return "taken over from a job that was killed: its agent had ended, and was paid for"
     arrived = now()
     redact = Redactor(secret_names(job.agent), os.environ)
     sandbox = find_sandbox(job.plan.get("sandbox"))
@@ -55,6 +61,23 @@ def make_run(job: Job) -> str:
     attempts: list[Attempt] = []
     service = service_of(job.agent)
     gate = str(job.folder / ".gate")
+
+    def record_of(tried: Tried) -> Record:
+        return Record(
+            task=job.run.task, condition=job.run.condition, trial=job.run.trial, source="run",
+            attempts=(*attempts, tried.attempt),
+            outcome=replace(tried.outcome, answer="", error=redact(tried.outcome.error)),
+            answer_sha256=sha256(tried.answer.encode()), answer_bytes=len(tried.answer.encode()),
+            prompt_sha256=sha256(job.prompt.encode()), settings_sha256=job.plan["settings_sha256"],
+            agent_sha256=job.plan.get("agent_sha256", ""),
+            workspace=tried.workspace, tree_before=tried.tree_before, tree_after=tried.tree_after,
+            revision=job.repository["revision"], server_calls=tried.server_calls,
+            arrived_at=arrived, opened_at=opened, lensbench=__version__, sandbox=sandbox.name,
+            network=tried.network,
+        )  # fmt: skip
+
+    def keep(tried: Tried) -> None:
+        _write(paid, tried, record_of(tried))
 
     def is_due() -> bool:
         return not is_kept(job.folder, job.run)
@@ -71,28 +94,54 @@ def make_run(job: Job) -> str:
             spend(job.folder, runs=1)
             asked = time.time()
             with private_folder() as private:
-                tried = make_attempt(job, Place(sandbox, private), len(attempts) + 1, waited_s, redact)
-            attempts.append(tried.attempt)
-            spend(job.folder, hours=(tried.attempt.duration_s or 0) / 3600, usd=tried.outcome.cost_usd or 0)
+                tried = make_attempt(job, Place(sandbox, private), len(attempts) + 1, waited_s, redact, keep)
             tell(service, tried.attempt.reason, asked)
             policy = REASONS[tried.attempt.reason].policy if tried.attempt.reason else ""
             if stops(tried.outcome):
                 raise StopEverything(f"the agent was refused ({tried.outcome.error}); mend that, then start again")
-            if policy != "again" or len(attempts) >= job.agent["retries"]:
+            if policy != "again" or len(attempts) + 1 >= job.agent["retries"]:
                 break
-        _write(files, tried, Record(
-            task=job.run.task, condition=job.run.condition, trial=job.run.trial, source="run",
-            attempts=tuple(attempts), outcome=replace(tried.outcome, answer="", error=redact(tried.outcome.error)),
-            answer_sha256=sha256(tried.answer.encode()), answer_bytes=len(tried.answer.encode()),
-            prompt_sha256=sha256(job.prompt.encode()), settings_sha256=job.plan["settings_sha256"],
-            agent_sha256=job.plan.get("agent_sha256", ""),
-            workspace=tried.workspace, tree_before=tried.tree_before, tree_after=tried.tree_after,
-            revision=job.repository["revision"], server_calls=tried.server_calls,
-            arrived_at=arrived, opened_at=opened, lensbench=__version__, sandbox=sandbox.name,
-            network=tried.network,
-        ))  # fmt: skip
-    last = attempts[-1]
+            attempts.append(tried.attempt)
+        record = record_of(tried)
+        _write(files, tried, record)
+        _forget(paid)
+    last = record.last
     return f"{last.reason or 'answered'} after {last.duration_s:.1f} s, attempt {last.attempt}"
+
+
+def _take_over(job: Job, paid: RunFiles, files: RunFiles) -> bool:
+    """Makes the run what a job left that was killed after its agent had ended; False when there is nothing to take.
+
+    Not taken is an attempt that another one should follow, and what was asked otherwise or is discarded already.
+    """
+    if _is_due_to_be_taken(job, paid):
+        with held_signals():
+            for left, place in zip(paid, files, strict=True):
+                place.parent.mkdir(parents=True, exist_ok=True)
+                left.replace(place)
+        return True
+    _forget(paid)
+    return False
+
+
+def _is_due_to_be_taken(job: Job, paid: RunFiles) -> bool:
+    try:
+        record = from_json(paid.record.read_text())
+        if sha256(paid.answer.read_bytes()) != record.answer_sha256 or not paid.transcript.exists():
+            return False
+    except (OSError, ValueError):
+        return False
+    if record.last.reason and REASONS[record.last.reason].policy == "again":
+        return False
+    asked = (record.prompt_sha256, record.settings_sha256)
+    earlier = discard_files_of(job.folder, job.run)
+    is_asked_for = asked == (sha256(job.prompt.encode()), job.plan["settings_sha256"])
+    return is_asked_for and not (earlier and describes(earlier[-1], paid.record))
+
+
+def _forget(paid: RunFiles) -> None:
+    for path in (paid.record, paid.answer, paid.transcript):  # what is left of it is no run without its record
+        path.unlink(missing_ok=True)
 
 
 def is_kept(folder: Path, run: RunId) -> bool:

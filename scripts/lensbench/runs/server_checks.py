@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -21,12 +20,6 @@ from lensbench.plan.config import Condition
 
 ROLES = ("search", "neighbourhood", "overview")
 """What a tool may be for that we call it; the first is the cheapest for the server, and shows the most."""
-UNKNOWN_WORKSPACE = re.compile(
-    r"(?i)\bnot (yet )?(been )?(registered|indexed)|(unknown|no such) (repo|workspace|project)"
-)
-"""Some servers say so in an answer that is no error: a run with such a server looks as if it had one."""
-REFUSAL = 400
-"""Longer answers are no refusals, whatever words are in them."""
 
 
 def check_servers(
@@ -88,7 +81,7 @@ def _call(tool: OfferedTool, servers: Servers, run: Assignment, workspace: Works
     said = " ".join(result.text.split())[:200] or "nothing"
     if result.is_error:
         return "failed", f"{tool.name} failed: {said}"
-    if len(result.text) < REFUSAL and UNKNOWN_WORKSPACE.search(result.text):
+    if run.errors.found(tool.full_name, result.text):
         remedy = "it has to be told of each workspace: give the condition a setup command"
         if os.path.realpath(run.workspace) != workspace.root:
             remedy += f", and write sandbox: none, because agents in a sandbox call it {run.workspace}"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import shutil
 import socket
 import sys
+from collections.abc import Set
 from pathlib import Path
 
 from lensbench.core.errors import UserError
@@ -23,9 +24,10 @@ DAMAGED = ".damaged"
 """In a run folder: runs that were damaged, as they were found."""
 
 
-def begin(config: Config, folder: Path) -> None:
+def begin(config: Config, folder: Path, own: Set[str]) -> None:
     """Claims the run folder, removes what a killed Snakemake locked in it, mends what is dated wrong or damaged.
 
+    `own` are files of the user's in it, which stay as they are.
     Raises UserError when another Snakemake is at work on it, and for damage that cannot be mended. A lock from another
     machine stays: whether that one is alive cannot be seen on every file system.
     """
@@ -34,19 +36,19 @@ def begin(config: Config, folder: Path) -> None:
         _say(f"the Snakemake before this one was killed: removed its lock on {folder}")
     date_back(folder)
     (folder / CHECKSUMS).touch()
-    check = Check(folder, read_index(folder))
+    check = Check(folder, read_index(folder), own)
     for damage in check.damages:
         _say(f"{folder / damage.name} is damaged ({damage.why}): {_mend(folder, damage, config)}")
     write_index(folder, check)
 
 
-def foretell(config: Config, folder: Path) -> None:
+def foretell(config: Config, folder: Path, own: Set[str]) -> None:
     """Says what is damaged and changes nothing: for a dry run."""
-    for damage in Check(folder, read_index(folder)).damages:
+    for damage in Check(folder, read_index(folder), own).damages:
         _say(f"{folder / damage.name} is damaged ({damage.why}): a start mends it, which may make more than is listed")
 
 
-def leave(config: Config, folder: Path) -> None:
+def leave(config: Config, folder: Path, own: Set[str]) -> None:
     """Does nothing: for whoever only looks."""
 
 

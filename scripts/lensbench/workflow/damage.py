@@ -11,13 +11,13 @@ import gzip
 import json
 import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from pathlib import Path
 from typing import NamedTuple
 
 from lensbench.core.errors import UserError
 from lensbench.core.records import from_json, sha256
-from lensbench.core.system.files import CHECKSUMS, write_json
+from lensbench.core.system.files import read_checksums, write_json
 from lensbench.core.system.program import run_verb
 
 INDEX = ".checked"
@@ -35,10 +35,14 @@ class Damage(NamedTuple):
 
 
 class Check:
-    """What is damaged in a run folder, and what is whole; `known` are the files that need no second look."""
+    """What is damaged in a run folder, and what is whole.
 
-    def __init__(self, folder: Path, known: dict[str, list[int]] | None = None) -> None:
+    `known` are the files that need no second look, `own` those of the user's, who may change them.
+    """
+
+    def __init__(self, folder: Path, known: dict[str, list[int]] | None = None, own: Set[str] = frozenset()) -> None:
         self.folder = folder
+        self._own = own
         self._known = known or {}
         self.whole: dict[str, list[int]] = {}
         self.damages = [*self._runs(), *self._derived()]
@@ -65,7 +69,7 @@ class Check:
 
     def _derived(self) -> Iterator[Damage]:
         for name, checksum in read_checksums(self.folder).items():
-            if not self._are_known(name):
+            if name not in self._own and not self._are_known(name):
                 content = _content(self.folder / name)
                 if content is not None and sha256(content) != checksum:
                     yield Damage(name, "its checksum is another one")
@@ -93,21 +97,6 @@ def write_index(folder: Path, check: Check) -> None:
     whole = {name: state for name, state in check.whole.items() if name not in damaged}
     if whole != read_index(folder):
         write_json(folder / INDEX, whole)
-
-
-def read_checksums(folder: Path) -> dict[str, str]:
-    """The noted checksums by file; lines that are not whole are left out."""
-    try:
-        text = (folder / CHECKSUMS).read_text(errors="replace")
-    except FileNotFoundError:
-        return {}
-    lines = (line.partition("  ") for line in text.splitlines())
-    return {name: checksum for checksum, _, name in lines if len(checksum) == 64 and _is_inside(name)}
-
-
-def _is_inside(name: str) -> bool:
-    """What is damaged is deleted, and a list may come from anywhere."""
-    return bool(name) and not name.startswith("/") and ".." not in name.split("/")
 
 
 def _stems(records: Path) -> Iterator[str]:

@@ -20,13 +20,14 @@ from lensbench.core.system.program import run_program
 from lensbench.core.tables import Row, read_table
 from lensbench.judging.verdicts import judge_all
 from lensbench.plan.freeze import read_plan
+from lensbench.plan.own_files import TASKS, TASKS_BESIDE
 from lensbench.plan.waves import look_file, restricted, waves
 from lensbench.scores.estimates import write_estimates
 from lensbench.scores.rescore import score_present
 from lensbench.scores.sequential import FUTILE, LookResult
 
 _FOLDERS = ("runs", "records", "discards", "judging", "human")
-_FILES = ("scenarios.md", "preflight.json", "spent.json")
+_FILES = (TASKS, TASKS_BESIDE, "preflight.json", "spent.json")
 """What a look shares with the run folder."""
 
 

@@ -6,7 +6,7 @@ import json
 import math
 import random
 from collections.abc import Callable, Iterable, Mapping, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -20,8 +20,9 @@ from lensbench.core.tables import Row, read_table
 from lensbench.judging.judges.again import has_failed, note, rounds_of
 from lensbench.plan import freeze as planning
 from lensbench.plan.config import HUMAN, Config, ModelJudge, judge_names, parts_of
+from lensbench.plan.own_files import CONFIG, in_the_way, local_paths, own_files, place_of_tasks, run_folder
 from lensbench.plan.reading import load_config
-from lensbench.plan.task_files import read_scenarios
+from lensbench.plan.task_files import ScenarioSet, read_scenarios
 from lensbench.plan.waves import Wave, opened, waves
 from lensbench.runs.discards import describes, discard_files
 from lensbench.scenarios.pin import repository_name
@@ -42,11 +43,13 @@ class Schedule:
     plan: planning.Plan
     """As this start makes it; the one in the run folder may be older."""
     accepted: list[str]
+    own: Set[str] = frozenset()
+    """Files of the user's in the run folder, which no rule may write."""
 
     @property
     def folder(self) -> Path:
         """The run folder."""
-        return Path("bench") / self.config.run_id
+        return run_folder(self.config)
 
     @property
     def settings(self) -> str:
@@ -89,6 +92,16 @@ class Schedule:
     def plan_mark(self) -> str:
         """The file that is there when the plan was made with these settings."""
         return planning.plan_mark(self.config, self.accepted, self.folder).as_posix()
+
+    @property
+    def frozen_tasks(self) -> str:
+        """The file in which the tasks are frozen."""
+        return place_of_tasks(self.config, self.folder).as_posix()
+
+    @property
+    def writes_config(self) -> bool:
+        """False when the config of the run folder is the user's own file."""
+        return CONFIG not in self.own
 
     @property
     def accepted_json(self) -> str:
@@ -308,7 +321,7 @@ class Schedule:
 
 
 def read_schedule(
-    given: Mapping[str, Any], files: Iterable[str], prepare: Callable[[Config, Path], None] = leave
+    given: Mapping[str, Any], files: Iterable[str], prepare: Callable[[Config, Path, Set[str]], None] = leave
 ) -> Schedule:
     """The schedule for a config as Snakemake merged it from `files` and the command line.
 
@@ -317,13 +330,16 @@ def read_schedule(
     Raises UserError for everything that is wrong with config and task sets, and when the experiment's settings
     changed after its first run that counts.
     """
+    files = list(map(str, files))
     config = load_config(given, files)
     sets = config.scenario_files if config.makes_benchmark else ()  # the set may be what is written now
-    plan = planning.make_plan(config, read_scenarios(sets, config.repository, config.imported), [])
-    schedule = Schedule(config, plan, [])
+    scenarios = read_scenarios(sets, config.repository, config.imported)
+    _check_repositories(config, scenarios)
+    plan = planning.make_plan(config, scenarios, [])
+    schedule = Schedule(config, plan, [], own_files(config, files))
     if not config.makes_benchmark:
         return schedule
-    prepare(config, schedule.folder)
+    prepare(config, schedule.folder, schedule.own)
     if not (schedule.folder / "plan.json").exists():
         return schedule
     old = planning.read_plan(schedule.folder)
@@ -331,7 +347,17 @@ def read_schedule(
     if found and not _has_run_that_counts(schedule):
         found = []
     accepted = planning.accept_or_refuse(found, old["accepted_changes"], config, schedule.folder)
-    return Schedule(config, plan, accepted)
+    return replace(schedule, accepted=accepted)
+
+
+def _check_repositories(config: Config, scenarios: ScenarioSet) -> None:
+    """Raises UserError for a task whose repository lies where a stage writes."""
+    paths = ((task.id, path) for task in scenarios.tasks for path in local_paths(task.repository))
+    problems = [
+        f"task {task!r}: its repository {problem}" for task, path in paths if (problem := in_the_way(config, path))
+    ]
+    if problems:
+        raise UserError("\n".join(problems))
 
 
 def frozen_schedule(settings: str | None) -> Schedule:
@@ -346,7 +372,7 @@ def frozen_schedule(settings: str | None) -> Schedule:
             "have the submit command hand the environment on, as `sbatch --export=ALL` and `qsub -V` do"
         )
     config = Config.model_validate_json(settings)
-    plan = planning.read_plan(Path("bench") / config.run_id)
+    plan = planning.read_plan(run_folder(config))
     return Schedule(config, plan, plan["accepted_changes"])
 
 

@@ -7,17 +7,21 @@ is not understood is passed over.
 from __future__ import annotations
 
 import posixpath
-import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import Any
 
-from lensbench.agents.adapters._events import Event, mapping, read_event, sequence, text
-from lensbench.core.records import Call, Outcome
+from lensbench.agents.adapters._events import Event, mapping, read_event, sequence, text, words
+from lensbench.core.error_texts import DISCONNECTED, KNOWN_ERRORS, ErrorTexts, useless_servers
+from lensbench.core.records import Call, Ending, Outcome
 
 LIMITS = {
+    "model_context_window_exceeded": "prompt too long",
+    "length": "length",
+    "content_filter": "refusal",
+    "sensitive": "refusal",
     "error_max_turns": "turns",
     "error_max_budget_usd": "budget",
     "prompt_too_long": "prompt too long",
@@ -28,18 +32,21 @@ LIMITS = {
 """What a result says about its end -> the limit that it came to: a failed answer, no failure of the service."""
 
 _SYNTHETIC = "<synthetic>"
-_DISCONNECTED = re.compile(r"connection closed|is not connected", re.IGNORECASE)
+_FINISHED = ("end_turn", "stop_sequence", "stop", "")
+"""Stop reasons of an answer that came to its end; older clients show none."""
 
 
-def read(lines: Iterable[str], clock: Callable[[], float] = time.monotonic) -> Outcome:
+def read(
+    lines: Iterable[str], clock: Callable[[], float] = time.monotonic, *, errors: ErrorTexts = KNOWN_ERRORS
+) -> Outcome:
     """What the events show; a stream without a `result` was cut off and is not finished. `clock` gives seconds."""
     began = clock()
-    stream = Stream([(clock() - began, event) for line in lines if (event := read_event(line)) is not None])
+    stream = Stream([(clock() - began, event) for line in lines if (event := read_event(line)) is not None], errors)
     if not stream.events:
         return Outcome(finished=False)
     result, usage, (error, gave_up) = stream.result, stream.usage, stream.failure
     return Outcome(
-        answer="" if error or result.get("is_error") else text(result.get("result")),
+        answer=stream.last_words if gave_up else "" if error or result.get("is_error") else text(result.get("result")),
         finished=bool(stream.results),
         error=error,
         error_status=_number(result.get("api_error_status")) if error else None,
@@ -54,6 +61,8 @@ def read(lines: Iterable[str], clock: Callable[[], float] = time.monotonic) -> O
         cost_is_guess=not all(_is_priced(model, used) for model, used in usage.items()),
         turns=_number(result.get("num_turns")),
         gave_up=gave_up,
+        ending=stream.ending,
+        stop_reason=text(result.get("stop_reason"))[:100],
         models_asked=tuple(sorted({text(stream.start.get("model")), *usage} - {""})) or None,
         denied_calls=tuple(sorted(set(stream.denied.values()))),
         tools_deferred=stream.tools_deferred,
@@ -71,8 +80,9 @@ class Stream:
     the usage in the last result is that of all of them together.
     """
 
-    def __init__(self, events: list[tuple[float, Event]]) -> None:
+    def __init__(self, events: list[tuple[float, Event]], errors: ErrorTexts = KNOWN_ERRORS) -> None:
         self.events = events
+        self._errors = errors
         self.results = [event for _, event in events if event["type"] == "result"]
         self.result: Event = self.results[-1] if self.results else {}
         self.start: Event = next(iter(self._system("init")), {})
@@ -92,9 +102,26 @@ class Stream:
     @cached_property
     def _failed(self) -> dict[str, str]:
         """Ids of the calls that failed, and why; calls that permissions refused are among them."""
+        failed = {key: said for key, (said, is_error) in self._results.items() if is_error}
+        return {**dict.fromkeys(self.denied, ""), **self._error_texts, **failed}
+
+    @cached_property
+    def _results(self) -> dict[str, tuple[str, bool]]:
+        """What came of each call, by its id, and whether it is marked as an error."""
         results = (block for message in self._messages("user") for block in _blocks(message, "tool_result"))
-        failed = {text(item.get("tool_use_id")): item.get("content") for item in results if item.get("is_error")}
-        return {**dict.fromkeys(self.denied, ""), **{key: _words(content) for key, content in failed.items()}}
+        return {
+            text(item.get("tool_use_id")): (words(item.get("content")), bool(item.get("is_error"))) for item in results
+        }
+
+    @cached_property
+    def _error_texts(self) -> dict[str, str]:
+        """Ids of the calls whose answer is an error that is not marked as one, and that text."""
+        answers = {key: said for key, (said, is_error) in self._results.items() if not is_error}
+        found = {key: self._errors.found(self._tool(key), said) for key, said in answers.items()}
+        return {key: said for key, said in found.items() if said}
+
+    def _tool(self, key: str) -> str:
+        return text(self._calls.get(key, {}).get("name"))
 
     @cached_property
     def denied(self) -> dict[str, str]:
@@ -147,11 +174,11 @@ class Stream:
         entries = list(map(mapping, self.start["mcp_servers"]))
         servers = {text(entry.get("name")): text(entry.get("status")) for entry in entries}
         for key, why in self._failed.items():
-            tool = text(self._calls.get(key, {}).get("name"))
-            if _DISCONNECTED.search(why):
-                broken = (name for name in servers if tool.startswith(f"mcp__{name}__"))
+            if DISCONNECTED.search(why):
+                broken = (name for name in servers if self._tool(key).startswith(f"mcp__{name}__"))
                 servers |= dict.fromkeys(broken, f"failed: {why[:200]}")
-        return servers
+        made = [(self._tool(key), self._error_texts.get(key, ""), key in self._failed) for key in self._calls]
+        return servers | {name: f"failed: {said}" for name, said in useless_servers(made).items() if name in servers}
 
     @property
     def failure(self) -> tuple[str, str]:
@@ -160,14 +187,36 @@ class Stream:
         An error of the service looks like an answer: its text is the `result`, and the `subtype` says success.
         """
         result = self.result
-        words = (_words(result.get("result")) or _words(" ".join(map(text, sequence(result.get("errors"))))))[:500]
+        said = (words(result.get("result")) or words(" ".join(map(text, sequence(result.get("errors"))))))[:500]
         for key in ("subtype", "terminal_reason", "api_error", "stop_reason"):
             if limit := LIMITS.get(text(result.get(key))):
-                return "", f"{limit}: {words}" if words else limit
+                return "", f"{limit}: {said}" if said else limit
         if result.get("is_error"):
-            return words or text(result.get("subtype")) or "the agent says that it failed", ""
-        own = [_words(message.get("content")) for message in self._messages("assistant") if _is_synthetic(message)]
+            return said or text(result.get("subtype")) or "the agent says that it failed", ""
+        own = [words(message.get("content")) for message in self._messages("assistant") if _is_synthetic(message)]
         return (own[-1] or "the client answered by itself" if own else ""), ""
+
+    @property
+    def ending(self) -> Ending:
+        """How the run ended. A stop reason that nobody knows is not one of a finished answer."""
+        _, gave_up = self.failure
+        if gave_up:
+            return "refusal" if gave_up.startswith("refusal") else "limit"
+        if not self.results or self.failure[0] or text(self.result.get("stop_reason")) not in _FINISHED:
+            return "unknown"
+        return "compaction" if self._system("compact_boundary") else "finished"
+
+    @property
+    def last_words(self) -> str:
+        """What the model itself wrote after its last tool call, which is all there is of an answer that was cut off."""
+        pieces: list[str] = []
+        for _, event in self.events:
+            message = mapping(event.get("message"))
+            if event["type"] == "user" and _blocks(message, "tool_result"):
+                pieces.clear()
+            elif event["type"] == "assistant" and not _is_synthetic(message) and not event.get("parent_tool_use_id"):
+                pieces += [text(block.get("text")) for block in _blocks(message, "text")]
+        return "".join(pieces)
 
     @property
     def usage(self) -> dict[str, Event]:
@@ -227,12 +276,6 @@ def _is_synthetic(message: Event) -> bool:
 
 def _blocks(message: Event, kind: str) -> list[Event]:
     return [block for block in map(mapping, sequence(message.get("content"))) if block.get("type") == kind]
-
-
-def _words(content: Any) -> str:
-    """The text of a content, on one line."""
-    parts = [text(mapping(block).get("text")) for block in content] if isinstance(content, list) else [text(content)]
-    return " ".join(" ".join(parts).split())
 
 
 def _number(value: Any) -> int | None:

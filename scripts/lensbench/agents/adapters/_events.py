@@ -36,6 +36,12 @@ def sequence(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
+def words(content: Any) -> str:
+    """The text of a content, which is a text or a list of blocks, on one line."""
+    parts = [text(mapping(block).get("text")) for block in content] if isinstance(content, list) else [text(content)]
+    return " ".join(" ".join(parts).split())
+
+
 def _int(digits: str) -> int | None:
     return None if _float(digits) is None else int(digits)
 

@@ -27,7 +27,8 @@ from typing import Any
 
 from lensbench.agents import Assignment, Invocation, base_environment
 from lensbench.agents.adapters._cli import Seen, announced, counted, gateway, number, observe, program_version
-from lensbench.agents.adapters._events import mapping, text
+from lensbench.agents.adapters._events import mapping, text, words
+from lensbench.core.error_texts import DISCONNECTED, KNOWN_ERRORS, ErrorTexts, useless_servers
 from lensbench.core.records import Outcome
 
 HOSTS: tuple[str, ...] = ("api.openai.com:443",)
@@ -39,6 +40,8 @@ OFF = ("multi_agent", "goals", "apps", "plugins", "remote_plugin", "hooks", "ski
        "browser_use", "computer_use", "sleep_tool")  # fmt: skip
 """Features that start agents, bring tools of their own, or read what somebody else configured."""
 
+_LIMIT = re.compile(r"(?i)context window|context length|ran out of room|max_output_tokens")
+"""The turn failed at a limit of the model's: an answer that failed, not a service."""
 _CALLS = ("mcp_tool_call", "command_execution", "file_change", "web_search", "collab_tool_call")
 _SPOKEN = (*_CALLS, "agent_message", "reasoning")
 _BASE = {
@@ -105,7 +108,9 @@ def version(settings: Mapping[str, Any]) -> str | None:
     return program_version("codex", settings)
 
 
-def read(lines: Iterable[str], clock: Callable[[], float] = time.monotonic) -> Outcome:
+def read(
+    lines: Iterable[str], clock: Callable[[], float] = time.monotonic, *, errors: ErrorTexts = KNOWN_ERRORS
+) -> Outcome:
     """What the events show. Lines that are no event, and events that are not known, are passed over; a stream without
     the end of its turn was cut off and is not finished. `clock` gives seconds."""
     seen = observe(lines, clock)
@@ -113,16 +118,24 @@ def read(lines: Iterable[str], clock: Callable[[], float] = time.monotonic) -> O
     calls = [item for item in items if item["type"] in _CALLS]
     done, broken = seen.of("turn.completed"), seen.of("turn.failed")
     error = text(mapping(broken[-1].get("error")).get("message")) or "the turn failed" if broken else ""
+    limit = _LIMIT.search(error)
     status = re.search(r"unexpected status (\d{3})", error)
+    said = [errors.found(_name(item), _answered(item)) for item in calls]
+    results = [
+        (_name(item), found, bool(found) or item.get("status") == "failed")
+        for item, found in zip(calls, said, strict=True)
+    ]
     answers = [text(item.get("text")) for item in items if item["type"] == "agent_message"]
     return Outcome(
-        answer=answers[-1] if answers and done and not broken else "",
+        answer=answers[-1] if answers and (limit or (done and not broken)) else "",
         finished=bool(done or broken),
-        error=error,
+        error="" if limit else error,
         error_status=int(status[1]) if status else None,
-        servers=_statuses(seen),
-        calls=counted((_name(item), item.get("status") == "failed") for item in calls) if seen.events else None,
+        servers=_statuses(seen, useless_servers(results)),
+        calls=counted((name, failed) for name, _, failed in results) if seen.events else None,
         tokens=_tokens([mapping(event.get("usage")) for event in done]) if done else None,
+        gave_up=f"prompt too long: {error}" if limit else "",
+        ending="limit" if limit else "unknown" if broken or not done else "finished",
         models_asked=seen.models_asked,
         denied_calls=tuple(sorted({_name(item) for item in calls if _denied(item)})) if seen.events else None,
         api_retries=sum(text(event.get("message")).startswith("Reconnecting") for event in seen.of("error")),
@@ -148,18 +161,24 @@ def _name(item: Mapping[str, Any]) -> str:
     return text(item["type"])
 
 
+def _answered(item: Mapping[str, Any]) -> str:
+    """The text of an MCP tool's answer."""
+    return words(mapping(item.get("result")).get("content"))
+
+
 def _denied(item: Mapping[str, Any]) -> bool:
     return "requires approval" in text(mapping(item.get("error")).get("message"))
 
 
-def _statuses(seen: Seen) -> dict[str, str] | None:
+def _statuses(seen: Seen, useless: Mapping[str, str]) -> dict[str, str] | None:
     """The servers are required: once a thread began all were connected, and what failed before is in the log."""
     if seen.of("thread.started"):
         broken = {
             text(item.get("server")): text(mapping(item.get("error")).get("message")).split("\n")[-1].strip()
             for item in _items(seen)
-            if "Transport closed" in text(mapping(item.get("error")).get("message"))
+            if DISCONNECTED.search(text(mapping(item.get("error")).get("message")))
         }
+        broken = {**useless, **broken}
         return {name: f"failed: {broken[name]}" if name in broken else "connected" for name in seen.servers}
     why = re.search(r"required MCP servers failed to initialize: (.*)", seen.log)
     if not why:

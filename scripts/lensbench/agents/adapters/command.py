@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from lensbench.agents import Assignment, Invocation, base_environment
+from lensbench.core.error_texts import KNOWN_ERRORS, ErrorTexts
 from lensbench.core.records import Outcome
 
 
@@ -35,6 +36,6 @@ def _filled(part: str, places: dict[str, str]) -> str:
     return part
 
 
-def read(lines: Iterable[str]) -> Outcome:
-    """The whole output is the answer."""
+def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
+    """The whole output is the answer; how it ended is not shown."""
     return Outcome(answer="".join(lines))

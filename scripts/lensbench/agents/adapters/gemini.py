@@ -28,7 +28,8 @@ from typing import Any
 
 from lensbench.agents import Assignment, Invocation, base_environment
 from lensbench.agents.adapters._cli import Seen, announced, counted, gateway, number, observe, program_version
-from lensbench.agents.adapters._events import mapping, text
+from lensbench.agents.adapters._events import mapping, text, words
+from lensbench.core.error_texts import DISCONNECTED, KNOWN_ERRORS, ErrorTexts, useless_servers
 from lensbench.core.records import Outcome
 
 HOSTS: tuple[str, ...] = ("generativelanguage.googleapis.com:443",)
@@ -41,7 +42,6 @@ CLIENT_TRIES = 4
 """How often a request is sent. Not its own 10, which can take minutes: an attempt that fails is followed by ours."""
 
 _FAILED = "MCP issues detected"
-_BROKEN = re.compile(r"Connection closed|Not connected")
 
 
 def command(run: Assignment) -> Invocation:
@@ -95,35 +95,42 @@ def version(settings: Mapping[str, Any]) -> str | None:
     return program_version("gemini", settings)
 
 
-def read(lines: Iterable[str], clock: Callable[[], float] = time.monotonic) -> Outcome:
+def read(
+    lines: Iterable[str], clock: Callable[[], float] = time.monotonic, *, errors: ErrorTexts = KNOWN_ERRORS
+) -> Outcome:
     """What the events show. Lines that are no event, and events that are not known, are passed over; a stream without
     a `result` was cut off and is not finished. `clock` gives seconds."""
     seen = observe(lines, clock)
     result = seen.last("result")
     stats, failure = mapping(result.get("stats")), mapping(result.get("error"))
-    said = text(failure.get("message")) or ("the agent says that it failed" if failure else "")
+    complaint = text(failure.get("message")) or ("the agent says that it failed" if failure else "")
     limited = failure.get("type") == "FatalTurnLimitedError"
-    error = "" if limited else said
+    error = "" if limited else complaint
     status = re.search(r'"code":\s*(\d{3})', error)
     calls = {text(event.get("tool_id")): event for event in seen.of("tool_use")}
     results = {text(event.get("tool_id")): event for event in seen.of("tool_result")}
     failed = {key: mapping(event.get("error")) for key, event in results.items() if event.get("status") != "success"}
     names = {key: seen.tool(text(event.get("tool_name")), "mcp_") for key, event in calls.items()}
+    said = {key: errors.found(name, words(mapping(results.get(key)).get("output"))) for key, name in names.items()}
+    made = [(name, said[key], key in failed or bool(said[key])) for key, name in names.items()]
     return Outcome(
-        answer="" if failure else _answer(seen),
+        answer="" if error else _answer(seen),
         finished=bool(result),
         error=error,
         error_status=int(status[1]) if status else None,
         models=tuple(sorted(_served(stats))) or None,
-        servers=_statuses(seen, {names[key]: why for key, why in failed.items() if key in names}),
-        calls=counted((name, key in failed) for key, name in names.items()) if seen.events else None,
+        servers=_statuses(
+            seen, {names[key]: why for key, why in failed.items() if key in names}, useless_servers(made)
+        ),
+        calls=counted((name, is_failed) for name, _, is_failed in made) if seen.events else None,
         files_read=seen.files(
             text(mapping(event.get("parameters")).get("file_path"))
             for key, event in calls.items()
             if names[key] == "read_file" and key in results and key not in failed
         ),
         tokens=_tokens(stats) if stats else None,
-        gave_up=f"turns: {said}" if limited else "",
+        gave_up=f"turns: {complaint}" if limited else "",
+        ending="limit" if limited else "unknown" if failure or not result else "finished",
         models_asked=tuple(text(event.get("model")) for event in seen.of("init")[:1]) or seen.models_asked,
         denied_calls=tuple(sorted({names[key] for key, why in failed.items() if key in names and _denied(why)})),
         api_retries=len(re.findall(r"^Attempt \d+ failed(?!.*Max attempts)", seen.log, re.MULTILINE)),
@@ -154,11 +161,11 @@ def _served(stats: Mapping[str, Any]) -> Iterable[str]:
     return (name for name, used in models if number(mapping(used).get("total_tokens")))
 
 
-def _statuses(seen: Seen, failed: Mapping[str, Mapping[str, Any]]) -> dict[str, str] | None:
+def _statuses(seen: Seen, failed: Mapping[str, Mapping[str, Any]], useless: Mapping[str, str]) -> dict[str, str] | None:
     """Servers that failed; at the start the program does not say which one."""
-    why = dict.fromkeys(seen.servers, _FAILED) if _FAILED in seen.log else {}
+    why = dict.fromkeys(seen.servers, _FAILED) if _FAILED in seen.log else dict(useless)
     for tool, error in failed.items():
-        broken = _BROKEN.search(text(error.get("message")))
+        broken = DISCONNECTED.search(text(error.get("message")))
         if broken and tool.startswith("mcp__"):
             why[tool.split("__")[1]] = broken[0]
     return seen.failed(why)

@@ -23,7 +23,8 @@ from typing import Any
 import lensbench
 from lensbench.agents import Assignment, Invocation
 from lensbench.agents.adapters._events import read_event, text
-from lensbench.core.records import Call, Outcome
+from lensbench.core.error_texts import KNOWN_ERRORS, ErrorTexts, useless_servers
+from lensbench.core.records import ENDINGS, Call, Ending, Outcome
 
 HOSTS: tuple[str, ...] = ()
 """No model is asked."""
@@ -46,16 +47,24 @@ def command(run: Assignment) -> Invocation:
     return Invocation(argv, env)
 
 
-def read(lines: Iterable[str]) -> Outcome:
+def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
     """What the events show. Lines that are no event of this agent are passed over; a stream that was cut off has no
     `end` and is not finished."""
     events = [event for line in lines if (event := read_event(line)) is not None]
+    if not events:
+        return Outcome(finished=False)
     by_type: dict[str, list[dict[str, Any]]] = {}
     for event in events:
         by_type.setdefault(event["type"], []).append(event)
     start = by_type.get("start", [{}])[0]
     end = by_type.get("end", [{}])[-1]
     failed = end.get("is_error") is True
+    calls, useless = _calls(by_type, errors)
+    servers = _servers(start)
+    if servers:
+        servers |= {name: f"failed: {said}" for name, said in useless.items() if name in servers}
+    ended = text(end.get("ended")) or "finished"
+    ending: Ending = next((known for known in ENDINGS if known == ended and end and not failed), "unknown")
     return Outcome(
         answer=text(by_type.get("answer", [{}])[-1].get("text")),
         finished="end" in by_type,
@@ -63,11 +72,14 @@ def read(lines: Iterable[str]) -> Outcome:
         error_status=_whole(end.get("status")) if failed else None,
         agent_version=text(start.get("version")) or None,
         models=(text(start.get("model")),) if text(start.get("model")) else None,
-        servers=_servers(start),
+        servers=servers,
         tools_offered=tuple(_texts(start.get("tools"))) if "tools" in start else None,
-        calls=_calls(by_type),
+        calls=calls,
         files_read=_files_read(by_type),
         turns=_whole(end.get("turns")),
+        gave_up=ending if ending in ("limit", "refusal") else "",
+        ending=ending,
+        stop_reason=text(end.get("ended"))[:100],
     )
 
 
@@ -83,15 +95,22 @@ def _servers(start: dict[str, Any]) -> dict[str, str] | None:
     return servers
 
 
-def _calls(by_type: dict[str, list[dict[str, Any]]]) -> tuple[Call, ...] | None:
+def _calls(
+    by_type: dict[str, list[dict[str, Any]]], errors: ErrorTexts
+) -> tuple[tuple[Call, ...] | None, dict[str, str]]:
+    """Calls by tool, and the servers that answered none of theirs."""
     if "start" not in by_type:
-        return None
+        return None, {}
     made = [event for event in by_type.get("tool_call", []) if text(event.get("name"))]
     names = {repr(event.get("id")): event["name"] for event in made}
     counts = Counter(event["name"] for event in made)
-    failed = [event for event in by_type.get("tool_result", []) if event.get("is_error") is True]
-    errors = Counter(names.get(repr(event.get("id"))) for event in failed)
-    return tuple(Call(name, counts[name], errors[name]) for name in sorted(counts))
+    results = [
+        (name, errors.found(name, text(event.get("text"))), event.get("is_error") is True)
+        for event in by_type.get("tool_result", [])
+        if (name := names.get(repr(event.get("id"))))
+    ]
+    failures = Counter(name for name, said, failed in results if said or failed)
+    return tuple(Call(name, counts[name], failures[name]) for name in sorted(counts)), useless_servers(results)
 
 
 def _files_read(by_type: dict[str, list[dict[str, Any]]]) -> tuple[str, ...] | None:

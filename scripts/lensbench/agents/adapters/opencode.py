@@ -31,9 +31,10 @@ from typing import Any
 
 from lensbench.agents import Assignment, Invocation, base_environment
 from lensbench.agents.adapters._cli import Gateway, Seen, announced, counted, gateway, number, observe, program_version
-from lensbench.agents.adapters._events import mapping, text
+from lensbench.agents.adapters._events import mapping, text, words
+from lensbench.core.error_texts import KNOWN_ERRORS, ErrorTexts, useless_servers
 from lensbench.core.errors import UserError
-from lensbench.core.records import Outcome
+from lensbench.core.records import Ending, Outcome
 
 ADDRESSES = {"zai": "https://api.z.ai/api/anthropic"}
 """Where a provider serves the Messages API."""
@@ -116,7 +117,9 @@ def version(settings: Mapping[str, Any]) -> str | None:
     return program_version("opencode", settings)
 
 
-def read(lines: Iterable[str], clock: Callable[[], float] = time.monotonic) -> Outcome:
+def read(
+    lines: Iterable[str], clock: Callable[[], float] = time.monotonic, *, errors: ErrorTexts = KNOWN_ERRORS
+) -> Outcome:
     """What the events show. Lines that are no event, and events that are not known, are passed over; a stream whose
     last step ends in tool calls, or has no end, was cut off and is not finished. `clock` gives seconds."""
     seen = observe(lines, clock)
@@ -131,14 +134,16 @@ def read(lines: Iterable[str], clock: Callable[[], float] = time.monotonic) -> O
     reason = text(last.get("reason"))
     limited = reason if reason in ("length", "content-filter") else ""
     final = [part for kind, part in parts if kind == "text" and part.get("messageID") == last.get("messageID")]
+    said = [(name, errors.found(name, words(state.get("output"))), state.get("status") != "completed")
+            for name, _, state in calls]  # fmt: skip
     cost = sum(_amount(part.get("cost")) for part in steps)
     return Outcome(
-        answer="" if error or limited else "".join(text(part.get("text")) for part in final),
+        answer="" if error else "".join(text(part.get("text")) for part in final),
         finished=bool(failure) or reason not in ("", "tool-calls"),
         error=error,
         error_status=number(details.get("statusCode")) or None,
-        servers=_statuses(seen),
-        calls=counted((name, state.get("status") != "completed") for name, _, state in calls) if parts else None,
+        servers=_statuses(seen, useless_servers(said)),
+        calls=counted((name, failed or bool(found)) for name, found, failed in said) if parts else None,
         files_read=seen.files(
             text(mapping(state.get("input")).get("filePath"))
             for name, _, state in calls
@@ -148,6 +153,8 @@ def read(lines: Iterable[str], clock: Callable[[], float] = time.monotonic) -> O
         cost_usd=cost or None,
         turns=len(steps) if parts else None,
         gave_up=limited,
+        ending=_ending(reason, bool(failure)),
+        stop_reason=reason,
         models_asked=seen.models_asked,
         denied_calls=tuple(
             sorted({name for name, _, state in calls if "rejected permission" in text(state.get("error"))})
@@ -157,9 +164,14 @@ def read(lines: Iterable[str], clock: Callable[[], float] = time.monotonic) -> O
     )
 
 
-def _statuses(seen: Seen) -> dict[str, str] | None:
+def _ending(reason: str, failed: bool) -> Ending:
+    known: dict[str, Ending] = {"stop": "finished", "length": "limit", "content-filter": "refusal"}
+    return "unknown" if failed else known.get(reason, "unknown")
+
+
+def _statuses(seen: Seen, useless: Mapping[str, str]) -> dict[str, str] | None:
     closed = {name: why for why, name in _CLOSED.findall(seen.log)}
-    return seen.failed(dict(_UNAVAILABLE.findall(seen.log)) | closed)
+    return seen.failed({**useless, **dict(_UNAVAILABLE.findall(seen.log)), **closed})
 
 
 def _tokens(used: list[dict[str, Any]]) -> dict[str, int]:

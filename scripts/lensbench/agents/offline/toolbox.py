@@ -12,6 +12,7 @@ from lensbench.agents.offline.question import Term
 from lensbench.agents.offline.references import import_lines
 from lensbench.agents.offline.servers import Servers
 from lensbench.agents.offline.workspace import Workspace
+from lensbench.core.error_texts import REFUSAL
 
 OWN_TOOLS = ("Glob", "Grep", "Read")
 READ_LINES = 2500
@@ -73,7 +74,8 @@ class Toolbox:
         if self._servers is None or not self._begin(tool.full_name, arguments):
             return ""
         result = self._servers.call(tool, arguments)
-        self._end(len(result.text), is_error=result.is_error)
+        shown = {"text": result.text} if len(result.text) < REFUSAL else {}
+        self._end(len(result.text), is_error=result.is_error, **shown)
         return "" if result.is_error else result.text
 
     def _begin(self, name: str, arguments: dict[str, Any]) -> bool:

@@ -67,6 +67,21 @@ def note_checksum(folder: Path, name: str, data: bytes) -> None:
         checksums.write(f"{hashlib.sha256(data).hexdigest()}  {name}\n")
 
 
+def read_checksums(folder: Path) -> dict[str, str]:
+    """The noted checksums by file; lines that are not whole are left out."""
+    try:
+        text = (folder / CHECKSUMS).read_text(errors="replace")
+    except FileNotFoundError:
+        return {}
+    lines = (line.partition("  ") for line in text.splitlines())
+    return {name: checksum for checksum, _, name in lines if len(checksum) == 64 and _is_inside(name)}
+
+
+def _is_inside(name: str) -> bool:
+    """What is damaged is deleted, and a list may come from anywhere."""
+    return bool(name) and not name.startswith("/") and ".." not in name.split("/")
+
+
 def write_json(path: Path, value: Any) -> None:
     """Writes `value` as JSON with sorted keys: the same value gives the same bytes."""
     write_atomic(path, json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False) + "\n")

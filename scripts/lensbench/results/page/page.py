@@ -23,7 +23,8 @@ from lensbench.core.system.files import read_json, write_atomic
 from lensbench.core.system.places import ROOT, TEMPLATES
 from lensbench.core.system.program import run_program
 from lensbench.core.tables import Row, read_table, run_of_row
-from lensbench.plan.task_files import read_scenarios
+from lensbench.judging.shown_answers import read_tasks
+from lensbench.plan.own_files import frozen_tasks
 from lensbench.results.page import data, pairs
 from lensbench.results.page.data import Inputs
 from lensbench.results.page.judges import judges_view
@@ -38,7 +39,6 @@ from lensbench.scores.scores import treatment_tools
 def read_inputs(folder: Path) -> Inputs:
     """Everything that the stages before left in the run folder."""
     tables = read_tables(folder)
-    scenarios = read_scenarios([str(folder / "scenarios.md")], imported=True).tasks
     tools = treatment_tools(
         dict(tables.plan), tables.records.values(), tables.reports.values(), read_listed_tools(folder)
     )
@@ -50,7 +50,7 @@ def read_inputs(folder: Path) -> Inputs:
         {run_of_row(row): row for row in tables.validity},
         _by_run(read_table(folder / "decisions.csv")),
         _by_run(tables.verdicts),
-        {task.id: task for task in scenarios},
+        read_tasks(folder),
         tools,
     )
 
@@ -112,7 +112,7 @@ def _page(environment: Environment, shared: dict[str, Any], template: str, **val
 
 def _hashes(folder: Path) -> dict[str, str]:
     """What the numbers rest on, by SHA-256."""
-    names = ("plan.json", "config.yaml", "scenarios.md", "protocol.md", "results.json", "decisions.csv")
+    names = ("plan.json", "config.yaml", frozen_tasks(folder).name, "protocol.md", "results.json", "decisions.csv")
     paths = {name: folder / name for name in names} | {"requirements.lock": ROOT / "requirements.lock"}
     return {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in paths.items() if path.exists()}
 

@@ -1,0 +1,111 @@
+"""Files of the user's that lie in the run folder: they are read, and no stage writes, mends or deletes them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from lensbench.core.system.files import read_checksums
+from lensbench.core.system.yaml_places import KeyPath
+from lensbench.plan.config import Config, ModelJudge
+
+CONFIG, TASKS = "config.yaml", "scenarios.md"
+"""Names that stages write, and where a user may nevertheless have the file: then it stays theirs."""
+TASKS_BESIDE = "scenarios.frozen.md"
+"""The frozen tasks of a run folder whose scenarios.md is the user's."""
+WRITTEN = frozenset((
+    CONFIG, TASKS, TASKS_BESIDE, "answers", "decisions.csv", "discards", "escalations.csv", "estimates.json", "guesses",
+    "instrument.json", "judge_sheet.html", "judging", "junit.xml", "logs", "looks", "pairs.csv", "plan.json",
+    "preflight.json", "prompts", "protocol.md", "records", "report.html", "reports.csv", "repositories.json",
+    "results.json", "results.md", "runs", "scores.csv", "spent.json", "summary.md", "transcripts", "validity.csv",
+    "verdicts", "verdicts.csv",
+))  # fmt: skip
+"""What stages write into a run folder, beside names that begin with a dot."""
+
+
+def run_folder(config: Config) -> Path:
+    """Where the benchmark lies, from the folder in which Snakemake works."""
+    return Path("bench") / config.run_id
+
+
+def frozen_tasks(folder: Path) -> Path:
+    """The file with the tasks as they were frozen."""
+    beside = folder / TASKS_BESIDE
+    return beside if beside.exists() else folder / TASKS
+
+
+def place_of_tasks(config: Config, folder: Path) -> Path:
+    """Where the tasks are to be frozen: beside scenarios.md when that file is not ours."""
+    is_named = any(TASKS in _names(folder, path) for path in config.scenario_files)
+    is_strange = (folder / TASKS).exists() and not (folder / "plan.json").exists()
+    if is_named or (folder / TASKS_BESIDE).exists() or (is_strange and TASKS not in read_checksums(folder)):
+        return folder / TASKS_BESIDE
+    return folder / TASKS
+
+
+def own_files(config: Config, config_files: Iterable[str]) -> set[str]:
+    """The names, in the run folder, of files that are the user's although stages could write files of that name."""
+    folder = run_folder(config)
+    own = {CONFIG} if any(CONFIG in _names(folder, path) for path in config_files) else set()
+    return own | ({TASKS} if place_of_tasks(config, folder).name == TASKS_BESIDE else set())
+
+
+def misplaced(config: Config, config_files: Iterable[str] = ()) -> Iterator[tuple[KeyPath, str]]:
+    """What the config names in the run folder under a name that a stage writes, which would destroy it."""
+    for key, path in _named(config):
+        if problem := in_the_way(config, path, {TASKS} if key[0] == "scenarios" else set()):
+            yield key, f"{'.'.join(map(str, key))}: {problem}"
+    for path in config_files:
+        if problem := in_the_way(config, path, {CONFIG}):
+            yield (), problem
+
+
+def in_the_way(config: Config, path: str, allowed: Iterable[str] = ()) -> str:
+    """Why a path of the user's cannot lie where it does; "" when it can."""
+    folder = run_folder(config)
+    taken = {name.split("/")[0] for name in _names(folder, path) - set(allowed)}
+    if any(name in WRITTEN or name.startswith(".") for name in taken):
+        return f"{path} is where {folder}/ gets files of that name, which would replace it; move it elsewhere"
+    return ""
+
+
+def _named(config: Config) -> Iterator[tuple[KeyPath, str]]:
+    for index, path in enumerate(config.scenario_files):
+        yield ("scenarios", index), path
+    for name, condition in config.conditions.items():
+        if condition.mcp:
+            yield ("conditions", name, "mcp"), condition.mcp
+        for key in ("setup", "teardown"):
+            for part in getattr(condition, key):
+                yield ("conditions", name, key), part
+    for index, judge in enumerate(config.judges):
+        if isinstance(judge, ModelJudge):
+            for path in (judge.prompt, *judge.agent.command):
+                yield ("judges", index), path
+    for part in config.agent.command:
+        yield ("agent", "command"), part
+    for index, path in enumerate(config.sandbox_visible):
+        yield ("sandbox_visible", index), path
+    yield ("cache",), config.cache
+    yield ("archive", "sign_key"), config.archive.sign_key
+    if config.repository:
+        for path in local_paths(config.repository):
+            yield ("repository",), path
+
+
+def local_paths(source: object) -> list[str]:
+    """The paths that a repository's source names."""
+    return [path for key in ("path", "git") if (path := getattr(source, key, ""))]
+
+
+def _names(folder: Path, path: str) -> set[str]:
+    """What a path is called inside `folder`, as it is written and with its links followed; empty outside."""
+    if not path or "://" in path:
+        return set()
+    expanded = os.path.expanduser(path)
+    ways = (
+        (os.path.abspath(folder), os.path.abspath(expanded)),
+        (os.path.realpath(folder), os.path.realpath(expanded)),
+    )
+    return {os.path.relpath(target, top) for top, target in ways if target.startswith(f"{top}/")}

@@ -1,0 +1,146 @@
+"""How runs end, as their streams show it: what was cut off, what is no finished answer, and what servers did."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from lensbench.agents.adapters import codex, gemini, offline, opencode
+from lensbench.agents.adapters.claude_code import read
+from lensbench.core.error_texts import ErrorTexts
+from lensbench.core.models import is_same_model, unexpected
+from lensbench.core.records import Attempt, Call, Outcome
+from lensbench.runs.reasons import Expectation, find_reason
+
+STREAMS = Path(__file__).parent / "streams"
+
+
+def lines_of(name: str) -> list[str]:
+    return (STREAMS / f"{name}.jsonl").read_text().splitlines()
+
+
+def reason_of(outcome: Outcome, served: str = "", exit_code: int = 0) -> str:
+    attempt = Attempt(1, "", 1.0, 0.0, exit_code, False)
+    return find_reason(attempt, outcome, outcome.answer, Expectation(("lens",), (), served=served))[0]
+
+
+def without_servers(outcome: Outcome) -> str:
+    attempt = Attempt(1, "", 1.0, 0.0, 0, False)
+    return find_reason(attempt, outcome, outcome.answer, Expectation((), ()))[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "ending", "answer", "reason"),
+    [
+        ("stop-max-tokens", "limit", "receivers_for in", ""),
+        ("stop-context-limit", "limit", "receivers_for in", ""),
+        ("max-turns", "limit", "", ""),
+        ("stop-refusal", "refusal", "I cannot help with that.", ""),
+        ("stop-network-error", "unknown", "receivers_for in", "cut_off"),
+        ("stop-pause-turn", "unknown", "Let me look", "cut_off"),
+        ("without", "finished", "", ""),
+        ("500", "unknown", "", "api_error"),
+    ],
+)
+def test_the_text_that_there_is_stays_and_the_ending_is_seen(name: str, ending: str, answer: str, reason: str) -> None:
+    outcome = read(lines_of(name))
+    assert outcome.ending == ending
+    assert outcome.answer.startswith(answer)
+    assert without_servers(outcome) == reason
+
+
+def test_a_context_that_was_compacted_is_an_ending_of_its_own() -> None:
+    lines = lines_of("without")
+    boundary = json.dumps({"type": "system", "subtype": "compact_boundary"})
+    assert read([*lines[:-1], boundary, lines[-1]]).ending == "compaction"
+
+
+@pytest.mark.parametrize("name", ["http-server-died-refused", "http-server-killed-reset", "http-server-502"])
+def test_a_call_whose_http_server_was_gone_discards_the_run(name: str) -> None:
+    outcome = read(lines_of(name))
+    assert reason_of(outcome) == "mcp_failed"
+
+
+def test_an_error_that_is_not_marked_as_one_is_a_failed_call_of_a_server_that_was_no_use() -> None:
+    outcome = read(lines_of("error-without-iserror"))
+    assert outcome.calls == (Call("mcp__lens__lens_grep", 1, 1),)
+    assert outcome.servers is not None
+    assert outcome.servers["lens"].startswith('failed: { "error": "Repo not registered"')
+    assert reason_of(outcome) == "mcp_failed"
+
+
+def test_patterns_of_the_config_take_the_place_of_the_known_texts() -> None:
+    lines = lines_of("error-without-iserror")
+    assert reason_of(read(lines, errors=ErrorTexts({"lens": ["quota exceeded"]}))) == ""
+    assert reason_of(read(lines, errors=ErrorTexts({"lens": ['"error":']}))) == "mcp_failed"
+
+
+def test_one_error_text_among_good_answers_discards_nothing() -> None:
+    calls = [{"type": "tool_call", "id": number, "name": "mcp__lens__lens_grep"} for number in (1, 2)]
+    results = [
+        {"type": "tool_result", "id": 1, "is_error": False, "text": "Repo not registered: /elsewhere"},
+        {"type": "tool_result", "id": 2, "is_error": False, "text": "src/shop.py"},
+    ]
+    start = {"type": "start", "mcp_servers": [{"name": "lens", "status": "connected"}],
+             "tools": ["mcp__lens__lens_grep"]}  # fmt: skip
+    ends = [{"type": "answer", "text": "so"}, {"type": "end"}]
+    outcome = offline.read(map(json.dumps, [start, *calls, *results, *ends]))
+    assert outcome.calls == (Call("mcp__lens__lens_grep", 2, 1),)
+    assert reason_of(outcome) == ""
+    assert reason_of(offline.read(map(json.dumps, [start, *calls, *results[:1], *ends]))) == "mcp_failed"
+
+
+@pytest.mark.parametrize(
+    ("ended", "ending", "reason"),
+    [
+        ("limit", "limit", ""),
+        ("refusal", "refusal", ""),
+        ("compaction", "compaction", ""),
+        ("gone", "unknown", "cut_off"),
+    ],
+)
+def test_a_program_of_ones_own_may_say_how_it_ended(ended: str, ending: str, reason: str) -> None:
+    events = [{"type": "start"}, {"type": "answer", "text": "half"}, {"type": "end", "ended": ended}]
+    outcome = offline.read(map(json.dumps, events))
+    assert (outcome.ending, without_servers(outcome)) == (ending, reason)
+
+
+@pytest.mark.parametrize(
+    ("reason", "ending"),
+    [("stop", "finished"), ("length", "limit"), ("content-filter", "refusal"), ("error", "unknown")],
+)
+def test_opencode_tells_the_reason_of_its_last_step(reason: str, ending: str) -> None:
+    parts = [("step_start", {}), ("text", {"text": "so"}), ("step_finish", {"reason": reason})]
+    assert opencode.read(json.dumps({"type": kind, "part": part}) for kind, part in parts).ending == ending
+
+
+def test_a_full_context_of_codex_is_a_limit_and_no_failure_of_the_service() -> None:
+    full = {"type": "turn.failed", "error": {"message": "Codex ran out of room in the model's context window."}}
+    said = {"type": "item.completed", "item": {"id": "1", "type": "agent_message", "text": "half"}}
+    outcome = codex.read(map(json.dumps, [{"type": "thread.started"}, said, full]))
+    assert (outcome.ending, outcome.answer, outcome.error) == ("limit", "half", "")
+
+
+def test_gemini_tells_limits_only() -> None:
+    limited = {"type": "result", "error": {"type": "FatalTurnLimitedError", "message": "turns"}}
+    assert gemini.read([json.dumps(limited)]).ending == "limit"
+    assert gemini.read([json.dumps({"type": "result"})]).ending == "finished"
+
+
+@pytest.mark.parametrize(("served", "reason"), [("", ""), ("glm-5", ""), ("glm-*", ""), ("glm-6", "model_changed")])
+def test_another_model_than_agent_served_discards_the_run(served: str, reason: str) -> None:
+    outcome = read(lines_of("stop-max-tokens"))
+    assert outcome.models == ("glm-5",)
+    attempt = Attempt(1, "", 1.0, 0.0, 1, False)
+    assert find_reason(attempt, outcome, outcome.answer, Expectation((), (), served=served))[0] == reason
+
+
+def test_a_served_name_is_compared_with_what_was_asked_for_and_the_mapping() -> None:
+    assert unexpected(["sonnet"], ["glm-5"], {"sonnet": "glm-5"}) == []
+    assert unexpected(["sonnet"], ["glm-4.5-air"], {"sonnet": "glm-5"}) == ["glm-4.5-air"]
+    assert unexpected(["glm-5"], ["glm-5"], {}) == []
+    assert unexpected([], ["glm-5"], {}) == []
+    assert is_same_model("claude-sonnet-5", "claude-sonnet-5-20260101")
+    assert not is_same_model("glm-5", "glm-5-air")
