@@ -8,19 +8,17 @@ import shlex
 import sys
 from subprocess import CalledProcessError
 
-from snakemake.dag import DAG
 from snakemake.exceptions import WorkflowError
 from snakemake.utils import min_version
 from snakemake_logger_plugin_lensbench import catch_up
 
 from lensbench.core.errors import UserError
-from lensbench.core.system.clock import trust_the_clock
 from lensbench.core.system.files import keep_from_others
 from lensbench.core.system.processes import WORKFLOW
 from lensbench.core.system.terminal import printable_lines
 from lensbench.results.fail_on import REFUSED
 from lensbench.runs import stopping
-from lensbench.workflow import begin
+from lensbench.workflow import begin, snakemake_inside
 from lensbench.workflow.schedule import frozen_schedule, read_schedule, run_of
 
 min_version("9.27")
@@ -45,14 +43,12 @@ except UserError as error:
 
 MAKES_BENCHMARK = SCHEDULE.config.makes_benchmark
 BENCH = SCHEDULE.folder.as_posix()
-for resource, there_is in SCHEDULE.resources.items():
-    workflow.register_resource(resource, there_is)
 PYTHON = f"{shlex.quote(sys.executable)} -P -m"
 os.environ[SETTINGS] = SCHEDULE.config.model_dump_json(exclude_defaults=True)
 os.environ[WORKFLOW] = str(os.getpid())  # every program ends with the Snakemake that started it, so `exec` it
-# Snakemake shows messages and commands with the names of the outermost workflow, also when this one is a module of it.
-workflow.modifier_stack[0].globals.update(BENCH=BENCH, PYTHON=PYTHON)
-DAG.check_output_mtime = trust_the_clock  # what it replaces deletes paid answers
+snakemake_inside.add_resources(workflow, SCHEDULE.resources)
+snakemake_inside.share_names(workflow, BENCH=BENCH, PYTHON=PYTHON)
+snakemake_inside.trust_the_clock()
 
 
 wildcard_constraints:
@@ -99,10 +95,8 @@ rule all:
 
 
 onstart:
-    # Its limit of 100 job starts a second re-examines all waiting jobs once a second for every job that has ended: CPU
-    # that grows with the square of the runs (snakemake/snakemake#3744).
-    workflow.scheduler.job_rate_limiter = None
-    if problem := SCHEDULE.misused({job.rule.name for job in workflow.dag.needrun_jobs()}):
+    snakemake_inside.lift_rate_limit(workflow)
+    if problem := SCHEDULE.misused(snakemake_inside.rules_to_run(workflow)):
         sys.exit(f"error: {problem}")
     if MAKES_BENCHMARK:
         stopping.clear(SCHEDULE.folder)

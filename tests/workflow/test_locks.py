@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from conftest import Project, wait_for
-from lensbench.workflow.begin import remove_locks
+from lensbench.workflow.snakemake_inside import remove_locks
 
 REFUSED = "Another Snakemake is at work on bench/r (process "
 

@@ -18,8 +18,8 @@ from lensbench.core.system.clock import date_back
 from lensbench.core.system.files import CHECKSUMS, COPIES, note_checksum
 from lensbench.plan.config import Config
 from lensbench.workflow.damage import Check, Damage, read_index, write_index
+from lensbench.workflow.snakemake_inside import remove_locks
 
-LOCKS = Path(".snakemake") / "locks"
 DAMAGED = ".damaged"
 """In a run folder: runs that were damaged, as they were found."""
 
@@ -50,19 +50,6 @@ def foretell(config: Config, folder: Path, own: Set[str]) -> None:
 
 def leave(config: Config, folder: Path, own: Set[str]) -> None:
     """Does nothing: for whoever only looks."""
-
-
-def remove_locks(folder: Path, locks: Path = LOCKS) -> bool:
-    """Removes Snakemake's locks on files of `folder`; True when there were any. Those of other run folders stay."""
-    inside = f"{folder.as_posix()}/"
-    stale = [
-        lock
-        for lock in locks.glob("*.lock")
-        if any(name.startswith(inside) for name in lock.read_text(errors="replace").splitlines())
-    ]
-    for lock in stale:
-        lock.unlink(missing_ok=True)
-    return bool(stale)
 
 
 def _say(text: str) -> None:

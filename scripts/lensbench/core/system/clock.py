@@ -16,11 +16,6 @@ FOLDERS = ("", "prompts", "runs", "records", "discards", "looks", "verdicts", "g
 """Of a run folder: those whose files are inputs of a rule. Trials have folders of their own below."""
 
 
-async def trust_the_clock(*_: object) -> None:
-    """In place of a check of Snakemake's: it takes a job whose inputs are dated later than its outputs for failed, and
-    deletes the outputs."""
-
-
 def date_back(folder: Path) -> None:
     """Dates what rules read in a run folder, and is dated in the future, so much earlier that the latest is of now."""
     now = time.time_ns()

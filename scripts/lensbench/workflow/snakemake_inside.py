@@ -1,0 +1,78 @@
+"""All that rests on Snakemake's inside, as it is in 9.27.1: names that it does not promise to keep.
+
+tests/workflow/test_snakemake_inside.py shows for each what it is good for and notices when it is gone.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from snakemake import __version__
+from snakemake.exceptions import WorkflowError
+
+LOCKS = Path(".snakemake") / "locks"
+"""A file per start, which lists the files that it writes (persistence.py)."""
+
+
+def trust_the_clock() -> None:
+    """Replaces a check that fails a job whose inputs are dated after its outputs, which deletes the outputs.
+
+    After a jump of the clock those outputs are paid answers.
+    """
+    from snakemake.dag import DAG  # not at the top: Snakemake's modules import each other in one order only
+
+    async def accept(*_: object) -> None:
+        pass
+
+    _known(DAG, "check_output_mtime")
+    DAG.check_output_mtime = accept
+
+
+def share_names(workflow: Any, **names: object) -> None:
+    """Lets messages and commands use these names, also when this workflow is a module of another.
+
+    Snakemake formats them with the names of the outermost workflow.
+    """
+    _known(workflow, "modifier_stack")[0].globals.update(names)
+
+
+def lift_rate_limit(workflow: Any) -> None:
+    """Takes away the limit of 100 job starts a second.
+
+    It re-examines all waiting jobs once a second for every job that has ended: CPU that grows with the square of the
+    runs (snakemake/snakemake#3744).
+    """
+    _known(workflow.scheduler, "job_rate_limiter")
+    workflow.scheduler.job_rate_limiter = None
+
+
+def add_resources(workflow: Any, resources: dict[str, int]) -> None:
+    """Declares how much there is of each resource, as `--resources` does."""
+    for name, there_is in resources.items():
+        _known(workflow, "register_resource")(name, there_is)
+
+
+def rules_to_run(workflow: Any) -> set[str]:
+    """The names of the rules that this start has jobs of."""
+    return {job.rule.name for job in _known(workflow.dag, "needrun_jobs")()}
+
+
+def remove_locks(folder: Path, locks: Path = LOCKS) -> bool:
+    """Removes Snakemake's locks on files of `folder`; True when there were any. Those of other run folders stay."""
+    inside = f"{folder.as_posix()}/"
+    stale = [
+        lock
+        for lock in locks.glob("*.lock")
+        if any(name.startswith(inside) for name in lock.read_text(errors="replace").splitlines())
+    ]
+    for lock in stale:
+        lock.unlink(missing_ok=True)
+    return bool(stale)
+
+
+def _known(owner: Any, name: str) -> Any:
+    if not hasattr(owner, name):
+        kind = owner.__name__ if isinstance(owner, type) else type(owner).__name__
+        raise WorkflowError(f"Snakemake {__version__} has no {kind}.{name}, which lensbench uses; install 9.27.1")
+    return getattr(owner, name)

@@ -1,0 +1,103 @@
+"""What lensbench rests on inside Snakemake: each test shows what would break, on a small workflow of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from snakemake.exceptions import WorkflowError
+
+from lensbench.workflow import snakemake_inside
+
+USES = "from lensbench.workflow import snakemake_inside\n"
+PAID = """
+rule all:
+    input: "made.txt"
+rule made:
+    input: "source.txt"
+    output: "made.txt"
+    shell: "echo paid > {output}"
+"""
+LIMITED = """
+rule all:
+    input: "made.txt"
+rule made:
+    output: "made.txt"
+    resources: seats=1
+    shell: "echo x > {output}"
+onstart:
+    print("limited:", workflow.scheduler.job_rate_limiter is not None)
+    snakemake_inside.lift_rate_limit(workflow)
+    print("rules:", *sorted(snakemake_inside.rules_to_run(workflow)))
+    print("three seats:", "3" in str(workflow.global_resources["seats"]))
+    print("limited after:", workflow.scheduler.job_rate_limiter is not None)
+"""
+INNER = """
+SAID = "said by the inner one"
+snakemake_inside.share_names(workflow, SAID=SAID)
+rule inner:
+    output: "inner.txt"
+    shell: "echo {SAID} > {output}"
+"""
+OUTER = """
+module other:
+    snakefile: "inner.smk"
+use rule * from other
+rule all:
+    default_target: True
+    input: "inner.txt"
+"""
+
+
+def snakemake(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "snakemake", "--cores", "1", *options]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("is_trusted", [True, False])
+def test_an_output_that_is_dated_before_its_input_is_kept(tmp_path: Path, is_trusted: bool) -> None:
+    source = tmp_path / "source.txt"
+    source.write_text("x")
+    os.utime(source, (time.time() + 86400,) * 2)  # as a clock leaves it that was ahead and was set right
+    trusting = f"{USES}snakemake_inside.trust_the_clock()\n" if is_trusted else ""
+    (tmp_path / "Snakefile").write_text(trusting + PAID)
+    ended = snakemake(tmp_path)
+    assert (ended.returncode == 0, (tmp_path / "made.txt").exists()) == (is_trusted, is_trusted), ended.stderr
+
+
+def test_the_rate_limit_goes_and_resources_and_rules_are_known(tmp_path: Path) -> None:
+    added = "snakemake_inside.add_resources(workflow, {'seats': 3})\n"
+    (tmp_path / "Snakefile").write_text(USES + added + LIMITED)
+    ended = snakemake(tmp_path, "--max-jobs-per-timespan", "100/1s")
+    assert ended.returncode == 0, ended.stderr
+    said = ended.stdout.splitlines()
+    assert [line for line in said if line.startswith(("limited", "rules", "three"))] == [
+        "limited: True", "rules: all made", "three seats: True", "limited after: False",
+    ]  # fmt: skip
+
+
+def test_commands_of_a_module_use_the_names_that_are_shared(tmp_path: Path) -> None:
+    (tmp_path / "inner.smk").write_text(USES + INNER)
+    (tmp_path / "Snakefile").write_text(OUTER)
+    ended = snakemake(tmp_path)
+    assert ended.returncode == 0, ended.stderr
+    assert (tmp_path / "inner.txt").read_text() == "said by the inner one\n"
+
+
+def test_a_killed_start_leaves_locks_that_name_its_outputs(tmp_path: Path) -> None:
+    kill = 'rule made:\n    output: "bench/r/made.txt"\n    shell: "kill -9 {SNAKEMAKE}"\n'
+    (tmp_path / "Snakefile").write_text(f"import os\nSNAKEMAKE = os.getpid()\n{kill}")
+    assert snakemake(tmp_path).returncode < 0
+    assert "LockException" in snakemake(tmp_path).stderr
+    assert snakemake_inside.remove_locks(Path("bench/r"), tmp_path / snakemake_inside.LOCKS)
+    (tmp_path / "Snakefile").write_text('rule made:\n    output: "bench/r/made.txt"\n    shell: "echo x > {output}"\n')
+    assert snakemake(tmp_path, "--rerun-incomplete").returncode == 0
+
+
+def test_a_name_that_is_gone_is_told_with_the_version_that_has_it() -> None:
+    with pytest.raises(WorkflowError, match=r"no object.needrun_jobs, which lensbench uses; install"):
+        snakemake_inside.rules_to_run(type("Workflow", (), {"dag": object()})())
