@@ -37,7 +37,9 @@ def main() -> None:
         return
     place = ROOT / ".cache" / "newest" / there_is
     if not place.is_dir():
-        subprocess.run([*PIP, "install", "--quiet", "--no-deps", "--target", str(place), f"snakemake=={there_is}"], check=True)
+        subprocess.run(
+            [*PIP, "install", "--quiet", "--no-deps", "--target", str(place), f"snakemake=={there_is}"], check=True
+        )
     print(f"newest Snakemake: {there_is} (pinned: {pinned})", flush=True)
     environment = {**os.environ, "PYTHONPATH": str(place)}
     tried = [sys.executable, "-m", "pytest", *TESTS]
