@@ -26,6 +26,9 @@ GROUPS: dict[str, dict[str, Verb]] = {
         ),
         "generate": Verb("lensbench.scenarios.generate", "write a task set about a repository, every fact proven"),
         "draft": Verb("lensbench.judging.drafting", "turn Markdown scenarios into a task set, with draft patterns"),
+        "check": Verb(
+            "lensbench.scenarios.check", "check a task set: what its patterns miss, and what gives facts away"
+        ),
         "prove": Verb("lensbench.scenarios.proofs", "look up the proofs of a task set in its repositories"),
         "size": Verb("lensbench.scores.sample_size", "how many tasks, repositories and trials a decision needs"),
     },

@@ -1,0 +1,245 @@
+"""Checks a task set before anybody pays for answers to it.
+
+    lensbench check scenarios/mine.yaml
+    lensbench check scenarios/mine.yaml --answers answers/     # files <task>.md, or <task>-<any word>.md
+
+The patterns of each criterion read texts whose verdict is known: its own text (Met), the text with a name or a number
+exchanged and the text negated (Missed), the question alone, and the facts of the other tasks (Missed). Beside the set
+lies a page with all that was read.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import cycle
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from lensbench.core.errors import UserError
+from lensbench.core.system.files import write_atomic
+from lensbench.core.system.places import TEMPLATES
+from lensbench.core.system.program import run_program
+from lensbench.core.system.terminal import printable
+from lensbench.core.tasks import Criterion, Task
+from lensbench.judging.drafting import with_drafts
+from lensbench.judging.judge_sheet import csp_hash
+from lensbench.judging.judges import Verdict, mechanical
+from lensbench.judging.judges.normalising import normalise
+from lensbench.plan.freeze import prompt_of
+from lensbench.plan.task_files import read_scenarios
+
+Kind = Literal["own text", "exchanged", "negated", "question", "other task", "answer"]
+_ORDER = re.compile(
+    r"^(?:must\s+)?(?:describe|explain|give|identif(?:y|ie)|list|mention|name|note|point out|say|show|state|tell|trace)"
+    r"s?(?:\s+that)?\s+",
+    re.IGNORECASE,
+)
+_PIECE = re.compile(
+    r"`[^`\n]+`|\"[^\"\n]+\"|\b\d+(?:\.\d+)*\b"
+    r"|\b\w+(?:[./_:]+\w+)+\b(?:\(\))?|\b[a-z]+[A-Z]\w*|\b[A-Z][a-z0-9]+[A-Z]\w*|\b[A-Z][A-Z0-9_]{2,}\b"
+)
+"""What a fact is made of: quoted text, a number, a path, a dotted, snake or camel name."""
+_VERB = re.compile(r"\b(?:is|are|was|were|has|have|can|must|should|will|does|do)\b")
+
+
+class Probe(NamedTuple):
+    """A text whose verdict is known, or an answer, and what the patterns say of it."""
+
+    kind: Kind
+    name: str
+    """What was exchanged, or where the text is from."""
+    text: str
+    verdict: Verdict
+    reason: str
+
+    @property
+    def is_wrong(self) -> bool:
+        """The verdict is not the one that is known."""
+        if self.kind == "own text":
+            return self.verdict is not Verdict.MET
+        if self.kind == "question":
+            return self.verdict in (Verdict.MET, Verdict.PARTIAL)
+        return self.kind != "answer" and self.verdict is Verdict.MET
+
+
+class Checked(NamedTuple):
+    """A criterion and all that its patterns have read."""
+
+    task: Task
+    number: int
+    criterion: Criterion
+    probes: Sequence[Probe]
+
+    def counts(self, kind: Kind) -> str:
+        """How many probes of a kind came back as they must, or for answers how many were Met."""
+        found = [probe for probe in self.probes if probe.kind == kind]
+        if kind == "answer":
+            return f"{sum(probe.verdict is Verdict.MET for probe in found)} of {len(found)} Met" if found else ""
+        return f"{sum(not probe.is_wrong for probe in found)}/{len(found)}" if found else "-"
+
+    @property
+    def findings(self) -> list[str]:
+        """What is wrong with the criterion, a sentence each that says what to do."""
+        if not self.criterion.mechanical:
+            return ["It has no patterns: a model or a person has to read it. Write some, or `lensbench draft` the set."]
+        return [*_findings(self.probes)]
+
+
+def fact_of(criterion: Criterion) -> str:
+    """The fact without the order to a judge before it, such as `States that` or `Must mention`."""
+    return _ORDER.sub("", criterion.text)
+
+
+def exchanged(fact: str, prompt: str) -> Iterator[tuple[str, str]]:
+    """The fact with one of its names or numbers exchanged, and which one; those in the question are no evidence."""
+    for piece in dict.fromkeys(found[0].strip('`"') for found in _PIECE.finditer(fact)):
+        if piece != "and/or" and normalise(piece).text not in normalise(prompt).text:
+            yield piece, fact.replace(piece, _other(piece))
+
+
+def _other(piece: str) -> str:
+    if re.fullmatch(r"[\d.]+", piece):
+        return re.sub(r"\d+", lambda number: str(int(number[0]) * 3 + 5), piece)
+    words = cycle(("kestrel", "wombat", "lichen", "quokka", "marlin"))
+    stem, dot, ending = piece.rpartition(".") if re.search(r"\.\w{1,4}$", piece) else (piece, "", "")
+    return re.sub(r"[^\W\d_]+", lambda word: _cased(next(words), word[0]), stem) + dot + ending
+
+
+def _cased(word: str, like: str) -> str:
+    return word.upper() if like.isupper() else word.capitalize() if like[0].isupper() else word
+
+
+def negated(fact: str) -> str:
+    """The fact denied."""
+    found = _VERB.search(fact)
+    return f"{fact[: found.end()]} not{fact[found.end() :]}" if found else f"It is wrong that it is {fact}"
+
+
+def check(tasks: Sequence[Task], answers: Mapping[str, Sequence[tuple[str, str]]]) -> list[Checked]:
+    """All criteria of all tasks. `answers` by task: name and text."""
+    facts = {task.id: "\n\n".join(f"{fact_of(each)}." for each in task.criteria) for task in tasks}
+    return [
+        Checked(task, number, criterion, [*_probes(task, criterion, facts, answers.get(task.id, ()))])
+        for task in tasks
+        for number, criterion in enumerate(task.criteria, 1)
+    ]
+
+
+def _probes(
+    task: Task, criterion: Criterion, facts: Mapping[str, str], answers: Sequence[tuple[str, str]]
+) -> Iterator[Probe]:
+    if not criterion.mechanical:
+        return
+    fact = fact_of(criterion)
+    texts: list[tuple[Kind, str, str]] = [
+        ("own text", "", fact),
+        *(("exchanged", piece, text) for piece, text in exchanged(fact, task.prompt)),
+        ("negated", "", negated(fact)),
+        ("question", "", task.prompt),
+        *(("other task", other, text) for other, text in facts.items() if other != task.id),
+        *(("answer", name, text) for name, text in answers),
+    ]
+    for kind, name, text in texts:
+        judgement = mechanical.judge(criterion, normalise(text))
+        yield Probe(kind, name, text, judgement.verdict, judgement.reason)
+
+
+def _findings(probes: Sequence[Probe]) -> Iterator[str]:
+    wrong = [probe for probe in probes if probe.is_wrong]
+    kinds = Counter(probe.kind for probe in wrong)
+    if kinds["own text"]:
+        reason = next(probe.reason for probe in wrong if probe.kind == "own text")
+        yield f"Dead: its own text does not meet it ({reason}). Take its patterns from what the text says."
+    if names := [probe.name for probe in wrong if probe.kind == "exchanged"]:
+        yield f"Met with {', '.join(names)} exchanged: no pattern asks for it. Add it to all_of."
+    if kinds["question"]:
+        yield "Given away: the question alone earns points. Take the fact out of the question, or ask for more."
+    if names := [probe.name for probe in wrong if probe.kind == "other task"]:
+        yield f"The facts of other tasks meet it ({', '.join(names[:5])}). Ask for a name that only this task has."
+    given = [probe.verdict for probe in probes if probe.kind == "answer"]
+    if given and Verdict.MET not in given:
+        yield f"Never met by the {len(given)} answers. Check that the question asks for it and the patterns find it."
+
+
+def read_answers(folder: Path, tasks: Sequence[Task]) -> dict[str, list[tuple[str, str]]]:
+    """The answers in `folder` by task: <task>.md and <task>-<word>.md. Raises UserError when none is of a task."""
+    names = {task.id for task in tasks}
+    found: dict[str, list[tuple[str, str]]] = {}
+    for path in sorted(folder.rglob("*.md")):
+        task = path.stem if path.stem in names else path.stem.rpartition("-")[0]
+        if task in names:
+            found.setdefault(task, []).append((path.stem, path.read_text(errors="replace")))
+    if not found:
+        raise UserError(f"{folder}: has no answer to a task of the set; name them <task>.md or <task>-<word>.md")
+    return found
+
+
+COLUMNS: tuple[Kind, ...] = ("own text", "exchanged", "negated", "question", "other task", "answer")
+
+
+def table(found: Sequence[Checked]) -> Iterator[str]:
+    """A line per criterion, and its findings below it."""
+    width = max(len(f"{each.task.id} {each.number}") for each in found)
+    yield f"{'':{width}}  {'  '.join(f'{kind:>10}' for kind in COLUMNS)}"
+    for each in found:
+        cells = "  ".join(f"{each.counts(kind):>10}" for kind in COLUMNS)
+        yield f"{f'{each.task.id} {each.number}':{width}}  {cells}".rstrip()
+        yield from (f"    {finding}" for finding in each.findings)
+
+
+def render_page(name: str, found: Sequence[Checked]) -> str:
+    """The page: every criterion with what its patterns read, and what agents and judges would be asked."""
+    style = (TEMPLATES / "judge_sheet.css").read_text() + (TEMPLATES / "review.css").read_text()
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+        lstrip_blocks=True,
+    )  # fmt: skip
+    by_task: dict[str, list[Checked]] = {}
+    for each in found:
+        by_task.setdefault(each.task.id, []).append(each)
+    return environment.get_template("check.html.j2").render(
+        name=name, tasks=[(each[0].task, prompt_of(each[0].task), each) for each in by_task.values()], columns=COLUMNS,
+        wrong=sum(bool(each.findings) for each in found), count=len(found),
+        style=Markup(style), style_hash=csp_hash(style),
+    )  # fmt: skip
+
+
+def main() -> None:
+    """Checks the criteria of a task set on texts whose verdict is known. The exit code is 1 for dead or given-away
+    criteria."""
+    parser = argparse.ArgumentParser(prog="lensbench check", description=main.__doc__)
+    parser.add_argument("set", help="a task set, YAML or Markdown")
+    parser.add_argument("--answers", type=Path, help="a folder with answers, <task>.md or <task>-<word>.md")
+    parser.add_argument("--drafts", action="store_true", help="check draft patterns where the author wrote none")
+    parser.add_argument("--page", type=Path, help="where the page goes; beside the set by default")
+    arguments = parser.parse_args()
+    tasks = [task for task in read_scenarios([arguments.set], imported=True).tasks if task.criteria]
+    tasks = [with_drafts(task) if arguments.drafts else task for task in tasks]
+    if not tasks:
+        raise UserError(f"{arguments.set}: has no criterion to check")
+    found = check(tasks, read_answers(arguments.answers, tasks) if arguments.answers else {})
+    page = arguments.page or Path(arguments.set).with_suffix(".check.html")
+    write_atomic(page, render_page(Path(arguments.set).name, found))
+    print(*map(printable, table(found)), sep="\n")
+    wrong = [each for each in found if each.findings]
+    denied = sum(probe.is_wrong for each in found for probe in each.probes if probe.kind == "negated")
+    if denied:
+        print(f"{denied} are met when negated too: patterns see no negation. Where it is likely, write must_not.")
+    print(f"{len(wrong)} of {len(found)} criteria have findings; open {page}")
+    bad = [f"{each.task.id} {each.number}" for each in found if _is_bad(each)]
+    if bad:
+        raise UserError(f"dead or given away: {', '.join(bad)}")
+
+
+def _is_bad(each: Checked) -> bool:
+    return any(probe.is_wrong and probe.kind in ("own text", "question") for probe in each.probes)
+
+
+if __name__ == "__main__":
+    run_program(main)
