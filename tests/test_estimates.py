@@ -17,7 +17,7 @@ from lensbench.core.system.program import run_stage
 from lensbench.scores.estimates import comparisons, write_estimates
 from lensbench.scores.intervals import SCOPE, estimate
 from lensbench.scores.measures import Tables
-from lensbench.scores.sequential import LookResult, look_result
+from lensbench.scores.sequential import FIRST, LookResult, look_result, next_boundary, spending
 
 Make = Callable[..., Any]
 ALL, HALF, NONE = ("1", "1"), ("1", "0"), ("0", "0")
@@ -76,7 +76,7 @@ DELTAS = [1, 0.5, 0.5, 0, 0.5, 0.5, 1, -0.5]
 
 def test_the_delta_has_scipys_interval_and_the_counts_of_its_tasks(bench: Make) -> None:
     overall = found(wide(bench))["score"]["overall"]
-    low, high = ttest_1samp(DELTAS, 0).confidence_interval(0.95)
+    low, high = ttest_1samp(DELTAS, 0).confidence_interval(1 - FIRST * 0.05)
     assert (overall["delta"], overall["low"], overall["high"]) == pytest.approx((0.4375, low, high), abs=1e-6)
     assert (overall["n"], overall["pairs"], overall["planned"], overall["clusters"]) == (8, 8, 8, 8)
     assert (overall["wins"], overall["ties"], overall["losses"]) == (6, 1, 1)
@@ -133,7 +133,7 @@ def test_trials_are_averaged_inside_a_task_first(bench: Make) -> None:
             made.run(task, "without", trial, points=NONE)
     result = found(made)
     assert (result["score"]["overall"]["n"], result["score"]["overall"]["pairs"]) == (3, 6)
-    expected = estimate({"a": 0.5, "b": 1, "c": 0.25}, dict.fromkeys("abc", "repo-1"), seed=1)
+    expected = estimate({"a": 0.5, "b": 1, "c": 0.25}, dict.fromkeys("abc", "repo-1"), FIRST * 0.05, seed=1)
     assert result["score"]["overall"]["low"] == pytest.approx(expected.low, abs=1e-6)
     assert result["pass"][1]["treatment"] == {"pass^k": 0.333333, "pass@k": 0.666667}
     assert "not independent" in result["complete"]["mcnemar"]["reason"]
@@ -223,7 +223,9 @@ def test_one_task_is_no_basis_for_an_interval(bench: Make) -> None:
 
 
 def test_the_gate_speaks_on_the_delta_and_names_the_model(bench: Make) -> None:
-    result = found(wide(bench, agent={"kind": "claude-code"}))["gate"]
+    made = wide(bench, agent={"kind": "claude-code"})
+    made.run("t7", "without", points=HALF, agent_version="1.0")
+    result = found(made)["gate"]
     assert (result["verdict"], result["needs"]) == ("GO", "")
     assert "for glm-5 in claude-code 1.0 on these 8 repositories." in result["sentence"]
 
@@ -267,6 +269,7 @@ def test_judges_that_cannot_be_trusted_forbid_a_verdict(
     bench: Make, instrument: dict[str, Any], verdict: str, reason: str
 ) -> None:
     made = wide(bench, agent={"kind": "claude-code"})
+    made.run("t7", "without", points=HALF, agent_version="1.0")
     made.build()
     write_json(made.folder / "instrument.json", instrument)
     gate = write_estimates(made.folder)["comparisons"]["with"]["gate"]
@@ -299,7 +302,8 @@ def waves(bench: Make) -> Any:
 def test_a_look_rests_on_the_waves_so_far(bench: Make) -> None:
     made = waves(bench)
     result = found(made)
-    expected = look_result(estimate({"a": 1, "b": 0.5, "c": 0}, {name: name for name in "abc"}, seed=1), 1, 2, WAVES)
+    own = estimate({"a": 1, "b": 0.5, "c": 0}, {name: name for name in "abc"}, seed=1)
+    expected = look_result(own, 1, 2, WAVES, next_boundary((), ((1.0,),), spending(0.5, FIRST * 0.05)))
     assert result["looks"] == [plain(expected)]
     assert (result["gate"]["low"], result["score"]["overall"]["planned"]) == (pytest.approx(expected.low, abs=1e-5), 3)
 

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from lensbench.plan.config import Gate
 from lensbench.scores import intervals
-from lensbench.scores.gate import decide, what_decides
+from lensbench.scores.gate import Drawn, GateVerdict, decide, what_decides
 from lensbench.scores.intervals import Estimate, estimate
 from lensbench.scores.power import tasks_needed, upper_sd
-from lensbench.scores.sequential import look_result
+from lensbench.scores.sequential import FIRST, look_result, next_boundary
 from lensbench.scores.verdict_of import DEFAULTS, verdict_of
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -32,9 +32,17 @@ def _one_sign_flip() -> Iterator[None]:
 
 def found(mean: float, spread: float, tasks: int = 24, **changes: Any) -> Estimate:
     """The estimate of differences that lie `spread` above and below `mean`, a repository for each task."""
-    differences = {f"t{n:02}": mean + (spread if n % 2 else -spread) for n in range(tasks)}
-    own = estimate(differences, {task: task for task in differences}, 0.05, tasks, 1)
-    return replace(own, **changes)
+    return replace(over(differences_around(mean, spread, tasks)), **changes)
+
+
+def differences_around(mean: float, spread: float, tasks: int = 24) -> dict[str, float]:
+    """A difference for each task."""
+    return {f"t{n:02}": mean + (spread if n % 2 else -spread) for n in range(tasks)}
+
+
+def over(differences: dict[str, float]) -> Estimate:
+    """The estimate of differences, a repository for each task."""
+    return estimate(differences, {task: task for task in differences}, 0.05, seed=1)
 
 
 def test_the_defaults_are_those_of_the_config() -> None:
@@ -89,8 +97,9 @@ def test_the_sentence_holds_everything_that_a_reader_needs() -> None:
     sentence = decide(few, SETTINGS, model="glm-5 in claude-code 2.1.329", trials=3).sentence
     assert sentence == (
         "GO: with its tools the agent's score changes by +10.0 points (95 % interval +5.7 to +14.3 points; 24 tasks, "
-        "4 repositories, 3 trials). A true change of 5.8 points would be found with 80 % probability. The tools help: "
-        "no difference at all would hardly give these numbers. This holds for glm-5 in claude-code 2.1.329 on these 4 "
+        "4 repositories, 3 trials). If tasks spread as these do, 80 % of such benchmarks find a true 5.8 points. The "
+        "tools help: no difference at all would hardly give these numbers. None of 24 tasks lost 30 points; up to 12 % of "
+        "tasks may. This holds for glm-5 in claude-code 2.1.329 on these 4 "
         "repositories only."
     )
 
@@ -110,21 +119,23 @@ def test_a_blocker_leaves_no_verdict_and_keeps_the_figures() -> None:
 
 
 @pytest.mark.parametrize(
-    ("mean", "spread", "bounds", "stands"),
+    ("mean", "spread", "worst", "best", "stands"),
     [
-        (0.10, 0.1, (0.06, 0.14), True),  # GO, interval 5.7 to 14.3
-        (0.10, 0.1, (0.04, 0.14), False),
-        (-0.10, 0.1, (-0.14, -0.06), True),  # HARM
-        (-0.10, 0.1, (-0.14, -0.04), False),
-        (0.00, 0.05, (-0.20, 0.02), True),  # NO-GO, interval -2.2 to +2.2: the lower side does not matter
-        (0.00, 0.05, (-0.02, 0.03), False),
+        (0.10, 0.1, -0.5, 0.5, True),  # GO: with a 25th task at -0.5 the interval is +1.2 to +14.0
+        (0.10, 0.1, -0.7, 0.5, False),
+        (0.10, 0.1, -1.0, 0.5, False),
+        (-0.10, 0.1, -0.5, 0.5, True),  # HARM
+        (-0.10, 0.1, -0.5, 0.7, False),
+        (0.00, 0.05, -0.9, 0.3, True),  # NO-GO: the lower side does not matter
+        (0.00, 0.05, -0.1, 0.7, False),
     ],
 )
 def test_a_missing_pair_leaves_a_verdict_only_where_its_worst_case_does(
-    mean: float, spread: float, bounds: tuple[float, float], stands: bool
+    mean: float, spread: float, worst: float, best: float, stands: bool
 ) -> None:
-    whole = found(mean, spread)
-    decided = decide(replace(whole, planned=25), SETTINGS, bounds=bounds)
+    whole, tasks = found(mean, spread), differences_around(mean, spread)
+    filled = tuple(over(tasks | {"missing": value}) for value in (worst, best))
+    decided = decide(replace(whole, planned=25), SETTINGS, filled=(filled[0], filled[1]))
     if stands:
         assert decided.verdict == decide(whole, SETTINGS).verdict
         assert "24 of 25 pairs" in decided.sentence
@@ -184,8 +195,8 @@ def test_what_decides_follows_the_planning_formula_with_an_enlarged_spread() -> 
     assert own.sd is not None
     more = tasks_needed(upper_sd(own.sd, 24), 0.06) - 24
     assert more > 0
-    text = f"About {more} more tasks: likely to decide if the difference stays what it is."
-    assert what_decides(own, SETTINGS, 1) == text
+    text = what_decides(own, SETTINGS, 1)
+    assert text.startswith(f"About {more} more tasks: enough in 7 of 10 benchmarks or more if the true difference is")
     assert decide(own, SETTINGS).needs == text
 
 
@@ -226,13 +237,82 @@ def test_the_examples_of_the_manual_are_what_the_gate_says() -> None:
     manual = " ".join((ROOT / "docs" / "gate.md").read_text().replace("\n> ", " ").split())
     differences = {f"t{n:02}": 0.2 * (n % 2) for n in range(24)}
     own = estimate(differences, {task: str(n // 2 % 4) for n, task in enumerate(differences)})
-    assert decide(own, SETTINGS, model="glm-5 in claude-code 2.1.329", trials=3).sentence in manual
-    assert own.low is not None
-    assert decide(replace(own, planned=25), SETTINGS, bounds=((24 * 0.1 - 0.7) / 25, 0.108)).verdict == "GO"
-    assert decide(replace(own, planned=27), SETTINGS, bounds=((24 * 0.1 - 3) / 27, 0.2)).verdict == "INCONCLUSIVE"
+    repositories = {task: str(n // 2 % 4) for n, task in enumerate(differences)} | {
+        f"lost{n}": str(n) for n in range(3)
+    }
+    drawn = next_boundary((), ((1.0,),), FIRST * 0.05)
+
+    def said(gone: dict[str, float]) -> GateVerdict:
+        own = replace(estimate(differences, repositories), planned=24 + len(gone))
+        worst = estimate(differences | gone, repositories)
+        return decide(
+            own, SETTINGS, look_result(own, 1, 1, SETTINGS, drawn), model="glm-5 in claude-code 2.1.329", trials=3,
+            filled=(worst, worst), one_loss=estimate(differences | {"": -0.3}, repositories | {"": "another"}),
+        )  # fmt: skip
+
+    assert said({}).sentence in manual
+    assert said({"lost0": -0.5}).verdict == "GO"
+    assert said({f"lost{n}": -1.0 for n in range(3)}).verdict == "INCONCLUSIVE"
     wide = found(0.1, 0.4)
     assert f'-7.3 to +27.3: INCONCLUSIVE, "{decide(wide, SETTINGS).needs}"' in manual
     assert (wide.low, wide.high) == pytest.approx((-0.073, 0.273), abs=0.0005)
+
+
+def test_a_go_needs_the_sign_flips_to_agree() -> None:
+    own = found(0.1, 0.1)
+    assert decide(replace(own, p=0.04), SETTINGS).verdict == "GO"
+    refused = decide(replace(own, p=0.9), SETTINGS)
+    assert refused.verdict == "INCONCLUSIVE"
+    assert "The interval alone would be a GO, and the sign-flip test, which assumes less, does not confirm it" in (
+        refused.sentence
+    )
+    assert decide(replace(found(-0.1, 0.1), p=0.9), SETTINGS).verdict == "INCONCLUSIVE"
+    assert decide(replace(found(0.0, 0.01), p=0.9), SETTINGS).verdict == "NO-GO"
+
+
+def test_sign_flips_of_few_repositories_confirm_with_the_smallest_p_that_they_can_give(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(intervals, "RESAMPLES", 9_999)
+    own = found(0.1, 0.1, units=6, p=2 / 64)
+    strict = look_result(own, 1, 1, SETTINGS, next_boundary((), ((1.0,),), 0.01))
+    assert decide(own, SETTINGS, strict).verdict == "GO"
+    assert decide(replace(own, p=4 / 64), SETTINGS, strict).verdict == "INCONCLUSIVE"
+
+
+def test_a_go_says_how_many_tasks_may_lose_heavily_and_whether_one_would_undo_it() -> None:
+    differences = differences_around(0.06, 0.05, 12)
+    sentence = decide(over(differences), SETTINGS, one_loss=over(differences | {"another": -0.3})).sentence
+    assert "None of 12 tasks lost 30 points; up to 22 % of tasks may." in sentence
+    assert "One more task with such a loss would undo this GO." in sentence
+    strong = differences_around(0.3, 0.1, 24)
+    assert "would leave it a GO" in decide(over(strong), SETTINGS, one_loss=over(strong | {"another": -0.3})).sentence
+    assert "lost 30 points" not in decide(found(-0.1, 0.1), SETTINGS).sentence
+
+
+def test_two_tasks_that_differ_wildly_say_nothing() -> None:
+    own = over({"a": 0.9, "b": -0.8})
+    decided = decide(own, SETTINGS, look_result(own, 1, 1, SETTINGS))
+    assert (decided.low, decided.high) == (-1, 1)
+    assert "-100.0 to +100.0 points" in decided.sentence
+    assert "These data say nothing: any difference is possible." in decided.sentence
+
+
+def test_a_verdict_on_few_repositories_has_the_interval_for_others_in_its_sentence() -> None:
+    values = {f"t{n:02}": 0.2 + 0.1 * (n % 2) + 0.02 * (n % 4) for n in range(16)}
+    own = estimate(values, {task: str(n % 4) for n, task in enumerate(values)})
+    assert "on these 4 repositories only; for others like them the 95 % interval is " in decide(own, SETTINGS).sentence
+
+
+def test_a_later_look_says_which_it_is_and_at_which_level() -> None:
+    own = found(0.1, 0.1)
+    look = look_result(own, 1, 1, SETTINGS, next_boundary((), ((1.0,),), 0.008))
+    sentence = decide(own, SETTINGS, look, drawn=Drawn(2, 3, 0.002)).sentence
+    assert "(99.2 % interval" in sentence
+    assert (
+        "This is the second look at this benchmark; level 99.2 %. The level holds for 3 comparisons together"
+        in sentence
+    )
 
 
 @pytest.fixture

@@ -54,5 +54,5 @@ def test_a_wave_of_which_a_run_was_made_stays_open(tmp_path: Path) -> None:
 def test_the_restricted_plan_has_the_tasks_and_trials_of_its_waves_only() -> None:
     part = restricted(plan(), 2)
     assert len(part["order"]) == len(part["tasks"]) == 4
-    assert part["look"] == {"taken": 2, "of": 4}
+    assert part["look"] == {"taken": 2, "of": 4, "share": 0.5}
     assert restricted(plan(looks=3, over="trials", trials=3), 2)["trials"] == 2

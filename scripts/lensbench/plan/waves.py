@@ -87,7 +87,8 @@ def _is_begun(folder: Path, plan: Mapping[str, Any], wave: Wave) -> bool:
 
 
 def restricted(plan: Plan, count: int) -> Plan:
-    """The plan with the tasks and trials of its first `count` waves only; `look` says how many of how many."""
+    """The plan with the tasks and trials of its first `count` waves only; `look` says how many of how many,
+    and which share of the runs that is."""
     chosen = waves(plan)[:count]
     tasks = {task for wave in chosen for task in wave.tasks}
     return {
@@ -95,8 +96,12 @@ def restricted(plan: Plan, count: int) -> Plan:
         "order": [task for task in plan["order"] if task in tasks],
         "tasks": {name: task for name, task in plan["tasks"].items() if name in tasks},
         "trials": max(trial for wave in chosen for trial in wave.trials),
-        "look": {"taken": count, "of": len(waves(plan))},
+        "look": {"taken": count, "of": len(waves(plan)), "share": _runs(chosen) / _runs(waves(plan))},
     }
+
+
+def _runs(chosen: Iterable[Wave]) -> int:
+    return sum(len(wave.tasks) * len(wave.trials) for wave in chosen)
 
 
 def read_opened_plan(folder: Path) -> Plan:

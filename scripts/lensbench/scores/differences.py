@@ -10,17 +10,15 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from lensbench.core.numbers import mean
 from lensbench.core.records import RunId
+from lensbench.scores.account import digests
 from lensbench.scores.complete_tasks import Known, Pair
-from lensbench.scores.intervals import Estimate, estimate
+from lensbench.scores.intervals import HEAVY, LARGEST, Estimate, estimate
 from lensbench.scores.measures import Tables, Value
 from lensbench.scores.variance import Components, components
 
 Quantity = Callable[[Tables, RunId], Fraction | None]
 
-LARGEST = 1.0
-"""The largest difference of two scores."""
 
 RATIOS: Mapping[str, Quantity] = {
     "duration_s": Tables.duration,
@@ -53,6 +51,11 @@ class Comparison:
     def plan(self) -> Mapping[str, Any]:
         """The plan, as far as its waves are open."""
         return self.tables.plan
+
+    @property
+    def conditions(self) -> tuple[str, str]:
+        """Both sides."""
+        return self.treatment, self.plan["baseline"]
 
     @property
     def repository_of(self) -> dict[str, str | None]:
@@ -195,16 +198,48 @@ def missing(comparison: Comparison) -> dict[str, dict[str, int]]:
     }
 
 
-def bounds(comparison: Comparison) -> tuple[float, float]:
+def filled(comparison: Comparison) -> tuple[Estimate, Estimate]:
     """The delta over all planned pairs if every missing score were 0 in the treatment and 1 in the baseline, and the
     other way round."""
-    sides = comparison.sides(comparison.tables.score).values()
+    sides = comparison.sides(comparison.tables.score)
 
-    def delta(treatment: int, baseline: int) -> float:
-        filled = (
-            [(treatment if a is None else a) - Fraction(baseline if b is None else b) for a, b in both]
-            for both in sides
-        )
-        return float(mean(map(mean, filled)) or 0)
+    def at(treatment: int, baseline: int) -> Estimate:
+        values = {
+            task: [(treatment if a is None else a) - Fraction(baseline if b is None else b) for a, b in both]
+            for task, both in sides.items()
+        }
+        return comparison.over(values, sides, LARGEST)
 
-    return delta(0, 1), delta(1, 0)
+    return at(0, 1), at(1, 0)
+
+
+def with_one_loss(comparison: Comparison) -> Estimate:
+    """The delta if one more task, in a repository of its own, had lost heavily."""
+    values = differences(comparison.pairs(comparison.tables.score))
+    return estimate(
+        {task: sum(each) / len(each) for task, each in values.items() if each} | {"": HEAVY},
+        comparison.repository_of | {"": "another"}, seed=comparison.plan["seed"], limit=LARGEST,
+    )  # fmt: skip
+
+
+def drawn_pairs(comparison: Comparison) -> tuple[str, ...]:
+    """The complete pairs, as the account of error knows them."""
+    values = differences(comparison.pairs(comparison.tables.score))
+    sides = comparison.sides(comparison.tables.score)
+    trials = {
+        task: [k for k, (a, b) in enumerate(both, 1) if a is not None and b is not None] for task, both in sides.items()
+    }
+    return digests(
+        (task, trial, delta) for task, each in values.items() for trial, delta in zip(trials[task], each, strict=True)
+    )
+
+
+def fraction(comparison: Comparison) -> float:
+    """The share of the pairs that are planned, and can still be had, that are complete."""
+    tables, plan = comparison.tables, comparison.plan
+    lost = {(run.task, run.trial) for run in tables.lost if run.condition in comparison.conditions}
+    look = plan.get("look", {})
+    planned = len(plan["order"]) * plan["trials"]
+    complete = len(drawn_pairs(comparison))
+    due = 0 if plan["agent"]["kind"] == "none" else planned - len(lost) - complete
+    return complete / (complete + max(due, 0)) * look.get("share", 1) if complete else 0.0

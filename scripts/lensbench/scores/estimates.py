@@ -5,23 +5,26 @@ Differences are shares of 1 where the quantity is one. docs/statistics.md explai
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from lensbench.core import proof
 from lensbench.core.conditions import treatments
+from lensbench.core.errors import UserError
 from lensbench.core.system.files import plain, read_json, write_json
 from lensbench.core.system.program import run_stage
 from lensbench.plan.waves import look_file
 from lensbench.scores import differences as compared
 from lensbench.scores import gate
+from lensbench.scores.account import Draw, draw, holm, note, number_of, read_ledger
 from lensbench.scores.complete_tasks import by_criteria, mcnemar, reliability
 from lensbench.scores.differences import Comparison
-from lensbench.scores.intervals import Estimate
+from lensbench.scores.intervals import LARGEST, Estimate, minimum_detectable
 from lensbench.scores.measures import Tables, read_tables
-from lensbench.scores.sequential import LookResult, look_result
+from lensbench.scores.sequential import LookResult, level_of, look_result
+from lensbench.scores.verdict_of import DEFAULTS
 
 
 def comparisons(tables: Tables) -> dict[str, Comparison]:
@@ -36,22 +39,15 @@ def estimates_of(comparison: Comparison) -> dict[str, Any]:
     return {
         "score": compared.scores(comparison),
         "complete": {
-            "overall": comparison.over(compared.differences(complete), plan["order"], compared.LARGEST),
+            "overall": comparison.over(compared.differences(complete), plan["order"], LARGEST),
             "mcnemar": mcnemar(complete, plan["trials"]),
         },
         "measures": compared.measures(comparison),
         "pass": reliability(*comparison.known(tables.complete), plan["trials"]),
         "variance": compared.variance(comparison),
         "missing": compared.missing(comparison),
-        "bounds": dict(zip(("low", "high"), compared.bounds(comparison), strict=True)),
         "by_criteria": by_criteria(complete, {name: task["criteria"] for name, task in plan["tasks"].items()}),
     }
-
-
-def look_of(plan: Mapping[str, Any], overall: Estimate) -> LookResult | None:
-    """What the look that the runs so far end at says; None when all runs are one wave."""
-    look = plan.get("look")
-    return look_result(overall, look["taken"], look["of"], plan["gate"]) if look else None
 
 
 def earlier_looks(folder: Path, plan: Mapping[str, Any], treatment: str) -> list[dict[str, Any]]:
@@ -93,36 +89,96 @@ def model_of(tables: Tables) -> str:
     return " in ".join(filter(None, [", ".join(models), program]))
 
 
-def as_looked_at(overall: Estimate, look: LookResult) -> Estimate:
-    """The estimate as one of several looks allows it: with the look's wider interval, and without the smallest
-    difference that would be found, which is that of a single look."""
-    if look.low is None:
+def as_looked_at(overall: Estimate, look: LookResult, power: float) -> Estimate:
+    """The estimate as the look allows it: with its interval, and the smallest difference that it would have found.
+    Without the latter when there are several looks: they find other ones."""
+    if look.low is None or overall.se is None or overall.df is None:
         return replace(overall, mde=None)
-    method = f"{overall.method}, adjusted for {look.looks} looks"
-    return replace(overall, low=look.low, high=look.high, mde=None, method=method)
+    several = f", adjusted for {look.looks} looks" if look.looks > 1 else ""
+    mde = None if several else minimum_detectable(overall.se, overall.df, 1 - level_of(look.boundary), power)
+    return replace(overall, low=look.low, high=look.high, mde=mde, method=f"{overall.method}{several}")
+
+
+class Looked(NamedTuple):
+    """A comparison as this look at the benchmark allows it."""
+
+    draw: Draw
+    look: LookResult
+    drawn: gate.Drawn
+
+
+def look_at(
+    comparisons: Mapping[str, Comparison], overall: Mapping[str, Estimate], ledger: Sequence[Draw]
+) -> dict[str, Looked]:
+    """What the account of error leaves this look at every comparison; they share the error (Holm)."""
+    pairs = {name: compared.drawn_pairs(comparison) for name, comparison in comparisons.items()}
+
+    def draw_for(name: str, among: int) -> Draw:
+        plan, found = comparisons[name].plan, overall[name]
+        size, share = (found.n, plan["trials"]), compared.fraction(comparisons[name])
+        return draw(ledger, name, pairs[name], {**DEFAULTS, **plan["gate"]}, size, share, among)
+
+    def look_of(name: str, drawn: Draw) -> LookResult:
+        plan = comparisons[name].plan
+        look = plan.get("look", {"taken": 1, "of": 1})
+        return look_result(overall[name], look["taken"], look["of"], plan["gate"], drawn.boundary)
+
+    def holds(name: str, drawn: Draw) -> bool:
+        look = look_of(name, drawn)
+        excludes = look.low is not None and look.high is not None and not look.low <= 0 <= look.high
+        return excludes and gate.agrees(overall[name], look, comparisons[name].plan["gate"])
+
+    return {
+        name: Looked(
+            drawn,
+            look_of(name, drawn),
+            gate.Drawn(number_of(drawn, ledger), drawn.among, max(drawn.alpha - drawn.spent, 0) / 2),
+        )
+        for name, drawn in holm(comparisons, draw_for, holds).items()
+    }
+
+
+def read_account(folder: Path) -> tuple[list[Draw], list[str]]:
+    """The ledger of the looks so far, and why no verdict can be given when it cannot be trusted."""
+    try:
+        return read_ledger(folder), []
+    except UserError as error:
+        return [], [f"The account of earlier looks cannot be trusted: {error}."]
 
 
 def write_estimates(folder: Path) -> dict[str, Any]:
-    """Writes estimates.json, and returns what stands in it."""
+    """Writes estimates.json, notes in the ledger which verdicts are shown, and returns what stands in the file."""
     tables = read_tables(folder)
     instrument = read_json(folder / "instrument.json")
     proven = proof.status()
-    found = {name: estimates_of(comparison) for name, comparison in comparisons(tables).items()}
+    ledger, distrusted = read_account(folder)
+    each_comparison = comparisons(tables)
+    found = {name: estimates_of(comparison) for name, comparison in each_comparison.items()}
     overall = compared.with_holm({name: each["score"]["overall"] for name, each in found.items()})
+    looked = look_at(each_comparison, overall, ledger)
+    shown = []
     for name, each in found.items():
-        look = look_of(tables.plan, overall[name])
-        shown = overall[name] if look is None else as_looked_at(overall[name], look)
-        each["score"]["overall"] = shown
-        each["looks"] = [*earlier_looks(folder, tables.plan, name), *([look] if look else [])]
+        now, plan = looked[name], tables.plan
+        worst, best = compared.filled(each_comparison[name])
+        each["bounds"] = {"low": worst.delta, "high": best.delta}
+        each["score"]["overall"] = as_looked_at(overall[name], now.look, plan["gate"]["power"])
+        each["looks"] = [*earlier_looks(folder, plan, name), now.look] if "look" in plan else []
+        each["look_number"] = now.drawn.number
+        each["level"] = level_of(now.look.boundary)
         each["gate"] = gate.decide(
-            replace(overall[name], mde=shown.mde), tables.plan["gate"], look,
-            blockers(tables, instrument, proven, name),
-            model=model_of(tables), trials=tables.plan["trials"],
-            bounds=(each["bounds"]["low"], each["bounds"]["high"]), trial_sd=each["variance"]["differences"].sigma,
-            caveat=(instrument.get("belief") or {}).get("caveat", ""),
+            replace(overall[name], mde=each["score"]["overall"].mde), plan["gate"], now.look,
+            [*distrusted, *blockers(tables, instrument, proven, name)],
+            model=model_of(tables), trials=plan["trials"], filled=(worst, best),
+            trial_sd=each["variance"]["differences"].sigma,
+            caveat=(instrument.get("belief") or {}).get("caveat", ""), drawn=now.drawn,
+            one_loss=compared.with_one_loss(each_comparison[name]),
         )  # fmt: skip
+        if now.look.low is not None:
+            shown.append(now.draw.model_copy(update={"verdict": each["gate"].verdict}))
     told = {"state": proven.state, "failed": proven.failed, "sentence": proven.sentence}
     data: dict[str, Any] = plain({"alpha": tables.plan["gate"]["alpha"], "selftest": told, "comparisons": found})
+    if not distrusted:
+        note(folder, shown)
     write_json(folder / "estimates.json", data)
     return data
 

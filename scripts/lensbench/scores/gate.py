@@ -13,13 +13,24 @@ from typing import Any, NamedTuple
 
 from lensbench.core.numbers import rounded
 from lensbench.plan.config import Verdict
-from lensbench.scores.intervals import Estimate
+from lensbench.scores.intervals import HEAVY, LARGEST, Estimate, smallest_p
 from lensbench.scores.power import tasks_for_width, tasks_needed, upper_sd
-from lensbench.scores.sequential import LookResult
+from lensbench.scores.sequential import LookResult, interval_at, level_of
 from lensbench.scores.verdict_of import DEFAULTS, verdict_of
 
 MOST_TRIALS = 20
 """More trials of the same tasks than this are not proposed."""
+
+
+class Drawn(NamedTuple):
+    """What a look means for the account of error."""
+
+    number: int
+    """Which look at these comparisons it is, from 1."""
+    among: int
+    """Comparisons that share the error."""
+    left: float
+    """The error, two-sided, that the next look may spend."""
 
 
 class GateVerdict(NamedTuple):
@@ -43,17 +54,20 @@ def decide(
     *,
     model: str = "",
     trials: int = 1,
-    bounds: tuple[float, float] | None = None,
+    filled: tuple[Estimate, Estimate] | None = None,
     trial_sd: float | None = None,
     caveat: str = "",
+    drawn: Drawn | None = None,
+    one_loss: Estimate | None = None,
 ) -> GateVerdict:
     """The verdict on a treatment's score.
 
-    `look`: the look that the runs ended at, when there were several; its wider interval replaces the estimate's own.
-    `blockers`: sentences that forbid any verdict, such as a failed control. `model`: who answered, such as "glm-5 in
-    claude-code 2.1.329". `bounds`: the delta with every missing score at its worst and at its best; without them a
-    missing pair forbids a verdict. `trial_sd`: the spread of a task's difference from trial to trial, when known.
-    `caveat`: a sentence about the judges that stands beside a verdict that is given.
+    `look`: the look that the runs ended at; its interval replaces the estimate's own. `blockers`: sentences that forbid
+    any verdict, such as a failed control. `model`: who answered, such as "glm-5 in claude-code 2.1.329". `filled`: the
+    estimates with every missing score at its worst and at its best; without them a missing pair forbids a verdict.
+    `trial_sd`: the spread of a task's difference from trial to trial, when known. `caveat`: a sentence about the judges
+    that stands beside a verdict that is given. `drawn`: what this look means for the account of error. `one_loss`: the
+    estimate with one more task, which loses heavily.
     """
     settings = {**DEFAULTS, **settings}
     effect = settings["effect"] / 100
@@ -61,18 +75,35 @@ def decide(
     if low is None or high is None:
         sentence = " ".join([_REFUSED, *blockers, _no_interval(estimate)])
         return GateVerdict("INCONCLUSIVE", sentence, _MORE_TASKS, low, high)
-    scope = _scope(estimate, model)
+    scope = _scope(estimate, model, settings)
     found = _found(estimate, settings, look, low, high, trials)
-    verdict = verdict_of(low, high, effect)
-    reasons = [*blockers, *_missing_pairs(estimate, verdict, low, high, effect, bounds)]
+    told = f"{_ending(look)}{_account(drawn, look)}"
+    by_numbers = verdict_of(low, high, effect)
+    verdict = by_numbers if agrees(estimate, look, settings) else "INCONCLUSIVE"
+    reasons = [*blockers, *_missing_pairs(estimate, verdict, effect, look, filled)]
     if reasons:
-        sentence = f"{_REFUSED} {' '.join(reasons)} The figures as they are: {found} {scope}"
+        sentence = f"{_REFUSED} {' '.join(reasons)} The figures as they are: {found}{told} {scope}"
         return GateVerdict("INCONCLUSIVE", sentence, _CAUSE_FIRST, low, high)
-    sentence = f"{verdict}: {found} {_meaning(verdict, low, settings)}{_ending(look)} {scope} {caveat}".rstrip()
+    meaning = _meaning(verdict, low, high, settings) if verdict == by_numbers else _disagreement(estimate, by_numbers)
+    losses = f" {_losses(estimate, look, one_loss)}" if verdict == "GO" else ""
+    sentence = f"{verdict}: {found} {meaning}{losses}{told} {scope} {caveat}".rstrip()
     if verdict != "INCONCLUSIVE":
         return GateVerdict(verdict, sentence, "", low, high)
-    needs = "The next wave." if look and look.open else what_decides(estimate, settings, trials, trial_sd)
+    next_one = settings | ({"alpha": drawn.left} if drawn and drawn.left else {})
+    needs = "The next wave." if look and look.open else what_decides(estimate, next_one, trials, trial_sd)
     return GateVerdict(verdict, sentence, needs, low, high)
+
+
+def agrees(estimate: Estimate, look: LookResult | None, settings: Mapping[str, Any]) -> bool:
+    """True unless the interval excludes 0 and the sign-flip test, which assumes less, does not confirm it.
+
+    The test may be too coarse for the level: then it confirms with the smallest p that it can give.
+    """
+    low, high = (look.low, look.high) if look else (estimate.low, estimate.high)
+    if estimate.p is None or low is None or high is None or low <= 0 <= high:
+        return True
+    error = 1 - level_of(look.boundary) if look else settings["alpha"]
+    return estimate.p <= max(error, smallest_p(estimate.units))
 
 
 _REFUSED = "INCONCLUSIVE: no verdict is given."
@@ -87,23 +118,30 @@ def _no_interval(estimate: Estimate) -> str:
 
 
 def _missing_pairs(
-    estimate: Estimate, verdict: Verdict, low: float, high: float, effect: float, bounds: tuple[float, float] | None
+    estimate: Estimate,
+    verdict: Verdict,
+    effect: float,
+    look: LookResult | None,
+    filled: tuple[Estimate, Estimate] | None,
 ) -> list[str]:
-    """A reason against the verdict when what is missing could overturn it.
-
-    The interval is moved, not widened, until its centre is at the worst case bound; then the verdict's promise must
-    still hold, on either side.
-    """
+    """A reason against the verdict when what is missing could overturn it: the interval of the differences with every
+    missing score at its worst must keep the verdict's promise as well."""
     missing = estimate.planned - estimate.pairs
     if missing <= 0 or verdict == "INCONCLUSIVE":
         return []
     told = f"{missing} of {_count(estimate.planned, 'planned pair')} {'is' if missing == 1 else 'are'} missing"
-    if bounds is None:
+    if filled is None:
         return [f"{told}, and their worst case is not known."]
-    centre = (low + high) / 2
-    lowest, highest = low + bounds[0] - centre, high + bounds[1] - centre
+    lowest, highest = _ends(filled[0], look)[0], _ends(filled[1], look)[1]
     holds = lowest > 0 if verdict == "GO" else highest < (effect if verdict == "NO-GO" else 0)
     return [] if holds else [f"{told}, which at their worst would undo a {verdict}."]
+
+
+def _ends(estimate: Estimate, look: LookResult | None) -> tuple[float, float]:
+    """The interval at the look's level; the delta alone where nothing varies."""
+    delta = estimate.delta or 0.0
+    own = (delta if estimate.low is None else estimate.low, delta if estimate.high is None else estimate.high)
+    return (interval_at(estimate, look.boundary) or (delta, delta)) if look else own
 
 
 def _found(
@@ -111,14 +149,15 @@ def _found(
 ) -> str:
     """The difference with everything that its size rests on."""
     adjusted = f", adjusted for {look.looks} looks" if look and look.looks > 1 else ""
-    interval = f"{_percent(1 - settings['alpha'])} interval {_points(low, unit='')} to {_points(high)}{adjusted}"
+    level = level_of(look.boundary) if look else 1 - settings["alpha"]
+    interval = f"{_percent(level)} interval {_points(low, unit='')} to {_points(high)}{adjusted}"
     size = [_count(estimate.n, "task"), _count(estimate.clusters, "repository"), _count(trials, "trial")]
     if estimate.pairs < estimate.planned:
         size.append(f"{estimate.pairs} of {_count(estimate.planned, 'pair')}")
     least = ""
     if estimate.mde is not None:
         found = rounded(Fraction(estimate.mde) * 100, 1)
-        least = f" A true change of {found} points would be found with {_percent(settings['power'])} probability."
+        least = f" If tasks spread as these do, {_percent(settings['power'])} of such benchmarks find a true {found} points."
     delta = _points(estimate.delta or 0)
     return f"with its tools the agent's score changes by {delta} ({interval}; {', '.join(size)}).{least}"
 
@@ -130,23 +169,66 @@ def _ending(look: LookResult | None) -> str:
     return f" {ended} look {look.look} of {look.looks}: {look.why}."
 
 
-def _meaning(verdict: Verdict, low: float, settings: Mapping[str, Any]) -> str:
+_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+
+
+def _account(drawn: Drawn | None, look: LookResult | None) -> str:
+    """Which look this is, and with how many comparisons it shares the error; "" for the one look at one treatment."""
+    told = []
+    if drawn and drawn.number > 1 and look:
+        which = _ORDINALS[drawn.number - 1] if drawn.number <= len(_ORDINALS) else f"{drawn.number}th"
+        told.append(f" This is the {which} look at this benchmark; level {_percent(level_of(look.boundary))}.")
+    if drawn and drawn.among > 1:
+        told.append(f" The level holds for {drawn.among} comparisons together (Holm).")
+    return "".join(told)
+
+
+def _meaning(verdict: Verdict, low: float, high: float, settings: Mapping[str, Any]) -> str:
     worthwhile = f"the {settings['effect']:g} points that are worthwhile"
     if verdict == "GO":
         return "The tools help: no difference at all would hardly give these numbers."
     if verdict == "HARM":
         return "The tools make the answers worse."
+    if verdict == "INCONCLUSIVE" and low <= -LARGEST and high >= LARGEST:
+        return "These data say nothing: any difference is possible."
     if verdict == "INCONCLUSIVE":
         return f"The tools may change nothing, and may as well gain {worthwhile}."
     helps = "The tools help, but by" if low > 0 else "Whatever the tools do, it is"
     return f"{helps} less than {worthwhile}."
 
 
-def _scope(estimate: Estimate, model: str) -> str:
+def _disagreement(estimate: Estimate, verdict: Verdict) -> str:
+    return (
+        f"The interval alone would be a {verdict}, and the sign-flip test, which assumes less, does not confirm it "
+        f"(p = {estimate.p:.3f})."
+    )
+
+
+def _losses(estimate: Estimate, look: LookResult | None, one_loss: Estimate | None) -> str:
+    """How many tasks lost heavily, and how many may in truth: a mean of few tasks knows little of rare losses."""
+    from scipy.stats import beta
+
+    most = float(beta.ppf(0.95, estimate.heavy + 1, max(estimate.n - estimate.heavy, 1)))
+    which = "None" if not estimate.heavy else str(estimate.heavy)
+    told = (
+        f"{which} of {_count(estimate.n, 'task')} lost {-100 * HEAVY:g} points; up to {100 * most:.0f} % of tasks may."
+    )
+    if one_loss is None:
+        return told
+    undone = _ends(one_loss, look)[0] <= 0
+    return f"{told} One more task with such a loss would {'undo this GO' if undone else 'leave it a GO'}."
+
+
+def _scope(estimate: Estimate, model: str, settings: Mapping[str, Any]) -> str:
     """For whom and where the sentence is true (protocol, section 8)."""
     who = f"for {model} " if model else ""
     where = "this repository" if estimate.clusters == 1 else f"these {_count(estimate.clusters, 'repository')}"
-    return f"This holds {who}on {where}{' only' if estimate.scope else ''}."
+    others = ""
+    if estimate.scope and estimate.generalised:
+        low, high = estimate.generalised
+        level = _percent(1 - settings["alpha"])
+        others = f"; for others like them the {level} interval is {_points(low, unit='')} to {_points(high)}"
+    return f"This holds {who}on {where}{' only' if estimate.scope else ''}{others}."
 
 
 def what_decides(estimate: Estimate, settings: Mapping[str, Any], trials: int, trial_sd: float | None = None) -> str:
@@ -179,7 +261,10 @@ def what_decides(estimate: Estimate, settings: Mapping[str, Any], trials: int, t
         counts = range(trials + 1, MOST_TRIALS + 1)
         enough = (k for k in counts if needed((between_tasks + trial_sd**2 / k) ** 0.5) <= estimate.n)
         ways += [f"{k} trials of each task instead of {trials}" for k in islice(enough, 1)]
-    return f"About {', or '.join(ways)}: likely to decide if the difference stays what it is."
+    return (
+        f"About {', or '.join(ways)}: enough in 7 of 10 benchmarks or more if the true difference is the one found, which "
+        "is itself uncertain."
+    )
 
 
 def _points(share: float, unit: str = " points") -> str:
@@ -188,7 +273,8 @@ def _points(share: float, unit: str = " points") -> str:
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:g} %"
+    """With more digits near 1, where they tell levels apart."""
+    return f"{100 * share:.{4 if share < 0.999 else 6}g} %"
 
 
 def _count(number: int, noun: str) -> str:

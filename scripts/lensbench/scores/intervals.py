@@ -17,6 +17,10 @@ RESAMPLES = 9_999
 """Sign flips that are drawn where there are too many to try all of them."""
 NO_SPREAD = 1e-9
 """Differences that vary by a smaller part of their size do not vary: the rest is arithmetic."""
+LARGEST = 1.0
+"""The largest difference of two scores."""
+HEAVY = -0.3
+"""A difference of scores that is a heavy loss for whoever asked."""
 SCOPE = "these repositories only"
 UNKNOWN = "unknown repository"
 """Where tasks come from that name no repository: from one place, for all that is known."""
@@ -57,6 +61,10 @@ class Estimate:
     """What the claim is limited to; empty when it is not."""
     generalised: tuple[float, float] | None = None
     """Beside a limited claim: the cluster-robust interval, which speaks about other repositories too."""
+    units: int = 0
+    """What `p` flips: tasks or repositories."""
+    heavy: int = 0
+    """Tasks with a difference of HEAVY or worse."""
 
 
 @dataclass(frozen=True)
@@ -102,11 +110,12 @@ def estimate(
     interval, general = _intervals(d, groups, alpha) if varies else (None, None)
     shared = clusters < len(tasks)
     limited = shared and not _are_enough(groups)
+    units = np.bincount(groups, d) if shared and not limited else d
     return Estimate(
         delta=float(d.mean()),
         low=max(interval.low, -limit) if interval else None,
         high=min(interval.high, limit) if interval else None,
-        p=sign_flip_p(np.bincount(groups, d) if shared and not limited else d, seed),
+        p=sign_flip_p(units, seed),
         n=len(tasks),
         pairs=pairs,
         planned=planned,
@@ -121,6 +130,8 @@ def estimate(
         mde=minimum_detectable(interval.se, interval.df, alpha, power) if interval else None,
         scope=SCOPE if limited else "",
         generalised=(max(general.low, -limit), min(general.high, limit)) if general and limited else None,
+        units=len(units),
+        heavy=int((d <= HEAVY).sum()),
     )
 
 
@@ -210,22 +221,27 @@ def _interval(test: Any, alpha: float, scale: float, method: str) -> Interval | 
 def sign_flip_p(d: Any, seed: int) -> float | None:
     """How often a mean as far from 0 as this one comes out when every difference may as well have the other sign.
 
-    Two-sided, exact up to 13 differences (scipy's permutation_test). A difference of 0 has no other sign, and is left
-    out, which changes nothing. None for less than two.
+    Two-sided, exact up to 13 differences. A difference of 0 has no other sign, and is left out, which changes nothing.
+    None for less than two.
     """
     import numpy as np
-    from scipy.stats import permutation_test
 
     if len(d) < 2:
         return None
     moved = d[d != 0]
     if len(moved) < 2:
         return 1.0
-    result = permutation_test(
-        (moved,), np.mean, permutation_type="samples", vectorized=True, n_resamples=RESAMPLES, batch=1_000,
-        rng=np.random.default_rng(seed),
-    )  # fmt: skip
-    return float(result.pvalue)
+    far = abs(float(moved.sum())) * (1 - NO_SPREAD)
+    if 2 ** len(moved) <= RESAMPLES:
+        flips = np.arange(2 ** len(moved))[:, None] >> np.arange(len(moved)) & 1
+        return float((np.abs((2 * flips - 1) @ moved) >= far).mean())
+    flips = np.random.default_rng(seed).integers(0, 2, (RESAMPLES, len(moved)), dtype=np.int8)
+    return float((np.abs((2.0 * flips - 1) @ moved) >= far).sum() + 1) / (RESAMPLES + 1)
+
+
+def smallest_p(units: int) -> float:
+    """The least that the sign-flip p of so many tasks, or repositories, can be."""
+    return max(2.0 ** (1 - units), 1 / (RESAMPLES + 1))
 
 
 def minimum_detectable(se: float, df: float, alpha: float, power: float) -> float | None:

@@ -55,6 +55,11 @@ class Tables(NamedTuple):
         """The records of the runs that count."""
         return [self.records[run_of_row(row)] for row in self.validity if row["status"] == "valid"]
 
+    @property
+    def lost(self) -> list[RunId]:
+        """The runs that were given up: no start makes them again."""
+        return [run_of_row(row) for row in self.validity if row["given_up"] == "yes"]
+
     def score(self, run: RunId) -> Fraction | None:
         """The score of a run."""
         return exact(self.scores[run]["score"])

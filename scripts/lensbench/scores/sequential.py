@@ -13,11 +13,15 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from lensbench.scores.intervals import Estimate
+from lensbench.scores.intervals import LARGEST, Estimate
 from lensbench.scores.verdict_of import DEFAULTS, verdict_of
 
 FUTILE = 0.2
 """Below this conditional power of a GO the remaining runs are not worth their cost."""
+
+
+FIRST = 0.85
+"""What of `alpha` the planned benchmark may spend. The rest is for what people add: 2 to 3 points of power buy it."""
 
 
 class LookResult(NamedTuple):
@@ -48,57 +52,108 @@ def even_fractions(looks: int) -> tuple[float, ...]:
     return tuple(look / looks for look in range(1, looks + 1))
 
 
-@lru_cache
-def boundaries(fractions: tuple[float, ...], alpha: float = 0.05) -> tuple[float, ...]:
-    """The z value that each look must reach, for a two-sided `alpha`, at these rising fractions of the information.
+HIGHEST = 8.0
+"""The boundary where nothing is left to spend."""
+_LEAST = 2e-4
+"""A smaller error is spent as if no look had been before, which is stricter: the integration is not so good."""
 
-    The error spent up to the fraction t is 2 (1 - F(q / sqrt(t))), where F(q) = 1 - alpha / 4. Rounded to 3 decimals,
-    which is what the integration is good for.
+
+def spending(fraction: float, alpha: float) -> float:
+    """The error, two-sided, that is spent up to a fraction t of the information: 4 (1 - F(q / sqrt(t))), where
+    F(q) = 1 - alpha / 4."""
+    from scipy.stats import norm
+
+    return float(4 * norm.sf(norm.isf(alpha / 4) / math.sqrt(fraction))) if fraction > 0 else 0.0
+
+
+@lru_cache(maxsize=4096)
+def next_boundary(limits: tuple[float, ...], correlations: tuple[tuple[float, ...], ...], spend: float) -> float:
+    """What the last of correlated normal deviates must reach, so that it does in `spend` (two-sided) of the cases in
+    which none of those before has reached its limit. Rounded to 3 decimals after other limits, which is what the
+    integration is good for.
     """
     import numpy as np
     from scipy.optimize import brentq
     from scipy.stats import multivariate_normal, norm
 
+    if spend <= 0:
+        return HIGHEST
+    alone = float(norm.isf(spend / 2))
+    if not limits or spend < _LEAST:
+        return round(min(alone, HIGHEST), 6)
+
+    def below(*values: float) -> float:
+        count = len(values)
+        return float(
+            multivariate_normal.cdf(
+                values, cov=np.array(correlations)[:count, :count], allow_singular=True, abseps=1e-5, releps=1e-5,
+                maxpts=2000 * count, rng=np.random.default_rng(0),
+            )
+        )  # fmt: skip
+
+    target = below(*limits) - spend / 2
+    return round(min(float(brentq(lambda z: below(*limits, z) - target, -HIGHEST, HIGHEST, xtol=1e-5)), alone), 3)
+
+
+@lru_cache
+def boundaries(fractions: tuple[float, ...], alpha: float = 0.05) -> tuple[float, ...]:
+    """The z value that each look must reach, for a two-sided `alpha`, at these rising fractions of the information."""
     if not fractions or any(a >= b for a, b in pairwise((0.0, *fractions, 1.0 + 1e-9))):
         raise ValueError(f"information fractions must rise from above 0 to at most 1: {fractions}")
-    times = np.array(fractions)
-    correlation = np.sqrt(np.minimum.outer(times, times) / np.maximum.outer(times, times))
-    found: list[float] = []
-    for count, time in enumerate(fractions, start=1):
-        spent = 2 * norm.sf(norm.isf(alpha / 4) / math.sqrt(time))
-
-        def excess(z: float, count: int = count, spent: float = spent) -> float:
-            below = multivariate_normal.cdf(
-                [*found, z], cov=correlation[:count, :count], abseps=1e-5, releps=1e-5, maxpts=2000 * count,
-                rng=np.random.default_rng(0),
-            )  # fmt: skip
-            return float(1 - spent - below)
-
-        found.append(float(norm.isf(spent)) if count == 1 else brentq(excess, 0.5, 10, xtol=1e-5))
-    return tuple(round(z, 3) for z in found)
+    correlations = tuple(tuple(math.sqrt(min(a, b) / max(a, b)) for b in fractions) for a in fractions)
+    found: tuple[float, ...] = ()
+    for before, time in pairwise((0.0, *fractions)):
+        found += (next_boundary(found, correlations, spending(time, alpha) - spending(before, alpha)),)
+    return found
 
 
-def look_result(estimate: Estimate, look: int, looks: int, settings: Mapping[str, Any]) -> LookResult:
-    """What the look number `look` of `looks` says about a treatment, whose estimate rests on the waves so far.
+def interval_at(estimate: Estimate, boundary: float) -> tuple[float, float] | None:
+    """The interval of a difference of scores that excludes 0 when the estimate's deviate reaches the boundary; None
+    when nothing can be estimated.
 
     The boundary is used as a nominal p, on the t distribution with the estimate's degrees of freedom, because the
     normal one promises too much for few tasks.
     """
     from scipy.stats import norm, t
 
-    settings = {**DEFAULTS, **settings}
-    limits = boundaries(even_fractions(looks), settings["alpha"])
-    boundary, last = limits[look - 1], look == looks
     if not estimate.se or not estimate.df or estimate.delta is None:
+        return None
+    margin = float(t.isf(norm.sf(boundary), estimate.df)) * estimate.se
+    return max(estimate.delta - margin, -LARGEST), min(estimate.delta + margin, LARGEST)
+
+
+def level_of(boundary: float) -> float:
+    """The level of the interval that excludes 0 when the normal deviate reaches the boundary."""
+    return math.erf(boundary / math.sqrt(2))
+
+
+def look_result(
+    estimate: Estimate, look: int, looks: int, settings: Mapping[str, Any], boundary: float | None = None
+) -> LookResult:
+    """What the look number `look` of `looks` says about a treatment, whose estimate rests on the waves so far.
+
+    `boundary` is what the account of error leaves this look; without one, that of looks with `alpha` to themselves.
+    """
+    settings = {**DEFAULTS, **settings}
+    limits = boundaries(even_fractions(looks), settings["alpha"] * (1 if boundary is None else FIRST))
+    boundary, last = limits[look - 1] if boundary is None else boundary, look == looks
+    interval, z = interval_at(estimate, boundary), deviate(estimate)
+    if interval is None or z is None or estimate.se is None:
         why = "nothing can be estimated" if last else "nothing can be estimated yet"
         return LookResult(look, looks, None, boundary, None, None, None, not last, why)
-    margin = float(t.isf(norm.sf(boundary), estimate.df)) * estimate.se
-    low, high = estimate.delta - margin, estimate.delta + margin
-    tail = max(float(t.sf(abs(estimate.delta) / estimate.se, estimate.df)), 1e-300)
-    z = math.copysign(float(norm.isf(tail)), estimate.delta)
     power = None if last else float(conditional_power(z, estimate.se, look / looks, limits[-1], settings))
-    verdict = verdict_of(low, high, settings["effect"] / 100)
-    return LookResult(look, looks, z, boundary, low, high, power, *_open(verdict, power))
+    verdict = verdict_of(*interval, settings["effect"] / 100)
+    return LookResult(look, looks, z, boundary, *interval, power, *_open(verdict, power))
+
+
+def deviate(estimate: Estimate) -> float | None:
+    """The estimate as a normal deviate with the same p; None when nothing can be estimated."""
+    from scipy.stats import norm, t
+
+    if not estimate.se or not estimate.df or estimate.delta is None:
+        return None
+    tail = max(float(t.sf(abs(estimate.delta) / estimate.se, estimate.df)), 1e-300)
+    return math.copysign(float(norm.isf(tail)), estimate.delta)
 
 
 def _open(verdict: str, power: float | None) -> tuple[bool, str]:

@@ -22,6 +22,7 @@ from lensbench.judging.verdicts import judge_all
 from lensbench.plan.freeze import read_plan
 from lensbench.plan.own_files import TASKS, TASKS_BESIDE
 from lensbench.plan.waves import look_file, restricted, waves
+from lensbench.scores.account import LEDGER
 from lensbench.scores.estimates import write_estimates
 from lensbench.scores.rescore import score_present
 from lensbench.scores.sequential import FUTILE, LookResult
@@ -80,9 +81,9 @@ def _share(folder: Path, own: Path) -> None:
     own.mkdir(parents=True, exist_ok=True)
     for name in _FOLDERS:
         (folder / name).mkdir(exist_ok=True)  # what the look leaves there must not end up beside it
-    for name in (*_FOLDERS, *_FILES):
+    for name in (*_FOLDERS, *_FILES, LEDGER):
         link = own / name
-        if (folder / name).exists() and not link.is_symlink():
+        if (name == LEDGER or (folder / name).exists()) and not link.is_symlink():
             link.symlink_to(os.path.relpath(folder / name, own))
 
 
