@@ -236,7 +236,6 @@ def test_what_decides_is_never_a_negative_number_of_tasks(mean: float, spread: f
 def test_the_examples_of_the_manual_are_what_the_gate_says() -> None:
     manual = " ".join((ROOT / "docs" / "gate.md").read_text().replace("\n> ", " ").split())
     differences = {f"t{n:02}": 0.2 * (n % 2) for n in range(24)}
-    own = estimate(differences, {task: str(n // 2 % 4) for n, task in enumerate(differences)})
     repositories = {task: str(n // 2 % 4) for n, task in enumerate(differences)} | {
         f"lost{n}": str(n) for n in range(3)
     }

@@ -41,10 +41,18 @@ def test_a_clear_effect_ends_the_benchmark_at_the_first_look_and_all_runs_can_st
     assert "missing" not in {row["status"] for row in project.table("validity")}
     assert "Nothing to be done" in project.start()
 
-    before = project.files()
+    before = {name: text for name, text in project.files().items() if name != "looks.jsonl"}
     project.start("--config", "gate={looks: 1}")
     assert len(project.ledger()) == 2 * len(NAMES)
     assert before.items() <= project.files().items()
+    assert "gate.looks: was 2, is 1, changed after a verdict" in (project.bench / "results.md").read_text()
+    refused = project.start("--config", "gate={looks: 1, alpha: 0.2, effect: 1}", fails=True)
+    assert "gate.alpha: was 0.05, is 0.2, changed after a verdict" in refused
+    project.start("--config", "gate={looks: 1, alpha: 0.2, effect: 1}", "accept_changes=true")
+    page = (project.bench / "results.md").read_text()
+    assert "gate.effect: was 5.0, is 1.0, changed after a verdict" in page
+    spent = [json.loads(line)["spent"] for line in (project.bench / "looks.jsonl").read_text().splitlines()]
+    assert spent[-1] <= 0.0425
 
 
 def test_while_nothing_is_decided_the_next_wave_is_made_by_the_same_start(project: Project) -> None:

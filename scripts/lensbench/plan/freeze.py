@@ -176,6 +176,21 @@ def changes(old: Plan, new: Plan) -> list[str]:
     return found
 
 
+def gate_changes(old: Plan, new: Plan) -> tuple[list[str], list[str]]:
+    """What differs between the gates of two plans after a verdict was shown: what has to be accepted, and what only has
+    to be named, because the account of error makes up for it."""
+    gates = {"gate": {**Gate().model_dump(mode="json"), **old["gate"]}}, {"gate": new["gate"]}
+    found = {
+        name: f"{name}: was {a!r}, is {b!r}, changed after a verdict" for name, a, b in differences(*gates, ["gate"])
+    }
+    told = [[found[name] for name in names if name in found] for names in (_MEANING, _WAVES)]
+    return told[0], told[1]
+
+
+_MEANING = ("gate.effect", "gate.alpha")
+_WAVES = ("gate.looks", "gate.over")
+
+
 def differences(
     old: Mapping[str, Any], new: Mapping[str, Any], keys: Iterable[str], prefix: str = ""
 ) -> Iterator[tuple[str, Any, Any]]:
@@ -194,7 +209,8 @@ def accept_or_refuse(found: list[str], accepted: list[str], config: Config, fold
         listed = "\n".join(f"  - {change}" for change in found)
         raise UserError(
             f"{folder} has runs that count, and what they were made with has changed since:\n{listed}\n"
-            "Runs made before and after cannot be compared. Start a new run: --config run_id=<a new name>.\n"
+            "Runs made, or verdicts given, before and after cannot be compared. Start a new run: "
+            "--config run_id=<a new name>.\n"
             "Or undo the change. Or keep both kinds, recorded and shown in the results: --config accept_changes=true"
         )
     return accepted + [change for change in found if change not in accepted]

@@ -2,8 +2,8 @@
 
 Whoever sees a verdict and then decides to go on has had one chance of a false one already. So every verdict that is
 shown is a line of the ledger in the run folder, and a further one has what is left: FIRST of `alpha` for the benchmark
-as it was planned, then half of the remainder each time. Boundaries are those of group-sequential designs: they know that
-a look shares pairs with the looks before it (Lan and DeMets, Biometrika 70, 1983).
+as it was planned, then half of the remainder each time. Boundaries are those of group-sequential designs: they know
+that a look shares pairs with the looks before it (Lan and DeMets, Biometrika 70, 1983).
 """
 
 from __future__ import annotations

@@ -157,7 +157,8 @@ def _found(
     least = ""
     if estimate.mde is not None:
         found = rounded(Fraction(estimate.mde) * 100, 1)
-        least = f" If tasks spread as these do, {_percent(settings['power'])} of such benchmarks find a true {found} points."
+        share = _percent(settings["power"])
+        least = f" If tasks spread as these do, {share} of such benchmarks find a true {found} points."
     delta = _points(estimate.delta or 0)
     return f"with its tools the agent's score changes by {delta} ({interval}; {', '.join(size)}).{least}"
 
@@ -262,8 +263,8 @@ def what_decides(estimate: Estimate, settings: Mapping[str, Any], trials: int, t
         enough = (k for k in counts if needed((between_tasks + trial_sd**2 / k) ** 0.5) <= estimate.n)
         ways += [f"{k} trials of each task instead of {trials}" for k in islice(enough, 1)]
     return (
-        f"About {', or '.join(ways)}: enough in 7 of 10 benchmarks or more if the true difference is the one found, which "
-        "is itself uncertain."
+        f"About {', or '.join(ways)}: enough in 7 of 10 benchmarks or more if the true difference is the one found, "
+        "which is itself uncertain."
     )
 
 

@@ -26,6 +26,7 @@ from lensbench.plan.task_files import ScenarioSet, read_scenarios
 from lensbench.plan.waves import Wave, opened, waves
 from lensbench.runs.discards import describes, discard_files
 from lensbench.scenarios.pin import repository_name
+from lensbench.scores.account import LEDGER
 from lensbench.workflow.begin import leave
 from lensbench.workflow.resources import Capacity
 
@@ -346,7 +347,12 @@ def read_schedule(
     found = planning.changes(old, plan)
     if found and not _has_run_that_counts(schedule):
         found = []
-    accepted = planning.accept_or_refuse(found, old["accepted_changes"], config, schedule.folder)
+    named = list(old["accepted_changes"])
+    if (schedule.folder / LEDGER).exists():
+        meaning, waves_only = planning.gate_changes(old, plan)
+        found += meaning
+        named += [change for change in waves_only if change not in named]
+    accepted = planning.accept_or_refuse(found, named, config, schedule.folder)
     return replace(schedule, accepted=accepted)
 
 
