@@ -180,7 +180,7 @@ def bottom_line(inputs: Inputs, treatment: str) -> Bottom:
         overall.get("p"),
         overall.get("scope") or "",
         overall.get("clusters") or 0,
-        f"{100 * (1 - inputs.estimates.get('alpha', 0.05)):g}%",
+        f"{100 * estimates.get('level', 1 - inputs.estimates.get('alpha', 0.05)):.4g}%",
     )
 
 
