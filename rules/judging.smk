@@ -8,10 +8,33 @@ leaves  verdicts/<judge>.csv, judging/ (what model judges said, kept by the hash
 Edited criteria and another prompt are judged anew, another judge is one file more; no run is repeated, and no verdict
 is paid for twice. `snakemake judge_sheet` writes the page for people.
 
+Rule tests runs the hidden tests of change tasks on the runs' patches: one job is one run.
+needs   changes/ (the tasks with their tests), environments.json, the records and patches
+leaves  tests/<task>-<condition>.json (results by test, what the tests said), judging/tests/ (test runs, kept by the
+        hash of patch, tests, tree and environment: none is made twice)
+
 Rule instrument measures the judges: how far they agree, err differently by condition, or can tell conditions apart.
 needs   verdicts.csv, decisions.csv, guesses/, scores.csv, all answers
 leaves  instrument.json
 """
+
+
+rule tests:
+    input:
+        ancient(str(rules.environments.output)),
+        f"{BENCH}/changes/{{task}}.json",
+        f"{BENCH}/records/{{trial}}{{task}}-{{condition}}.json",
+    output:
+        f"{BENCH}/tests/{{trial}}{{task}}-{{condition}}.json",
+    log:
+        f"{BENCH}/logs/tests/{{trial}}{{task}}-{{condition}}.log",
+    params:
+        trial=lambda wildcards: run_of(**wildcards).trial,
+    message:
+        "testing the change of {wildcards.task}, {wildcards.condition}, trial {params.trial}"
+    shell:
+        "exec {PYTHON} lensbench.judging.testing --folder {BENCH:q} --task {wildcards.task} --condition {wildcards.condition}"
+        " --trial {params.trial} 2> {log:q}"
 
 
 rule judging:
@@ -19,6 +42,7 @@ rule judging:
         rules.plan.output.plan,
         rules.plan.output.scenarios,
         rules.validity.output.table,
+        needed_tests,
         lambda wildcards: [path if asking else ancient(path) for path, asking in SCHEDULE.judge_inputs(wildcards.judge)],
     output:
         f"{BENCH}/verdicts/{{judge}}.csv",

@@ -2,8 +2,8 @@
 
 needs   the config, the task sets, the MCP files
 leaves  plan.json, prompts/ (what every run reads), protocol.md, config.yaml, scenarios.md (what people
-        read); a file of the user's that lies there under such a name stays, and the tasks are frozen in
-        scenarios.frozen.md
+        read), changes/ (the tasks that ask for a change, with their tests); a file of the user's that lies there under
+        such a name stays, and the tasks are frozen in scenarios.frozen.md
 """
 
 
@@ -17,6 +17,7 @@ rule plan:
         config=update(f"{BENCH}/config.yaml") if SCHEDULE.writes_config else [],
         scenarios=SCHEDULE.frozen_tasks,
         mark=SCHEDULE.plan_mark,
+        changes=[update(f"{BENCH}/changes/{task}.json") for task in SCHEDULE.change_tasks],
     log:
         f"{BENCH}/logs/plan.log",
     localrule: True

@@ -3,12 +3,17 @@
 Rule run: one job is one task in one condition in one trial.
 
 needs   plan.json, prompts/, repositories.json; as triggers only the discards that ask for another try
-leaves  runs/<task>-<condition>.md, records/<task>-<condition>.json (trial 2 in t2/, and so on), transcripts/
+leaves  runs/<task>-<condition>.md, records/<task>-<condition>.json (trial 2 in t2/, and so on), transcripts/,
+        patches/ (what was changed by runs that were asked for a change)
 
 A run that is there and counts is never made again, whatever else changes: everything but a discard is `ancient`, the
 outputs are kept until they are replaced, and the runner itself refuses to repeat a run that counts.
 For a run that this start is to make the plan is no `ancient` input: while the plan is made anew, Snakemake would not
 see the discard. (`ancient(str(...))`, because `ancient` marks the very object it is given, for all rules that name it.)
+
+Rule environments makes what the tests of change tasks need: installed once with network, read-only afterwards.
+needs   plan.json, changes/ (the tasks with their tests), repositories.json
+leaves  environments.json: where the environment of each task lies; the environments in the cache
 
 Rules validity and reports
 needs   plan.json, all records and answers
@@ -22,11 +27,30 @@ runs_at_once = (
 )
 
 
+rule environments:
+    input:
+        ancient(str(rules.plan.output.plan)),
+        rules.plan.output.changes,
+        ancient(str(rules.repositories.output)),
+    output:
+        f"{BENCH}/environments.json",
+    log:
+        f"{BENCH}/logs/environments.log",
+    localrule: True
+    params:
+        cache=SCHEDULE.config.cache,
+    message:
+        "making what the tests need"
+    shell:
+        "exec {PYTHON} lensbench.runs.environments --folder {BENCH:q} --cache {params.cache:q} 2> {log:q}"
+
+
 rule run:
     input:
         lambda wildcards: (str if SCHEDULE.is_wanted(run_of(**wildcards)) else ancient)(str(rules.plan.output.plan)),
         ancient(str(rules.plan.output.prompts)),
         ancient(str(rules.repositories.output)),
+        [ancient(str(rules.environments.output))] if SCHEDULE.change_tasks else [],
         discards=lambda wildcards: [
             path if asking else ancient(path) for path, asking in SCHEDULE.discards(run_of(**wildcards).stem)
         ],

@@ -16,6 +16,7 @@ checkpoint look:
     input:
         rules.plan.output.plan,
         lambda wildcards: SCHEDULE.files_of_waves(int(wildcards.look)),
+        lambda wildcards: SCHEDULE.tests_of_waves(int(wildcards.look)),
     output:
         f"{BENCH}/looks/{{look}}.json",
     log:
@@ -29,6 +30,7 @@ checkpoint look:
 
 
 needed_runs = lambda wildcards: SCHEDULE.needed_files(checkpoints.look)
+needed_tests = lambda wildcards: SCHEDULE.needed_tests(wildcards.judge, checkpoints.look)
 
 
 rule eval:

@@ -125,6 +125,13 @@ class Place:
         mounts += [*self._environment(), *options, "--remount-ro", "/", "--chdir", WORKSPACE]
         return _start(self.sandbox, self.private, needed, self.network(env, mcp_file, agents), argv, mounts)
 
+    def environment_variables(self, path: str) -> dict[str, str]:
+        """What tells programs of the environment; `path` is PATH without it."""
+        if not self.environment:
+            return {}
+        own = os.pathsep.join((f"{ENVIRONMENT}/bin", f"{ENVIRONMENT}/node_modules/.bin"))
+        return {"PATH": f"{own}{os.pathsep}{path}", "VIRTUAL_ENV": ENVIRONMENT}
+
     def _environment(self) -> tuple[str, ...]:
         if not self.environment:
             return ()

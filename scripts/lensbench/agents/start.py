@@ -73,8 +73,9 @@ def start_agent(assignment: Assignment, place: Place, timeout_s: float, redact: 
     started_at = now()
     with _redacted_log(os.path.join(place.private, "stderr"), redact) as log:
         try:
-            argv = place.wrap(invocation.argv, invocation.env, assignment.mcp_file, agents=hosts)
-            outcome, ended = run_process(argv, invocation.env, workspace, timeout_s, log, read)
+            env = {**invocation.env, **place.environment_variables(invocation.env.get("PATH", os.defpath))}
+            argv = place.wrap(invocation.argv, env, assignment.mcp_file, agents=hosts)
+            outcome, ended = run_process(argv, env, workspace, timeout_s, log, read)
         except OSError as error:
             raise UserError(f"the agent cannot be started: {invocation.argv[0]}: {error.strerror}") from None
     answer = redact(read_text(place.outside(assignment.answer_file)) or outcome.answer)

@@ -3,3 +3,24 @@
 `task` is the format, `patches` what an agent changed, `environment` what tests need, `execute` runs them, `proof` says
 whether a task can be judged at all.
 """
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from lensbench.core.errors import UserError
+
+ENVIRONMENTS = "environments.json"
+"""In a run folder: where the environment of each change task lies."""
+CHANGE = "change"
+"""The `kind` of such a task, in sets and in plans."""
+
+
+def environments(folder: Path) -> dict[str, str]:
+    """The folder with what the tests of each change task need, by task; "" where they need nothing."""
+    path = folder / ENVIRONMENTS
+    try:
+        return {task: str(found["folder"]) for task, found in json.loads(path.read_text()).items()}
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise UserError(f"{path}: cannot be read ({error}); delete it, and the next start makes it again") from None

@@ -158,6 +158,7 @@ class _Job:
         if not command:
             return _Ended(unstarted=f"there is no program {self.tests.command[0]!r} here or in the environment")
         options = ["--unshare-net", "--unshare-uts", "--bind", str(self.report), REPORT_FOLDER]
+        options += [part for path in self._protected() for part in ("--ro-bind", *path)]
         argv = self.place.wrap(command, env, "", options)
         began = time.monotonic()
         with open(os.path.join(self.place.private, "output"), "w+b") as output:
@@ -183,6 +184,12 @@ class _Job:
             said = output.read().decode(errors="replace")[-TAIL:]
         unstarted = said.strip() if said.startswith("bwrap: ") and process.returncode == 1 else ""
         return _Ended(process.returncode, said, duration_s, watch.memory_mb, limit, unstarted)
+
+    def _protected(self) -> list[tuple[str, str]]:
+        """Hidden files that the code under test must not rewrite, outside and inside."""
+        repo = os.path.join(self.place.private, "repo")
+        names = [os.path.join(repo, name) for name in (*self.tests.files, *self.watched.files)]
+        return [(name, self.place.inside(name)) for name in names]
 
     def _env(self) -> dict[str, str]:
         env = {"PATH": self.environment.path, "HOME": self.place.inside(f"{self.place.private}/session/home")}

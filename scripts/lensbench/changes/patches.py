@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from lensbench.repositories.sources.git_program import GitError, git
 
@@ -54,8 +55,8 @@ def make_patch(tree: Path, workspace: Path, scratch: Path) -> bytes:
     `scratch` is an empty folder of ours. Raises GitError and OSError.
     """
     own = _repository(scratch)
-    before = _snapshot(own, tree, "--force")
-    after = _snapshot(own, workspace, "--ignore-errors")
+    before = _snapshot(own, tree.absolute(), "--force")
+    after = _snapshot(own, workspace.absolute(), "--ignore-errors")
     return git(
         scratch, f"--git-dir={own}", "diff-tree", "-r", "-p", "--binary", "--full-index", "--no-renames",
         "--no-ext-diff", "--no-textconv", before, after,
@@ -63,7 +64,7 @@ def make_patch(tree: Path, workspace: Path, scratch: Path) -> bytes:
 
 
 def _repository(scratch: Path) -> Path:
-    own = scratch / _OWN
+    own = scratch.absolute() / _OWN
     git(scratch, "init", "--quiet", "--bare", "--template=", str(own))
     (own / "info").mkdir(exist_ok=True)
     (own / "info" / "attributes").write_text(_AS_THEY_ARE)
@@ -95,11 +96,20 @@ def patch_size(patch: bytes, scratch: Path) -> PatchSize:
     return PatchSize(tuple(sorted({row[2] for row in rows})), sum(a for a, _ in counted), sum(b for _, b in counted))
 
 
+def size_of(patch: bytes) -> PatchSize:
+    """The size of a patch; nothing for what is none."""
+    with TemporaryDirectory(prefix="lb-") as scratch:
+        try:
+            return patch_size(patch, Path(scratch))
+        except PatchError:
+            return NOTHING
+
+
 def apply_patch(patch: bytes, copy: Path, scratch: Path, but: Iterable[str] = ()) -> None:
     """Puts a patch on `copy`, without the files in `but`. Raises PatchError when it does not fit."""
     if not patch.strip():
         return
-    own = scratch / _OWN
+    own = scratch.absolute() / _OWN
     if not own.exists():
         _repository(scratch)
     left_out = [f"--exclude={_literally(path)}" for path in but]

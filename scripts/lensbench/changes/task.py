@@ -6,12 +6,14 @@ import base64
 import binascii
 import hashlib
 import json
+from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field, ValidationError, model_validator
 
 from lensbench.core.errors import UserError
+from lensbench.core.system.files import write_atomic
 from lensbench.core.tasks import Criterion, Many, Source, Strict, Task, like
 
 PYTEST: Final = "pytest"
@@ -22,8 +24,8 @@ REPORT_PLACE: Final = "{report}"
 EXIT_ID: Final = "exit"
 """The one test of a command that is judged by its exit status."""
 
-FIXED: Final = "The tests that fail without a change pass."
-KEPT: Final = "The tests that pass without a change still pass."
+FIXED: Final = "The change makes the failing tests pass."
+KEPT: Final = "It breaks none of the tests that pass without a change."
 TEST_CRITERIA = (FIXED, KEPT)
 """The first two criteria of each change task; the judge `tests` decides them, and nobody else."""
 
@@ -149,6 +151,12 @@ class ChangeTask(Task):
         return self
 
 
+def answer_criteria(task: Task) -> list[tuple[int, Criterion]]:
+    """The criteria that an answer's text decides, by number (from 1): all but those that tests decide."""
+    numbered = enumerate(task.criteria, 1)
+    return [(number, criterion) for number, criterion in numbered if criterion.text not in TEST_CRITERIA]
+
+
 def inline_files(value: Any, folder: Path) -> Any:
     """A task as it was read, with the content of the files that it names by `{file: ...}`. Raises OSError."""
 
@@ -173,3 +181,31 @@ def inline_files(value: Any, folder: Path) -> Any:
 def tests_digest(tests: Tests) -> str:
     """What verdicts are kept by: another digest is another test."""
     return hashlib.sha256(json.dumps(tests.model_dump(mode="json"), sort_keys=True).encode()).hexdigest()
+
+
+def changes_of(tasks: Iterable[Task]) -> list[ChangeTask]:
+    """The tasks that ask for a change."""
+    return [task for task in tasks if isinstance(task, ChangeTask)]
+
+
+def task_file(folder: Path, task: str) -> Path:
+    """Where a run folder keeps a task with its tests, which Markdown cannot hold."""
+    return folder / "changes" / f"{task}.json"
+
+
+def write_task(folder: Path, task: ChangeTask) -> None:
+    """Freezes a task; unchanged content stays as it is, so that nothing is judged again."""
+    path, text = task_file(folder, task.id), json.dumps(task.model_dump(mode="json"), indent=1, sort_keys=True) + "\n"
+    if not path.exists() or path.read_text() != text:
+        write_atomic(path, text)
+
+
+def read_task(folder: Path, task: str) -> ChangeTask:
+    """A frozen task. Raises UserError."""
+    path = task_file(folder, task)
+    try:
+        return ChangeTask.model_validate_json(path.read_bytes())
+    except (OSError, ValidationError) as error:
+        raise UserError(
+            f"{path}: cannot be read ({error}); delete it and plan.json to have both written again"
+        ) from None

@@ -133,6 +133,8 @@ class Record:
     """Where the agent found the repository; the paths that it names begin with it."""
     tree_before: str = ""
     tree_after: str = ""
+    patch_sha256: str = ""
+    """Of the run's patch; empty for tasks that ask for no change, and in older records."""
     revision: str = ""
     server_calls: dict[str, int] | None = None
     """Calls in the MCP server's own log, by tool; None when it keeps none."""
@@ -200,6 +202,11 @@ def from_json(text: str) -> Record:
 def sha256(content: bytes) -> str:
     """The hex digest by which prompts, answers and records are told apart."""
     return hashlib.sha256(content).hexdigest()
+
+
+def patch_file(folder: Path, run: RunId) -> Path:
+    """Where the patch of a run lies that was asked for a change."""
+    return folder / "patches" / f"{run.stem}.diff"
 
 
 class RunFiles(NamedTuple):

@@ -26,6 +26,7 @@ from lensbench.agents import Assignment, secret_names
 from lensbench.agents.sandbox import Place, Sandbox, find_sandbox
 from lensbench.agents.services import service_of, tell, wait_for
 from lensbench.agents.start import Said, now, start_agent
+from lensbench.changes.task import answer_criteria
 from lensbench.core.conditions import CLOSED_BOOK, NO_SERVERS, treatments
 from lensbench.core.errors import UserError
 from lensbench.core.records import Attempt, sha256
@@ -108,14 +109,15 @@ def judge_by_model(
     """
     bench = bench_of(folder, plan, judge)
     bench = bench if ask else replace(bench, attempts=0)
-    ready = [exhibit for exhibit in exhibits if exhibit.pair_complete]
-    facts = [[criterion.text for criterion in tasks[exhibit.run.task].criteria] for exhibit in ready]
+    asked = {name: answer_criteria(task) for name, task in tasks.items()}
+    ready = [exhibit for exhibit in exhibits if exhibit.pair_complete and asked[exhibit.run.task]]
+    facts = [[criterion.text for _, criterion in asked[exhibit.run.task]] for exhibit in ready]
     questions = [tasks[exhibit.run.task].prompt for exhibit in ready]
     spent = failed = 0.0
     for exhibit in exhibits:
         if not exhibit.pair_complete:
             waiting = Given(unjudged("pair_incomplete", "the other run of the pair does not count yet"))
-            yield from ((exhibit, number, waiting) for number, _ in enumerate(tasks[exhibit.run.task].criteria, 1))
+            yield from ((exhibit, number, waiting) for number, _ in asked[exhibit.run.task])
     with workers(parallel) as pool:
         results = pool.map(judge_batch, [bench] * len(ready), questions, facts, ready)
         for done, (exhibit, given) in enumerate(zip(ready, results, strict=True), 1):
@@ -123,7 +125,8 @@ def judge_by_model(
             failed += sum(bool(each.judgement.failure) for each in given)
             print(f"{done} of {len(ready)} answers, {failed:.0f} criteria without a verdict, {spent:.4f} US dollars",
                   file=sys.stderr, flush=True)  # fmt: skip
-            yield from ((exhibit, number, each) for number, each in enumerate(given, 1))
+            numbers = (number for number, _ in asked[exhibit.run.task])
+            yield from ((exhibit, number, each) for number, each in zip(numbers, given, strict=True))
 
 
 def bench_of(folder: Path, plan: Plan, judge: Mapping[str, Any]) -> Bench:

@@ -17,6 +17,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from lensbench.changes.task import answer_criteria
 from lensbench.core.markdown import placed_html
 from lensbench.core.numbers import exact
 from lensbench.core.records import sha256
@@ -28,7 +29,7 @@ from lensbench.core.tasks import Task
 from lensbench.judging.blinding import MARK
 from lensbench.judging.judges.human import MAX_EVIDENCE
 from lensbench.judging.shown_answers import Exhibit, read_exhibits, read_tasks
-from lensbench.plan.config import HUMAN
+from lensbench.plan.config import HUMAN, TESTS
 from lensbench.plan.freeze import Plan
 from lensbench.plan.waves import read_opened_plan
 
@@ -52,7 +53,7 @@ def sampled_pairs(plan: Plan, groups: Iterable[Group]) -> frozenset[Group]:
     All of them when people are the only judges. Drawn by seed, each for itself: a pair that joins or leaves the
     benchmark does not draw the others anew.
     """
-    people_only = all(judge["name"] == HUMAN for judge in plan["judges"])
+    people_only = all(judge["name"] in (HUMAN, TESTS) for judge in plan["judges"])
     share = 1 if people_only else exact(str(plan["judging"]["human_sample"])) or 0
     drawn = sorted(set(groups), key=lambda group: sha256(f"{plan['seed']} human sample {group}".encode()))
     return frozenset(drawn[: math.ceil(share * len(drawn))])
@@ -72,7 +73,7 @@ def questions(
     sample = sampled_pairs(plan, groups)
     found = []
     for group, answers in groups.items():
-        numbered = enumerate(tasks[group[0]].criteria, 1)
+        numbered = answer_criteria(tasks[group[0]])
         asked = tuple(
             (number, criterion.text)
             for number, criterion in numbered

@@ -8,18 +8,20 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from lensbench.changes.task import answer_criteria
 from lensbench.core.errors import UserError, did_you_mean
 from lensbench.core.numbers import decimal
 from lensbench.core.system.program import run_program
 from lensbench.core.tables import write_table
 from lensbench.core.tasks import Task
 from lensbench.judging.ask_models import guess_by_model, judge_by_model
+from lensbench.judging.changes import judge_changes
 from lensbench.judging.drafting import with_drafts
 from lensbench.judging.judges import DRAFTED, human, mechanical
 from lensbench.judging.judges.again import count_round
 from lensbench.judging.judges.normalising import normalise
 from lensbench.judging.shown_answers import VERDICT_COLUMNS, Exhibit, read_exhibits, read_tasks, verdict_row
-from lensbench.plan.config import HUMAN, MECHANICAL
+from lensbench.plan.config import HUMAN, MECHANICAL, TESTS
 from lensbench.plan.freeze import Plan
 from lensbench.plan.waves import read_opened_plan
 
@@ -31,7 +33,7 @@ def judge_mechanically(
     judged = {name: with_drafts(task) if drafts else task for name, task in tasks.items()}
     for exhibit in exhibits:
         text = normalise(exhibit.text)
-        for number, criterion in enumerate(judged[exhibit.run.task].criteria, 1):
+        for number, criterion in answer_criteria(judged[exhibit.run.task]):
             judgement = mechanical.judge(criterion, text)
             version = f"{mechanical.VERSION}{DRAFTED if criterion.drafted else ''}"
             yield verdict_row(exhibit, number, MECHANICAL, judgement, version=version)
@@ -59,6 +61,8 @@ def _rows(
 ) -> Iterator[dict[str, Any]]:
     if name == MECHANICAL:
         return judge_mechanically(exhibits, tasks, plan["judging"]["drafts"])
+    if name == TESTS:
+        return judge_changes(folder, exhibits, tasks)
     if name.startswith(f"{HUMAN}-"):
         return human.judge(folder, name, exhibits, tasks)
     given = judge_by_model(folder, plan, _model_judge(plan, name), tasks, exhibits, parallel, ask)

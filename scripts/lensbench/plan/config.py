@@ -106,6 +106,8 @@ class Agent(Strict):
 
 MECHANICAL: Final = "mechanical"
 HUMAN: Final = "human"
+TESTS: Final = "tests"
+"""The judge of changes; it is there when a task asks for one."""
 
 
 class ModelJudge(Strict):

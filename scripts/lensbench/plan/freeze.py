@@ -17,6 +17,8 @@ from typing import Any
 import yaml
 
 from lensbench.agents.sandbox import DEFAULT_LIMITS
+from lensbench.changes import CHANGE
+from lensbench.changes.task import ChangeTask, changes_of, write_task
 from lensbench.core.conditions import CLOSED_BOOK, compared
 from lensbench.core.errors import UserError
 from lensbench.core.records import sha256
@@ -25,7 +27,7 @@ from lensbench.core.system.places import PROTOCOL, TEMPLATES
 from lensbench.core.system.program import run_program
 from lensbench.core.tasks import Folder, Git, Npm, Pypi, Source, Task
 from lensbench.plan import task_markdown
-from lensbench.plan.config import MECHANICAL, Agent, Condition, Config, Gate, Judging, ModelJudge
+from lensbench.plan.config import MECHANICAL, TESTS, Agent, Condition, Config, Gate, Judging, ModelJudge
 from lensbench.plan.own_files import CONFIG, place_of_tasks
 from lensbench.plan.reading import load_config
 from lensbench.plan.task_files import ScenarioSet, read_scenarios
@@ -66,7 +68,7 @@ def make_plan(config: Config, scenarios: ScenarioSet, accepted: list[str]) -> Pl
             "hidden": [config.cache, *config.scenario_files, *_mcp_files(config), *_local_sources(repositories)],
         },
         "budget": config.budget.model_dump(mode="json"),
-        "judges": [_judge(judge) for judge in config.judges],
+        "judges": [*map(_judge, config.judges), *([{"name": TESTS}] if changes_of(scenarios.tasks) else [])],
         "judging": config.judging.model_dump(mode="json"),
         "gate": config.gate.model_dump(mode="json"),
         "order": [task.id for task in scenarios.tasks],
@@ -152,6 +154,7 @@ def _task(task: Task) -> dict[str, Any]:
         "repository": source_name(task.repository) if task.repository else None,
         "prompt_sha256": sha256(prompt_of(task).encode()),
         "criteria": len(task.criteria),
+        **({"kind": CHANGE} if isinstance(task, ChangeTask) else {}),
     }
 
 
@@ -249,6 +252,8 @@ def write_plan(config: Config, accepted: list[str], folder: Path, own: Collectio
     shutil.rmtree(folder / "prompts", ignore_errors=True)
     for task in scenarios.tasks:
         write_atomic(folder / "prompts" / f"{task.id}.md", prompt_of(task))
+    for change in changes_of(scenarios.tasks):
+        write_task(folder, change)
     write_json(folder / "plan.json", plan)
     shutil.rmtree(folder / ".plan", ignore_errors=True)
     write_atomic(plan_mark(config, accepted, folder), "")

@@ -10,7 +10,7 @@ from lensbench.agents.services import service_of
 from lensbench.core.conditions import CLOSED_BOOK
 from lensbench.core.errors import did_you_mean
 from lensbench.core.system.yaml_places import KeyPath
-from lensbench.plan.config import HUMAN, MECHANICAL, Config, ModelJudge, judge_names, parts_of
+from lensbench.plan.config import HUMAN, MECHANICAL, TESTS, Config, ModelJudge, judge_names, parts_of
 from lensbench.plan.mcp_files import mcp_problem, servers_of
 from lensbench.plan.own_files import misplaced
 from lensbench.plan.task_files import source_problem
@@ -88,7 +88,7 @@ def _judge_problems(config: Config) -> Iterable[tuple[KeyPath, str]]:
             yield ("judges", index), f"judges has {name!r} twice; give one of them another name"
         if not isinstance(judge, ModelJudge):
             continue
-        if name in (MECHANICAL, HUMAN) or name.startswith(f"{HUMAN}-"):
+        if name in (MECHANICAL, HUMAN, TESTS) or name.startswith(f"{HUMAN}-"):
             yield ("judges", index, "name"), f"a model judge cannot be named {name!r}; give it another name"
         kinds = [kind for kind in known_kinds() if kind not in ("none", "offline")]
         if judge.agent.kind not in kinds:

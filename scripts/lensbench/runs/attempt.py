@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 from lensbench.agents import Assignment
 from lensbench.agents.sandbox import NO_SANDBOX, Place, Sandbox
 from lensbench.agents.start import Said, now, place_of, read_text, start_agent
+from lensbench.changes import CHANGE, environments
+from lensbench.changes.patches import make_patch
 from lensbench.core.conditions import CLOSED_BOOK, compared, fill_mcp_file, run_command
 from lensbench.core.error_texts import ErrorTexts
 from lensbench.core.errors import UserError
@@ -23,6 +25,9 @@ from lensbench.core.system.terminal import printable
 from lensbench.core.system.trees import copy_tree, hash_tree
 from lensbench.runs.budget import spend
 from lensbench.runs.reasons import Expectation, find_reason
+
+EDIT_TOOLS = ("Edit", "Write")
+"""Built-in tools that agents have for tasks that ask for a change, in every condition."""
 
 
 class Job(NamedTuple):
@@ -61,6 +66,16 @@ class Job(NamedTuple):
         )
 
     @property
+    def is_change(self) -> bool:
+        """The task asks for a change of the workspace."""
+        return bool(self.plan["tasks"][self.run.task].get("kind") == CHANGE)
+
+    @property
+    def environment(self) -> str:
+        """The folder with what the tests of a change need; "" when they need nothing."""
+        return environments(self.folder)[self.run.task] if self.is_change else ""
+
+    @property
     def is_closed_book(self) -> bool:
         """The run is a control: its workspace is empty, and it waits for nobody."""
         return self.run.condition == CLOSED_BOOK
@@ -84,6 +99,8 @@ class Tried(NamedTuple):
     workspace: str
     server_calls: dict[str, int] | None
     network: str = ""
+    patch: bytes = b""
+    """What a run that was asked for a change made of the repository."""
 
 
 Keep = Callable[[Tried], None]
@@ -131,7 +148,7 @@ def _ask(
     )
     keep(tried)
     try:
-        tried = _checked(job, place, tried._replace(attempt=attempt), said)
+        tried = _checked(job, place, tried._replace(attempt=attempt), said, redact)
     except Exception as error:  # whatever it is: this run does not count, and is not bought again without end
         traceback.print_exc()
         tried = tried._replace(attempt=replace(unchecked, detail=place_of(error)))
@@ -140,7 +157,7 @@ def _ask(
     return tried
 
 
-def _checked(job: Job, place: Place, tried: Tried, said: Said) -> Tried:
+def _checked(job: Job, place: Place, tried: Tried, said: Said, redact: Redactor) -> Tried:
     """The attempt with what can be seen afterwards, and with the reason why it must not count, if there is one."""
     after = hash_tree(place.outside(tried.workspace))
     reason, detail = find_reason(tried.attempt, tried.outcome, tried.answer, job.expected)
@@ -148,13 +165,22 @@ def _checked(job: Job, place: Place, tried: Tried, said: Said) -> Tried:
         reason, detail = "harness_failed", said.unread
     if said.over_limit:
         reason, detail = "over_limit", said.over_limit
-    if not reason and after != tried.tree_before:
+    if not reason and after != tried.tree_before and not job.is_change:
         reason, detail = "workspace_changed", "its hash is another one after the run"
     return tried._replace(
         attempt=replace(tried.attempt, reason=reason, detail=detail),
         tree_after=after,
         server_calls=_server_calls(os.path.join(place.private, "session", "server.jsonl")),
+        patch=_patch(job, place, redact) if job.is_change and not job.is_closed_book else b"",
     )
+
+
+def _patch(job: Job, place: Place, redact: Redactor) -> bytes:
+    """What the agent changed."""
+    scratch = Path(place.private, "patch")
+    scratch.mkdir()
+    patch = make_patch(Path(job.repository["tree"]), Path(place.private, "repo"), scratch)
+    return redact(patch.decode(errors="surrogateescape")).encode(errors="surrogateescape")
 
 
 def prepare(job: Job, private: str, sandbox: Sandbox = NO_SANDBOX) -> Assignment:
@@ -180,7 +206,9 @@ def prepare(job: Job, private: str, sandbox: Sandbox = NO_SANDBOX) -> Assignment
         answer_file=os.path.join(own, "answer.md"),
         servers=tuple(job.expected.servers),
         denied_servers=tuple(job.expected.denied_servers),
-        settings=job.agent,
+        settings={**job.agent, "tools": [*dict.fromkeys([*job.agent["tools"], *EDIT_TOOLS])]}
+        if job.is_change
+        else job.agent,
         seed=job.plan["seed"],
         errors=ErrorTexts(job.condition.get("errors", {})),
     )

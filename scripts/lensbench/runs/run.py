@@ -21,7 +21,7 @@ from lensbench.agents.sandbox import Place, find_sandbox
 from lensbench.agents.services import service_of, tell, wait_for
 from lensbench.agents.start import now
 from lensbench.core.errors import UserError
-from lensbench.core.records import Attempt, Record, RunFiles, RunId, from_json, run_files, sha256, to_json
+from lensbench.core.records import Attempt, Record, RunFiles, RunId, from_json, patch_file, run_files, sha256, to_json
 from lensbench.core.system.backoff import back_off
 from lensbench.core.system.files import write_atomic
 from lensbench.core.system.private_folders import private_folder
@@ -69,7 +69,7 @@ def make_run(job: Job) -> str:
             outcome=replace(tried.outcome, answer="", error=redact(tried.outcome.error)),
             answer_sha256=sha256(tried.answer.encode()), answer_bytes=len(tried.answer.encode()),
             prompt_sha256=sha256(job.prompt.encode()), settings_sha256=job.plan["settings_sha256"],
-            agent_sha256=job.plan.get("agent_sha256", ""),
+            agent_sha256=job.plan.get("agent_sha256", ""), patch_sha256=sha256(tried.patch) if job.is_change else "",
             workspace=tried.workspace, tree_before=tried.tree_before, tree_after=tried.tree_after,
             revision=job.repository["revision"], server_calls=tried.server_calls,
             arrived_at=arrived, opened_at=opened, lensbench=__version__, sandbox=sandbox.name,
@@ -77,7 +77,7 @@ def make_run(job: Job) -> str:
         )  # fmt: skip
 
     def keep(tried: Tried) -> None:
-        _write(paid, tried, record_of(tried))
+        _write(job.folder, paid, tried, record_of(tried))
 
     def is_due() -> bool:
         return not is_kept(job.folder, job.run)
@@ -94,7 +94,8 @@ def make_run(job: Job) -> str:
             spend(job.folder, runs=1)
             asked = time.time()
             with private_folder() as private:
-                tried = make_attempt(job, Place(sandbox, private), len(attempts) + 1, waited_s, redact, keep)
+                place = Place(sandbox, private, job.environment)
+                tried = make_attempt(job, place, len(attempts) + 1, waited_s, redact, keep)
             tell(service, tried.attempt.reason, asked)
             policy = REASONS[tried.attempt.reason].policy if tried.attempt.reason else ""
             if stops(tried.outcome):
@@ -103,7 +104,7 @@ def make_run(job: Job) -> str:
                 break
             attempts.append(tried.attempt)
         record = record_of(tried)
-        _write(files, tried, record)
+        _write(job.folder, files, tried, record)
         _forget(paid)
     last = record.last
     return f"{last.reason or 'answered'} after {last.duration_s:.1f} s, attempt {last.attempt}"
@@ -150,13 +151,17 @@ def is_kept(folder: Path, run: RunId) -> bool:
     try:
         record = from_json(files.record.read_text())
         whole = record.run == run and sha256(files.answer.read_bytes()) == record.answer_sha256
+        if record.patch_sha256:
+            whole = whole and sha256(patch_file(folder, run).read_bytes()) == record.patch_sha256
     except (OSError, ValueError):
         return False
     return whole and not is_discarded(folder, run)
 
 
-def _write(files: RunFiles, tried: Tried, record: Record) -> None:
+def _write(folder: Path, files: RunFiles, tried: Tried, record: Record) -> None:
     with held_signals():  # an answer without its record would be paid for again
+        if record.patch_sha256:
+            write_atomic(patch_file(folder, record.run), tried.patch)
         write_atomic(files.transcript, gzip.compress(tried.transcript.encode(), 6, mtime=0))
         write_atomic(files.answer, tried.answer)
         write_atomic(files.record, to_json(record))

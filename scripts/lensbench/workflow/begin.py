@@ -69,7 +69,8 @@ def _mend(folder: Path, damage: Damage, config: Config) -> str:
 
 
 def _set_aside(folder: Path, stem: str) -> str:
-    for name in (f"runs/{stem}.md", f"records/{stem}.json", f"transcripts/{stem}.jsonl.gz"):
+    runs = (f"runs/{stem}.md", f"records/{stem}.json", f"transcripts/{stem}.jsonl.gz", f"patches/{stem}.diff")
+    for name in runs:
         if (folder / name).exists():
             (folder / DAMAGED / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).replace(folder / DAMAGED / name)

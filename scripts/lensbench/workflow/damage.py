@@ -48,12 +48,16 @@ class Check:
         self.damages = [*self._runs(), *self._derived()]
 
     def _runs(self) -> Iterator[Damage]:
+        has_patches = (self.folder / "patches").is_dir()
         for stem in _stems(self.folder / "records"):
             files = (f"records/{stem}.json", f"runs/{stem}.md", f"transcripts/{stem}.jsonl.gz")
             if not self._are_known(*files[:2]) and (found := self._record(stem, *files[:2])):
                 yield Damage(*found, run=stem)
             if not self._are_known(files[2]) and (why := _gzip_problem(self.folder / files[2])):
                 yield Damage(files[2], why, run=stem)
+            patch = f"patches/{stem}.diff"
+            if has_patches and not self._are_known(patch) and (why := self._patch_problem(files[0], patch)):
+                yield Damage(patch, why, run=stem)
 
     def _record(self, stem: str, record_name: str, answer_name: str) -> tuple[str, str] | None:
         try:
@@ -66,6 +70,14 @@ class Check:
         if record.run.stem != stem:
             return record_name, f"is the record of {record.run.stem}"
         return None if sha256(answer) == record.answer_sha256 else (answer_name, "is not the answer of its record")
+
+    def _patch_problem(self, record_name: str, patch_name: str) -> str:
+        try:
+            wanted = from_json((self.folder / record_name).read_text()).patch_sha256
+        except (OSError, ValueError):
+            return ""  # the record itself is damaged, or gone
+        content = _content(self.folder / patch_name)
+        return "is not the patch of its record" if wanted and (content is None or sha256(content) != wanted) else ""
 
     def _derived(self) -> Iterator[Damage]:
         for name, checksum in read_checksums(self.folder).items():

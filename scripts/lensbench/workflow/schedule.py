@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from lensbench.agents import services
+from lensbench.changes import CHANGE
 from lensbench.core.conditions import CLOSED_BOOK, compared
 from lensbench.core.errors import UserError
 from lensbench.core.records import RunId, run_files, trial_folder
@@ -19,7 +20,7 @@ from lensbench.core.system import backoff
 from lensbench.core.tables import Row, read_table
 from lensbench.judging.judges.again import has_failed, note, rounds_of
 from lensbench.plan import freeze as planning
-from lensbench.plan.config import HUMAN, Config, ModelJudge, judge_names, parts_of
+from lensbench.plan.config import HUMAN, TESTS, Config, ModelJudge, judge_names, parts_of
 from lensbench.plan.own_files import CONFIG, in_the_way, local_paths, own_files, place_of_tasks, run_folder
 from lensbench.plan.reading import load_config
 from lensbench.plan.task_files import ScenarioSet, read_scenarios
@@ -123,6 +124,11 @@ class Schedule:
             return planned
         return [run for run in planned if run_files(self.folder, run).answer.exists()]
 
+    @cached_property
+    def change_tasks(self) -> list[str]:
+        """The tasks that ask for a change."""
+        return [name for name in self.plan["order"] if self.plan["tasks"][name].get("kind") == CHANGE]
+
     @property
     def inputs(self) -> list[str]:
         """The files that the experiment is read from."""
@@ -184,16 +190,29 @@ class Schedule:
         """The answers and records of these runs."""
         return [run_files(self.folder, run)[part].as_posix() for run in self.runs_of_waves(count) for part in (0, 1)]
 
+    def tests_of_waves(self, count: int) -> list[str]:
+        """The test results of those of these runs that were asked for a change."""
+        changed = (run for run in self.runs_of_waves(count) if run.task in self.change_tasks)
+        return [f"{self.folder.as_posix()}/tests/{run.stem}.json" for run in changed]
+
     def needed_files(self, checkpoint: Any) -> list[str]:
-        """The files of all runs that the looks so far ask for; asks Snakemake for the next look while the gate is open.
+        """The files of all runs that the looks so far ask for."""
+        return self.files_of_waves(self._needed_waves(checkpoint))
+
+    def needed_tests(self, judge: str, checkpoint: Any) -> list[str]:
+        """The test results that a judge needs: the judge `tests` those of all runs that the looks so far ask for."""
+        return self.tests_of_waves(self._needed_waves(checkpoint)) if judge == TESTS else []
+
+    def _needed_waves(self, checkpoint: Any) -> int:
+        """How many waves the looks so far ask for; asks Snakemake for the next look while the gate is open.
 
         `checkpoint`: the checkpoint `look` of the rules.
         """
         for look in self.looks:
             checkpoint.get(look=look)
             if self.opened() <= look:
-                return self.files_of_waves(look)
-        return self.files_of_waves(len(self._waves))
+                return look
+        return len(self._waves)
 
     def opened(self) -> int:
         """How many waves are open as far as the looks so far say."""
@@ -203,6 +222,7 @@ class Schedule:
     def judges(self) -> list[str]:
         """The judges whose verdicts there are to be: those of the config, and everybody who left a file."""
         named = [name for name in judge_names(self.config.judges) if name != HUMAN]
+        named += [TESTS] if self.change_tasks else []
         if not self._human_files:
             return named
         from lensbench.judging.judges.human import human_judges  # a tenth of a second, and most benchmarks need none

@@ -19,8 +19,9 @@ CHECKSUMS = ".checksums"
 COPIES = ".copies"
 """In a run folder: what no stage could make again."""
 _KEPT_TWICE = ("plan.json", "config.yaml", "preflight.json", "discards/")
-_NOT_NOTED = ("runs/", "records/", "transcripts/", ".")
-"""What is known to be whole without the list: a record has its own checksum and the answer's. And mere marks."""
+_NOT_NOTED = ("runs/", "records/", "transcripts/", "patches/", ".")
+"""What is known to be whole without the list: a record has its own checksum, the answer's and the patch's. And mere
+marks."""
 _DEPTH = 4
 """How deep in a run folder files lie."""
 

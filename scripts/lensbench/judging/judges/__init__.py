@@ -57,6 +57,7 @@ FAILURES: Mapping[str, str] = MappingProxyType({
     "used_tools": "the judge called tools, although it had none to use",
     "timeout": "the judge did not answer in time",
     "api_error": "the model's service failed",
+    "no_test_run": "the tests could not be started",
     "not_reached": "the budget, or this start, ended before the judge was asked",
 })  # fmt: skip
 """Why a judge gave no verdict."""

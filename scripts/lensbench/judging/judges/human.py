@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError
 
+from lensbench.changes.task import answer_criteria
 from lensbench.core.errors import UserError
 from lensbench.core.records import RunId, from_json, run_files
 from lensbench.core.tasks import Many, Strict, Task, like
@@ -81,7 +82,7 @@ def judge(folder: Path, name: str, exhibits: Sequence[Exhibit], tasks: Mapping[s
                 raise UserError(f"{path}: verdicts of {name} on the same criteria stand in another file; keep one file")
             rows[key] = row
     for exhibit in exhibits:
-        for number, _ in enumerate(tasks[exhibit.run.task].criteria, 1):
+        for number, _ in answer_criteria(tasks[exhibit.run.task]):
             yield rows.get((*exhibit.run, number)) or verdict_row(exhibit, number, name, unjudged("not_sampled", ""))
 
 

@@ -1,0 +1,157 @@
+"""The judge `tests`: its verdicts on a change, from the results of the hidden tests."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from lensbench.agents.sandbox import Sandbox
+from lensbench.changes.environment import Environment
+from lensbench.changes.execute import TestRun, run_tests
+from lensbench.changes.patches import NOTHING, PatchSize, size_of
+from lensbench.changes.reports import TestResult
+from lensbench.changes.task import EXIT, FIXED, KEPT, ChangeTask, content_bytes, tests_digest
+from lensbench.core.errors import UserError
+from lensbench.core.records import RunId
+from lensbench.core.system.files import write_json
+from lensbench.core.tasks import Task
+from lensbench.judging.judges import Judgement, Verdict, unjudged
+from lensbench.judging.shown_answers import Exhibit, verdict_row
+from lensbench.plan.config import TESTS
+
+VERSION = "1"
+"""Raised when the same tests on the same patch may give another verdict."""
+_SHOWN = 3
+
+
+@dataclass(frozen=True)
+class Tested:
+    """What the tests say about a run, as `tests/<run>.json` has it."""
+
+    fixed: Mapping[str, str]
+    """The results of the tests that are to fail without a change; "" for one that was not reported."""
+    kept: Mapping[str, str]
+    """Of those that are to pass in both cases."""
+    unstarted: str = ""
+    problem: str = ""
+    left_out: Sequence[str] = ()
+    size: PatchSize = NOTHING
+    reference: PatchSize = NOTHING
+    output: str = ""
+    duration_s: float = 0.0
+    memory_mb: int = 0
+
+    @property
+    def resolved(self) -> bool:
+        """All tests did what they must: all or nothing, as SWE-bench counts."""
+        return [verdict for verdict, _ in self.verdicts] == [Verdict.MET, Verdict.MET]
+
+    @property
+    def verdicts(self) -> list[tuple[Verdict, str]]:
+        """Verdict and reason of the two criteria that tests decide.
+
+        A change that makes no failing test pass has not kept anything: doing nothing earns nothing.
+        """
+        passed = [name for name, result in self.fixed.items() if result == TestResult.PASSED]
+        failed = [name for name in self.fixed if name not in passed]
+        broken = [name for name, result in self.kept.items() if result != TestResult.PASSED]
+        first = Verdict.MISSED if not passed else Verdict.PARTIAL if failed else Verdict.MET
+        said = self.problem or f"{len(passed)} of {len(self.fixed)} tests pass{_names(failed)}"
+        if not passed:
+            return [(first, said), (Verdict.MISSED, "no test that failed before passes")]
+        kept = f"{len(self.kept) - len(broken)} of {len(self.kept)} tests still pass{_names(broken)}"
+        return [(first, said), (Verdict.MISSED if broken else Verdict.MET, kept)]
+
+
+def _names(tests: Sequence[str]) -> str:
+    more = f" and {len(tests) - _SHOWN} more" if len(tests) > _SHOWN else ""
+    return f"; not: {', '.join(tests[:_SHOWN])}{more}" if tests else ""
+
+
+def tested_file(folder: Path, run: RunId) -> Path:
+    """Where the test results of a run lie."""
+    return folder / "tests" / f"{run.stem}.json"
+
+
+def read_tested(path: Path) -> Tested:
+    """What `tests/<run>.json` says. Raises UserError."""
+    try:
+        value = json.loads(path.read_text())
+        sizes = {name: PatchSize(**{**value[name], "files": tuple(value[name]["files"])}) for name in _SIZES}
+        return Tested(**{**value, **sizes})
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UserError(f"{path}: cannot be read ({error}); delete it, and the next start judges again") from None
+
+
+_SIZES = ("size", "reference")
+
+
+def judge_patch(
+    kept: Path, task: ChangeTask, tree: Path, tree_sha256: str, patch: bytes, sandbox: Sandbox, environment: Environment
+) -> Tested:
+    """What the tests say about a patch. Test runs are kept in the folder `kept` by all that they depend on."""
+
+    def run(content: bytes) -> TestRun:
+        parts = (VERSION, tests_digest(task.tests), tree_sha256, environment.key, hashlib.sha256(content).hexdigest())
+        name = hashlib.sha256("\n".join(parts).encode()).hexdigest()
+        return _kept_run(kept / f"{name}.json", content)
+
+    def _kept_run(path: Path, content: bytes) -> TestRun:
+        kept.mkdir(parents=True, exist_ok=True)
+        with open(path.with_name(f".{path.stem}.lock"), "wb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)  # the runs of a pair often make the same change
+            if found := _read_run(path):
+                return found
+            made = run_tests(tree, content, task.tests, sandbox, environment)
+            if not made.unstarted:
+                write_json(path, asdict(made))
+            return made
+
+    made = run(patch)
+    names = task.tests.pass_to_pass
+    reference = content_bytes(task.reference)
+    if names == "all":
+        before, after = (run(b""), run(reference)) if task.tests.report != EXIT else (TestRun(), TestRun())
+        names = _passing_in_both(before, after, task.tests.fail_to_pass)
+        made = replace(made, unstarted=made.unstarted or before.unstarted or after.unstarted)
+    return Tested(
+        {name: made.results.get(name, "") for name in task.tests.fail_to_pass},
+        {name: made.results.get(name, "") for name in names},
+        made.unstarted, made.problem, made.left_out, made.size, size_of(reference), made.output, made.duration_s,
+        made.memory_mb,
+    )  # fmt: skip
+
+
+def _passing_in_both(before: TestRun, after: TestRun, fixed: Sequence[str]) -> tuple[str, ...]:
+    passed = [{name for name, result in run.results.items() if result == TestResult.PASSED} for run in (before, after)]
+    return tuple(sorted(passed[0] & passed[1] - set(fixed)))
+
+
+def _read_run(path: Path) -> TestRun | None:
+    """A test run that was kept; None when there is none, or it is damaged."""
+    try:
+        value = json.loads(path.read_text())
+        size = PatchSize(**{**value["size"], "files": tuple(value["size"]["files"])})
+        results = {name: TestResult(result) for name, result in value["results"].items()}
+        return TestRun(**{**value, "size": size, "results": results, "left_out": tuple(value["left_out"])})
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def judge_changes(folder: Path, exhibits: Iterable[Exhibit], tasks: Mapping[str, Task]) -> Iterator[dict[str, Any]]:
+    """The verdicts of the tests, for the runs that were asked for a change."""
+    for exhibit in exhibits:
+        numbers = {each.text: number for number, each in enumerate(tasks[exhibit.run.task].criteria, 1)}
+        if not {FIXED, KEPT} <= numbers.keys():
+            continue
+        tested = read_tested(tested_file(folder, exhibit.run))
+        for text, (verdict, reason) in zip((FIXED, KEPT), tested.verdicts, strict=True):
+            judgement = Judgement(verdict, "", None, reason)
+            if tested.unstarted:
+                judgement = unjudged("no_test_run", tested.unstarted)
+            yield verdict_row(exhibit, numbers[text], TESTS, judgement, version=VERSION)

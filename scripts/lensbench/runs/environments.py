@@ -1,0 +1,50 @@
+"""Makes what the tests of change tasks need: each environment once, with network, before any run."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from lensbench.agents.sandbox import find_sandbox
+from lensbench.changes import CHANGE, ENVIRONMENTS
+from lensbench.changes.environment import prepare_environment
+from lensbench.changes.task import read_task
+from lensbench.core.errors import UserError
+from lensbench.core.system.files import read_json, write_json
+from lensbench.core.system.program import run_program
+from lensbench.plan.freeze import read_plan
+
+
+def make_environments(folder: Path, cache: Path) -> None:
+    """Reads the plan's change tasks, and writes environments.json."""
+    plan, repositories = read_plan(folder), read_json(folder / "repositories.json", needed=True)
+    sandbox = find_sandbox(plan.get("sandbox"))
+    if not sandbox.program:
+        raise UserError(
+            f"change tasks need bubblewrap for their tests ({sandbox.reason or 'sandbox: none'}); install it"
+        )
+    made = {}
+    for name in plan["order"]:
+        if plan["tasks"][name].get("kind") != CHANGE:
+            continue
+        tree = Path(repositories[plan["tasks"][name]["repository"]]["tree"])
+        try:
+            environment = prepare_environment(read_task(folder, name).environment, tree, cache, sandbox)
+        except UserError as error:
+            raise UserError(f"task {name!r}: {error}") from None
+        made[name] = {"folder": str(environment.folder or ""), "key": environment.key}
+        print(f"{name}: {environment.key or 'no environment'}", flush=True)
+    write_json(folder / ENVIRONMENTS, made)
+
+
+def main() -> None:
+    """Makes the environments of a plan's change tasks."""
+    parser = argparse.ArgumentParser(prog="python -m lensbench.runs.environments", description=main.__doc__)
+    parser.add_argument("--folder", required=True, type=Path, help="bench/<run_id>")
+    parser.add_argument("--cache", required=True, type=Path, help="folder that keeps what was installed")
+    arguments = parser.parse_args()
+    make_environments(arguments.folder, arguments.cache)
+
+
+if __name__ == "__main__":
+    run_program(main)

@@ -1,0 +1,65 @@
+"""Change tasks through the whole pipeline: a program that makes the right change, one that makes none."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from calculator import FIXED, SANDBOX, make_tree, patch_of, task_value
+
+from lensbench.core.system.places import ROOT
+
+pytestmark = pytest.mark.skipif(not SANDBOX.program, reason="no bubblewrap")
+
+AGENT = """\
+import json, pathlib, sys
+servers = json.loads(pathlib.Path(sys.argv[1]).read_text())["mcpServers"]
+source = pathlib.Path("calculator.py")
+if servers:
+    source.write_text(source.read_text().replace("one - other", "one + other"))
+    pathlib.Path("new.bin").write_bytes(bytes(range(256)))
+print("Done.")
+"""
+
+
+def snakemake(project: Path, *options: str) -> str:
+    ended = subprocess.run(
+        [sys.executable, "-m", "snakemake", "--cores", "2", "--snakefile", str(ROOT / "Snakefile"),
+         "--configfile", "config.yaml", *options],
+        cwd=project, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    )  # fmt: skip
+    assert ended.returncode == 0, ended.stdout
+    return ended.stdout
+
+
+@pytest.fixture
+def changing(tmp_path: Path) -> Path:
+    """A project whose agent makes the right change when it has a server."""
+    tree = make_tree(tmp_path / "project" / "repo")
+    value = task_value(patch_of(tree, {"calculator.py": FIXED}, tmp_path))
+    project = tree.parent
+    (project / "agent.py").write_text(AGENT)
+    (project / "tasks.yaml").write_text(yaml.safe_dump({"name": "changes", "tasks": [value]}))
+    server = {"command": "true", "args": []}
+    (project / "mcp.json").write_text(json.dumps({"mcpServers": {"helper": server}}))
+    agent = {"kind": "command", "command": [sys.executable, str(project / "agent.py"), "{mcp_file}"], "retries": 1}
+    (project / "config.yaml").write_text(yaml.safe_dump({
+        "run_id": "changes", "scenarios": "tasks.yaml", "conditions": {"without": {}, "with": {"mcp": "mcp.json"}},
+        "agent": agent, "preflight": {"servers": False}, "sandbox_visible": [str(project / "agent.py")],
+    }))  # fmt: skip
+    return project
+
+
+def test_the_right_change_scores_all_and_no_change_nothing(changing: Path) -> None:
+    snakemake(changing)
+    bench = changing / "bench" / "changes"
+    results = json.loads((bench / "results.json").read_text())
+    assert {run["condition"]: run["score"] for run in results["runs"]} == {"without": 0.0, "with": 1.0}
+    patch = (bench / "patches" / "mend-add-with.diff").read_text()
+    assert "+    return one + other" in patch
+    assert "GIT binary patch" in patch
+    assert (bench / "patches" / "mend-add-without.diff").read_text() == ""

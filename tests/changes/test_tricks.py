@@ -1,0 +1,19 @@
+"""What makes tests pass without the right change gains nothing: every trick by itself."""
+
+from __future__ import annotations
+
+import pytest
+from calculator import SANDBOX
+
+from lensbench.workflow.change_controls import NULL, ORACLE, Project, projects_here, try_changes
+
+pytestmark = pytest.mark.skipif(not SANDBOX.program, reason="no bubblewrap")
+
+
+@pytest.mark.parametrize("project", projects_here(), ids=lambda project: project.name)
+def test_no_trick_scores_more_than_no_change_and_the_reference_scores_all(project: Project) -> None:
+    tried = {each.change: each for each in try_changes(project, SANDBOX)}
+    assert tried[ORACLE].score == 1, tried[ORACLE].said
+    assert {each.change: each.said for each in tried.values() if each.score and each.change != ORACLE} == {}
+    assert len(tried) == len(project.tricks) + 2
+    assert tried[NULL].score == 0
