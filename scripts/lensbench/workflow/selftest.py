@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from lensbench import __version__
+from lensbench.agents.sandbox import find_sandbox
 from lensbench.core import numbers
 from lensbench.core.errors import UserError, did_you_mean
 from lensbench.core.proof import code_hash, record_file
@@ -31,10 +32,16 @@ from lensbench.core.system.files import write_atomic, write_json
 from lensbench.core.system.places import ROOT
 from lensbench.core.system.processes import end_children
 from lensbench.core.system.program import run_program
+from lensbench.workflow.change_controls import NULL, ORACLE, Tried, projects_here, try_changes
 from lensbench.workflow.controls import BROKEN_SERVER, CONTROLS, Control, Planted, make_project
 
 CLAIMS = ("GO", "HARM")
 """Verdicts that claim a difference."""
+
+
+CHANGES = Control("changes", "no change 0 %, the reference 100 %, no trick gains anything", tasks=0, least=0, most=0)
+"""Judges one change task of each test runner that is here; no agent is started."""
+KNOWN = (*CONTROLS, CHANGES)
 
 
 @dataclass(frozen=True)
@@ -65,12 +72,34 @@ def selftest(controls: Iterable[Control], folder: Path, at_once: int) -> Iterato
 
 def _finding(control: Control, project: Path) -> Finding:
     try:
-        ok, found = _broken(control, project) if control is BROKEN_SERVER else _known(control, project)
+        find = {BROKEN_SERVER.name: _broken, CHANGES.name: _changes}.get(control.name, _known)
+        ok, found = find(control, project)
     except UserError as error:
         ok, found = False, str(error)
     except (OSError, ValueError, LookupError, TypeError) as error:
         ok, found = False, f"results that cannot be read: {error!r}"
     return Finding(control.name, control.expected, found, ok)
+
+
+def _changes(_control: Control, _project: Path) -> tuple[bool, str]:
+    """No change, the right change, and every trick."""
+    sandbox = find_sandbox({"mode": "auto", "visible": [], "hidden": []})
+    if not sandbox.program:
+        return True, f"not tried, since changes are judged in the sandbox only ({sandbox.reason})"
+    return judge_changes([each for project in projects_here() for each in try_changes(project, sandbox)])
+
+
+def judge_changes(tried: Sequence[Tried]) -> tuple[bool, str]:
+    """Whether the changes reached what they must, and what that is in words."""
+    names = (NULL, ORACLE)
+    wrong = [each for each in tried if each.score != (each.change == ORACLE)]
+    runners = list(dict.fromkeys(each.project for each in tried))
+    tricks = [each for each in tried if each.change not in names]
+    gained = "; ".join(f"{each.project}, {each.change}: {100 * float(each.score):g} %" for each in wrong)
+    return (
+        not wrong,
+        gained or f"so it is, with {len(tricks)} tricks ({', '.join(runners) or 'no test runner is here'})",
+    )
 
 
 def _known(control: Control, project: Path) -> tuple[bool, str]:
@@ -175,12 +204,12 @@ def _folder(keep: Path | None) -> Iterator[Path]:
 
 
 def _chosen(names: Sequence[str]) -> list[Control]:
-    known = {control.name: control for control in CONTROLS}
+    known = {control.name: control for control in KNOWN}
     if unknown := [name for name in names if name not in known]:
         raise UserError(
             f"there is no control {unknown[0]!r}; known are {', '.join(known)}{did_you_mean(unknown[0], known)}"
         )
-    return [known[name] for name in names] or list(CONTROLS)
+    return [known[name] for name in names] or list(KNOWN)
 
 
 def main() -> None:
