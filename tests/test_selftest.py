@@ -19,6 +19,7 @@ from lensbench.core.errors import UserError
 from lensbench.core.system.files import write_json
 from lensbench.core.system.places import ROOT
 from lensbench.workflow import selftest
+from lensbench.workflow.change_controls import Tried
 from lensbench.workflow.controls import LIFT, ORACLE, SAME, Control, Planted
 
 
@@ -129,6 +130,15 @@ def test_one_wrong_score_and_one_lost_run_fail_although_the_averages_are_right()
     assert not judged(SAME, 0.0, (-0.05, 0.05), "INCONCLUSIVE", wrong)[0]
     assert not judged(SAME, 0.0, (-0.05, 0.05), "INCONCLUSIVE", lambda results: results["runs"].pop())[0]
     assert judged(SAME, 0.0, (-0.05, 0.05), "INCONCLUSIVE")[0]
+
+
+def test_a_trick_that_gains_and_a_reference_that_does_not_fail_the_control_of_changes() -> None:
+    good = [Tried("python", "null", Fraction(0), ""), Tried("python", "oracle", Fraction(1), "")]
+    trick = Tried("python", "a conftest.py", Fraction(0), "")
+    assert selftest.judge_changes([*good, trick]) == (True, "so it is, with 1 tricks (python)")
+    gained = Tried("python", "a conftest.py", Fraction(1, 2), "")
+    assert selftest.judge_changes([*good, gained]) == (False, "python, a conftest.py: 50 %")
+    assert not selftest.judge_changes([good[0], Tried("python", "oracle", Fraction(1, 2), "")])[0]
 
 
 @pytest.fixture

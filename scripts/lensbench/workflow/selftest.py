@@ -96,10 +96,8 @@ def judge_changes(tried: Sequence[Tried]) -> tuple[bool, str]:
     runners = list(dict.fromkeys(each.project for each in tried))
     tricks = [each for each in tried if each.change not in names]
     gained = "; ".join(f"{each.project}, {each.change}: {100 * float(each.score):g} %" for each in wrong)
-    return (
-        not wrong,
-        gained or f"so it is, with {len(tricks)} tricks ({', '.join(runners) or 'no test runner is here'})",
-    )
+    told = ", ".join(runners) or "no test runner is here"
+    return not wrong, gained or f"so it is, with {len(tricks)} tricks ({told})"
 
 
 def _known(control: Control, project: Path) -> tuple[bool, str]:
