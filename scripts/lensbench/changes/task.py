@@ -146,7 +146,7 @@ class ChangeTask(Task):
     @model_validator(mode="after")
     def _has_no_container(self) -> Self:
         if self.container:
-            raise ValueError("has a container, and tests run in the sandbox only; write environment: [commands] instead")
+            raise ValueError("has a container, but tests run in the sandbox only; write environment: [commands]")
         return self
 
     @model_validator(mode="after")

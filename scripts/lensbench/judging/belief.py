@@ -1,6 +1,6 @@
 """What the verdicts of a benchmark rest on, and whether that is enough to believe a GO, a NO-GO or a HARM.
 
-People, patterns that the author accepted, and model judges that agree with enough labels by people have earned belief
+People, hidden tests, patterns that the author accepted, and model judges that agree with enough labels by people have earned belief
 (docs/judges.md). A verdict is earned when a person gave it, or when the judges that have earned belief would have
 decided the same by themselves. All others rest on drafts or on an unvalidated judge.
 """
@@ -18,7 +18,7 @@ from lensbench.judging.bias import persons_verdicts
 from lensbench.judging.blinding_check import BlindingCheck, GuessCheck
 from lensbench.judging.judges import DRAFTED, Verdict
 from lensbench.judging.panel import is_person, majority
-from lensbench.plan.config import HUMAN, MECHANICAL
+from lensbench.plan.config import HUMAN, MECHANICAL, TESTS
 
 ENOUGH_LABELS = 200
 """Verdicts of a model judge that people gave too."""
@@ -38,6 +38,8 @@ class Basis(StrEnum):
     """Who decided a criterion."""
 
     PEOPLE = "people"
+    TESTS = "tests"
+    """Hidden tests, of a change."""
     PATTERNS = "patterns"
     """Accepted by the author of the tasks."""
     MODEL = "model"
@@ -121,7 +123,9 @@ def _labels(by_criterion: Mapping[tuple[RunId, int], Sequence[Vote]], seed: int)
     verdicts: Verdicts = {key: {vote.judge: vote.verdict for vote in given} for key, given in by_criterion.items()}
     persons = persons_verdicts(verdicts)
     models = sorted(
-        {judge for said in verdicts.values() for judge in said if judge != MECHANICAL and not is_person(judge)}
+        judge
+        for judge in {judge for said in verdicts.values() for judge in said}
+        if judge not in (MECHANICAL, TESTS) and not is_person(judge)
     )
     found = {}
     for judge in models:
@@ -138,6 +142,8 @@ def _labels(by_criterion: Mapping[tuple[RunId, int], Sequence[Vote]], seed: int)
 def _basis(votes: Sequence[Vote], verdict: Verdict, labels: Mapping[str, Labels]) -> Basis:
     if any(is_person(vote.judge) for vote in votes):
         return Basis.PEOPLE
+    if any(vote.judge == TESTS for vote in votes):
+        return Basis.TESTS
     patterns = [vote for vote in votes if vote.judge == MECHANICAL and not vote.drafted]
     earned = [*patterns, *(vote for vote in votes if vote.judge in labels and labels[vote.judge].enough)]
     for basis, given in ((Basis.PATTERNS, patterns), (Basis.MODEL, earned)):
@@ -172,7 +178,7 @@ def _unearned(decided: Mapping[Basis, int], labels: Mapping[str, Labels]) -> str
 
 
 def _constant(votes: Sequence[Vote]) -> Iterable[str]:
-    for judge in sorted({vote.judge for vote in votes}):
+    for judge in sorted({vote.judge for vote in votes} - {TESTS}):
         given = Counter(vote.verdict for vote in votes if vote.judge == judge)
         verdict, count = given.most_common(1)[0]
         if given.total() >= FEWEST_VERDICTS and count > CONSTANT * given.total():

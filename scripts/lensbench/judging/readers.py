@@ -7,6 +7,7 @@ import json
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from lensbench.changes.task import answer_criteria
 from lensbench.core.errors import UserError
 from lensbench.core.system.program import run_program
 from lensbench.core.system.terminal import printable
@@ -43,10 +44,11 @@ class Unread(NamedTuple):
 def unread(config: Config, tasks: Sequence[Task]) -> Unread:
     """The criteria of `tasks` that patterns cannot decide."""
     shown = [with_drafts(task) if config.judging.drafts else task for task in tasks]
-    bare = sum(not criterion.mechanical for task in shown for criterion in task.criteria)
+    bare = sum(not criterion.mechanical for task in shown for _, criterion in answer_criteria(task))
     answers = len(config.conditions) * config.trials
-    requests = answers * sum(len(task.criteria) + CANARIES for task in tasks)
-    return Unread(sum(len(task.criteria) for task in tasks), bare, requests)
+    read = [len(answer_criteria(task)) for task in tasks]
+    requests = answers * sum(count + CANARIES for count in read if count)
+    return Unread(sum(read), bare, requests)
 
 
 def check_readers(config: Config, tasks: Sequence[Task]) -> str:

@@ -87,6 +87,7 @@ def _sentence(names: Sequence[str], overall: Mapping[str, Any], alpha: Mapping[s
 
 _BASES = {
     "people": "people",
+    "tests": "hidden tests",
     "patterns": "accepted patterns",
     "model": "model judges with enough labels by people",
     "drafts": "draft patterns",
