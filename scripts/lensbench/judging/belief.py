@@ -1,8 +1,8 @@
 """What the verdicts of a benchmark rest on, and whether that is enough to believe a GO, a NO-GO or a HARM.
 
 People, hidden tests, patterns that the author accepted, and model judges that agree with enough labels by people have
-earned belief (docs/judges.md). A verdict is earned when a person gave it, or when the judges that have earned belief would have
-decided the same by themselves. All others rest on drafts or on an unvalidated judge.
+earned belief (docs/judges.md). A verdict is earned when a person gave it, or when the judges that have earned belief
+would have decided the same by themselves. All others rest on drafts or on an unvalidated judge.
 """
 
 from __future__ import annotations
