@@ -10,7 +10,7 @@ from subprocess import CalledProcessError
 
 from snakemake.exceptions import WorkflowError
 from snakemake.utils import min_version
-from snakemake_logger_plugin_lensbench import catch_up
+from snakemake_logger_plugin_lensbench import catch_up, says_when_nothing_is_to_be_done
 
 from lensbench.core.errors import UserError
 from lensbench.core.system.files import keep_from_others
@@ -43,6 +43,8 @@ except UserError as error:
 
 MAKES_BENCHMARK = SCHEDULE.config.makes_benchmark
 BENCH = SCHEDULE.folder.as_posix()
+if MAKES_BENCHMARK:
+    says_when_nothing_is_to_be_done(SCHEDULE.folder)
 PYTHON = f"{shlex.quote(sys.executable)} -P -m"
 os.environ[SETTINGS] = SCHEDULE.config.model_dump_json(exclude_defaults=True)
 os.environ[WORKFLOW] = str(os.getpid())  # every program ends with the Snakemake that started it, so `exec` it

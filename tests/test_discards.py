@@ -6,8 +6,18 @@ from pathlib import Path
 import pytest
 
 from lensbench.core.records import Attempt, Record, RunId, run_files, to_json
-from lensbench.core.system.files import write_atomic
-from lensbench.runs.discards import describes, discard_files, discard_files_of, file_discard, is_discarded, read_discard
+from lensbench.core.system.files import CHECKSUMS, COPIES, write_atomic
+from lensbench.runs.discards import (
+    BY_HAND,
+    describes,
+    discard_files,
+    discard_files_of,
+    file_discard,
+    foreign_files,
+    forget,
+    is_discarded,
+    read_discard,
+)
 
 RUN = RunId("a", "with")
 
@@ -91,3 +101,23 @@ def test_a_damaged_discard_is_a_value_error(tmp_path: Path, text: str) -> None:
     with pytest.raises(ValueError, match=r".+"):
         read_discard(path)
     assert not describes(path, run_files(tmp_path, RUN).record)
+
+
+def test_what_is_no_discard_of_a_planned_run_is_foreign(tmp_path: Path) -> None:
+    answer(tmp_path, RUN, "x")
+    file_discard(tmp_path, RUN, "empty", "")
+    assert foreign_files(tmp_path, [RUN.stem]) == []
+    for name in ("notes.txt", "b-with-1.json", "t2/a-with-1.json", "a-with-2.md"):
+        write_atomic(tmp_path / "discards" / name, "{}")
+    assert foreign_files(tmp_path, [RUN.stem]) == ["a-with-2.md", "b-with-1.json", "notes.txt", "t2/a-with-1.json"]
+
+
+def test_a_discard_that_is_forgotten_leaves_no_copy(tmp_path: Path) -> None:
+    (tmp_path / CHECKSUMS).touch()
+    answer(tmp_path, RUN, "x")
+    filed = file_discard(tmp_path, RUN, BY_HAND, "the machine slept", "0.5")
+    assert read_discard(filed.path).score == "0.5"
+    assert (tmp_path / COPIES / "discards" / "a-with-1.json").exists()
+    forget(tmp_path, filed.path)
+    assert not is_discarded(tmp_path, RUN)
+    assert not list(tmp_path.rglob("a-with-1.*"))

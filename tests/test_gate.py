@@ -115,7 +115,7 @@ def test_a_blocker_leaves_no_verdict_and_keeps_the_figures() -> None:
         "INCONCLUSIVE: no verdict is given. The oracle control failed. No model answered. The figures as they are: with"
     )
     assert "+10.0 points" in decided.sentence
-    assert decided.needs.startswith("The cause has to go first")
+    assert decided.needs.startswith("Fix the cause first")
 
 
 @pytest.mark.parametrize(

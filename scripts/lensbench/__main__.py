@@ -37,6 +37,7 @@ GROUPS: dict[str, dict[str, Verb]] = {
             "lensbench.workflow.launch", "make what is missing of the benchmark here; takes Snakemake's options"
         ),
         "status": Verb("lensbench.workflow.status", "how far a benchmark is: valid, discarded, left, running, spent"),
+        "discard": Verb("lensbench.workflow.discard", "discard a run by hand, or take that back; results name it"),
         "ask": Verb("lensbench.workflow.ask", "ask one question with and without the server, side by side"),
     },
     "Results": {

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from contextlib import suppress
 from logging import INFO, LogRecord, getLogger
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,6 +34,9 @@ _UNSAID = (
     "Conda environments: ignored", "Singularity containers: ignored",
 )  # fmt: skip
 _ON_FAILURE = "Complete log"
+_NOTHING = "Nothing to be done"
+_finished_folder: Path | None = None
+"""The run folder whose headline is printed when nothing is to be done: Snakemake then calls no hook of the workflow."""
 
 
 class LogHandler(LogHandlerBase):
@@ -70,6 +74,8 @@ class LogHandler(LogHandlerBase):
             if self._is_said(record):
                 self._clear()
                 self._snakemake.emit(record)
+            if str(record.msg or "").startswith(_NOTHING) and _finished_folder:
+                _print_headline(_finished_folder)
             if not was_over and self._is_due(has_ended):
                 self._draw()
         except Exception:
@@ -209,6 +215,20 @@ def _read(folder: Path) -> Status | None:
         return Status(folder)
     except (OSError, UserError):
         return None
+
+
+def _print_headline(folder: Path) -> None:
+    from lensbench.core.errors import UserError
+    from lensbench.workflow.finish import print_headline
+
+    with suppress(UserError):
+        print_headline(folder)
+
+
+def says_when_nothing_is_to_be_done(folder: Path) -> None:
+    """From here on, a start that finds everything done prints the headline of this run folder."""
+    global _finished_folder
+    _finished_folder = folder
 
 
 def catch_up() -> None:

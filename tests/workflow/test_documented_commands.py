@@ -47,6 +47,7 @@ ELSEWHERE = (
     (r"snakemake (--cores (\d+|N) ?)?(--verbose|--configfile mine.yaml.*|--config (run_id|scenarios)=.*)?$", "test_repeating.py"),
     (r"snakemake scenarios|snakemake --cores 2 scenarios$", "a name"),
     (r"snakemake --unlock", "test_locks.py"),
+    (r"lensbench discard", "test_discarding_by_hand.py"),
     (r"lensbench (run|schemas|size|<verb>|status$|completion)", "test_installed.py, test_schemas.py, test_planning.py"),
     (r"lensbench (compare|size|import|prove|draft|fsck|generate)|python -m lensbench.(results|estimates)", "test_comparing.py and the others of these names"),
     (r"python (benchmarks/|-m pytest)", "takes minutes"),

@@ -190,18 +190,18 @@ def _copy_discards(parts: Sequence[Part], new: Path, run: RunId) -> None:
     for part in parts:
         for path in discard_files_of(part.folder, run):
             told = read_filed(path)
-            found[told.record_sha256] = (told.record, told.reason, told.detail, path.with_suffix(".md").read_bytes())
+            said = {"reason": told.reason, "detail": told.detail} | ({"score": told.score} if told.score else {})
+            found[told.record_sha256] = (told.record, said, path.with_suffix(".md").read_bytes())
         record = part.records.get(run)
         if record and record.last.reason and not is_discarded(part.folder, run):
             files = run_files(part.folder, run)
-            content, reason = files.record.read_bytes(), (record.last.reason, record.last.detail)
-            found[sha256(content)] = (json.loads(content), *reason, files.answer.read_bytes())
+            content, said = files.record.read_bytes(), {"reason": record.last.reason, "detail": record.last.detail}
+            found[sha256(content)] = (json.loads(content), said, files.answer.read_bytes())
     ordered = sorted(found.items(), key=lambda each: (each[1][0]["attempts"][-1]["started_at"], each[0]))
-    for number, (digest, (told_record, reason_, detail, answer)) in enumerate(ordered, 1):
+    for number, (digest, (told_record, said, answer)) in enumerate(ordered, 1):
         path = new / "discards" / f"{run.stem}-{number}.json"
         write_atomic(path.with_suffix(".md"), answer)
-        value = {"number": number, "reason": reason_, "detail": detail, "record_sha256": digest, "record": told_record}
-        write_json(path, value)
+        write_json(path, {"number": number, **said, "record_sha256": digest, "record": told_record})
 
 
 def _copy_judging(parts: Sequence[Part], new: Path) -> None:

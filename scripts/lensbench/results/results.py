@@ -20,8 +20,10 @@ from lensbench.core.system.program import run_stage
 from lensbench.core.system.terminal import printable
 from lensbench.core.tables import items, run_of_row
 from lensbench.judging.judges import DRAFTED
+from lensbench.results import chosen_runs
 from lensbench.results.junit import junit
 from lensbench.results.page.judges import coefficient, coefficient_interval, judges_view
+from lensbench.results.plain_verdict import plain_verdict
 from lensbench.runs.reasons import REASONS, Reason
 from lensbench.runs.stopping import why_stopped
 from lensbench.scores import measures as summaries
@@ -90,6 +92,7 @@ def add_findings(data: dict[str, Any], estimates: dict[str, Any], instrument: di
     data["selftest"] = estimates["selftest"]
     data["unjudged_criteria"] = sum(found["criteria"] for found in instrument["unjudged"].values())
     data["criteria_of_runs"] = sum(found["of"] for found in instrument["unjudged"].values())
+    data["plain"] = {name: plain_verdict(data, name)._asdict() for name in data["estimates"]}
     data["verdicts_on"] = {name: found["gate"]["verdict"] for name, found in data["estimates"].items()}
 
 
@@ -256,7 +259,11 @@ def headline(data: dict[str, Any], treatment: str) -> str:
 
 def write_results(folder: Path) -> dict[str, Any]:
     """Writes results.json, results.md, summary.md and junit.xml; returns what stands in them."""
-    data = collect(read_tables(folder), read_json(folder / "repositories.json"), why_stopped(folder))
+    tables = read_tables(folder)
+    data = collect(tables, read_json(folder / "repositories.json"), why_stopped(folder))
+    data["by_hand"] = chosen_runs.as_data(folder, tables)
+    data["headlines"] += data["by_hand"]["sentences"]
+    data["warnings"] += chosen_runs.warnings(folder)
     add_findings(
         data, read_json(folder / "estimates.json", needed=True), read_json(folder / "instrument.json", needed=True)
     )

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from lensbench.core.records import RunId, run_files, sha256, trial_folder
-from lensbench.core.system.files import write_atomic, write_json
+from lensbench.core.system.files import COPIES, write_atomic, write_json
 
+BY_HAND = "by_hand"
+"""The reason of a run that a person discarded."""
 _NAME = re.compile(r"(?:t(?P<trial>\d+)/)?(?P<stem>.+)-(?P<number>\d+)\.json$")
 
 
@@ -25,6 +28,8 @@ class Discard:
     detail: str
     record: dict[str, Any]
     """The discarded run's record, as plain data."""
+    score: str = ""
+    """Of a run that a person discarded: its score at that moment, as in scores.csv."""
 
 
 _FIELDS = ("number", "record_sha256", "reason", "detail", "record")
@@ -46,7 +51,7 @@ def read_discard(path: Path) -> Discard:
     """A discard from its file. Raises ValueError or OSError when it cannot be read."""
     try:
         value: dict[str, Any] = json.loads(path.read_text())
-        return Discard(path, **{name: value[name] for name in _FIELDS})
+        return Discard(path, **{name: value[name] for name in _FIELDS}, score=str(value.get("score", "")))
     except (KeyError, TypeError, RecursionError) as error:
         raise ValueError(f"is not a discard: {error}") from None
 
@@ -76,8 +81,11 @@ def describes(discard: Path, record: Path) -> bool:
         return False
 
 
-def file_discard(folder: Path, run: RunId, reason: str, detail: str) -> Discard:
-    """Files the run as it lies there under the next number, once: filing it again changes nothing."""
+def file_discard(folder: Path, run: RunId, reason: str, detail: str, score: str | None = None) -> Discard:
+    """Files the run as it lies there under the next number, once: filing it again changes nothing.
+
+    `score` is kept with a run that a person discards; "" when it has none.
+    """
     files = run_files(folder, run)
     record = files.record.read_bytes()
     earlier = discard_files_of(folder, run)
@@ -87,5 +95,22 @@ def file_discard(folder: Path, run: RunId, reason: str, detail: str) -> Discard:
     path = folder / "discards" / f"{run.stem}-{number}.json"
     write_atomic(path.with_suffix(".md"), files.answer.read_bytes())
     value = {"number": number, "reason": reason, "detail": detail, "record_sha256": sha256(record)}
+    if score is not None:
+        value["score"] = score
     write_json(path, {**value, "record": json.loads(record)})
     return read_discard(path)
+
+
+def forget(folder: Path, discard: Path) -> None:
+    """Takes a discard away, with its answer and the copies of both."""
+    for file in (discard, discard.with_suffix(".md")):
+        file.unlink(missing_ok=True)
+        (folder / COPIES / file.relative_to(folder)).unlink(missing_ok=True)
+
+
+def foreign_files(folder: Path, stems: Iterable[str]) -> list[str]:
+    """What lies in discards/ and belongs to no discard of these runs, by its path there."""
+    filed, base = discard_files(folder), folder / "discards"
+    known = {file for stem in stems for path in filed.get(stem, ()) for file in (path, path.with_suffix(".md"))}
+    there = (path for path in base.rglob("*") if path.is_file() and not path.name.startswith("."))
+    return sorted(path.relative_to(base).as_posix() for path in there if path not in known)

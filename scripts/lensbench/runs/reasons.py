@@ -48,6 +48,7 @@ REASONS = {
                        "the server's own log; its memory"),
     "cut_off": Reason("the answer was cut off for a reason that is none of the model's limits", "again",
                       "the stop reason in the record; the service's status page"),
+    "by_hand": Reason("a person discarded the run", "later", "the reason given; the delta with these runs counted"),
     "empty": Reason("there is no answer", "again", "the transcript"),
     "harness_failed": Reason("lensbench failed or was killed after the agent had ended, before the run was checked",
                              "later", "the run's log; the detail names the place; report it if it comes again"),

@@ -108,7 +108,7 @@ def agrees(estimate: Estimate, look: LookResult | None, settings: Mapping[str, A
 
 _REFUSED = "INCONCLUSIVE: no verdict is given."
 _MORE_TASKS = "Tasks whose differences are not all the same; a dozen is the least that says something."
-_CAUSE_FIRST = "The cause has to go first; more tasks are no substitute."
+_CAUSE_FIRST = "Fix the cause first; more tasks will not help."
 
 
 def _no_interval(estimate: Estimate) -> str:

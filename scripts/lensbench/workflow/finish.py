@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import sys
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,20 +16,28 @@ from lensbench.core.system.program import run_stage
 from lensbench.core.system.terminal import printable
 from lensbench.workflow.status import Status
 
+MOST_COLUMNS = 100
+"""Longer lines are hard to read, however wide the terminal is."""
+
 
 def lines(folder: Path, data: dict[str, Any]) -> Iterator[str]:
     """The lines to print for a run folder, from its results.json."""
-    for treatment, found in data["estimates"].items():
-        yield f"{treatment}: {found['gate']['sentence']}"
+    for treatment, plain in data.get("plain", {}).items():
+        several = f"{treatment}: " if len(data["plain"]) > 1 else ""
+        yield f"{several}{plain['lead']} {plain['facts']}"
+        yield f"Next: {plain['next']}"
     yield from data["headlines"]
-    if data["agent"]["kind"] == "offline":
-        yield "No language model answered: this was the offline agent, which shows that the pipeline works."
     counts = data["counts"]
     if counts["discarded"] or counts["missing"] or counts["unjudged"]:
         yield f"{counts['discarded']} runs discarded, {counts['missing']} missing, {counts['unjudged']} unjudged."
         if data["agent"]["kind"] != "none" and (left := Status(folder).left):
             yield f"Start again to make the {left} runs that are discarded or missing, and only those."
     yield f"open {folder / 'report.html'} or {folder / 'results.md'}"
+
+
+def _wrapped(line: str, width: int) -> str:
+    """The line, broken between words where it is wider than a terminal; a path stays whole."""
+    return textwrap.fill(line, width, break_long_words=False, break_on_hyphens=False) if width else line
 
 
 def print_headline(folder: Path) -> None:
@@ -38,7 +49,9 @@ def print_headline(folder: Path) -> None:
         data = json.loads((folder / "results.json").read_text())
     except (OSError, ValueError) as error:
         raise UserError(f"{folder / 'results.json'}: cannot be read ({error}); start Snakemake to write it") from None
-    print("", *map(printable, lines(folder, data)), sep="\n")
+    width = min(shutil.get_terminal_size().columns, MOST_COLUMNS) if sys.stdout.isatty() else 0
+    shown = [_wrapped(printable(line), width) for line in lines(folder, data)]
+    print("", *shown, sep="\n", flush=True)
     if page := os.environ.get("GITHUB_STEP_SUMMARY"):
         with open(page, "a") as file:
             file.write((folder / "summary.md").read_text())

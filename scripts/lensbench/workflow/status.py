@@ -18,6 +18,7 @@ from lensbench.core.system.program import run_verb
 from lensbench.core.system.terminal import printable
 from lensbench.plan.config import parts_of
 from lensbench.plan.waves import read_opened_plan
+from lensbench.results.chosen_runs import warnings
 from lensbench.runs.attempt import gate_name
 from lensbench.runs.budget import spent
 from lensbench.runs.discards import Discard, describes, discard_files, read_discard
@@ -198,6 +199,7 @@ def lines(status: Status) -> Iterator[str]:
         yield f"median run: {span(status.median_s)}"
     if running:
         yield f"running now: {', '.join(running)}"
+    yield from warnings(status.folder)
     for stem, discard in status.last_discards():
         yield f"discarded: {stem}-{discard.number}: {discard.reason} {discard.detail}"
 

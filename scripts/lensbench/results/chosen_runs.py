@@ -1,0 +1,95 @@
+"""Runs that a person discarded: each with its reason, and the delta as it would be if they counted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from lensbench.core.conditions import treatments
+from lensbench.core.numbers import exact, points
+from lensbench.core.records import RunId
+from lensbench.plan.freeze import read_plan
+from lensbench.runs.discards import BY_HAND, discard_files, foreign_files
+from lensbench.runs.validity import planned_runs, read_filed
+from lensbench.scores.measures import Tables, measure
+
+
+class ChosenRun(NamedTuple):
+    """A run that was discarded by hand, the first time that it was."""
+
+    run: RunId
+    why: str
+    score: Fraction | None
+    """When it was discarded; None when it had none."""
+    counts_again: bool
+    """True when it was made again since, and counts."""
+
+
+def chosen_runs(folder: Path, tables: Tables) -> list[ChosenRun]:
+    """The runs that were discarded by hand, in the order of the plan. Of several discards of a run the first stands
+    here: it is what would count if nobody had chosen."""
+    filed = discard_files(folder)
+    valid = {record.run for record in tables.valid}
+    found = []
+    for run in planned_runs(dict(tables.plan)):
+        by_hand = [discard for path in filed.get(run.stem, []) if (discard := read_filed(path)).reason == BY_HAND]
+        if by_hand:
+            found.append(ChosenRun(run, by_hand[0].detail, exact(by_hand[0].score), run in valid))
+    return found
+
+
+def delta_with(tables: Tables, treatment: str, chosen: Sequence[ChosenRun]) -> tuple[Fraction, Fraction] | None:
+    """The delta of the score with these runs counted: its least and its largest value, which differ where a run had
+    no score. None without any pair."""
+    scores = {each.run: each.score for each in chosen}
+
+    def ends(of_treatment: int, of_baseline: int) -> Fraction | None:
+        def score(run: RunId) -> Fraction | None:
+            if run not in scores:
+                return tables.score(run)
+            known = scores[run]
+            return known if known is not None else Fraction(of_treatment if run.condition == treatment else of_baseline)
+
+        return measure(tables, score, treatment, tables.plan["order"]).delta
+
+    low, high = ends(0, 1), ends(1, 0)
+    return None if low is None or high is None else (low, high)
+
+
+def as_data(folder: Path, tables: Tables) -> dict[str, Any]:
+    """What results say: the runs, and the delta of each treatment with and without them."""
+    chosen = chosen_runs(folder, tables)
+    return {
+        "runs": [
+            {**each.run._asdict(), "why": each.why, "score": each.score, "counts_again": each.counts_again}
+            for each in chosen
+        ],
+        "sentences": list(_sentences(tables, chosen)) if chosen else [],
+    }
+
+
+def _sentences(tables: Tables, chosen: Sequence[ChosenRun]) -> Iterator[str]:
+    for treatment in treatments(tables.plan):
+        sides = {
+            name: sum(each.run.condition == name for each in chosen) for name in (treatment, tables.plan["baseline"])
+        }
+        if not any(sides.values()):
+            continue
+        now = measure(tables, tables.score, treatment, tables.plan["order"]).delta
+        ends = delta_with(tables, treatment, chosen)
+        shown = "unknown" if ends is None else " to ".join(dict.fromkeys(points(end) for end in ends))
+        counted = ", ".join(f"{name} {count}" for name, count in sides.items())
+        told = f"With these runs counted the delta of {treatment} is {shown}, not {points(now)}."
+        yield f"Discarded by hand: {counted}. {told}"
+
+
+def warnings(folder: Path) -> list[str]:
+    """A sentence for what lies in discards/ and is not a discard of this benchmark."""
+    names = foreign_files(folder, [run.stem for run in planned_runs(read_plan(folder))])
+    if not names:
+        return []
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    found = f"discards/ holds {', '.join(names[:3])}{more}, which lensbench did not write: ignored."
+    return [f"{found} To discard a run: lensbench discard <run> --reason ..."]

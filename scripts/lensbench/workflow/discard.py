@@ -1,0 +1,89 @@
+"""Discards a run by hand, or takes that back: `lensbench discard click-dbg-01-with --reason "..."`."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from lensbench.core.errors import UserError, did_you_mean
+from lensbench.core.records import RunId, run_files
+from lensbench.core.system.claim import at_work
+from lensbench.core.system.program import only_benchmark, run_program
+from lensbench.core.tables import read_table, run_of_row
+from lensbench.judging.verdicts import judge_all
+from lensbench.plan.waves import read_opened_plan
+from lensbench.runs.discards import BY_HAND, describes, discard_files_of, file_discard, forget, read_discard
+from lensbench.runs.validity import planned_runs
+from lensbench.scores.rescore import score_present
+from lensbench.workflow.render import render_present
+
+
+def discard(folder: Path, name: str, why: str) -> RunId:
+    """Files the run as discarded by hand, with the score that it has now. Raises UserError when it does not count."""
+    _refuse_at_work(folder)
+    run = _run_of(folder, name)
+    score_present(folder, lambda judge: judge_all(folder, judge, ask=False))
+    row = next(row for row in read_table(folder / "validity.csv") if run_of_row(row) == run)
+    if row["status"] != "valid":
+        said = f"{row['status']} already{': ' if row['reason'] else ''}{row['reason']}"
+        raise UserError(f"{run.stem} is {said}; only a run that counts can be discarded")
+    score = next(row["score"] for row in read_table(folder / "scores.csv") if run_of_row(row) == run)
+    file_discard(folder, run, BY_HAND, why, score)
+    return run
+
+
+def take_back(folder: Path, name: str) -> RunId:
+    """Lets a run count that was discarded by hand. Raises UserError when it was not, or was made again since."""
+    _refuse_at_work(folder)
+    run = _run_of(folder, name)
+    filed = [path for path in discard_files_of(folder, run) if read_discard(path).reason == BY_HAND]
+    if not filed:
+        raise UserError(f"{run.stem} was not discarded by hand; nothing to take back")
+    if not describes(filed[-1], run_files(folder, run).record):
+        raise UserError(f"{run.stem} was made again since it was discarded; the run that was is kept in {filed[-1]}")
+    forget(folder, filed[-1])
+    return run
+
+
+def _run_of(folder: Path, name: str) -> RunId:
+    """The planned run of that name, which may be the path of one of its files."""
+    stems = {run.stem: run for run in planned_runs(read_opened_plan(folder))}
+    wanted = Path(name.removeprefix(f"{folder}/")).with_suffix("") if name.endswith((".md", ".json")) else Path(name)
+    stem = "/".join(part for part in wanted.parts if part not in ("runs", "records"))
+    if stem not in stems:
+        hint = did_you_mean(stem, stems) or f"; runs are named <task>-<condition>, such as {next(iter(stems))}"
+        raise UserError(f"{folder} has no run {name!r}{hint}")
+    return stems[stem]
+
+
+def _refuse_at_work(folder: Path) -> None:
+    if worker := at_work(folder):
+        raise UserError(
+            f"Snakemake is at work on {folder} (process {worker.process} on {worker.host}); wait for its end"
+        )
+
+
+def main() -> None:
+    """Discards a run by hand. The results name it, with the reason and with the delta as if it counted.
+
+    The next start makes the run again, as every discarded one.
+    """
+    parser = argparse.ArgumentParser(prog="lensbench discard", description=main.__doc__)
+    parser.add_argument("run", help="<task>-<condition>, t2/<task>-<condition> for trial 2, or the path of its answer")
+    parser.add_argument("folder", nargs="?", type=Path, help="the run folder; not needed where there is only one")
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--reason", help="why it must not count; stands in the results")
+    what.add_argument("--undo", action="store_true", help="let it count again, unless it was made again since")
+    given = parser.parse_args()
+    folder = given.folder or only_benchmark(Path("bench"))
+    if given.undo:
+        print(f"{take_back(folder, given.run).stem} counts again")
+    elif given.reason.strip():
+        print(f"{discard(folder, given.run, given.reason.strip()).stem} is discarded; the next start makes it again")
+    else:
+        raise UserError("--reason is empty; say why the run must not count")
+    render_present(folder)
+
+
+if __name__ == "__main__":
+    run_program(main)

@@ -1,0 +1,85 @@
+"""The verdict in plain words, on the page and on the terminal."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from lensbench.results.plain_verdict import plain_verdict
+from lensbench.workflow.finish import lines
+
+
+def results(verdict: str = "INCONCLUSIVE", low: float | None = -0.05, **more: Any) -> dict[str, Any]:
+    """Results of twelve tasks: two better, one worse; eight times as long."""
+    overall = {"n": 12, "wins": 2, "losses": 1, "ties": 9, "delta": 0.0416667}
+    sentence = (
+        "INCONCLUSIVE: no verdict is given. No model." if more.get("kind") == "offline" else f"{verdict}: numbers"
+    )
+    measures = {
+        "duration_s": {"paired_treatment": Fraction(16), "paired_baseline": Fraction(2)},
+        "cost_usd": more.get("cost", {"paired_treatment": None, "paired_baseline": None}),
+    }
+    return {
+        "agent": {"kind": more.get("kind", "claude-code")},
+        "counts": {"scored": 24 - more.get("gone", 0), "unjudged": 0, "discarded": more.get("gone", 0), "missing": 0},
+        "estimates": {"with": {
+            "score": {"overall": overall | more.get("overall", {})},
+            "gate": {"verdict": verdict, "sentence": sentence, "needs": "About 14 more tasks.", "low": low},
+        }},
+        "comparisons": {"with": {"measures": measures}},
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("verdict", "low", "lead", "then"),
+    [
+        ("INCONCLUSIVE", -0.05, "We cannot tell yet.", "About 14 more tasks."),
+        ("GO", 0.01, "with helps.", "Use it, for this model"),
+        ("NO-GO", -0.05, "with does not help.", "Leave it out"),
+        ("NO-GO", 0.01, "with helps too little to matter.", "Leave it out"),
+        ("HARM", -0.2, "with makes the answers worse.", "Do not use it"),
+    ],
+)
+def test_each_verdict_has_its_words_and_what_to_do(verdict: str, low: float, lead: str, then: str) -> None:
+    plain = plain_verdict(results(verdict, low), "with")
+    assert plain.lead == lead
+    assert plain.next.startswith(then)
+    assert plain.facts == "2 tasks better, 1 worse, 9 the same (+4pp on average); it took 8 times as long."
+
+
+@pytest.mark.parametrize(
+    ("cost", "said"),
+    [
+        (("3", "2"), "it took 8 times as long and cost 50 % more."),
+        (("1", "2"), "it took 8 times as long and cost 50 % less."),
+        (("2.02", "2"), "it took 8 times as long and cost the same."),
+        (("9", "3"), "it took 8 times as long and cost 3 times as much."),
+    ],
+)
+def test_the_price_stands_beside_the_score(cost: tuple[str, str], said: str) -> None:
+    paid = {"paired_treatment": Fraction(cost[0]), "paired_baseline": Fraction(cost[1])}
+    assert plain_verdict(results(cost=paid), "with").facts.endswith(said)
+
+
+def test_a_search_program_gives_no_verdict_and_says_so() -> None:
+    plain = plain_verdict(results(kind="offline"), "with")
+    assert plain.lead == "No verdict."
+    assert "a search program, not a language model" in plain.next
+
+
+def test_runs_without_a_score_are_counted() -> None:
+    assert plain_verdict(results(gone=3), "with").facts.endswith("as long. 3 of 24 runs have no score.")
+    nothing = plain_verdict(results(gone=24, overall={"n": 0}), "with")
+    assert nothing.lead == "Nothing can be compared yet."
+    assert "lensbench run" in nothing.next
+
+
+def test_the_terminal_says_the_same(tmp_path: Any) -> None:
+    data = results()
+    data |= {"plain": {"with": plain_verdict(data, "with")._asdict()}, "headlines": ["figures"]}
+    said = list(lines(tmp_path, data))
+    assert said[0].startswith("We cannot tell yet. 2 tasks better, 1 worse, 9 the same")
+    assert said[1] == "Next: About 14 more tasks."
+    assert said[-1] == f"open {tmp_path / 'report.html'} or {tmp_path / 'results.md'}"
