@@ -6,7 +6,7 @@ leaves  results.json, results.md, summary.md (GitHub), junit.xml (other CI servi
 
 Rule page; what is marked with `report` stands in Snakemake's own page too (`snakemake --report`, docs/comparing.md)
 needs   results.json, estimates.json, instrument.json, the tables, all answers, the templates
-leaves  report.html, answers/ (a page per pair)
+leaves  report.html, answers/ (a page per pair, in answers/runs/ one per run)
 
 Rule fail_on fails when the gate's verdict is one that the user named (`--config fail_on=HARM`); nothing waits for it.
 A failed job is made again at every start, so a second start fails as well.
@@ -53,13 +53,14 @@ rule page:
             workflow.source_path("../templates/report_judges.html.j2"),
             workflow.source_path("../templates/page_parts.html.j2"),
             workflow.source_path("../templates/pair.html.j2"),
+            workflow.source_path("../templates/run.html.j2"),
             workflow.source_path("../templates/report.css"),
         ],
     output:
         page=report(f"{BENCH}/report.html", caption="../report/page.rst", category="Results"),
         answers=report(
             directory(f"{BENCH}/answers"),
-            patterns=["{task}.html"],
+            patterns=[r"{task,(t\d+/)?[^/]+}.html"],
             caption="../report/answers.rst",
             category="Answers",
             labels={"task": "{task}"},

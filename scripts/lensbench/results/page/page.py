@@ -17,6 +17,7 @@ from typing import Any
 from jinja2 import Environment
 from markupsafe import Markup
 
+from lensbench.core.numbers import rounded
 from lensbench.core.preflight_results import read_listed_tools
 from lensbench.core.records import RunId
 from lensbench.core.system.files import read_json, write_atomic
@@ -25,7 +26,7 @@ from lensbench.core.system.program import run_program
 from lensbench.core.tables import Row, read_table, run_of_row
 from lensbench.judging.shown_answers import read_tasks
 from lensbench.plan.own_files import frozen_tasks
-from lensbench.results.page import data, pairs
+from lensbench.results.page import data, pairs, runs
 from lensbench.results.page.data import Inputs
 from lensbench.results.page.judges import judges_view
 from lensbench.results.page.treatment import treatment_view
@@ -88,8 +89,31 @@ def render(folder: Path, inputs: Inputs, folded: bool = False) -> dict[str, str]
         path = pairs.file_address(pair.task, pair.trial)
         home = "../" * path.count("/")
         siblings = [(trial, home + pairs.file_address(pair.task, trial)) for trial in trials]
-        beside[path] = page("pair.html.j2", pair=pair, home=f"{home}report.html", siblings=siblings)
+        timelines = {}
+        for column in pair.columns:
+            run = RunId(pair.task, column.condition, pair.trial)
+            if shown := runs.run_page(folder, run):
+                place = runs.run_address(run)
+                up = "../" * place.count("/")
+                facts = _facts(inputs, column.status, run)
+                beside[place] = page(
+                    "run.html.j2", shown=shown, home=f"{up}report.html", pair_place=up + path, facts=facts
+                )
+                timelines[column.condition] = home + place
+        beside[path] = page(
+            "pair.html.j2", pair=pair, home=f"{home}report.html", siblings=siblings, timelines=timelines
+        )
     return {"report.html": report, **beside}
+
+
+def _facts(inputs: Inputs, status: str, run: RunId) -> list[str]:
+    """What is known about a run in figures."""
+    tables, said = inputs.tables, [status]
+    named = {"s": tables.duration(run), "tool calls": tables.observed_calls(run), "turns": tables.turns(run)}
+    named["tokens"] = tables.tokens(run, "input", "cache_read", "cache_write", "output")
+    said += [f"{rounded(value, 1 if name == 's' else 0)} {name}" for name, value in named.items() if value is not None]
+    cost = tables.cost(run)
+    return [*said, f"${rounded(cost, 4)}"] if cost is not None else said
 
 
 def style_of_the_page() -> dict[str, Any]:

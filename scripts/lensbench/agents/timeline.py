@@ -1,0 +1,170 @@
+"""What an agent did, step by step, from its own output: for people who want to see why a run went as it did.
+
+One reader for the streams of all kinds of agents, told apart event by event. What is not understood is passed over.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+from lensbench.agents.adapters._events import Event, mapping, read_event, sequence, text
+
+Kind = Literal["says", "thinks", "call", "error", "end"]
+
+
+@dataclass
+class Step:
+    """A step of a run: words of the agent, a tool call with its result, an error, or the end."""
+
+    kind: Kind
+    title: str = ""
+    """Of a call, the tool; of the end, its figures."""
+    given: str = ""
+    """The words; of a call, its arguments."""
+    got: str = ""
+    """Of a call, its result."""
+    failed: bool = False
+    at_s: float | None = None
+    """Seconds since the first event that has a time."""
+
+
+def read_timeline(lines: Iterable[str]) -> list[Step]:
+    """The steps that the lines of a transcript show, in their order; each call has the result that came for it."""
+    steps: list[Step] = []
+    calls: dict[str, Step] = {}
+    began: float | None = None
+    for line in lines:
+        event = read_event(line)
+        if event is None:
+            continue
+        moment = _moment(event.get("timestamp"))
+        began = moment if began is None else began
+        for key, step in _steps(event):
+            step.at_s = round(moment - began, 1) if moment is not None and began is not None else None
+            if step.kind != "call":
+                _add(steps, step, bool(event.get("delta")))
+            elif key and key in calls:
+                _complete(calls[key], step)
+            elif step.title:
+                calls[key] = step
+                steps.append(step)
+    return steps
+
+
+def _add(steps: list[Step], step: Step, goes_on: bool) -> None:
+    if goes_on and steps and steps[-1].kind == step.kind:
+        steps[-1].given += step.given
+    elif step.given or step.title:
+        steps.append(step)
+
+
+def _complete(call: Step, later: Step) -> None:
+    call.given, call.got, call.failed = call.given or later.given, later.got or call.got, call.failed or later.failed
+
+
+def _steps(event: Event) -> Iterator[tuple[str, Step]]:
+    """The steps of an event; calls and their results have the id of the call."""
+    part, state = mapping(event.get("part")), mapping(mapping(event.get("part")).get("state"))
+    match event["type"]:
+        case "assistant" | "user":
+            yield from _message(mapping(event.get("message")))
+        case "tool_call":
+            yield _id(event.get("id")), Step("call", text(event.get("name")), _shown(event.get("input")))
+        case "tool_result":
+            failed = event.get("is_error") is True or event.get("status") == "error"
+            got = _shown(event.get("output") or event.get("content") or event.get("text") or event.get("error"))
+            size = event.get("size")
+            got = got or " ".join(filter(None, [text(event.get("path")), f"{size} bytes" if size is not None else ""]))
+            yield _id(event.get("id", event.get("tool_id"))), Step("call", got=got, failed=failed)
+        case "tool_use" if part:
+            got = _shown(state.get("output") or state.get("error"))
+            failed = state.get("status") == "error"
+            yield _id(part.get("callID")), Step("call", text(part.get("tool")), _shown(state.get("input")), got, failed)
+        case "tool_use":
+            given = _shown(event.get("parameters"))
+            yield _id(event.get("tool_id")), Step("call", text(event.get("tool_name")), given)
+        case "message" if event.get("role") == "assistant":
+            yield "", Step("says", given=text(event.get("content")))
+        case "text":
+            yield "", Step("says", given=text(part.get("text")))
+        case "answer":
+            yield "", Step("says", "the answer", text(event.get("text")))
+        case "item.started" | "item.completed":
+            yield from _item(mapping(event.get("item")), event["type"] == "item.completed")
+        case "error" | "turn.failed":
+            yield "", Step("error", given=_shown(event.get("message") or event.get("error")))
+        case "result" | "end" | "turn.completed":
+            yield "", _end(event)
+
+
+def _message(message: Event) -> Iterator[tuple[str, Step]]:
+    """Blocks of Claude Code's messages."""
+    for block in map(mapping, sequence(message.get("content"))):
+        match block.get("type"):
+            case "text" if message.get("role") != "user":
+                yield "", Step("says", given=text(block.get("text")))
+            case "thinking":
+                yield "", Step("thinks", given=text(block.get("thinking")))
+            case "tool_use":
+                yield _id(block.get("id")), Step("call", text(block.get("name")), _shown(block.get("input")))
+            case "tool_result":
+                got = _shown(block.get("content"))
+                yield _id(block.get("tool_use_id")), Step("call", got=got, failed=block.get("is_error") is True)
+
+
+def _item(item: Event, is_done: bool) -> Iterator[tuple[str, Step]]:
+    """Items of Codex."""
+    kind = text(item.get("type"))
+    failed = item.get("status") == "failed" or bool(item.get("error"))
+    if kind == "mcp_tool_call":
+        name = f"mcp__{text(item.get('server'))}__{text(item.get('tool'))}"
+        got = _shown(item.get("error") or mapping(item.get("result")).get("content"))
+        yield _id(item.get("id")), Step("call", name, _shown(item.get("arguments")), got, failed)
+    elif kind == "command_execution":
+        got = text(item.get("aggregated_output"))
+        yield _id(item.get("id")), Step("call", "shell", _shown(item.get("command")), got, failed)
+    elif is_done and kind in ("agent_message", "reasoning", "error"):
+        names: dict[str, Kind] = {"agent_message": "says", "reasoning": "thinks", "error": "error"}
+        yield "", Step(names[kind], given=text(item.get("text")) or text(item.get("message")))
+
+
+def _end(event: Event) -> Step:
+    """The end, with the figures that the agent gives; its words were said before."""
+    usage = mapping(event.get("usage")) or mapping(event.get("stats"))
+    turns, cost = event.get("num_turns", event.get("turns")), event.get("total_cost_usd")
+    figures = [
+        f"{turns} turns" if isinstance(turns, int) else "",
+        *(f"{usage[name]} {name.replace('_', ' ')}" for name in sorted(usage) if isinstance(usage[name], int)),
+        f"${cost:.4f}" if isinstance(cost, int | float) else "",
+    ]
+    failed = event.get("is_error") is True or event.get("status") == "error"
+    wrong = _shown(event.get("error") or event.get("result") or event.get("subtype")) if failed else ""
+    return Step("end", ", ".join(filter(None, figures)) or "the end", wrong, failed=failed)
+
+
+def _id(value: Any) -> str:
+    return "" if value is None else str(value)
+
+
+def _shown(value: Any) -> str:
+    """A value as people read it: texts as they are, blocks of text one after the other, all else as JSON."""
+    if value is None or isinstance(value, str):
+        return value or ""
+    blocks = [mapping(block).get("text") for block in value] if isinstance(value, list) else []
+    if blocks and all(isinstance(block, str) for block in blocks):
+        return "\n".join(map(str, blocks))
+    return json.dumps(value, ensure_ascii=False, indent=1)
+
+
+def _moment(value: Any) -> float | None:
+    """Seconds, from milliseconds or from a date."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return value / 1000
+    try:
+        return datetime.fromisoformat(value).timestamp() if isinstance(value, str) else None
+    except (ValueError, OverflowError):
+        return None

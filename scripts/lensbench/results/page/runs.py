@@ -1,0 +1,77 @@
+"""A page per run: what the agent did, step by step, with arguments and results folded."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from pathlib import Path
+from typing import NamedTuple
+
+from lensbench.agents.timeline import Step, read_timeline
+from lensbench.core.records import RunId, run_files
+from lensbench.core.system.terminal import printable, printable_lines
+from lensbench.results.page import pairs
+
+MOST_CHARS = 20_000
+"""Of one text on the page; a tool can return megabytes."""
+MOST_STEPS = 2_000
+MOST_PREVIEW = 100
+
+
+class Shown(NamedTuple):
+    """A step as the page shows it."""
+
+    number: int
+    kind: str
+    title: str
+    preview: str
+    given: str
+    got: str
+    failed: bool
+    at_s: float | None
+
+
+class RunPage(NamedTuple):
+    """A run with its steps."""
+
+    run: RunId
+    steps: list[Shown]
+    left_out: int
+    """Steps that are in the transcript only."""
+    problem: str
+    """Why there is no timeline; empty when there is one."""
+    transcript: str
+    """Where the whole output lies, seen from the run folder."""
+
+
+def run_address(run: RunId) -> str:
+    """Where the page of a run lies, seen from report.html; no task is called so."""
+    return f"{pairs.FOLDER}/runs/{pairs.stem(run.task, run.trial)}-{run.condition}.html"
+
+
+def run_page(folder: Path, run: RunId) -> RunPage | None:
+    """The page of a run; None when it has no transcript."""
+    path = run_files(folder, run).transcript
+    name = path.relative_to(folder).as_posix()
+    if not path.exists():
+        return None
+    try:
+        with gzip.open(path, "rt", errors="replace") as lines:
+            steps = read_timeline(lines)
+    except (OSError, EOFError, zlib.error) as error:
+        return RunPage(run, [], 0, f"the transcript cannot be read ({error})", name)
+    problem = "" if steps else "this agent's output shows no single steps"
+    shown = [_shown(number, step) for number, step in enumerate(steps[:MOST_STEPS], 1)]
+    return RunPage(run, shown, max(len(steps) - MOST_STEPS, 0), problem, name)
+
+
+def _shown(number: int, step: Step) -> Shown:
+    preview = " ".join(printable(step.given[: 4 * MOST_PREVIEW]).split())
+    preview = preview if len(preview) <= MOST_PREVIEW else f"{preview[:MOST_PREVIEW]}…"
+    given, got = _cut(step.given), _cut(step.got)
+    return Shown(number, step.kind, printable(step.title), preview, given, got, step.failed, step.at_s)
+
+
+def _cut(text: str) -> str:
+    more = len(text) - MOST_CHARS
+    return printable_lines(text[:MOST_CHARS]) + (f"\n… {more} more characters in the transcript" if more > 0 else "")

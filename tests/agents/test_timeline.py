@@ -1,0 +1,106 @@
+"""What an agent did, step by step, from the streams of all agents."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+from lensbench.agents.timeline import Step, read_timeline
+
+
+def steps(*events: dict[str, Any]) -> list[Step]:
+    return read_timeline(map(json.dumps, events))
+
+
+CALL = {"type": "tool_use", "id": "t1", "name": "Grep", "input": {"pattern": "x"}}
+CLAUDE = [
+    {"type": "system", "subtype": "init"},
+    {"type": "assistant", "message": {"role": "assistant", "content": [{"type": "thinking", "thinking": "hm"}, CALL]}},
+    {"type": "user", "message": {"role": "user", "content": [
+        {"type": "tool_result", "tool_use_id": "t1", "is_error": True, "content": [{"type": "text", "text": "no"}]}]}},
+    {"type": "assistant", "message": {"role": "assistant", "content": [{"type": "text", "text": "It is there."}]}},
+    {"type": "result", "num_turns": 2, "total_cost_usd": 0.25, "usage": {"input_tokens": 7}, "result": "It is there."},
+]  # fmt: skip
+EVENTS = [
+    {"type": "start", "model": "m"},
+    {"type": "tool_call", "id": 1, "name": "Grep", "input": {"pattern": "x"}},
+    {"type": "tool_result", "id": 1, "is_error": True, "output": "no"},
+    {"type": "answer", "text": "It is there."},
+    {"type": "end", "turns": 2},
+]
+GEMINI = [
+    {"type": "message", "timestamp": "2026-11-20T21:26:34.000Z", "role": "user", "content": "where?"},
+    {
+        "type": "tool_use",
+        "timestamp": "2026-11-20T21:26:35.500Z",
+        "tool_name": "Grep",
+        "tool_id": "c",
+        "parameters": {"pattern": "x"},
+    },
+    {"type": "tool_result", "tool_id": "c", "status": "error", "error": "no"},
+    {"type": "message", "role": "assistant", "content": "It is ", "delta": True},
+    {"type": "message", "role": "assistant", "content": "there.", "delta": True},
+    {"type": "result", "status": "success", "stats": {"input_tokens": 7}},
+]
+OPENCODE = [
+    {
+        "type": "tool_use",
+        "timestamp": 5000,
+        "part": {"callID": "c", "tool": "Grep", "state": {"status": "error", "input": {"pattern": "x"}, "error": "no"}},
+    },
+    {"type": "text", "timestamp": 6000, "part": {"text": "It is there."}},
+]
+CODEX = [
+    {
+        "type": "item.started",
+        "item": {"id": "i", "type": "command_execution", "command": "grep x", "status": "in_progress"},
+    },
+    {
+        "type": "item.completed",
+        "item": {
+            "id": "i",
+            "type": "command_execution",
+            "command": "grep x",
+            "aggregated_output": "no",
+            "status": "failed",
+        },
+    },
+    {"type": "item.completed", "item": {"id": "j", "type": "agent_message", "text": "It is there."}},
+    {"type": "turn.completed", "usage": {"input_tokens": 7}},
+]
+
+
+@pytest.mark.parametrize("events", [CLAUDE, EVENTS, GEMINI, OPENCODE, CODEX])
+def test_a_call_has_its_result_and_words_stand_after_it(events: Iterable[dict[str, Any]]) -> None:
+    read = steps(*events)
+    (call,) = [step for step in read if step.kind == "call"]
+    assert call.title in ("Grep", "shell")
+    assert "x" in call.given
+    assert (call.got, call.failed) == ("no", True)
+    (words,) = [step for step in read if step.kind == "says"]
+    assert words.given == "It is there."
+    assert read.index(words) > read.index(call)
+
+
+def test_the_end_has_the_figures_of_the_agent() -> None:
+    assert steps(*CLAUDE)[-1].title == "2 turns, 7 input tokens, $0.2500"
+    assert steps(*CODEX)[-1].title == "7 input tokens"
+
+
+def test_times_count_from_the_first_event_that_has_one() -> None:
+    assert [step.at_s for step in steps(*OPENCODE)] == [0.0, 1.0]
+    assert next(step.at_s for step in steps(*GEMINI) if step.kind == "call") == 1.5
+    assert {step.at_s for step in steps(*CODEX)} == {None}
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["", "no json", "[]", '{"type": 1}', '{"type": "assistant", "message": 3}', '{"type": "tool_use", "part": {"state": 1}}',
+     '{"type": "user", "message": {"content": [1, {"type": "tool_result"}]}}', '{"type": "item.completed", "item": []}',
+     '{"type": "tool_result", "id": [], "timestamp": "never"}', '{"type": "answer", "text": {}}'],
+)  # fmt: skip
+def test_what_is_not_understood_is_passed_over(line: str) -> None:
+    assert read_timeline([line, json.dumps(EVENTS[3])])[-1].given == "It is there."
