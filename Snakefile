@@ -8,7 +8,6 @@ import shlex
 import sys
 from subprocess import CalledProcessError
 
-from snakemake.exceptions import WorkflowError
 from snakemake.utils import min_version
 from snakemake_logger_plugin_lensbench import catch_up, says_when_nothing_is_to_be_done
 
@@ -16,6 +15,7 @@ from lensbench.core.errors import UserError
 from lensbench.core.system.files import keep_from_others
 from lensbench.core.system.processes import WORKFLOW
 from lensbench.core.system.terminal import printable_lines
+from lensbench.plan.reading import insist_on_config
 from lensbench.results.fail_on import REFUSED
 from lensbench.runs import stopping
 from lensbench.workflow import begin, snakemake_inside
@@ -26,7 +26,11 @@ keep_from_others()
 
 SETTINGS = f"LENSBENCH_SETTINGS_{workflow.modifier.namespace or ''}"  # for the jobs on other machines
 
-if workflow.is_main_process and not workflow.overwrite_configfiles:
+if workflow.is_main_process and not workflow.overwrite_configfiles and not workflow.modifier.skip_configfile:
+    try:
+        insist_on_config("config.yaml")  # Snakemake's own message names neither line nor remedy
+    except UserError as error:
+        sys.exit(printable_lines(f"error: {error}"))
 
     configfile: "config.yaml"
 
@@ -39,7 +43,7 @@ try:
     else:  # one job, on another machine: its rule asks for no list of judges
         SCHEDULE, JUDGES = frozen_schedule(os.environ.get(SETTINGS)), []
 except UserError as error:
-    raise WorkflowError(printable_lines(str(error))) from None
+    sys.exit(printable_lines(f"error: {error}"))
 
 MAKES_BENCHMARK = SCHEDULE.config.makes_benchmark
 BENCH = SCHEDULE.folder.as_posix()

@@ -10,6 +10,7 @@ import os
 import sys
 import time
 from contextlib import suppress
+from itertools import dropwhile, takewhile
 from logging import INFO, LogRecord, getLogger
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,6 +35,8 @@ _UNSAID = (
     "Conda environments: ignored", "Singularity containers: ignored",
 )  # fmt: skip
 _ON_FAILURE = "Complete log"
+_BROKEN_CONFIG = ("Config file is not valid JSON or YAML", "Config file must be given as JSON or YAML")
+"""What Snakemake says of a --configfile that it reads before the workflow: neither which file nor where."""
 _NOTHING = "Nothing to be done"
 _finished_folder: Path | None = None
 """The run folder whose headline is printed when nothing is to be done: Snakemake then calls no hook of the workflow."""
@@ -66,6 +69,8 @@ class LogHandler(LogHandlerBase):
         """Takes note of what happened, says what must be said, and draws the line anew."""
         try:
             self._snakemake.setFormatter(self.formatter)
+            if any(words in str(record.msg) for words in _BROKEN_CONFIG):
+                record.msg = _why_broken() or record.msg
             if self._is_snakemakes:
                 self._snakemake.emit(record)
                 return
@@ -223,6 +228,22 @@ def _print_headline(folder: Path) -> None:
 
     with suppress(UserError):
         print_headline(folder)
+
+
+def _why_broken() -> str:
+    """What is wrong with the config files of the command line, file and line first; "" when nothing is."""
+    from lensbench.core.errors import UserError
+    from lensbench.plan.reading import insist_on_config
+
+    named = dropwhile(lambda word: not word.startswith("--configf"), sys.argv[1:])
+    for word in takewhile(lambda word: not word.startswith("-") or word.startswith("--configf"), named):
+        name = word.partition("=")[2] if word.startswith("-") else word
+        try:
+            if name:
+                insist_on_config(name)
+        except UserError as error:
+            return f"error: {error}"
+    return ""
 
 
 def says_when_nothing_is_to_be_done(folder: Path) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
+from datetime import date
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -14,6 +16,7 @@ from lensbench.core.tasks import PATTERN_WORDS
 Place = Callable[[KeyPath], str]
 """From a key's path to where it stands, such as `config.yaml:12`."""
 
+_EXPONENT = re.compile(r"[+-]?\d+[eE][+-]?\d+")
 _WANTED = {
     "string_type": "must be text",
     "int_type": "must be a whole number",
@@ -77,8 +80,20 @@ def _sentence(problem: dict[str, Any], path: KeyPath, model: type[BaseModel]) ->
         return f"is {given!r}; {PATTERN_WORDS.get(pattern, 'it must fit ' + pattern)}"
     wanted = _WANTED.get(kind) or problem["msg"].removeprefix("Input ").removeprefix("Value error, ")
     shown = "" if kind == "missing" or isinstance(given, (dict, list)) else f", not {given!r}"
-    quoted = isinstance(given, (int, float)) and kind == "string_type"
-    return f"{wanted}{shown}" + ("; put it in quotes, or begin it with a letter (on a command line)" if quoted else "")
+    return f"{wanted}{shown}{_yaml_hint(kind, given)}"
+
+
+def _yaml_hint(kind: str, given: Any) -> str:
+    """What to write where YAML made something else of a value than its author meant; "" elsewhere."""
+    if kind == "string_type" and isinstance(given, bool):
+        return "; put it in quotes: YAML reads yes, no, on and off as true and false"
+    if kind == "string_type" and isinstance(given, (int, float)):
+        return "; put it in quotes, or begin it with a letter (on a command line): YAML reads it as a number"
+    if kind == "string_type" and isinstance(given, date):
+        return "; put it in quotes: YAML reads it as a date"
+    if kind in ("int_type", "float_type", "int_parsing", "float_parsing") and _EXPONENT.fullmatch(str(given)):
+        return f"; write {float(given):g}: YAML reads {given} as text"
+    return ""
 
 
 def _known_keys(model: Any, seen: frozenset[Any] = frozenset()) -> set[str]:

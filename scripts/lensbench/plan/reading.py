@@ -55,7 +55,21 @@ def read_file(name: str) -> tuple[str, Document]:
     except DocumentError as error:
         raise UserError(f"{shown}:{error.line}: {error}") from None
     except OSError as error:
-        raise UserError(f"{shown}: cannot be read: {error.strerror}") from None
+        hint = (
+            "; write one with `lensbench init`, or name it: --configfile"
+            if isinstance(error, FileNotFoundError)
+            else ""
+        )
+        raise UserError(f"{shown}: cannot be read: {error.strerror}{hint}") from None
+
+
+def insist_on_config(name: str) -> None:
+    """Raises UserError, with file, line and column, for a file that is no mapping in YAML."""
+    shown, document = read_file(name)
+    if document.value is None:
+        raise UserError(f"{shown}:1: is empty; `lensbench init` writes a config, docs/starting.md shows one")
+    if not isinstance(document.value, dict):
+        raise UserError(f"{shown}:1: must be a mapping of keys to values, such as `run_id: demo`")
 
 
 def _place(path: KeyPath, value: Any, documents: list[tuple[str, Document]]) -> str:

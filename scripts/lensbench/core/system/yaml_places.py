@@ -76,11 +76,24 @@ def parse_document(source: bytes) -> Document:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         reason = " ".join(part for part in (error.context, error.problem) if part)
-        raise DocumentError(f"is not valid YAML: {reason}", mark.line + 1 if mark else 1) from None
+        line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
+        wrong = f"{reason} (column {column}){_remedy(text, line, reason)}"
+        raise DocumentError(f"is not valid YAML: {wrong}", line) from None
     except (yaml.YAMLError, ValueError) as error:
         if isinstance(error, DocumentError):
             raise
         raise DocumentError(f"is not valid YAML: {' '.join(str(error).split())}") from None
+
+
+def _remedy(text: str, line: int, reason: str) -> str:
+    """What to do about the two mistakes that nearly all broken files have; "" for others."""
+    lines = text.splitlines()
+    here = lines[line - 1] if line <= len(lines) else ""
+    if "\t" in here[: len(here) - len(here.lstrip())] or "'\\t'" in reason:
+        return "; a tab: indent with spaces"
+    if "expected <block end>" in reason or "expected key" in reason or "mapping values are not allowed" in reason:
+        return "; give this line the indent of the lines that it belongs to, and put values with `: ` in quotes"
+    return ""
 
 
 def _check_events(text: str) -> None:
