@@ -41,6 +41,7 @@ GROUPS: dict[str, dict[str, Verb]] = {
         "ask": Verb("lensbench.workflow.ask", "ask one question with and without the server, side by side"),
     },
     "Results": {
+        "view": Verb("lensbench.workflow.view", "open the page of a benchmark; list the benchmarks of a folder"),
         "judge": Verb("lensbench.judging.judge_sheet", "write the page on which people judge blinded answers"),
         "compare": Verb(
             "lensbench.results.compare.compare", "compare finished benchmarks on the tasks that they share"

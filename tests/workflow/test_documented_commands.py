@@ -48,6 +48,7 @@ ELSEWHERE = (
     (r"snakemake scenarios|snakemake --cores 2 scenarios$", "a name"),
     (r"snakemake --unlock", "test_locks.py"),
     (r"lensbench discard", "test_discarding_by_hand.py"),
+    (r"lensbench view", "test_view.py"),
     (r"lensbench (run|schemas|size|<verb>|status$|completion)", "test_installed.py, test_schemas.py, test_planning.py"),
     (r"lensbench (compare|size|import|prove|draft|fsck|generate)|python -m lensbench.(results|estimates)", "test_comparing.py and the others of these names"),
     (r"python (benchmarks/|-m pytest)", "takes minutes"),

@@ -1,0 +1,76 @@
+"""Opens the results of a benchmark in a browser, and lists the benchmarks of a folder: `lensbench view`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import webbrowser
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from lensbench.core.errors import UserError
+from lensbench.core.system.program import run_program
+from lensbench.core.system.terminal import printable
+
+PAGE = "report.html"
+
+
+class Benchmark(NamedTuple):
+    """A run folder with what it says first."""
+
+    folder: Path
+    said: str
+
+
+def benchmarks(place: Path) -> Iterator[Benchmark]:
+    """The benchmarks in `place`: itself, those below it, or those in its bench/; by name."""
+    plans = next(
+        filter(None, ([*place.glob(pattern)] for pattern in ("plan.json", "*/plan.json", "bench/*/plan.json"))), []
+    )
+    for plan in sorted(plans):
+        yield Benchmark(plan.parent, _said(plan.parent))
+
+
+def _said(folder: Path) -> str:
+    """The verdicts in plain words, or what is missing."""
+    try:
+        data = json.loads((folder / "results.json").read_text())
+        plain = [f"{name}: {told['lead']} {told['facts']}" for name, told in data.get("plain", {}).items()]
+        return "; ".join(plain or data["headlines"])
+    except FileNotFoundError:
+        return "no results yet: lensbench status shows how far it is"
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        return f"results.json cannot be read ({error})"
+
+
+def view(place: Path, opens: bool) -> None:
+    """Lists the benchmarks of a place, and opens the page of an only one. Raises UserError when there are none."""
+    found = list(benchmarks(place))
+    if not found:
+        raise UserError(f"{place}: there is no benchmark here, below it, or in its bench/; `lensbench run` makes one")
+    for each in found:
+        print(f"{each.folder / PAGE}\n  {printable(each.said)}")
+    page = found[0].folder / PAGE
+    if len(found) == 1 and opens and page.exists():
+        webbrowser.open(page.resolve().as_uri())
+
+
+def has_screen() -> bool:
+    """Whether there is a screen to open a browser on."""
+    return sys.platform in ("darwin", "win32") or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+
+
+def main() -> None:
+    """Opens the page of a benchmark; of a folder with several, lists them with their verdicts."""
+    parser = argparse.ArgumentParser(prog="lensbench view", description=main.__doc__)
+    parser.add_argument("folder", nargs="?", type=Path, default=Path(), help="a run folder, or a folder with several")
+    parser.add_argument("--print", dest="only_print", action="store_true", help="open nothing")
+    given = parser.parse_args()
+    view(given.folder, has_screen() and not given.only_print)
+
+
+if __name__ == "__main__":
+    run_program(main)
