@@ -14,7 +14,8 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lensbench.archive.import_runs import Timed, find_conditions, fit_run_id, main, parse_timing
+from lensbench.archive.import_runs import Timed, find_conditions, fit_run_id, import_run, main, parse_timing
+from lensbench.core.errors import UserError
 from lensbench.core.records import Outcome, RunId, from_json, run_files
 from lensbench.core.system.program import run_program
 from lensbench.core.tables import Row, read_table
@@ -348,3 +349,13 @@ def test_a_fitted_run_id_is_one_that_the_config_takes_and_fitting_it_again_chang
     fitted = fit_run_id(name)
     assert fitted == "" or (fitted[0].isalnum() and fitted.isascii() and len(fitted) <= 64)
     assert fit_run_id(fitted) == fitted
+
+
+def test_links_in_a_strangers_folder_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    theirs = write(tmp_path / "theirs", TIDY)
+    (theirs / "runs" / "app-exp-01-with.md").unlink()
+    (theirs / "runs" / "app-exp-01-with.md").symlink_to("/etc/passwd")
+    with pytest.raises(UserError, match=r"app-exp-01-with\.md: is a link to /etc/passwd"):
+        import_run(theirs, "theirs")
+    assert not (tmp_path / "bench").exists()

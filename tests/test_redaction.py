@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+import base64
 import json
+from typing import Any
+from urllib.parse import quote
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lensbench.core.system.redaction import Redactor
+from lensbench.core.system.redaction import Redactor, literal_secrets
 
 secrets = st.text(
     st.characters(codec="utf-8", exclude_categories=["Cc", "Cs", "Zl", "Zp"], exclude_characters="[]: "), min_size=6
@@ -45,3 +48,61 @@ def test_no_value_is_left_in_plain_text_or_json(secret: str, before: str, after:
 
 def test_a_variable_that_is_not_set_hides_nothing() -> None:
     assert Redactor(["NOT_SET"], {})("text") == "text"
+
+
+KEY = "sk-ant-0123456789/abc+XYZ"
+
+
+@pytest.mark.parametrize("before", ["", "u", "us", "user:"])
+@pytest.mark.parametrize("after", ["", "x", "xy", "\n"])
+@pytest.mark.parametrize("encode", [base64.b64encode, base64.urlsafe_b64encode])
+def test_base64_is_hidden_wherever_the_value_stands_in_it(before: str, after: str, encode: Any) -> None:
+    shown = Redactor(["KEY"], {"KEY": KEY})(encode(f"{before}{KEY}{after}".encode()).decode())
+    assert "[redacted: KEY]" in shown
+    assert len(shown.replace("[redacted: KEY]", "")) <= 4 + 4 * len(before + after)
+
+
+@pytest.mark.parametrize(
+    "coded",
+    [
+        KEY.encode().hex(), KEY.encode().hex().upper(), quote(KEY, safe=""), quote(KEY, safe="").replace("%2F", "%2f").replace("%2B", "%2b"),
+        "".join(f"%{byte:02x}" for byte in KEY.encode()), f"{KEY[:9]}\n{KEY[9:]}", f"{KEY[:9]}\\n   {KEY[9:]}",
+        base64.encodebytes(KEY.encode() * 4).decode(), json.dumps(f"{KEY[:5]}\n{KEY[5:]}"),
+    ],
+)  # fmt: skip
+def test_coded_and_broken_values_are_hidden(coded: str) -> None:
+    shown = Redactor(["KEY"], {"KEY": KEY})(f"a {coded} b")
+    assert "[redacted: KEY]" in shown
+    assert coded not in shown
+    assert KEY[9:] not in shown
+
+
+def test_a_value_that_json_spells_with_escapes_is_hidden_after_parsing() -> None:
+    spelt = "".join(f"\\u{ord(character):04x}" for character in KEY)
+    redact = Redactor(["KEY"], {"KEY": KEY})
+    line = f'{{"a": ["x {spelt}"], "{spelt}": 1}}\n'
+    assert json.loads(redact(line)) == {"a": ["x [redacted: KEY]"], "[redacted: KEY]": 1}
+    nested = json.dumps({"result": f'{{"env": "{spelt}"}}'}) + "\n"
+    assert json.loads(json.loads(redact(nested))["result"]) == {"env": "[redacted: KEY]"}
+    harmless = '{"a": "\\u0041"}\n'
+    assert redact(harmless) == harmless
+
+
+def test_plain_data_is_redacted_with_its_keys() -> None:
+    assert Redactor(["KEY"], {"KEY": KEY}).all({f"t_{KEY}": [1, KEY, None]}) == {
+        "t_[redacted: KEY]": [1, "[redacted: KEY]", None]
+    }
+
+
+def test_literal_values_of_mcp_files_are_secrets_and_settings_are_not() -> None:
+    env = {"API_KEY": "plainword", "X": "tok-9f8e7d6c5b", "MODE": "production", "ROOT": "/srv/x", "LEVEL": "3000000",
+           "FROM": "${LENS_TOKEN}", "URL": "https://a.example/x"}  # fmt: skip
+    servers = {
+        "lens": {"command": "x", "env": env},
+        "other": {"url": "u", "headers": {"Authorization": "Bearer abc-123456"}},
+    }
+    assert literal_secrets(servers) == {
+        "lens.API_KEY": "plainword", "lens.X": "tok-9f8e7d6c5b", "other.Authorization": "abc-123456"
+    }  # fmt: skip
+    redact = Redactor([], {}, literal_secrets(servers))
+    assert redact("it is tok-9f8e7d6c5b") == "it is [redacted: lens.X]"

@@ -77,7 +77,8 @@ def test_an_untouched_archive_holds_and_nobody_knows_who_made_it(archive: Path, 
     assert code == 0
     assert lines == [
         "note: the archive is not signed: who made it is not known",
-        f"ok: {archive}: nothing was changed, and all numbers follow from the runs",
+        f"ok: {archive}: nothing was changed since it was made, and all numbers follow from its runs; this rests on"
+        " its own checksums (it is not signed); that the runs took place rests on their maker's word",
     ]
 
 
@@ -293,6 +294,36 @@ def test_names_that_lead_elsewhere_are_refused_before_anything_is_written(
         unpack(archive, tmp_path / "place")
     assert not list((tmp_path / "place").rglob("evil"))
     assert not (tmp_path / "evil").exists()
+
+
+def test_bytes_around_the_zip_and_names_of_one_file_are_refused(archive: Path, tmp_path: Path, check: Any) -> None:
+    before = tmp_path / "before.zip"
+    before.write_bytes(b"#!/bin/sh\n" + archive.read_bytes())
+    commented = Path(shutil.copy(archive, tmp_path / "comment.zip"))
+    with zipfile.ZipFile(commented, "a") as zipped:
+        zipped.comment = b"trust me"
+    spelt = raw_zip(tmp_path / "case.zip", [("r/a", b"1"), ("r/A", b"2")])
+    expected = {before: "holds bytes before its first file", commented: "holds a comment", spelt: "these are one file"}
+    for given, said in expected.items():
+        code, lines = check(given)
+        assert (code, said in "\n".join(lines)) == (1, True), lines
+
+
+def test_files_on_which_no_number_rests_are_named(archive: Path, check: Any) -> None:
+    def change(bag: Path) -> None:
+        for name in ("data/run/runs/other-with.md", "data/run/human/readme.txt", "data/project/tool.exe"):
+            (bag / name).parent.mkdir(exist_ok=True)
+            (bag / name).write_text("x")
+        record = (bag / "data/run/records/one-with.json").read_text()
+        (bag / "data/run/records/other-with.json").write_text(record)
+
+    code, lines = check(forge(archive, change, rehash=True))
+    notes = [line for line in lines if line.endswith("no number rests on it")]
+    assert [line.split(": ")[1] for line in notes] == [
+        "run/runs/other-with.md", "run/records/other-with.json", "run/human/readme.txt", "project/tool.exe"
+    ]  # fmt: skip
+    assert code == 1
+    assert "FAIL: run/records/other-with.json: is not the record of an answer in the archive" in lines
 
 
 def test_a_bomb_is_refused_before_it_goes_off(tmp_path: Path, check: Any) -> None:

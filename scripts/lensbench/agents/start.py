@@ -17,7 +17,7 @@ from lensbench.agents import Assignment, load_adapter, model_hosts
 from lensbench.agents.sandbox import Place
 from lensbench.agents.sandbox_start import FULL
 from lensbench.core.errors import UserError
-from lensbench.core.records import Outcome
+from lensbench.core.records import Outcome, bounded
 from lensbench.core.system.files import write_atomic
 from lensbench.core.system.processes import MAX_OUTPUT, Ended, run_process
 from lensbench.core.system.redaction import Redactor
@@ -82,6 +82,7 @@ def start_agent(assignment: Assignment, place: Place, timeout_s: float, redact: 
     answer = answer.encode(errors="replace").decode()  # half characters cannot be written
     network = place.network(invocation.env, assignment.mcp_file, hosts).name
     over = read_text(os.path.join(place.private, FULL))
+    outcome = bounded(outcome)
     return Said(outcome, answer, redact("".join(lines)), started_at, ended, network, over, unread)
 
 

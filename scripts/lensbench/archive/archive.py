@@ -125,6 +125,15 @@ def _copy_project(settings: Mapping[str, Any], target: Path, machine: Machine) -
     return names
 
 
+def foreign_parts(project: Path, settings: Mapping[str, Any]) -> Iterator[str]:
+    """The files of an archive's `project` folder that neither the workflow has nor the settings name."""
+    named = {os.path.basename(name) for name in _user_files(settings)}
+    for path in sorted(project.rglob("*")):
+        name = path.relative_to(project)
+        if path.is_file() and name.parts[0] not in HOUSE and path.name not in named:
+            yield f"{PROJECT}/{name.as_posix()}: is no part of the workflow, and the config does not name it"
+
+
 def _user_files(settings: Mapping[str, Any]) -> list[str]:
     """The task sets, MCP files and judge prompts."""
     scenarios = settings["scenarios"]

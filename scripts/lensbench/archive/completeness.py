@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from lensbench.archive import RUN
 from lensbench.core.errors import UserError
-from lensbench.core.records import sha256
+from lensbench.core.records import RunId, from_json, run_files, sha256
 from lensbench.core.tables import read_table, run_of_row
 from lensbench.plan.freeze import Plan, read_plan
 from lensbench.runs.discards import discard_files
@@ -38,6 +39,39 @@ def check_plan(folder: Path) -> Plan:
     if not sound:
         raise UserError("run/plan.json: is not a plan that lensbench makes")
     return plan
+
+
+def foreign_files(data: Path, plan: Plan) -> Iterator[str]:
+    """The files of an archive on which no number rests, although they stand where such files stand."""
+    planned = {
+        path.relative_to(data / RUN).as_posix()
+        for task in plan["tasks"]
+        for condition in plan["conditions"]
+        for trial in range(1, plan["trials"] + 1)
+        for path in run_files(data / RUN, RunId(task, condition, trial))
+    }
+    for folder in ("runs", "records", "transcripts"):
+        for path in sorted((data / RUN / folder).rglob("*")):
+            name = path.relative_to(data / RUN).as_posix()
+            if path.is_file() and name not in planned and name != "runs/timing.csv":
+                yield f"{RUN}/{name}: belongs to no planned run"
+    for path in sorted((data / RUN / "human").rglob("*")):
+        if path.is_file() and (path.suffix != ".json" or path.parent.name != "human"):
+            yield f"{path.relative_to(data)}: is no person's verdicts"
+
+
+def unplanned_problems(data: Path, foreign: Sequence[str]) -> Iterator[str]:
+    """Records of runs that are not planned and do not fit their answers."""
+    for name in (told.partition(":")[0] for told in foreign):
+        if name.startswith(f"{RUN}/records/"):
+            stem = name.removeprefix(f"{RUN}/records/").removesuffix(".json")
+            try:
+                record = from_json((data / name).read_text())
+                fits = sha256((data / RUN / "runs" / f"{stem}.md").read_bytes()) == record.answer_sha256
+            except (OSError, ValueError):
+                fits = False
+            if not fits:
+                yield f"{name}: is not the record of an answer in the archive"
 
 
 def missing_prompts(folder: Path, plan: Plan) -> Iterator[str]:

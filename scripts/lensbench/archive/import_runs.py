@@ -12,6 +12,7 @@ cannot be read is never guessed.
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import shutil
 import sys
@@ -116,6 +117,7 @@ class Finished:
 
 def read_finished(folder: Path) -> Finished:
     """What lies in `folder`. Raises UserError when it is not a finished run, or its tasks cannot be read."""
+    _refuse_links(folder)
     sets = sorted(path for path in folder.glob("scenarios*.md") if path.is_file())
     if not sets:
         raise UserError(f"{folder}: has no scenarios.md; a finished run has its tasks there and its answers in runs/")
@@ -137,6 +139,16 @@ def read_finished(folder: Path) -> Finished:
 
 def _answers(folder: Path) -> Iterator[Path]:
     return (path for path in sorted((folder / "runs").rglob("*.md")) if path.is_file())
+
+
+def _refuse_links(folder: Path) -> None:
+    """Raises UserError for a symbolic link: a stranger's folder could lead to files of ours."""
+    for path in (*folder.glob("scenarios*.md"), folder / "results.md", folder / "runs", *(folder / "runs").rglob("*")):
+        if path.is_symlink():
+            target = os.readlink(path)
+            raise UserError(
+                f"{path}: is a link to {target}; nothing behind links is imported: put the file itself there"
+            )
 
 
 def find_conditions(tasks: Iterable[str], stems: Iterable[str]) -> tuple[str, ...]:

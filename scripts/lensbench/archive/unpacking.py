@@ -27,6 +27,7 @@ def unpack(archive: Path, destination: Path) -> Path:
     """
     try:
         with zipfile.ZipFile(archive) as zipped:
+            _check_edges(archive, zipped)
             members = [member for member in zipped.infolist() if not member.filename.endswith("/")]
             _check_size(members, archive.stat().st_size)
             tops = _check_names([(member.filename, member) for member in members])
@@ -43,6 +44,17 @@ def unpack(archive: Path, destination: Path) -> Path:
     return destination / tops.pop()
 
 
+def _check_edges(archive: Path, zipped: zipfile.ZipFile) -> None:
+    """No checksum of the archive covers what stands before its first file, or in its comment."""
+    with archive.open("rb") as file:
+        begins = file.read(2) == b"PK"
+    first = min((member.header_offset for member in zipped.infolist()), default=0)
+    if first or not begins:
+        raise UserError(f"{archive}: holds bytes before its first file, which nothing vouches for; get it again")
+    if zipped.comment or any(member.comment for member in zipped.infolist()):
+        raise UserError(f"{archive}: holds a comment, which nothing vouches for; get it again")
+
+
 def _check_size(members: list[zipfile.ZipInfo], packed: int) -> None:
     unpacked = sum(member.file_size for member in members)
     if len(members) > MAX_MEMBERS:
@@ -56,6 +68,7 @@ def _check_size(members: list[zipfile.ZipInfo], packed: int) -> None:
 def _check_names(members: Iterable[tuple[str, zipfile.ZipInfo]]) -> set[str]:
     """The folders at the top."""
     names: set[str] = set()
+    spelt: dict[str, str] = {}
     folders: set[str] = set()
     for name, member in members:
         # A file whose name holds a zero byte is cut off there by zipfile; orig_filename shows it.
@@ -69,7 +82,10 @@ def _check_names(members: Iterable[tuple[str, zipfile.ZipInfo]]) -> set[str]:
             raise UserError(f"the archive holds {name[:80]!r}, which is a link or a device")
         if name in names:
             raise UserError(f"the archive holds {name[:80]!r} twice")
+        if other := spelt.get(name.casefold()):
+            raise UserError(f"the archive holds {name[:80]!r} and {other[:80]!r}: on some systems these are one file")
         names.add(name)
+        spelt[name.casefold()] = name
         folders.update("/".join(parts[:depth]) for depth in range(1, len(parts)))
     if both := names & folders:
         raise UserError(f"the archive holds {min(both)[:80]!r} both as a file and as a folder")

@@ -12,16 +12,26 @@ import json
 import shutil
 import sys
 import tempfile
+import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import yaml
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from lensbench import __version__
-from lensbench.archive import RUN, VERSIONS
+from lensbench.archive import PROJECT, RUN, SIGNATURE, VERSIONS
+from lensbench.archive.archive import foreign_parts
 from lensbench.archive.bag import check_bag
-from lensbench.archive.completeness import check_plan, discard_problems, missing_prompts, missing_runs
+from lensbench.archive.completeness import (
+    check_plan,
+    discard_problems,
+    foreign_files,
+    missing_prompts,
+    missing_runs,
+    unplanned_problems,
+)
 from lensbench.archive.rebuilding import is_derived, rebuild
 from lensbench.archive.signing import is_signed, read_public_key, signature_problem
 from lensbench.archive.unpacking import unpack
@@ -58,6 +68,11 @@ def number_problems(data: Path, again: Path) -> Iterator[str]:
         _compare_versions(json.loads((data / VERSIONS).read_text()))
         plan = check_plan(data / RUN)
         selftest = json.loads((data / RUN / "results.json").read_text())["selftest"]
+        settings = yaml.safe_load((data / RUN / "config.yaml").read_text())
+        foreign = [*foreign_files(data, plan), *foreign_parts(data / PROJECT, settings)]
+        for told in foreign[:MAX_SHOWN]:
+            print(printable(f"note: {told}; no number rests on it"))
+        yield from unplanned_problems(data, foreign)
         yield from missing_prompts(data / RUN, plan)
         yield from discard_problems(data / RUN)
         _copy_kept(data / RUN, again)
@@ -118,7 +133,21 @@ def main() -> None:
         print(f"FAIL: and {len(problems) - MAX_SHOWN} more")
     if problems:
         sys.exit(1)
-    print(f"ok: {arguments.archive}: nothing was changed, and all numbers follow from the runs")
+    print(
+        f"ok: {arguments.archive}: nothing was changed since it was made, and all numbers follow from its runs;"
+        f" this rests on {_ground(arguments.archive, arguments.key)};"
+        " that the runs took place rests on their maker's word"
+    )
+
+
+def _ground(archive: Path, key: Path | None) -> str:
+    """What it rests on that nothing was changed."""
+    if key:
+        return f"the signature, by the key in {key}"
+    with zipfile.ZipFile(archive) as zipped:
+        has_signature = any(name.endswith(f"/{SIGNATURE}") for name in zipped.namelist())
+    signed = "its signature was not checked" if has_signature else "it is not signed"
+    return f"its own checksums ({signed})"
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ import os
 import subprocess
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from string import Template
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 from lensbench.core.errors import UserError
 from lensbench.core.records import sha256
 from lensbench.core.system.processes import run_process
+from lensbench.core.system.redaction import literal_secrets
 
 CLOSED_BOOK = "closed_book"
 """The name of the control: the same prompt in an empty folder, without servers. It is compared with nothing."""
@@ -43,6 +45,16 @@ def fill_mcp_file(condition: Mapping[str, Any], values: Mapping[str, str]) -> st
     if sha256(content) != condition["mcp_sha256"]:
         raise UserError(f"{condition['mcp']} was changed while runs are being made; start Snakemake again")
     return json.dumps(filled(json.loads(content), values))
+
+
+def mcp_secrets(plan: Mapping[str, Any]) -> dict[str, str]:
+    """The secrets that stand in the MCP files of all planned conditions, by what they are called."""
+    found: dict[str, str] = {}
+    for condition in plan["conditions"].values():
+        with suppress(OSError, ValueError, KeyError, AttributeError):  # a file that is not there has no secrets
+            if condition["mcp"]:
+                found |= literal_secrets(json.loads(Path(condition["mcp"]).read_text())["mcpServers"])
+    return found
 
 
 def filled(value: Any, values: Mapping[str, str]) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -90,6 +90,36 @@ class Outcome:
     """From the start of the program to the first word of the model."""
     agent_s: float | None = None
     """Duration by the agent's own word; the rest of the wall clock is its start, MCP start-up and end."""
+
+
+MAX_NAMES, MAX_NAME, MAX_TEXT = 2000, 300, 4000
+"""Names of tools, files and models in a record, characters of each, and of an error: what is beyond is cut off."""
+OTHERS = "(others)"
+
+
+def bounded(outcome: Outcome) -> Outcome:
+    """The outcome with no more and no longer names than a record holds; calls beyond them are counted together."""
+    cut: dict[str, Any] = {}
+    for field_ in fields(outcome):
+        value = getattr(outcome, field_.name)
+        if field_.name == "calls":
+            cut["calls"] = None if value is None else _bounded_calls(value)
+        elif isinstance(value, str) and field_.name != "answer":
+            cut[field_.name] = value[:MAX_TEXT]
+        elif isinstance(value, tuple):
+            cut[field_.name] = tuple(str(name)[:MAX_NAME] for name in value[:MAX_NAMES])
+        elif isinstance(value, dict):
+            short = list(value.items())[:MAX_NAMES]
+            cut[field_.name] = {key[:MAX_NAME]: item[:MAX_NAME] if isinstance(item, str) else item
+                                for key, item in short}  # fmt: skip
+    return replace(outcome, **cut)
+
+
+def _bounded_calls(calls: tuple[Call, ...]) -> tuple[Call, ...]:
+    kept = tuple(replace(call, name=call.name[:MAX_NAME]) for call in calls[:MAX_NAMES])
+    left = calls[MAX_NAMES:]
+    others = (Call(OTHERS, sum(call.count for call in left), sum(call.errors for call in left)),) if left else ()
+    return kept + others
 
 
 @dataclass(frozen=True)

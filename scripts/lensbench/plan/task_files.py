@@ -13,7 +13,7 @@ from pydantic import Discriminator, Field, Tag, ValidationError
 
 from lensbench.changes.task import ChangeTask, inline_files
 from lensbench.core.errors import UserError, did_you_mean
-from lensbench.core.system.yaml_places import DocumentError, KeyPath, parse_document
+from lensbench.core.system.yaml_places import MAX_BYTES, DocumentError, KeyPath, parse_document
 from lensbench.core.tasks import MAX_CRITERIA, MIN_CRITERIA, Folder, Git, Many, OneLine, Source, Strict, Task
 from lensbench.core.validation import explain
 from lensbench.plan import task_markdown
@@ -76,7 +76,7 @@ def read_scenarios(files: Iterable[str], default: Source | None = None, imported
     placed: list[tuple[Task, str]] = []
     for name in files:
         try:
-            placed += _read_file(name, Path(name).read_bytes())
+            placed += _read_file(name, _content(Path(name)))
         except OSError as error:
             problems.append(f"{name}: cannot be read: {error.strerror}")
         except UserError as error:
@@ -104,6 +104,15 @@ def read_scenarios(files: Iterable[str], default: Source | None = None, imported
         raise UserError("\n".join(problems))
     tasks = (task if task.repository else task.model_copy(update={"repository": default}) for task, _ in placed)
     return ScenarioSet(tuple(tasks), tuple(warnings))
+
+
+def _content(path: Path) -> bytes:
+    """The bytes of a task set, of which no more than may be are read. Raises OSError, and UserError for more."""
+    with path.open("rb") as file:
+        content = file.read(MAX_BYTES + 1)
+    if len(content) > MAX_BYTES:
+        raise UserError(f"{path}: is larger than {MAX_BYTES} bytes; split it into several files")
+    return content
 
 
 def _read_file(name: str, source: bytes) -> list[tuple[Task, str]]:

@@ -19,7 +19,7 @@ from lensbench.changes.patches import make_patch
 from lensbench.core.conditions import CLOSED_BOOK, compared, fill_mcp_file, run_command
 from lensbench.core.error_texts import ErrorTexts
 from lensbench.core.errors import UserError
-from lensbench.core.records import Attempt, Outcome, RunId
+from lensbench.core.records import MAX_NAME, MAX_NAMES, OTHERS, Attempt, Outcome, RunId
 from lensbench.core.system.redaction import Redactor
 from lensbench.core.system.terminal import printable
 from lensbench.core.system.trees import copy_tree, hash_tree
@@ -152,7 +152,9 @@ def _ask(
     except Exception as error:  # whatever it is: this run does not count, and is not bought again without end
         traceback.print_exc()
         tried = tried._replace(attempt=replace(unchecked, detail=place_of(error)))
-    tried = tried._replace(attempt=replace(tried.attempt, detail=redact(tried.attempt.detail)))
+    tried = tried._replace(
+        attempt=replace(tried.attempt, detail=redact(tried.attempt.detail)), server_calls=redact.all(tried.server_calls)
+    )
     keep(tried)
     return tried
 
@@ -227,7 +229,10 @@ def _server_calls(log: str) -> dict[str, int] | None:
             tool = json.loads(line)["tool"]
         except (ValueError, KeyError, TypeError, RecursionError):
             continue
-        counts[str(tool)] = counts.get(str(tool), 0) + 1
+        name = str(tool)[:MAX_NAME]
+        if name not in counts and len(counts) >= MAX_NAMES:
+            name = OTHERS
+        counts[name] = counts.get(name, 0) + 1
     return counts
 
 

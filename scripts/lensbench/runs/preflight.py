@@ -18,7 +18,7 @@ from typing import Any
 from lensbench.agents import Adapter, Invocation, load_adapter, secret_names
 from lensbench.agents.probe import check_gateway
 from lensbench.agents.sandbox import Place, Sandbox, find_sandbox
-from lensbench.core.conditions import run_command
+from lensbench.core.conditions import mcp_secrets, run_command
 from lensbench.core.errors import UserError
 from lensbench.core.preflight_results import FILE, Check, table
 from lensbench.core.records import RunId
@@ -62,7 +62,7 @@ def preflight(config: Config, scenarios: ScenarioSet, folder: Path) -> Findings:
     if not findings.failed:
         findings.checks += check_gateway(adapter, plan["agent"], config.preflight.request)
         _try_runs(config, plan, scenarios.tasks[0], adapter, folder, findings)
-    redact = Redactor(secret_names(plan["agent"]), os.environ)
+    redact = Redactor(secret_names(plan["agent"]), os.environ, mcp_secrets(plan))
     findings.checks = [replace(check, detail=redact(check.detail)) for check in findings.checks]
     return findings
 

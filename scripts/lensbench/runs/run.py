@@ -20,6 +20,7 @@ from lensbench.agents import secret_names
 from lensbench.agents.sandbox import Place, find_sandbox
 from lensbench.agents.services import service_of, tell, wait_for
 from lensbench.agents.start import now
+from lensbench.core.conditions import mcp_secrets
 from lensbench.core.errors import UserError
 from lensbench.core.records import Attempt, Record, RunFiles, RunId, from_json, patch_file, run_files, sha256, to_json
 from lensbench.core.system.backoff import back_off
@@ -54,7 +55,7 @@ def make_run(job: Job) -> str:
     if _take_over(job, paid, files):
         return "taken over from a job that was killed: its agent had ended, and was paid for"
     arrived = now()
-    redact = Redactor(secret_names(job.agent), os.environ)
+    redact = Redactor(secret_names(job.agent), os.environ, mcp_secrets(job.plan))
     sandbox = find_sandbox(job.plan.get("sandbox"))
     if sandbox.reason:
         print(f"{job.run.stem}: made without a sandbox: {sandbox.reason}", file=sys.stderr)

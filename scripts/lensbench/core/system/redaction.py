@@ -1,37 +1,135 @@
-"""Keeping secrets out of everything that is written."""
+"""Keeping secrets out of everything that is written, in the forms in which they come."""
 
 from __future__ import annotations
 
+import base64
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+from urllib.parse import quote
 
 SHORTEST = 6
 """Shorter values are no secrets, and hiding them would tear holes into every answer."""
+SHORTEST_CODED = 8
+"""Of a coded form, and of a value that is looked for across a line break: shorter ones are found by chance."""
+DEPTH = 4
+"""JSON in texts of JSON is read so far."""
+
+_BREAK = re.compile(r"\s+|\\[nrt]")
+_GAP = r"(?:\s|\\[nrt])*"
+_HARMLESS = re.compile(r"/.*|[0-9.,:]+|[a-z]+([-_ ][a-z]+)*|true|false|https?://[^@]*", re.IGNORECASE | re.DOTALL)
+"""Values of an MCP file's `env` that are settings: paths, numbers, words, addresses without a password."""
+_CREDENTIAL = re.compile(r"key|token|secret|pass|auth|credential|cookie", re.IGNORECASE)
+
+
+def literal_secrets(servers: Mapping[str, Any]) -> dict[str, str]:
+    """The values that stand in the `env` and `headers` of MCP entries and are secrets, by `<server>.<variable>`."""
+    found: dict[str, str] = {}
+    for server, entry in servers.items():
+        for section in ("env", "headers"):
+            values = entry.get(section) if isinstance(entry, dict) else None
+            for name, value in values.items() if isinstance(values, dict) else ():
+                if isinstance(value, str) and _is_secret(name, value):
+                    found[f"{server}.{name}"] = value.removeprefix("Bearer ").removeprefix("Basic ")
+    return found
+
+
+def _is_secret(name: str, value: str) -> bool:
+    return "${" not in value and bool(_CREDENTIAL.search(name) or not _HARMLESS.fullmatch(value))
 
 
 class Redactor:
-    """Replaces the values of the named environment variables wherever they occur in a text, plain or inside JSON."""
+    """Replaces secrets wherever they occur in a text: plain, inside JSON, in base64, in hex, percent-encoded, or
+    broken over two lines. Secrets are the named environment variables, and `others` by their names."""
 
-    def __init__(self, names: Sequence[str], environment: Mapping[str, str]) -> None:
-        values = {
-            form: name
-            for name in names
-            if len(environment.get(name, "")) >= SHORTEST
-            for form in _forms(environment[name])
-        }
+    def __init__(
+        self, names: Sequence[str], environment: Mapping[str, str], others: Mapping[str, str] | None = None
+    ) -> None:
+        given = {**{name: environment.get(name, "") for name in names}, **(others or {})}
+        secrets = {name: value for name, value in given.items() if len(value) >= SHORTEST}
+        values = {form: name for name, value in secrets.items() for form in _forms(value)}
         self._values = sorted(values.items(), key=lambda item: -len(item[0]))
+        self._broken = [(form, name) for form, name in self._values if len(_BREAK.sub("", form)) >= SHORTEST_CODED]
 
     def __call__(self, text: str) -> str:
-        """The text with `[redacted: NAME]` in place of each value."""
+        """The text with `[redacted: NAME]` in place of each secret."""
+        text = self._hide(text)
+        if not self._values or "\\" not in text:
+            return text
+        return "".join(self._hide_in_json(line) for line in text.splitlines(keepends=True))
+
+    def all(self, value: Any, depth: int = 0) -> Any:
+        """Plain data with every text redacted, keys as well."""
+        if isinstance(value, str):
+            return self(value) if depth < DEPTH else self._hide(value)
+        if isinstance(value, list):
+            return [self.all(item, depth) for item in value]
+        if isinstance(value, dict):
+            return {self.all(key, depth): self.all(item, depth) for key, item in value.items()}
+        return value
+
+    def _hide(self, text: str) -> str:
         for value, name in self._values:
             text = text.replace(value, f"[redacted: {name}]")
+        if self._broken and _BREAK.search(text):
+            joined = _BREAK.sub("", text)
+            for value, name in self._broken:
+                whole = _BREAK.sub("", value)
+                if whole in joined:
+                    text = re.sub(_GAP.join(map(re.escape, whole)), f"[redacted: {name}]", text)
         return text
+
+    def _hide_in_json(self, line: str) -> str:
+        r"""A line of JSON whose texts spell a secret with escapes of their own (`\u0073k-...`), written anew."""
+        if line.lstrip()[:1] not in ("{", "[", '"') or "\\" not in line:
+            return line
+        try:
+            value = json.loads(line)
+            hidden = self._texts(value, 0)
+        except (ValueError, RecursionError):
+            return line
+        end = line[len(line.rstrip("\r\n")) :]
+        return line if hidden == value else json.dumps(hidden, ensure_ascii=False) + end
+
+    def _texts(self, value: Any, depth: int) -> Any:
+        if isinstance(value, str):
+            hidden = self._hide(value)
+            if depth < DEPTH and hidden[:1] in ("{", "[", '"') and "\\" in hidden:
+                try:
+                    inner = json.loads(hidden)
+                except ValueError:
+                    return hidden
+                told = self._texts(inner, depth + 1)
+                return hidden if told == inner else json.dumps(told, ensure_ascii=False)
+            return hidden
+        if isinstance(value, list):
+            return [self._texts(item, depth) for item in value]
+        if isinstance(value, dict):
+            return {self._hide(key): self._texts(item, depth) for key, item in value.items()}
+        return value
 
 
 def _forms(value: str) -> Iterator[str]:
-    """The value as it is, line by line (agents are read in lines), and as JSON writers escape it."""
+    """The value as it is, line by line (agents are read in lines), as JSON writers escape it, and coded."""
     for part in (value, *(line for line in value.splitlines() if len(line) >= SHORTEST)):
         yield part
         yield json.dumps(part)[1:-1]
         yield json.dumps(part, ensure_ascii=False)[1:-1]
         yield json.dumps(part)[1:-1].replace("/", "\\/")
+        yield from (form for form in _coded(part.encode(errors="replace")) if len(form) >= SHORTEST_CODED)
+
+
+def _coded(value: bytes) -> Iterator[str]:
+    """Base64 wherever the value stands in what was coded, hex, and percent-encoding."""
+    for before in range(3):
+        whole = base64.b64encode(bytes(before) + value).decode()
+        first = (0, 2, 3)[before]  # the characters that hold bits of what stands before
+        last = ((before + len(value)) * 8) // 6  # and those after it hold bits of what follows
+        yield whole[first:last]
+        yield whole[first:last].replace("+", "-").replace("/", "_")
+    yield value.hex()
+    yield value.hex().upper()
+    for escaped in (quote(value, safe=""), quote(value), "".join(f"%{byte:02X}" for byte in value)):
+        yield escaped
+        yield re.sub(r"%[0-9A-F]{2}", lambda match: match[0].lower(), escaped)

@@ -20,6 +20,8 @@ import nh3
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
+MAX_SHOWN = 200_000
+"""Characters of an answer on a page; real ones have 2,000 to 20,000."""
 _TAGS = {
     "a", "blockquote", "br", "code", "del", "em", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "li", "ol", "p", "pre",
     "s", "strong", "table", "tbody", "td", "th", "thead", "tr", "ul",
@@ -63,6 +65,7 @@ def mark_answer(answer: str, evidence: Iterable[Evidence], prefix: str) -> Marke
     What cannot be found there is marked in the plain text.
     """
     pieces = _pieces(safe_html(answer))
+    answer = answer[:MAX_SHOWN]
     rendered = "".join(text for text, is_tag in pieces if not is_tag)
     source, shown = _letters(_UNSHOWN.sub(lambda mark: " " * len(mark[0]), answer)), _letters(rendered)
     found: list[_Span] = []
@@ -95,7 +98,10 @@ def _image(_: Any, tokens: Sequence[Any], index: int, *__: Any) -> str:
 
 
 def safe_html(text: str) -> str:
-    """Markdown as HTML that can do nothing but be read."""
+    """Markdown as HTML that can do nothing but be read; the end of a text beyond MAX_SHOWN is left to its file."""
+    left = len(text) - MAX_SHOWN
+    if left > 0:
+        text = f"{text[:MAX_SHOWN]}\n\n... and {left:,} more characters, in the file of the answer."
     return nh3.clean(
         _markdown().render(text),
         tags=_TAGS,
