@@ -182,7 +182,7 @@ def test_a_daemon_that_knows_another_name_of_the_workspace_needs_a_start_without
     text = Path(STDIO).read_text().replace("found {params['arguments']['query']} in src/cart.py:3", "not registered")
     (project / "server.py").write_text(text)
     check = attempt({"lens": server(program=str(project / "server.py"))}, sandbox="bubblewrap")["with: lens"]
-    assert "write sandbox: none, because agents in a sandbox call it /repo" in check.detail
+    assert "give the condition a setup command" in check.detail
 
 
 def test_setup_and_teardown_get_the_workspace_and_surround_the_servers(attempt: Try, project: Path) -> None:

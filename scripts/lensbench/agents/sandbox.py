@@ -59,6 +59,8 @@ class Sandbox:
     """Why agents have no network of their own; empty when they have."""
     limits: Mapping[str, Any] = field(default_factory=lambda: DEFAULT_LIMITS)
     """As `limits` of the config has them."""
+    same_path: bool = False
+    """Agents find the workspace where it lies outside, because a daemon out there is told of it by that path."""
 
 
 NO_SANDBOX = Sandbox()
@@ -78,7 +80,9 @@ class Place:
     @property
     def _folders(self) -> dict[str, str]:
         """Outside -> inside."""
-        folders = {os.path.join(self.private, "repo"): WORKSPACE, os.path.join(self.private, "session"): SESSION}
+        repo = os.path.join(self.private, "repo")
+        is_moved = not self.sandbox.same_path or self.environment  # tests are built for one path
+        folders = {repo: WORKSPACE if is_moved else repo, os.path.join(self.private, "session"): SESSION}
         return folders if self.sandbox.program else {folder: folder for folder in folders}
 
     def outside(self, path: str) -> str:
@@ -122,7 +126,14 @@ class Place:
         commands = [argv, *([entry["command"], *entry.get("args", ())] for entry in servers if "command" in entry)]
         needed = (part for command in commands for part in _programs(command, path))
         mounts = [part for outside, inside in self._folders.items() for part in ("--bind", outside, inside)]
-        mounts += [*self._environment(), *options, "--remount-ro", "/", "--chdir", WORKSPACE]
+        mounts += [
+            *self._environment(),
+            *options,
+            "--remount-ro",
+            "/",
+            "--chdir",
+            self.inside(os.path.join(self.private, "repo")),
+        ]
         return _start(self.sandbox, self.private, needed, self.network(env, mcp_file, agents), argv, mounts)
 
     def environment_variables(self, path: str) -> dict[str, str]:
@@ -172,7 +183,8 @@ def _bubblewrap(settings: Mapping[str, Any]) -> Sandbox:
     secret = (os.getcwd(), tempfile.gettempdir(), *checkout, *homes, *settings["hidden"])
     shared = "sandbox_network is shared" if settings.get("network", "shared") == "shared" else ""
     limits = {**DEFAULT_LIMITS, **settings.get("limits", {})}
-    sandbox = Sandbox("", "", program, shown, secret, tuple(settings.get("hosts", ())), shared, limits)
+    hosts, same_path = tuple(settings.get("hosts", ())), settings.get("same_path", False)
+    sandbox = Sandbox("", "", program, shown, secret, hosts, shared, limits, same_path)
     said = _try(sandbox)
     if said.returncode and not shared:
         open_to_all = replace(sandbox, shared_network="this machine allows no network of one's own")

@@ -66,6 +66,11 @@ def filled(value: Any, values: Mapping[str, str]) -> Any:
     return {key: filled(item, values) for key, item in value.items()} if isinstance(value, dict) else value
 
 
+def filled_command(command: Sequence[str], workspace: str) -> list[str]:
+    """A setup or teardown for a workspace."""
+    return [part.replace("{workspace}", workspace) for part in command]
+
+
 def run_command(condition: Mapping[str, Any], name: str, workspace: str) -> str:
     """Runs the condition's `setup` or `teardown` for a workspace; returns why it failed, "" when it did not.
 
@@ -75,7 +80,7 @@ def run_command(condition: Mapping[str, Any], name: str, workspace: str) -> str:
     command: Sequence[str] = condition.get(name, ())
     if not command:
         return ""
-    argv = [part.replace("{workspace}", workspace) for part in command]
+    argv = filled_command(command, workspace)
     limit_s = condition["setup_s"]
     try:
         last, ended = run_process(argv, os.environ, os.getcwd(), limit_s, subprocess.STDOUT, _last_line)

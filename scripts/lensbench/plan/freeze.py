@@ -63,6 +63,7 @@ def make_plan(config: Config, scenarios: ScenarioSet, accepted: list[str]) -> Pl
             "mode": config.sandbox,
             "visible": list(config.sandbox_visible),
             "network": config.sandbox_network,
+            "same_path": any(condition.setup for condition in config.conditions.values()),
             "hosts": list(config.sandbox_hosts),
             "limits": {name: getattr(config.limits, name) for name in DEFAULT_LIMITS},
             "hidden": [config.cache, *config.scenario_files, *_mcp_files(config), *_local_sources(repositories)],

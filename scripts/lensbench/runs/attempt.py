@@ -16,10 +16,11 @@ from lensbench.agents.sandbox import NO_SANDBOX, Place, Sandbox
 from lensbench.agents.start import Said, now, place_of, read_text, start_agent
 from lensbench.changes import CHANGE, environments
 from lensbench.changes.patches import make_patch
-from lensbench.core.conditions import CLOSED_BOOK, compared, fill_mcp_file, run_command
+from lensbench.core.conditions import CLOSED_BOOK, compared, fill_mcp_file, filled_command, run_command
 from lensbench.core.error_texts import ErrorTexts
 from lensbench.core.errors import UserError
 from lensbench.core.records import MAX_NAME, MAX_NAMES, OTHERS, Attempt, Outcome, RunId
+from lensbench.core.system.private_folders import TEARDOWN
 from lensbench.core.system.redaction import Redactor
 from lensbench.core.system.terminal import printable
 from lensbench.core.system.trees import copy_tree, hash_tree
@@ -118,6 +119,9 @@ def make_attempt(job: Job, place: Place, number: int, waited_s: float, redact: R
     before = hash_tree(workspace)
     if not job.is_closed_book and before != job.repository["tree_sha256"]:
         raise UserError(f"{job.repository['tree']} is not what was fetched; delete that folder and start again")
+    if teardown := filled_command(job.condition.get("teardown", ()), workspace):
+        told = json.dumps([job.condition["setup_s"], teardown])
+        Path(place.private, TEARDOWN).write_text(told)  # for the next start, if we are killed
     failure = run_command(job.condition, "setup", workspace)
     try:
         if failure:

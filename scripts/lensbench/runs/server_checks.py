@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -83,8 +82,6 @@ def _call(tool: OfferedTool, servers: Servers, run: Assignment, workspace: Works
         return "failed", f"{tool.name} failed: {said}"
     if run.errors.found(tool.full_name, result.text):
         remedy = "it has to be told of each workspace: give the condition a setup command"
-        if os.path.realpath(run.workspace) != workspace.root:
-            remedy += f", and write sandbox: none, because agents in a sandbox call it {run.workspace}"
         return "failed", f"{tool.name} does not know the workspace: {said}; {remedy}"
     if not suggestions(result.text.replace(f"{run.workspace}/", ""), workspace):
         return "warning", f"{tool.name} answered, but named no file of the workspace: {said}"

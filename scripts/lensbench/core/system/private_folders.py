@@ -6,15 +6,21 @@ A program holds a locked file in its folder for as long as it lives, so a folder
 from __future__ import annotations
 
 import fcntl
+import json
 import os
+import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 
 from lensbench.core.system.trees import remove_tree
 
 PREFIX = "lb-"
 LOCK = ".alive"
+TEARDOWN = "teardown.json"
+"""A command that has to be run when the folder goes away, as `[seconds, [program, ...]]`: a daemon was told of it."""
 
 
 @contextmanager
@@ -40,7 +46,19 @@ def remove_abandoned(place: str) -> None:
         with suppress(OSError), open(os.path.join(folder, LOCK)) as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             _end_processes_in(folder)
+            _tear_down(folder)
             remove_tree(folder)
+
+
+def _tear_down(folder: str) -> None:
+    """What the killed program would have done itself. It may fail: the daemon may be gone, too."""
+    try:
+        limit_s, argv = json.loads(Path(folder, TEARDOWN).read_text())
+        subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=limit_s, check=True)
+    except FileNotFoundError:
+        return
+    except (OSError, ValueError, TypeError, subprocess.SubprocessError) as error:
+        print(f"the teardown of a killed run failed: {error}", file=sys.stderr)
 
 
 def _is_ours(entry: os.DirEntry[str]) -> bool:
