@@ -236,7 +236,7 @@ def test_servers_and_requests_can_be_left_out(attempt: Try, adapter: SimpleNames
         ("2.1.329", "2.1.329", "ok", "as pinned"),
         ("2.1.197", "2.1.329", "failed", "is version 2.1.329, agent.version is 2.1.197"),
         ("", "2.1.329", "warning", "2.1.329 is not pinned"),
-        ("2.1.329", None, "failed", "does not start, or does not say its version"),
+        ("2.1.329", None, "failed", "does not start, or is another program"),
     ],
 )
 def test_the_version_is_compared_with_the_program_s_own_word(

@@ -324,3 +324,10 @@ def test_an_interrupted_run_is_an_error() -> None:
 def test_the_recorded_streams_hold_nothing_of_the_machine_they_were_recorded_on() -> None:
     text = "".join(path.read_text() for path in STREAMS.glob("*.jsonl"))
     assert not re.search(r"127\.0\.0\.1:\d{3}|pytest-|dummy-key|/tmp/|/root/", text)
+
+
+def test_a_program_of_another_name_has_no_version(tmp_path: Path) -> None:
+    compiler = tmp_path / "cc"
+    compiler.write_text("#!/bin/sh\necho 'cc (Debian 12.2.0-14) 12.2.0'\n")
+    compiler.chmod(0o755)
+    assert version({"command": [str(compiler), "zlm"]}) is None

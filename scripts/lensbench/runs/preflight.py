@@ -178,7 +178,11 @@ def _agent(
         return
     version = findings.agent_version = ask(settings)
     if version is None:
-        yield Check("agent", "failed", f"{program} does not start, or does not say its version; start it by hand")
+        yield Check(
+            "agent",
+            "failed",
+            f"{program} does not start, or is another program: it does not say its name and version; start it by hand",
+        )
     elif pinned and version != pinned:
         detail = f"{program} is version {version}, agent.version is {pinned}; install that one, or pin the other"
         yield Check("agent", "failed", detail)

@@ -71,8 +71,11 @@ def announced(run: Assignment, argv: Iterable[str]) -> tuple[str, ...]:
     return ("/bin/sh", "-c", _SHELL, json.dumps(started), *argv)
 
 
-def program_version(program: str, settings: Mapping[str, Any]) -> str | None:
-    """The version by the program's own word, such as `1.18.33`; None when it does not start or says none."""
+def program_version(program: str, settings: Mapping[str, Any], says: str = "") -> str | None:
+    """The version by the program's own word, such as `1.18.33`; None when it does not start or says none.
+
+    A program that `says` its name beside it must do so: `cc`, where a launcher was meant, is the C compiler.
+    """
     with tempfile.TemporaryDirectory(prefix="lb-", ignore_cleanup_errors=True) as home:
         try:
             said = subprocess.run(
@@ -83,7 +86,7 @@ def program_version(program: str, settings: Mapping[str, Any]) -> str | None:
         except (OSError, subprocess.TimeoutExpired):
             return None
     found = re.search(r"\d+\.\d+\.\d+[\w.+-]*", said.stdout)
-    return found[0] if found and said.returncode == 0 else None
+    return found[0] if found and said.returncode == 0 and says in said.stdout else None
 
 
 @dataclass(frozen=True)

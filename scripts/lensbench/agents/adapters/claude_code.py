@@ -125,4 +125,4 @@ def probe(settings: Mapping[str, Any]) -> Probe | None:
 
 def version(settings: Mapping[str, Any]) -> str | None:
     """The version by the program's own word, such as `2.1.329`; None when it does not start or says none."""
-    return program_version("claude", settings)
+    return program_version("claude", settings, says="Claude Code")
