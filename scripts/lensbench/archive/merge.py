@@ -32,6 +32,7 @@ from lensbench.plan.own_files import TASKS, frozen_tasks
 from lensbench.runs.budget import spend, spent
 from lensbench.runs.discards import discard_files_of, is_discarded
 from lensbench.runs.validity import planned_runs, read_filed, read_records
+from lensbench.scores.account import LEDGER, note, read_ledger
 
 _FROZEN = ("config.yaml", "protocol.md")
 _REPOSITORIES = "repositories.json"
@@ -76,7 +77,7 @@ def merge(folders: Sequence[Path], output: Path) -> list[str]:
         new.rename(output)
         return [*lines, f"{output} is whole; go on with: snakemake --cores N --config run_id={output.name}"]
     made = (path.relative_to(new) for path in new.rglob("*") if path.is_file())
-    has_all = all(_same(new / path, output / path) for path in made if path.parts[0] not in (CHECKSUMS, COPIES))
+    has_all = all(_same(new / path, output / path) for path in made if path.parts[0] not in (CHECKSUMS, COPIES, LEDGER))
     shutil.rmtree(new)
     if not has_all:
         raise UserError(f"{output}: is there already and is something else; name a new folder")
@@ -149,6 +150,7 @@ def _join(parts: Sequence[Part], new: Path, run_id: str) -> list[str]:
     for part in parts:
         _copy_once(part, new, sorted((part.folder / "human").glob("*.json")))
         spend(new, **spent(part.folder))
+        note(new, read_ledger(part.folder))
         _copy_missing(part, new, PREFLIGHT)
         if all(Path(tree).exists() for tree in _trees(part.folder, "tree").values()):  # else they are fetched here
             _copy_missing(part, new, _REPOSITORIES)

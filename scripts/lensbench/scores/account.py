@@ -153,12 +153,15 @@ def note(folder: Path, draws: Iterable[Draw]) -> None:
     lines = list(_lines(path)) if path.exists() else []
     last = {draw.comparison: draw for draw, _ in lines}
     checksum = lines[-1][1] if lines else ""
-    with path.open("a") as ledger:
-        for draw in draws:
-            if last.get(draw.comparison) != draw:
-                told = draw.model_dump(mode="json")
-                checksum = _checksum(checksum, told)
-                ledger.write(json.dumps(told | {"checksum": checksum}, sort_keys=True) + "\n")
+    text = ""
+    for draw in draws:
+        if last.get(draw.comparison) != draw:
+            told = draw.model_dump(mode="json")
+            checksum = _checksum(checksum, told)
+            text += json.dumps(told | {"checksum": checksum}, sort_keys=True) + "\n"
+    if text:
+        with path.open("a") as ledger:
+            ledger.write(text)
 
 
 def _lines(path: Path) -> Iterator[tuple[Draw, str]]:
