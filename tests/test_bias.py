@@ -179,8 +179,15 @@ def test_too_few_tasks_with_persons_are_not_corrected_and_the_sentence_says_how_
     found = correction(by_judges, {pair: truth[pair] for pair in sorted(truth)[: MIN_TASKS - 1]})["corrected"]
     assert (found.value, found.n) == (None, MIN_TASKS - 1)
     assert found.reason == (
-        "19 tasks have a person's verdict on every criterion of both runs; a correction needs 20"
+        "19 tasks of the sample have scores by people and by judges in both runs; a correction needs 20"
     )  # fmt: skip
+
+
+def test_tasks_that_only_people_gave_a_score_are_named() -> None:
+    truth = deltas(1, 48)[1]
+    found = correction({}, truth)["corrected"]
+    assert (found.value, found.n) == (None, 0)
+    assert found.reason.endswith("in 48 further tasks of theirs no judge but people gave a score")
 
 
 def test_deltas_without_spread_are_not_corrected() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -16,8 +16,10 @@ from lensbench.core.tables import write_table
 from lensbench.core.tasks import Category, Criterion, Task
 from lensbench.judging.criteria_checks import CLOSED_BOOK
 from lensbench.judging.instrument import measure_instrument
+from lensbench.judging.judge_sheet import sampled_pairs
 from lensbench.judging.panel import VERDICT_COLUMNS, decide_all
 from lensbench.plan import task_markdown
+from lensbench.plan.freeze import Plan
 from lensbench.runs.validity import judge_validity
 from lensbench.scores.scores import score_all
 
@@ -140,7 +142,14 @@ def test_bias_is_told_for_every_judge_and_for_all_together(panelled: tuple[Bench
     assert sorted(bias["judges"]) == ["claude", "gpt", "mechanical"]
     assert bias["together"]["conditions"]["with"]["n"] > 0
     assert bias["correction"]["with"]["plain"]["n"] > 0
-    assert bias["correction"]["with"]["corrected"]["reason"].startswith("4 tasks have a person's verdict")
+    # anna judged four tasks, of which the sample of a tenth holds some; the rest must not pass for random
+    plan = {"judges": [{"name": "claude"}], "judging": {"human_sample": 0.1}, "seed": 1}
+    sampled = {f"t{number:02}" for number in range(4)} & {
+        task for task, _ in sampled_pairs(cast(Plan, plan), [(f"t{number:02}", 1) for number in range(12)])
+    }
+    corrected = bias["correction"]["with"]["corrected"]
+    assert corrected["n"] == len(sampled) < 4
+    assert corrected["reason"].startswith(f"{len(sampled)} tasks of the sample have scores by people and by judges")
 
 
 def test_the_same_folder_gives_the_same_bytes(panelled: tuple[Bench, dict[str, Any]]) -> None:

@@ -189,10 +189,11 @@ def correction(
     truth = _by_task({pair: by_persons[pair] for pair in both})
     there = _by_task({pair: by_judges[pair] for pair in both})
     elsewhere = [value for task, value in plain.items() if task not in truth]
-    return {
-        "plain": task_mean([*plain.values()]),
-        "corrected": prediction_powered([*truth.values()], [*there.values()], elsewhere),
-    }
+    corrected = prediction_powered([*truth.values()], [*there.values()], elsewhere)
+    if unscored := len(_by_task(by_persons)) - len(truth):
+        reason = f"{corrected.reason}; in {unscored} further tasks of theirs no judge but people gave a score"
+        corrected = corrected._replace(reason=reason.removeprefix("; "))
+    return {"plain": task_mean([*plain.values()]), "corrected": corrected}
 
 
 def _by_task(deltas: Mapping[tuple[str, int], Fraction]) -> dict[str, Fraction]:
@@ -209,7 +210,9 @@ def prediction_powered(truth: Sequence[Fraction], there: Sequence[Fraction], els
     """
     n = len(truth)
     if n < MIN_TASKS:
-        text = f"{n} tasks have a person's verdict on every criterion of both runs; a correction needs {MIN_TASKS}"
+        text = (
+            f"{n} tasks of the sample have scores by people and by judges in both runs; a correction needs {MIN_TASKS}"
+        )
         return Mean(None, None, None, n, text)
     if not elsewhere:
         return Mean(None, None, None, n, "persons have judged every task, so nothing is left to correct")

@@ -29,6 +29,7 @@ from lensbench.judging.blinding_check import (
 )
 from lensbench.judging.criteria_checks import Finding, check_criteria, check_tasks
 from lensbench.judging.drafting import with_drafts
+from lensbench.judging.judge_sheet import Group, sampled_pairs
 from lensbench.judging.judges import NOT_ASKED, Verdict
 from lensbench.judging.panel import criterion_of, is_person, verdict_of
 from lensbench.judging.shown_answers import Exhibit, read_exhibits, read_tasks
@@ -57,6 +58,14 @@ class Judged(NamedTuple):
         """The conditions that are compared with the baseline: not the closed-book control."""
         apart = {self.plan["baseline"], *([CLOSED_BOOK] if self.has_closed_book else [])}
         return [name for name in self.plan["conditions"] if name not in apart]
+
+    @property
+    def groups(self) -> set[Group]:
+        """The tasks and trials in which the baseline and another condition count: those that a sample is drawn from."""
+        found: dict[Group, set[str]] = {}
+        for row in self.decisions:
+            found.setdefault((row["task"], int(row["trial"])), set()).add(row["condition"])
+        return {group for group, names in found.items() if self.plan["baseline"] in names and len(names) > 1}
 
     @property
     def compared(self) -> list[str]:
@@ -130,7 +139,10 @@ def bias(judged: Judged, verdicts: Verdicts) -> dict[str, Any] | None:
     by_judge = {name: {key: said[name] for key, said in verdicts.items() if name in said} for name in names}
     together = judges_together(judged.decisions)
     criteria = {name: task["criteria"] for name, task in judged.plan["tasks"].items()}
-    by_judges, by_persons = run_scores(together, criteria), run_scores(persons, criteria)
+    # A person may have judged more, such as what judges differ on: only the random sample stands for all pairs.
+    sample = sampled_pairs(judged.plan, judged.groups)
+    sampled = {key: verdict for key, verdict in persons.items() if (key[0].task, key[0].trial) in sample}
+    by_judges, by_persons = run_scores(together, criteria), run_scores(sampled, criteria)
     return {
         "judges": {name: judge_bias(name, by_judge[name], persons, baseline, treatments) for name in names},
         "together": judge_bias("the judges' decision", together, persons, baseline, treatments),

@@ -20,6 +20,7 @@ from lensbench.core.system.program import run_stage
 from lensbench.core.system.terminal import printable
 from lensbench.core.tables import items, run_of_row
 from lensbench.judging.judges import DRAFTED
+from lensbench.judging.panel import is_person
 from lensbench.results import chosen_runs
 from lensbench.results.junit import junit
 from lensbench.results.page.judges import coefficient, coefficient_interval, judges_view
@@ -62,7 +63,7 @@ def collect(tables: Tables, repositories: dict[str, Any], stopped: str = "") -> 
         ],
         "counts": {status: statuses.count(status) for status in ("scored", "unjudged", "discarded", "missing")},
         "verdicts": len(tables.verdicts),
-        "judges": sorted({f"{row['judge']} {row['version']}" for row in tables.verdicts}),
+        "judges": _judges(tables.verdicts),
         "drafted_verdicts": sum(row["version"].endswith(DRAFTED) for row in tables.verdicts),
         "runs": [_run(tables, row) for row in tables.validity],
         "pairs": [dict(row) for row in tables.pairs],
@@ -94,6 +95,14 @@ def add_findings(data: dict[str, Any], estimates: dict[str, Any], instrument: di
     data["criteria_of_runs"] = sum(found["of"] for found in instrument["unjudged"].values())
     data["plain"] = {name: plain_verdict(data, name)._asdict() for name in data["estimates"]}
     data["verdicts_on"] = {name: found["gate"]["verdict"] for name, found in data["estimates"].items()}
+
+
+def _judges(verdicts: Sequence[Mapping[str, str]]) -> list[str]:
+    """Every judge once, with its versions; a person has none."""
+    versions: dict[str, set[str]] = {}
+    for row in verdicts:
+        versions.setdefault(row["judge"], set()).update({row["version"]} - {""})
+    return [name if is_person(name) else " ".join([name, *sorted(found)]) for name, found in sorted(versions.items())]
 
 
 def _unpinned(agent: dict[str, Any]) -> list[str]:

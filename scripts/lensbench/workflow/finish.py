@@ -19,12 +19,18 @@ from lensbench.workflow.status import Status
 MOST_COLUMNS = 100
 """Longer lines are hard to read, however wide the terminal is."""
 
+_REMEDY = (
+    "Add a model to judges, or judge them on the sheet (`lensbench judge`), or set judging.drafts: true, or write "
+    "patterns; then start again: no run is repeated."
+)
+
 
 def lines(folder: Path, data: dict[str, Any]) -> Iterator[str]:
     """The lines to print for a run folder, from its results.json."""
     for treatment, plain in data.get("plain", {}).items():
         several = f"{treatment}: " if len(data["plain"]) > 1 else ""
         yield f"{several}{plain['lead']} {plain['facts']}"
+        yield from _judges(data, treatment)
         yield f"Next: {plain['next']}"
     yield from data["headlines"]
     counts = data["counts"]
@@ -32,7 +38,19 @@ def lines(folder: Path, data: dict[str, Any]) -> Iterator[str]:
         yield f"{counts['discarded']} runs discarded, {counts['missing']} missing, {counts['unjudged']} unjudged."
         if data["agent"]["kind"] != "none" and (left := Status(folder).left):
             yield f"Start again to make the {left} runs that are discarded or missing, and only those."
+    if unread := data.get("unjudged_criteria"):
+        yield f"{unread} of {data['criteria_of_runs']} criteria of runs that count have no verdict. {_REMEDY}"
     yield f"open {folder / 'report.html'} or {folder / 'results.md'}"
+
+
+def _judges(data: dict[str, Any], treatment: str) -> Iterator[str]:
+    """Why the judges are not believed, or what of their verdicts is not."""
+    belief = data["instrument"].get("belief") or {}
+    reasons = belief.get("withheld", {}).get(treatment)
+    if reasons:
+        yield f"No verdict is given: {' '.join(reasons)}"
+    elif caveat := belief.get("caveat"):
+        yield caveat
 
 
 def _wrapped(line: str, width: int) -> str:

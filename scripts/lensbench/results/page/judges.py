@@ -32,7 +32,7 @@ class Judges(NamedTuple):
 
 def judges_view(instrument: Mapping[str, Any], results: Mapping[str, Any]) -> Judges:
     """The judges in words. Without instrument.json, only their names are known."""
-    names = list(instrument.get("judges") or {}) or [judge.rpartition(" ")[0] for judge in results["judges"]]
+    names = list(instrument.get("judges") or {}) or [judge.partition(" ")[0] for judge in results["judges"]]
     agreement = instrument.get("agreement") or {}
     overall = (agreement.get("all") or {}).get("overall") or {}
     alpha = overall.get("alpha") or {}

@@ -1,0 +1,42 @@
+"""What the terminal prints at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from lensbench.workflow.finish import lines
+
+
+def test_answers_without_a_verdict_are_counted_with_a_remedy_and_a_person_is_listed_once(
+    bench: Callable[..., Any],
+) -> None:
+    made = bench()
+    for condition in ("with", "without"):
+        for task in "ab":
+            made.run(task, condition, points=("1", None))
+    data = made.build()
+    told = "\n".join(lines(made.folder, made.json))
+    assert "4 of 8 criteria of runs that count have no verdict. Add a model to judges" in told
+    assert "\\" not in told
+    assert data["judges"] == ["mechanical 1"]
+
+
+def test_a_person_with_two_sheets_is_one_judge_and_without_gaps_no_remedy_is_given() -> None:
+    from lensbench.results.results import _judges
+
+    rows = [{"judge": "human-anna", "version": "a"}, {"judge": "human-anna", "version": "b"}]
+    assert _judges([*rows, {"judge": "claude", "version": "7"}]) == ["claude 7", "human-anna"]
+
+
+def test_an_unvalidated_judge_is_named_before_what_comes_next(bench: Callable[..., Any]) -> None:
+    made = bench()
+    for condition in ("with", "without"):
+        for task in "ab":
+            made.run(task, condition)
+    for row in made.verdicts:
+        row["judge"] = "claude"
+    made.build()
+    told = "\n".join(lines(made.folder, made.json))
+    assert "No verdict is given: 8 of 8 verdicts rest on an unvalidated judge (claude: 0 of 200 labels" in told
+    assert told.index("unvalidated") < told.index("Next:")
