@@ -30,7 +30,7 @@ def test_a_person_with_two_sheets_is_one_judge_and_without_gaps_no_remedy_is_giv
 
 
 def test_an_unvalidated_judge_is_named_before_what_comes_next(bench: Callable[..., Any]) -> None:
-    made = bench()
+    made = bench(changes={"judges": [{"name": "claude"}]})
     for condition in ("with", "without"):
         for task in "ab":
             made.run(task, condition)

@@ -19,6 +19,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from posixpath import basename
 from typing import Any, NamedTuple
@@ -28,11 +29,13 @@ from lensbench.core.records import Attempt, Record, RunId, run_files, sha256, to
 from lensbench.core.system.files import write_atomic, write_json
 from lensbench.core.system.program import run_program
 from lensbench.core.system.terminal import printable
+from lensbench.core.tables import write_table
 from lensbench.plan.freeze import write_plan
 from lensbench.plan.reading import load_config
 from lensbench.plan.task_files import read_scenarios
 from lensbench.runs.reasons import answer_reason
 from lensbench.runs.reports import Report, normalise_path, parse_report
+from lensbench.scores.published import COLUMNS, FILE, impossible, read_scores, rows_of
 
 BASELINE, TREATMENT = "without", "with"
 """The protocol's two conditions."""
@@ -41,7 +44,12 @@ ORIGINALS = "imported"
 """The folder inside the run folder that keeps the files as they were found."""
 
 _CONDITION = re.compile(r"[a-z][a-z0-9_]{0,31}")
-_REPOSITORY = re.compile(r"^\*\*Repo(?:sitory)?\*\*:[ \t]*`?(/[^`\r\n]*?)`?[ \t]*$", re.MULTILINE)
+_REPOSITORY = re.compile(
+    r"^\*\*Repo(?:sitory)?\*\*:[ \t]*"
+    r"(?:`(?P<quoted>/[^`\r\n]*)`.*|(?P<bare>/[^`\r\n]*?)(?:[ \t]+\([^)\r\n]*\))?[ \t]*)$",
+    re.MULTILINE,
+)
+"""The path, and perhaps a note after it: behind a path in backticks, or in brackets."""
 _TIMING_ROW = re.compile(
     r"([^,]+),([^,]+),\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)\s*,\s*attempt=([1-9][0-9]{0,3})\s*", re.ASCII
 )
@@ -112,7 +120,7 @@ class Finished:
     def workspace(self) -> str:
         """Where the repository lay, if results.md says so."""
         repository = _REPOSITORY.search(_text(self.originals.get("results.md", b"")))
-        return repository[1] if repository else ""
+        return repository["quoted"] or repository["bare"] if repository else ""
 
 
 def read_finished(folder: Path) -> Finished:
@@ -226,21 +234,24 @@ def record_of(run: RunId, answer: bytes, timed: Timed | None, workspace: str = "
     )  # fmt: skip
 
 
-def import_run(source: Path, run_id: str, force: bool = False) -> tuple[Path, list[str]]:
+def import_run(source: Path, run_id: str, force: bool = False, scores: Path | None = None) -> tuple[Path, list[str]]:
     """Takes the finished run in `source` into `bench/<run_id>`. Returns that folder and the warnings.
 
     The plan is written as the plan stage writes it, and so are the repositories, of which there are none: Snakemake
     finds nothing to do before the runs, and asks for none of them. Raises UserError when the run folder is there
-    already, unless it is an earlier import and `force` is set.
+    already, unless it is an earlier import and `force` is set. `scores`: a file with the scores that others gave.
     """
     folder = Path("bench") / run_id
     _check_place(folder, source, force)
     found = read_finished(source)
-    warnings = find_warnings(found)
+    published = read_scores(scores) if scores else {}
+    warnings = [*find_warnings(found), *score_warnings(published, found, source)]
     if folder.exists():
         shutil.rmtree(folder)
     for name, content in found.originals.items():
         write_atomic(folder / ORIGINALS / name, content)
+    if published:
+        write_table(folder / FILE, COLUMNS, rows_of(published))
     for run, answer in found.answers.items():
         files = run_files(folder, run)
         write_atomic(files.answer, answer)
@@ -249,6 +260,17 @@ def import_run(source: Path, run_id: str, force: bool = False) -> tuple[Path, li
     write_plan(load_config(_settings(found, folder, warnings)), [], folder)
     write_json(folder / "repositories.json", {})
     return folder, warnings
+
+
+def score_warnings(scores: Mapping[tuple[str, str], Fraction], found: Finished, source: Path) -> Iterator[str]:
+    """What is wrong with published scores, a sentence each."""
+    sets = [str(source / name) for name in found.scenario_names]
+    criteria = {task.id: len(task.criteria) for task in read_scenarios(sets, imported=True).tasks}
+    if strange := [*impossible(scores, criteria)]:
+        yield f"Published scores that the number of criteria cannot give: {', '.join(strange)}."
+    runs = {(run.task, run.condition) for run in found.answers}
+    if unknown := ["-".join(run) for run in scores if run not in runs]:
+        yield _shown(f"Published scores of runs that have no answer: {', '.join(unknown)}.")
 
 
 def _settings(found: Finished, folder: Path, warnings: list[str]) -> dict[str, Any]:
@@ -290,6 +312,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="lensbench import", description=main.__doc__)
     parser.add_argument("folder", type=Path, help="a finished run: scenarios*.md, runs/*.md, runs/timing.csv")
     parser.add_argument("--run-id", help="default: the folder's name, made fit")
+    parser.add_argument("--scores", type=Path, help="scores that others gave: the run's results.md, or a CSV")
     parser.add_argument("--force", action="store_true", help="replace an earlier import of that name")
     arguments = parser.parse_args()
     given = arguments.run_id
@@ -297,7 +320,7 @@ def main() -> None:
     if not run_id or run_id != fit_run_id(run_id):
         raise UserError(f"--run-id is {run_id!r}; use letters, digits and '-' only, at most 64")
     try:
-        folder, warnings = import_run(arguments.folder, run_id, arguments.force)
+        folder, warnings = import_run(arguments.folder, run_id, arguments.force, arguments.scores)
     except OSError as error:
         raise UserError(f"{error.filename}: {error.strerror}") from None
     for warning in warnings:

@@ -29,6 +29,7 @@ from lensbench.runs.reasons import REASONS, Reason
 from lensbench.runs.stopping import why_stopped
 from lensbench.scores import measures as summaries
 from lensbench.scores.measures import Tables, read_tables
+from lensbench.scores.published import mean_delta, published_pairs
 
 MANY_DISCARDS = 4
 """Above this many discards the cause has to be looked for (protocol, section 7)."""
@@ -270,6 +271,9 @@ def write_results(folder: Path) -> dict[str, Any]:
     """Writes results.json, results.md, summary.md and junit.xml; returns what stands in them."""
     tables = read_tables(folder)
     data = collect(tables, read_json(folder / "repositories.json"), why_stopped(folder))
+    pairs = published_pairs(folder, tables)
+    data["published"] = [pair._asdict() for pair in pairs]
+    data["published_delta"] = {name: mean_delta(pairs, name) for name in data["treatments"]}
     data["by_hand"] = chosen_runs.as_data(folder, tables)
     data["headlines"] += data["by_hand"]["sentences"]
     data["warnings"] += chosen_runs.warnings(folder)

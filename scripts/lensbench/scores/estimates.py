@@ -82,7 +82,7 @@ def model_of(tables: Tables) -> str:
     outcomes = [record.outcome for record in tables.valid]
     models = sorted({model for outcome in outcomes for model in outcome.models or ()})
     mapped = [pair.rpartition("=")[2] for pair in tables.plan["model_mapping"].split(",")]
-    models = [model for model in models or mapped if model not in ("", "none")]
+    models = [model for model in models or dict.fromkeys(mapped) if model not in ("", "none")]
     versions = sorted({outcome.agent_version for outcome in outcomes if outcome.agent_version})
     kind = tables.plan["agent"]["kind"]
     program = "" if kind == "none" else " ".join([kind, ", ".join(versions)]).strip()
