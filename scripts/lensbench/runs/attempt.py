@@ -122,7 +122,7 @@ def make_attempt(job: Job, place: Place, number: int, waited_s: float, redact: R
     if teardown := filled_command(job.condition.get("teardown", ()), workspace):
         told = json.dumps([job.condition["setup_s"], teardown])
         Path(place.private, TEARDOWN).write_text(told)  # for the next start, if we are killed
-    failure = run_command(job.condition, "setup", workspace)
+    failure = run_command(job.condition, "setup", workspace) or _unreachable(assignment, place, asks=False)
     try:
         if failure:
             not_run = Attempt(number, now(), 0.0, waited_s, None, False, "mcp_failed", redact(failure))
@@ -133,7 +133,18 @@ def make_attempt(job: Job, place: Place, number: int, waited_s: float, redact: R
         left = redact(run_command(job.condition, "teardown", workspace))
         if left:
             print(printable(left), file=sys.stderr)
+    if left and not tried.attempt.reason and (gone := _unreachable(assignment, place, asks=False)):
+        tried = tried._replace(attempt=replace(tried.attempt, reason="mcp_gone", detail=redact(gone)))
     return tried._replace(attempt=replace(tried.attempt, teardown=left))
+
+
+def _unreachable(assignment: Assignment, place: Place, asks: bool) -> str:
+    """Why a server with an address does not answer, which an agent may not show: it starts no such server itself."""
+    if not any("url" in entry for entry in assignment.mcp_servers.values()):
+        return ""
+    from lensbench.runs.server_checks import unreachable  # it imports a client that costs a second
+
+    return unreachable(assignment, place, asks)
 
 
 def _ask(
@@ -152,7 +163,7 @@ def _ask(
     )
     keep(tried)
     try:
-        tried = _checked(job, place, tried._replace(attempt=attempt), said, redact)
+        tried = _checked(job, place, assignment, tried._replace(attempt=attempt), said, redact)
     except Exception as error:  # whatever it is: this run does not count, and is not bought again without end
         traceback.print_exc()
         tried = tried._replace(attempt=replace(unchecked, detail=place_of(error)))
@@ -163,7 +174,7 @@ def _ask(
     return tried
 
 
-def _checked(job: Job, place: Place, tried: Tried, said: Said, redact: Redactor) -> Tried:
+def _checked(job: Job, place: Place, assignment: Assignment, tried: Tried, said: Said, redact: Redactor) -> Tried:
     """The attempt with what can be seen afterwards, and with the reason why it must not count, if there is one."""
     after = hash_tree(place.outside(tried.workspace))
     reason, detail = find_reason(tried.attempt, tried.outcome, tried.answer, job.expected)
@@ -173,6 +184,8 @@ def _checked(job: Job, place: Place, tried: Tried, said: Said, redact: Redactor)
         reason, detail = "over_limit", said.over_limit
     if not reason and after != tried.tree_before and not job.is_change:
         reason, detail = "workspace_changed", "its hash is another one after the run"
+    if not reason and (gone := _unreachable(assignment, place, asks=True)):
+        reason, detail = "mcp_gone", gone
     return tried._replace(
         attempt=replace(tried.attempt, reason=reason, detail=detail),
         tree_after=after,

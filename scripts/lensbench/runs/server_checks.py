@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from lensbench.agents import Assignment, model_hosts
+from lensbench.agents import Assignment, load_adapter, model_hosts
 from lensbench.agents.offline.mcp_tools import OfferedTool, arguments, queries, role, suggestions
 from lensbench.agents.offline.question import read_question
 from lensbench.agents.offline.servers import Entry, Servers, Status, read_entry
@@ -39,6 +39,27 @@ def check_servers(
     if settings.tools and all(status.connected for status in servers.statuses):
         checks += _compared(condition, settings.tools, tools)
     return checks, sorted(tool.full_name for tool in tools)
+
+
+def unreachable(run: Assignment, place: Place, asks: bool) -> str:
+    """Why a server that runs already, and is reached by an address, does not answer now; "" when all do.
+
+    `asks` for a call of one tool about the workspace too, as the preflight does, which the server has to know.
+    """
+    environment = load_adapter(run.settings["kind"]).command(run).env
+    named = {name: filled(entry, environment) for name, entry in run.mcp_servers.items() if "url" in entry}
+    workspace = Workspace(place.outside(run.workspace))
+    entries = {name: read_entry(entry) for name, entry in named.items()}
+    with Servers(entries, workspace.root, run.settings["mcp_start_s"], environment) as servers:
+        for status in servers.statuses:
+            if not status.connected:
+                return f"{status.name}: {status.detail}"
+            if not asks:
+                continue
+            check = _check_server("", named[status.name]["url"], status, servers, run, workspace)
+            if check.outcome == "failed":
+                return f"{status.name}: {check.detail}"
+    return ""
 
 
 def _placed(entry: Entry | str, run: Assignment, environment: Mapping[str, str], place: Place) -> Entry | str:
