@@ -39,6 +39,8 @@ try:
     if workflow.is_main_process:
         prepare = begin.foretell if workflow.output_settings.dryrun else begin.begin
         SCHEDULE = read_schedule(config, workflow.configfiles, prepare)
+        if not workflow.output_settings.dryrun:
+            SCHEDULE.outdate_plan()
         JUDGES = SCHEDULE.judges
     else:  # one job, on another machine: its rule asks for no list of judges
         SCHEDULE, JUDGES = frozen_schedule(os.environ.get(SETTINGS)), []

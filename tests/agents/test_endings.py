@@ -14,11 +14,13 @@ from lensbench.core.models import is_same_model, unexpected
 from lensbench.core.records import Attempt, Call, Outcome
 from lensbench.runs.reasons import Expectation, find_reason
 
-STREAMS = Path(__file__).parent / "streams"
+FOLDERS = [Path(__file__).parent / name for name in ("streams", "endings")]
 
 
 def lines_of(name: str) -> list[str]:
-    return (STREAMS / f"{name}.jsonl").read_text().splitlines()
+    """A stream that Claude Code 2.1.329 printed."""
+    folder = next(folder for folder in FOLDERS if (folder / f"{name}.jsonl").exists())
+    return (folder / f"{name}.jsonl").read_text().splitlines()
 
 
 def reason_of(outcome: Outcome, served: str = "", exit_code: int = 0) -> str:

@@ -176,6 +176,8 @@ class Record:
     """What the agent was kept apart with, such as `bubblewrap 0.8.0`, or `none`; empty when nobody recorded it."""
     network: str = ""
     """`own`: the agent reached what it needed and no more. Or why it shared the machine's; empty when unrecorded."""
+    made_with: dict[str, Any] = field(default_factory=dict)
+    """The settings of its `agent` and its `condition`; empty in older records."""
     schema: int = SCHEMA
 
     @property

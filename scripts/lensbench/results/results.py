@@ -25,6 +25,7 @@ from lensbench.results import chosen_runs
 from lensbench.results.junit import junit
 from lensbench.results.page.judges import coefficient, coefficient_interval, judges_view
 from lensbench.results.plain_verdict import plain_verdict
+from lensbench.runs.made_with import endings, notices
 from lensbench.runs.reasons import REASONS, Reason
 from lensbench.runs.stopping import why_stopped
 from lensbench.scores import measures as summaries
@@ -74,6 +75,7 @@ def collect(tables: Tables, repositories: dict[str, Any], stopped: str = "") -> 
         "disagreements": summaries.disagreements(tables),
         "controls": summaries.controls(tables),
         "start_skew_s": {"pairs": len(skews), "median": _median(skews), "largest": skews[-1] if skews else None},
+        "endings": endings(tables.records.values()),
         "warnings": [*plan["warnings"], *(_unpinned(plan["agent"]) if made else ())],
         "accepted_changes": plan["accepted_changes"],
         "polluted_durations": sum(bool(record.outcome.api_retries) for record in made),
@@ -81,7 +83,11 @@ def collect(tables: Tables, repositories: dict[str, Any], stopped: str = "") -> 
         "models_asked": sorted({model for record in made for model in record.outcome.models_asked or ()}),
         "stopped": stopped,
     }
-    data["headlines"] = [headline(data, treatment) for treatment in data["treatments"]]
+    data["headlines"] = [
+        *(headline(data, treatment) for treatment in data["treatments"]),
+        *notices(tables.valid, plan),
+        *(sentence for name in data["treatments"] if (sentence := _useless(data, name))),
+    ]
     return data
 
 
@@ -104,6 +110,13 @@ def _judges(verdicts: Sequence[Mapping[str, str]]) -> list[str]:
     for row in verdicts:
         versions.setdefault(row["judge"], set()).update({row["version"]} - {""})
     return [name if is_person(name) else " ".join([name, *sorted(found)]) for name, found in sorted(versions.items())]
+
+
+def _useless(data: dict[str, Any], treatment: str) -> str:
+    """A sentence about runs in which no call of the treatment's tools worked; "" when there is none."""
+    failed = data["comparisons"][treatment]["adoption"]["all_calls_failed"]
+    runs = f"{failed['runs']} of the {failed['of']} runs of {treatment} that called its tools"
+    return f"In {runs}, all of these calls failed." if failed["runs"] else ""
 
 
 def _unpinned(agent: dict[str, Any]) -> list[str]:

@@ -55,6 +55,12 @@ class Job(NamedTuple):
         return condition
 
     @property
+    def settings(self) -> dict[str, Any]:
+        """What the record keeps of the settings that the run is made with."""
+        kept = ("mcp_sha256", "servers", "setup", "teardown", "errors")
+        return {"agent": self.agent, "condition": {key: self.condition[key] for key in kept if key in self.condition}}
+
+    @property
     def expected(self) -> Expectation:
         """The MCP servers that this condition has, and those that only others have."""
         servers = self.condition["servers"]

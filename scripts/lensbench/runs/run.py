@@ -74,7 +74,7 @@ def make_run(job: Job) -> str:
             workspace=tried.workspace, tree_before=tried.tree_before, tree_after=tried.tree_after,
             revision=job.repository["revision"], server_calls=tried.server_calls,
             arrived_at=arrived, opened_at=opened, lensbench=__version__, sandbox=sandbox.name,
-            network=tried.network,
+            network=tried.network, made_with=job.settings,
         )  # fmt: skip
 
     def keep(tried: Tried) -> None:

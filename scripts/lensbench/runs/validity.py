@@ -21,8 +21,9 @@ from lensbench.core.tables import write_table
 from lensbench.plan.freeze import Plan
 from lensbench.plan.waves import read_opened_plan
 from lensbench.runs.discards import Discard, describes, discard_files, file_discard, read_discard
+from lensbench.runs.made_with import as_made
 
-COLUMNS = ("task", "condition", "trial", "status", "reason", "detail", "attempts", "discards", "given_up")
+COLUMNS = ("task", "condition", "trial", "status", "reason", "detail", "attempts", "discards", "given_up", "ending")
 
 
 @dataclass(frozen=True)
@@ -180,9 +181,13 @@ def judge_validity(folder: Path) -> None:
             **validity.run._asdict(), "status": validity.status, "reason": validity.reason, "detail": validity.detail,
             "attempts": validity.attempts, "discards": [discard.reason for discard in filed],
             "given_up": validity.status == "discarded" and len(filed) > limit,
+            "ending": records[validity.run].outcome.ending if validity.run in records else "",
         })  # fmt: skip
     write_table(folder / "validity.csv", COLUMNS, rows)
-    write_atomic(folder / "runs" / "timing.csv", timing_csv(records.values(), earlier, plan["model_mapping"]))
+    write_atomic(
+        folder / "runs" / "timing.csv",
+        timing_csv(records.values(), earlier, as_made(plan, records.values())["model_mapping"]),
+    )
 
 
 if __name__ == "__main__":

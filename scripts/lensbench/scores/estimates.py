@@ -16,6 +16,7 @@ from lensbench.core.errors import UserError
 from lensbench.core.system.files import plain, read_json, write_json
 from lensbench.core.system.program import run_stage
 from lensbench.plan.waves import look_file
+from lensbench.runs.made_with import mixtures
 from lensbench.scores import differences as compared
 from lensbench.scores import gate
 from lensbench.scores.account import Draw, draw, holm, note, number_of, read_ledger
@@ -62,6 +63,8 @@ def blockers(tables: Tables, instrument: Mapping[str, Any], proven: proof.Selfte
     found = []
     if tables.plan["agent"]["kind"] == "offline":
         found.append("No language model answered: this was the offline agent.")
+    of_both = [record for record in tables.valid if record.condition in (treatment, tables.plan["baseline"])]
+    found += mixtures(of_both, tables.plan)
     if proven.state == "failed":
         found.append(proven.sentence)
     if voided := instrument.get("voided"):

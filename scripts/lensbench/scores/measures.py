@@ -17,6 +17,7 @@ from lensbench.core.numbers import COMPLETE, exact, mean
 from lensbench.core.records import Record, RunId
 from lensbench.core.tables import Row, items, read_table, run_of_row
 from lensbench.plan.waves import read_opened_plan
+from lensbench.runs.made_with import as_made
 from lensbench.runs.reasons import tools_of
 from lensbench.scores.scores import read_present_records
 
@@ -126,14 +127,16 @@ class Tables(NamedTuple):
 def read_tables(folder: Path) -> Tables:
     """Everything that the stages before left in the run folder."""
     validity = read_table(folder / "validity.csv")
+    records = read_present_records(folder, validity)
+    valid = [records[run_of_row(row)] for row in validity if row["status"] == "valid"]
     return Tables(
-        plan=read_opened_plan(folder),
+        plan=as_made(read_opened_plan(folder), valid),
         validity=validity,
         scores={run_of_row(row): row for row in read_table(folder / "scores.csv")},
         reports={run_of_row(row): row for row in read_table(folder / "reports.csv")},
         pairs=read_table(folder / "pairs.csv"),
         verdicts=read_table(folder / "verdicts.csv"),
-        records=read_present_records(folder, validity),
+        records=records,
     )
 
 
@@ -203,7 +206,9 @@ def adoption_table(pairs: Sequence[Row]) -> dict[str, dict[str, int]]:
     """The four facts of any tool, and what is reported tool by tool."""
     columns = ["offered", "called", "called_without_error", "adopted"]
     tools = [column for column in (pairs[0] if pairs else ()) if column.startswith("adopted_")]
-    return {column: adoption(pairs, column) for column in [*columns, *tools]}
+    failed = [row["called_without_error"] == "no" for row in pairs if row["called"] == "yes"]
+    table = {column: adoption(pairs, column) for column in [*columns, *tools]}
+    return {**table, "all_calls_failed": {"runs": sum(failed), "of": len(failed)}}
 
 
 def by_adoption(tables: Tables, treatment: str) -> dict[str, dict[str, Any]]:

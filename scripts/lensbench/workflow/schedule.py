@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import random
 from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass, replace
@@ -94,6 +95,13 @@ class Schedule:
     def plan_mark(self) -> str:
         """The file that is there when the plan was made with these settings."""
         return planning.plan_mark(self.config, self.accepted, self.folder).as_posix()
+
+    def outdate_plan(self) -> None:
+        """Dates back a plan of other settings: Snakemake makes it anew whatever is asked for, also a single file. It
+        would not miss the mark where nothing that is asked for needs it."""
+        plan = self.folder / "plan.json"
+        if plan.exists() and not Path(self.plan_mark).exists():
+            os.utime(plan, (0, 0))
 
     @property
     def frozen_tasks(self) -> str:

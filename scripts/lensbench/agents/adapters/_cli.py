@@ -54,7 +54,7 @@ def gateway(settings: Mapping[str, Any], addresses: Mapping[str, str]) -> Gatewa
         raise UserError(f"agent.token_env names {token_env}, which is not set in the environment; export it first")
     if not provider:
         return Gateway("", "")
-    address = addresses.get(provider, "") or settings["base_url"]
+    address = settings["base_url"] or addresses.get(provider, "")
     if not address:
         raise UserError(f"agent.base_url is missing; kind {kind!r} needs the address of provider {provider!r}")
     if not token_env:

@@ -90,7 +90,7 @@ def _gateway(settings: Mapping[str, Any]) -> dict[str, str]:
             raise UserError(f"agent.{place} names {name}, which is not set in the environment; export it")
     if provider and not token_env and not set(KEYS).intersection(passed):
         raise UserError(f"agent.token_env is missing; name the environment variable with the token of {provider!r}")
-    address = ADDRESSES.get(provider, settings["base_url"] if provider else "")
+    address = (settings["base_url"] or ADDRESSES.get(provider, "")) if provider else ""
     if provider and not address:
         raise UserError(f"agent.base_url is missing; provider {provider!r} needs the gateway's address, without /v1")
     gateway = {"ANTHROPIC_BASE_URL": address} if address else {}

@@ -1,0 +1,101 @@
+"""What runs were made with, by their own records: settings, models and endings. One verdict never mixes them."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from lensbench.core.models import unexpected
+from lensbench.core.records import ENDINGS, Record
+from lensbench.plan.config import Agent
+
+_DEFAULTS = Agent().model_dump(mode="json")
+
+
+def agent_of(record: Record, plan: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The agent's settings of a run; None when an older record only shows that they were other ones than the plan's."""
+    if record.made_with:
+        return {**_DEFAULTS, **record.made_with["agent"]}
+    if record.agent_sha256 in ("", plan.get("agent_sha256", "")):
+        return {**_DEFAULTS, **plan["agent"]}
+    return None
+
+
+def as_made(plan: Mapping[str, Any], records: Iterable[Record]) -> dict[str, Any]:
+    """The plan with the agent that the runs were made with, when all of them had the same: an accepted change that no
+    run was made with since says nothing about who answered. `planned_agent` is then the one of the config."""
+    found = {json.dumps(agent_of(record, plan), sort_keys=True) for record in records if record.source == "run"}
+    agent = json.loads(found.pop()) if len(found) == 1 else None
+    if agent is None or agent == {**_DEFAULTS, **plan["agent"]}:
+        return dict(plan)
+    mapping = ",".join(f"{asked}={served}" for asked, served in Agent.model_validate(agent).mapping.items())
+    return {**plan, "agent": agent, "model_mapping": mapping, "planned_agent": plan["agent"]}
+
+
+def mixtures(records: Sequence[Record], plan: Mapping[str, Any]) -> Iterator[str]:
+    """Why the runs cannot be spoken of in one verdict, one sentence each."""
+    made = [record for record in records if record.source == "run"]
+    served = Counter(", ".join(sorted(record.outcome.models)) for record in made if record.outcome.models)
+    if len(served) > 1:
+        yield f"Different models answered ({_counted(served)}); one verdict cannot be about all of them."
+    agents = [agent_of(record, plan) for record in made]
+    known = [agent for agent in agents if agent is not None]
+    if known and len(known) < len(agents):
+        yield f"{len(agents) - len(known)} runs were made with other settings of the agent than the rest."
+    for key in sorted({key for agent in known for key in agent}):
+        values = Counter(_shown(agent.get(key)) for agent in known)
+        if len(values) > 1:
+            yield f"Runs were made with different settings: agent.{key} was {_counted(values)}."
+    for name in sorted({record.condition for record in made}):
+        own = [record.made_with["condition"] for record in made if record.condition == name and record.made_with]
+        if len({json.dumps(settings, sort_keys=True) for settings in own}) > 1:
+            yield f"Runs of {name} were made with different servers or commands."
+
+
+def _shown(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, ensure_ascii=False) if isinstance(value, (list, dict)) else str(value)
+
+
+def _counted(values: Mapping[str, int]) -> str:
+    return "; ".join(f"{value or 'empty'} in {count}" for value, count in sorted(values.items()))
+
+
+def endings(records: Iterable[Record]) -> dict[str, dict[str, int]]:
+    """How many runs of each condition ended how; runs of agents that do not show it are `not shown`."""
+    counts: dict[str, Counter[str]] = {}
+    for record in records:
+        counts.setdefault(record.condition, Counter())[record.outcome.ending or "not shown"] += 1
+    return {name: {ending: found[ending] for ending in (*ENDINGS, "not shown")} for name, found in counts.items()}
+
+
+def notices(records: Sequence[Record], plan: Mapping[str, Any]) -> Iterator[str]:
+    """What a reader must know before any number, one sentence each."""
+    made = [record for record in records if record.source == "run"]
+    for key, now in sorted((plan.get("planned_agent") or {}).items()):
+        if plan["agent"].get(key) != now:
+            was = _shown(plan["agent"].get(key))
+            yield f"The config names agent.{key} {_shown(now)} now; all runs were made with {was}."
+    others: Counter[str] = Counter()
+    for record in made:
+        agent = agent_of(record, plan) or {}
+        asked = record.outcome.models_asked or tuple(filter(None, [agent.get("model", "")]))
+        if not agent.get("served"):
+            others.update(unexpected(asked, record.outcome.models or (), agent.get("models") or {}))
+    if others:
+        yield (
+            f"Another model answered than was asked for ({_counted(others)} runs). If it is the right one, name it in"
+            " agent.served."
+        )
+    cut = {name: found for name, found in endings(made).items() if any(found[ending] for ending in _CUT)}
+    if cut:
+        shown = "; ".join(
+            f"{name}: {', '.join(f'{found[ending]} by {ending}' for ending in _CUT if found[ending])}"
+            f" of {sum(found.values())}"
+            for name, found in cut.items()
+        )
+        yield f"Some runs did not finish their answer ({shown})."
+
+
+_CUT = ("limit", "refusal", "unknown")

@@ -1,0 +1,91 @@
+"""Results are about the runs as they were made: their settings, the models that answered them, and how they ended."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lensbench.core.records import Attempt, Outcome, Record
+from lensbench.plan.config import Agent
+from lensbench.runs.made_with import as_made, endings, mixtures, notices
+
+
+def agent(**settings: Any) -> dict[str, Any]:
+    return Agent.model_validate({"kind": "claude-code", "model": "a", **settings}).model_dump(mode="json")
+
+
+def record(
+    condition: str, made: dict[str, Any] | None = None, sha256: str = "", servers: str = "", **outcome: Any
+) -> Record:
+    made_with = {"agent": made, "condition": {"mcp_sha256": servers}} if made else {}
+    return Record(
+        "t", condition, 1, "run", (Attempt(1, "", 1.0, 0.0, 0, False),), Outcome(**outcome), agent_sha256=sha256,
+        made_with=made_with,
+    )  # fmt: skip
+
+
+def plan_of(made: dict[str, Any]) -> dict[str, Any]:
+    return {"agent": made, "agent_sha256": "now", "model_mapping": "b=b"}
+
+
+def test_an_accepted_change_that_no_run_was_made_with_says_nothing_about_who_answered() -> None:
+    runs = [record("with", agent()), record("without", agent())]
+    shown = as_made(plan_of(agent(model="b")), runs)
+    assert (shown["agent"]["model"], shown["model_mapping"]) == ("a", "a=a")
+    assert list(notices(runs, shown)) == ["The config names agent.model b now; all runs were made with a."]
+    assert list(mixtures(runs, shown)) == []
+
+
+def test_runs_of_two_settings_are_no_matter_of_one_verdict() -> None:
+    runs = [record("with", agent()), record("without", agent()), record("with", agent(model="b"))]
+    shown = as_made(plan_of(agent(model="b")), runs)
+    assert shown["agent"]["model"] == "b"
+    assert list(mixtures(runs, shown)) == ["Runs were made with different settings: agent.model was a in 2; b in 1."]
+
+
+def test_an_older_record_shows_only_that_its_settings_were_others() -> None:
+    runs = [record("with", sha256="now"), record("with", sha256="before")]
+    assert list(mixtures(runs, plan_of(agent()))) == [
+        "1 runs were made with other settings of the agent than the rest."
+    ]
+    assert list(mixtures([record("with", sha256="now")] * 2, plan_of(agent()))) == []
+
+
+def test_a_key_that_is_younger_than_a_run_had_its_default() -> None:
+    older = {key: value for key, value in agent().items() if key != "served"}
+    assert list(mixtures([record("with", older), record("with", agent())], plan_of(agent()))) == []
+
+
+def test_other_servers_in_one_condition_are_a_mixture_and_in_two_conditions_are_the_experiment() -> None:
+    runs = [record("with", agent(), servers="1"), record("without", agent())]
+    assert list(mixtures(runs, plan_of(agent()))) == []
+    runs.append(record("with", agent(), servers="2"))
+    assert list(mixtures(runs, plan_of(agent()))) == ["Runs of with were made with different servers or commands."]
+
+
+def test_pairs_of_different_models_are_no_matter_of_one_verdict() -> None:
+    runs = [record("with", agent(), models=(name,)) for name in ("glm-5", "glm-5", "glm-6")]
+    assert list(mixtures(runs, plan_of(agent()))) == [
+        "Different models answered (glm-5 in 2; glm-6 in 1); one verdict cannot be about all of them."
+    ]
+
+
+def test_another_model_than_was_asked_for_is_a_headline_unless_it_is_declared() -> None:
+    def said(answered: str, **settings: Any) -> list[str]:
+        made = agent(**settings)
+        return list(notices([record("with", made, models=(answered,), models_asked=("glm-5",))], plan_of(made)))
+
+    assert said("glm-5") == []
+    assert "Another model answered than was asked for (glm-4.5 in 1 runs)" in said("glm-4.5")[0]
+    assert said("glm-4.5", served="glm-4*") == []
+    assert said("glm-4.5", models={"glm-5": "glm-4.5"}) == []
+
+
+def test_how_runs_ended_is_counted_by_condition_and_a_headline_where_answers_were_cut_off() -> None:
+    runs = [record("with", agent(), ending=ending) for ending in ("finished", "limit", "refusal", "compaction", "")]
+    found = endings([*runs, record("without", agent(), ending="finished")])
+    assert found["with"] == {
+        "finished": 1, "limit": 1, "refusal": 1, "compaction": 1, "unknown": 0, "not shown": 1,
+    }  # fmt: skip
+    assert list(notices(runs, plan_of(agent()))) == [
+        "Some runs did not finish their answer (with: 1 by limit, 1 by refusal of 5)."
+    ]
