@@ -15,7 +15,7 @@ from lensbench.core.system.files import write_atomic
 from lensbench.core.system.places import ROOT
 from lensbench.plan.reading import load_config
 from lensbench.workflow.prices import FEW, OFFLINE, PUBLISHED, estimate, price
-from lensbench.workflow.setup import KINDS, Wishes, config_text, mcp_file
+from lensbench.workflow.setup import KINDS, Wishes, config_text, mcp_file, unfinished
 from terminal import type_into
 
 FLAGS = ("--name", "mine", "--mcp", "true", "--agent", "offline", "--repo", "")
@@ -68,6 +68,32 @@ def test_a_terminal_is_asked_for_what_no_flag_names(tmp_path: Path) -> None:
         assert question in shown
     assert "no tasks could be made about nowhere" in shown
     assert not list(tmp_path.glob("*.mine.*"))
+
+
+def test_a_terminal_is_asked_again_when_an_answer_cannot_be_used(tmp_path: Path) -> None:
+    command = [sys.executable, "-P", "-m", "lensbench.workflow.setup", "--repo", "nowhere"]
+    exit_code, shown = type_into(command, tmp_path, "\nmy-server 'half\ntrue\nmy server\nmine\nclaude\nclaude-code\n\n")
+    assert exit_code == 1
+    for said in (
+        "no server is named", "--mcp my-server 'half: No closing quotation", "at most 41, such as my-server",
+        "did you mean 'claude-code'?", "no tasks could be made about nowhere",
+    ):  # fmt: skip
+        assert said in shown
+    assert shown.count("Name of the benchmark") == 2
+
+
+def test_only_what_was_not_tried_to_the_end_is_gone_on_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    wishes = Wishes("mine", "true", "codex", "gpt-5", "")
+    write_atomic(wishes.files["mcp"], "{}")
+    write_atomic(wishes.files["tasks"], "name: x")
+    assert unfinished("mine") is None
+    write_atomic(wishes.files["config"], config_text(wishes, "1", [], 3))
+    assert unfinished("mine") == wishes._replace(server="")
+    write_atomic(wishes.files["config"], config_text(wishes, "1", ["find"], 3))
+    assert unfinished("mine") is None
+    write_atomic(wishes.files["config"], "mine")
+    assert unfinished("mine") is None
 
 
 def test_a_server_is_a_command_line_or_an_address() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import subprocess
 import sys
@@ -70,10 +71,19 @@ def test_a_terminal_is_asked_and_a_server_that_runs_already_is_tried(stock: Path
     check(stock, said)
 
 
-def test_a_server_that_does_not_start_is_named_with_the_command_for_another_try(stock: Path) -> None:
+def test_a_server_that_does_not_start_is_named_and_when_it_is_fixed_init_goes_on(stock: Path) -> None:
     flags = ["--name", "mine", "--mcp", "false", "--agent", "offline", "--repo", "stock"]
     ended = subprocess.run([*STARTING, *flags], cwd=stock, capture_output=True, text=True, check=False, timeout=280)
     assert ended.returncode == 1
     assert "FAILED   with: mine" in ended.stdout + ended.stderr
-    assert "the trial failed; mend mcp.mine.json or config.mine.yaml" in ended.stderr
-    assert "--configfile config.mine.yaml" in ended.stderr
+    assert "the trial failed; fix mcp.mine.json or config.mine.yaml" in ended.stderr
+    assert "init --name mine" in ended.stderr
+    tasks = (stock / "scenarios" / "mine.yaml").read_bytes()
+    lens = {"command": "${python}", "args": ["-P", "-m", "lensbench.lens", "--root", "${workspace}"]}
+    (stock / "mcp.mine.json").write_text(json.dumps({"mcpServers": {"mine": lens}}))
+    again = subprocess.run(
+        [*STARTING, "--name", "mine"], cwd=stock, capture_output=True, text=True, check=False, timeout=280
+    )
+    assert again.returncode == 0, again.stdout + again.stderr
+    check(stock, again.stdout)
+    assert (stock / "scenarios" / "mine.yaml").read_bytes() == tasks

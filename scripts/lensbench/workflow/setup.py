@@ -7,13 +7,14 @@ whole workflow and without a key; it leaves bench/<name>-smoke.
 from __future__ import annotations
 
 import argparse
+import json
 import math
 import re
 import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -34,6 +35,9 @@ from lensbench.workflow.prices import estimate, price
 TASKS = 12
 SMOKE_TASKS = 2
 AT_ONCE = 4
+
+
+Problem = Callable[[str], str]
 
 
 class Kind(NamedTuple):
@@ -92,24 +96,71 @@ def ask(given: argparse.Namespace) -> Wishes:
             f"missing: {', '.join(missing)}; there is no terminal to ask on (--yes: defaults, but a server)"
         )
 
-    def settle(value: str | None, question: str, default: str = "") -> str:
-        return value or (_input(question, default) if value is None and can_ask else default)
+    def settle(value: str | None, question: str, default: str = "", problem: Problem = lambda _: "") -> str:
+        """The flag's value, or an answer; asks again until it is one that can be used."""
+        while True:
+            asked = value is None and can_ask
+            answer = (value or (_input(question, default) if asked else default)).strip()
+            if not (wrong := problem(answer)):
+                return answer
+            if not asked:
+                raise UserError(wrong)
+            print(wrong)
 
-    server = settle(server, "MCP server: the command that starts it, or its URL").strip()
-    name = settle(given.name, "Name of the benchmark", "mine")
-    agent = settle(given.agent, f"Agent ({', '.join(KINDS)})", "claude-code")
-    if not server:
-        raise UserError("no server is named; give --mcp 'my-server --stdio ${workspace}', or --url http://...")
-    if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,40}", name):
-        raise UserError(f"--name {name!r}: use a-z, 0-9 and '-', at most 41")
-    if agent not in KINDS:
-        raise UserError(
-            f"--agent {agent!r} is not one of {', '.join(KINDS)}; for others write a config (docs/agents.md)"
-            f"{did_you_mean(agent, KINDS)}"
-        )
+    server = settle(server, "MCP server: the command that starts it, or its URL", "", server_problem)
+    name = settle(given.name, "Name of the benchmark", "mine", name_problem)
+    agent = settle(given.agent, f"Agent ({', '.join(KINDS)})", "claude-code", agent_problem)
     model = settle(given.model, "Model", KINDS[agent].model) if agent != "offline" else ""
     repo = settle(given.repo, "Repository to ask about, a folder or a git URL (empty: the demo's)")
     return Wishes(name, server, agent, model, repo)
+
+
+def server_problem(server: str) -> str:
+    """What is wrong with a command line or a URL; "" for nothing."""
+    if not server:
+        return "no server is named; give --mcp 'my-server --stdio ${workspace}', or --url http://..."
+    if PASSWORD.match(server):
+        return "the URL holds a password; give a token in the MCP file's headers instead (docs/servers.md)"
+    try:
+        shlex.split(server)
+    except ValueError as error:
+        return f"--mcp {server}: {error}"
+    return ""
+
+
+def name_problem(name: str) -> str:
+    """What is wrong with the name of a benchmark, with one that can be used; "" for nothing."""
+    if re.fullmatch(r"[a-z0-9][a-z0-9-]{0,40}", name):
+        return ""
+    better = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:41].strip("-")
+    return f"--name {name!r}: use a-z, 0-9 and '-', at most 41" + (f", such as {better}" if better else "")
+
+
+def agent_problem(agent: str) -> str:
+    """What is wrong with the name of an agent; "" for nothing."""
+    if agent in KINDS:
+        return ""
+    known = f"--agent {agent!r} is not one of {', '.join(KINDS)}; for others write a config (docs/agents.md)"
+    return f"{known}{did_you_mean(agent, KINDS)}"
+
+
+def unfinished(name: str) -> Wishes | None:
+    """What was wanted when the trial of this benchmark failed; None when it did not fail, or nothing is there."""
+    wishes = Wishes(name, "", "", "", "")
+    if not all(path.is_file() for path in wishes.files.values()):
+        return None
+    try:
+        config = yaml.safe_load(wishes.files["config"].read_text())
+        agent = config["agent"]
+        return wishes._replace(agent=agent["kind"], model=agent.get("model", "")) if not _tools(config) else None
+    except (yaml.YAMLError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def _tools(config: dict[str, Any]) -> list[str]:
+    """The tools that the trial found, which stand in the config; none before it worked."""
+    tools: list[str] = config["conditions"]["with"]["tools"]
+    return tools
 
 
 def _input(question: str, default: str) -> str:
@@ -120,15 +171,10 @@ def _input(question: str, default: str) -> str:
 
 
 def mcp_file(wishes: Wishes) -> dict[str, Any]:
-    """The MCP file. Raises UserError for a command line that no shell would read, and for a password."""
-    if PASSWORD.match(wishes.server):
-        raise UserError("the URL holds a password; give a token in the MCP file's headers instead (docs/servers.md)")
+    """The MCP file."""
     if re.match(r"https?://", wishes.server):
         return {"mcpServers": {wishes.name: {"type": "http", "url": wishes.server}}}
-    try:
-        command, *arguments = shlex.split(wishes.server)
-    except ValueError as error:
-        raise UserError(f"--mcp {wishes.server}: {error}") from None
+    command, *arguments = shlex.split(wishes.server)
     return {"mcpServers": {wishes.name: {"command": command, "args": arguments}}}
 
 
@@ -179,8 +225,23 @@ def start(wishes: Wishes) -> None:
     each = price(wishes.agent, wishes.model, Path("bench"))
     max_usd = max(1, math.ceil(runs * each.usd[1]))
     write_atomic(wishes.files["config"], config_text(wishes, version, [], max_usd))
+    _finish(wishes, version)
+
+
+def resume(wishes: Wishes) -> None:
+    """Tries again what is there after a failed trial. Nothing is asked, and of the files only the tools change."""
+    print(f"{wishes.files['config']} is there and was not tried to the end: trying it again", flush=True)
+    shutil.rmtree(wishes.smoke, ignore_errors=True)  # of the trial that failed
+    _finish(wishes, _version(wishes.agent))
+
+
+def _finish(wishes: Wishes, version: str) -> None:
+    """Makes the trial, puts the tools that it found into the config, and prints what comes next."""
     tools = _try(wishes)
-    write_atomic(wishes.files["config"], config_text(wishes, version, tools, max_usd))
+    path = wishes.files["config"]
+    write_atomic(path, path.read_text().replace("tools: []", f"tools: {json.dumps(tools)}", 1))
+    runs = 2 * len(read_scenarios([str(wishes.files["tasks"])]).tasks)
+    each = price(wishes.agent, wishes.model, Path("bench"))
     print("", *_what_next(wishes, version, tools), estimate(each, runs, AT_ONCE), sep="\n")
 
 
@@ -190,8 +251,8 @@ def _try(wishes: Wishes) -> list[str]:
     print(f"trying {SMOKE_TASKS} tasks with the offline agent ...", flush=True)
     if subprocess.run([sys.executable, "-P", "-m", "lensbench.workflow.launch", *trial], check=False).returncode:
         files = f"{wishes.files['mcp']} or {wishes.files['config']}"
-        again = f"{_lensbench()} run {shlex.join(trial)}"
-        raise UserError(f"the trial failed; mend {files} (docs/servers.md, docs/sandbox.md), then again:\n  {again}")
+        again = f"{_lensbench()} init --name {wishes.name}"
+        raise UserError(f"the trial failed; fix {files} (docs/servers.md, docs/sandbox.md), then go on with\n  {again}")
     return [tool.removeprefix(f"mcp__{wishes.name}__") for tool in read_listed_tools(wishes.smoke)]
 
 
@@ -231,7 +292,11 @@ def main() -> None:
     parser.add_argument("--model", help="in the agent's own words")
     parser.add_argument("--repo", help="a folder or a git URL to ask about (default: the demo's projects)")
     parser.add_argument("--yes", action="store_true", help="ask nothing: what is not given has its default")
-    start(ask(parser.parse_args()))
+    given = parser.parse_args()
+    if wishes := unfinished(given.name) if given.name else None:
+        resume(wishes)
+    else:
+        start(ask(given))
 
 
 if __name__ == "__main__":
