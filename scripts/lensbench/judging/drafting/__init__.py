@@ -2,16 +2,22 @@
 
     lensbench draft scenarios.md --output drafted.yaml
 
-A criterion is cut into pieces that an answer can be searched for (`pieces`), and these are put together by three rules
-(`rules`). A draft sees no negation and infers nothing; where there is no piece, there is no draft.
+A criterion is cut into pieces that an answer can be searched for (`pieces`), and these are put together (`rules`). A
+draft that its own text does not meet, or that the text still meets with a piece exchanged, is no draft.
 """
 
 from __future__ import annotations
 
-from lensbench.core.tasks import Criterion, Task
-from lensbench.judging.drafting.pieces import cut, without_examples
-from lensbench.judging.drafting.rules import stated, what_is_named, what_is_valued
-from lensbench.judging.judges.mechanical import find
+import re
+from collections.abc import Sequence
+
+from pydantic import ValidationError
+
+from lensbench.core.tasks import Criterion, Regex, Task
+from lensbench.judging.drafting.pieces import Piece, cut, stem, stems, without_examples
+from lensbench.judging.drafting.rules import NEGATION, denials, fields, groups, is_alone, negation_near, pattern_of
+from lensbench.judging.judges import Verdict
+from lensbench.judging.judges.mechanical import find, judge
 from lensbench.judging.judges.normalising import normalise
 
 MAX_TEXT = 2000
@@ -26,16 +32,60 @@ def with_drafts(task: Task) -> Task:
 def draft(criterion: Criterion, prompt: str = "") -> Criterion:
     """The criterion with patterns from its text, marked `drafted`.
 
-    It is returned as it is when it has patterns, is longer than a fact can be, or has nothing that could be searched
-    for. A name that `prompt` states is no evidence, since every answer may repeat it.
+    It is returned as it is when it has patterns, is longer than a fact can be, has nothing that could be searched for,
+    or when its draft would not tell the fact from another one. What `prompt` states is no evidence, since every answer
+    may repeat it.
     """
     if criterion.mechanical or len(criterion.text) > MAX_TEXT:
         return criterion
     text = without_examples(criterion.text)
     pieces = cut(text)
     question = normalise(prompt)
-    news = [piece for piece in pieces if piece.kind == "number" or not find(stated(piece), question)]
-    patterns = what_is_valued(text, pieces) or what_is_named(text, news)
-    if not patterns or all(find(pattern, question) for pattern in patterns["all_of"]):
+    asked = {stem(word) for word in question.text.lower().split()}
+    unsaid = (word for word in stems(text, pieces) if word not in asked)
+    words = [word for word in unsaid if not find(Regex(regex=rf"(?i)\b{word}"), question)]
+    grouped = groups(text, pieces)
+    names = sum(group[0].kind not in ("file", "folder") for group in grouped)
+    elide = names > 1 or (names == 1 and bool(words))
+    hard = []
+    for group in grouped:
+        pattern = pattern_of(group, text, pieces, elide, strict=False)
+        alone = is_alone(group, text) and group[0].kind in ("name", "word", "file")
+        if alone and find(pattern, normalise(_without(text, group))):
+            # Something else in the text says it as well.
+            pattern = pattern_of(group, text, pieces, elide=False, strict=True)
+        if not find(pattern, question):
+            hard.append((group, pattern))
+    patterns = fields(text, hard, words)
+    if not patterns:
         return criterion
-    return Criterion.model_validate({"text": criterion.text, **patterns, "drafted": True})
+    if NEGATION.search(text):
+        patterns["all_of"] += (negation_near(text, pieces, words),)
+    else:
+        patterns["must_not"] = denials(text, pieces)
+    try:
+        made = Criterion.model_validate({"text": criterion.text, **patterns, "drafted": True})
+    except ValidationError:
+        return criterion
+    if judge(made, question).verdict is Verdict.PARTIAL:
+        made = made.model_copy(update={"partial": {}})
+    return made if _tells(made, [group for group, _ in hard if is_alone(group, text)], question.text) else criterion
+
+
+def _tells(made: Criterion, hard: Sequence[Sequence[Piece]], question: str) -> bool:
+    """Whether the draft finds its own text, and neither the question nor the text with a piece exchanged."""
+    bare = made.model_copy(update={"text": "-"})
+
+    def met(text: str) -> bool:
+        return judge(bare, normalise(text)).verdict is Verdict.MET
+
+    return met(made.text) and not met(question) and not any(met(_without(made.text, group)) for group in hard)
+
+
+def _without(text: str, group: Sequence[Piece]) -> str:
+    """The text with other pieces of the same kind in place of the group's."""
+    others = {"number": "917", "file": "qxzvyk/qxzvyk.py", "folder": "qxzvyk/qxzvyk"}
+    for piece in group:
+        stated = rf"(?<![\w/.]){re.escape(piece.text)}(?!\w)"
+        text = re.sub(stated, others.get(piece.kind, "Qxzvyk"), text)
+    return text

@@ -29,7 +29,7 @@ def doubts(criterion: Criterion) -> Iterator[str]:
     if not criterion.drafted:
         return
     if found := _NEGATION.search(criterion.text):
-        yield f"the text says {found[0]!r}, which no pattern sees: add must_not, or take the patterns out"
+        yield f"the text says {found[0]!r}, and the draft asks for a negation near it: does it find this one?"
     if re.search(r"\bor\b", criterion.text):
         yield "what the text joins with 'or' was taken for alternatives"
     if any(character.isdigit() for character in criterion.text):

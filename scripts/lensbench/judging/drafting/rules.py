@@ -1,168 +1,295 @@
 """How pieces become patterns.
 
-- A number that is given as a value has to stand near what it stands near in the criterion; nothing else is asked.
-- Otherwise the most telling name is asked, or the file that the criterion begins with, and one more piece beside it;
-  the file of the name when there is no other piece. The most telling name alone is Partial.
-- Of names that are joined with "or" one is enough; names that are listed ("a, b and c") are asked all together.
+- Met asks for every hard piece, and for half of the words where there are few hard pieces; Partial for half of them.
+- Of names that are joined with "or" one is enough.
+- A number has to stand by its unit, or near a name or a word that it stands near in the criterion.
+- What denies the fact is a `must_not`; the negation of a fact that is one itself has to be stated near a piece.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
 from typing import Any
 
 from pydantic import ValidationError
 
-from lensbench.core.tasks import Pattern, Regex
-from lensbench.judging.drafting.pieces import NUMERALS, Piece, plain_digits
+from lensbench.core.tasks import Regex
+from lensbench.judging.drafting.pieces import UNITS, Piece, stem
+from lensbench.judging.judges.normalising import normalise
 
-_OR = re.compile(r"\W*(?:\w+\W+){0,4}?(?:and/or|or)\W+(?:\w+\W+){0,3}")
-_AND = re.compile(r"[\s,`]*(?:and)?[\s`]*")
+NUMERALS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+FEW_PIECES = 2
+"""So many hard pieces may stand together by chance: then words are asked too."""
+FEWEST_WORDS = 4
+"""So many words say a fact without any hard piece."""
+
+_OR = re.compile(r"\W*(?:\w+\W+){0,2}?(?:and/or|or)\W+(?:\w+\W+){0,2}")
 _OR_WORDS = re.compile(r"`?\W?(?:and/or|or) (?:an? |the )?([a-z]{4,} [a-z]{4,})")
-_GIVEN = re.compile(r"(?:=|\b(?:is|are|of|to|at|by|most|least|than|below|above|only|default|allows|under|over))\W*$")
-_SET = re.compile(r"(\w+) ?= ?$")
-_UNIT = re.compile(r"`? ([a-z]{3,})")
-_NOUN = re.compile(r"\b([a-z]{4,}) $")
-_LIMITS = ("below|least|less than|under|lower|narrower|minimum", "above|most|more than|over|up to|maximum|limit")
-_NO_DIGIT = r"[^\n0-9]"
-"""Between a number and its word: the word belongs to the nearest number."""
-_FAR, _CLOSE = 80, 20
-"""Characters between two pieces that belong together: a name and a name or number, a number and a plain word."""
+_BETWEEN = r"(?:[^\n0-9]|[A-Za-z_]\d+)"
+"""Between a number and its name no other number stands; jinja2 is a name."""
+_FAR, _CLOSE = 80, 40
+"""Characters between a number and a name, and between a number and a plain word."""
+_NOT = r"(?i:\b(?:not|never|cannot|no longer|neither|nor)\b|n't\b)"
+_CLEAR = r"(?:[^\n./]|\.[^a-z\n/]|\.[a-z_]{6,})"
+"""A character of text that is no path; the attribute of an object is longer than a file's ending."""
+_BEFORE, _AFTER = 20, 30
+"""Characters beside a name in which its file would stand."""
+_SAME = r"(?:[^.\n;]|\.\w)"
+"""A character of the same sentence; the dot of a name ends none."""
+NEGATION = re.compile(r"(?i)\b(?:not|never|cannot|no longer|neither|nor)\b|n't\b")
+_DENIAL_WORDS = (
+    r"(?i:\b(?:no|not|never|none|nothing|nor|without|cannot|except|unless|instead|rather|skip|ignor|omit|exclu|refus"
+    r"|reject|lack|missing|fail|disabl)|n't\b)"
+)
 
 
-def what_is_named(text: str, pieces: Sequence[Piece]) -> dict[str, Any]:
-    """The patterns of a criterion that gives no value; empty when it names nothing."""
-    places = _groups(text, [piece for piece in pieces if piece.kind in ("file", "folder")])
-    names = _groups(text, [piece for piece in pieces if piece.kind not in ("file", "folder", "number")])
-    if not names:
-        return _required([_any(text, group) for group in places])
-    telling = min(names, key=lambda group: (group[0].kind == "word", group[0].aside, group[0].vague))
-    word = telling[0].kind == "word"
-    about_file = bool(places) and (word or places[0][0].start < names[0][0].start)
-    files = _listed(text, places)
-    asked = files if about_file else _listed(text, names[names.index(telling) :])
-    required = [_any(text, group) for group in asked]
-    support = [hint for group in names if group not in asked for piece in group for hint in _hints(piece)]
-    support += [_near(piece, text, [telling[0].parts[-1]]) for piece in pieces if piece.kind == "number"]
-    if not about_file and (len(files) > 1 or (not support and len(required) == 1)):
-        required += [_any(text, group) for group in files]
-    partial = {} if word or len([*required, *support]) < 2 else {f"names {telling[0].text}": (_any(text, telling),)}
-    return {**_required(required), "any_of": tuple(support), "partial": partial}
-
-
-def what_is_valued(text: str, pieces: Sequence[Piece]) -> dict[str, Any]:
-    """The patterns of a criterion that gives values, of which one has to be stated; empty when it gives none."""
-    names = [piece.parts[-1] for piece in pieces if piece.kind in ("name", "setting", "code")]
-    numbers = [piece for piece in pieces if piece.kind == "number"]
-    settings = {piece.text: found[1] for piece in numbers if (found := _SET.search(text[: piece.start]))}
-    given = [piece for piece in numbers if _UNIT.match(text, piece.end) or _GIVEN.search(text[: piece.start])]
-    ways = [
-        _near(piece, text, [settings[piece.text]], piece.large) if piece.text in settings else _near(piece, text, names)
-        for piece in given
-    ]
-    return _required([_joined(way.regex for way in ways)]) if ways else {}
-
-
-def stated(piece: Piece) -> Pattern:
-    """The pattern of a piece: a file without its folders; a dotted name by its last part if that tells enough, or
-    else by its last two, near one another."""
-    if piece.kind == "file":
-        return piece.text.rsplit("/", 1)[-1]
-    if piece.kind == "setting":
-        return Regex(regex=re.sub(r" ?= ?", r"\\s*=\\s*", piece.text))
-    if len(piece.parts) == 1 or not piece.vague:
-        return piece.parts[-1]
-    return Regex(regex=_beside(_as_regex(_owner(piece)), _as_regex(piece.parts[1]), _FAR))
-
-
-def _owner(piece: Piece) -> str:
-    return piece.parts[0].rsplit(".", 1)[-1]
-
-
-def _required(patterns: Sequence[Pattern]) -> dict[str, Any]:
-    return {"all_of": tuple(patterns)} if patterns else {}
-
-
-def _groups(text: str, pieces: Sequence[Piece]) -> list[list[Piece]]:
-    """The pieces in their order, those that the text joins with "or" in one group."""
-    groups: list[list[Piece]] = []
+def groups(text: str, pieces: Sequence[Piece]) -> list[list[Piece]]:
+    """The pieces in their order, names that the text joins with "or" in one group."""
+    found: list[list[Piece]] = []
     for piece in pieces:
-        if groups and _OR.fullmatch(text[groups[-1][-1].end : piece.start]):
-            groups[-1].append(piece)
+        joined = found and _OR.fullmatch(text[found[-1][-1].end : piece.start])
+        if joined and {piece.kind, found[-1][-1].kind} <= {"name", "code", "word", "file", "folder"}:
+            found[-1].append(piece)
         else:
-            groups.append([piece])
-    return groups
+            found.append([piece])
+    return found
 
 
-def _listed(text: str, groups: Sequence[list[Piece]]) -> list[list[Piece]]:
-    """The first group, and those that follow it with no more than a comma or "and" between."""
-    listed = list(groups[:1])
-    for group in groups[1:]:
-        if not _AND.fullmatch(text[listed[-1][-1].end : group[0].start]):
-            break
-        listed.append(group)
-    return listed
+def is_alone(group: Sequence[Piece], text: str) -> bool:
+    """Whether the text gives no other piece, and no other words, in place of this one."""
+    return len(group) == 1 and not _OR_WORDS.match(text, group[0].end)
 
 
-def _any(text: str, group: Sequence[Piece]) -> Pattern:
-    """One pattern that finds any piece of the group, also by the words that the criterion has for it."""
-    words = [words for piece in group for words in _words_for(piece, text)]
-    if len(group) == 1 and not words:
-        return stated(group[0])
-    return _joined([*(_as_regex(stated(piece)) for piece in group), *(rf"(?i:\b{each})" for each in words)])
+def pattern_of(group: Sequence[Piece], text: str, others: Sequence[Piece], elide: bool, strict: bool) -> Regex:
+    """The pattern that finds any piece of the group; a number or value near the `others`, or near words of the text.
+
+    With `elide` a file is also found where the name that it belongs to stands without any path beside it: an answer
+    that leaves a place out is right, one that gives another place is not. `strict` finds names in no other form than
+    the criterion's, and in no path.
+    """
+    others = [other for other in others if other not in group]
+    ways = [way for piece in group for way in (_strictly(piece) if strict else _ways(piece, text, others))]
+    names = [other for other in others if other.kind in ("name", "code", "word")]
+    if elide and names and {piece.kind for piece in group} == {"file"}:
+        owner = min(names, key=lambda other: abs(other.start - group[0].start))
+        joint = rf"(?:{re.escape(owner.parts[0])}(?:\.|::|#))?" if len(owner.parts) == 2 else ""
+        ways.append(
+            rf"(?:(?:^|\n){_CLEAR}{{0,{_BEFORE}}}|{_CLEAR}{{{_BEFORE}}}){joint}{_short(owner)}"
+            rf"(?:{_CLEAR}{{{_AFTER}}}|{_CLEAR}{{0,{_AFTER}}}(?:\n|$))"
+        )
+    ways += [rf"(?i:\b{found[1]})" for piece in group if (found := _OR_WORDS.match(text, piece.end))]
+    return joined(ways)
 
 
-def _words_for(piece: Piece, text: str) -> list[str]:
-    """ "scoped lifetime" for (WithScopedLifetime) if the text says so, and two plain words that follow an "or"."""
-    parts = re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", piece.text) if piece.kind == "name" and piece.aside else []
-    pairs = [f"{one} {two}".lower() for one, two in pairwise(parts) if one != "With"]
-    follows = _OR_WORDS.match(text, piece.end)
-    return [pair for pair in pairs if re.search(rf"\b{pair}\b", text.lower())] + ([follows[1]] if follows else [])
+def _strictly(piece: Piece) -> list[str]:
+    if piece.kind == "file":
+        return _file(piece)
+    return [rf"(?:^|[^\w/.]){re.escape(piece.text)}(?:[^\w./]|\.\W|\.[a-z]\w*\(|\.?$)"]
 
 
-def _hints(piece: Piece) -> list[Pattern]:
-    """What supports another name; of a method whose name tells little, its class does too."""
-    by_class = len(piece.parts) == 2 and piece.vague and _owner(piece) != _owner(piece).lower()
-    return [stated(piece), *([_owner(piece)] if by_class else [])]
+def _ways(piece: Piece, text: str, others: Sequence[Piece]) -> list[str]:
+    match piece.kind:
+        case "file":
+            return _file(piece)
+        case "folder":
+            return [_folder(piece.text)]
+        case "setting":
+            name, value = re.split(r" ?= ?", piece.text)
+            return beside(rf"\b{re.escape(name)}\b", rf"(?i:\b{value}\b)", 30, r"[^\n]")
+        case "name":
+            return _name(piece)
+        case "number" | "value":
+            return _near(piece, text, others)
+        case "word":
+            return [rf"\b{re.escape(piece.text)}(?:s|es)?\b"]
+    spelled = r"\s*".join(map(re.escape, normalise(piece.text).text.split()))
+    spelled = f"(?i:{spelled})" if piece.kind == "quote" else spelled
+    return [_edged(spelled, piece.text)]
 
 
-def _near(piece: Piece, text: str, names: Iterable[str], by_words: bool = True) -> Regex:
-    """The number of `piece`, as digits or as a word, near one of the names; also beside its unit, the word before it,
-    or a word for the limit that it is."""
-    number = rf"\b{_number(piece.text)}\b"
-    ways = [_beside(_as_regex(name), number, _FAR, _NO_DIGIT) for name in names]
-    before = text[: piece.start]
-    if by_words:
-        unit, noun = _UNIT.match(text, piece.end), _NOUN.search(before)
-        words = [unit[1].rstrip("s")] if unit else []
-        words += [noun[1]] if noun and not _GIVEN.search(before) else []
-        words += [limit for limit in _LIMITS if re.search(rf"\b(?:{limit})\W*$", before)]
-        ways += [_beside(f"(?i:{word})", number, _CLOSE, _NO_DIGIT) for word in words]
-    return _joined(ways or [number])
+def _edged(spelled: str, text: str) -> str:
+    start, end = (r"\b" if edge.isascii() and (edge.isalnum() or edge == "_") else "" for edge in (text[0], text[-1]))
+    return start + spelled + end
 
 
-def _number(digits: str) -> str:
-    whole, _, rest = plain_digits(digits).partition(".")
-    if rest.strip("0"):
-        return rf"{whole}\.{rest}"
-    word = f"|{NUMERALS[int(whole)]}" if int(whole) < len(NUMERALS) else ""
-    return rf"(?:{whole}(?:\.0+)?{word})"
+def _file(piece: Piece) -> list[str]:
+    """A file by as much of the end of its path as an answer gives, but by no other path."""
+    *folders, name = piece.text.split("/")
+    name = re.escape(name)
+    if not folders:
+        return [rf"\b{name}\b" if piece.text[0] != "." else rf"{name}\b"]
+    path = "/".join([*map(re.escape, folders), name])
+    if piece.generic:
+        parent = re.escape(folders[-1])
+        return [rf"(?:^|[^\w.-]){parent}/{name}\b", *beside(rf"\b{parent}\b", rf"(?:^|[^\w./-]){name}\b", 30, r"[^\n]")]
+    tails = ["/".join([*map(re.escape, folders[at:]), name]) for at in range(max(1, len(folders) - 2), len(folders))]
+    bare = rf"(?:^|[^\w./-])(?:{'|'.join([*tails, name])})\b"
+    dotted = rf"\b{re.escape(folders[-1])}\.{re.escape(piece.text.rsplit('/', 1)[-1].removesuffix('.py'))}\b"
+    return [rf"(?:^|[^\w.-]){path}\b", bare, *([dotted] if piece.text.endswith(".py") else [])]
 
 
-def _beside(one: str, two: str, gap: int, between: str = r"[^\n]") -> str:
-    return rf"{one}{between}{{0,{gap}}}{two}|{two}{between}{{0,{gap}}}{one}"
+def _folder(path: str) -> str:
+    parts = list(map(re.escape, path.split("/")))
+    tails = ["/".join(parts[at:]) for at in range(1, len(parts) - 1)]
+    whole = r"(?:^|[^\w.-])" + "/".join(parts)
+    ways = "|".join([whole, *(r"(?:^|[^\w./-])" + tail for tail in tails)])
+    return rf"(?:{ways})\b"
 
 
-def _as_regex(pattern: Pattern) -> str:
-    if isinstance(pattern, Regex):
-        return f"(?:{pattern.regex})"
-    edges = [r"\b" if edge.isascii() and (edge.isalnum() or edge == "_") else "" for edge in (pattern[0], pattern[-1])]
-    return edges[0] + re.escape(pattern) + edges[1]
+def _name(piece: Piece) -> list[str]:
+    """A name; a dotted one also by its last part where that tells enough, but not with another class before it."""
+    if len(piece.parts) == 1:
+        return [spellings(piece.text)]
+    owner, last = piece.parts
+    joint = r"(?:\.|::|#|->)"
+    whole = rf"\b{re.escape(owner)}{joint}{re.escape(last)}\b"
+    if piece.vague:
+        of = rf"(?:^|[^\w/]){re.escape(owner)}(?:[^\w/]|$)"
+        return [whole, *beside(of, rf"\b{re.escape(last)}\b", 60, r"[^\n]")]
+    variable = rf"[a-z_]\w*{joint}" if owner[0].isupper() else r"(?:self|this|cls)\."
+    return [whole, rf"(?:^|[^\w.:#>/])(?:{variable})?{re.escape(last)}\b"]
 
 
-def _joined(ways: Iterable[str]) -> Regex:
+def spellings(name: str) -> str:
+    """A name of several words in its snake, camel, hyphenated and spoken forms; a private one, or one word, as it is.
+
+    The forms are not found in a path: `state_core.py` does not name the class StateCore.
+    """
+    if name.startswith("-"):
+        return rf"(?:^|[^\w-]){re.escape(name)}(?:[^\w-]|$)"
+    exact = _edged(re.escape(name), name)
+    words = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", name)
+    if name.startswith("_") or len(words) < 2 or "".join(words) != re.sub("[_-]", "", name) or len(name) < 6:
+        return exact
+    camel = "".join(word.capitalize() for word in words)
+    forms = [rf"(?i:{'[ -]'.join(words)})", *(["_".join(words).lower()] if "_" not in name else [])]
+    forms += [rf"{words[0].lower()}{camel[len(words[0]) :]}", camel] if name.islower() else []
+    return rf"{exact}|(?:^|[^\w/.])(?:{'|'.join(forms)})(?:[^\w/.]|\.\W|\.?$)"
+
+
+def _near(piece: Piece, text: str, others: Sequence[Piece]) -> list[str]:
+    """The number or value by its unit, or else near what it stands near in the criterion, also on the next line."""
+    shown = _value(piece)
+    if _unit(piece):
+        return [shown]
+    names = sorted((other for other in others if other.kind not in ("number", "value", "file", "folder")),
+                   key=lambda other: abs(other.start - piece.start))[:3]  # fmt: skip
+    files = [other for other in others if other.kind == "file"][:1]
+    marks = [(_short(other), _FAR) for other in (names or files)[:1]]
+    before = re.findall(r"[a-z]{4,}", text[max(0, piece.start - 50) : piece.start], re.ASCII)[-2:]
+    after = re.findall(r"[a-z]{4,}", text[piece.end : piece.end + 30], re.ASCII)[:1]
+    marks += [
+        (rf"(?i:\b{stem(word)})", _CLOSE)
+        for word in dict.fromkeys([*after, *reversed(before)])
+        if word not in ("that", "with", "from")
+    ]
+    marks += [(_short(other), _FAR) for other in names[1:]]
+    alone = not any(other.kind == "number" and abs(other.start - piece.start) < _FAR for other in others)
+    one = _BETWEEN if alone else r"[^\n]"
+    between = rf"{one}{{0,{{gap}}}}(?:\n{one}{{0,{{gap}}}})?"
+    ways = []
+    for mark, gap in marks:
+        filled = between.replace("{gap}", str(gap))
+        ways += [rf"{mark}{filled}{shown}", rf"{shown}{filled}{mark}"]
+    return ways or [shown]
+
+
+def _short(piece: Piece) -> str:
+    last = (
+        piece.parts[-1] if piece.kind == "name" else re.split(r" ?= ?|/", piece.text)[-1 if piece.kind == "file" else 0]
+    )
+    return _edged(re.escape(last), last)
+
+
+def _unit(piece: Piece) -> str:
+    """The ways to write the unit of a number; "" for none."""
+    found = re.fullmatch(r"[\d.,_]+ ?([a-zA-Z%]+(?: cent)?)", piece.text) if piece.kind == "number" else None
+    if not found or piece.text.startswith("0x"):
+        return ""
+    return "|".join(ways for _, ways in UNITS if re.fullmatch(f"(?i:{ways})", found[1]))
+
+
+def _value(piece: Piece) -> str:
+    if piece.kind == "value":
+        return rf"(?i:\b{piece.text}\b)"
+    if piece.text.startswith("0x"):
+        return rf"\b(?i:{piece.text})\b"
+    digits = re.match(r"[\d.,_]*\d", piece.text)
+    whole, _, rest = re.sub("[,_]", "", digits[0] if digits else piece.text).partition(".")
+    shown = rf"{whole}\.{re.escape(rest)}" if rest.strip("0") else rf"{whole}(?:\.0+)?"
+    word = f"|{NUMERALS[int(whole)]}" if not rest.strip("0") and int(whole) < len(NUMERALS) else ""
+    number = rf"(?:^|[^\w.-])(?:{shown}{word})"
+    if unit := _unit(piece):
+        return rf"{number}[ -]?(?i:{unit})(?:\W|$)"
+    return rf"{number}(?:[^\w.]|\.\D|\.?$)"
+
+
+def beside(one: str, two: str, gap: int, between: str) -> list[str]:
+    """One expression near the other, in any order."""
+    return [rf"{one}{between}{{0,{gap}}}{two}", rf"{two}{between}{{0,{gap}}}{one}"]
+
+
+def denials(text: str, pieces: Sequence[Piece]) -> list[Regex]:
+    """What denies the fact: a negation before one of its words or pieces, in a sentence that names a piece."""
+    verbs = re.findall(r"(?<![\w'/.-])[a-z]{2,}(?![\w'/.-])", text, re.ASCII)
+    stops = (
+        "the",
+        "that",
+        "and",
+        "for",
+        "with",
+        "from",
+        "its",
+        "it",
+        "to",
+        "of",
+        "by",
+        "an",
+        "as",
+        "at",
+        "in",
+        "on",
+        "or",
+        "is",
+        "are",
+        "be",
+    )
+    words = [rf"{stem(word)}" for word in dict.fromkeys(verbs) if word not in stops][:12]
+    marks = list(dict.fromkeys(_short(piece) for piece in pieces if piece.kind not in ("number", "value")))[:6]
+    values = list(dict.fromkeys(re.escape(piece.text) for piece in pieces if piece.kind in ("number", "value")))[:3]
+    if not marks and not values:
+        return []
+    near = _alternatives([*marks, *(values if not marks else [])])
+    denied = rf"{_NOT}\W+(?:\w+\W+){{0,2}}?{_alternatives([*(rf'(?i:{word})' for word in words), *marks, *values])}"
+    found = [rf"{near}{_SAME}{{0,80}}{denied}", rf"{denied}{_SAME}{{0,60}}{near}"]
+    found.append(
+        rf"(?i:\b(?:not (?:true|the case|correct)|false|wrong|incorrect|untrue)\b\W+that\b){_SAME}{{0,120}}{near}"
+    )
+    return [Regex(regex=each) for each in found if len(each) <= 500]
+
+
+def negation_near(text: str, pieces: Sequence[Piece], words: Sequence[str]) -> Regex:
+    """A negation, or a word that says as much, near a piece or a word that it stands near in the text."""
+    found = NEGATION.search(text)
+    at = found.start() if found else 0
+    near = sorted(
+        (piece for piece in pieces if piece.kind in ("name", "code", "word")), key=lambda piece: abs(piece.start - at)
+    )
+    marks = [_short(piece) for piece in near[:2]] + [rf"(?i:\b{word})" for word in words[:4]]
+    return joined([way for mark in marks for way in beside(mark, _DENIAL_WORDS, _FAR, _SAME)] or [_DENIAL_WORDS])
+
+
+def _alternatives(ways: Iterable[str]) -> str:
+    """The ways as one expression; as many as leave room for what else a pattern holds."""
+    kept: list[str] = []
+    for way in ways:
+        if sum(map(len, kept)) + len(way) < 170:
+            kept.append(way)
+    return f"(?:{'|'.join(kept)})"
+
+
+def joined(ways: Iterable[str]) -> Regex:
     """One pattern for all ways; the last ones are left out while it is larger than a pattern may be."""
     kept = list(dict.fromkeys(ways))
     while True:
@@ -170,3 +297,24 @@ def _joined(ways: Iterable[str]) -> Regex:
             return Regex(regex="|".join(kept))
         except ValidationError:
             kept.pop()
+
+
+def fields(text: str, hard: Sequence[tuple[list[Piece], Regex]], words: Sequence[str]) -> dict[str, Any]:
+    """The patterns of a criterion, by the keys of `Criterion`; empty when there is too little to hold on to."""
+    patterns = [pattern for _, pattern in hard]
+    bare = all(piece.kind in ("number", "value") and not _unit(piece) for group, _ in hard for piece in group)
+    if bare and len(words) < (1 if patterns else FEWEST_WORDS):
+        return {}
+    soft = [Regex(regex=rf"(?i)\b{word}") for word in words]
+    found: dict[str, Any] = {"all_of": tuple(patterns), "partial": {}}
+    if not patterns:
+        found["at_least"] = {"n": -(-len(soft) * 2 // 3), "of": soft}
+        found["partial"]["a part of it"] = {"n": -(-len(soft) * 2 // 5), "of": soft}
+        return found
+    places = all(piece.kind in ("file", "folder", "number", "value") for group, _ in hard for piece in group)
+    if len(patterns) <= FEW_PIECES and (len(soft) > 2 or (places and soft)):
+        found["at_least"] = {"n": -(-len(soft) // 3), "of": soft}
+    every = [*patterns, *(soft if len(patterns) <= FEW_PIECES else [])]
+    if len(every) > 1:
+        found["partial"]["half of it"] = {"n": -(-len(every) // 2), "of": every}
+    return found
