@@ -33,7 +33,7 @@ RUN_HERE = (
 
 ELSEWHERE = (
     (r"make (run|test|lint|selftest|agents|docs)$", ".ci/run"),
-    (r"make (slurm|soak|fuzz|lock|bench-peers)\b", "takes minutes, or a cluster"),
+    (r"make (slurm|soak|fuzz|lock|bench-peers|newest)\b", "takes minutes, or a cluster"),
     (r"make new\b|lensbench init\b", "test_starting.py, test_five_minutes.py"),
     (r"snakemake .*\bjudge_sheet$", "above, with other cores"),
     (r"snakemake .*\bscenarios\b.*\brepo=", "test_scenarios.py"),
@@ -49,8 +49,9 @@ ELSEWHERE = (
     (r"snakemake --unlock", "test_locks.py"),
     (r"lensbench discard", "test_discarding_by_hand.py"),
     (r"lensbench view", "test_view.py"),
+    (r"lensbench check", "test_check.py"),
     (r"lensbench (run|schemas|size|<verb>|status$|completion)", "test_installed.py, test_schemas.py, test_planning.py"),
-    (r"lensbench (compare|size|import|prove|draft|fsck|generate)|python -m lensbench.(results|estimates)", "test_comparing.py and the others of these names"),
+    (r"lensbench (compare|size|import|prove|draft|fsck|generate)|python -m lensbench.scores.estimates", "test_comparing.py and the others of these names"),
     (r"python (benchmarks/|-m pytest)", "takes minutes"),
     (r"(pip|apt-get|npm|openssl|unzip|cd|mkdir|ln|kill|tools/slurm.sh)\b", "not a program of ours"),
 )  # fmt: skip
