@@ -77,7 +77,7 @@ def test_what_overlaps_is_one_change_and_the_rest_are_others() -> None:
     assert separate(8, needs, passing) == [
         Separate(frozenset({0, 1}), frozenset({"a", "b"})), Separate(frozenset({5}), frozenset({"c"})),
     ]  # fmt: skip
-    assert len(asked) == 8 + 2
+    assert len(asked) == len(set(asked)) < 15
 
 
 def test_pieces_that_stand_in_for_each_other_make_no_task() -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from lensbench.changes.reports import TestResult
-from lensbench.changes.task import ChangeTask, FromSource
+from lensbench.changes.task import PYTEST, ChangeTask, FromSource
 from lensbench.core.errors import UserError
 from lensbench.core.tasks import Npm, Pypi, Source
 from lensbench.repositories.prepare import prepare
@@ -66,9 +66,10 @@ def tasks_between(
     ]
     files = contents(later, dict.fromkeys(hidden))
 
-    def run(tree: Path, programs: Sequence[str]) -> Mapping[str, bool] | None:
+    def run(tree: Path, programs: Sequence[str], only: Collection[str]) -> Mapping[str, bool] | None:
         placed = {path: content for path, content in files.items() if path in programs or not is_program(path)}
-        done = bench.run(tree, b"", hidden_tests(suite, programs, placed, timeout_s), installed)
+        words = sorted(only) if only and suite.report == PYTEST else programs
+        done = bench.run(tree, b"", hidden_tests(suite, words, placed, timeout_s), installed)
         return None if done.problem else {name: result is TestResult.PASSED for name, result in done.results.items()}
 
     entries = _news(earlier, later)

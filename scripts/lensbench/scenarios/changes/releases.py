@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,8 +13,9 @@ from lensbench.scenarios.changes.kinds import Kind, is_program, kind_of
 from lensbench.scenarios.changes.pieces import Piece, apply, differences
 from lensbench.scenarios.changes.reducing import separate
 
-Run = Callable[[Path, Sequence[str]], Mapping[str, bool] | None]
-"""Runs these test files in a tree: whether each test passed, by its id. None when they did not come to an end."""
+Run = Callable[[Path, Sequence[str], Collection[str]], Mapping[str, bool] | None]
+"""Runs test files in a tree, or at least the tests in them with these ids: whether each passed, by its id. None when
+they did not come to an end."""
 
 MAX_PIECES = 60
 MAX_FAILING = 40
@@ -43,13 +44,13 @@ def changes_between(earlier: Path, later: Path, run: Run) -> list[Change]:
     if len(pieces) > MAX_PIECES:
         raise UserError(f"the releases differ in {len(pieces)} places, more than {MAX_PIECES}; choose nearer ones")
 
-    def passing(files: Sequence[str], chosen: Iterable[int]) -> frozenset[str] | None:
+    def passing(files: Sequence[str], chosen: Iterable[int], only: Collection[str] = ()) -> frozenset[str] | None:
         with tempfile.TemporaryDirectory(prefix="lb-") as folder:
             tree = Path(folder, "tree")
             copy_tree(str(earlier), str(tree))
             apply((pieces[number] for number in chosen), tree)
             apply(tests, tree)
-            results = run(tree, files)
+            results = run(tree, files, only)
             return None if results is None else frozenset(test for test, passed in results.items() if passed)
 
     last = {file: passing([file], range(len(pieces))) for file in programs}
@@ -60,7 +61,11 @@ def changes_between(earlier: Path, later: Path, run: Run) -> list[Change]:
         if 0 < len(failing) <= MAX_FAILING:
             asking[file] = failing
     failing = frozenset[str]().union(*asking.values())
-    apart = separate(len(pieces), failing, lambda chosen: passing([*asking], chosen) or frozenset()) if asking else []
+    apart = (
+        separate(len(pieces), failing, lambda chosen: passing([*asking], chosen, failing) or frozenset())
+        if asking
+        else []
+    )
     found = []
     for change in apart:
         files = [file for file in asking if asking[file] & change.tests]
