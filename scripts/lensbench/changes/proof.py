@@ -109,12 +109,17 @@ def _passed(run: TestRun, name: str) -> bool:
 
 def _leaks(task: ChangeTask, tree: Path) -> Iterator[str]:
     """What an agent could read of the hidden tests or of the reference."""
-    if line := next((line for line in _new_lines(content_bytes(task.reference)) if line in _flat(task.prompt)), ""):
+    if line := given_away(task.prompt, content_bytes(task.reference)):
         yield f"the prompt holds a line of the reference: {line!r}"
     for path, content in task.tests.files.items():
         data = content_bytes(content)
         if place := _seen(tree, path, data):
             yield f"the hidden file {path} can be seen: {place}"
+
+
+def given_away(prompt: str, reference: bytes) -> str:
+    """A line of the reference that a reader could copy from the prompt; "" when there is none."""
+    return next((line for line in _new_lines(reference) if line in _flat(prompt)), "")
 
 
 def _flat(text: str) -> str:

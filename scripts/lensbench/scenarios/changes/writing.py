@@ -34,16 +34,20 @@ def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
 _Dumper.add_representer(str, _text)
 
 
-def write_set(name: str, fates: Sequence[Fate], output: Path, head: str) -> None:
-    """Writes the tasks that are proven to `output`, each reference to `<set>/<task id>.diff` beside it."""
+def write_set(name: str, fates: Sequence[Fate], output: Path, head: str, beside: Path | None = None) -> None:
+    """Writes the tasks that are proven to `output`, each reference to `<task id>.diff` in the folder `beside`.
+
+    That is the folder called as the set when it is not given.
+    """
+    beside = beside or output.with_suffix("")
     tasks = [fate.task for fate in fates if fate.task]
     sources = {source_key(source): source for task in tasks for source in _sources(task)}
     value = {
         "name": name,
         "repositories": {key: source.model_dump(mode="json") for key, source in sorted(sources.items())},
-        "tasks": [_plain(task, output) for task in tasks],
+        "tasks": [_plain(task, output, beside) for task in tasks],
     }
-    for path, content in (each for task in tasks for each in _beside(task, output)):
+    for path, content in (each for task in tasks for each in _beside(task, beside)):
         write_atomic(path, content_bytes(content))
     text = yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=_WIDTH)
     write_atomic(output, "".join(f"# {line}\n" for line in head.splitlines()) + text)
@@ -55,57 +59,64 @@ def _sources(task: ChangeTask) -> Iterator[Source]:
     yield from (content.source for content in task.tests.files.values() if isinstance(content, FromSource))
 
 
-def _beside(task: ChangeTask, output: Path) -> Iterator[tuple[Path, Content]]:
+def _beside(task: ChangeTask, beside: Path) -> Iterator[tuple[Path, Content]]:
     """What is too long for the YAML: the reference, and hidden files that no pinned source has."""
-    yield _reference(task, output), task.reference
+    yield _reference(task, beside), task.reference
     for path, content in task.tests.files.items():
         if not isinstance(content, FromSource):
-            yield _hidden(task, output, path), content
+            yield _hidden(task, beside, path), content
 
 
-def _reference(task: ChangeTask, output: Path) -> Path:
-    return output.with_suffix("") / f"{task.id}.diff"
+def _reference(task: ChangeTask, beside: Path) -> Path:
+    return beside / f"{task.id}.diff"
 
 
-def _hidden(task: ChangeTask, output: Path, path: str) -> Path:
-    return output.with_suffix("") / task.id / path
+def _hidden(task: ChangeTask, beside: Path, path: str) -> Path:
+    return beside / task.id / path
 
 
-def _plain(task: ChangeTask, output: Path) -> dict[str, Any]:
+def _plain(task: ChangeTask, output: Path, beside: Path) -> dict[str, Any]:
     value = task.model_dump(mode="json", exclude_defaults=True)
     assert task.repository
     value["repository"] = source_key(task.repository)
-    value["reference"] = {"file": _reference(task, output).relative_to(output.parent).as_posix()}
+    value["reference"] = {"file": _reference(task, beside).relative_to(output.parent).as_posix()}
     for path, content in task.tests.files.items():
         value["tests"]["files"][path] = (
             {"source": source_key(content.source)} if isinstance(content, FromSource)
-            else {"file": _hidden(task, output, path).relative_to(output.parent).as_posix()}
+            else {"file": _hidden(task, beside, path).relative_to(output.parent).as_posix()}
         )  # fmt: skip
     return {key: value[key] for key in _KEYS if key in value}
 
 
 def render_report(name: str, fates: Sequence[Fate]) -> str:
-    """The table of the set as Markdown: proven, dropped with reasons, flaky, seconds."""
+    """The report as Markdown."""
+    return f"# Change tasks: {name}\n\n{render_table(fates)}"
+
+
+def render_table(fates: Sequence[Fate]) -> str:
+    """What became of the changes, as Markdown: proven, dropped with reasons, flaky, seconds."""
     kept = [fate for fate in fates if fate.task]
-    lines = [f"# Change tasks: {name}", "", f"{len(kept)} of {len(fates)} changes are proven tasks.", ""]
+    lines = [f"{len(kept)} of {len(fates)} changes are proven tasks.", ""]
     lines += [
         "| task | repository | failing tests | passing tests | flaky | seconds | MB |",
         "|---|---|--:|--:|--:|--:|--:|",
+        *map(_row, kept),
     ]
-    for fate in kept:
-        task, proof = fate.task, fate.proof
-        assert task
-        assert task.repository
-        assert proof
-        tests = f"{len(proof.fail_to_pass)} | {len(proof.pass_to_pass)} | {len(proof.flaky)}"
-        about = plain_text(source_name(task.repository))
-        lines.append(f"| {task.id} | {about} | {tests} | {proof.seconds:.1f} | {proof.memory_mb} |")
     flaky = [f"- {fate.id}: {plain_text(name)}" for fate in fates if fate.proof for name in fate.proof.flaky]
-    lines += ["", "## Flaky tests", "", *flaky] if flaky else []
+    lines += ["", "Flaky tests, left out:", "", *flaky] if flaky else []
     dropped = [fate for fate in fates if not fate.task]
-    if dropped:
-        lines += ["", "## Dropped", ""]
-        lines += [
-            f"- **{fate.id}**, {plain_text(fate.what)}: {plain_text('; '.join(fate.reasons[:3]))}" for fate in dropped
-        ]
+    reasons = [
+        f"- **{fate.id}**, {plain_text(fate.what)}: {plain_text('; '.join(fate.reasons[:3]))}" for fate in dropped
+    ]
+    lines += ["", "Dropped:", "", *reasons] if dropped else []
     return "\n".join(lines) + "\n"
+
+
+def _row(fate: Fate) -> str:
+    task, proof = fate.task, fate.proof
+    assert task
+    assert task.repository
+    assert proof
+    tests = f"{len(proof.fail_to_pass)} | {len(proof.pass_to_pass)} | {len(proof.flaky)}"
+    about = plain_text(source_name(task.repository))
+    return f"| {task.id} | {about} | {tests} | {proof.seconds:.1f} | {proof.memory_mb} |"

@@ -1,0 +1,89 @@
+"""The set of change tasks, made from pairs of releases: `python benchmarks/change_set.py`.
+
+change_set.yaml names the pairs, how their tests are run, and what the tasks ask. Writes scenarios/changes.yaml, the
+references beside it, scenarios/changes-demo.yaml (DEMO of the tasks), and the table in docs/change-sets.md.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from lensbench.agents.sandbox import find_sandbox
+from lensbench.changes.proof import given_away
+from lensbench.changes.task import content_bytes
+from lensbench.core.errors import UserError
+from lensbench.core.system.files import write_atomic
+from lensbench.core.system.places import ROOT
+from lensbench.plan.config import DEFAULT_CACHE
+from lensbench.scenarios.changes.candidates import Bench, Fate
+from lensbench.scenarios.changes.from_releases import read_releases, tasks_between
+from lensbench.scenarios.changes.writing import render_table, write_set
+
+RECIPE = Path(__file__).with_suffix(".yaml")
+DEMO = 6
+TIMEOUT_S = 60
+PAGE, BEGIN, END = ROOT / "docs" / "change-sets.md", "<!-- table of the set -->\n", "<!-- end of the table -->"
+
+
+def made(recipe: dict[str, Any]) -> Iterator[Fate]:
+    """The fates of the changes between all pairs of releases."""
+    bench = Bench(find_sandbox({"mode": "auto", "visible": [], "hidden": []}), Path(DEFAULT_CACHE))
+    for pair in recipe["pairs"]:
+        suite = recipe["suites"][pair["suite"]]
+        try:
+            yield from tasks_between(
+                read_releases(pair["releases"]), bench, suite["environment"], suite["command"], TIMEOUT_S
+            )
+        except UserError as error:
+            print(f"{pair['releases']}: {error}", file=sys.stderr)
+
+
+def with_prompts(fates: Sequence[Fate], prompts: dict[str, str]) -> list[Fate]:
+    """The fates with the prompts that a person wrote; a task without one, or with one that leaks, is dropped."""
+    return [_with_prompt(fate, prompts.get(fate.id, "")) for fate in fates]
+
+
+def _with_prompt(fate: Fate, prompt: str) -> Fate:
+    if fate.task is None:
+        return fate
+    if not prompt:
+        return fate._replace(task=None, reasons=("nobody has written what it asks",))
+    if given := given_away(prompt, content_bytes(fate.task.reference)):
+        return fate._replace(task=None, reasons=(f"its prompt holds a line of the reference: {given!r}",))
+    return fate._replace(task=fate.task.model_copy(update={"prompt": prompt.strip()}))
+
+
+def write(fates: Sequence[Fate]) -> None:
+    """Writes the two sets and the table."""
+    head = "Tasks whose answer is a change (docs/change-sets.md). Made by benchmarks/change_set.py."
+    write_set("changes", fates, ROOT / "scenarios" / "changes.yaml", head)
+    write_set(
+        "changes-demo", demo(fates), ROOT / "scenarios" / "changes-demo.yaml", head, ROOT / "scenarios" / "changes"
+    )
+    page = PAGE.read_text()
+    table = f"{BEGIN}{render_table(fates)}{END}"
+    write_atomic(PAGE, re.sub(f"{re.escape(BEGIN)}.*{re.escape(END)}", lambda _: table, page, flags=re.DOTALL))
+
+
+def demo(fates: Sequence[Fate]) -> list[Fate]:
+    """The quickest task of each project, as many as DEMO."""
+    best: dict[str, Fate] = {}
+    for fate in sorted((fate for fate in fates if fate.task), key=lambda fate: fate.proof.seconds if fate.proof else 0):
+        best.setdefault(re.sub(r"(-\d+)+$", "", fate.id), fate)
+    return list(best.values())[:DEMO]
+
+
+def main() -> None:
+    """Makes the set anew."""
+    recipe = yaml.safe_load(RECIPE.read_text())
+    write(with_prompts(list(made(recipe)), recipe["prompts"]))
+
+
+if __name__ == "__main__":
+    main()
