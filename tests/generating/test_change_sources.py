@@ -192,3 +192,21 @@ def test_a_runner_without_a_report_is_refused_by_name(tmp_path: Path) -> None:
         suite_of(tmp_path, (), "")
     (tmp_path / "package.json").write_text('{"scripts": {"test": "xo && node --import=tsx/esm --test test/*.ts"}}')
     assert suite_of(tmp_path, (), "").command[:3] == ("node", "--import=tsx/esm", "--test")
+
+
+def test_the_plan_freezes_the_content_of_hidden_files(shop: Path) -> None:
+    from lensbench.changes.task import read_task
+    from lensbench.plan.config import Config
+    from lensbench.plan.freeze import write_plan
+
+    before, after = (git(shop, "rev-parse", each).strip() for each in ("HEAD~2", "HEAD~1"))
+    Path("set.yaml").write_text(
+        f"repositories:\n  before: {{git: shop, revision: {before}}}\n  after: {{git: shop, revision: {after}}}\n"
+        "tasks:\n- id: a\n  kind: change\n  category: Debug\n  repository: before\n  prompt: Mend it.\n  tests:\n"
+        "    files:\n      tests/test_cart.py: {source: after}\n    command: [pytest]\n    fail_to_pass: [a]\n"
+    )
+    folder = Path("bench", "r")
+    write_plan(
+        Config.model_validate({"run_id": "r", "scenarios": "set.yaml", "conditions": {"without": {}}}), [], folder
+    )
+    assert read_task(folder, "a").tests.files == {"tests/test_cart.py": TESTS}

@@ -18,6 +18,7 @@ import yaml
 
 from lensbench.agents.sandbox import DEFAULT_LIMITS
 from lensbench.changes import CHANGE
+from lensbench.changes.hidden_files import with_files
 from lensbench.changes.task import ChangeTask, changes_of, write_task
 from lensbench.core.conditions import CLOSED_BOOK, compared
 from lensbench.core.errors import UserError
@@ -254,7 +255,7 @@ def write_plan(config: Config, accepted: list[str], folder: Path, own: Collectio
     for task in scenarios.tasks:
         write_atomic(folder / "prompts" / f"{task.id}.md", prompt_of(task))
     for change in changes_of(scenarios.tasks):
-        write_task(folder, change)
+        write_task(folder, with_files(change, Path(config.cache)))
     write_json(folder / "plan.json", plan)
     shutil.rmtree(folder / ".plan", ignore_errors=True)
     write_atomic(plan_mark(config, accepted, folder), "")
