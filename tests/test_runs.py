@@ -235,7 +235,11 @@ def killed_in_teardown(bench: Path, shell: str) -> subprocess.CompletedProcess[b
     """A job of its own process, whose condition's teardown kills it."""
     folder = plan(bench, shell)
     frozen = json.loads((folder / "plan.json").read_text())
-    teardown = {"setup": [], "teardown": ["/bin/sh", "-c", "kill -9 $PPID"], "setup_s": 20}
+    teardown = {
+        "setup": [],
+        "teardown": ["/bin/sh", "-c", "[ -e torn ] || { touch torn; kill -9 $PPID; }"],
+        "setup_s": 20,
+    }
     frozen["conditions"]["with"] |= teardown
     (folder / "plan.json").write_text(json.dumps(frozen))
     options = ["--folder", str(folder), "--task", "anna", "--condition", "with"]

@@ -219,3 +219,18 @@ def test_any_markdown_is_a_set_or_a_user_error_with_a_line(text: str) -> None:
             assert read_scenarios([str(path)], imported=True).tasks
         except UserError as error:
             assert all(line.startswith(f"{path}:") for line in str(error).splitlines())  # noqa: PT017
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "line"),
+    [
+        ("set.yaml", 'tasks:\n- id: a\n  category: Debug\n  prompt: "why\\0?"\n  criteria: []\n', 4),
+        ("set.md", "#### a\n\n- **Category**: Debug\n- **Prompt**: why\0?\n", 1),
+    ],
+)
+def test_a_prompt_that_no_program_can_be_given_is_refused_when_it_is_read(
+    tmp_path: Path, name: str, text: str, line: int
+) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(UserError, match=f"{name}:{line}.*NUL"):
+        read_scenarios([str(tmp_path / name)], imported=True)

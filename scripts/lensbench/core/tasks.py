@@ -64,6 +64,8 @@ def _one_line(text: str) -> str:
 
 
 def _trimmed(text: str) -> str:
+    if "\0" in text:
+        raise ValueError("has a NUL character, with which no program can be started; remove it")
     trimmed = text.replace("\r\n", "\n").replace("\r", "\n").strip()
     if not trimmed:
         raise ValueError("is empty")

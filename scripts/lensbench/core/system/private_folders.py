@@ -54,6 +54,7 @@ def _tear_down(folder: str) -> None:
     """What the killed program would have done itself. It may fail: the daemon may be gone, too."""
     try:
         limit_s, argv = json.loads(Path(folder, TEARDOWN).read_text())
+        Path(folder, TEARDOWN).unlink()  # once: one that ends us must not end every start to come
         subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=limit_s, check=True)
     except FileNotFoundError:
         return
