@@ -63,3 +63,11 @@ def test_the_right_change_scores_all_and_no_change_nothing(changing: Path) -> No
     assert "+    return one + other" in patch
     assert "GIT binary patch" in patch
     assert (bench / "patches" / "mend-add-without.diff").read_text() == ""
+    assert {name: found["resolved"] for name, found in results["changes"]["conditions"].items()} == {
+        "without": 0, "with": 1,
+    }  # fmt: skip
+    assert results["changes"]["treatments"]["with"]["treatment_only"] == 1
+    assert "McNemar's exact p" in (bench / "results.md").read_text()
+    page = (bench / "report.html").read_text() + "".join(p.read_text() for p in (bench / "answers").rglob("*.html"))
+    assert '<span class="added">+    return one + other</span>' in page
+    assert "tests/test_calculator.py::test_add: passed" in page

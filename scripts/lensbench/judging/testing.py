@@ -10,6 +10,7 @@ from pathlib import Path
 from lensbench.agents.sandbox import find_sandbox
 from lensbench.changes import ENVIRONMENTS
 from lensbench.changes.environment import Environment
+from lensbench.changes.hidden_files import with_files
 from lensbench.changes.task import read_task
 from lensbench.core.errors import UserError
 from lensbench.core.records import RunId, patch_file
@@ -22,7 +23,7 @@ KEPT = Path("judging", "tests")
 """In a run folder: the test runs, by the hash of all that they depend on."""
 
 
-def judge_run(folder: Path, run: RunId) -> str:
+def judge_run(folder: Path, run: RunId, cache: Path) -> str:
     """Judges the patch of a run and writes tests/<run>.json; returns what was found, in a sentence."""
     plan, repositories = read_plan(folder), read_json(folder / "repositories.json", needed=True)
     repository = repositories[plan["tasks"][run.task]["repository"]]
@@ -33,8 +34,9 @@ def judge_run(folder: Path, run: RunId) -> str:
         content = patch.read_bytes()
     except OSError as error:
         raise UserError(f"{patch}: {error.strerror}; delete the run's answer to have it made again") from None
+    task = with_files(read_task(folder, run.task), cache)
     tested = judge_patch(
-        folder / KEPT, read_task(folder, run.task), Path(repository["tree"]), repository["tree_sha256"], content,
+        folder / KEPT, task, Path(repository["tree"]), repository["tree_sha256"], content,
         find_sandbox(plan.get("sandbox")), environment,
     )  # fmt: skip
     write_json(tested_file(folder, run), asdict(tested))
@@ -45,12 +47,13 @@ def main() -> None:
     """Runs the hidden tests on the patch of one run."""
     parser = argparse.ArgumentParser(prog="python -m lensbench.judging.testing", description=main.__doc__)
     parser.add_argument("--folder", required=True, type=Path, help="bench/<run_id>")
+    parser.add_argument("--cache", required=True, type=Path, help="where fetched repositories are kept")
     parser.add_argument("--task", required=True)
     parser.add_argument("--condition", required=True)
     parser.add_argument("--trial", type=int, default=1)
     arguments = parser.parse_args()
     run = RunId(arguments.task, arguments.condition, arguments.trial)
-    print(f"{run.stem}: {judge_run(arguments.folder, run)}", file=sys.stderr)
+    print(f"{run.stem}: {judge_run(arguments.folder, run, arguments.cache)}", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ from lensbench.core.tables import items, run_of_row
 from lensbench.judging.judges import DRAFTED
 from lensbench.judging.panel import is_person
 from lensbench.results import chosen_runs
+from lensbench.results.changes import changes_view
 from lensbench.results.junit import junit
 from lensbench.results.page.judges import coefficient, coefficient_interval, judges_view
 from lensbench.results.plain_verdict import plain_verdict
@@ -290,6 +291,7 @@ def write_results(folder: Path) -> dict[str, Any]:
     data["by_hand"] = chosen_runs.as_data(folder, tables)
     data["headlines"] += data["by_hand"]["sentences"]
     data["warnings"] += chosen_runs.warnings(folder)
+    data["changes"] = changes_view(folder, tables)
     add_findings(
         data, read_json(folder / "estimates.json", needed=True), read_json(folder / "instrument.json", needed=True)
     )

@@ -7,9 +7,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from lensbench.changes.task import content_bytes, read_task, task_file
 from lensbench.core.numbers import exact
-from lensbench.core.records import RunId, run_files, trial_folder
+from lensbench.core.records import RunId, patch_file, run_files, trial_folder
 from lensbench.core.tables import Row
+from lensbench.judging.changes import read_tested, tested_file
 from lensbench.results.page.answers import Evidence, MarkedAnswer, mark_answer
 from lensbench.results.page.data import Inputs, criteria_of
 
@@ -47,6 +49,18 @@ class Judged(NamedTuple):
     place: str
 
 
+class Change(NamedTuple):
+    """What a run changed, and what the tests said."""
+
+    patch: Sequence[tuple[str, str]]
+    """Kind (`added`, `removed`, `place`, or empty) and text of each line."""
+    results: Mapping[str, str]
+    """By test; empty for one that was not reported."""
+    problem: str
+    left_out: Sequence[str]
+    output: str
+
+
 class Column(NamedTuple):
     """A condition's run of the task."""
 
@@ -58,6 +72,7 @@ class Column(NamedTuple):
     duration_s: float | None
     answer: MarkedAnswer | None
     judged: Mapping[int, Judged]
+    change: Change | None = None
 
 
 class PairPage(NamedTuple):
@@ -71,6 +86,8 @@ class PairPage(NamedTuple):
     prompt: str
     criteria: Mapping[int, str]
     columns: Sequence[Column]
+    reference: Sequence[tuple[str, str]] = ()
+    """The right change, as lines of a patch."""
 
 
 def pair_page(folder: Path, inputs: Inputs, task: str, trial: int) -> PairPage:
@@ -90,7 +107,38 @@ def pair_page(folder: Path, inputs: Inputs, task: str, trial: int) -> PairPage:
         known.prompt if known else "",
         {number: texts.get(number, "") for number in numbers},
         columns,
+        _reference(folder, task),
     )
+
+
+MOST_LINES = 2000
+"""Of a patch, on a page."""
+
+
+def _lines(patch: bytes) -> list[tuple[str, str]]:
+    """The lines of a patch with their kinds."""
+    found = []
+    for line in patch.decode(errors="replace").splitlines()[:MOST_LINES]:
+        is_place = line.startswith(("diff ", "index ", "@@", "+++", "---"))
+        kind = "place" if is_place else {"+": "added", "-": "removed"}.get(line[:1], "")
+        found.append((kind, line))
+    return found
+
+
+def _reference(folder: Path, task: str) -> list[tuple[str, str]]:
+    file = task_file(folder, task)
+    return _lines(content_bytes(read_task(folder, task).reference)) if file.exists() else []
+
+
+def _change(folder: Path, run: RunId) -> Change | None:
+    """What a run changed; None for a question, and before the tests have run."""
+    patch, file = patch_file(folder, run), tested_file(folder, run)
+    if not (patch.exists() and file.exists()):
+        return None
+    tested = read_tested(file)
+    results = {**tested.fixed, **tested.kept}
+    problem = tested.unstarted or tested.problem
+    return Change(_lines(patch.read_bytes()), results, problem, tested.left_out, tested.output)
 
 
 def _column(folder: Path, inputs: Inputs, run: RunId) -> Column:
@@ -116,7 +164,7 @@ def _column(folder: Path, inputs: Inputs, run: RunId) -> Column:
     }  # fmt: skip
     return Column(
         run.condition, score["status"], why, None if value is None else float(value * 100),
-        None if seconds is None else float(seconds), answer, judged,
+        None if seconds is None else float(seconds), answer, judged, _change(folder, run) if counts else None,
     )  # fmt: skip
 
 

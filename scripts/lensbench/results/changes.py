@@ -1,0 +1,51 @@
+"""What the tests said about the runs that were asked for a change: resolved runs, and the size of their patches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from lensbench.core.conditions import treatments
+from lensbench.core.numbers import mean
+from lensbench.core.records import RunId
+from lensbench.judging.changes import Tested, read_tested, tested_file
+from lensbench.scores.complete_tasks import Pair, mcnemar
+from lensbench.scores.measures import Tables
+
+
+def changes_view(folder: Path, tables: Tables) -> dict[str, Any]:
+    """By condition how many runs are resolved, and by treatment McNemar's test; empty without change tasks."""
+    files = {record.run: tested_file(folder, record.run) for record in tables.valid if record.patch_sha256}
+    tested = {run: read_tested(file) for run, file in files.items() if file.exists()}
+    judged = {run: each for run, each in tested.items() if not each.unstarted}
+    if not tested:
+        return {}
+    return {
+        "unjudged": len(tested) - len(judged),
+        "conditions": {name: _condition(name, judged) for name in tables.plan["conditions"]},
+        "treatments": {name: mcnemar(_pairs(tables.plan, name, judged), tables.plan["trials"])
+                       for name in treatments(tables.plan)},
+    }  # fmt: skip
+
+
+def _condition(name: str, judged: Mapping[RunId, Tested]) -> dict[str, Any]:
+    found = [each for run, each in judged.items() if run.condition == name]
+    return {
+        "runs": len(found),
+        "resolved": sum(each.resolved for each in found),
+        "files": mean(Fraction(len(each.size.files)) for each in found),
+        "lines": mean(Fraction(each.size.added + each.size.removed) for each in found),
+        "reference_lines": mean(Fraction(each.reference.added + each.reference.removed) for each in found),
+        "left_out": sum(bool(each.left_out) for each in found),
+    }
+
+
+def _pairs(plan: Mapping[str, Any], treatment: str, judged: Mapping[RunId, Tested]) -> dict[str, list[Pair]]:
+    pairs: dict[str, list[Pair]] = {}
+    for run, each in judged.items():
+        base = judged.get(run._replace(condition=plan["baseline"]))
+        if run.condition == treatment and base:
+            pairs.setdefault(run.task, []).append((Fraction(each.resolved), Fraction(base.resolved)))
+    return pairs
