@@ -68,10 +68,9 @@ def test_a_code_fence_and_blanks_around_the_object_are_forgiven(dress: str) -> N
         "null",
         "[]",
         "{}",
-        f"[{reply()}]",
-        f"{reply()}\n{reply()}",
-        f"Here it is: {reply()}",
-        f"{reply()} I hope this helps.",
+        f"{reply()}\n{reply(verdict='Missed')}",
+        f"<think>{reply()}</think>",
+        reply()[:-1] + ', "verdict": "Missed"}',
         reply()[:-1],
         reply(id=1),
         reply(id=None),
@@ -97,8 +96,23 @@ def test_what_is_not_the_object_that_was_asked_for_is_unparsable(text: str) -> N
 
 
 @pytest.mark.parametrize(
-    "verdict", ["met", "MET", "Met.", " Met", "Fully Met", "Yes", "Unjudged", "", "1", "M\u0435t", "Met\u200b"]
+    "text",
+    [
+        f"Here it is: {reply()}",
+        f"{reply()} I hope this helps.",
+        f"<think>{{it is {reply(verdict='Missed')}}}</think>\n{reply()}",
+        f"As `{{x}}` says:\n```json\n{reply()}\n```\nDone.",
+        f"{reply()}\n{reply()}",
+        reply(verdict="met"),
+        reply(verdict="MET."),
+        reply(verdict=" Met"),
+    ],
 )
+def test_the_object_is_found_in_what_stands_around_it(text: str) -> None:
+    assert read(text).verdict is Verdict.MET
+
+
+@pytest.mark.parametrize("verdict", ["Fully Met", "Yes", "Unjudged", "", "1", "M\u0435t", "Met\u200b"])
 def test_a_verdict_that_is_not_on_the_menu_is_none(verdict: str) -> None:
     assert read(reply(verdict=verdict)).failure == "outside_menu"
 

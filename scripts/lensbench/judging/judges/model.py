@@ -13,7 +13,7 @@ import re
 from typing import Annotated, Literal, NamedTuple, TypeVar
 
 from jinja2 import Environment, StrictUndefined
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from lensbench.judging.blinding import MARK
 from lensbench.judging.judges import Judgement, Verdict, unjudged
@@ -22,7 +22,6 @@ from lensbench.judging.judges.normalising import FILLER, normalise, without_comm
 MAX_EVIDENCE = 200
 _SHORTEST_EVIDENCE = 3
 """Letters and digits: a colon or a bracket is found in every answer."""
-_FENCED = re.compile(r"```(?:json)?\s*\n(.*)\n\s*```", re.DOTALL)
 
 
 class Reply(BaseModel):
@@ -110,9 +109,10 @@ def read_reply(reply: str, nonce: str, answer: str) -> Judgement:
         return unjudged("unparsable", f"replied: {_shown(reply)}")
     if parsed.id != nonce:
         return unjudged("unparsable", "the reply carries another request's id")
-    if parsed.verdict not in (Verdict.MET, Verdict.PARTIAL, Verdict.MISSED):
+    said = parsed.verdict.strip().removesuffix(".").capitalize()
+    if said not in (Verdict.MET, Verdict.PARTIAL, Verdict.MISSED):
         return unjudged("outside_menu", f"replied {_shown(parsed.verdict)!r}")
-    verdict = Verdict(parsed.verdict)
+    verdict = Verdict(said)
     if verdict is Verdict.MISSED:
         return Judgement(verdict, "", None, _shown(parsed.reason))
     span = find_evidence(parsed.evidence, answer)
@@ -146,14 +146,42 @@ def find_evidence(evidence: str, answer: str) -> tuple[int, int] | None:
 Form = TypeVar("Form", Reply, Guess)
 
 
+_THOUGHT = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
+_MAX_OBJECTS = 20
+
+
 def _parse(reply: str, form: type[Form]) -> Form | None:
-    text = reply.strip()
-    if fenced := _FENCED.fullmatch(text):
-        text = fenced[1]
-    try:
-        return form.model_validate(json.loads(text))
-    except (ValueError, RecursionError, ValidationError):
-        return None
+    """The one object of the form in the reply, also inside prose, a fence, or after a thought.
+
+    None when there is no such object, when there are several that differ, or when one has a key twice.
+    """
+    text = _THOUGHT.sub(" ", reply)
+    decoder = json.JSONDecoder(object_pairs_hook=_without_duplicates)
+    found: list[Form] = []
+    at = text.find("{")
+    for _ in range(_MAX_OBJECTS):
+        if at < 0:
+            break
+        try:
+            value, end = decoder.raw_decode(text, at)
+            found.append(form.model_validate(value))
+        except _DuplicateKeyError:
+            return None
+        except (ValueError, RecursionError):
+            end = at + 1
+        at = text.find("{", end)
+    return found[0] if found and all(each == found[0] for each in found) else None
+
+
+class _DuplicateKeyError(Exception):
+    """An object has a key twice, so what it says depends on the reader."""
+
+
+def _without_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise _DuplicateKeyError
+    return found
 
 
 def _shown(text: str) -> str:
