@@ -190,7 +190,7 @@ def in_process(credulous: Callable[[str, Path], str], monkeypatch: pytest.Monkey
 
     def ask(assignment: Assignment, *_: Any) -> Said:
         answer = credulous(assignment.prompt, Path(assignment.settings["command"][-1]))
-        return Said(Outcome(answer=answer), answer, "", now(), Ended(0, False, 0.0))
+        return Said(Outcome(answer=answer), answer, "", now(), Ended(0, False, 0.0), "own", "")
 
     monkeypatch.setattr(ask_models, "start_agent", ask)
 

@@ -114,7 +114,7 @@ class Author:
         return self._proposals(said.answer, category, ids)
 
     def _start(self, prompt: str) -> Said:
-        plan = {"agent": dict(self.agent), "conditions": {"none": _NO_SERVERS}, "seed": 1}
+        plan = {"agent": dict(self.agent), "conditions": {"none": _NO_SERVERS}, "seed": 1, "tasks": {"scenarios": {}}}
         job = Job(Path(), RunId("scenarios", "none", 1), plan, prompt, {"tree": str(self.tree)}, 0.0)
         redact = Redactor(secret_names(self.agent), os.environ)
         with tempfile.TemporaryDirectory(prefix="lb-", ignore_cleanup_errors=True) as private:

@@ -136,14 +136,16 @@ def read_ledger(folder: Path) -> list[Draw]:
     if not path.exists():
         if _was_shown(read_json(path.parent / "results.json")):
             raise UserError(
-                f"{path} is missing, though a verdict was shown, and nobody knows what error is left to spend"
+                f"{LEDGER} is missing, though a verdict was shown, and nobody knows what error is left to spend"
             )
         return []
     return [draw for draw, _ in _lines(path)]
 
 
 def _was_shown(results: Mapping[str, Any]) -> bool:
-    return any("look_number" in found for found in results.get("estimates", {}).values())
+    """True when one of the verdicts rested on an interval: only such a look spends error, and has its line."""
+    found = results.get("estimates", {}).values()
+    return any("look_number" in each and each["gate"]["low"] is not None for each in found)
 
 
 def note(folder: Path, draws: Iterable[Draw]) -> None:
@@ -175,7 +177,7 @@ def _lines(path: Path) -> Iterator[tuple[Draw, str]]:
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             checksum = ""
         if not checksum or checksum != _checksum(before, told):
-            raise UserError(f"{path}, line {number}, is damaged, and nobody knows what error is left to spend")
+            raise UserError(f"{LEDGER}, line {number}, is damaged, and nobody knows what error is left to spend")
         yield draw, checksum
 
 
