@@ -23,7 +23,7 @@ from fakes.limited_api import LimitedApi, limited  # noqa: E402
 PER_MINUTE, REQUESTS, ANSWER_S = 60, 4, 1.0
 FAST = PER_MINUTE // 3
 """Requests a minute that an agent is said to make: it really makes so many with its start and its end."""
-HOUSE = "from pathlib import Path; from lensbench import services; import os; "
+HOUSE = "from pathlib import Path; from lensbench.agents import services; import os; "
 WAYS = {
     "nothing": "services.FIRST_S = services.LONGEST_S = 0.0",
     "own pauses": "services.PLACE = Path(f'bench/.services/{os.getpid()}')",

@@ -141,7 +141,6 @@ def test_one_more_criterion_asks_for_that_one_only(court: Court) -> None:
     [
         ("says:I would rather not.", "unparsable"),
         ("says:{}", "unparsable"),
-        ('says:{"id": "NONCE", "verdict": "Met", "evidence": "shop.py"} Done.', "unparsable"),
         ('says:{"id": "0123456789abcdef", "verdict": "Met", "evidence": "shop.py", "reason": ""}', "unparsable"),
         ('says:{"id": "NONCE", "verdict": "Excellent", "evidence": "shop.py", "reason": ""}', "outside_menu"),
         ('says:{"id": "NONCE", "verdict": "Met", "evidence": "a warehouse", "reason": ""}', "evidence_not_found"),
@@ -287,7 +286,7 @@ def test_without_asking_only_what_was_said_before_counts(court: Court) -> None:
 def test_what_the_canaries_cost_stands_with_the_first_criterion_however_the_batch_ended(
     court: Court, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(command, "read", lambda lines: Outcome(answer="".join(lines), cost_usd=0.25))
+    monkeypatch.setattr(command, "read", lambda lines, **_: Outcome(answer="".join(lines), cost_usd=0.25))
     rows = court.judge()
     assert [row["cost_usd"] for row in rows] == ["0.75", "0.25"] * 2
     assert court.judge() == rows

@@ -175,7 +175,7 @@ def test_a_program_that_prints_more_than_can_be_held_as_objects_is_ended(
 
 RUNNER = """
     import os, subprocess, sys, tempfile
-    from lensbench import processes
+    from lensbench.core.system import processes
     from lensbench.core.system.processes import adopt_orphans, run_process
     from lensbench.core.system.program import run_program
 

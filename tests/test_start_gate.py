@@ -19,7 +19,7 @@ SCRIPTS = Path(__file__).parents[1] / "scripts"
 # A run: comes after a while, passes, works, goes. Every step is a line of one file, in the order in which it happened.
 RUN = """
     import json, os, sys, time
-    from lensbench import start_gate
+    from lensbench.runs import start_gate
     job = json.loads(sys.argv[1])
     start_gate.GRACE_S = job.get("grace", start_gate.GRACE_S)
     log = os.open(job["log"], os.O_WRONLY | os.O_APPEND | os.O_CREAT)

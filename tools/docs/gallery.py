@@ -77,7 +77,7 @@ def add_gallery(source: Path, project: Path, root: Path) -> None:
     for page in pages.values():
         _copy(page, project, shown)
     demo = project / "bench" / "demo"
-    for page in [demo / "results.md", *(demo / "answers").glob("*.html")]:
+    for page in [demo / "results.md", *(demo / "answers").rglob("*.html")]:
         _copy(page, project, shown)
     pictures = take_pictures(list(pages.values()), source / "docs" / "gallery")
     lines = [

@@ -69,7 +69,7 @@ def request(probe: Probe, through_proxy: bool, wanted: str = "", limit_s: float 
         return Check(
             "gateway", "failed", f"{said}; agent.served is {wanted}: check agent.model, or correct agent.served"
         )
-    if not wanted and not is_same_model(str(asked), served):
+    if not wanted and isinstance(asked, str) and not is_same_model(asked, served):
         return Check("gateway", "warning", f"{said}, but {asked} was asked for; if that is right, set agent.served")
     return Check("gateway", "ok", said)
 

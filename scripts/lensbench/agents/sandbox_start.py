@@ -43,6 +43,8 @@ FULL = "over_limit"
 """In the private folder: the file that says which limit ended the sandbox."""
 TAKEN = b"+"
 """The watcher's first byte: it is connected."""
+GROUP = "lensbench-"
+"""What a control group is called, before the process that made it."""
 CGROUPS = Path("/sys/fs/cgroup")
 
 _Start = Callable[..., None]
@@ -160,7 +162,7 @@ def _set_limits(limits: dict[str, Any]) -> None:
 
 def _make_groups(limits: dict[str, Any]) -> list[Path]:
     """New control groups with the limits; fewer, or none, where this user may make none."""
-    name = f"lensbench-{os.getpid()}"
+    name = f"{GROUP}{os.getpid()}"
     memory, processes = str(int(limits["memory_gb"] * GB)), str(limits["processes"])
     try:
         lines = [line.strip().split(":", 2) for line in Path("/proc/self/cgroup").read_text().splitlines()]
@@ -180,6 +182,10 @@ def _make_groups(limits: dict[str, Any]) -> list[Path]:
 def _make_group(group: Path, wanted: dict[str, str]) -> Path | None:
     if not group.parent.is_relative_to(CGROUPS):
         return None
+    for old in group.parent.glob(f"{GROUP}*"):  # of starts that were killed; one that is in use cannot be removed
+        if not Path("/proc", old.name.removeprefix(GROUP)).exists():
+            with suppress(OSError):
+                old.rmdir()
     try:
         group.mkdir()
         for file, value in wanted.items():

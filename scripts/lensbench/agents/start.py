@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import stat
 import sys
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from traceback import extract_tb
 from typing import NamedTuple
@@ -47,6 +49,8 @@ def start_agent(assignment: Assignment, place: Place, timeout_s: float, redact: 
     Raises UserError when its program cannot be started.
     """
     adapter = load_adapter(assignment.settings["kind"])
+    takes_errors = "errors" in inspect.signature(adapter.read).parameters  # the simplest adapter takes the lines alone
+    reads: Callable[..., Outcome] = partial(adapter.read, errors=assignment.errors) if takes_errors else adapter.read
     lines: list[str] = []
     unread = ""
 
@@ -60,7 +64,7 @@ def start_agent(assignment: Assignment, place: Place, timeout_s: float, redact: 
                 yield line
 
         try:
-            return adapter.read(seen(), errors=assignment.errors)
+            return reads(seen())
         except Exception as error:  # whatever it is, the answer was paid for: the rest is taken, and nothing is lost
             unread = place_of(error)
             deque(seen(), maxlen=0)

@@ -25,6 +25,7 @@ from lensbench.core.system.redaction import Redactor
 from lensbench.core.system.terminal import printable
 from lensbench.core.system.trees import copy_tree, hash_tree
 from lensbench.runs.budget import spend
+from lensbench.runs.made_with import portable
 from lensbench.runs.reasons import Expectation, find_reason
 
 EDIT_TOOLS = ("Edit", "Write")
@@ -58,7 +59,9 @@ class Job(NamedTuple):
     def settings(self) -> dict[str, Any]:
         """What the record keeps of the settings that the run is made with."""
         kept = ("mcp_sha256", "servers", "setup", "teardown", "errors")
-        return {"agent": self.agent, "condition": {key: self.condition[key] for key in kept if key in self.condition}}
+        condition = {key: self.condition[key] for key in kept if key in self.condition}
+        settings: dict[str, Any] = portable({"agent": self.agent, "condition": condition})
+        return settings
 
     @property
     def expected(self) -> Expectation:

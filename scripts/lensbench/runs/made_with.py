@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import PurePosixPath
 from typing import Any
 
 from lensbench.core.models import unexpected
@@ -12,6 +13,27 @@ from lensbench.core.records import ENDINGS, Record
 from lensbench.plan.config import Agent
 
 _DEFAULTS = Agent().model_dump(mode="json")
+_PLACES = ("/", "./", "~/", "outside/", "<python>/", "<tmp>/")
+
+
+def portable(settings: Any) -> Any:
+    """Settings without the folders of a machine, as records keep them: archives take records as they are.
+
+    A path is its last name, as are the forms that an archive gives to paths in its plan.
+    """
+    if isinstance(settings, Mapping):
+        return {key: portable(value) for key, value in settings.items()}
+    if isinstance(settings, (list, tuple)):
+        return [portable(value) for value in settings]
+    if isinstance(settings, str) and settings.startswith(_PLACES) and "\n" not in settings:
+        return PurePosixPath(settings).name
+    return settings
+
+
+def planned_agent(plan: Mapping[str, Any]) -> dict[str, Any]:
+    """The agent's settings of a plan, as records have them."""
+    settings: dict[str, Any] = portable({**_DEFAULTS, **plan["agent"]})
+    return settings
 
 
 def agent_of(record: Record, plan: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -19,7 +41,7 @@ def agent_of(record: Record, plan: Mapping[str, Any]) -> dict[str, Any] | None:
     if record.made_with:
         return {**_DEFAULTS, **record.made_with["agent"]}
     if record.agent_sha256 in ("", plan.get("agent_sha256", "")):
-        return {**_DEFAULTS, **plan["agent"]}
+        return planned_agent(plan)
     return None
 
 
@@ -28,10 +50,10 @@ def as_made(plan: Mapping[str, Any], records: Iterable[Record]) -> dict[str, Any
     run was made with since says nothing about who answered. `planned_agent` is then the one of the config."""
     found = {json.dumps(agent_of(record, plan), sort_keys=True) for record in records if record.source == "run"}
     agent = json.loads(found.pop()) if len(found) == 1 else None
-    if agent is None or agent == {**_DEFAULTS, **plan["agent"]}:
+    if agent is None or agent == planned_agent(plan):
         return dict(plan)
     mapping = ",".join(f"{asked}={served}" for asked, served in Agent.model_validate(agent).mapping.items())
-    return {**plan, "agent": agent, "model_mapping": mapping, "planned_agent": plan["agent"]}
+    return {**plan, "agent": agent, "model_mapping": mapping, "planned_agent": planned_agent(plan)}
 
 
 def mixtures(records: Sequence[Record], plan: Mapping[str, Any]) -> Iterator[str]:

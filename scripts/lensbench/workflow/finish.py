@@ -45,7 +45,7 @@ def lines(folder: Path, data: dict[str, Any]) -> Iterator[str]:
 
 def _judges(data: dict[str, Any], treatment: str) -> Iterator[str]:
     """Why the judges are not believed, or what of their verdicts is not."""
-    belief = data["instrument"].get("belief") or {}
+    belief = data.get("instrument", {}).get("belief") or {}
     reasons = belief.get("withheld", {}).get(treatment)
     if reasons:
         yield f"No verdict is given: {' '.join(reasons)}"
