@@ -66,7 +66,7 @@ def test_runs_that_must_not_count_are_filed_once_repeated_alone_and_given_up(pro
 
 REFUSED = """
 from dataclasses import replace
-from lensbench.agents import command_events
+from lensbench.agents.adapters import command_events
 from lensbench.agents.adapters.command import command
 
 def read(lines):
