@@ -39,7 +39,7 @@ try:
     if workflow.is_main_process:
         prepare = begin.foretell if workflow.output_settings.dryrun else begin.begin
         SCHEDULE = read_schedule(config, workflow.configfiles, prepare)
-        if not workflow.output_settings.dryrun:
+        if SCHEDULE.config.makes_benchmark and not workflow.output_settings.dryrun:
             SCHEDULE.outdate_plan()
         JUDGES = SCHEDULE.judges
     else:  # one job, on another machine: its rule asks for no list of judges

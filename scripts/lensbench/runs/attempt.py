@@ -26,7 +26,7 @@ from lensbench.core.system.terminal import printable
 from lensbench.core.system.trees import copy_tree, hash_tree
 from lensbench.runs.budget import spend
 from lensbench.runs.made_with import portable
-from lensbench.runs.reasons import Expectation, find_reason
+from lensbench.runs.reasons import UNCHECKED, Expectation, find_reason
 
 EDIT_TOOLS = ("Edit", "Write")
 """Built-in tools that agents have for tasks that ask for a change, in every condition."""
@@ -166,7 +166,7 @@ def _ask(
         exit_code=said.ended.exit_code, timed_out=said.ended.timed_out,
     )  # fmt: skip
     spend(job.folder, hours=said.ended.duration_s / 3600, usd=said.outcome.cost_usd or 0)
-    unchecked = replace(attempt, reason="harness_failed", detail="it was killed before the run was checked")
+    unchecked = replace(attempt, reason=UNCHECKED, detail="it was killed before the run was checked")
     tried = Tried(
         unchecked, said.outcome, said.answer, said.transcript, before, "", assignment.workspace, None, said.network
     )
@@ -188,7 +188,7 @@ def _checked(job: Job, place: Place, assignment: Assignment, tried: Tried, said:
     after = hash_tree(place.outside(tried.workspace))
     reason, detail = find_reason(tried.attempt, tried.outcome, tried.answer, job.expected)
     if said.unread and reason != "timed_out":
-        reason, detail = "harness_failed", said.unread
+        reason, detail = UNCHECKED, said.unread
     if said.over_limit:
         reason, detail = "over_limit", said.over_limit
     if not reason and after != tried.tree_before and not job.is_change:

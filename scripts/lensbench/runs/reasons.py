@@ -19,6 +19,8 @@ class Reason(NamedTuple):
     look_at: str
 
 
+UNCHECKED = "harness_failed"
+"""The reason of a run that was not checked after its agent had ended."""
 REASONS = {
     "timed_out": Reason("the attempt ran into its time limit", "later", "agent.timeout_s; a task that is too large"),
     "api_error": Reason("the model's service failed", "again", "the service's status page; your quota; the key"),
@@ -50,7 +52,7 @@ REASONS = {
                       "the stop reason in the record; the service's status page"),
     "by_hand": Reason("a person discarded the run", "later", "the reason given; the delta with these runs counted"),
     "empty": Reason("there is no answer", "again", "the transcript"),
-    "harness_failed": Reason("lensbench failed or was killed after the agent had ended, before the run was checked",
+    UNCHECKED: Reason("lensbench failed or was killed after the agent had ended, before the run was checked",
                              "later", "the run's log; the detail names the place; report it if it comes again"),
 }  # fmt: skip
 

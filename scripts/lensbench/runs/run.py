@@ -33,7 +33,7 @@ from lensbench.core.system.terminal import printable
 from lensbench.runs.attempt import Job, Tried, gate_name, make_attempt
 from lensbench.runs.budget import check_budget, spend
 from lensbench.runs.discards import describes, discard_files_of, is_discarded
-from lensbench.runs.reasons import REASONS, stops
+from lensbench.runs.reasons import REASONS, UNCHECKED, stops
 from lensbench.runs.start_gate import GRACE_S, at_the_gate
 from lensbench.runs.stopping import StopEverything, check_not_stopped, stop_everything
 
@@ -114,16 +114,21 @@ def make_run(job: Job) -> str:
 def _take_over(job: Job, paid: RunFiles, files: RunFiles) -> bool:
     """Makes the run what a job left that was killed after its agent had ended; False when there is nothing to take.
 
-    Not taken is an attempt that another one should follow, and what was asked otherwise or is discarded already.
+    Not taken is an attempt that another one should follow, and what was asked otherwise or is discarded already. What
+    was killed before it was checked is set aside the first time and made again at once; the second time it is a
+    discard.
     """
-    if _is_due_to_be_taken(job, paid):
-        with held_signals():
-            for left, place in zip(paid, files, strict=True):
-                place.parent.mkdir(parents=True, exist_ok=True)
-                left.replace(place)
-        return True
+    if not _is_due_to_be_taken(job, paid):
+        _forget(paid)
+        return False
+    aside = run_files(job.folder / PAID / "unchecked", job.run)
+    is_checked = from_json(paid.record.read_text()).last.reason != UNCHECKED
+    is_taken = is_checked or aside.record.exists()
+    with held_signals():
+        for left, place in zip(paid, files if is_taken else aside, strict=True):
+            write_atomic(place, left.read_bytes())  # not moved: folders may lie on different disks
     _forget(paid)
-    return False
+    return is_taken
 
 
 def _is_due_to_be_taken(job: Job, paid: RunFiles) -> bool:
