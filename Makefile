@@ -3,9 +3,12 @@ PYTHON ?= python3
 BIN := .venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: setup slurm run new test newest selftest agents lint bench bench-peers soak fuzz docs lock
+.PHONY: setup dev slurm run new test newest selftest agents lint bench bench-peers soak fuzz docs lock
 
 setup: .venv/ready
+
+# What only tests, lint and benchmarks need: twice the size of what a run needs.
+dev: .venv/dev
 
 # Snakemake's Slurm executor, in an environment of its own: merely installed, it slows every start (docs/clusters.md).
 slurm: .venv-slurm/ready
@@ -19,6 +22,10 @@ slurm: .venv-slurm/ready
 	$(@D)/bin/pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
+.venv/dev: requirements-dev.lock .venv/ready
+	$(BIN)/pip install --quiet --require-hashes -r $<
+	@touch $@
+
 run: setup
 	$(BIN)/snakemake --cores 2 $(ARGS)
 
@@ -27,11 +34,11 @@ new: setup
 	@$(BIN)/lensbench init $(ARGS)
 
 # What fails beside other tests is tried once more, alone: a busy machine is no defect.
-test: setup
+test: dev
 	$(BIN)/python -m pytest $(ARGS) || { [ $$? = 1 ] && $(BIN)/python -m pytest -n 0 --last-failed --last-failed-no-failures none $(ARGS); }
 
 # What rests on Snakemake's inside, with the newest Snakemake 9 where that is not the pinned one.
-newest: setup
+newest: dev
 	$(BIN)/python tools/newest_snakemake.py
 
 # Proves the instrument on benchmarks whose outcome is known (docs/controls.md).
@@ -42,7 +49,7 @@ selftest: setup
 agents:
 	npm install --prefix tools/agents --no-save --no-audit --no-fund
 
-lint: setup
+lint: dev
 	$(BIN)/ruff format --check scripts tests benchmarks tools .ci
 	$(BIN)/ruff check scripts tests benchmarks tools .ci
 	$(BIN)/snakefmt --check Snakefile rules
@@ -58,7 +65,7 @@ bench: setup
 	$(BIN)/python benchmarks/null_runs.py $(ARGS)
 
 # Beside Inspect AI and promptfoo, which are installed into .cache/peers (docs/peers.md).
-bench-peers: setup
+bench-peers: dev
 	$(BIN)/python benchmarks/peers.py $(ARGS)
 
 # Coverage-guided: atheris brings libFuzzer for Linux, which nothing but this needs.
@@ -67,7 +74,7 @@ fuzz: setup
 	PYTHONPATH=.cache/fuzz/lib $(BIN)/python benchmarks/fuzz.py $(ARGS)
 
 # The site, of which everything is checked: site/index.html. Sphinx has an environment of its own, as nothing else needs it.
-docs: setup .venv-docs/ready
+docs: dev .venv-docs/ready
 	$(BIN)/python tools/docs/build.py $(ARGS)
 
 .venv-docs/ready: requirements-docs.lock
@@ -80,7 +87,9 @@ lock:
 	$(PYTHON) -m venv .cache/lock
 	.cache/lock/bin/pip install --quiet uv
 	.cache/lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
-	    --no-annotate --no-header pyproject.toml --group dev --output-file requirements.lock
+	    --no-annotate --no-header pyproject.toml --group build --output-file requirements.lock
+	.cache/lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	    --no-annotate --no-header --group dev --constraint requirements.lock --output-file requirements-dev.lock
 	.cache/lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	    --no-annotate --no-header --group docs --output-file requirements-docs.lock
 	printf '%s\n' snakemake-executor-plugin-slurm snakemake-executor-plugin-slurm-jobstep | .cache/lock/bin/uv pip compile \

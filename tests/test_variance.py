@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
+from statsmodels.regression.mixed_linear_model import MixedLM
 
 from lensbench.scores.variance import Components, components
 
@@ -78,3 +81,20 @@ def test_repositories_have_no_part_where_tasks_share_one_or_none(repositories: t
 def test_the_order_of_the_tasks_changes_nothing() -> None:
     values, repository_of = simulated(12, 2, (0.05, 0.1, 0.1))
     assert components(dict(reversed(values.items())), repository_of) == components(values, repository_of)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_components_are_those_of_a_mixed_model_by_statsmodels(seed: int) -> None:
+    dice = np.random.default_rng(seed)
+    groups = np.repeat(np.arange(12), dice.integers(1, 5, 12))
+    trials = dice.normal(0, (0.0, 0.05, 0.3)[seed % 3], 12)[groups] + dice.normal(0.5, 0.1, len(groups))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a variance of 0 is warned about, and is a result
+        fit = MixedLM(trials, np.ones(len(trials)), groups=groups).fit(reml=True, method="powell")
+    found = components(
+        {f"t{task:02}": trials[groups == task].tolist() for task in range(12)},
+        {f"t{task:02}": None for task in range(12)},
+    )
+    assert found.tau is not None
+    assert found.tau**2 == pytest.approx(fit.cov_re.item(), abs=0.005 * fit.scale)
+    assert found.sigma == pytest.approx(fit.scale**0.5, rel=0.005)

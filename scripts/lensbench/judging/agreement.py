@@ -1,7 +1,7 @@
 """How far judges agree: Cohen's kappa for two of them, Krippendorff's alpha for all (docs/judges.md).
 
 Kappa has linear weights: Met against Missed is twice as far apart as Met against Partial. Alpha is ordinal, and takes
-criteria that some judges left out. Both come from libraries (statsmodels, krippendorff).
+criteria that some judges left out. Alpha comes from the package krippendorff.
 
 The criteria of one task are not independent of each other, so the intervals come from a bootstrap of whole tasks
 (scipy, percentiles; the formulas that libraries offer take every verdict as independent). They describe the judges,
@@ -127,11 +127,15 @@ def all_judges(verdicts: Verdicts, seed: int) -> All:
 
 
 def _kappa(tables: np.ndarray[Any, Any]) -> float:
+    """Cohen, Psychological Bulletin 70, 1968: 1 - the distance that there is by the distance expected by chance."""
     import numpy as np
-    from statsmodels.stats.inter_rater import cohens_kappa
 
+    table = tables.sum(0)
+    step = np.arange(len(SCALE))
+    distance = np.abs(step[:, None] - step)
     with np.errstate(invalid="ignore", divide="ignore"):  # one verdict only: not a number, as it should be
-        return float(cohens_kappa(tables.sum(0), wt="linear", return_results=False))
+        by_chance = np.outer(table.sum(1), table.sum(0)) / table.sum()
+        return float(1 - (distance * table).sum() / (distance * by_chance).sum())
 
 
 def _alpha(counts: np.ndarray[Any, Any]) -> float:

@@ -8,6 +8,7 @@ inference (Angelopoulos, Duchi and Zrnic, PPI++, arXiv 2311.01453).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -204,7 +205,8 @@ def _by_task(deltas: Mapping[tuple[str, int], Fraction]) -> dict[str, Fraction]:
 
 
 def prediction_powered(truth: Sequence[Fraction], there: Sequence[Fraction], elsewhere: Sequence[Fraction]) -> Mean:
-    """The mean of `truth` over all tasks, when the others have predictions only (ppi-python, power-tuned).
+    """The mean of `truth` over all tasks, when the others have predictions only: PPI++, power-tuned (Angelopoulos,
+    Duchi and Zrnic 2023, arXiv 2311.01453).
 
     `there` are the predictions for the tasks of `truth`, in its order; `elsewhere` those for the others.
     """
@@ -219,8 +221,12 @@ def prediction_powered(truth: Sequence[Fraction], there: Sequence[Fraction], els
     if len(set(truth)) == 1 or len({*there, *elsewhere}) == 1:
         return Mean(None, None, None, n, "all tasks have the same delta, so there is no spread to correct by")
     import numpy as np
-    from ppi_py import ppi_mean_ci, ppi_mean_pointestimate
+    from scipy.stats import norm
 
-    data = tuple(np.array([*map(float, deltas)]) for deltas in (truth, there, elsewhere))
-    low, high = ppi_mean_ci(*data, alpha=1 - CONFIDENCE)
-    return Mean(ppi_mean_pointestimate(*data).item(), low.item(), high.item(), n, "")
+    true, seen, unseen = (np.array([*map(float, deltas)]) for deltas in (truth, there, elsewhere))
+    spread = (1 + n / len(unseen)) * np.var(np.concatenate([seen, unseen]), ddof=1)
+    weight = float(np.clip(np.cov(true, seen, ddof=0)[0, 1] / spread, 0, 1))
+    rest = true - weight * seen
+    value = weight * unseen.mean() + rest.mean()
+    margin = norm.isf((1 - CONFIDENCE) / 2) * math.sqrt(weight**2 * unseen.var() / len(unseen) + rest.var() / n)
+    return Mean(float(value), float(value - margin), float(value + margin), n, "")

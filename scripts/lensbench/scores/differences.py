@@ -126,13 +126,14 @@ def _groups(tasks: Iterable[str], name_of: Mapping[str, str]) -> dict[str, list[
 
 
 def with_holm(family: Mapping[str, Estimate]) -> dict[str, Estimate]:
-    """The estimates with p values that hold for all of them together (statsmodels' multipletests, Holm)."""
-    from statsmodels.stats.multitest import multipletests
-
+    """The estimates with p values that hold for all of them together (Holm, Scandinavian Journal of Statistics 6,
+    1979)."""
     known = {name: found.p for name, found in family.items() if found.p is not None}
-    if not known:
-        return dict(family)
-    corrected = dict(zip(known, map(float, multipletests(list(known.values()), method="holm")[1]), strict=True))
+    corrected: dict[str, float] = {}
+    largest = 0.0
+    for rank, name in enumerate(sorted(known, key=known.__getitem__)):
+        largest = max(largest, min(1.0, (len(known) - rank) * known[name]))
+        corrected[name] = largest
     return {name: replace(found, p_holm=corrected.get(name)) for name, found in family.items()}
 
 

@@ -1,6 +1,6 @@
 """The difference between a treatment and the baseline, one number per task, and how far it can be trusted.
 
-Every figure comes from scipy or statsmodels; docs/statistics.md says which one is used when, and why.
+Every figure comes from scipy; docs/statistics.md says which one is used when, and why.
 """
 
 from __future__ import annotations
@@ -199,23 +199,21 @@ def cluster_robust(d: Any, groups: Sequence[int], alpha: float) -> Interval | No
 
 
 def within_repositories(d: Any, groups: Sequence[int], alpha: float) -> Interval | None:
-    """The mean over these very repositories: its error is what is left inside them (statsmodels' OLS on indicators of
-    the repositories; n - G degrees of freedom). None when less than 2 are left, or when nothing is left inside."""
+    """The mean over these very repositories: its error is what is left inside them, the residual of a least squares
+    fit of one mean per repository, with n - G degrees of freedom. None when less than 2 are left, or when nothing is
+    left inside."""
     import numpy as np
-    from statsmodels.regression.linear_model import OLS
+    from scipy.stats import t
 
-    clusters = max(groups) + 1
-    if len(d) - clusters < 2:
+    df = len(d) - (max(groups) + 1)
+    if df < 2:
         return None
-    fit = OLS(d, np.eye(clusters)[list(groups)]).fit()
-    shares = np.bincount(groups) / len(d)
-    return _interval(fit.t_test(shares[None, :]), alpha, float(np.abs(d).max()), WITHIN)
-
-
-def _interval(test: Any, alpha: float, scale: float, method: str) -> Interval | None:
-    se = float(test.sd.item())
-    low, high = test.conf_int(alpha)[0]
-    return Interval(float(low), float(high), se, float(test.df_denom), method) if se > NO_SPREAD * scale else None
+    residuals = d - (np.bincount(groups, d) / np.bincount(groups))[list(groups)]
+    se = math.sqrt(float(residuals @ residuals) / df / len(d))
+    if se <= NO_SPREAD * float(np.abs(d).max()):
+        return None
+    margin = float(t.isf(alpha / 2, df)) * se
+    return Interval(float(d.mean()) - margin, float(d.mean()) + margin, se, float(df), WITHIN)
 
 
 def sign_flip_p(d: Any, seed: int) -> float | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from functools import lru_cache
 
 FEWEST_REPOSITORIES = 6
@@ -13,12 +14,11 @@ def tasks_needed(sd: float, effect: float, power: float = 0.8, alpha: float = 0.
 
     At least 4: an effect of more than three standard deviations is not planned for.
     """
-    from statsmodels.stats.power import TTestPower
-
     size = min(effect / sd, 3.0) if sd else 3.0
-    if TTestPower().power(size, 4, alpha) >= power:
-        return 4
-    return math.ceil(float(TTestPower().solve_power(effect_size=size, power=power, alpha=alpha)))
+    enough = 4
+    while _power(size, enough, alpha) < power:
+        enough *= 2
+    return bisect_left(range(enough), power, lo=min(4, enough // 2), key=lambda tasks: _power(size, tasks, alpha))
 
 
 def tasks_for_width(sd: float, width: float, alpha: float = 0.05) -> int:
@@ -38,18 +38,28 @@ def detectable(sd: float, tasks: int, power: float = 0.8, alpha: float = 0.05) -
 
 @lru_cache
 def standard_effect(tasks: int, power: float, alpha: float) -> float:
-    """In standard deviations. For some sizes, 73 is one, statsmodels gives the root below 0, or an array with it."""
-    import numpy as np
-    from statsmodels.stats.power import TTestPower
+    """In standard deviations."""
+    from scipy.optimize import brentq
 
-    return abs(float(np.asarray(TTestPower().solve_power(nobs=tasks, power=power, alpha=alpha)).item()))
+    largest = 1.0
+    while _power(largest, tasks, alpha) < power:
+        largest *= 2
+    return float(brentq(lambda size: _power(size, tasks, alpha) - power, 0, largest))
 
 
 def chance(sd: float, effect: float, tasks: int, alpha: float = 0.05) -> float:
     """The power: how likely an effect of this size is found."""
-    from statsmodels.stats.power import TTestPower
+    return _power(effect / sd, tasks, alpha)
 
-    return float(TTestPower().power(effect_size=effect / sd, nobs=tasks, alpha=alpha))
+
+def _power(size: float, tasks: int, alpha: float) -> float:
+    """Of a two-sided paired t test; `size` in standard deviations (Cohen, Statistical Power Analysis, 1988)."""
+    from scipy.stats import nct, t
+
+    far = t.isf(alpha / 2, tasks - 1)
+    shift = size * math.sqrt(tasks)
+    other_tail = float(nct.cdf(-far, tasks - 1, shift))  # scipy gives NaN for some that are below 1e-15
+    return float(nct.sf(far, tasks - 1, shift)) + (0.0 if math.isnan(other_tail) else other_tail)
 
 
 def upper_sd(sd: float, tasks: int) -> float:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, SupportsFloat
@@ -31,9 +30,9 @@ class Components:
 def components(values: Mapping[str, Sequence[SupportsFloat]], repository_of: Mapping[str, str | None]) -> Components:
     """The components of values that are given per task, one for each trial that has one.
 
-    Two mixed models (statsmodels' MixedLM, REML): a random effect of the task on the trials, and one of the repository
-    on the tasks' means. One model with both is the same where all tasks have the same number of trials, but often
-    does not converge on a few dozen tasks. In the second, every task counts the same, whatever its number of trials.
+    Two mixed models (restricted maximum likelihood): a random effect of the task on the trials, and one of the
+    repository on the tasks' means. One model with both is the same where all tasks have the same number of trials. In
+    the second, every task counts the same, whatever its number of trials.
     """
     import numpy as np
 
@@ -41,10 +40,7 @@ def components(values: Mapping[str, Sequence[SupportsFloat]], repository_of: Map
     if reason := _why_not(there):
         return Components(reason=reason)
     tasks = np.repeat(np.arange(len(there)), [len(trials) for trials in there.values()])
-    parts = _random_intercept(np.concatenate(list(there.values())), tasks)
-    if parts is None:
-        return Components(reason="the mixed model does not converge")
-    between, inside = parts
+    between, inside = _random_intercept(np.concatenate(list(there.values())), tasks)
     shared = None
     groups = codes([repository_of[task] or UNKNOWN for task in there])
     if 1 < max(groups) + 1 < len(groups):
@@ -69,19 +65,30 @@ def _why_not(values: Mapping[str, Sequence[float]]) -> str:
     return ""
 
 
-def _random_intercept(values: Any, groups: Any) -> tuple[float, float] | None:
-    """The variances between and inside the groups; None when the model does not converge.
+def _random_intercept(values: Any, groups: Any) -> tuple[float, float]:
+    """The variances between and inside the groups, by restricted maximum likelihood (Searle, Casella and McCulloch,
+    Variance Components, 1992, section 6.6), with the ratio of both as the one unknown that is searched for.
 
-    Powell's method, because those with gradients often end without a result near a variance of 0.
+    With a ratio r, the mean of a group of n values has the variance of the inside times (1 + n r) / n.
     """
     import numpy as np
-    from statsmodels.regression.mixed_linear_model import MixedLM
+    from scipy.optimize import minimize_scalar
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a variance of 0 is warned about, and is a result
-        try:
-            fit = MixedLM(values, np.ones(len(values)), groups=groups).fit(reml=True, method="powell")
-        except np.linalg.LinAlgError:
-            return None
-    between, inside = max(float(np.asarray(fit.cov_re).item()), 0.0), float(fit.scale)
-    return (between, inside) if fit.converged and math.isfinite(between) and inside > 0 else None
+    sizes = np.bincount(groups)
+    means = np.bincount(groups, values) / sizes
+    residuals = values - means[groups]
+    within = float(residuals @ residuals)
+    df = len(values) - 1
+
+    def inside(ratio: float) -> float:
+        weights = sizes / (1 + sizes * ratio)
+        off = means - weights @ means / weights.sum()
+        return float(within + weights @ off**2) / df
+
+    def deviance(ratio: float) -> float:
+        weights = sizes / (1 + sizes * ratio)
+        return float(df * np.log(inside(ratio)) + np.log1p(sizes * ratio).sum() + np.log(weights.sum()))
+
+    found = minimize_scalar(lambda logarithm: deviance(np.exp(logarithm)), bounds=(-12, 12), method="bounded")
+    ratio = float(np.exp(found.x)) if found.fun < deviance(0) else 0.0
+    return ratio * inside(ratio), inside(ratio)
