@@ -24,6 +24,7 @@ from lensbench.results.page.judges import judges_view
 from lensbench.results.page.page import read_inputs, render, write_page
 from lensbench.results.page.pairs import stem
 from lensbench.results.page.rows import measure_rows
+from lensbench.results.page.words import page_environment
 from lensbench.scores.estimates import write_estimates
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'`[a](javascript:alert(3))"
@@ -494,3 +495,10 @@ def test_what_the_runs_needed_is_shown_with_units_and_intervals() -> None:
     assert rows["tokens in"][1:5] == ("12,346", "1", "+25%", "\u221212 to +50%")
     assert rows["turns"][3:5] == ("+0.2", "—")
     assert rows["duration"][1:5] == ("—", "0.6s", "—", "—")
+
+
+def test_commands_in_sentences_are_code_and_everything_else_is_escaped() -> None:
+    template = page_environment().from_string("{{ text | code }}")
+    assert template.render(text="Run `lensbench run`; <b> & `a<b`.") == (
+        "Run <code>lensbench run</code>; &lt;b&gt; &amp; <code>a&lt;b</code>."
+    )

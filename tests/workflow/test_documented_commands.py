@@ -32,7 +32,7 @@ RUN_HERE = (
 """In a project with a finished benchmark, in this order; what they name is there."""
 
 ELSEWHERE = (
-    (r"make (run|test|lint|selftest|agents|docs)$", ".ci/run"),
+    (r"make (run|dev|test|lint|selftest|agents|docs)$", ".ci/run"),
     (r"make (slurm|soak|fuzz|lock|bench-peers|newest)\b", "takes minutes, or a cluster"),
     (r"make new\b|lensbench init\b", "test_starting.py, test_five_minutes.py"),
     (r"snakemake .*\bjudge_sheet$", "above, with other cores"),

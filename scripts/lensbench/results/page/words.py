@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
 
 from lensbench.core import numbers
 from lensbench.core.system.places import TEMPLATES
@@ -27,7 +29,7 @@ def page_environment() -> Environment:
         "decimal": lambda value, digits: numbers.MISSING if value is None else f"{value:.{digits}f}",
         "whole": lambda value: numbers.MISSING if value is None else f"{value:.0f}%",
         "sum_values": lambda counts: sum(counts.values()),
-        "coefficient": coefficient, "coefficient_interval": coefficient_interval,
+        "code": _with_code, "coefficient": coefficient, "coefficient_interval": coefficient_interval,
     }  # fmt: skip
     return environment
 
@@ -43,6 +45,11 @@ def _share(counts: dict[str, int]) -> str:
 
 def _minute(moment: str) -> str:
     return moment[:16].replace("T", " ")
+
+
+def _with_code(text: str) -> Markup:
+    """The text with its `commands` as code."""
+    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(text))))
 
 
 def _yes_no(cell: str) -> str:
