@@ -237,7 +237,7 @@ def killed_in_teardown(bench: Path, shell: str) -> subprocess.CompletedProcess[b
     frozen = json.loads((folder / "plan.json").read_text())
     teardown = {
         "setup": [],
-        "teardown": ["/bin/sh", "-c", "[ -e torn ] || { touch torn; kill -9 $PPID; }"],
+        "teardown": ["/bin/sh", "-c", '[ -e "$1" ] || { touch "$1"; kill -9 $PPID; }', "sh", str(folder / "torn")],
         "setup_s": 20,
     }
     frozen["conditions"]["with"] |= teardown
@@ -258,6 +258,31 @@ def test_a_job_that_is_killed_after_its_agent_ended_is_not_paid_for_twice(bench:
     assert record_of(bench, run).last.reason == ""
     assert spent(bench)["runs"] == 1
     assert make_run(read_job(bench, run, 0)) == KEPT
+
+
+def killed_while_checking(bench: Path) -> None:
+    """A job of its own process, which is killed after its agent has ended and before the run is checked."""
+    program = (
+        "import os, lensbench.runs.attempt as attempt\n"
+        "attempt._checked = lambda *rest: os.kill(os.getpid(), 9)\n"
+        "from lensbench.runs.run import main; main()"
+    )
+    options = ["--folder", str(bench), "--task", RUN.task, "--condition", RUN.condition]
+    ended = subprocess.run(
+        [sys.executable, "-c", program, *options], env={**os.environ, "PYTHONPATH": str(SCRIPTS)}, check=False
+    )
+    assert ended.returncode == -9
+
+
+def test_a_run_that_kills_its_job_twice_while_it_is_checked_is_a_discard(bench: Path) -> None:
+    plan(bench, "echo $$")
+    killed_while_checking(bench)
+    killed_while_checking(bench)
+    assert spent(bench)["runs"] == 2
+    assert "taken over" in make_run(read_job(bench, RUN, 0))
+    assert record_of(bench).last.reason == "harness_failed"
+    assert spent(bench)["runs"] == 2
+    assert make_run(read_job(bench, RUN, 0)) == KEPT
 
 
 def test_what_a_killed_job_left_is_not_taken_for_another_prompt(bench: Path) -> None:
