@@ -76,11 +76,12 @@ def test_a_missing_value_is_a_dash_and_never_0(show) -> None:  # type: ignore[no
 @pytest.mark.parametrize(
     ("shown", "expected"),
     [
-        (figures.percent(F(1, 8)), "13%"),
-        (figures.points(F(1, 8)), "+13pp"),
-        (figures.points(F(-1, 8)), "-13pp"),
-        (figures.points(F(1, 1000)), "0pp"),
-        (figures.points(F(-1, 1000)), "0pp"),
+        (figures.percent(F(1, 8)), "12.5%"),
+        (figures.percent(F(3, 4)), "75%"),
+        (figures.points(F(1, 8)), "+12.5pp"),
+        (figures.points(F(-1, 8)), "-12.5pp"),
+        (figures.points(F(1, 10000)), "0pp"),
+        (figures.points(F(-1, 10000)), "0pp"),
         (figures.seconds(F("8.04")), "8.0s"),
         (figures.seconds(F("180.5")), "181s"),
         (figures.number(F(59, 2)), "29.5"),
@@ -88,7 +89,13 @@ def test_a_missing_value_is_a_dash_and_never_0(show) -> None:  # type: ignore[no
         (figures.signed_number(F(3)), "+3"),
         (figures.signed_number(F(-3, 2)), "-1.5"),
         (figures.change(F(256 - 181, 181)), "+41%"),
-        (figures.change(F(-1, 1000)), "0%"),
+        (figures.change(F(-1, 1000)), "-0.1%"),
+        (figures.change(F(-1, 10000)), "0%"),
+        (figures.dollars(F("0.003")), "0.003"),
+        (figures.dollars(F("0.0000312")), "0.000031"),
+        (figures.dollars(F("0.1234567")), "0.1235"),
+        (figures.dollars(F("41.254")), "41.25"),
+        (figures.dollars(None), figures.MISSING),
     ],
 )
 def test_figures_are_written_as_people_read_them(shown: str, expected: str) -> None:

@@ -62,7 +62,13 @@ def test_the_counts_are_those_of_the_cases(mixed: Bench) -> None:
 
 def results(**changes: Any) -> dict[str, Any]:
     verdict = {"verdict": "HARM", "sentence": "HARM: it falls."}
-    return {"run_id": "r", "conditions": {}, "runs": [], "estimates": {"with": {"gate": verdict | changes}}}
+    return {
+        "run_id": "r",
+        "conditions": {},
+        "runs": [],
+        "figures": {},
+        "estimates": {"with": {"gate": verdict | changes}},
+    }
 
 
 @pytest.mark.parametrize(

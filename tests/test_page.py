@@ -23,7 +23,6 @@ from lensbench.results.page.data import Inputs
 from lensbench.results.page.judges import judges_view
 from lensbench.results.page.page import read_inputs, render, write_page
 from lensbench.results.page.pairs import stem
-from lensbench.results.page.rows import measure_rows
 from lensbench.results.page.words import page_environment
 from lensbench.scores.estimates import write_estimates
 
@@ -473,28 +472,6 @@ def test_broken_results_are_named_with_what_to_do(made: Make) -> None:
     (folder / "results.json").write_text("{")
     with pytest.raises(UserError, match=r"results\.json: cannot be read .*; delete it, and the next start rebuilds it"):
         read_inputs(folder)
-
-
-def test_what_the_runs_needed_is_shown_with_units_and_intervals() -> None:
-    measure = {"paired_baseline": 0.4, "paired_treatment": 0.6, "delta": 0.2, "pairs": 9}
-    interval = {"delta": 0.25, "low": -0.125, "high": 0.5}
-    measures = {
-        "complete": measure, "tokens_input": measure | {"paired_baseline": 12345.6}, "turns": measure,
-        "cost_usd": measure | {"pairs": 0}, "duration_s": measure | {"paired_baseline": None, "delta": None},
-    }  # fmt: skip
-    estimates = {
-        "complete": {"overall": interval},
-        "measures": {
-            "tokens_input": {"kind": "log ratio", "overall": interval},
-            "turns": {"kind": "difference", "overall": interval | {"low": None}},
-        },
-    }
-    rows = {row.name.partition(",")[0].partition(" (")[0]: row for row in measure_rows(measures, estimates)}
-    assert list(rows) == ["complete", "duration", "tokens in", "turns"]
-    assert rows["complete"][1:5] == ("40%", "60%", "+25 points", "\u221212 to +50 points")
-    assert rows["tokens in"][1:5] == ("12,346", "1", "+25%", "\u221212 to +50%")
-    assert rows["turns"][3:5] == ("+0.2", "—")
-    assert rows["duration"][1:5] == ("—", "0.6s", "—", "—")
 
 
 def test_commands_in_sentences_are_code_and_everything_else_is_escaped() -> None:

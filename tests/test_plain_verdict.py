@@ -46,7 +46,7 @@ def test_each_verdict_has_its_words_and_what_to_do(verdict: str, low: float, lea
     plain = plain_verdict(results(verdict, low), "with")
     assert plain.lead == lead
     assert plain.next.startswith(then)
-    assert plain.facts == "2 tasks better, 1 worse, 9 the same (+4pp on average); it took 8 times as long."
+    assert plain.facts == "2 tasks better, 1 worse, 9 the same (+4.2pp on average); it took 8 times as long."
 
 
 @pytest.mark.parametrize(

@@ -215,5 +215,5 @@ def test_the_data_are_the_numbers_of_the_page(bench: Make) -> None:
     made.build()
     score = made.json["comparisons"]["with"]["measures"]["score"]
     assert (score["treatment"], score["baseline"], score["delta"], score["relative"]) == (0.75, 1, -0.25, -0.25)
-    assert "| Average score | 75% | 100% | -25pp | — | 1 |" in made.page
+    assert "| score | 75% | 100% | -25pp | — |  | 1 |" in made.page
     assert made.json["runs"][0]["duration_s"] == 2.5

@@ -54,9 +54,19 @@ def decimal(value: Fraction | None, digits: int = 6) -> str | None:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
+def _short(value: Fraction) -> str:
+    """With one decimal, and none where it is 0."""
+    return rounded(value, 1).removesuffix(".0")
+
+
+def _signed(value: Fraction) -> str:
+    text = _short(value)
+    return f"{'+' if value > 0 and text != '0' else ''}{text}"
+
+
 def percent(share: Fraction | None) -> str:
     """A share of 1 as a percentage."""
-    return MISSING if share is None else f"{rounded(share * 100)}%"
+    return MISSING if share is None else f"{_short(share * 100)}%"
 
 
 def signed_number(delta: Fraction | None) -> str:
@@ -64,18 +74,9 @@ def signed_number(delta: Fraction | None) -> str:
     return number(delta) if delta is None or delta <= 0 else f"+{number(delta)}"
 
 
-def signed_decimal(value: Fraction) -> str:
-    """A number with its sign and one decimal."""
-    text = rounded(value, 1)
-    return f"+{text}" if value > 0 and text != "0.0" else text
-
-
 def points(delta: Fraction | None) -> str:
     """A difference of shares in percentage points, with its sign."""
-    if delta is None:
-        return MISSING
-    text = rounded(delta * 100)
-    return f"{'+' if delta > 0 and text != '0' else ''}{text}pp"
+    return MISSING if delta is None else f"{_signed(delta * 100)}pp"
 
 
 def seconds(value: Fraction | None) -> str:
@@ -91,8 +92,16 @@ def number(value: Fraction | None) -> str:
 
 
 def change(share: Fraction | None) -> str:
-    """A relative change as a percentage, with its sign."""
+    """A relative change as a percentage, with its sign; whole from 10 % on."""
     if share is None:
         return MISSING
-    text = rounded(share * 100)
-    return f"{'+' if share > 0 and text != '0' else ''}{text}%"
+    return f"{_signed(share * 100 if abs(share) < Fraction(1, 10) else Fraction(rounded(share * 100)))}%"
+
+
+def dollars(value: Fraction | None) -> str:
+    """A price, with as many decimals as it needs to be none of 0."""
+    return (
+        decimal(value, 2 if value >= 1 else 4 if value >= Fraction(1, 100) else 6) or ""
+        if value is not None
+        else MISSING
+    )

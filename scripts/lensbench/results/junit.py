@@ -28,6 +28,10 @@ def junit(data: Mapping[str, Any]) -> str:
             if run["condition"] == condition:
                 _run(suite, run)
     suite = SubElement(root, "testsuite", name=f"{data['run_id']}.gate")
+    properties = SubElement(suite, "properties")
+    for treatment, figures in data["figures"].items():
+        for figure in figures.values():
+            SubElement(properties, "property", name=f"{treatment}: {figure['label']}", value=_figure(figure))
     for treatment, found in data["estimates"].items():
         _verdict(suite, treatment, found["gate"])
     for counted in (*root, root):
@@ -36,6 +40,13 @@ def junit(data: Mapping[str, Any]) -> str:
             counted.set(attribute, str(sum(1 for _ in counted.iter(element))))
     ElementTree.indent(root)
     return _NOT_XML.sub("\ufffd", ElementTree.tostring(root, encoding="unicode", xml_declaration=True)) + "\n"
+
+
+def _figure(figure: Mapping[str, Any]) -> str:
+    total = f"; in all {figure['total']}" if figure["total"] else ""
+    return (
+        f"{figure['treatment']} against {figure['baseline']}; change {figure['change']} ({figure['interval']}){total}"
+    )
 
 
 def _run(suite: Element, run: Mapping[str, Any]) -> None:

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from lensbench.core.numbers import points
+from lensbench.core.numbers import points, rounded
+from lensbench.results.presented import times
 
 SAME = 0.05
 """A time or a price that differs by less than this share is called the same."""
@@ -59,26 +60,26 @@ def _costs(measures: Mapping[str, Any]) -> list[str]:
     return [*([_slower(time)] if time else []), *([_dearer(cost)] if cost else [])]
 
 
-def _ratio(measure: Mapping[str, Any] | None) -> float | None:
+def _ratio(measure: Mapping[str, Any] | None) -> Fraction | None:
     if not measure or not measure["paired_baseline"] or measure["paired_treatment"] is None:
         return None
-    return float(measure["paired_treatment"] / measure["paired_baseline"])
+    return Fraction(measure["paired_treatment"] / measure["paired_baseline"])
 
 
-def _slower(ratio: float) -> str:
+def _slower(ratio: Fraction) -> str:
     if abs(ratio - 1) < SAME:
         return "it took as long"
     if ratio >= 2:
-        return f"it took {ratio:.0f} times as long"
-    return f"it took {abs(ratio - 1) * 100:.0f} % {'longer' if ratio > 1 else 'less time'}"
+        return f"it took {times(ratio)} times as long"
+    return f"it took {rounded(abs(ratio - 1) * 100)} % {'longer' if ratio > 1 else 'less time'}"
 
 
-def _dearer(ratio: float) -> str:
+def _dearer(ratio: Fraction) -> str:
     if abs(ratio - 1) < SAME:
         return "cost the same"
     if ratio >= 2:
-        return f"cost {ratio:.0f} times as much"
-    return f"cost {abs(ratio - 1) * 100:.0f} % {'more' if ratio > 1 else 'less'}"
+        return f"cost {times(ratio)} times as much"
+    return f"cost {rounded(abs(ratio - 1) * 100)} % {'more' if ratio > 1 else 'less'}"
 
 
 def _joined(parts: list[str]) -> str:

@@ -26,6 +26,7 @@ from lensbench.results.changes import changes_view
 from lensbench.results.junit import junit
 from lensbench.results.page.judges import coefficient, coefficient_interval, judges_view
 from lensbench.results.plain_verdict import plain_verdict
+from lensbench.results.presented import presented
 from lensbench.runs.made_with import endings, notices
 from lensbench.runs.reasons import REASONS, Reason
 from lensbench.runs.stopping import why_stopped
@@ -101,6 +102,13 @@ def add_findings(data: dict[str, Any], estimates: dict[str, Any], instrument: di
     data["selftest"] = estimates["selftest"]
     data["unjudged_criteria"] = sum(found["criteria"] for found in instrument["unjudged"].values())
     data["criteria_of_runs"] = sum(found["of"] for found in instrument["unjudged"].values())
+    data["figures"] = {
+        name: {
+            quantity: figure._asdict()
+            for quantity, figure in presented(data["comparisons"][name]["measures"], found).items()
+        }
+        for name, found in data["estimates"].items()
+    }
     data["plain"] = {name: plain_verdict(data, name)._asdict() for name in data["estimates"]}
     data["verdicts_on"] = {name: found["gate"]["verdict"] for name, found in data["estimates"].items()}
 
@@ -193,17 +201,6 @@ def as_json(value: Any) -> Any:
     return [as_json(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
-FURTHER = {
-    "turns": "turns",
-    "tokens_input": "tokens in, cached ones included",
-    "tokens_cached": "tokens in, from the cache",
-    "tokens_output": "tokens out",
-    "cost_usd": "cost in US dollars",
-    "first_token_s": "seconds to the first word of the model",
-    "outside_agent_s": "seconds outside the agent's own count",
-}
-"""Quantities that only some agents show, in words."""
-
 MAX_CELL = 300
 """Longer texts are cut: the whole one stands in the csv tables."""
 _ESCAPED = str.maketrans({mark: f"\\{mark}" for mark in "\\`*[]|~$"} | {"<": "&lt;", ">": "&gt;", "&": "&amp;"})
@@ -252,19 +249,16 @@ def render(data: dict[str, Any], template: str = "results.md.j2") -> str:
     }  # fmt: skip
     environment.globals |= {
         "reasons": REASONS, "unknown_reason": Reason("a reason of another version", "later", "the file in discards/"),
-        "many_discards": MANY_DISCARDS, "further": FURTHER,
+        "many_discards": MANY_DISCARDS,
     }  # fmt: skip
     return environment.get_template(template).render(data)
 
 
-def interval(found: Mapping[str, Any], kind: str = "share") -> str:
-    """An estimate's interval: in points for shares, in percent for log ratios, plain for counts."""
+def interval(found: Mapping[str, Any]) -> str:
+    """An estimate's interval, in points."""
     if found["low"] is None:
         return numbers.MISSING
-    factor = 1 if kind == "difference" else 100
-    unit = {"share": "pp", "log ratio": "%"}.get(kind, "")
-    ends = (numbers.signed_decimal(Fraction(str(found[end])) * factor) for end in ("low", "high"))
-    return " to ".join(ends) + unit
+    return " to ".join(numbers.points(Fraction(str(found[end]))) for end in ("low", "high"))
 
 
 def headline(data: dict[str, Any], treatment: str) -> str:

@@ -38,6 +38,8 @@ class Measure(NamedTuple):
     """The difference as a share of the baseline."""
     pairs: int
     """Tasks with at least one complete pair."""
+    largest: Fraction | None = None
+    """The share of the treatment's total, over complete pairs, that the task with the most of it holds."""
 
 
 class Tables(NamedTuple):
@@ -157,7 +159,11 @@ def measure(tables: Tables, value: Value, treatment: str, tasks: Iterable[str]) 
     after, before = mean(a for a, _ in complete), mean(b for _, b in complete)
     delta = None if after is None or before is None else after - before
     share = delta / before if delta is not None and before else None
-    return Measure(mean(a for a, _ in sides), mean(b for _, b in sides), after, before, delta, share, len(complete))
+    total = sum((a for a, _ in complete), Fraction(0))
+    largest = max(a for a, _ in complete) / total if total else None
+    return Measure(
+        mean(a for a, _ in sides), mean(b for _, b in sides), after, before, delta, share, len(complete), largest
+    )
 
 
 def measures(tables: Tables, treatment: str) -> dict[str, Measure]:

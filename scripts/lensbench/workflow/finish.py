@@ -30,6 +30,7 @@ def lines(folder: Path, data: dict[str, Any]) -> Iterator[str]:
     for treatment, plain in data.get("plain", {}).items():
         several = f"{treatment}: " if len(data["plain"]) > 1 else ""
         yield f"{several}{plain['lead']} {plain['facts']}"
+        yield from _efforts(data.get("figures", {}).get(treatment, {}))
         yield from _judges(data, treatment)
         yield f"Next: {plain['next']}"
     yield from data["headlines"]
@@ -41,6 +42,15 @@ def lines(folder: Path, data: dict[str, Any]) -> Iterator[str]:
     if unread := data.get("unjudged_criteria"):
         yield f"{unread} of {data['criteria_of_runs']} criteria of runs that count have no verdict. {_REMEDY}"
     yield f"open {folder / 'report.html'} or {folder / 'results.md'}"
+
+
+def _efforts(figures: dict[str, Any]) -> Iterator[str]:
+    """Time, tokens and cost: the typical change and the total."""
+    for figure in figures.values():
+        if figure["total"]:
+            amounts = f"{figure['treatment']} against {figure['baseline']}"
+            typical = f"typically {figure['change']} ({figure['interval']})"
+            yield f"{figure['label']}: {amounts}; {typical}; in all {figure['total']}"
 
 
 def _judges(data: dict[str, Any], treatment: str) -> Iterator[str]:

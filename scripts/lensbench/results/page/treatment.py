@@ -12,7 +12,6 @@ from lensbench.results.charts.parts import Size
 from lensbench.results.charts.svg import Chart, draw
 from lensbench.results.page import data
 from lensbench.results.page.data import Address, Inputs
-from lensbench.results.page.rows import measure_rows
 from lensbench.scores.measures import Value
 
 ENDS = 40
@@ -41,7 +40,6 @@ def treatment_view(inputs: Inputs, treatment: str, address: Address) -> dict[str
         "cells": cells,
         "tools": list(dict.fromkeys(cell.tool for cell in cells)),
         "most_rows": MOST_ROWS,
-        "measures": measure_rows(inputs.results["comparisons"][treatment]["measures"], estimates),
         "regressions": data.regressions(inputs, treatment, address),
         "looks": data.looks(estimates),
     }

@@ -23,6 +23,7 @@ def page_environment() -> Environment:
         autoescape=True,
     )  # fmt: skip
     environment.filters |= {
+        "minus": lambda text: text.replace("-", "\u2212"),
         "percent": _exactly(numbers.percent), "seconds": _exactly(numbers.seconds), "number": _exactly(numbers.number),
         "points": _exactly(numbers.points), "sign": sign, "share": _share, "minute": _minute, "yes_no": _yes_no,
         "signed": lambda value: numbers.MISSING if value is None else signed(value),

@@ -1,0 +1,113 @@
+"""The figures of a treatment as readers see them: one table of words, from which every output takes them.
+
+Averages are over complete pairs, so that a difference is the difference of the averages beside it. What multiplies
+(time, tokens, cost) has two figures: the typical change, a geometric mean over tasks with its interval, and the total,
+which is what somebody pays and in which one task may weigh most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from lensbench.core import numbers
+
+LABELS = {
+    "score": "score",
+    "complete": "complete (score of 80% or more)",
+    "duration_s": "duration",
+    "first_token_s": "time to the model's first word",
+    "outside_agent_s": "time outside the agent's own count",
+    "tokens_input": "tokens in, cached ones included",
+    "tokens_cached": "tokens in, from the cache",
+    "tokens_output": "tokens out",
+    "cost_usd": "cost in US dollars",
+    "turns": "turns",
+    "tool_calls_reported": "tool calls, reported",
+    "tool_calls_observed": "tool calls, observed",
+    "files_read_reported": "files read, reported",
+    "files_read_observed": "files read, observed",
+}
+"""The quantities, in the order of the table."""
+
+
+class Figure(NamedTuple):
+    """A quantity in words; what is not known is a dash."""
+
+    label: str
+    treatment: str
+    """The average over complete pairs; without any, over the runs that have it."""
+    baseline: str
+    change: str
+    """Points for shares, a typical relative change for what multiplies, else a plain difference."""
+    interval: str
+    """That of `change`, in its unit."""
+    total: str
+    """Of what multiplies: how many times as much in all, and what the largest task holds of it; else empty."""
+    tasks: int
+    """With a complete pair."""
+
+
+def presented(measures: Mapping[str, Any], estimates: Mapping[str, Any]) -> dict[str, Figure]:
+    """The figures by quantity, as far as any run has it; numbers are exact, `estimates` those of a comparison."""
+    estimated = {
+        **{name: {"kind": "share", "overall": estimates[name]["overall"]} for name in ("score", "complete")},
+        **estimates["measures"],
+    }
+    return {
+        name: _figure(name, measures[name], estimated[name])
+        for name in LABELS
+        if measures[name]["treatment"] is not None or measures[name]["baseline"] is not None
+    }
+
+
+def times(ratio: Fraction) -> str:
+    """How many times as much, with two decimals below ten."""
+    return numbers.decimal(ratio, 2 if ratio < 10 else 1) or ""
+
+
+def _figure(name: str, measure: Mapping[str, Any], estimated: Mapping[str, Any]) -> Figure:
+    amount, kind, overall = _AMOUNTS.get(name, numbers.number), estimated["kind"], estimated["overall"]
+    of = "paired_" if measure["pairs"] else ""
+    change = _CHANGES[kind] if name not in _SIGNED else _SIGNED[name]
+    low, high, delta = (
+        None if overall[end] is None else Fraction(str(overall[end])) for end in ("low", "high", "delta")
+    )
+    return Figure(
+        LABELS[name],
+        amount(measure[f"{of}treatment"]),
+        amount(measure[f"{of}baseline"]),
+        change(measure["delta"] if kind == "share" else delta),
+        numbers.MISSING if low is None or high is None else f"{change(low)} to {change(high)}",
+        _total(measure) if kind == "log ratio" else "",
+        measure["pairs"],
+    )
+
+
+def _total(measure: Mapping[str, Any]) -> str:
+    if not measure["pairs"] or not measure["paired_baseline"]:
+        return ""
+    ratio = f"x{times(measure['paired_treatment'] / measure['paired_baseline'])}"
+    most = measure["largest"]
+    return ratio if measure["pairs"] == 1 or most is None else f"{ratio}; largest task {numbers.percent(most)}"
+
+
+def _tokens(value: Fraction | None) -> str:
+    return numbers.MISSING if value is None else f"{int(numbers.rounded(value)):,}"
+
+
+def _signed_seconds(value: Fraction | None) -> str:
+    return f"{'+' if value is not None and value > 0 else ''}{numbers.seconds(value)}"
+
+
+_AMOUNTS: Mapping[str, Callable[[Fraction | None], str]] = {
+    **dict.fromkeys(("score", "complete"), numbers.percent),
+    **dict.fromkeys(("duration_s", "first_token_s", "outside_agent_s"), numbers.seconds),
+    **dict.fromkeys(("tokens_input", "tokens_cached", "tokens_output"), _tokens),
+    "cost_usd": numbers.dollars,
+}
+_SIGNED: Mapping[str, Callable[[Fraction | None], str]] = {"outside_agent_s": _signed_seconds}
+_CHANGES: Mapping[str, Callable[[Fraction | None], str]] = {
+    "share": numbers.points, "log ratio": numbers.change, "difference": numbers.signed_number,
+}  # fmt: skip
