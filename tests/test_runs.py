@@ -293,3 +293,14 @@ def test_what_a_killed_job_left_is_not_taken_for_another_prompt(bench: Path) -> 
     del job.plan["conditions"]["with"]["teardown"]
     assert "answered" in make_run(job)
     assert spent(bench)["runs"] == 2
+
+
+def test_a_run_imports_little() -> None:
+    """Each module counts: a run starts in a program of its own."""
+    program = "import sys, lensbench.runs.run; print(*sorted(sys.modules))"
+    loaded = subprocess.run(
+        [sys.executable, "-P", "-c", program], env={**os.environ, "PYTHONPATH": str(SCRIPTS)}, capture_output=True,
+        text=True, check=True,
+    ).stdout.split()  # fmt: skip
+    assert {"pydantic", "psutil", "yaml", "jinja2", "re2", "numpy", "snakemake", "mcp"}.isdisjoint(loaded)
+    assert len(loaded) <= 190

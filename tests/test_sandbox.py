@@ -91,6 +91,24 @@ def test_a_machine_without_bubblewrap_is_a_reason_in_auto_and_an_error_when_it_w
         find_sandbox({**AUTO, "mode": "bubblewrap"})
 
 
+def test_the_trial_is_made_once_for_the_same_settings_and_program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    program, trials = tmp_path / "bwrap", tmp_path / "trials"
+    program.write_text(f"#!/bin/sh\necho x >> {trials}\necho bubblewrap 0.8.0\n")
+    program.chmod(0o755)
+    noted = tmp_path / "noted"
+    first = find_sandbox(AUTO, noted)
+    assert find_sandbox(AUTO, noted) == first
+    assert (first.name, trials.read_text()) == ("bubblewrap 0.8.0", "x\n")
+    find_sandbox({**AUTO, "visible": [str(tmp_path)]}, noted)
+    assert trials.read_text() == "x\n" * 2
+    program.write_text("#!/bin/sh\nexit 1\n")
+    assert find_sandbox(AUTO, noted).program == ""
+    assert find_sandbox(AUTO, noted).program == "", "a trial that failed is made again"
+
+
 @bubblewrap
 def test_inside_there_are_the_workspace_the_session_and_programs_and_nothing_of_the_project(
     place: Place, project: Path

@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -23,6 +24,8 @@ from typing import Any, Final
 from lensbench.agents.reach import Network, addresses_of, hosts_file, network_of
 from lensbench.agents.sandbox_start import FILTER_FD
 from lensbench.core.errors import UserError
+from lensbench.core.records import sha256
+from lensbench.core.system.files import write_json
 from lensbench.core.system.places import PACKAGE, ROOT
 
 WORKSPACE, SESSION, ENVIRONMENT, REACH = "/repo", "/session", "/env", "/reach"
@@ -157,14 +160,16 @@ def _moved(path: str, folders: Mapping[str, str]) -> str:
     return path
 
 
-def find_sandbox(settings: Mapping[str, Any] | None) -> Sandbox:
+def find_sandbox(settings: Mapping[str, Any] | None, tried: Path | None = None) -> Sandbox:
     """The sandbox that the plan's `sandbox` section asks for (`mode`, `visible`, `hidden`), after one short trial.
 
-    A plan without that section has no sandbox. Raises UserError when bubblewrap is demanded and does not work here.
+    The trial is not repeated where the folder `tried` says how it went: with the same settings and program, since this
+    machine was started. A plan without that section has no sandbox. Raises UserError when bubblewrap is demanded and
+    does not work here.
     """
     if not settings or settings["mode"] == "none":
         return NO_SANDBOX
-    found = _bubblewrap(settings)
+    found = _bubblewrap(settings, tried)
     if found.reason and settings["mode"] == "bubblewrap":
         raise UserError(
             f"sandbox: bubblewrap does not work here ({found.reason}); install it (package bubblewrap) and allow it to"
@@ -173,7 +178,7 @@ def find_sandbox(settings: Mapping[str, Any] | None) -> Sandbox:
     return found
 
 
-def _bubblewrap(settings: Mapping[str, Any]) -> Sandbox:
+def _bubblewrap(settings: Mapping[str, Any], tried: Path | None) -> Sandbox:
     program = shutil.which("bwrap")
     if not program:
         return Sandbox(reason="there is no bwrap on PATH")
@@ -185,6 +190,9 @@ def _bubblewrap(settings: Mapping[str, Any]) -> Sandbox:
     limits = {**DEFAULT_LIMITS, **settings.get("limits", {})}
     hosts, same_path = tuple(settings.get("hosts", ())), settings.get("same_path", False)
     sandbox = Sandbox("", "", program, shown, secret, hosts, shared, limits, same_path)
+    note = tried / sha256(f"{sandbox} {_this_machine(program)}".encode()) if tried else None
+    if note and note.exists():
+        return replace(sandbox, **json.loads(note.read_text()))
     said = _try(sandbox)
     if said.returncode and not shared:
         open_to_all = replace(sandbox, shared_network="this machine allows no network of one's own")
@@ -192,7 +200,20 @@ def _bubblewrap(settings: Mapping[str, Any]) -> Sandbox:
         sandbox, said = (open_to_all, again) if not again.returncode else (sandbox, said)
     if said.returncode:
         return Sandbox(reason=" ".join(said.stderr.split()) or f"{program} ended with {said.returncode}")
-    return replace(sandbox, name=said.stdout.strip())
+    sandbox = replace(sandbox, name=said.stdout.strip())
+    if note:
+        write_json(note, {"name": sandbox.name, "shared_network": sandbox.shared_network})
+    return sandbox
+
+
+def _this_machine(program: str) -> str:
+    """What a trial of bubblewrap rests on beside the settings."""
+    status = os.stat(program)
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text()
+    except OSError:
+        boot = str(time.time())  # nothing to know this machine by: no trial is like another
+    return f"{boot} {os.uname()} {os.geteuid()} {status.st_ino} {status.st_mtime_ns}"
 
 
 def _try(sandbox: Sandbox) -> subprocess.CompletedProcess[str]:
@@ -225,7 +246,7 @@ def _start(
         options += ["--ro-bind", sockets, REACH]
         options += ["--ro-bind", f"{sockets}/hosts", os.path.realpath("/etc/hosts")]
         options += ["--cap-add", "CAP_NET_BIND_SERVICE"] if any(host.port < 1024 for host in addresses) else []
-    told = json.dumps({"ways": ways, "limits": dict(sandbox.limits), "folder": private})
+    told = repr({"ways": ways, "limits": dict(sandbox.limits), "folder": private})
     step = (sys.executable, "-IS", str(Path(__file__).with_name("sandbox_start.py")))
     return (
         *(*step, "outside", told),

@@ -1,4 +1,5 @@
-"""The two small programs around a sandboxed process; the standard library only, since one of them runs in the sandbox.
+"""The two small programs around a sandboxed process; the standard library only, since one of them runs in the sandbox,
+and little of that at first, since every start of an agent waits for both.
 
     python -IS sandbox_start.py outside '<settings>' bwrap ... python -IS sandbox_start.py inside '<settings>' agent ...
 
@@ -11,20 +12,21 @@ privileges, and becomes the agent.
 from __future__ import annotations
 
 import ctypes
-import json
 import os
 import resource
-import select
-import signal
-import socket
 import struct
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import suppress
-from functools import partial
-from pathlib import Path
-from typing import Any, NoReturn
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # mypy takes it for true; at run time these would take longer than all the rest
+    import socket
+    from collections.abc import Callable, Iterator
+    from typing import Any, NoReturn
+
+    _Start = Callable[..., None]
+    Listening = list[tuple[socket.socket, Callable[[], socket.socket]]]
+    """A socket that takes connections, and what opens the connection to which they are passed on."""
 
 FILTER_FD = 3
 """Where bubblewrap finds the filter."""
@@ -45,11 +47,7 @@ TAKEN = b"+"
 """The watcher's first byte: it is connected."""
 GROUP = "lensbench-"
 """What a control group is called, before the process that made it."""
-CGROUPS = Path("/sys/fs/cgroup")
-
-_Start = Callable[..., None]
-Listening = list[tuple[socket.socket, Callable[[], socket.socket]]]
-"""A socket that takes connections, and what opens the connection to which they are passed on."""
+CGROUPS = "/sys/fs/cgroup"
 
 
 def keyring_filter() -> bytes:
@@ -66,12 +64,7 @@ def keyring_filter() -> bytes:
 
 def outside(settings: dict[str, Any], argv: list[str]) -> NoReturn:
     """Becomes bubblewrap, with a watcher beside it that ends after it."""
-    listening: Listening = []
-    for way in settings["ways"]:
-        server = socket.socket(socket.AF_UNIX)
-        server.bind(way["outside"])
-        server.listen(128)
-        listening.append((server, partial(socket.create_connection, (way["name"], way["port"]))))
+    listening = [_listen(way) for way in settings["ways"]]
     groups = _make_groups(settings["limits"])
     parent = os.getpid()
     if os.fork() == 0:
@@ -82,8 +75,10 @@ def outside(settings: dict[str, Any], argv: list[str]) -> NoReturn:
     for server, _ in listening:
         server.close()
     for group in groups:
-        with suppress(OSError):
-            (group / "cgroup.procs").write_text(str(parent))
+        try:
+            _write(f"{group}/cgroup.procs", str(parent))
+        except OSError:
+            continue
     memory = os.memfd_create("filter")
     os.write(memory, keyring_filter())
     os.lseek(memory, 0, os.SEEK_SET)
@@ -97,17 +92,13 @@ def outside(settings: dict[str, Any], argv: list[str]) -> NoReturn:
 
 def inside(settings: dict[str, Any], argv: list[str]) -> NoReturn:
     """Becomes the agent, with a process beside it that passes its connections on."""
-    listening: Listening = []
-    for way in settings["ways"]:
-        for address in way["addresses"]:
-            with suppress(OSError):  # there may be no IPv6
-                server = socket.create_server((address, way["port"]), family=_family(address), backlog=128)
-                listening.append((server, partial(_connect, way["inside"])))
+    listening = [made for way in settings["ways"] for made in _listen_inside(way)]
     if listening and os.fork() == 0:
         _give_up_privileges()
         _silence()
         _serve(listening)
-        signal.pause()
+        while True:
+            time.sleep(3600)
     for server, _ in listening:
         server.close()
     _set_limits(settings["limits"])
@@ -121,12 +112,14 @@ def inside(settings: dict[str, Any], argv: list[str]) -> NoReturn:
 
 def _given_environment() -> dict[bytes, bytes]:
     """As it was handed to us: Python adds a variable to its own (PEP 538)."""
-    pairs = (pair.partition(b"=") for pair in Path("/proc/self/environ").read_bytes().split(b"\0") if pair)
-    return {name: value for name, _, value in pairs}
+    with open("/proc/self/environ", "rb") as file:
+        pairs = (pair.partition(b"=") for pair in file.read().split(b"\0") if pair)
+        return {name: value for name, _, value in pairs}
 
 
-def _family(address: str) -> int:
-    return socket.AF_INET6 if ":" in address else socket.AF_INET
+def _write(file: str, text: str) -> None:
+    with open(file, "w") as opened:
+        opened.write(text)
 
 
 def _silence() -> None:
@@ -160,49 +153,84 @@ def _set_limits(limits: dict[str, Any]) -> None:
 # --- control groups
 
 
-def _make_groups(limits: dict[str, Any]) -> list[Path]:
+def _make_groups(limits: dict[str, Any]) -> list[str]:
     """New control groups with the limits; fewer, or none, where this user may make none."""
     name = f"{GROUP}{os.getpid()}"
     memory, processes = str(int(limits["memory_gb"] * GB)), str(limits["processes"])
     try:
-        lines = [line.strip().split(":", 2) for line in Path("/proc/self/cgroup").read_text().splitlines()]
+        with open("/proc/self/cgroup") as file:
+            lines = [line.strip().split(":", 2) for line in file]
     except OSError:
         return []
-    if (CGROUPS / "cgroup.controllers").exists():
-        own = CGROUPS / next((path for _, kinds, path in lines if not kinds), "/").strip("/")
+    if os.path.exists(f"{CGROUPS}/cgroup.controllers"):
+        own = os.path.join(CGROUPS, next((path for _, kinds, path in lines if not kinds), "/").strip("/"))
         wanted = {"memory.max": memory, "memory.swap.max": "0", "pids.max": processes}
-        found = (_make_group(parent / name, wanted) for parent in dict.fromkeys((own, own.parent, CGROUPS)))
+        parents = dict.fromkeys((own.rstrip("/"), os.path.dirname(own.rstrip("/")), CGROUPS))
+        found = (_make_group(f"{parent}/{name}", wanted) for parent in parents)
         return next(([group] for group in found if group), [])
     of_kind = {kind: path.strip("/") for _, kinds, path in lines for kind in kinds.split(",")}
     wanted_of = {"memory": {"memory.limit_in_bytes": memory}, "pids": {"pids.max": processes}}
-    made = (_make_group(CGROUPS / kind / of_kind.get(kind, "") / name, wanted_of[kind]) for kind in wanted_of)
+    made = (
+        _make_group(os.path.join(CGROUPS, kind, of_kind.get(kind, ""), name), wanted_of[kind]) for kind in wanted_of
+    )
     return [group for group in made if group]
 
 
-def _make_group(group: Path, wanted: dict[str, str]) -> Path | None:
-    if not group.parent.is_relative_to(CGROUPS):
-        return None
-    for old in group.parent.glob(f"{GROUP}*"):  # of starts that were killed; one that is in use cannot be removed
-        if not Path("/proc", old.name.removeprefix(GROUP)).exists():
-            with suppress(OSError):
-                old.rmdir()
+def _make_group(group: str, wanted: dict[str, str]) -> str:
+    parent = os.path.dirname(group)
+    if not f"{parent}/".startswith(f"{CGROUPS}/"):
+        return ""
     try:
-        group.mkdir()
+        for old in os.listdir(parent):  # of starts that were killed; one that is in use cannot be removed
+            if old.startswith(GROUP) and not os.path.exists(f"/proc/{old.removeprefix(GROUP)}"):
+                _remove(f"{parent}/{old}")
+        os.mkdir(group)
         for file, value in wanted.items():
-            if file != "memory.swap.max" or (group / file).exists():
-                (group / file).write_text(value)
+            if file != "memory.swap.max" or os.path.exists(f"{group}/{file}"):
+                _write(f"{group}/{file}", value)
         return group
     except OSError:
-        with suppress(OSError):
-            group.rmdir()
-        return None
+        _remove(group)
+        return ""
+
+
+def _remove(group: str) -> None:
+    try:
+        os.rmdir(group)
+    except OSError:
+        return
 
 
 # --- connections
 
 
+def _listen(way: dict[str, Any]) -> tuple[socket.socket, Callable[[], socket.socket]]:
+    """The watcher's end of a way out of the sandbox."""
+    import socket
+
+    server = socket.socket(socket.AF_UNIX)
+    server.bind(way["outside"])
+    server.listen(128)
+    return server, lambda: socket.create_connection((way["name"], way["port"]))
+
+
+def _listen_inside(way: dict[str, Any]) -> Iterator[tuple[socket.socket, Callable[[], socket.socket]]]:
+    """The sandbox's ends of it."""
+    import socket
+
+    for address in way["addresses"]:
+        family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        try:
+            server = socket.create_server((address, way["port"]), family=family, backlog=128)
+        except OSError:  # there may be no IPv6
+            continue
+        yield server, lambda: _connect(way["inside"])
+
+
 def _connect(path: str) -> socket.socket:
     """A connection to the watcher, once that has one to the address. Raises OSError when it has none."""
+    import socket
+
     connection = socket.socket(socket.AF_UNIX)
     connection.connect(path)
     if connection.recv(1) != TAKEN:
@@ -213,7 +241,9 @@ def _connect(path: str) -> socket.socket:
 
 def _serve(listening: Listening) -> None:
     """Passes every connection on, in threads that end with the process."""
-    import threading  # only where there is something to pass on: every start of an agent waits for this program
+    if not listening:
+        return
+    import threading
 
     def start(work: Callable[..., object], *arguments: object) -> None:
         threading.Thread(target=work, args=arguments, daemon=True).start()
@@ -229,6 +259,8 @@ def _accept(server: socket.socket, connect: Callable[[], socket.socket], start: 
 
 def _pass_on(taken: socket.socket, connect: Callable[[], socket.socket], start: _Start) -> None:
     """Passes on in both directions; a connection that nobody takes is reset, so that it is no empty answer."""
+    import socket
+
     with taken:
         try:
             other = connect()
@@ -243,6 +275,9 @@ def _pass_on(taken: socket.socket, connect: Callable[[], socket.socket], start: 
 
 
 def _copy(source: socket.socket, target: socket.socket) -> None:
+    import socket
+    from contextlib import suppress
+
     with suppress(OSError):
         while block := source.recv(1 << 16):
             target.sendall(block)
@@ -253,8 +288,11 @@ def _copy(source: socket.socket, target: socket.socket) -> None:
 # --- the watcher
 
 
-def _watch(sandbox: int, listening: Listening, groups: list[Path], folder: str, disk: float) -> None:
+def _watch(sandbox: int, listening: Listening, groups: list[str], folder: str, disk: float) -> None:
     """Passes connections on, and looks at the disk, until bubblewrap has ended; then removes the control groups."""
+    import select
+    import signal
+
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit())
     _serve(listening)
     try:
@@ -264,16 +302,15 @@ def _watch(sandbox: int, listening: Listening, groups: list[Path], folder: str, 
         while not ended.poll(pause_s * 1000):
             began = time.monotonic()
             if _size(folder) > limit:
-                Path(folder, FULL).write_text(f"more than {disk / GB:g} GB of disk (limits.disk_gb)")
+                _write(f"{folder}/{FULL}", f"more than {disk / GB:g} GB of disk (limits.disk_gb)")
                 os.kill(sandbox, signal.SIGKILL)
             pause_s = max(LOOK_S, 20 * (time.monotonic() - began))
     except (OSError, SystemExit):
         pass
     for group in groups:
         for _ in range(500):
-            with suppress(OSError):
-                group.rmdir()
-            if not group.exists():
+            _remove(group)
+            if not os.path.exists(group):
                 break
             time.sleep(0.02)
 
@@ -286,14 +323,21 @@ def _size(folder: str) -> int:
 def _blocks(folder: str) -> Iterator[int]:
     folders = [folder]
     for current in folders:  # grows while it is walked
-        with suppress(OSError), os.scandir(current) as entries:
-            for entry in entries:
-                with suppress(OSError):
-                    if entry.is_dir(follow_symlinks=False):
-                        folders.append(entry.path)
-                    yield entry.stat(follow_symlinks=False).st_blocks
+        try:
+            entries = list(os.scandir(current))
+        except OSError:
+            continue
+        for entry in entries:
+            try:
+                if entry.is_dir(follow_symlinks=False):
+                    folders.append(entry.path)
+                yield entry.stat(follow_symlinks=False).st_blocks
+            except OSError:
+                continue
 
 
 if __name__ == "__main__":
     _, place, told, *rest = sys.argv
-    {"outside": outside, "inside": inside}[place](json.loads(told), rest)
+    {"outside": outside, "inside": inside}[place](
+        eval(told, {"__builtins__": {}}), rest
+    )  # ours: json is slow to import

@@ -19,13 +19,13 @@ from lensbench.changes.patches import make_patch
 from lensbench.core.conditions import CLOSED_BOOK, compared, fill_mcp_file, filled_command, run_command
 from lensbench.core.error_texts import ErrorTexts
 from lensbench.core.errors import UserError
+from lensbench.core.portable import portable
 from lensbench.core.records import MAX_NAME, MAX_NAMES, OTHERS, Attempt, Outcome, RunId
 from lensbench.core.system.private_folders import TEARDOWN
 from lensbench.core.system.redaction import Redactor
 from lensbench.core.system.terminal import printable
 from lensbench.core.system.trees import copy_tree, hash_tree
 from lensbench.runs.budget import spend
-from lensbench.runs.made_with import portable
 from lensbench.runs.reasons import UNCHECKED, Expectation, find_reason
 
 EDIT_TOOLS = ("Edit", "Write")

@@ -5,29 +5,14 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import PurePosixPath
 from typing import Any
 
 from lensbench.core.models import unexpected
+from lensbench.core.portable import portable
 from lensbench.core.records import ENDINGS, Record
 from lensbench.plan.config import Agent
 
 _DEFAULTS = Agent().model_dump(mode="json")
-_PLACES = ("/", "./", "~/", "outside/", "<python>/", "<tmp>/")
-
-
-def portable(settings: Any) -> Any:
-    """Settings without the folders of a machine, as records keep them: archives take records as they are.
-
-    A path is its last name, as are the forms that an archive gives to paths in its plan.
-    """
-    if isinstance(settings, Mapping):
-        return {key: portable(value) for key, value in settings.items()}
-    if isinstance(settings, (list, tuple)):
-        return [portable(value) for value in settings]
-    if isinstance(settings, str) and settings.startswith(_PLACES) and "\n" not in settings:
-        return PurePosixPath(settings).name
-    return settings
 
 
 def planned_agent(plan: Mapping[str, Any]) -> dict[str, Any]:

@@ -37,6 +37,8 @@ from lensbench.runs.reasons import REASONS, UNCHECKED, stops
 from lensbench.runs.start_gate import GRACE_S, at_the_gate
 from lensbench.runs.stopping import StopEverything, check_not_stopped, stop_everything
 
+SANDBOX_TRIALS = ".sandbox"
+"""In a run folder: how the trial of the sandbox went, on each machine."""
 PAID = ".paid"
 """In a run folder: what the attempt at work was paid for, until its run is written."""
 KEPT = "kept: it was finished before and is not discarded. Delete its answer to have it made again."
@@ -56,7 +58,7 @@ def make_run(job: Job) -> str:
         return "taken over from a job that was killed: its agent had ended, and was paid for"
     arrived = now()
     redact = Redactor(secret_names(job.agent), os.environ, mcp_secrets(job.plan))
-    sandbox = find_sandbox(job.plan.get("sandbox"))
+    sandbox = find_sandbox(job.plan.get("sandbox"), job.folder / SANDBOX_TRIALS)
     if sandbox.reason:
         print(f"{job.run.stem}: made without a sandbox: {sandbox.reason}", file=sys.stderr)
     attempts: list[Attempt] = []

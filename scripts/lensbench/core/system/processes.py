@@ -20,6 +20,8 @@ TERM_GRACE_S = 2.5
 """Between SIGTERM and SIGKILL: agents need a moment to end their own children, and nothing may be left after 5 s."""
 CHILDREN_GRACE_S = 1.0
 """The same for what an agent left behind."""
+ENDING_S = 0.1
+"""How long children are left to end by themselves."""
 DRAIN_S = 1.0
 """How long output is still read after the agent itself has ended but a child holds its output open."""
 KILL_ROUNDS = 10
@@ -206,14 +208,27 @@ def _signal_group(leader: int, number: int) -> None:
         os.killpg(leader, number)
 
 
+def _have_ended() -> bool:
+    """True when no child is left; those that end at this very moment, as the sandbox's watcher does, are waited for."""
+    until = time.monotonic() + ENDING_S
+    while True:
+        try:
+            with open(f"/proc/self/task/{os.getpid()}/children") as file:
+                children = [int(child) for child in file.read().split()]
+        except OSError:
+            return False
+        for child in children:
+            with suppress(ChildProcessError):
+                os.waitpid(child, os.WNOHANG)
+        if not children or time.monotonic() > until:
+            return not children
+        time.sleep(0.005)
+
+
 def end_children() -> None:
     """Ends every descendant of this process: SIGTERM, a moment, SIGKILL. Costs nothing when there is none."""
-    try:
-        with open(f"/proc/self/task/{os.getpid()}/children") as file:
-            if not file.read().strip():
-                return
-    except OSError:
-        pass
+    if _have_ended():
+        return
     import psutil  # only when there is something to end: its import costs more than a whole quick run
 
     this = psutil.Process()
