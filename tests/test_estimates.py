@@ -3,10 +3,11 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
-from scipy.stats import ttest_1samp
+from scipy.stats import t, ttest_1samp
 from statsmodels.stats.multitest import multipletests
 
 from lensbench.core import proof
@@ -357,3 +358,57 @@ def test_the_stage_runs_from_the_command_line(bench: Make, monkeypatch: pytest.M
     monkeypatch.setattr("sys.argv", ["estimates", "--folder", str(made.folder)])
     run_stage(write_estimates)
     assert (made.folder / "estimates.json").exists()
+
+
+def with_people(folder: Path, value: float = 0.1, se: float = 0.05, n: int = 24) -> dict[str, Any]:
+    """The estimates when people have judged so many tasks, and corrected the delta to this value."""
+    corrected = {"value": value, "low": None, "high": None, "n": n, "reason": "", "se": se}
+    bias = {"together": {}, "correction": {"with": {"plain": {}, "corrected": corrected}}}
+    write_json(folder / "instrument.json", {"bias": bias, "belief": {"decided": {"model": 48}}})
+    for name in ("looks.jsonl", "results.json"):
+        (folder / name).unlink(missing_ok=True)
+    return plain(write_estimates(folder)["comparisons"]["with"])  # type: ignore[no-any-return]
+
+
+def test_the_gate_uses_the_delta_that_people_corrected(bench: Make) -> None:
+    made = wide(bench)
+    made.build()
+    estimates = with_people(made.folder)
+    judged, corrected = estimates["score"]["overall"], estimates["corrected"]
+    margin = t.isf((1 - estimates["level"]) / 2, 7) * 0.05  # eight tasks: 7 degrees of freedom, and not 23
+    assert (corrected["delta"], corrected["people"], corrected["df"]) == (0.1, 24, 7)
+    assert (corrected["low"], corrected["high"]) == pytest.approx((0.1 - margin, 0.1 + margin), abs=1e-4)
+    assert (judged["delta"], judged["people"]) == (0.4375, 0)
+    assert (estimates["gate"]["low"], estimates["gate"]["high"]) == (corrected["low"], corrected["high"])
+    assert "changes by +10.0 points, corrected by what people say of 24 tasks (" in estimates["gate"]["sentence"]
+
+
+def test_shared_repositories_widen_what_people_corrected_too(bench: Make) -> None:
+    tasks = {f"t{n:02}": (f"r{n // 4}", "Debug") for n in range(24)}
+    made = bench(tasks=tuple(tasks), changes={"tasks": planned(tasks)})
+    paired(made, {task: ((ALL, HALF)[n // 4 % 2], NONE) for n, task in enumerate(tasks)})
+    made.build()
+    estimates = with_people(made.folder)
+    overall = estimates["score"]["overall"]
+    assert overall["method"] == "cluster-robust t"
+    effect = overall["se"] * math.sqrt(24) / overall["sd"]
+    assert effect > 1.5
+    assert estimates["corrected"]["se"] == pytest.approx(0.05 * effect, abs=1e-6)
+    assert estimates["corrected"]["df"] == overall["df"] == 5
+
+
+def test_a_verdict_without_labels_says_what_it_assumes(bench: Make) -> None:
+    tasks = {f"t{n:02}": (f"r{n}", "Debug") for n in range(24)}
+    made = bench(tasks=tuple(tasks), changes={"tasks": planned(tasks), "agent": {"kind": "command"}})
+    paired(made, {task: ((ALL, HALF)[n % 2], NONE) for n, task in enumerate(tasks)})
+    made.build()
+    said = with_people(made.folder, se=None)["gate"]["sentence"]  # type: ignore[arg-type]
+    assert said.startswith("GO: ")
+    assert said.endswith(
+        "It assumes that the judges err alike in both conditions, because people have not judged 24 tasks by which it "
+        "could be corrected."
+    )
+    assert "It assumes" not in with_people(made.folder, value=0.7)["gate"]["sentence"]
+    (made.folder / "looks.jsonl").unlink()
+    write_json(made.folder / "instrument.json", {"belief": {"decided": {"people": 40, "tests": 8, "model": 0}}})
+    assert "It assumes" not in write_estimates(made.folder)["comparisons"]["with"]["gate"]["sentence"]

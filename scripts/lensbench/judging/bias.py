@@ -21,8 +21,8 @@ from lensbench.judging.panel import is_person, majority
 
 WORTH_SAYING = 0.005
 """A difference of errors above this half point is said in a sentence."""
-MIN_TASKS = 20
-"""Tasks that persons have judged: the correction rests on a normal approximation, too short an interval for fewer."""
+MIN_TASKS = 24
+"""Tasks that persons have judged: with fewer the weight of the judges' word is too uncertain for a claim."""
 
 Decided = Mapping[tuple[RunId, int], Verdict]
 """By run and criterion; without those that are unjudged."""
@@ -38,6 +38,8 @@ class Mean(NamedTuple):
     """Tasks."""
     reason: str
     """Why something is missing."""
+    se: float | None = None
+    """Of a corrected mean."""
 
 
 class Errors(NamedTuple):
@@ -206,7 +208,8 @@ def _by_task(deltas: Mapping[tuple[str, int], Fraction]) -> dict[str, Fraction]:
 
 def prediction_powered(truth: Sequence[Fraction], there: Sequence[Fraction], elsewhere: Sequence[Fraction]) -> Mean:
     """The mean of `truth` over all tasks, when the others have predictions only: PPI++, power-tuned (Angelopoulos,
-    Duchi and Zrnic 2023, arXiv 2311.01453).
+    Duchi and Zrnic 2023, arXiv 2311.01453), with the t distribution of n - 1 degrees of freedom instead of the normal
+    one, which promises too much for few tasks.
 
     `there` are the predictions for the tasks of `truth`, in its order; `elsewhere` those for the others.
     """
@@ -221,12 +224,13 @@ def prediction_powered(truth: Sequence[Fraction], there: Sequence[Fraction], els
     if len(set(truth)) == 1 or len({*there, *elsewhere}) == 1:
         return Mean(None, None, None, n, "all tasks have the same delta, so there is no spread to correct by")
     import numpy as np
-    from scipy.stats import norm
+    from scipy.stats import t
 
     true, seen, unseen = (np.array([*map(float, deltas)]) for deltas in (truth, there, elsewhere))
     spread = (1 + n / len(unseen)) * np.var(np.concatenate([seen, unseen]), ddof=1)
     weight = float(np.clip(np.cov(true, seen, ddof=0)[0, 1] / spread, 0, 1))
     rest = true - weight * seen
     value = weight * unseen.mean() + rest.mean()
-    margin = norm.isf((1 - CONFIDENCE) / 2) * math.sqrt(weight**2 * unseen.var() / len(unseen) + rest.var() / n)
-    return Mean(float(value), float(value - margin), float(value + margin), n, "")
+    se = math.sqrt(weight**2 * unseen.var() / len(unseen) + rest.var() / n)
+    margin = t.isf((1 - CONFIDENCE) / 2, n - 1) * se
+    return Mean(float(value), float(value - margin), float(value + margin), n, "", se)

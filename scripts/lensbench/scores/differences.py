@@ -13,7 +13,7 @@ from typing import Any
 from lensbench.core.records import RunId
 from lensbench.scores.account import digests
 from lensbench.scores.complete_tasks import Known, Pair
-from lensbench.scores.intervals import HEAVY, LARGEST, Estimate, estimate
+from lensbench.scores.intervals import HEAVY, LARGEST, Estimate, estimate, minimum_detectable
 from lensbench.scores.measures import Tables, Value
 from lensbench.scores.variance import Components, components
 
@@ -212,6 +212,27 @@ def filled(comparison: Comparison) -> tuple[Estimate, Estimate]:
         return comparison.over(values, sides, LARGEST)
 
     return at(0, 1), at(1, 0)
+
+
+def corrected_by_people(found: Estimate, correction: Mapping[str, Any], alpha: float, power: float) -> Estimate | None:
+    """The estimate with what judges get wrong taken out, and its own error put in; None where people judged too little.
+
+    `correction` is that of instrument.json, which takes tasks as independent. Where tasks share repositories its
+    standard error grows as that of all tasks does there (the design effect), and its degrees of freedom are no more.
+    """
+    from scipy.stats import t
+
+    mean = correction.get("corrected") or {}
+    if mean.get("se") is None or not (found.se and found.df and found.sd):
+        return None
+    se = mean["se"] * max(1.0, found.se * math.sqrt(found.n) / found.sd)
+    df = min(mean["n"] - 1, found.df)
+    margin = float(t.isf(alpha / 2, df)) * se
+    return replace(
+        found, delta=mean["value"], se=se, df=df, people=mean["n"], method=f"{found.method}, corrected by people",
+        low=max(mean["value"] - margin, -LARGEST), high=min(mean["value"] + margin, LARGEST), generalised=None,
+        mde=minimum_detectable(se, df, alpha, power),
+    )  # fmt: skip
 
 
 def with_one_loss(comparison: Comparison) -> Estimate:

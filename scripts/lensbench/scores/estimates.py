@@ -15,6 +15,8 @@ from lensbench.core.conditions import treatments
 from lensbench.core.errors import UserError
 from lensbench.core.system.files import plain, read_json, write_json
 from lensbench.core.system.program import run_stage
+from lensbench.judging.belief import Basis
+from lensbench.judging.bias import MIN_TASKS
 from lensbench.plan.waves import look_file
 from lensbench.runs.made_with import mixtures
 from lensbench.scores import differences as compared
@@ -24,7 +26,7 @@ from lensbench.scores.complete_tasks import by_criteria, mcnemar, reliability
 from lensbench.scores.differences import Comparison
 from lensbench.scores.intervals import LARGEST, Estimate, minimum_detectable
 from lensbench.scores.measures import Tables, read_tables
-from lensbench.scores.sequential import LookResult, level_of, look_result
+from lensbench.scores.sequential import LookResult, interval_at, level_of, look_result
 from lensbench.scores.verdict_of import DEFAULTS
 
 
@@ -80,6 +82,27 @@ def blockers(tables: Tables, instrument: Mapping[str, Any], proven: proof.Selfte
     return found
 
 
+def corrected_by_people(
+    tables: Tables, instrument: Mapping[str, Any], treatment: str, overall: Estimate
+) -> Estimate | None:
+    """The delta with what the judges get wrong taken out, when people have judged enough tasks."""
+    correction = (instrument.get("bias") or {}).get("correction", {}).get(treatment) or {}
+    gate_of = {**DEFAULTS, **tables.plan["gate"]}
+    return compared.corrected_by_people(overall, correction, gate_of["alpha"], gate_of["power"])
+
+
+def assumption(instrument: Mapping[str, Any]) -> str:
+    """What a verdict takes for granted that rests on judges whose errors nobody has measured; "" when it rests on
+    people and hidden tests alone."""
+    decided = (instrument.get("belief") or {}).get("decided", {})
+    if not any(count for basis, count in decided.items() if basis not in (Basis.PEOPLE, Basis.TESTS)):
+        return ""
+    return (
+        f"It assumes that the judges err alike in both conditions, because people have not judged {MIN_TASKS} tasks "
+        "by which it could be corrected."
+    )
+
+
 def model_of(tables: Tables) -> str:
     """Who answered, such as "glm-5 in claude-code 2.1.329"; empty when nobody knows."""
     outcomes = [record.outcome for record in tables.valid]
@@ -95,11 +118,12 @@ def model_of(tables: Tables) -> str:
 def as_looked_at(overall: Estimate, look: LookResult, power: float) -> Estimate:
     """The estimate as the look allows it: with its interval, and the smallest difference that it would have found.
     Without the latter when there are several looks: they find other ones."""
-    if look.low is None or overall.se is None or overall.df is None:
+    interval = interval_at(overall, look.boundary)
+    if interval is None or overall.se is None or overall.df is None:
         return replace(overall, mde=None)
     several = f", adjusted for {look.looks} looks" if look.looks > 1 else ""
     mde = None if several else minimum_detectable(overall.se, overall.df, 1 - level_of(look.boundary), power)
-    return replace(overall, low=look.low, high=look.high, mde=mde, method=f"{overall.method}{several}")
+    return replace(overall, low=interval[0], high=interval[1], mde=mde, method=f"{overall.method}{several}")
 
 
 class Looked(NamedTuple):
@@ -158,23 +182,28 @@ def write_estimates(folder: Path) -> dict[str, Any]:
     each_comparison = comparisons(tables)
     found = {name: estimates_of(comparison) for name, comparison in each_comparison.items()}
     overall = compared.with_holm({name: each["score"]["overall"] for name, each in found.items()})
-    looked = look_at(each_comparison, overall, ledger)
+    corrected = {name: corrected_by_people(tables, instrument, name, each) for name, each in overall.items()}
+    counting = {name: corrected[name] or each for name, each in overall.items()}
+    looked = look_at(each_comparison, counting, ledger)
     shown = []
     for name, each in found.items():
         now, plan = looked[name], tables.plan
         worst, best = compared.filled(each_comparison[name])
         each["bounds"] = {"low": worst.delta, "high": best.delta}
         each["score"]["overall"] = as_looked_at(overall[name], now.look, plan["gate"]["power"])
+        each["corrected"] = corrected[name] and as_looked_at(counting[name], now.look, plan["gate"]["power"])
+        mde = (each["corrected"] or each["score"]["overall"]).mde
         each["looks"] = [*earlier_looks(folder, plan, name), now.look] if "look" in plan else []
         each["look_number"] = now.drawn.number
         each["level"] = level_of(now.look.boundary)
         each["gate"] = gate.decide(
-            replace(overall[name], mde=each["score"]["overall"].mde), plan["gate"], now.look,
+            replace(counting[name], mde=mde), plan["gate"], now.look,
             [*distrusted, *blockers(tables, instrument, proven, name)],
             model=model_of(tables), trials=plan["trials"], filled=(worst, best),
             trial_sd=each["variance"]["differences"].sigma,
             caveat=(instrument.get("belief") or {}).get("caveat", ""), drawn=now.drawn,
             one_loss=compared.with_one_loss(each_comparison[name]),
+            assumes="" if corrected[name] else assumption(instrument),
         )  # fmt: skip
         if now.look.low is not None:
             shown.append(now.draw.model_copy(update={"verdict": each["gate"].verdict}))

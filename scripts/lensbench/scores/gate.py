@@ -59,6 +59,7 @@ def decide(
     caveat: str = "",
     drawn: Drawn | None = None,
     one_loss: Estimate | None = None,
+    assumes: str = "",
 ) -> GateVerdict:
     """The verdict on a treatment's score.
 
@@ -67,7 +68,7 @@ def decide(
     estimates with every missing score at its worst and at its best; without them a missing pair forbids a verdict.
     `trial_sd`: the spread of a task's difference from trial to trial, when known. `caveat`: a sentence about the judges
     that stands beside a verdict that is given. `drawn`: what this look means for the account of error. `one_loss`: the
-    estimate with one more task, which loses heavily.
+    estimate with one more task, which loses heavily. `assumes`: a sentence about what a verdict takes for granted.
     """
     settings = {**DEFAULTS, **settings}
     effect = settings["effect"] / 100
@@ -88,6 +89,7 @@ def decide(
     losses = f" {_losses(estimate, look, one_loss)}" if verdict == "GO" else ""
     sentence = f"{verdict}: {found} {meaning}{losses}{told} {scope} {caveat}".rstrip()
     if verdict != "INCONCLUSIVE":
+        sentence = f"{sentence} {assumes}".rstrip()
         return GateVerdict(verdict, sentence, "", low, high)
     next_one = settings | ({"alpha": drawn.left} if drawn and drawn.left else {})
     needs = "The next wave." if look and look.open else what_decides(estimate, next_one, trials, trial_sd)
@@ -160,6 +162,8 @@ def _found(
         share = _percent(settings["power"])
         least = f" If tasks spread as these do, {share} of such benchmarks find a true {found} points."
     delta = _points(estimate.delta or 0)
+    if estimate.people:
+        delta += f", corrected by what people say of {_count(estimate.people, 'task')}"
     return f"with its tools the agent's score changes by {delta} ({interval}; {', '.join(size)}).{least}"
 
 

@@ -65,6 +65,8 @@ class Estimate:
     """What `p` flips: tasks or repositories."""
     heavy: int = 0
     """Tasks with a difference of HEAVY or worse."""
+    people: int = 0
+    """Tasks that people judged, when the estimate is corrected by them; else 0."""
 
 
 @dataclass(frozen=True)

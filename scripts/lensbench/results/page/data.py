@@ -167,6 +167,7 @@ def bottom_line(inputs: Inputs, treatment: str) -> Bottom:
     low, high = (gate.get(end) if gate.get(end) is not None else overall.get(end) for end in ("low", "high"))
     verdict = gate.get("verdict") or "UNDECIDED"
     sentence = (gate.get("sentence") or inputs.results["headlines"][place]).removeprefix(f"{verdict}: ")
+    overall = estimates.get("corrected") or overall
     delta = overall.get("delta", inputs.results["comparisons"][treatment]["measures"]["score"]["delta"])
     return Bottom(
         verdict,
