@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -8,7 +9,9 @@ from pathlib import Path
 import pytest
 from statsmodels.stats.power import TTestPower
 
+from handmade import Bench
 from lensbench.core.errors import UserError
+from lensbench.scores.pilot import read_pilot
 from lensbench.scores.power import detectable, repositories_needed, tasks_needed, upper_sd
 from lensbench.scores.sample_size import Needs, Spread, looks_save, plan_text, power_plot, split
 
@@ -107,3 +110,59 @@ def test_the_program_prints_the_tables_and_writes_the_plot(tmp_path: Path) -> No
 @pytest.mark.parametrize("tasks", [73, 87, 92, 109, 117, 120])
 def test_the_detectable_effect_is_a_positive_number_also_where_the_solver_finds_the_other_root(tasks: int) -> None:
     assert 5 < detectable(20, tasks) < detectable(20, tasks - 1) * 1.01
+
+
+def piloted(folder: Path, trials: int = 1) -> Bench:
+    """Twelve tasks in repositories of their own: half of them gain 25 points; 0.5 dollars and 60 seconds a run."""
+    names = [f"t{n:02}" for n in range(12)]
+    tasks = {n: {"category": "Debug", "repository": n, "prompt_sha256": "p", "criteria": 4} for n in names}
+    made = Bench(folder, names, trials, changes={"tasks": tasks})
+    for number, name in enumerate(names):
+        for trial in range(1, trials + 1):
+            gain = ("1", "1", "1" if (number + trial) % 2 else "0", "0")
+            made.run(name, "with", trial, points=gain, duration_s=80, cost_usd=0.7)
+            made.run(name, "without", trial, points=("1", "1", "0", "0"), duration_s=40, cost_usd=0.3)
+    made.build()
+    return made
+
+
+def size(*arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "lensbench.scores.sample_size", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_a_pilot_plans_runs_money_and_hours_by_its_own(tmp_path: Path) -> None:
+    folder = piloted(tmp_path / "r").folder
+    said = size("--pilot", folder, "--effect", 10, "--power", 0.9).stdout
+    spread = upper_sd(12.5 * math.sqrt(12 / 11), 12)  # half gain 25, half nothing
+    tasks = tasks_needed(spread, 10, 0.9, 0.85 * 0.05)
+    assert f"spreads by up to {spread:.1f} points in one trial" in said
+    price, minutes = math.ceil(2 * tasks * 0.5), math.ceil(math.ceil(2 * tasks / 8) * 60 / 60)
+    line = (
+        f"- {2 * tasks} runs ({tasks} tasks x 1 trial x 2 conditions), about {price} USD, {minutes} min at 8 at a time"
+    )
+    assert f"{line}: 90 % to find +10\n" in said
+    assert "24 % of a trial's variance is the tasks' own" in said
+    alone = size("--pilot", folder, "--effect", 10, "--power", 0.9, "--parallel", 1).stdout
+    assert f"{2 * tasks / 60:.2g} h at 1 at a time" in alone
+
+
+def test_a_pilot_with_trials_measures_what_trials_reduce(tmp_path: Path) -> None:
+    (pilot,) = read_pilot(piloted(tmp_path / "r", trials=3).folder, 0.24)
+    assert pilot.measured
+    assert pilot.spread.trials == pytest.approx(12.5 * math.sqrt(36 / 35), abs=0.01)  # tasks do not differ: one pool
+    assert pilot.spread.tasks < pilot.spread.trials
+
+
+def test_a_folder_without_results_or_spread_is_refused_in_a_line(tmp_path: Path) -> None:
+    said = size("--pilot", tmp_path, "--effect", 10)
+    assert (said.returncode, said.stderr.count("\n")) == (1, 1)
+    assert str(tmp_path) in said.stderr
+    made = Bench(tmp_path / "r")
+    for task in made.tasks:
+        made.run(task, "with")
+        made.run(task, "without")
+    made.build()
+    said = size("--pilot", made.folder, "--effect", 10)
+    assert "the differences of 'with' have no spread to plan with" in said.stderr
+    assert "one of the arguments --sd --pilot is required" in size("--effect", 10).stderr

@@ -1,6 +1,7 @@
 """How many tasks, repositories and trials a decision needs, before anything is paid for.
 
     lensbench size --sd 20 --effect 10
+    lensbench size --pilot bench/first --effect 10 --power 0.9
 
 The numbers are those of a paired t test (statsmodels' TTestPower): one difference per task.
 """
@@ -230,18 +231,28 @@ def power_plot(plan: Needs) -> str:
 def main() -> None:
     """Says how many tasks, repositories and trials a decision needs."""
     parser = argparse.ArgumentParser(prog="lensbench size", description=main.__doc__)
-    parser.add_argument("--sd", type=float, required=True, help="spread of a task's difference, in points")
+    known = parser.add_mutually_exclusive_group(required=True)
+    known.add_argument("--sd", type=float, help="spread of a task's difference, in points")
+    known.add_argument("--pilot", type=Path, help="a finished run folder: its spread, price and time are used")
     parser.add_argument("--effect", type=float, required=True, help="the difference that is to be found, in points")
     parser.add_argument("--power", type=float, default=0.8, help="chance of finding it (0.8)")
     parser.add_argument("--alpha", type=float, default=0.05, help="two-sided error (0.05)")
     parser.add_argument("--trials", type=int, default=1, help="trials that --sd was seen with (1)")
     parser.add_argument("--share", type=float, default=0.24, help="the tasks' own part of one trial's variance (0.24)")
     parser.add_argument("--icc", type=float, default=0.14, help="the repositories' part of the variance (0.14)")
-    parser.add_argument("--plot", type=Path, help="writes the power curves to this SVG file")
+    parser.add_argument("--parallel", type=int, default=8, help="runs at a time, for the hours of --pilot (8)")
+    parser.add_argument("--plot", type=Path, help="writes the power curves to this SVG file; with --sd")
     arguments = vars(parser.parse_args())
-    plot = arguments.pop("plot")
-    plan = Needs(**arguments)
+    plot, pilot, parallel = (arguments.pop(name) for name in ("plot", "pilot", "parallel"))
+    plan = Needs(**arguments | {"sd": arguments["sd"] if pilot is None else 1.0})
     plan.check()
+    if pilot:
+        from lensbench.scores.pilot import pilot_text  # it reads run folders, which the tables do not need
+
+        if parallel < 1:
+            raise UserError(f"--parallel is {parallel}; write a number 1 or more")
+        print(pilot_text(pilot, plan.effect, plan.power, plan.alpha, plan.share, parallel))
+        return
     print(plan_text(plan))
     if plot:
         write_atomic(plot, power_plot(plan))
