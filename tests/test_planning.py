@@ -12,8 +12,8 @@ from statsmodels.stats.power import TTestPower
 from handmade import Bench
 from lensbench.core.errors import UserError
 from lensbench.scores.pilot import read_pilot
-from lensbench.scores.power import detectable, repositories_needed, tasks_needed, upper_sd
-from lensbench.scores.sample_size import Needs, Spread, looks_save, plan_text, power_plot, split
+from lensbench.scores.power import Spread, detectable, repositories_needed, split, tasks_needed, upper_sd
+from lensbench.scores.sample_size import Needs, looks_save, plan_text, power_plot
 
 
 @pytest.mark.parametrize(

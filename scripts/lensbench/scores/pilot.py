@@ -12,8 +12,7 @@ from lensbench.core.errors import UserError
 from lensbench.core.numbers import dollars, mean
 from lensbench.core.system.files import read_json
 from lensbench.scores.measures import read_tables
-from lensbench.scores.power import tasks_needed, upper_sd
-from lensbench.scores.sample_size import TRIALS, Spread, split
+from lensbench.scores.power import TRIALS, Spread, split, tasks_needed, upper_sd
 from lensbench.scores.sequential import FIRST
 
 

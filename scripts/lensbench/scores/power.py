@@ -5,8 +5,11 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from functools import lru_cache
+from typing import NamedTuple
 
 FEWEST_REPOSITORIES = 6
+TRIALS = (1, 2, 3, 5)
+"""The numbers of trials that are planned for."""
 
 
 def tasks_needed(sd: float, effect: float, power: float = 0.8, alpha: float = 0.05) -> int:
@@ -77,3 +80,25 @@ def repositories_needed(sd: float, effect: float, tasks_each: int, icc: float, p
     """
     spread = sd * math.sqrt((1 + (tasks_each - 1) * icc) / tasks_each)
     return max(tasks_needed(spread, effect, power, alpha), FEWEST_REPOSITORIES)
+
+
+class Spread(NamedTuple):
+    """How the difference of a task spreads, in points, as the parts that trials can and cannot reduce."""
+
+    tasks: float
+    """Standard deviation of the tasks' true differences."""
+    trials: float
+    """Standard deviation of a task's difference from trial to trial."""
+
+    def of(self, trials: int) -> float:
+        """The standard deviation of a task's difference, averaged over its trials."""
+        return math.sqrt(self.tasks**2 + self.trials**2 / trials)
+
+
+def split(sd: float, trials: int, share: float) -> Spread:
+    """The parts of a spread that was seen with so many trials.
+
+    `share` is the tasks' own part of the variance of one trial.
+    """
+    single = sd**2 / (share + (1 - share) / trials)
+    return Spread(math.sqrt(share * single), math.sqrt((1 - share) * single))

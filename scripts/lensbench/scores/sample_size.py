@@ -18,9 +18,9 @@ from typing import NamedTuple
 from lensbench.core.errors import UserError
 from lensbench.core.system.files import write_atomic
 from lensbench.core.system.program import run_program
-from lensbench.scores.power import chance, detectable, repositories_needed, tasks_needed, upper_sd
+from lensbench.scores.pilot import pilot_text
+from lensbench.scores.power import TRIALS, chance, detectable, repositories_needed, split, tasks_needed, upper_sd
 
-TRIALS = (1, 2, 3, 5)
 SIZES = (12, 24, 48, 96)
 PATHS = 10_000
 INK = "#222222"
@@ -62,28 +62,6 @@ class Needs(NamedTuple):
         for name, (fits, meant) in ranges.items():
             if not fits:
                 raise UserError(f"--{name} is {getattr(self, name):g}; write a number {meant}")
-
-
-class Spread(NamedTuple):
-    """How the difference of a task spreads, in points, as the parts that trials can and cannot reduce."""
-
-    tasks: float
-    """Standard deviation of the tasks' true differences."""
-    trials: float
-    """Standard deviation of a task's difference from trial to trial."""
-
-    def of(self, trials: int) -> float:
-        """The standard deviation of a task's difference, averaged over its trials."""
-        return math.sqrt(self.tasks**2 + self.trials**2 / trials)
-
-
-def split(sd: float, trials: int, share: float) -> Spread:
-    """The parts of a spread that was seen with so many trials.
-
-    `share` is the tasks' own part of the variance of one trial.
-    """
-    single = sd**2 / (share + (1 - share) / trials)
-    return Spread(math.sqrt(share * single), math.sqrt((1 - share) * single))
 
 
 class Looks(NamedTuple):
@@ -247,8 +225,6 @@ def main() -> None:
     plan = Needs(**arguments | {"sd": arguments["sd"] if pilot is None else 1.0})
     plan.check()
     if pilot:
-        from lensbench.scores.pilot import pilot_text  # it reads run folders, which the tables do not need
-
         if parallel < 1:
             raise UserError(f"--parallel is {parallel}; write a number 1 or more")
         print(pilot_text(pilot, plan.effect, plan.power, plan.alpha, plan.share, parallel))
