@@ -170,12 +170,47 @@ def test_offered_called_and_called_without_error_are_observed(
     assert (row["offered"], row["called"], row["called_without_error"]) == facts
 
 
-def test_the_tools_of_the_treatments_are_those_offered_called_or_reported() -> None:
-    plan: dict[str, Any] = {"conditions": {"without": {"servers": []}, "with": {"servers": ["lens"]}}}
-    records = [Record("a", "with", 1, "run", outcome=Outcome(tools_offered=("Read", GREP), calls=(Call(GRAPH, 1),)))]
-    assert treatment_tools(plan, records, [{"tools_used": f"{NEAR};Read;mcp__x__y"}]) == sorted(TOOLS)
-    plan["conditions"]["with"]["servers"] = []
+SETS = {"without": {"servers": []}, "with": {"servers": ["lens"]}}
+MADE_UP = "mcp__lens__lens_magic"
+
+
+@pytest.mark.parametrize(
+    ("shown", "listed", "tools"),
+    [
+        (("Read", GREP), [GREP, NEAR], [GREP]),
+        (None, [GREP, NEAR], sorted([GREP, NEAR])),
+        (None, [], sorted([GRAPH, MADE_UP, NEAR])),
+    ],
+    ids=["the agent shows a list", "only the servers list their tools", "nobody lists any"],
+)
+def test_the_tools_of_the_treatments_are_those_offered_and_else_those_called_or_reported(
+    shown: tuple[str, ...] | None, listed: list[str], tools: list[str]
+) -> None:
+    outcome = Outcome(tools_offered=shown, calls=(Call(GRAPH, 1), Call(MADE_UP, 1)))
+    reports = [{"tools_used": f"{NEAR};Read;mcp__x__y"}]
+    assert treatment_tools({"conditions": SETS}, [Record("a", "with", 1, "run", outcome=outcome)], reports, listed) == (
+        tools
+    )
+
+
+def test_imported_runs_have_the_mcp_tools_that_reports_name() -> None:
+    plan: dict[str, Any] = {"conditions": {"without": {"servers": []}, "with": {"servers": []}}}
     assert treatment_tools(plan, [], [{"tools_used": f"{NEAR};Read"}, {"tools_used": ""}]) == [NEAR]
+
+
+def test_a_call_of_a_tool_that_the_run_was_not_offered_is_no_adoption() -> None:
+    row = compare(side(used=f"{GREP};{NEAR}", tools_offered=(GREP,), calls=(Call(NEAR, 2),)), side(), TOOLS)
+    assert (row["adopted_lens_grep"], row["adopted_lens_graph_neighbors"]) == (True, False)
+    assert (row["offered"], row["called"], row["called_without_error"]) == (True, False, False)
+
+
+def test_a_made_up_tool_is_no_adoption_in_the_tables(bench: Make) -> None:
+    made = bench(tasks=("a",), servers={"without": [], "with": ["lens"]})
+    made.run("a", "with", tools=(MADE_UP,), tools_offered=("Read", GREP))
+    made.build()
+    row = read_table(made.folder / "pairs.csv")[0]
+    assert row["adopted"] == "no"
+    assert "adopted_lens_magic" not in row
 
 
 def test_every_planned_run_and_pair_has_a_row(bench: Make) -> None:

@@ -75,7 +75,8 @@ def compare(treatment: Side, baseline: Side, tools: Sequence[str]) -> dict[str, 
     """What the protocol asks of a pair (section 3); a missing value on either side stays missing.
 
     Adoption is what the agent reports, as the protocol has it; `offered`, `called` and `called_without_error` are what
-    was observed. Diverged: the sets of cited files differ. Misdirected: diverged, and the treatment scored less.
+    was observed. What the run was not offered is no adoption, whatever it reports or called. Diverged: the sets of
+    cited files differ. Misdirected: diverged, and the treatment scored less.
     """
     delta = None if treatment.score is None or baseline.score is None else treatment.score - baseline.score
     row: dict[str, Any] = {
@@ -95,18 +96,20 @@ def compare(treatment: Side, baseline: Side, tools: Sequence[str]) -> dict[str, 
 def _adoption(side: Side, tools: Sequence[str]) -> dict[str, Any]:
     row: dict[str, Any] = {"adopted": None, "offered": None, "called": None, "called_without_error": None}
     reported = side.reported
-    own_tools = (side.outcome.tools_offered if side.outcome else None) or ()
+    shown = side.outcome.tools_offered if side.outcome else None
+    offered = [tool for tool in tools if shown is None or tool in shown]
     if reported is not None:
         row["adopted"] = False
         for tool in tools:
             short = short_name(tool)
-            used = tool in reported or (short in reported and short not in own_tools)
+            named = tool in reported or (short in reported and short not in (shown or ()))
+            used = tool in offered and named
             row[f"adopted_{short}"] = row.get(f"adopted_{short}", False) or used
             row["adopted"] = row["adopted"] or used
-    if side.outcome and side.outcome.tools_offered is not None:
-        row["offered"] = any(tool in side.outcome.tools_offered for tool in tools)
+    if shown is not None:
+        row["offered"] = bool(offered)
     if side.outcome and side.outcome.calls is not None:
-        calls = [call for call in side.outcome.calls if call.name in tools]
+        calls = [call for call in side.outcome.calls if call.name in offered]
         row["called"] = bool(calls)
         row["called_without_error"] = any(call.count > call.errors for call in calls)
     return row
@@ -115,22 +118,24 @@ def _adoption(side: Side, tools: Sequence[str]) -> dict[str, Any]:
 def treatment_tools(
     plan: Plan, records: Iterable[Record], reports: Iterable[Row], listed: Sequence[str] = ()
 ) -> list[str]:
-    """The treatments' tools by their full names: all that were offered, called or reported.
+    """The treatments' tools by their full names: all that agents show as offered, or else those that the servers
+    `listed` in the preflight. A name that only a call or a report has is none of them.
 
-    Where no agent shows what it was offered, those that the servers `listed` in the preflight. Where no condition
-    names its servers (imported runs), all MCP tools that reports name.
+    Where nobody lists any, all that were called or reported; where no condition names its servers (imported runs), all
+    MCP tools that reports name.
     """
     servers = sorted({server for condition in plan["conditions"].values() for server in condition["servers"]})
-    records = list(records)
-    shown = any(record.outcome.tools_offered is not None for record in records)
-    seen = set() if shown else set(tools_of(servers, listed))
-    for record in records:
-        outcome = record.outcome
-        seen.update(tools_of(servers, [*(outcome.tools_offered or ()), *(call.name for call in outcome.calls or ())]))
-    for report in reports:
-        named = items(report["tools_used"]) or []
-        seen.update(tools_of(servers, named) if servers else (tool for tool in named if tool.startswith("mcp__")))
-    return sorted(seen)
+    outcomes = [record.outcome for record in records]
+    shown = [outcome.tools_offered for outcome in outcomes if outcome.tools_offered is not None]
+    offered = tools_of(servers, [tool for tools in shown for tool in tools] if shown else listed)
+    if offered:
+        return sorted(set(offered))
+    named = [tool for report in reports for tool in items(report["tools_used"]) or ()]
+    if not servers:
+        return sorted({tool for tool in named if tool.startswith("mcp__")})
+    return sorted(
+        set(tools_of(servers, [*named, *(call.name for outcome in outcomes for call in outcome.calls or ())]))
+    )
 
 
 def tools_of_condition(plan: Plan, condition: str, tools: Sequence[str]) -> Sequence[str]:
