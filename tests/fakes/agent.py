@@ -87,6 +87,10 @@ if WORD == "spy":
 say(type="start", agent="fake", version="7", model=model, tools=tools, mcp_servers=servers)
 say(type="tool_call", id=1, name=DETAIL if WORD == "called" else "Grep", input={})
 say(type="tool_result", id=1, is_error=False, size=3)
+if WORD == "shell":
+    done = subprocess.run(["/bin/sh", "-c", DETAIL], capture_output=True, text=True)
+    say(type="tool_call", id=2, name="Bash", input={"command": DETAIL})
+    say(type="tool_result", id=2, is_error=done.returncode != 0, size=len(done.stdout), text=done.stdout)
 files = sorted(path.name for path in WORKSPACE.glob("*.py"))
 text = "" if WORD == "empty" else "API Error: 529 overloaded" if WORD == "apitext" else (
     f"{TASK}: `Cart` is in shop.py, of {len(files)} files. {'An index said so.' if SERVERS else ''}\n"

@@ -153,3 +153,19 @@ def test_a_program_that_shows_no_tools_has_the_adoption_columns_of_what_the_serv
     project.write_tasks(["anna"])
     project.start(target="bench/r/pairs.csv")
     assert {row["adopted_lens_grep"] for row in project.table("pairs")} == {"yes"}
+
+
+def test_a_baseline_that_asks_the_daemon_by_its_address_is_contaminated(project: Project, daemon: Daemon) -> None:
+    treatment = daemon.condition(project.folder / "mcp.json")
+    project.configure(conditions={"without": {}, "with": treatment}, discards={"max_rounds": 0})
+    port = daemon.address.rpartition(":")[2]
+    asks = (
+        f"{sys.executable} -c 'import urllib.request; urllib.request.urlopen(\"http://localhost:{port}/workspaces\")'"
+    )
+    project.behave(anna_without=f"shell {asks}", anna_with=f"shell {asks}")
+    project.start()
+    assert project.reasons() == {"anna-without": "contaminated"}
+    controls = {row["check"]: row for row in json.loads((project.bench / "results.json").read_text())["controls"]}
+    found = {name: (row["runs"], row["of"]) for name, row in controls.items() if "address" in name or "reached" in name}
+    assert sorted(found.values()) == [(0, 3), (1, 1)]  # a shared network, and the one baseline that counts was read
+    assert all(name in (project.bench / "results.md").read_text() for name in found)

@@ -176,6 +176,9 @@ class Record:
     """What the agent was kept apart with, such as `bubblewrap 0.8.0`, or `none`; empty when nobody recorded it."""
     network: str = ""
     """`own`: the agent reached what it needed and no more. Or why it shared the machine's; empty when unrecorded."""
+    direct_calls: int | None = None
+    """Calls to the address of a server that only other conditions have; None when nobody looked: there is no such
+    address, the network does not lead there, the agent shows no calls, or the record is older."""
     made_with: dict[str, Any] = field(default_factory=dict)
     """The settings of its `agent` and its `condition`; empty in older records."""
     schema: int = SCHEMA

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from lensbench.agents import Assignment
+from lensbench.agents.reach import read_host
 from lensbench.agents.sandbox import NO_SANDBOX, Place, Sandbox
 from lensbench.agents.start import Said, now, place_of, read_text, start_agent
 from lensbench.changes import CHANGE, environments
@@ -109,6 +110,8 @@ class Tried(NamedTuple):
     workspace: str
     server_calls: dict[str, int] | None
     network: str = ""
+    direct_calls: int | None = None
+    """As in the record."""
     patch: bytes = b""
     """What a run that was asked for a change made of the repository."""
 
@@ -191,6 +194,9 @@ def _checked(job: Job, place: Place, assignment: Assignment, tried: Tried, said:
         reason, detail = UNCHECKED, said.unread
     if said.over_limit:
         reason, detail = "over_limit", said.over_limit
+    direct = _direct_calls(job, place, said)
+    if not reason and direct:
+        reason, detail = "contaminated", f"by the address of a server: {direct[0]}"
     if not reason and after != tried.tree_before and not job.is_change:
         reason, detail = "workspace_changed", "its hash is another one after the run"
     if not reason and (gone := _unreachable(assignment, place, asks=True)):
@@ -199,8 +205,21 @@ def _checked(job: Job, place: Place, assignment: Assignment, tried: Tried, said:
         attempt=replace(tried.attempt, reason=reason, detail=detail),
         tree_after=after,
         server_calls=_server_calls(os.path.join(place.private, "session", "server.jsonl")),
+        direct_calls=None if direct is None else len(direct),
         patch=_patch(job, place, redact) if job.is_change and not job.is_closed_book else b"",
     )
+
+
+def _direct_calls(job: Job, place: Place, said: Said) -> list[str] | None:
+    """Calls to servers of other conditions by their address; None where there is nothing to see, or no way there."""
+    if said.outcome.calls is None or (said.network == "own" and not place.sandbox.hosts):
+        return None
+    from lensbench.runs.direct_calls import direct_calls, foreign_hosts  # a reader of transcripts, which few runs need
+
+    hosts = foreign_hosts(job.plan, job.run.condition)
+    if said.network == "own":  # what the config opens for everybody is reached all the same
+        hosts = [host for host in hosts if host in map(read_host, place.sandbox.hosts)]
+    return direct_calls(said.transcript.splitlines(), hosts) if hosts else None
 
 
 def _patch(job: Job, place: Place, redact: Redactor) -> bytes:

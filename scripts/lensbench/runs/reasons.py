@@ -27,8 +27,9 @@ REASONS = {
     "rate_limited": Reason("the model's service asked for a pause", "again", "your quota; fewer runs at once"),
     "crashed": Reason("the agent ended badly or its output was cut off", "again",
                       "the run's log; memory; agent version"),
-    "contaminated": Reason("a tool of the treatment was offered or called where it must not be", "later",
-                           "MCP servers that the agent or the repository configures by itself"),
+    "contaminated": Reason("a tool of the treatment was offered or called where it must not be, or its server was "
+                           "called by its address", "later",
+                           "MCP servers that the agent or the repository configures by itself; sandbox_network"),
     "mcp_failed": Reason("an MCP server of the condition did not start or broke off", "again",
                          "the command in the MCP file, by hand; agent.mcp_start_s"),
     "mcp_not_offered": Reason("the server started, but its tools did not reach the agent", "again",

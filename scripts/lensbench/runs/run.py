@@ -76,7 +76,7 @@ def make_run(job: Job) -> str:
             workspace=tried.workspace, tree_before=tried.tree_before, tree_after=tried.tree_after,
             revision=job.repository["revision"], server_calls=tried.server_calls,
             arrived_at=arrived, opened_at=opened, lensbench=__version__, sandbox=sandbox.name,
-            network=tried.network, made_with=job.settings,
+            network=tried.network, direct_calls=tried.direct_calls, made_with=job.settings,
         )  # fmt: skip
 
     def keep(tried: Tried) -> None:

@@ -1,0 +1,95 @@
+"""Whether an agent went to a server of another condition by the server's address, past its tools.
+
+In a network of its own an agent does not reach such a server. Without one, its transcript shows the calls: a command
+(`curl`, a script) or a fetching tool with the address in its arguments. A search for the address in files is none.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from lensbench.agents.reach import Host, hosts_in
+from lensbench.agents.timeline import read_timeline
+from lensbench.core.conditions import filled
+
+_CONNECTS = re.compile(
+    r"(?i)\b(curl|wget|nc|ncat|netcat|telnet|socat|xh|httpie|urllib3?|urlopen|requests|httpx|aiohttp|websockets?"
+    r"|http\.client|httplib|net/http|socket|create_?connection|streamablehttp_client|sse_client"
+    r"|(web_?)?fetch|browse\w*|navigate|lwp|faraday|axios|invoke-webrequest|mcp-remote)\b|/dev/(tcp|udp)/|web_?fetch"
+)
+"""Words of programs and libraries that open a connection, and of tools that fetch."""
+_INTERPRETERS = re.compile(r"\b(python[\d.]*|node|deno|bun|npx|uvx|perl|ruby|php|ssh|go run|https?)\b")
+"""Programs that may open one, when an address stands beside them."""
+_LOCAL = (
+    r"(?:localhost|127(?:\.\d+){1,3}|0\.0\.0\.0|\[?::1\]?|\[?::ffff:127[\d.]*\]?|host\.docker\.internal|ip6-localhost)"
+)
+_COMMON_PORTS = (80, 443)
+"""Numbers that mean nothing without a host."""
+_SEARCHES = re.compile(r"\s*(?:rg|grep|egrep|fgrep|ag|git\s+(?:grep|log|show|diff)|cat|sed|awk|find|head|tail|echo)\b")
+_PARTS = re.compile(r"&&|\|\||[;\n]")
+LONGEST = 200
+
+
+def foreign_hosts(plan: Mapping[str, Any], condition: str) -> list[Host]:
+    """The addresses of servers that only other conditions have, as their MCP files name them."""
+    own = set(_hosts(plan["conditions"][condition]))
+    others = (host for name, other in plan["conditions"].items() if name != condition for host in _hosts(other))
+    return [host for host in dict.fromkeys(others) if host not in own]
+
+
+def _hosts(condition: Mapping[str, Any]) -> list[Host]:
+    if not condition.get("mcp"):
+        return []
+    with suppress(OSError, ValueError, KeyError):
+        entries = filled(json.loads(Path(condition["mcp"]).read_text())["mcpServers"], os.environ)
+        return hosts_in([json.dumps(entries)])
+    return []
+
+
+def direct_calls(transcript: Iterable[str], hosts: Collection[Host]) -> list[str]:
+    """The calls in a transcript that go to one of `hosts`, each cut to one short line."""
+    if not hosts:
+        return []
+    patterns = [(_address(host), _port(host)) for host in hosts]
+    calls = (step for step in read_timeline(transcript) if step.kind == "call" and not step.title.startswith("mcp__"))
+    return [
+        f"{step.title} {' '.join(step.given.split())}"[:LONGEST]
+        for step in calls
+        if any(_goes_to(f"{step.title} {_command(step.given)}", *pattern) for pattern in patterns)
+    ]
+
+
+def _command(given: str) -> str:
+    """The arguments without the parts of a shell command that only search or show texts."""
+    with suppress(ValueError, AttributeError):
+        given = "\n".join(value for value in json.loads(given).values() if isinstance(value, str))
+    return "\n".join(part for part in _PARTS.split(given) if not _SEARCHES.match(part))
+
+
+def _goes_to(call: str, address: re.Pattern[str], port: re.Pattern[str] | None) -> bool:
+    connects = _CONNECTS.search(call)
+    return bool(
+        (address.search(call) and (connects or _INTERPRETERS.search(call)))
+        or (port and connects and port.search(call))
+    )  # fmt: skip
+
+
+def _address(host: Host) -> re.Pattern[str]:
+    """The host's name with its port: `name:port`, and where the port goes without saying or stands apart, the name."""
+    if not host.is_local:
+        return re.compile(rf"(?i)(?<![\w.-]){re.escape(host.name)}(?![\w-]|\.\w)")
+    port = rf"(?::|\W{{1,4}}){host.port}(?!\d)"
+    return re.compile(rf"(?i)(?<![\w.-]){_LOCAL}(?:{port}" + (r"|(?![\w:.-]))" if host.port in _COMMON_PORTS else ")"))
+
+
+def _port(host: Host) -> re.Pattern[str] | None:
+    """The port alone, for a server on this machine, which has more names than a list can hold."""
+    if not host.is_local or host.port in _COMMON_PORTS:
+        return None
+    return re.compile(rf"(?<![\d.]){host.port}(?![\d.]*\d)")

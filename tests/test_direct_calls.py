@@ -1,0 +1,113 @@
+"""Calls to a server by its address, past its tools, in the transcripts of several kinds of agents."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lensbench.agents.reach import Host, hosts_in
+from lensbench.runs.direct_calls import direct_calls, foreign_hosts
+
+LOCAL = hosts_in(["http://127.0.0.1:7341/mcp"])
+REMOTE = hosts_in(["https://lens.example.com/mcp"])
+
+
+def events(tool: str, **given: Any) -> list[str]:
+    return [json.dumps({"type": "tool_call", "id": 1, "name": tool, "input": given})]
+
+
+def shell(command: str) -> list[str]:
+    return events("Bash", command=command)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "curl -s http://127.0.0.1:7341/mcp -d '{}'",
+        "curl localhost:7341/mcp",
+        "wget -qO- http://[::1]:7341/",
+        "curl http://host.docker.internal:7341",
+        "curl http://0.0.0.0:7341",
+        "curl http://127.1:7341",
+        "curl http://$(hostname):7341/mcp",
+        "curl http://2130706433:7341",
+        "nc localhost 7341",
+        "exec 3<>/dev/tcp/127.0.0.1/7341",
+        "python3 -c 'import socket; socket.create_connection((\"127.0.0.1\", 7341))'",
+        "python call.py http://localhost:7341/mcp",
+        "node -e 'fetch(`http://localhost:${7341}/mcp`)'",
+        "PORT=7341; curl http://localhost:$PORT/mcp",
+        "cd /repo && curl localhost:7341",
+        "npx mcp-remote http://localhost:7341/mcp",
+    ],
+)
+def test_a_command_that_goes_to_the_server_is_found_by_any_of_its_names(command: str) -> None:
+    assert len(direct_calls(shell(command), LOCAL)) == 1
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "grep -rn 'localhost:7341' .",
+        "rg 'curl http://127.0.0.1:7341' docs",
+        "cat config.yaml; sed -n 7341p big.txt",
+        "python -c 'print(text[:7341])'",
+        "curl http://localhost:73410/",
+        "curl http://127.0.0.1:8000/",
+        "git fetch origin && git log",
+        "curl https://lens.example.com.evil.org/",
+        "ls",
+    ],
+)
+def test_a_search_for_the_address_and_other_addresses_are_none(command: str) -> None:
+    assert direct_calls(shell(command), [*LOCAL, *REMOTE]) == []
+
+
+def test_a_server_elsewhere_is_known_by_its_name() -> None:
+    assert direct_calls(shell("curl https://LENS.example.com/mcp"), REMOTE)
+    assert direct_calls(events("WebFetch", url="https://lens.example.com/mcp", prompt="x"), REMOTE)
+    assert not direct_calls(events("Grep", pattern="lens.example.com"), REMOTE)
+    assert not direct_calls(events("WebFetch", url="https://other.example.com/"), REMOTE)
+
+
+def test_a_script_that_is_written_to_call_it_is_found() -> None:
+    script = "import urllib.request\nurllib.request.urlopen('http://localhost:7341/mcp')\n"
+    assert direct_calls(events("Write", file_path="x.py", content=script), LOCAL)
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        {"type": "assistant", "message": {"role": "assistant", "content": [
+            {"type": "tool_use", "id": "a", "name": "Bash", "input": {"command": "curl localhost:7341"}}]}},
+        {"type": "item.completed", "item": {"id": "a", "type": "command_execution", "command": "curl localhost:7341"}},
+        {"type": "tool_use", "tool_id": "a", "tool_name": "run_shell_command",
+         "parameters": {"command": "curl localhost:7341"}},
+        {"type": "tool_use", "part": {"callID": "a", "tool": "bash", "state": {
+            "status": "completed", "input": {"command": "curl localhost:7341"}}}},
+    ],
+    ids=["claude-code", "codex", "gemini", "opencode"],
+)  # fmt: skip
+def test_all_kinds_of_agents_are_read(event: dict[str, Any]) -> None:
+    assert len(direct_calls([json.dumps(event)], LOCAL)) == 1
+
+
+def test_the_servers_of_other_conditions_alone_are_foreign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LENS_PORT", "7341")
+    entries = {
+        "a": {"lens": {"type": "http", "url": "http://localhost:${LENS_PORT}/mcp"}, "both": {"url": "http://both:1/"}},
+        "b": {
+            "other": {"command": "npx", "args": ["mcp-remote", "https://b.example.com"]},
+            "x": {"url": "http://both:1"},
+        },
+    }
+    for name, servers in entries.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps({"mcpServers": servers}))
+    conditions: dict[str, Any] = {name: {"mcp": str(tmp_path / f"{name}.json")} for name in entries}
+    plan = {"conditions": {"without": {"mcp": None}, **conditions}}
+    assert foreign_hosts(plan, "a") == [Host("b.example.com", 443)]
+    assert foreign_hosts(plan, "b") == [Host("localhost", 7341)]
+    assert len(foreign_hosts(plan, "without")) == 3
