@@ -214,7 +214,7 @@ def test_what_is_known_of_the_judges_stands_on_the_page(made: Make) -> None:
     for known in (
         "agreement \u03b1 0.83", "is 0.83 (0.70 to 0.91) over 60 criteria", "claude and gpt 60 90% 0.83 0.70 to 0.91",
         "timeout with 2", "claude favours with.", "the difference is +3.1 points (\u22121.0 to +7.0)",
-        "with: Blinding does not hold.", "61% (52% to 70%)", "without blinding it would be 95% (90% to 100%)",
+        "with: Blinding fails.", "61% (52% to 70%)", "without blinding it would be 95% (90% to 100%)",
         "t 2 Everybody met it: ask for more.", "Criteria without a verdict: 2 of 60 in with.", "2 answers lost all verdicts",
     ):  # fmt: skip
         assert known in text
@@ -225,6 +225,7 @@ def test_what_is_known_of_the_judges_stands_on_the_page(made: Make) -> None:
     [
         (("agreement", "all", "overall", "alpha"), {"value": None, "reason": "too few"}, "judges agree is not known: too few."),
         (("bias", "correction", "with", "corrected"), {"value": None, "reason": "few pairs."}, "not corrected by persons: few pairs."),
+        (("blinding", "classifier", "with"), {"accuracy": 0.5, "low": 0.4, "high": 0.6, "holds": True, "would_find": 0.64, "unblinded": None}, "with: Blinding is not shown to fail (a true 64% would be found with 80 % probability)."),
         (("blinding", "classifier", "with"), {"accuracy": None, "reason": "Two tasks."}, "with: not checked: Two tasks."),
         (("blinding", "judges", "claude"), {"accuracy": 0.5, "low": 0.4, "high": 0.6}, "claude was right about 50% (40% to 60%)"),
     ],

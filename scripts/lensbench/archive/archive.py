@@ -40,7 +40,7 @@ from lensbench.plan.freeze import Plan, read_plan
 
 HOUSE = ("Snakefile", "rules", "templates", "requirements.lock")
 """What the workflow is; its programs are named by their hash."""
-LIBRARIES = ("snakemake", "numpy", "scipy", "scikit-learn", "krippendorff")
+LIBRARIES = ("snakemake", "numpy", "scipy", "krippendorff")
 """What numbers depend on beside our own code."""
 _UNTIMED = "1980-01-01T00:00:00Z"
 """The date of an archive of runs that nobody timed: it must have one, and always the same."""

@@ -1,22 +1,20 @@
 """How well the condition of an answer can be guessed from what judges see of it (protocol, section 4).
 
-Guesses come from a classifier that knows only which words stand in an answer, and from judges that were asked. Guessing
-right in half of the cases is chance: the blinding holds when the interval of the share of right guesses includes that.
+Guesses come from a classifier that knows which words stand in an answer and how long it is, and from judges that were
+asked. Guessing right in half of the cases is chance: the blinding is not shown to fail when the interval of the share
+of right guesses includes that.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import stats
-from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import roc_auc_score
-from sklearn.model_selection import StratifiedGroupKFold, cross_val_predict
+from scipy import optimize, sparse, special, stats
 
 from lensbench.judging.blinding import MARK
 
@@ -24,7 +22,10 @@ MIN_TASKS = 6
 """With fewer, the interval is too wide to tell anything."""
 _FOLDS = 10
 _WORDS_SHOWN = 10
-_TOKEN = rf"{re.escape(MARK)}|\w\w+"
+_NO_WEIGHT = 1e-6
+_SAME_LENGTH = 0.1
+"""Answers whose lengths spread by less than this share are of one length."""
+_TOKEN = re.compile(rf"{re.escape(MARK.lower())}|\w\w+")
 """Marks are words too: a judge can count them."""
 
 
@@ -60,6 +61,13 @@ class Share(NamedTuple):
         """Chance is within the interval."""
         return self.low <= 0.5 <= self.high
 
+    @property
+    def would_find(self) -> float | None:
+        """The true share that is told from chance with 80 % probability; None when the tasks do not differ."""
+        far, close = stats.t.isf((0.025, 0.2), self.tasks - 1)
+        half = max(self.accuracy - self.low, self.high - self.accuracy)
+        return min(1.0, 0.5 + float(half * (1 + close / far))) if half else None
+
 
 @dataclass(frozen=True)
 class GuessCheck:
@@ -94,16 +102,18 @@ class BlindingCheck:
     """The same from the answers as the agent wrote them."""
     telling: Mapping[str, Sequence[str]] | None = None
     """By condition, the words that speak most for it, the strongest first."""
+    would_find: float | None = None
+    """The share of right guesses that such a check tells from chance with 80 % probability."""
     reason: str = ""
 
 
 def guess_conditions(answers: Iterable[BlindedAnswer], baseline: str, seed: int) -> dict[str, BlindingCheck]:
     """By treatment, how well its answers can be told from those of the baseline.
 
-    A logistic regression over the words that stand in an answer or not, cross-validated so that no task is on both
-    sides. How often a word stands there does not count: one mention of a tool gives a condition away, and weights such
-    as TF-IDF drown it among hundreds of other words. Words of one task only are left out, and so are tasks that lack
-    one of the two conditions. The same answers and seed give the same checks.
+    A logistic regression over the words that stand in an answer or not and its length, cross-validated so that no task
+    is on both sides. How often a word stands there does not count: one mention of a tool gives a condition away, and
+    weights such as TF-IDF drown it among hundreds of other words. Words of one task only are left out, and so are tasks
+    that lack one of the two conditions. The same answers and seed give the same checks.
     """
     given = sorted(answers)
     treatments = sorted({answer.condition for answer in given} - {baseline})
@@ -161,10 +171,10 @@ def _check(answers: Sequence[BlindedAnswer], baseline: str, seed: int) -> Blindi
     if seen is None or raw is None:
         return BlindingCheck(len(answers), len(both), reason="no word stands in the answers to two tasks")
     scores = seen.scores()
-    share, auc = seen.share(scores), float(roc_auc_score(seen.labels, scores))
+    share = seen.share(scores)
     return BlindingCheck(
-        len(answers), share.tasks, share.accuracy, share.low, share.high, share.holds, auc,
-        raw.share(raw.scores()), seen.telling(),
+        len(answers), share.tasks, share.accuracy, share.low, share.high, share.low <= 0.5, seen.auc(scores),
+        raw.share(raw.scores()), seen.telling(), share.would_find,
     )  # fmt: skip
 
 
@@ -177,21 +187,26 @@ class _Words:
     seed: int
     words: Sequence[str]
     matrix: Any
-    """A row per answer, a column per word."""
+    """A row per answer, a column per word, and a last one for the length."""
 
     @classmethod
     def of(cls, answers: Sequence[BlindedAnswer], texts: Sequence[str], baseline: str, seed: int) -> _Words | None:
         """None when no word stands in two tasks. Which words count is decided without looking at conditions."""
-        tasks: dict[str, list[str]] = {}
-        for answer, text in zip(answers, texts, strict=True):
-            tasks.setdefault(answer.task, []).append(text)
-        try:
-            shared = CountVectorizer(token_pattern=_TOKEN, min_df=2).fit("\n".join(each) for each in tasks.values())
-        except ValueError:
+        found = [_TOKEN.findall(text.lower()) for text in texts]
+        by_task: dict[str, set[str]] = {}
+        for answer, tokens in zip(answers, found, strict=True):
+            by_task.setdefault(answer.task, set()).update(tokens)
+        counts = Counter(word for words in by_task.values() for word in words)
+        words = sorted(word for word, tasks in counts.items() if tasks > 1)
+        if not words:
             return None
-        words = shared.get_feature_names_out()
-        found = CountVectorizer(token_pattern=_TOKEN, vocabulary=words, binary=True)
-        return cls(answers, baseline, seed, list(words), found.fit_transform(texts))
+        column = {word: number for number, word in enumerate(words)}
+        rows = [sorted(column[word] for word in set(tokens) if word in column) for tokens in found]
+        places = np.concatenate([np.repeat(np.arange(len(rows)), [*map(len, rows)])[None], [np.concatenate(rows)]])
+        stands = sparse.coo_array((np.ones(places.shape[1]), places.astype(int)), shape=(len(rows), len(words)))
+        length = np.log1p([len(tokens) for tokens in found])
+        length = (length - length.mean()) / max(length.std(), _SAME_LENGTH)
+        return cls(answers, baseline, seed, words, sparse.hstack([stands, length[:, None]], format="csr"))
 
     @property
     def labels(self) -> Any:
@@ -200,27 +215,56 @@ class _Words:
 
     def scores(self) -> Any:
         """By answer, how much speaks for the treatment: above 0 is the guess. Learned from other tasks only."""
-        tasks = np.array([answer.task for answer in self.answers])
-        folds = StratifiedGroupKFold(min(_FOLDS, len(set(tasks))), shuffle=True, random_state=self.seed)
-        return cross_val_predict(
-            self._classifier, self.matrix, self.labels, groups=tasks, cv=folds, method="decision_function"
-        )
+        names = sorted({answer.task for answer in self.answers})
+        order = np.random.default_rng(self.seed).permutation(len(names))
+        fold_of = {names[task]: number % _FOLDS for number, task in enumerate(order)}
+        folds = np.array([fold_of[answer.task] for answer in self.answers])
+        scores = np.zeros(len(self.answers))
+        for fold in range(min(_FOLDS, len(names))):
+            unseen = folds == fold
+            weights = logistic_regression(self.matrix[~unseen], self.labels[~unseen])
+            scores[unseen] = self.matrix[unseen] @ weights[:-1] + weights[-1]
+        return scores
 
     def share(self, scores: Any) -> Share:
         """How many of the guesses are right."""
         told = zip(self.answers, (scores > 0) == self.labels, strict=True)
         return _share((answer.task, answer.condition, bool(hit)) for answer, hit in told)
 
+    def auc(self, scores: Any) -> float:
+        """The share of pairs of answers of both conditions in which the treatment's has the higher score."""
+        ours, theirs = scores[self.labels], scores[~self.labels]
+        return float(stats.mannwhitneyu(ours, theirs).statistic / (len(ours) * len(theirs)))
+
     def telling(self) -> dict[str, list[str]]:
         """By condition, the words with the largest weights, learned from all answers."""
-        weights = self._classifier.fit(self.matrix, self.labels).coef_[0]
+        weights = logistic_regression(self.matrix, self.labels)[: len(self.words)]
         ascending = np.argsort(weights, kind="stable")
         treatment = next(answer.condition for answer in self.answers if answer.condition != self.baseline)
         return {
-            self.baseline: [self.words[i] for i in ascending[:_WORDS_SHOWN] if weights[i] < 0],
-            treatment: [self.words[i] for i in ascending[::-1][:_WORDS_SHOWN] if weights[i] > 0],
+            self.baseline: [self.words[i] for i in ascending[:_WORDS_SHOWN] if weights[i] < -_NO_WEIGHT],
+            treatment: [self.words[i] for i in ascending[::-1][:_WORDS_SHOWN] if weights[i] > _NO_WEIGHT],
         }
 
-    @property
-    def _classifier(self) -> LogisticRegression:
-        return LogisticRegression(solver="liblinear", class_weight="balanced", random_state=self.seed)
+
+def logistic_regression(matrix: Any, labels: Any) -> Any:
+    """The weights of the columns and, last, of the constant: half of the squared weights plus the log loss is least.
+
+    Both labels have the same weight in all, however many answers they have. As in liblinear (Fan and others, Journal of
+    Machine Learning Research 9, 2008) the constant is kept small like the other weights.
+    """
+    sign = np.where(labels, 1.0, -1.0)
+    share = len(labels) / (2 * np.where(labels, labels.sum(), (~labels).sum()))
+    columns = sparse.hstack([matrix, np.ones((len(labels), 1))], format="csr")
+
+    def loss(weights: Any) -> tuple[float, Any]:
+        margin = sign * (columns @ weights)
+        slope = -share * sign * special.expit(-margin)
+        return float(share @ np.logaddexp(0, -margin) + weights @ weights / 2), columns.T @ slope + weights
+
+    def curvature(weights: Any, direction: Any) -> Any:
+        chance = special.expit(columns @ weights)
+        return columns.T @ (share * chance * (1 - chance) * (columns @ direction)) + direction
+
+    start = np.zeros(columns.shape[1])
+    return optimize.minimize(loss, start, jac=True, hessp=curvature, method="trust-ncg", options={"gtol": 1e-3}).x

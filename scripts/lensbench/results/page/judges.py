@@ -138,7 +138,7 @@ def _blinding_sentences(blinding: Mapping[str, Any]) -> Iterator[str]:
         if found["accuracy"] is None:
             yield f"{name}: not checked: {found['reason'].rstrip('.')}."
         else:
-            kept = "Blinding holds" if found["holds"] else "Blinding does not hold"
+            kept = _not_shown_to_fail(found) if found["holds"] else "Blinding fails"
             before = f"; without blinding it would be {_share(found['unblinded'])}" if found["unblinded"] else ""
             yield (
                 f"{name}: {kept}. From what the judges see, a program guesses the condition of "
@@ -147,6 +147,12 @@ def _blinding_sentences(blinding: Mapping[str, Any]) -> Iterator[str]:
     for name, found in (blinding.get("judges") or {}).items():
         if found["accuracy"] is not None:
             yield f"Asked for the condition, {name} was right about {_share(found)} of the answers."
+
+
+def _not_shown_to_fail(found: Mapping[str, Any]) -> str:
+    least = found.get("would_find")
+    power = f" (a true {least:.0%} would be found with 80 % probability)" if least else ""
+    return f"Blinding is not shown to fail{power}"
 
 
 def _share(accuracy: Mapping[str, Any]) -> str:
