@@ -12,11 +12,11 @@ from snakemake.utils import min_version
 from snakemake_logger_plugin_lensbench import catch_up, says_when_nothing_is_to_be_done
 
 from lensbench.core.errors import UserError
+from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import keep_from_others
 from lensbench.core.system.processes import WORKFLOW
 from lensbench.core.system.terminal import printable_lines
 from lensbench.plan.reading import insist_on_config
-from lensbench.results.fail_on import REFUSED
 from lensbench.runs import stopping
 from lensbench.workflow import begin, snakemake_inside
 from lensbench.workflow.schedule import frozen_schedule, read_schedule, run_of
@@ -48,6 +48,7 @@ except UserError as error:
     sys.exit(printable_lines(f"error: {error}"))
 
 MAKES_BENCHMARK = SCHEDULE.config.makes_benchmark
+FOLDER = RunFolder(SCHEDULE.folder)
 BENCH = SCHEDULE.folder.as_posix()
 if MAKES_BENCHMARK:
     says_when_nothing_is_to_be_done(SCHEDULE.folder)
@@ -108,7 +109,7 @@ onstart:
         sys.exit(f"error: {problem}")
     if MAKES_BENCHMARK:
         stopping.clear(SCHEDULE.folder)
-        (SCHEDULE.folder / REFUSED).unlink(missing_ok=True)
+        FOLDER.refused.unlink(missing_ok=True)
     catch_up()
     if SCHEDULE.starts_agents and not workflow.touch:
         try:
@@ -120,14 +121,14 @@ onstart:
 
 onsuccess:
     catch_up()
-    if MAKES_BENCHMARK and os.path.exists(f"{BENCH}/results.json"):
+    if MAKES_BENCHMARK and FOLDER.results_json.exists():
         shell("exec {PYTHON} lensbench.workflow.finish --folder {BENCH:q}")
 
 
 onerror:
     catch_up()
-    if (SCHEDULE.folder / REFUSED).exists():
+    if FOLDER.refused.exists():
         shell("exec {PYTHON} lensbench.workflow.finish --folder {BENCH:q}")
-        print("error:", (SCHEDULE.folder / REFUSED).read_text().strip(), file=sys.stderr)
-    elif MAKES_BENCHMARK and os.path.exists(f"{BENCH}/plan.json"):
+        print("error:", FOLDER.refused.read_text().strip(), file=sys.stderr)
+    elif MAKES_BENCHMARK and FOLDER.plan.exists():
         shell("exec {PYTHON} lensbench.workflow.render --folder {BENCH:q}")

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from lensbench.core.errors import UserError
+from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import write_json
-from lensbench.scores.account import LEDGER, Draw, digests, draw, holm, note, number_of, read_ledger
+from lensbench.scores.account import Draw, digests, draw, holm, note, number_of, read_ledger
 from lensbench.scores.estimates import write_estimates
 from lensbench.scores.sequential import FIRST, HIGHEST, boundaries, even_fractions, level_of
 from lensbench.scores.verdict_of import DEFAULTS
@@ -111,7 +112,7 @@ def test_a_damaged_ledger_is_found(tmp_path: Path, damage: str) -> None:
     ledger: list[Draw] = []
     for count in (12, 24, 36):
         note(tmp_path, [look(ledger, pairs(count))])
-    path = tmp_path / LEDGER
+    path = RunFolder(tmp_path).look_ledger
     lines = path.read_text().splitlines()
     told = json.loads(lines[1])
     changed = {
@@ -147,9 +148,9 @@ def test_a_start_notes_its_verdict_and_the_next_one_finds_it(bench: Make) -> Non
     assert gate_of(made)["verdict"] == "GO"
     (line,) = read_ledger(made.folder)
     assert (line.verdict, line.tasks, len(line.pairs)) == ("GO", 12, 12)
-    before = (made.folder / LEDGER).read_bytes()
+    before = RunFolder(made.folder).look_ledger.read_bytes()
     gate_of(made)
-    assert (made.folder / LEDGER).read_bytes() == before
+    assert RunFolder(made.folder).look_ledger.read_bytes() == before
 
 
 @pytest.mark.parametrize("damage", ["damaged", "missing"])
@@ -157,7 +158,7 @@ def test_no_verdict_is_given_when_the_account_is_lost(bench: Make, damage: str) 
     made = clear_go(bench)
     data = write_estimates(made.folder)
     write_json(made.folder / "results.json", {"estimates": data["comparisons"]})
-    path = made.folder / LEDGER
+    path = RunFolder(made.folder).look_ledger
     if damage == "missing":
         path.unlink()
     else:

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from lensbench.core.errors import UserError
-from lensbench.runs.budget import LEDGER, check_budget, spend, spent
+from lensbench.core.run_folder import RunFolder
+from lensbench.runs.budget import check_budget, spend, spent
 from lensbench.runs.stopping import StopEverything, check_not_stopped, clear, stop_everything
 
 
@@ -26,9 +27,9 @@ def test_many_runs_at_once_lose_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("damaged", ['{"runs": 3', "[1]", '{"usd": "much"}', "\x00\x00", '{"usd": null}'])
 def test_a_damaged_ledger_forgets_no_budget(tmp_path: Path, damaged: str) -> None:
-    (tmp_path / LEDGER).write_text(damaged)
+    RunFolder(tmp_path).spent.write_text(damaged)
     spend(tmp_path, runs=1)
-    assert (tmp_path / LEDGER).read_text() == damaged
+    assert RunFolder(tmp_path).spent.read_text() == damaged
     with pytest.raises(StopEverything, match=r"spent\.json is damaged"):
         check_budget(tmp_path, {"max_usd": 5})
     check_budget(tmp_path, {"max_usd": None})

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from lensbench.core.records import Attempt, Record, RunId, run_files, to_json
-from lensbench.core.system.files import CHECKSUMS, COPIES, write_atomic
+from lensbench.core.run_folder import RunFolder
+from lensbench.core.system.files import write_atomic
 from lensbench.runs.discards import (
     BY_HAND,
     describes,
@@ -113,11 +114,11 @@ def test_what_is_no_discard_of_a_planned_run_is_foreign(tmp_path: Path) -> None:
 
 
 def test_a_discard_that_is_forgotten_leaves_no_copy(tmp_path: Path) -> None:
-    (tmp_path / CHECKSUMS).touch()
+    RunFolder(tmp_path).checksums.touch()
     answer(tmp_path, RUN, "x")
     filed = file_discard(tmp_path, RUN, BY_HAND, "the machine slept", "0.5")
     assert read_discard(filed.path).score == "0.5"
-    assert (tmp_path / COPIES / "discards" / "a-with-1.json").exists()
+    assert (RunFolder(tmp_path).copies / "discards" / "a-with-1.json").exists()
     forget(tmp_path, filed.path)
     assert not is_discarded(tmp_path, RUN)
     assert not list(tmp_path.rglob("a-with-1.*"))

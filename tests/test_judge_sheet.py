@@ -18,8 +18,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lensbench.core.run_folder import RunFolder
 from lensbench.core.tables import write_table
-from lensbench.judging.judge_sheet import FILE, questions, render_sheet, sampled_pairs, sheet_id, write_sheet
+from lensbench.judging.judge_sheet import questions, render_sheet, sampled_pairs, sheet_id, write_sheet
 from lensbench.plan.freeze import read_plan
 from sheets import ANSWER, BASELINE, CRITERIA, TREATMENT, exhibits_of, lay_out
 
@@ -54,7 +55,7 @@ class Parts(HTMLParser):
 
 
 def page_of(folder: Path) -> str:
-    return (folder / FILE).read_text()
+    return RunFolder(folder).judge_sheet.read_text()
 
 
 def with_plan(**changes: Any) -> dict[str, Any]:

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from handmade import Bench
 from lensbench.core.errors import UserError
-from lensbench.results.fail_on import REFUSED, refuse
+from lensbench.core.run_folder import RunFolder
+from lensbench.results.fail_on import refuse
 from lensbench.results.junit import junit
 
 CONTROL = "\x1b[31m\x00 <b>&"
@@ -97,7 +98,7 @@ def test_the_summary_says_what_counts_and_cannot_be_broken_out_of(mixed: Bench) 
 
 def test_a_verdict_that_is_named_is_refused_and_another_is_not(mixed: Bench) -> None:
     refuse(mixed.folder, ["HARM", "NO-GO"])
-    assert not (mixed.folder / REFUSED).exists()
+    assert not RunFolder(mixed.folder).refused.exists()
     with pytest.raises(UserError, match="the verdict on 'with' is INCONCLUSIVE, which fail_on names"):
         refuse(mixed.folder, ["HARM", "INCONCLUSIVE"])
-    assert (mixed.folder / REFUSED).exists()
+    assert RunFolder(mixed.folder).refused.exists()

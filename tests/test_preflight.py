@@ -21,8 +21,9 @@ from lensbench.agents.probe import check_gateway, request
 from lensbench.agents.sandbox import find_sandbox
 from lensbench.core.conditions import fill_mcp_file, run_command
 from lensbench.core.errors import UserError
-from lensbench.core.preflight_results import FILE, Check, read_listed_tools, table
+from lensbench.core.preflight_results import Check, read_listed_tools, table
 from lensbench.core.records import sha256
+from lensbench.core.run_folder import RunFolder
 from lensbench.plan.reading import load_config
 from lensbench.plan.task_files import read_scenarios
 from lensbench.runs import preflight as stage
@@ -361,7 +362,7 @@ def test_listed_tools_stand_in_for_what_an_agent_does_not_show(tmp_path: Path) -
         return treatment_tools(plan, [], [], listed)
 
     assert read_listed_tools(tmp_path) == []
-    (tmp_path / FILE).write_text('{"tools": {"with": ["mcp__lens__find", "mcp__other__x"]}}')
+    RunFolder(tmp_path).preflight.write_text('{"tools": {"with": ["mcp__lens__find", "mcp__other__x"]}}')
     assert tools(read_listed_tools(tmp_path)) == ["mcp__lens__find"]
-    (tmp_path / FILE).write_text('{"tools": ["x"]}')
+    RunFolder(tmp_path).preflight.write_text('{"tools": ["x"]}')
     assert read_listed_tools(tmp_path) == []

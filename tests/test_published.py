@@ -11,8 +11,9 @@ import pytest
 
 from lensbench.archive.import_runs import import_run
 from lensbench.core.errors import UserError
+from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import write_atomic
-from lensbench.scores.published import FILE, impossible, read_scores
+from lensbench.scores.published import impossible, read_scores
 
 TABLE = """\
 # Results
@@ -73,7 +74,7 @@ def test_published_scores_stand_beside_ours_with_misdirection(bench: Callable[..
     for task in "ab":
         made.run(task, "with", files=("x.py",))
         made.run(task, "without", points=("1", "0"))
-    write_atomic(made.folder / FILE, "task,condition,score\na,with,0.5\na,without,1\nb,with,1\n")
+    write_atomic(RunFolder(made.folder).published, "task,condition,score\na,with,0.5\na,without,1\nb,with,1\n")
     data = made.build()
     a, b = data["published"]
     assert (a["scores"], a["ours"], a["delta"]) == ((Fraction(1, 2), 1), (1, Fraction(1, 2)), Fraction(-1, 2))
@@ -92,6 +93,10 @@ def test_an_import_keeps_the_scores_and_warns(tmp_path: Path, monkeypatch: pytes
     }.items():  # fmt: skip
         write_atomic(tmp_path / "run" / name, text)
     folder, warnings = import_run(tmp_path / "run", "r", scores=tmp_path / "run" / "results.md")
-    assert (folder / FILE).read_text().splitlines() == ["task,condition,score", "a,with,0.65", "a,without,1"]
+    assert RunFolder(folder).published.read_text().splitlines() == [
+        "task,condition,score",
+        "a,with,0.65",
+        "a,without,1",
+    ]
     assert "Published scores that the number of criteria cannot give: a-with 65% of 2 criteria." in warnings
     assert '"workspace": "/srv/My Code"' in (folder / "records" / "a-with.json").read_text()

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from lensbench.core.run_folder import PLACES
+
 ROOT = Path(__file__).parents[1]
 FILES = [ROOT / "Snakefile", *sorted((ROOT / "rules").glob("*.smk"))]
 HARMLESS = {
@@ -66,3 +68,22 @@ def test_rooms_import_only_rooms_below_them() -> None:
     checked = subprocess.run([sys.executable, ROOT / "tools" / "rooms.py"], capture_output=True, text=True, check=False)
     assert (checked.returncode, checked.stderr) == (0, "")
     assert checked.stdout.rstrip().endswith("0 circles")
+
+
+def test_what_lies_in_a_run_folder_is_named_once() -> None:
+    told = subprocess.run(
+        [sys.executable, ROOT / "tools" / "rooms.py", "--paths"], capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+    elsewhere = {"core/system/places.py", "archive/import_runs.py"} | {
+        f"workflow/{name}.py" for name in ("ask", "change_controls", "controls", "launch", "selftest", "skill")
+    }
+    assert {line.partition(":")[0] for line in told[:-1]} <= elsewhere  # the docs, foreign files, users' configs
+
+
+def test_rules_write_what_a_run_folder_has() -> None:
+    text = "".join(path.read_text() for path in sorted((ROOT / "rules").glob("*.smk")))
+    named = set(re.findall(r'f"\{BENCH\}/([^"]+)"', text))
+    assert len(named) > 40
+    assert {name for name in named if not name.startswith(tuple(PLACES))} == {
+        ".passed/{'-'.join(SCHEDULE.config.fail_on)}"
+    }

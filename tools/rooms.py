@@ -1,6 +1,7 @@
 """Prints the package's rooms, who imports whom, and circles; exit code 1 for an arrow that is not allowed or a circle.
 
-    python tools/rooms.py
+    python tools/rooms.py           rooms, arrows, circles
+    python tools/rooms.py --paths   names of files in a run folder that stand as literals outside of core/run_folder.py
 
 CONTRIBUTING.md says what each room is about. A room is a package of `scripts/lensbench`.
 """
@@ -34,6 +35,10 @@ ALLOWED: dict[str, set[str]] = {
 """Room -> the rooms that it may import."""
 KNOWS_SNAKEMAKE = "workflow"
 """The only room that may import Snakemake."""
+KNOWS_PLACES = "core/run_folder.py"
+"""The only file that names what lies in a run folder."""
+OTHER_FOLDERS = {"lens", "agents", "repositories", "scenarios"}
+"""Rooms that work in folders of another form: workspaces, caches, repositories."""
 
 
 def room_of(file: Path) -> str:
@@ -74,6 +79,46 @@ def circle(graph: dict[str, set[str]]) -> list[str]:
     return []
 
 
+def texts(tree: ast.AST) -> Iterator[ast.Constant]:
+    """The string constants of a tree without its docstrings and the ends of f-strings."""
+    nodes = list(ast.walk(tree))
+    left_out = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    left_out |= {id(part) for node in nodes if isinstance(node, ast.JoinedStr) for part in node.values[1:]}
+    for node in nodes:
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in left_out:
+            yield node
+
+
+def literal_places(file: Path, names: set[str]) -> Iterator[str]:
+    """`<line>: <name>` of what a file names in a run folder: `plan.json`, `folder / "runs"`, `runs/x.md`."""
+    tree = ast.parse(file.read_text())
+    joined = {id(node.right) for node in ast.walk(tree) if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div)}
+    for text in texts(tree):
+        folder, slash, _ = text.value.partition("/")
+        is_name = text.value in names and ("." in text.value or id(text) in joined)
+        if is_name or (slash and folder in names and " " not in text.value):
+            yield f"{text.lineno}: {text.value}"
+
+
+def print_paths() -> None:
+    """Prints the literals that `core/run_folder.py` should stand for, and how many there are."""
+    calls = (node for node in ast.walk(ast.parse((PACKAGE / KNOWS_PLACES).read_text())) if isinstance(node, ast.Call))
+    places = (call.args[0] for call in calls if isinstance(call.func, ast.Name) and call.func.id == "_Place")
+    names = {place.value for place in places if isinstance(place, ast.Constant)}
+    files = (file for file in sorted(PACKAGE.rglob("*.py")) if room_of(file) not in OTHER_FOLDERS)
+    found = [
+        f"{file.relative_to(PACKAGE)}:{place}"
+        for file in files
+        if file != PACKAGE / KNOWS_PLACES
+        for place in literal_places(file, names)
+    ]
+    print(
+        *found,
+        f"{len(found)} literal paths of run folders in {len({each.split(':')[0] for each in found})} files",
+        sep="\n",
+    )
+
+
 def main() -> None:
     """Prints rooms, arrows between them and circles."""
     files = {module_of(file): file for file in sorted(PACKAGE.rglob("*.py"))}
@@ -103,4 +148,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    print_paths() if "--paths" in sys.argv else main()

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from lensbench.core.run_folder import RunFolder
 from lensbench.core.tables import Row
-from lensbench.judging.judge_sheet import FILE
 from lensbench.judging.judges.human import read_human_file
 from sheets import ANSWER, CRITERIA, exhibits_of, lay_out
 
@@ -40,7 +40,7 @@ def folder(bench: Callable[..., Any]) -> Path:
 @pytest.fixture
 def sheet(page: Page, folder: Path) -> Page:
     """The opened sheet."""
-    page.goto((folder / FILE).as_uri())
+    page.goto(RunFolder(folder).judge_sheet.as_uri())
     return page
 
 
@@ -176,7 +176,7 @@ def test_two_tabs_with_the_same_sheet_do_not_overwrite_each_other(sheet: Page) -
 
 def test_without_storage_the_page_works_and_asks_to_save_often(page: Page, folder: Path) -> None:
     page.add_init_script("Object.defineProperty(window, 'localStorage', {get() { throw new Error('refused'); }})")
-    page.goto((folder / FILE).as_uri())
+    page.goto(RunFolder(folder).judge_sheet.as_uri())
     expect(page.get_by_role("alert")).to_contain_text("Save your verdicts often")
     keys(page, "1")
     assert len(rows_of(save(page, folder, lambda: name_and_enter(page, "anna")), folder)) == 1
@@ -287,13 +287,13 @@ HOSTILE = [
 
 def test_hostile_answers_do_nothing_and_ask_for_nothing(page: Page, bench: Callable[..., Any]) -> None:
     folder = lay_out(bench, {f"t{number}": text for number, text in enumerate(HOSTILE)})
-    page.goto((folder / FILE).as_uri())
+    page.goto(RunFolder(folder).judge_sheet.as_uri())
     title = page.title()
     for _ in HOSTILE:
         keys(page, "v", "v", "1", "l")
     assert page.title() == title
     assert page.locator(".text :is(img, a, script, style, iframe, meta, base)").count() == 0
-    assert page.url == (folder / FILE).as_uri()
+    assert page.url == RunFolder(folder).judge_sheet.as_uri()
     expect(page.locator("#count")).to_have_text(f"{len(HOSTILE)} of {len(HOSTILE) * 2 * len(CRITERIA)}")
 
 
@@ -302,7 +302,7 @@ def test_nothing_is_wider_than_the_screen(page: Page, bench: Callable[..., Any],
     wide = f"`{'x' * 300}`\n\n```\n{'long line ' * 60}\n```\n\n| {'| '.join(['cell'] * 30)} |\n|{'-|' * 30}\n\n{'https://example.org/' * 9}"
     folder = lay_out(bench, {"a": wide})
     page.set_viewport_size({"width": width, "height": 800})
-    page.goto((folder / FILE).as_uri())
+    page.goto(RunFolder(folder).judge_sheet.as_uri())
     for _ in range(2):
         assert page.evaluate("document.documentElement.scrollWidth") == width
         assert page.evaluate("document.querySelector('main').scrollWidth <= document.querySelector('main').clientWidth")

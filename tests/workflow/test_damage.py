@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from test_repeating import DERIVED, NOTHING, bytes_of, contents
 
 from conftest import Project
-from lensbench.core.system.files import CHECKSUMS
+from lensbench.core.run_folder import RunFolder
 from lensbench.workflow.damage import Check, read_checksums, read_index
 
 NOT_CHECKED = ("logs/", ".gate/", ".plan/", ".copies/", ".at-work", ".checked", ".checksums", "spent.json")
@@ -21,7 +21,7 @@ NOT_CHECKED = ("logs/", ".gate/", ".plan/", ".copies/", ".at-work", ".checked", 
 
 def test_a_list_names_nothing_outside_of_its_folder(tmp_path: Path) -> None:
     names = ("a.csv", "/a.csv", "../a.csv", "looks/../../a.csv", "looks/1/..a.csv")
-    (tmp_path / CHECKSUMS).write_text("".join(f"{'0' * 64}  {name}\n" for name in names))
+    RunFolder(tmp_path).checksums.write_text("".join(f"{'0' * 64}  {name}\n" for name in names))
     assert list(read_checksums(tmp_path)) == ["a.csv", "looks/1/..a.csv"]
 
 
@@ -126,10 +126,10 @@ def test_the_plan_and_discards_are_restored_from_their_copies(project: Project) 
 
 def test_a_damaged_list_of_checksums_costs_no_run_and_an_old_folder_has_none(finished: Project) -> None:
     before = bytes_of(finished.files())
-    damage(finished.bench / CHECKSUMS, random.Random(5))
+    damage(RunFolder(finished.bench).checksums, random.Random(5))
     finished.start()
     assert bytes_of(finished.files()) == before
-    (finished.bench / CHECKSUMS).unlink()
+    RunFolder(finished.bench).checksums.unlink()
     finished.start()
     assert bytes_of(finished.files()) == before
     assert finished.ledger() == []

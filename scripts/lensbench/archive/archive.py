@@ -33,6 +33,7 @@ from lensbench.archive.signing import read_private_key, sign
 from lensbench.core.errors import UserError
 from lensbench.core.proof import code_hash
 from lensbench.core.records import sha256
+from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import write_json
 from lensbench.core.system.places import ROOT
 from lensbench.core.system.program import add_run_folder, run_folder, run_program
@@ -76,8 +77,8 @@ def make_archive(folder: Path, output: Path, sign_key: str = "", allowed: frozen
 def _read(folder: Path) -> tuple[Plan, dict[str, Any], dict[str, Any]]:
     """The plan, the frozen config and the results."""
     try:
-        settings = yaml.safe_load((folder / "config.yaml").read_text())
-        return read_plan(folder), settings, json.loads((folder / "results.json").read_text())
+        settings = yaml.safe_load(RunFolder(folder).config.read_text())
+        return read_plan(folder), settings, json.loads(RunFolder(folder).results_json.read_text())
     except (OSError, ValueError, yaml.YAMLError) as error:
         raise UserError(f"{folder}: is no finished benchmark ({error}); start Snakemake first") from None
 
@@ -91,7 +92,7 @@ def _copy_run(folder: Path, target: Path, machine: Machine) -> None:
             rewrite(target / name, machine)
     # What a model judge said is kept under a hash of its settings.
     plan = read_plan(target)
-    write_json(target / "plan.json", plan | {"judges": read_plan(folder)["judges"]})
+    write_json(RunFolder(target).plan, plan | {"judges": read_plan(folder)["judges"]})
 
 
 def _kept(folder: Path) -> Iterator[str]:
@@ -100,8 +101,8 @@ def _kept(folder: Path) -> Iterator[str]:
         for name in sorted(files):
             path = Path(top, name)
             relative = path.relative_to(folder).as_posix()
-            is_mark = name.startswith(".") and relative != ".stopped"
-            if not (is_mark or path.is_symlink() or is_derived(relative) or relative == "logs/archive.log"):
+            is_mark = name.startswith(".") and relative != RunFolder.stopped
+            if not (is_mark or path.is_symlink() or is_derived(relative) or relative == RunFolder.archive_log):
                 yield relative
 
 
@@ -161,7 +162,7 @@ def _values(plan: Plan) -> list[str]:
 def _rebuild_as(folder: Path, target: Path, machine: Machine, results: Mapping[str, Any]) -> None:
     """Rebuilds what was not copied, and compares it with what the run folder has."""
     problems = rebuild(target, results.get("selftest"))
-    for name in ("results.json", "results.md"):
+    for name in (RunFolder.results_json, RunFolder.results):
         if machine.rewritten((folder / name).read_text()) != machine.rewritten((target / name).read_text()):
             problems.append(f"{name} is not what the runs give: it was edited, or made by other code")
     if problems:

@@ -11,6 +11,7 @@ from typing import Any
 from lensbench.archive import RUN
 from lensbench.core.errors import UserError
 from lensbench.core.records import RunId, from_json, run_files, sha256
+from lensbench.core.run_folder import RunFolder
 from lensbench.core.tables import read_table, run_of_row
 from lensbench.plan.freeze import Plan, read_plan
 from lensbench.runs.discards import discard_files
@@ -50,12 +51,12 @@ def foreign_files(data: Path, plan: Plan) -> Iterator[str]:
         for trial in range(1, plan["trials"] + 1)
         for path in run_files(data / RUN, RunId(task, condition, trial))
     }
-    for folder in ("runs", "records", "transcripts"):
+    for folder in (RunFolder.runs, RunFolder.records, RunFolder.transcripts):
         for path in sorted((data / RUN / folder).rglob("*")):
             name = path.relative_to(data / RUN).as_posix()
-            if path.is_file() and name not in planned and name != "runs/timing.csv":
+            if path.is_file() and name not in planned and name != RunFolder.timing:
                 yield f"{RUN}/{name}: belongs to no planned run"
-    for path in sorted((data / RUN / "human").rglob("*")):
+    for path in sorted(RunFolder(data / RUN).human.rglob("*")):
         if path.is_file() and (path.suffix != ".json" or path.parent.name != "human"):
             yield f"{path.relative_to(data)}: is no person's verdicts"
 
@@ -67,7 +68,7 @@ def unplanned_problems(data: Path, foreign: Sequence[str]) -> Iterator[str]:
             stem = name.removeprefix(f"{RUN}/records/").removesuffix(".json")
             try:
                 record = from_json((data / name).read_text())
-                fits = sha256((data / RUN / "runs" / f"{stem}.md").read_bytes()) == record.answer_sha256
+                fits = sha256((RunFolder(data / RUN).runs / f"{stem}.md").read_bytes()) == record.answer_sha256
             except (OSError, ValueError):
                 fits = False
             if not fits:
@@ -77,7 +78,7 @@ def unplanned_problems(data: Path, foreign: Sequence[str]) -> Iterator[str]:
 def missing_prompts(folder: Path, plan: Plan) -> Iterator[str]:
     """The prompts that are not the planned ones."""
     for task, planned in plan["tasks"].items():
-        path = folder / "prompts" / f"{task}.md"
+        path = RunFolder(folder).prompts / f"{task}.md"
         if not path.exists():
             yield f"run/prompts/{task}.md: is missing"
         elif sha256(path.read_bytes()) != planned["prompt_sha256"]:
@@ -86,7 +87,7 @@ def missing_prompts(folder: Path, plan: Plan) -> Iterator[str]:
 
 def missing_runs(folder: Path, plan: Plan) -> Iterator[str]:
     """The planned runs that are neither there nor discarded, from validity.csv. Imported ones may be missing."""
-    for row in read_table(folder / "validity.csv") if not plan["imported"] else ():
+    for row in read_table(RunFolder(folder).validity) if not plan["imported"] else ():
         if row["status"] == "missing":
             yield f"run/runs/{run_of_row(row).stem}.md: this planned run is neither there nor discarded"
 
@@ -96,7 +97,7 @@ def discard_problems(folder: Path) -> Iterator[str]:
     for stem, paths in discard_files(folder).items():
         for number, path in enumerate(paths, 1):
             expected = f"run/discards/{stem}-{number}.json"
-            if path != folder / "discards" / f"{stem}-{number}.json":
+            if path != RunFolder(folder).discards / f"{stem}-{number}.json":
                 yield f"{expected}: is missing"
                 break
             if problem := _discard_problem(path):

@@ -11,6 +11,7 @@ from rocrate.model.contextentity import ContextEntity
 from rocrate.rocrate import ROCrate
 
 from lensbench.archive import PROJECT, RUN, VERSIONS
+from lensbench.core.run_folder import RunFolder
 
 CRATE_VERSION = "1.1"
 """The one that the profile is made for."""
@@ -20,8 +21,11 @@ _PROFILES = {
     "https://w3id.org/workflowhub/workflow-ro-crate/1.0": ("Workflow RO-Crate", "1.0"),
 }
 _TYPES = {".md": "text/markdown", ".yaml": "application/yaml", ".gz": "application/gzip", ".smk": "text/x-python"}
-_RESULTS = ("results.json", "results.md", "report.html", "scores.csv", "pairs.csv", "estimates.json", "instrument.json")
-_INPUTS = ("config.yaml", "plan.json", "scenarios.md", "scenarios.frozen.md", "protocol.md")
+_RESULTS = (
+    RunFolder.results_json, RunFolder.results, RunFolder.page, RunFolder.scores, RunFolder.pairs, RunFolder.estimates,
+    RunFolder.instrument,
+)  # fmt: skip
+_INPUTS = (RunFolder.config, RunFolder.plan, RunFolder.tasks, RunFolder.tasks_beside, RunFolder.protocol)
 
 
 class Told(NamedTuple):

@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 
 from lensbench.core.errors import UserError
 from lensbench.core.records import Attempt, Record, RunId, run_files, sha256, to_json
+from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import write_atomic, write_json
 from lensbench.core.system.program import run_program
 from lensbench.core.system.terminal import printable
@@ -35,13 +36,11 @@ from lensbench.plan.reading import load_config
 from lensbench.plan.task_files import read_scenarios
 from lensbench.runs.reasons import answer_reason
 from lensbench.runs.reports import Report, normalise_path, parse_report
-from lensbench.scores.published import COLUMNS, FILE, impossible, read_scores, rows_of
+from lensbench.scores.published import COLUMNS, impossible, read_scores, rows_of
 
 BASELINE, TREATMENT = "without", "with"
 """The protocol's two conditions."""
 
-ORIGINALS = "imported"
-"""The folder inside the run folder that keeps the files as they were found."""
 
 _CONDITION = re.compile(r"[a-z][a-z0-9_]{0,31}")
 _REPOSITORY = re.compile(
@@ -130,15 +129,15 @@ def read_finished(folder: Path) -> Finished:
     if not sets:
         raise UserError(f"{folder}: has no scenarios.md; a finished run has its tasks there and its answers in runs/")
     tasks = tuple(task.id for task in read_scenarios(map(str, sets), imported=True).tasks)
-    files = {path.relative_to(folder / "runs").with_suffix("").as_posix(): path for path in _answers(folder)}
+    files = {path.relative_to(RunFolder(folder).runs).with_suffix("").as_posix(): path for path in _answers(folder)}
     conditions = find_conditions(tasks, files)
     stems = {run.stem: run for run in (RunId(task, name) for task in tasks for name in conditions)}
     answers = {run: files[stem].read_bytes() for stem, run in stems.items() if stem in files}
     if not answers:
         raise UserError(
-            f"{folder / 'runs'}: has no answer to a task of {sets[0].name}; answers are <task>-<condition>.md"
+            f"{RunFolder(folder).runs}: has no answer to a task of {sets[0].name}; answers are <task>-<condition>.md"
         )
-    originals = {path.name: path for path in [*sets, folder / "runs" / "timing.csv", folder / "results.md"]}
+    originals = {path.name: path for path in [*sets, RunFolder(folder).timing, RunFolder(folder).results]}
     kept = {name: path.read_bytes() for name, path in originals.items() if path.is_file()}
     timing = parse_timing(_text(kept.get("timing.csv", b"")))
     left_out = tuple(sorted(files.keys() - stems.keys()))
@@ -146,12 +145,17 @@ def read_finished(folder: Path) -> Finished:
 
 
 def _answers(folder: Path) -> Iterator[Path]:
-    return (path for path in sorted((folder / "runs").rglob("*.md")) if path.is_file())
+    return (path for path in sorted(RunFolder(folder).runs.rglob("*.md")) if path.is_file())
 
 
 def _refuse_links(folder: Path) -> None:
     """Raises UserError for a symbolic link: a stranger's folder could lead to files of ours."""
-    for path in (*folder.glob("scenarios*.md"), folder / "results.md", folder / "runs", *(folder / "runs").rglob("*")):
+    for path in (
+        *folder.glob("scenarios*.md"),
+        RunFolder(folder).results,
+        RunFolder(folder).runs,
+        *RunFolder(folder).runs.rglob("*"),
+    ):
         if path.is_symlink():
             target = os.readlink(path)
             raise UserError(
@@ -249,16 +253,16 @@ def import_run(source: Path, run_id: str, force: bool = False, scores: Path | No
     if folder.exists():
         shutil.rmtree(folder)
     for name, content in found.originals.items():
-        write_atomic(folder / ORIGINALS / name, content)
+        write_atomic(RunFolder(folder).imported / name, content)
     if published:
-        write_table(folder / FILE, COLUMNS, rows_of(published))
+        write_table(RunFolder(folder).published, COLUMNS, rows_of(published))
     for run, answer in found.answers.items():
         files = run_files(folder, run)
         write_atomic(files.answer, answer)
         timed = found.timing.runs.get((run.task, run.condition))
         write_atomic(files.record, to_json(record_of(run, answer, timed, found.workspace)))
     write_plan(load_config(_settings(found, folder, warnings)), [], folder)
-    write_json(folder / "repositories.json", {})
+    write_json(RunFolder(folder).repositories, {})
     return folder, warnings
 
 
@@ -274,7 +278,7 @@ def score_warnings(scores: Mapping[tuple[str, str], Fraction], found: Finished, 
 
 
 def _settings(found: Finished, folder: Path, warnings: list[str]) -> dict[str, Any]:
-    sets = [(folder / ORIGINALS / name).as_posix() for name in found.scenario_names]
+    sets = [(RunFolder(folder).imported / name).as_posix() for name in found.scenario_names]
     return {
         "run_id": folder.name,
         "scenarios": sets[0] if len(sets) == 1 else sets,
@@ -296,7 +300,7 @@ def _check_place(folder: Path, source: Path, force: bool) -> None:
         raise UserError(
             f"{folder} is there already; give another name with --run-id, or replace an import with --force"
         )
-    if not (folder / ORIGINALS).is_dir():
+    if not RunFolder(folder).imported.is_dir():
         raise UserError(f"{folder} is not an import, and nothing else is replaced; give another name with --run-id")
     if source.resolve().is_relative_to(folder.resolve()):
         raise UserError(f"{source} is in the folder that --force would replace; give another name with --run-id")
@@ -325,7 +329,7 @@ def main() -> None:
         raise UserError(f"{error.filename}: {error.strerror}") from None
     for warning in warnings:
         print(printable(f"warning: {warning}"), file=sys.stderr)
-    print(f"imported into {folder}; now: snakemake --cores 2 --configfile {folder / 'config.yaml'}")
+    print(f"imported into {folder}; now: snakemake --cores 2 --configfile {RunFolder(folder).config}")
 
 
 if __name__ == "__main__":

@@ -12,11 +12,12 @@ from lensbench.archive.machine import Machine, trace_id
 from lensbench.archive.secrets import find_secrets
 from lensbench.core.errors import UserError
 from lensbench.core.records import sha256
+from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import write_atomic
 
 MAX_SHOWN = 20
-_SETTINGS = ("config.yaml", "plan.json", "preflight.json", "repositories.json")
-_REWRITTEN = ("logs", "looks", "transcripts", *_SETTINGS)
+_SETTINGS = (RunFolder.config, RunFolder.plan, RunFolder.preflight, RunFolder.repositories)
+_REWRITTEN = (RunFolder.logs, RunFolder.looks, RunFolder.transcripts, *_SETTINGS)
 """What no other file vouches for. Answers, records, discards and verdicts are evidence: they stay as they are."""
 
 
@@ -62,7 +63,7 @@ def find_leaks(folder: Path, names: Iterable[str], machine: Machine, values: Ite
 def _is_settings(name: str) -> bool:
     """MCP files and the config, and what programs said of themselves; not texts that are about code."""
     top, _, rest = name.partition("/")
-    return rest.endswith(".json") if top == PROJECT else rest in _SETTINGS or rest.startswith("logs/")
+    return rest.endswith(".json") if top == PROJECT else rest in _SETTINGS or rest.startswith(f"{RunFolder.logs}/")
 
 
 def refuse(leaks: Iterable[Leak], allowed: frozenset[str]) -> None:

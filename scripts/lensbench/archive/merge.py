@@ -19,23 +19,23 @@ from typing import NamedTuple
 import yaml
 
 from lensbench.core.errors import UserError
-from lensbench.core.preflight_results import FILE as PREFLIGHT
 from lensbench.core.preflight_results import read_listed_tools
 from lensbench.core.records import Record, RunId, run_files, sha256
+from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.claim import at_work
-from lensbench.core.system.files import CHECKSUMS, COPIES, write_atomic, write_json
+from lensbench.core.system.files import write_atomic, write_json
 from lensbench.core.system.program import run_program
 from lensbench.judging.shown_answers import read_tasks
 from lensbench.plan.config import RUN_ID
 from lensbench.plan.freeze import Plan, differences, read_plan
-from lensbench.plan.own_files import TASKS, frozen_tasks
+from lensbench.plan.own_files import frozen_tasks
 from lensbench.runs.budget import spend, spent
 from lensbench.runs.discards import discard_files_of, is_discarded
 from lensbench.runs.validity import planned_runs, read_filed, read_records
-from lensbench.scores.account import LEDGER, note, read_ledger
+from lensbench.scores.account import note, read_ledger
 
-_FROZEN = ("config.yaml", "protocol.md")
-_REPOSITORIES = "repositories.json"
+_FROZEN = (RunFolder.config, RunFolder.protocol)
+_OWN = (RunFolder.checksums, RunFolder.copies, RunFolder.look_ledger)
 _SHORT = 80
 
 
@@ -77,7 +77,7 @@ def merge(folders: Sequence[Path], output: Path) -> list[str]:
         new.rename(output)
         return [*lines, f"{output} is whole; go on with: snakemake --cores N --config run_id={output.name}"]
     made = (path.relative_to(new) for path in new.rglob("*") if path.is_file())
-    has_all = all(_same(new / path, output / path) for path in made if path.parts[0] not in (CHECKSUMS, COPIES, LEDGER))
+    has_all = all(_same(new / path, output / path) for path in made if path.parts[0] not in _OWN)
     shutil.rmtree(new)
     if not has_all:
         raise UserError(f"{output}: is there already and is something else; name a new folder")
@@ -124,7 +124,7 @@ def _shown(value: object) -> str:
 def _trees(folder: Path, fact: str = "tree_sha256") -> dict[str, str]:
     """A fact of each repository that was fetched for a part; none when the file is missing or damaged."""
     try:
-        fetched = json.loads((folder / _REPOSITORIES).read_text())
+        fetched = json.loads(RunFolder(folder).repositories.read_text())
         return {source: repository[fact] for source, repository in fetched.items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return {}
@@ -133,13 +133,13 @@ def _trees(folder: Path, fact: str = "tree_sha256") -> dict[str, str]:
 def _join(parts: Sequence[Part], new: Path, run_id: str) -> list[str]:
     first = parts[0]
     new.mkdir(parents=True)
-    (new / CHECKSUMS).touch()  # from here on, what is written is noted, and discards are kept twice
+    RunFolder(new).checksums.touch()  # from here on, what is written is noted, and discards are kept twice
     for name in _FROZEN:
         write_atomic(new / name, (first.folder / name).read_bytes())
-    write_atomic(new / TASKS, frozen_tasks(first.folder).read_bytes())
-    settings = yaml.safe_load((new / "config.yaml").read_text()) | {"run_id": run_id}
-    write_atomic(new / "config.yaml", yaml.safe_dump(settings, sort_keys=False, allow_unicode=True))
-    shutil.copytree(first.folder / "prompts", new / "prompts")
+    write_atomic(RunFolder(new).tasks, frozen_tasks(first.folder).read_bytes())
+    settings = yaml.safe_load(RunFolder(new).config.read_text()) | {"run_id": run_id}
+    write_atomic(RunFolder(new).config, yaml.safe_dump(settings, sort_keys=False, allow_unicode=True))
+    shutil.copytree(RunFolder(first.folder).prompts, RunFolder(new).prompts)
     chosen = {run: _chosen(parts, run) for run in planned_runs(first.plan)}
     for run, part in chosen.items():
         if part:
@@ -148,13 +148,13 @@ def _join(parts: Sequence[Part], new: Path, run_id: str) -> list[str]:
         _copy_discards(parts, new, run)
     _copy_judging(parts, new)
     for part in parts:
-        _copy_once(part, new, sorted((part.folder / "human").glob("*.json")))
+        _copy_once(part, new, sorted(RunFolder(part.folder).human.glob("*.json")))
         spend(new, **spent(part.folder))
         note(new, read_ledger(part.folder))
-        _copy_missing(part, new, PREFLIGHT)
+        _copy_missing(part, new, RunFolder.preflight)
         if all(Path(tree).exists() for tree in _trees(part.folder, "tree").values()):  # else they are fetched here
-            _copy_missing(part, new, _REPOSITORIES)
-    write_json(new / "plan.json", {**first.plan, "run_id": run_id})
+            _copy_missing(part, new, RunFolder.repositories)
+    write_json(RunFolder(new).plan, {**first.plan, "run_id": run_id})
     return _told(parts, chosen)
 
 
@@ -201,7 +201,7 @@ def _copy_discards(parts: Sequence[Part], new: Path, run: RunId) -> None:
             found[sha256(content)] = (json.loads(content), said, files.answer.read_bytes())
     ordered = sorted(found.items(), key=lambda each: (each[1][0]["attempts"][-1]["started_at"], each[0]))
     for number, (digest, (told_record, said, answer)) in enumerate(ordered, 1):
-        path = new / "discards" / f"{run.stem}-{number}.json"
+        path = RunFolder(new).discards / f"{run.stem}-{number}.json"
         write_atomic(path.with_suffix(".md"), answer)
         write_json(path, {"number": number, **said, "record_sha256": digest, "record": told_record})
 
@@ -209,7 +209,7 @@ def _copy_discards(parts: Sequence[Part], new: Path, run: RunId) -> None:
 def _copy_judging(parts: Sequence[Part], new: Path) -> None:
     """What model judges said, by the hash of what they were asked: of two replies the first that is a verdict."""
     for part in parts:
-        for path in sorted((part.folder / "judging").glob("*/*.json")):
+        for path in sorted(RunFolder(part.folder).judging.glob("*/*.json")):
             target = new / path.relative_to(part.folder)
             if not _is_reply(target):
                 write_atomic(target, path.read_bytes())

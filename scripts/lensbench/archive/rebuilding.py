@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from lensbench.core.errors import UserError
+from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import write_atomic
 from lensbench.core.tables import read_table
 from lensbench.judging.instrument import measure_instrument
@@ -22,18 +23,18 @@ from lensbench.scores.estimates import write_estimates
 from lensbench.scores.rescore import score_present
 
 DERIVED = frozenset({
-    "validity.csv", "runs/timing.csv", "reports.csv", "verdicts.csv", "decisions.csv", "escalations.csv", "scores.csv",
-    "pairs.csv", "instrument.json", "estimates.json", "results.json", "results.md", "summary.md",
-    "junit.xml", "report.html",
+    RunFolder.validity, RunFolder.timing, RunFolder.reports, RunFolder.verdicts, RunFolder.decisions,
+    RunFolder.escalations, RunFolder.scores, RunFolder.pairs, RunFolder.instrument, RunFolder.estimates,
+    RunFolder.results_json, RunFolder.results, RunFolder.summary, RunFolder.junit, RunFolder.page,
 })  # fmt: skip
 
 
 def is_derived(name: str) -> bool:
     """True for a file of the run folder, by its path there, that `rebuild` writes."""
     folder, _, rest = name.partition("/")
-    if folder == "verdicts" and rest:
+    if folder == RunFolder.judge_verdicts and rest:
         return rest == f"{MECHANICAL}.csv" or rest.startswith(f"{HUMAN}-") or rest.endswith(".again.json")
-    return name in DERIVED or (folder == "answers" and bool(rest))
+    return name in DERIVED or (folder == RunFolder.answers and bool(rest))
 
 
 def rebuild(folder: Path, selftest: Mapping[str, Any] | None) -> list[str]:
@@ -66,7 +67,7 @@ def unsupported(folder: Path, judge: str) -> Iterator[str]:
 
     Its table stays as it is: why it gave no verdict is kept nowhere else.
     """
-    path = folder / "verdicts" / f"{judge}.csv"
+    path = RunFolder(folder).judge_verdicts / f"{judge}.csv"
     if not path.exists():
         raise UserError(f"{path}: is missing; what a model said cannot be rebuilt without asking it")
     before, content = read_table(path), path.read_bytes()
@@ -76,4 +77,5 @@ def unsupported(folder: Path, judge: str) -> Iterator[str]:
     for row in before:
         if row["verdict"] != Verdict.UNJUDGED and tuple(row.items()) not in again:
             where = f"{row['task']}, {row['condition']}, trial {row['trial']}, criterion {row['criterion']}"
-            yield f"verdicts/{judge}.csv: the verdict on {where} is not what the judge said (judging/)"
+            name = path.relative_to(folder).as_posix()
+            yield f"{name}: the verdict on {where} is not what the judge said ({RunFolder.judging}/)"

@@ -37,6 +37,7 @@ from lensbench.archive.signing import is_signed, read_public_key, signature_prob
 from lensbench.archive.unpacking import unpack
 from lensbench.core.errors import UserError
 from lensbench.core.proof import code_hash
+from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.places import ROOT
 from lensbench.core.system.program import run_program
 from lensbench.core.system.terminal import printable
@@ -67,8 +68,8 @@ def number_problems(data: Path, again: Path) -> Iterator[str]:
     try:
         _compare_versions(json.loads((data / VERSIONS).read_text()))
         plan = check_plan(data / RUN)
-        selftest = json.loads((data / RUN / "results.json").read_text())["selftest"]
-        settings = yaml.safe_load((data / RUN / "config.yaml").read_text())
+        selftest = json.loads(RunFolder(data / RUN).results_json.read_text())["selftest"]
+        settings = yaml.safe_load(RunFolder(data / RUN).config.read_text())
         foreign = [*foreign_files(data, plan), *foreign_parts(data / PROJECT, settings)]
         for told in foreign[:MAX_SHOWN]:
             print(printable(f"note: {told}; no number rests on it"))

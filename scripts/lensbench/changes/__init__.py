@@ -10,16 +10,15 @@ import json
 from pathlib import Path
 
 from lensbench.core.errors import UserError
+from lensbench.core.run_folder import RunFolder
 
-ENVIRONMENTS = "environments.json"
-"""In a run folder: where the environment of each change task lies."""
 CHANGE = "change"
 """The `kind` of such a task, in sets and in plans."""
 
 
 def environments(folder: Path) -> dict[str, str]:
     """The folder with what the tests of each change task need, by task; "" where they need nothing."""
-    path = folder / ENVIRONMENTS
+    path = RunFolder(folder).environments
     try:
         return {task: str(found["folder"]) for task, found in json.loads(path.read_text()).items()}
     except (OSError, ValueError, TypeError, KeyError) as error:

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Final, Literal, Self
 from pydantic import AfterValidator, Field, ValidationError, model_validator
 
 from lensbench.core.errors import UserError
+from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import write_atomic
 from lensbench.core.tasks import Criterion, Many, Source, Strict, Task, like
 
@@ -196,7 +197,7 @@ def changes_of(tasks: Iterable[Task]) -> list[ChangeTask]:
 
 def task_file(folder: Path, task: str) -> Path:
     """Where a run folder keeps a task with its tests, which Markdown cannot hold."""
-    return folder / "changes" / f"{task}.json"
+    return RunFolder(folder).changes / f"{task}.json"
 
 
 def write_task(folder: Path, task: ChangeTask) -> None:

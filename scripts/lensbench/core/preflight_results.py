@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.terminal import printable
 
-FILE = "preflight.json"
 Outcome = Literal["ok", "warning", "failed", "skipped"]
 
 
@@ -34,7 +34,7 @@ def table(checks: Sequence[Check]) -> Iterator[str]:
 def read_listed_tools(folder: Path) -> list[str]:
     """The tools that the MCP servers listed in the last preflight of a run folder; none when there was none."""
     try:
-        tools = json.loads((folder / FILE).read_text())["tools"]
+        tools = json.loads(RunFolder(folder).preflight.read_text())["tools"]
         return sorted({str(name) for names in tools.values() for name in names})
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return []

@@ -8,6 +8,8 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
+from lensbench.core.run_folder import names_of_run
+
 SCHEMA = 1
 
 
@@ -241,7 +243,7 @@ def sha256(content: bytes) -> str:
 
 def patch_file(folder: Path, run: RunId) -> Path:
     """Where the patch of a run lies that was asked for a change."""
-    return folder / "patches" / f"{run.stem}.diff"
+    return folder / names_of_run(run.stem).patch
 
 
 class RunFiles(NamedTuple):
@@ -254,8 +256,5 @@ class RunFiles(NamedTuple):
 
 def run_files(folder: Path, run: RunId) -> RunFiles:
     """The files of `run` in the run folder `bench/<run_id>`."""
-    return RunFiles(
-        folder / "runs" / f"{run.stem}.md",
-        folder / "records" / f"{run.stem}.json",
-        folder / "transcripts" / f"{run.stem}.jsonl.gz",
-    )
+    names = names_of_run(run.stem)
+    return RunFiles(folder / names.answer, folder / names.record, folder / names.transcript)

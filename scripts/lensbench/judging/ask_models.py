@@ -30,6 +30,7 @@ from lensbench.changes.task import answer_criteria
 from lensbench.core.conditions import CLOSED_BOOK, NO_SERVERS, treatments
 from lensbench.core.errors import UserError
 from lensbench.core.records import Attempt, sha256
+from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.backoff import back_off
 from lensbench.core.system.files import write_json
 from lensbench.core.system.places import TEMPLATES
@@ -347,7 +348,7 @@ def _key(bench: Bench, question: str, fact: str, answer: str) -> str:
 
 
 def _file(bench: Bench, key: str) -> Path:
-    return bench.folder / "judging" / key[:2] / f"{key}.json"
+    return RunFolder(bench.folder).judging / key[:2] / f"{key}.json"
 
 
 def _kept(bench: Bench, key: str) -> Given | None:

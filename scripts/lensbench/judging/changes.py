@@ -18,6 +18,7 @@ from lensbench.changes.reports import TestResult
 from lensbench.changes.task import EXIT, FIXED, KEPT, ChangeTask, content_bytes, tests_digest
 from lensbench.core.errors import UserError
 from lensbench.core.records import RunId
+from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import write_json
 from lensbench.core.tasks import Task
 from lensbench.judging.judges import Judgement, Verdict, unjudged
@@ -75,7 +76,7 @@ def _names(tests: Sequence[str]) -> str:
 
 def tested_file(folder: Path, run: RunId) -> Path:
     """Where the test results of a run lie."""
-    return folder / "tests" / f"{run.stem}.json"
+    return RunFolder(folder).tests / f"{run.stem}.json"
 
 
 def read_tested(path: Path) -> Tested:

@@ -12,6 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from lensbench.core.conditions import CLOSED_BOOK
 from lensbench.core.numbers import exact
+from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import plain, write_json
 from lensbench.core.system.program import run_stage
 from lensbench.core.tables import Row, read_table, run_of_row
@@ -218,7 +219,7 @@ def _guesses(rows: Iterable[Row], compared: Sequence[str]) -> list[Guess]:
 
 def read_guesses(folder: Path) -> dict[str, list[Row]]:
     """The rows of guesses/<judge>.csv by judge."""
-    return {path.stem: read_table(path) for path in sorted((folder / "guesses").glob("*.csv"))}
+    return {path.stem: read_table(path) for path in sorted(RunFolder(folder).guesses.glob("*.csv"))}
 
 
 def measure_instrument(folder: Path) -> None:
@@ -230,7 +231,7 @@ def measure_instrument(folder: Path) -> None:
         found = measure(judged) | {"blinding": blinding(judged, exhibits, read_guesses(folder))}
         everybody = found["agreement"]["all"]["overall"]
         found["belief"] = belief(judged, everybody, found["blinding"]["classifier"], found["blinding"]["judges"])
-    write_json(folder / "instrument.json", plain(found))
+    write_json(RunFolder(folder).instrument, plain(found))
 
 
 if __name__ == "__main__":

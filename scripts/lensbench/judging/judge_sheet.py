@@ -21,6 +21,7 @@ from lensbench.changes.task import answer_criteria
 from lensbench.core.markdown import placed_html
 from lensbench.core.numbers import exact
 from lensbench.core.records import sha256
+from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import write_atomic
 from lensbench.core.system.places import TEMPLATES
 from lensbench.core.system.program import run_verb
@@ -33,7 +34,6 @@ from lensbench.plan.config import HUMAN, TESTS
 from lensbench.plan.freeze import Plan
 from lensbench.plan.waves import read_opened_plan
 
-FILE = "judge_sheet.html"
 Group = tuple[str, int]
 """A task and a trial: all conditions' runs of them stand side by side."""
 
@@ -86,7 +86,7 @@ def questions(
 
 def read_disputed(folder: Path) -> set[tuple[str, int, int]]:
     """The criteria (task, trial, number) on which judges disagree; none before there are decisions."""
-    path = folder / "decisions.csv"
+    path = RunFolder(folder).decisions
     rows = read_table(path) if path.exists() else []
     return {(row["task"], int(row["trial"]), int(row["criterion"])) for row in rows if row["disagreement"] == "yes"}
 
@@ -134,13 +134,14 @@ def write_sheet(folder: Path) -> None:
     plan = read_opened_plan(folder)
     tasks = read_tasks(folder)
     asked = questions(plan, tasks, read_exhibits(folder, plan, tasks), read_disputed(folder))
-    write_atomic(folder / FILE, render_sheet(asked) if asked else NOTHING)
+    write_atomic(RunFolder(folder).judge_sheet, render_sheet(asked) if asked else NOTHING)
 
 
 def main(folder: Path) -> None:
     """Writes the page on which people judge blinded answers, and says where it is."""
     write_sheet(folder)
-    print(f"open {folder / FILE}; what it saves belongs into {folder / 'human'}/ (docs/human-judging.md)")
+    place = RunFolder(folder)
+    print(f"open {place.judge_sheet}; what it saves belongs into {place.human}/ (docs/human-judging.md)")
 
 
 if __name__ == "__main__":

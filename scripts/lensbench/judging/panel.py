@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from lensbench.core.errors import UserError
 from lensbench.core.numbers import decimal
 from lensbench.core.records import RunId
+from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.program import run_stage
 from lensbench.core.tables import Row, read_table, run_of_row, write_table
 from lensbench.judging.judges import NOT_ASKED, POINTS, Verdict
@@ -141,15 +142,15 @@ def decide_all(folder: Path) -> None:
     """Reads verdicts/*.csv, and writes verdicts.csv, decisions.csv, escalations.csv and the notes that ask again."""
     plan = read_plan(folder)
     judges = judges_of(folder, plan)
-    said = [row for judge in judges for row in read_table(folder / "verdicts" / f"{judge}.csv")]
-    votes = collect(plan, read_table(folder / "validity.csv"), said)
+    said = [row for judge in judges for row in read_table(RunFolder(folder).judge_verdicts / f"{judge}.csv")]
+    votes = collect(plan, read_table(RunFolder(folder).validity), said)
     decisions = {key: decide(rows) for key, rows in votes.items()}
     decided = [_decision_row(run, number, decision) for (run, number), decision in decisions.items()]
     rows = [by_judge[judge] for by_judge in votes.values() for judge in sorted(by_judge)]
-    write_table(folder / "verdicts.csv", VERDICT_COLUMNS, rows)
-    write_table(folder / "decisions.csv", DECISION_COLUMNS, decided)
+    write_table(RunFolder(folder).verdicts, VERDICT_COLUMNS, rows)
+    write_table(RunFolder(folder).decisions, DECISION_COLUMNS, decided)
     escalated = [row for row, decision in zip(decided, decisions.values(), strict=True) if decision.escalated]
-    write_table(folder / "escalations.csv", ESCALATION_COLUMNS, escalated)
+    write_table(RunFolder(folder).escalations, ESCALATION_COLUMNS, escalated)
     for judge in judges:
         leave_note(folder, judge)
 

@@ -8,26 +8,23 @@ from dataclasses import asdict
 from pathlib import Path
 
 from lensbench.agents.sandbox import find_sandbox
-from lensbench.changes import ENVIRONMENTS
 from lensbench.changes.environment import Environment
 from lensbench.changes.hidden_files import with_files
 from lensbench.changes.task import read_task
 from lensbench.core.errors import UserError
 from lensbench.core.records import RunId, patch_file
+from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import read_json, write_json
 from lensbench.core.system.program import run_program
 from lensbench.judging.changes import judge_patch, tested_file
 from lensbench.plan.freeze import read_plan
 
-KEPT = Path("judging", "tests")
-"""In a run folder: the test runs, by the hash of all that they depend on."""
-
 
 def judge_run(folder: Path, run: RunId, cache: Path) -> str:
     """Judges the patch of a run and writes tests/<run>.json; returns what was found, in a sentence."""
-    plan, repositories = read_plan(folder), read_json(folder / "repositories.json", needed=True)
+    plan, repositories = read_plan(folder), read_json(RunFolder(folder).repositories, needed=True)
     repository = repositories[plan["tasks"][run.task]["repository"]]
-    found = read_json(folder / ENVIRONMENTS, needed=True)[run.task]
+    found = read_json(RunFolder(folder).environments, needed=True)[run.task]
     environment = Environment(found["key"], Path(found["folder"]) if found["folder"] else None)
     patch = patch_file(folder, run)
     try:
@@ -36,7 +33,7 @@ def judge_run(folder: Path, run: RunId, cache: Path) -> str:
         raise UserError(f"{patch}: {error.strerror}; delete the run's answer to have it made again") from None
     task = with_files(read_task(folder, run.task), cache)
     tested = judge_patch(
-        folder / KEPT, task, Path(repository["tree"]), repository["tree_sha256"], content,
+        RunFolder(folder).judging_tests, task, Path(repository["tree"]), repository["tree_sha256"], content,
         find_sandbox(plan.get("sandbox")), environment,
     )  # fmt: skip
     write_json(tested_file(folder, run), asdict(tested))

@@ -11,6 +11,7 @@ from typing import Any
 from lensbench.changes.task import answer_criteria
 from lensbench.core.errors import UserError, did_you_mean
 from lensbench.core.numbers import decimal
+from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.program import run_program
 from lensbench.core.tables import write_table
 from lensbench.core.tasks import Task
@@ -51,7 +52,7 @@ def judge_all(folder: Path, name: str, parallel: int = 1, ask: bool = True, coun
     found = list(_rows(folder, plan, tasks, exhibits, name, parallel, ask))
     place = {task: number for number, task in enumerate(plan["order"])}
     found.sort(key=lambda each: (each["trial"], place[each["task"]], each["condition"], each["criterion"]))
-    write_table(folder / "verdicts" / f"{name}.csv", VERDICT_COLUMNS, found)
+    write_table(RunFolder(folder).judge_verdicts / f"{name}.csv", VERDICT_COLUMNS, found)
     if ask and counts:
         count_round(folder, name, found)
 
@@ -93,7 +94,9 @@ def guess_all(folder: Path, name: str, parallel: int) -> None:
     guesses = guess_by_model(folder, plan, _model_judge(plan, name), tasks, exhibits, parallel)
     rows = sorted((exhibit.run, guessed) for exhibit, guessed in guesses)
     columns = ("task", "condition", "trial", "guessed")
-    write_table(folder / "guesses" / f"{name}.csv", columns, [{**run._asdict(), "guessed": to} for run, to in rows])
+    write_table(
+        RunFolder(folder).guesses / f"{name}.csv", columns, [{**run._asdict(), "guessed": to} for run, to in rows]
+    )
 
 
 def main() -> None:

@@ -23,13 +23,14 @@ from lensbench.changes.task import ChangeTask, changes_of, write_task
 from lensbench.core.conditions import CLOSED_BOOK, compared
 from lensbench.core.errors import UserError
 from lensbench.core.records import sha256
+from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import write_atomic, write_json
 from lensbench.core.system.places import PROTOCOL, TEMPLATES
 from lensbench.core.system.program import run_program
 from lensbench.core.tasks import Folder, Git, Npm, Pypi, Source, Task
 from lensbench.plan import task_markdown
 from lensbench.plan.config import MECHANICAL, TESTS, Agent, Condition, Config, Gate, Judging, ModelJudge
-from lensbench.plan.own_files import CONFIG, place_of_tasks
+from lensbench.plan.own_files import place_of_tasks
 from lensbench.plan.reading import load_config
 from lensbench.plan.task_files import ScenarioSet, read_scenarios
 
@@ -237,7 +238,7 @@ def plan_mark(config: Config, accepted: list[str], folder: Path) -> Path:
     Its own memory of parameters is lost with `.snakemake`.
     """
     digest = sha256(f"{settings_text(config)}\n{json.dumps(accepted)}".encode())
-    return folder / ".plan" / f"settings-{digest[:16]}"
+    return RunFolder(folder).frozen_settings / f"settings-{digest[:16]}"
 
 
 def write_plan(config: Config, accepted: list[str], folder: Path, own: Collection[str] = ()) -> None:
@@ -246,18 +247,18 @@ def write_plan(config: Config, accepted: list[str], folder: Path, own: Collectio
     `own` are files of the user's there, which stay as they are."""
     scenarios = read_scenarios(config.scenario_files, config.repository, config.imported)
     plan = make_plan(config, scenarios, accepted)
-    write_atomic(folder / "protocol.md", PROTOCOL.read_bytes())
+    write_atomic(RunFolder(folder).protocol, PROTOCOL.read_bytes())
     settings = config.model_dump(mode="json", exclude_defaults=False)
-    if CONFIG not in own:
-        write_atomic(folder / CONFIG, yaml.safe_dump(settings, sort_keys=False, allow_unicode=True))
+    if RunFolder.config not in own:
+        write_atomic(RunFolder(folder).config, yaml.safe_dump(settings, sort_keys=False, allow_unicode=True))
     write_atomic(place_of_tasks(config, folder), _scenarios_page(config, scenarios))
-    shutil.rmtree(folder / "prompts", ignore_errors=True)
+    shutil.rmtree(RunFolder(folder).prompts, ignore_errors=True)
     for task in scenarios.tasks:
-        write_atomic(folder / "prompts" / f"{task.id}.md", prompt_of(task))
+        write_atomic(RunFolder(folder).prompts / f"{task.id}.md", prompt_of(task))
     for change in changes_of(scenarios.tasks):
         write_task(folder, with_files(change, Path(config.cache)))
-    write_json(folder / "plan.json", plan)
-    shutil.rmtree(folder / ".plan", ignore_errors=True)
+    write_json(RunFolder(folder).plan, plan)
+    shutil.rmtree(RunFolder(folder).frozen_settings, ignore_errors=True)
     write_atomic(plan_mark(config, accepted, folder), "")
 
 
@@ -279,7 +280,7 @@ _YOUNGER = {
 
 def read_plan(folder: Path) -> Plan:
     """The frozen plan of a run folder. Raises UserError when there is none."""
-    path = folder / "plan.json"
+    path = RunFolder(folder).plan
     try:
         plan: Plan = json.loads(path.read_text())
     except (OSError, ValueError) as error:

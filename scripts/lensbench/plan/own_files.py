@@ -6,21 +6,13 @@ import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from lensbench.core.run_folder import PLACES, RunFolder
 from lensbench.core.system.files import read_checksums
 from lensbench.core.system.yaml_places import KeyPath
 from lensbench.plan.config import Config, ModelJudge
 
-CONFIG, TASKS = "config.yaml", "scenarios.md"
-"""Names that stages write, and where a user may nevertheless have the file: then it stays theirs."""
-TASKS_BESIDE = "scenarios.frozen.md"
-"""The frozen tasks of a run folder whose scenarios.md is the user's."""
-WRITTEN = frozenset((
-    CONFIG, TASKS, TASKS_BESIDE, "answers", "decisions.csv", "discards", "escalations.csv", "estimates.json", "guesses",
-    "instrument.json", "judge_sheet.html", "judging", "junit.xml", "logs", "looks", "pairs.csv", "plan.json",
-    "preflight.json", "prompts", "protocol.md", "records", "report.html", "reports.csv", "repositories.json",
-    "results.json", "results.md", "runs", "scores.csv", "spent.json", "summary.md", "transcripts", "validity.csv",
-    "verdicts", "verdicts.csv",
-))  # fmt: skip
+_OF_USERS = {RunFolder.human, RunFolder.imported}
+WRITTEN = frozenset(name.partition("/")[0] for name in PLACES if not name.startswith(".")) - _OF_USERS
 """What stages write into a run folder, beside names that begin with a dot."""
 
 
@@ -31,33 +23,34 @@ def run_folder(config: Config) -> Path:
 
 def frozen_tasks(folder: Path) -> Path:
     """The file with the tasks as they were frozen."""
-    beside = folder / TASKS_BESIDE
-    return beside if beside.exists() else folder / TASKS
+    beside = RunFolder(folder).tasks_beside
+    return beside if beside.exists() else RunFolder(folder).tasks
 
 
 def place_of_tasks(config: Config, folder: Path) -> Path:
     """Where the tasks are to be frozen: beside scenarios.md when that file is not ours."""
-    is_named = any(TASKS in _names(folder, path) for path in config.scenario_files)
-    is_strange = (folder / TASKS).exists() and not (folder / "plan.json").exists()
-    if is_named or (folder / TASKS_BESIDE).exists() or (is_strange and TASKS not in read_checksums(folder)):
-        return folder / TASKS_BESIDE
-    return folder / TASKS
+    is_named = any(RunFolder.tasks in _names(folder, path) for path in config.scenario_files)
+    place = RunFolder(folder)
+    is_strange = place.tasks.exists() and not place.plan.exists()
+    if is_named or place.tasks_beside.exists() or (is_strange and RunFolder.tasks not in read_checksums(folder)):
+        return place.tasks_beside
+    return place.tasks
 
 
 def own_files(config: Config, config_files: Iterable[str]) -> set[str]:
     """The names, in the run folder, of files that are the user's although stages could write files of that name."""
     folder = run_folder(config)
-    own = {CONFIG} if any(CONFIG in _names(folder, path) for path in config_files) else set()
-    return own | ({TASKS} if place_of_tasks(config, folder).name == TASKS_BESIDE else set())
+    own = {RunFolder.config} if any(RunFolder.config in _names(folder, path) for path in config_files) else set()
+    return own | ({RunFolder.tasks} if place_of_tasks(config, folder).name == RunFolder.tasks_beside else set())
 
 
 def misplaced(config: Config, config_files: Iterable[str] = ()) -> Iterator[tuple[KeyPath, str]]:
     """What the config names in the run folder under a name that a stage writes, which would destroy it."""
     for key, path in _named(config):
-        if problem := in_the_way(config, path, {TASKS} if key[0] == "scenarios" else set()):
+        if problem := in_the_way(config, path, {RunFolder.tasks} if key[0] == "scenarios" else set()):
             yield key, f"{'.'.join(map(str, key))}: {problem}"
     for path in config_files:
-        if problem := in_the_way(config, path, {CONFIG}):
+        if problem := in_the_way(config, path, {RunFolder.config}):
             yield (), problem
 
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from lensbench.core.errors import UserError
 from lensbench.core.records import RunId, run_files
+from lensbench.core.run_folder import RunFolder
 from lensbench.plan.freeze import Plan, read_plan
 
 
@@ -60,7 +61,7 @@ def looks_over_tasks(tasks: Iterable[str], categories: Mapping[str, str], looks:
 
 def look_file(folder: Path, look: int) -> Path:
     """Where the result of a look (from 1) lies."""
-    return folder / "looks" / f"{look}.json"
+    return RunFolder(folder).looks / f"{look}.json"
 
 
 def opened(folder: Path, plan: Mapping[str, Any]) -> int:

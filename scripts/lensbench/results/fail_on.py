@@ -7,20 +7,18 @@ from collections.abc import Collection
 from pathlib import Path
 
 from lensbench.core.errors import UserError
+from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import read_json, write_atomic
 from lensbench.core.system.program import run_program
-
-REFUSED = ".refused"
-"""The mark in the run folder that this start ended with such a verdict; the line is in it."""
 
 
 def refuse(folder: Path, named: Collection[str]) -> None:
     """Raises UserError, and leaves the mark, when a treatment's verdict is one of those `named`."""
-    verdicts = read_json(folder / "results.json", needed=True)["verdicts_on"]
+    verdicts = read_json(RunFolder(folder).results_json, needed=True)["verdicts_on"]
     found = [f"{treatment!r} is {verdict}" for treatment, verdict in verdicts.items() if verdict in named]
     if found:
         line = f"the verdict on {', on '.join(found)}, which fail_on names; all results are in {folder}"
-        write_atomic(folder / REFUSED, f"{line}\n")
+        write_atomic(RunFolder(folder).refused, f"{line}\n")
         raise UserError(line)
 
 

@@ -14,6 +14,7 @@ from lensbench import __version__
 from lensbench.agents import known_kinds, load_adapter
 from lensbench.core import numbers
 from lensbench.core.conditions import treatments
+from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import read_json, write_atomic, write_json
 from lensbench.core.system.places import TEMPLATES
 from lensbench.core.system.program import run_stage
@@ -278,7 +279,7 @@ def headline(data: dict[str, Any], treatment: str) -> str:
 def write_results(folder: Path) -> dict[str, Any]:
     """Writes results.json, results.md, summary.md and junit.xml; returns what stands in them."""
     tables = read_tables(folder)
-    data = collect(tables, read_json(folder / "repositories.json"), why_stopped(folder))
+    data = collect(tables, read_json(RunFolder(folder).repositories), why_stopped(folder))
     pairs = published_pairs(folder, tables)
     data["published"] = [pair._asdict() for pair in pairs]
     data["published_delta"] = {name: mean_delta(pairs, name) for name in data["treatments"]}
@@ -287,7 +288,7 @@ def write_results(folder: Path) -> dict[str, Any]:
     data["warnings"] += chosen_runs.warnings(folder)
     data["changes"] = changes_view(folder, tables)
     add_findings(
-        data, read_json(folder / "estimates.json", needed=True), read_json(folder / "instrument.json", needed=True)
+        data, read_json(RunFolder(folder).estimates, needed=True), read_json(RunFolder(folder).instrument, needed=True)
     )
     write_all(folder, data)
     return data
@@ -295,10 +296,10 @@ def write_results(folder: Path) -> dict[str, Any]:
 
 def write_all(folder: Path, data: dict[str, Any]) -> None:
     """Writes the data in all its forms."""
-    write_json(folder / "results.json", as_json(data))
-    write_atomic(folder / "results.md", render(data))
-    write_atomic(folder / "summary.md", render(data, "summary.md.j2"))
-    write_atomic(folder / "junit.xml", junit(as_json(data)))
+    write_json(RunFolder(folder).results_json, as_json(data))
+    write_atomic(RunFolder(folder).results, render(data))
+    write_atomic(RunFolder(folder).summary, render(data, "summary.md.j2"))
+    write_atomic(RunFolder(folder).junit, junit(as_json(data)))
 
 
 if __name__ == "__main__":

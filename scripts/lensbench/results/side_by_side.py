@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from lensbench.core.numbers import MISSING, rounded, seconds
 from lensbench.core.records import Outcome, Record, RunId, run_files
+from lensbench.core.run_folder import RunFolder
 from lensbench.core.tables import read_table
 from lensbench.plan.freeze import Plan
 from lensbench.runs.reasons import REASONS
@@ -34,7 +35,7 @@ class Side(NamedTuple):
 def read_sides(folder: Path, plan: Plan, task: str) -> list[Side]:
     """The runs of a task that are there, the baseline first."""
     found = read_records(folder, plan)
-    rows = {row["condition"]: row for row in read_table(folder / "validity.csv") if row["task"] == task}
+    rows = {row["condition"]: row for row in read_table(RunFolder(folder).validity) if row["task"] == task}
     names = sorted(plan["conditions"], key=lambda name: name != plan["baseline"])
     runs = [RunId(task, name) for name in names]
     return [_side(folder, found[run], rows[run.condition]) for run in runs if run in found]

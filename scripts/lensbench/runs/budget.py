@@ -9,16 +9,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from lensbench.core.run_folder import RunFolder
 from lensbench.runs.stopping import StopEverything
 
-LEDGER = "spent.json"
 NOTHING = {"runs": 0.0, "hours": 0.0, "usd": 0.0}
 _NAMES = {"runs": "attempts", "hours": "hours of agents' work", "usd": "US dollars"}
 
 
 def spend(folder: Path, **amounts: float) -> None:
     """Adds to what was spent: `runs` (attempts), `hours` (of agents' work), `usd`. Safe with many runs at once."""
-    path = folder / LEDGER
+    path = RunFolder(folder).spent
     with open(os.open(path, os.O_RDWR | os.O_CREAT, 0o644), "r+") as ledger:
         fcntl.flock(ledger, fcntl.LOCK_EX)
         before = ledger.read()
@@ -32,7 +32,7 @@ def spend(folder: Path, **amounts: float) -> None:
 
 def spent(folder: Path) -> dict[str, float]:
     """What was spent so far, by the same names as in `spend`. Raises StopEverything when the ledger is damaged."""
-    path = folder / LEDGER
+    path = RunFolder(folder).spent
     so_far = _parse(path.read_text(errors="replace")) if path.exists() else NOTHING
     if so_far is None:
         raise StopEverything(

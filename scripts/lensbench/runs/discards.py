@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from lensbench.core.records import RunId, run_files, sha256, trial_folder
-from lensbench.core.system.files import COPIES, write_atomic, write_json
+from lensbench.core.run_folder import RunFolder
+from lensbench.core.system.files import write_atomic, write_json
 
 BY_HAND = "by_hand"
 """The reason of a run that a person discarded."""
@@ -37,7 +38,7 @@ _FIELDS = ("number", "record_sha256", "reason", "detail", "record")
 
 def discard_files(folder: Path) -> dict[str, list[Path]]:
     """The discards of each run (by its stem), oldest first: names only, nothing is opened."""
-    base = folder / "discards"
+    base = RunFolder(folder).discards
     found: dict[str, list[tuple[int, Path]]] = {}
     for path in base.glob("**/*.json"):
         name = _NAME.match(path.relative_to(base).as_posix())
@@ -65,7 +66,7 @@ def is_discarded(folder: Path, run: RunId) -> bool:
 def discard_files_of(folder: Path, run: RunId) -> list[Path]:
     """The discards of one run, oldest first."""
     start = len(run.stem.rpartition("/")[2]) + 1
-    numbered = (folder / "discards").glob(f"{run.stem}-*.json")
+    numbered = RunFolder(folder).discards.glob(f"{run.stem}-*.json")
     return sorted((path for path in numbered if path.stem[start:].isdecimal()), key=_number)
 
 
@@ -92,7 +93,7 @@ def file_discard(folder: Path, run: RunId, reason: str, detail: str, score: str 
     if earlier and describes(earlier[-1], files.record):
         return read_discard(earlier[-1])
     number = _number(earlier[-1]) + 1 if earlier else 1
-    path = folder / "discards" / f"{run.stem}-{number}.json"
+    path = RunFolder(folder).discards / f"{run.stem}-{number}.json"
     write_atomic(path.with_suffix(".md"), files.answer.read_bytes())
     value = {"number": number, "reason": reason, "detail": detail, "record_sha256": sha256(record)}
     if score is not None:
@@ -105,12 +106,12 @@ def forget(folder: Path, discard: Path) -> None:
     """Takes a discard away, with its answer and the copies of both."""
     for file in (discard, discard.with_suffix(".md")):
         file.unlink(missing_ok=True)
-        (folder / COPIES / file.relative_to(folder)).unlink(missing_ok=True)
+        (RunFolder(folder).copies / file.relative_to(folder)).unlink(missing_ok=True)
 
 
 def foreign_files(folder: Path, stems: Iterable[str]) -> list[str]:
     """What lies in discards/ and belongs to no discard of these runs, by its path there."""
-    filed, base = discard_files(folder), folder / "discards"
+    filed, base = discard_files(folder), RunFolder(folder).discards
     known = {file for stem in stems for path in filed.get(stem, ()) for file in (path, path.with_suffix(".md"))}
     there = (path for path in base.rglob("*") if path.is_file() and not path.name.startswith("."))
     return sorted(path.relative_to(base).as_posix() for path in there if path not in known)

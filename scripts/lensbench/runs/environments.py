@@ -6,11 +6,12 @@ import argparse
 from pathlib import Path
 
 from lensbench.agents.sandbox import find_sandbox
-from lensbench.changes import CHANGE, ENVIRONMENTS
+from lensbench.changes import CHANGE
 from lensbench.changes.environment import prepare_environment
 from lensbench.changes.hidden_files import with_files
 from lensbench.changes.task import read_task
 from lensbench.core.errors import UserError
+from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import read_json, write_json
 from lensbench.core.system.program import run_program
 from lensbench.plan.freeze import read_plan
@@ -18,7 +19,7 @@ from lensbench.plan.freeze import read_plan
 
 def make_environments(folder: Path, cache: Path) -> None:
     """Reads the plan's change tasks, and writes environments.json."""
-    plan, repositories = read_plan(folder), read_json(folder / "repositories.json", needed=True)
+    plan, repositories = read_plan(folder), read_json(RunFolder(folder).repositories, needed=True)
     sandbox = find_sandbox(plan.get("sandbox"))
     if not sandbox.program:
         raise UserError(
@@ -36,7 +37,7 @@ def make_environments(folder: Path, cache: Path) -> None:
             raise UserError(f"task {name!r}: {error}") from None
         made[name] = {"folder": str(environment.folder or ""), "key": environment.key}
         print(f"{name}: {environment.key or 'no environment'}", flush=True)
-    write_json(folder / ENVIRONMENTS, made)
+    write_json(RunFolder(folder).environments, made)
 
 
 def main() -> None:

@@ -20,8 +20,9 @@ from lensbench.agents.probe import check_gateway
 from lensbench.agents.sandbox import Place, Sandbox, find_sandbox
 from lensbench.core.conditions import mcp_secrets, run_command
 from lensbench.core.errors import UserError
-from lensbench.core.preflight_results import FILE, Check, table
+from lensbench.core.preflight_results import Check, table
 from lensbench.core.records import RunId
+from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import write_json
 from lensbench.core.system.private_folders import private_folder
 from lensbench.core.system.processes import adopt_orphans, end_children
@@ -200,7 +201,7 @@ def insist(config: Config, scenarios: ScenarioSet, folder: Path) -> None:
         findings = preflight(config, scenarios, folder)
     finally:
         end_children()
-    write_json(folder / FILE, asdict(findings))
+    write_json(RunFolder(folder).preflight, asdict(findings))
     print("preflight:", *table(findings.checks), sep="\n", flush=True)
     if findings.failed:
         raise UserError("the preflight failed, and nothing was started; mend what is FAILED above, then start again")

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from lensbench.core.records import RunId, run_files
+from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.program import run_stage
 from lensbench.core.tables import read_table, write_table
 
@@ -388,13 +389,13 @@ COLUMNS = ("task", "condition", "trial", "report_present", "tool_calls", "tools_
 def read_reports(folder: Path) -> None:
     """Reads the answers of all runs that count, and writes reports.csv."""
     rows = []
-    for row in read_table(folder / "validity.csv"):
+    for row in read_table(RunFolder(folder).validity):
         if row["status"] == "valid":
             run = RunId(row["task"], row["condition"], int(row["trial"]))
             report = parse_report(run_files(folder, run).answer.read_text(errors="replace"))
             fields = {name: getattr(report, name) for name in COLUMNS[4:]}
             rows.append({**run._asdict(), "report_present": report.present, **fields})
-    write_table(folder / "reports.csv", COLUMNS, rows)
+    write_table(RunFolder(folder).reports, COLUMNS, rows)
 
 
 if __name__ == "__main__":

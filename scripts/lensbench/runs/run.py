@@ -23,6 +23,7 @@ from lensbench.agents.start import now
 from lensbench.core.conditions import mcp_secrets
 from lensbench.core.errors import UserError
 from lensbench.core.records import Attempt, Record, RunFiles, RunId, from_json, patch_file, run_files, sha256, to_json
+from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.backoff import back_off
 from lensbench.core.system.files import write_atomic
 from lensbench.core.system.private_folders import private_folder
@@ -37,10 +38,6 @@ from lensbench.runs.reasons import REASONS, UNCHECKED, stops
 from lensbench.runs.start_gate import GRACE_S, at_the_gate
 from lensbench.runs.stopping import StopEverything, check_not_stopped, stop_everything
 
-SANDBOX_TRIALS = ".sandbox"
-"""In a run folder: how the trial of the sandbox went, on each machine."""
-PAID = ".paid"
-"""In a run folder: what the attempt at work was paid for, until its run is written."""
 KEPT = "kept: it was finished before and is not discarded. Delete its answer to have it made again."
 
 
@@ -50,7 +47,7 @@ def make_run(job: Job) -> str:
     Raises UserError for what no attempt can mend: no such program, a damaged cache, a refused key.
     """
     files = run_files(job.folder, job.run)
-    paid = run_files(job.folder / PAID, job.run)
+    paid = run_files(RunFolder(job.folder).paid, job.run)
     if is_kept(job.folder, job.run):
         _forget(paid)
         return KEPT
@@ -58,12 +55,12 @@ def make_run(job: Job) -> str:
         return "taken over from a job that was killed: its agent had ended, and was paid for"
     arrived = now()
     redact = Redactor(secret_names(job.agent), os.environ, mcp_secrets(job.plan))
-    sandbox = find_sandbox(job.plan.get("sandbox"), job.folder / SANDBOX_TRIALS)
+    sandbox = find_sandbox(job.plan.get("sandbox"), RunFolder(job.folder).sandbox_trials)
     if sandbox.reason:
         print(f"{job.run.stem}: made without a sandbox: {sandbox.reason}", file=sys.stderr)
     attempts: list[Attempt] = []
     service = service_of(job.agent)
-    gate = str(job.folder / ".gate")
+    gate = str(RunFolder(job.folder).gate)
 
     def record_of(tried: Tried) -> Record:
         return Record(
@@ -123,7 +120,7 @@ def _take_over(job: Job, paid: RunFiles, files: RunFiles) -> bool:
     if not _is_due_to_be_taken(job, paid):
         _forget(paid)
         return False
-    aside = run_files(job.folder / PAID / "unchecked", job.run)
+    aside = run_files(RunFolder(job.folder).paid / "unchecked", job.run)
     is_checked = from_json(paid.record.read_text()).last.reason != UNCHECKED
     is_taken = is_checked or aside.record.exists()
     with held_signals():
@@ -178,9 +175,9 @@ def _write(folder: Path, files: RunFiles, tried: Tried, record: Record) -> None:
 def read_job(folder: Path, run: RunId, gate_s: float, grace_s: float = GRACE_S) -> Job:
     """What the plan says about a run. Raises UserError when the plan does not know it."""
     try:
-        plan = json.loads((folder / "plan.json").read_text())
-        repositories = json.loads((folder / "repositories.json").read_text())
-        prompt = (folder / "prompts" / f"{run.task}.md").read_bytes().decode()
+        plan = json.loads(RunFolder(folder).plan.read_text())
+        repositories = json.loads(RunFolder(folder).repositories.read_text())
+        prompt = (RunFolder(folder).prompts / f"{run.task}.md").read_bytes().decode()
         source = plan["tasks"][run.task]["repository"]
         return Job(folder, run, plan, prompt, repositories[source] if source else {}, gate_s, grace_s)
     except (OSError, ValueError, KeyError) as error:

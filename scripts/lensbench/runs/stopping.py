@@ -7,9 +7,8 @@ import signal
 from pathlib import Path
 
 from lensbench.core.errors import UserError
+from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import write_atomic
-
-MARK = ".stopped"
 
 
 class StopEverything(UserError):
@@ -21,7 +20,7 @@ def stop_everything(folder: Path, why: str) -> None:
 
     The mark reaches runs on other machines; SIGTERM tells the Snakemake that started this run to start no more.
     """
-    write_atomic(folder / MARK, f"{why}\n")
+    write_atomic(RunFolder(folder).stopped, f"{why}\n")
     if _is_snakemake(os.getppid()):
         os.kill(os.getppid(), signal.SIGTERM)
 
@@ -29,7 +28,7 @@ def stop_everything(folder: Path, why: str) -> None:
 def why_stopped(folder: Path) -> str:
     """Why this start of the benchmark was stopped; "" when it was not."""
     try:
-        return (folder / MARK).read_text().strip()
+        return RunFolder(folder).stopped.read_text().strip()
     except FileNotFoundError:
         return ""
 
@@ -42,7 +41,7 @@ def check_not_stopped(folder: Path) -> None:
 
 def clear(folder: Path) -> None:
     """Takes the mark of an earlier start away."""
-    (folder / MARK).unlink(missing_ok=True)
+    RunFolder(folder).stopped.unlink(missing_ok=True)
 
 
 def _is_snakemake(process: int) -> bool:

@@ -15,6 +15,7 @@ from typing import Any
 from lensbench.core.conditions import CLOSED_BOOK
 from lensbench.core.errors import UserError
 from lensbench.core.records import Record, RunId, from_json, run_files, sha256, trial_folder
+from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import write_atomic
 from lensbench.core.system.program import run_stage
 from lensbench.core.tables import write_table
@@ -183,9 +184,9 @@ def judge_validity(folder: Path) -> None:
             "given_up": validity.status == "discarded" and len(filed) > limit,
             "ending": records[validity.run].outcome.ending if validity.run in records else "",
         })  # fmt: skip
-    write_table(folder / "validity.csv", COLUMNS, rows)
+    write_table(RunFolder(folder).validity, COLUMNS, rows)
     write_atomic(
-        folder / "runs" / "timing.csv",
+        RunFolder(folder).timing,
         timing_csv(records.values(), earlier, as_made(plan, records.values())["model_mapping"]),
     )
 

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from lensbench.core.errors import UserError
+from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import read_json
 from lensbench.core.tasks import Strict
 from lensbench.scores.sequential import FIRST, next_boundary, spending
 
-LEDGER = "looks.jsonl"
 REMEMBERED = 6
 """Looks that a boundary takes into account. To leave one out makes the boundary stricter, never looser."""
 
@@ -132,11 +132,11 @@ def holm(
 def read_ledger(folder: Path) -> list[Draw]:
     """The lines of a run folder's ledger, oldest first. Raises UserError when it is damaged, and when it is not there
     although results were shown."""
-    path = (folder / LEDGER).resolve()
+    path = RunFolder(folder).look_ledger.resolve()
     if not path.exists():
-        if _was_shown(read_json(path.parent / "results.json")):
+        if _was_shown(read_json(RunFolder(path.parent).results_json)):
             raise UserError(
-                f"{LEDGER} is missing, though a verdict was shown, and nobody knows what error is left to spend"
+                f"{path.name} is missing, though a verdict was shown, and nobody knows what error is left to spend"
             )
         return []
     return [draw for draw, _ in _lines(path)]
@@ -151,7 +151,7 @@ def _was_shown(results: Mapping[str, Any]) -> bool:
 def note(folder: Path, draws: Iterable[Draw]) -> None:
     """Appends the draws that are not the last line about their comparison already. Raises UserError when the ledger
     is damaged."""
-    path = (folder / LEDGER).resolve()
+    path = RunFolder(folder).look_ledger.resolve()
     lines = list(_lines(path)) if path.exists() else []
     last = {draw.comparison: draw for draw, _ in lines}
     checksum = lines[-1][1] if lines else ""
@@ -177,7 +177,9 @@ def _lines(path: Path) -> Iterator[tuple[Draw, str]]:
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             checksum = ""
         if not checksum or checksum != _checksum(before, told):
-            raise UserError(f"{LEDGER}, line {number}, is damaged, and nobody knows what error is left to spend")
+            raise UserError(
+                f"{RunFolder.look_ledger}, line {number}, is damaged, and nobody knows what error is left to spend"
+            )
         yield draw, checksum
 
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from lensbench.core import proof
 from lensbench.core.conditions import treatments
 from lensbench.core.errors import UserError
+from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import plain, read_json, write_json
 from lensbench.core.system.program import run_stage
 from lensbench.judging.belief import Basis
@@ -176,7 +177,7 @@ def read_account(folder: Path) -> tuple[list[Draw], list[str]]:
 def write_estimates(folder: Path) -> dict[str, Any]:
     """Writes estimates.json, notes in the ledger which verdicts are shown, and returns what stands in the file."""
     tables = read_tables(folder)
-    instrument = read_json(folder / "instrument.json")
+    instrument = read_json(RunFolder(folder).instrument)
     proven = proof.status()
     ledger, distrusted = read_account(folder)
     each_comparison = comparisons(tables)
@@ -211,7 +212,7 @@ def write_estimates(folder: Path) -> dict[str, Any]:
     data: dict[str, Any] = plain({"alpha": tables.plan["gate"]["alpha"], "selftest": told, "comparisons": found})
     if not distrusted:
         note(folder, shown)
-    write_json(folder / "estimates.json", data)
+    write_json(RunFolder(folder).estimates, data)
     return data
 
 

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from lensbench.core.conditions import compared
 from lensbench.core.numbers import COMPLETE, exact, mean
 from lensbench.core.records import Record, RunId
+from lensbench.core.run_folder import RunFolder
 from lensbench.core.tables import Row, items, read_table, run_of_row
 from lensbench.plan.waves import read_opened_plan
 from lensbench.runs.made_with import as_made
@@ -128,16 +129,16 @@ class Tables(NamedTuple):
 
 def read_tables(folder: Path) -> Tables:
     """Everything that the stages before left in the run folder."""
-    validity = read_table(folder / "validity.csv")
+    validity = read_table(RunFolder(folder).validity)
     records = read_present_records(folder, validity)
     valid = [records[run_of_row(row)] for row in validity if row["status"] == "valid"]
     return Tables(
         plan=as_made(read_opened_plan(folder), valid),
         validity=validity,
-        scores={run_of_row(row): row for row in read_table(folder / "scores.csv")},
-        reports={run_of_row(row): row for row in read_table(folder / "reports.csv")},
-        pairs=read_table(folder / "pairs.csv"),
-        verdicts=read_table(folder / "verdicts.csv"),
+        scores={run_of_row(row): row for row in read_table(RunFolder(folder).scores)},
+        reports={run_of_row(row): row for row in read_table(RunFolder(folder).reports)},
+        pairs=read_table(RunFolder(folder).pairs),
+        verdicts=read_table(RunFolder(folder).verdicts),
         records=records,
     )
 

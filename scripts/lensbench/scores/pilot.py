@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from lensbench.core.errors import UserError
 from lensbench.core.numbers import dollars, mean
+from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import read_json
 from lensbench.scores.measures import read_tables
 from lensbench.scores.power import TRIALS, Spread, split, tasks_needed, upper_sd
@@ -37,14 +38,14 @@ def read_pilot(folder: Path, share: float) -> list[Pilot]:
     """A pilot for every treatment of a run folder; `share` is assumed where one trial cannot show the tasks' own part
     of the variance. Raises UserError when the folder has no results, or no spread."""
     tables = read_tables(folder)
-    estimates = read_json(folder / "estimates.json", needed=True)["comparisons"]
+    estimates = read_json(RunFolder(folder).estimates, needed=True)["comparisons"]
     runs = [
         run
         for run, row in tables.scores.items()
         if row["status"] == "scored" and run.condition in tables.plan["conditions"]
     ]
     seconds, prices = mean(map(tables.duration, runs)), mean(map(tables.cost, runs))
-    judges = read_json(folder / "instrument.json").get("judges", {}).values()
+    judges = read_json(RunFolder(folder).instrument).get("judges", {}).values()
     judging = sum(Fraction(str(judge["cost_usd"] or 0)) for judge in judges)
     price = None if prices is None else float(prices + judging / len(runs))
     found = []

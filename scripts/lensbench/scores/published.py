@@ -15,13 +15,12 @@ from typing import NamedTuple
 
 from lensbench.core.errors import UserError
 from lensbench.core.numbers import exact, mean, nearest_5_percent
+from lensbench.core.run_folder import RunFolder
 from lensbench.core.tables import read_table
 from lensbench.judging.judges import POINTS, Verdict
 from lensbench.scores.measures import Tables
 
 COLUMNS = ("task", "condition", "score")
-FILE = Path("imported") / "published.csv"
-"""In the run folder."""
 Run = tuple[str, str]
 """A task and a condition."""
 
@@ -122,9 +121,9 @@ class Pair(NamedTuple):
 
 def published_pairs(folder: Path, tables: Tables) -> list[Pair]:
     """The published scores of an imported run; none when it came without."""
-    if not (folder / FILE).exists():
+    if not RunFolder(folder).published.exists():
         return []
-    given = {(row["task"], row["condition"]): exact(row["score"]) for row in read_table(folder / FILE)}
+    given = {(row["task"], row["condition"]): exact(row["score"]) for row in read_table(RunFolder(folder).published)}
     baseline = tables.plan["baseline"]
     return [_pair(row, given, baseline) for row in tables.pairs]
 

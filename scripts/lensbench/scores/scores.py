@@ -11,6 +11,7 @@ from lensbench.core.conditions import treatments
 from lensbench.core.numbers import COMPLETE, decimal, exact, nearest_5_percent
 from lensbench.core.preflight_results import read_listed_tools
 from lensbench.core.records import Record, RunId, from_json, run_files
+from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.program import run_stage
 from lensbench.core.tables import Row, items, read_table, run_of_row, write_table
 from lensbench.plan.freeze import Plan
@@ -154,11 +155,11 @@ def read_present_records(folder: Path, validity: Iterable[Row]) -> dict[RunId, R
 def score_all(folder: Path) -> None:
     """Reads the tables and the records, and writes scores.csv and pairs.csv."""
     plan = read_opened_plan(folder)
-    validity = read_table(folder / "validity.csv")
+    validity = read_table(RunFolder(folder).validity)
     records = read_present_records(folder, validity)
-    reports = {run_of_row(row): row for row in read_table(folder / "reports.csv")}
+    reports = {run_of_row(row): row for row in read_table(RunFolder(folder).reports)}
     decisions: dict[RunId, list[Row]] = {}
-    for decision in read_table(folder / "decisions.csv"):
+    for decision in read_table(RunFolder(folder).decisions):
         decisions.setdefault(run_of_row(decision), []).append(decision)
     scores: dict[RunId, dict[str, Any]] = {}
     for row in validity:
@@ -174,9 +175,9 @@ def score_all(folder: Path) -> None:
         for run, side in sides.items()
         if run.condition in treatments(plan)
     ]
-    write_table(folder / "scores.csv", SCORE_COLUMNS, scores.values())
+    write_table(RunFolder(folder).scores, SCORE_COLUMNS, scores.values())
     place = PAIR_COLUMNS.index("adopted") + 1
-    write_table(folder / "pairs.csv", [*PAIR_COLUMNS[:place], *adopted, *PAIR_COLUMNS[place:]], pairs)
+    write_table(RunFolder(folder).pairs, [*PAIR_COLUMNS[:place], *adopted, *PAIR_COLUMNS[place:]], pairs)
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ from rich.console import Console
 
 from lensbench.core.errors import UserError
 from lensbench.core.records import RunId, sha256
+from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import read_json, write_atomic, write_json
 from lensbench.core.system.processes import WORKFLOW, adopt_orphans, end_children
 from lensbench.core.system.program import run_program
@@ -66,11 +67,11 @@ def evaluate(config: Config, question: str, repo: str) -> Path:
     repository = facts_of(prepare(task.repository, Path(config.cache)), task.repository)
     folder = EVALS / _name(task.prompt, [plan["settings_sha256"], plan["sandbox"], repository["tree_sha256"], repo])
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / ".lock").open("w") as lock:
+    with RunFolder(folder).lock.open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # whoever asks the same at the same time waits, and sees the same answers
-        write_json(folder / "plan.json", plan)
-        write_json(folder / "repositories.json", {source_name(task.repository): repository})
-        write_atomic(folder / "prompts" / f"{TASK}.md", prompt_of(task))
+        write_json(RunFolder(folder).plan, plan)
+        write_json(RunFolder(folder).repositories, {source_name(task.repository): repository})
+        write_atomic(RunFolder(folder).prompts / f"{TASK}.md", prompt_of(task))
         _make_runs(folder, asked, plan, task)
         judge_validity(folder)
         write_atomic(folder / PAGE, render_page(plan, task, repository, read_sides(folder, plan, TASK)))
@@ -94,8 +95,8 @@ def _make_runs(folder: Path, config: Config, plan: Plan, task: Task) -> None:
     insist(config, ScenarioSet((task,)), folder)
     gate_s = config.start_gate.limit_s if len(wanted) > 1 else 0
     os.environ[WORKFLOW] = str(os.getpid())  # the runs end with this process
-    (folder / "logs").mkdir(exist_ok=True)
-    logs = {name: folder / "logs" / f"{TASK}-{name}.log" for name in wanted}
+    RunFolder(folder).logs.mkdir(exist_ok=True)
+    logs = {name: RunFolder(folder).logs / f"{TASK}-{name}.log" for name in wanted}
     with ExitStack() as files:
         runs = {}
         for name, log in logs.items():
@@ -125,7 +126,7 @@ def render_page(plan: Plan, task: Task, repository: Mapping[str, Any], sides: Se
 
 def show_eval(folder: Path, question: str, console: Console) -> None:
     """Prints what eval.html shows. Raises UserError when nothing was asked there."""
-    plan = read_json(folder / "plan.json", needed=True)
+    plan = read_json(RunFolder(folder).plan, needed=True)
     show(console, question, read_sides(folder, plan, TASK))
     if plan["agent"]["kind"] == "offline":
         console.print("No language model answered: this was the offline agent.")

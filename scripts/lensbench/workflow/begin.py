@@ -13,15 +13,13 @@ from collections.abc import Set
 from pathlib import Path
 
 from lensbench.core.errors import UserError
+from lensbench.core.run_folder import RunFolder, names_of_run
 from lensbench.core.system.claim import claim
 from lensbench.core.system.clock import date_back
-from lensbench.core.system.files import CHECKSUMS, COPIES, note_checksum
+from lensbench.core.system.files import note_checksum
 from lensbench.plan.config import Config
 from lensbench.workflow.damage import Check, Damage, read_index, write_index
 from lensbench.workflow.snakemake_inside import remove_locks
-
-DAMAGED = ".damaged"
-"""In a run folder: runs that were damaged, as they were found."""
 
 
 def begin(config: Config, folder: Path, own: Set[str]) -> None:
@@ -35,7 +33,7 @@ def begin(config: Config, folder: Path, own: Set[str]) -> None:
     if before and before.host == socket.gethostname() and remove_locks(folder):
         _say(f"the Snakemake before this one was killed: removed its lock on {folder}")
     date_back(folder)
-    (folder / CHECKSUMS).touch()
+    RunFolder(folder).checksums.touch()
     check = Check(folder, read_index(folder), own)
     for damage in check.damages:
         _say(f"{folder / damage.name} is damaged ({damage.why}): {_mend(folder, damage, config)}")
@@ -69,17 +67,16 @@ def _mend(folder: Path, damage: Damage, config: Config) -> str:
 
 
 def _set_aside(folder: Path, stem: str) -> str:
-    runs = (f"runs/{stem}.md", f"records/{stem}.json", f"transcripts/{stem}.jsonl.gz", f"patches/{stem}.diff")
-    for name in runs:
+    for name in names_of_run(stem):
         if (folder / name).exists():
-            (folder / DAMAGED / name).parent.mkdir(parents=True, exist_ok=True)
-            (folder / name).replace(folder / DAMAGED / name)
-    return f"this run is made again, what was there is in {folder / DAMAGED}"
+            (RunFolder(folder).damaged / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).replace(RunFolder(folder).damaged / name)
+    return f"this run is made again, what was there is in {RunFolder(folder).damaged}"
 
 
 def _restore(folder: Path, name: str) -> str:
     """Restores a file that is kept twice; "" for others. When both are the same, what is wrong is the list."""
-    copy = folder / COPIES / name
+    copy = RunFolder(folder).copies / name
     if not copy.exists():
         return ""
     content = copy.read_bytes()
@@ -91,17 +88,17 @@ def _restore(folder: Path, name: str) -> str:
 
 def _delete(folder: Path, name: str) -> str:
     top, _, rest = name.partition("/")
-    if top == "discards":
+    if top == RunFolder.discards:
         raise UserError(
             f"{folder / name} is damaged, and so is its copy; restore it, or delete it to forget the discard"
         )
     (folder / name).unlink(missing_ok=True)
-    if top in ("answers", "prompts"):
+    if top in (RunFolder.answers, RunFolder.prompts):
         shutil.rmtree(folder / top, ignore_errors=True)  # these are one output
-    if top == "looks":
+    if top == RunFolder.looks:
         (folder / top / f"{rest.partition('/')[0].removesuffix('.json')}.json").unlink(missing_ok=True)
-    if top == "judging":  # or nobody would ask for it
-        for table in (folder / "verdicts").glob("*.csv"):
+    if top == RunFolder.judging:  # or nobody would ask for it
+        for table in RunFolder(folder).judge_verdicts.glob("*.csv"):
             table.unlink()
-        shutil.rmtree(folder / "guesses", ignore_errors=True)
+        shutil.rmtree(RunFolder(folder).guesses, ignore_errors=True)
     return "it is made anew from what it was made of"

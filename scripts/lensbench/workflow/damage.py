@@ -17,11 +17,10 @@ from typing import NamedTuple
 
 from lensbench.core.errors import UserError
 from lensbench.core.records import from_json, sha256
+from lensbench.core.run_folder import RunFolder, names_of_run
 from lensbench.core.system.files import read_checksums, write_json
 from lensbench.core.system.program import run_verb
 
-INDEX = ".checked"
-"""In a run folder: size and times of the files that were found whole."""
 _CHUNK = 1 << 20
 
 
@@ -48,15 +47,14 @@ class Check:
         self.damages = [*self._runs(), *self._derived()]
 
     def _runs(self) -> Iterator[Damage]:
-        has_patches = (self.folder / "patches").is_dir()
-        for stem in _stems(self.folder / "records"):
-            files = (f"records/{stem}.json", f"runs/{stem}.md", f"transcripts/{stem}.jsonl.gz")
-            if not self._are_known(*files[:2]) and (found := self._record(stem, *files[:2])):
+        has_patches = RunFolder(self.folder).patches.is_dir()
+        for stem in _stems(RunFolder(self.folder).records):
+            answer, record, transcript, patch = names_of_run(stem)
+            if not self._are_known(record, answer) and (found := self._record(stem, record, answer)):
                 yield Damage(*found, run=stem)
-            if not self._are_known(files[2]) and (why := _gzip_problem(self.folder / files[2])):
-                yield Damage(files[2], why, run=stem)
-            patch = f"patches/{stem}.diff"
-            if has_patches and not self._are_known(patch) and (why := self._patch_problem(files[0], patch)):
+            if not self._are_known(transcript) and (why := _gzip_problem(self.folder / transcript)):
+                yield Damage(transcript, why, run=stem)
+            if has_patches and not self._are_known(patch) and (why := self._patch_problem(record, patch)):
                 yield Damage(patch, why, run=stem)
 
     def _record(self, stem: str, record_name: str, answer_name: str) -> tuple[str, str] | None:
@@ -97,7 +95,7 @@ class Check:
 def read_index(folder: Path) -> dict[str, list[int]]:
     """The files that were found whole; none when the list cannot be read."""
     try:
-        found = json.loads((folder / INDEX).read_text())
+        found = json.loads(RunFolder(folder).checked.read_text())
     except (OSError, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
@@ -108,7 +106,7 @@ def write_index(folder: Path, check: Check) -> None:
     damaged = {damage.name for damage in check.damages}
     whole = {name: state for name, state in check.whole.items() if name not in damaged}
     if whole != read_index(folder):
-        write_json(folder / INDEX, whole)
+        write_json(RunFolder(folder).checked, whole)
 
 
 def _stems(records: Path) -> Iterator[str]:

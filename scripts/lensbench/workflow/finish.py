@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from lensbench.core.errors import UserError
+from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.program import run_stage
 from lensbench.core.system.terminal import printable
 from lensbench.workflow.status import Status
@@ -41,7 +42,7 @@ def lines(folder: Path, data: dict[str, Any]) -> Iterator[str]:
             yield f"Start again to make the {left} runs that are discarded or missing, and only those."
     if unread := data.get("unjudged_criteria"):
         yield f"{unread} of {data['criteria_of_runs']} criteria of runs that count have no verdict. {_REMEDY}"
-    yield f"open {folder / 'report.html'} or {folder / 'results.md'}"
+    yield f"open {RunFolder(folder).page} or {RunFolder(folder).results}"
 
 
 def _efforts(figures: dict[str, Any]) -> Iterator[str]:
@@ -74,15 +75,17 @@ def print_headline(folder: Path) -> None:
     Raises UserError when there are no results.
     """
     try:
-        data = json.loads((folder / "results.json").read_text())
+        data = json.loads(RunFolder(folder).results_json.read_text())
     except (OSError, ValueError) as error:
-        raise UserError(f"{folder / 'results.json'}: cannot be read ({error}); start Snakemake to write it") from None
+        raise UserError(
+            f"{RunFolder(folder).results_json}: cannot be read ({error}); start Snakemake to write it"
+        ) from None
     width = min(shutil.get_terminal_size().columns, MOST_COLUMNS) if sys.stdout.isatty() else 0
     shown = [_wrapped(printable(line), width) for line in lines(folder, data)]
     print("", *shown, sep="\n", flush=True)
     if page := os.environ.get("GITHUB_STEP_SUMMARY"):
         with open(page, "a") as file:
-            file.write((folder / "summary.md").read_text())
+            file.write(RunFolder(folder).summary.read_text())
 
 
 if __name__ == "__main__":

@@ -15,20 +15,19 @@ from typing import Any
 
 from lensbench.core.conditions import CLOSED_BOOK
 from lensbench.core.errors import UserError
+from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import plain, write_json
 from lensbench.core.system.program import run_program
 from lensbench.core.tables import Row, read_table
 from lensbench.judging.verdicts import judge_all
 from lensbench.plan.freeze import read_plan
-from lensbench.plan.own_files import TASKS, TASKS_BESIDE
 from lensbench.plan.waves import look_file, restricted, waves
-from lensbench.scores.account import LEDGER
 from lensbench.scores.estimates import write_estimates
 from lensbench.scores.rescore import score_present
 from lensbench.scores.sequential import FUTILE, LookResult
 
-_FOLDERS = ("runs", "records", "discards", "judging", "human")
-_FILES = (TASKS, TASKS_BESIDE, "preflight.json", "spent.json")
+_FOLDERS = (RunFolder.runs, RunFolder.records, RunFolder.discards, RunFolder.judging, RunFolder.human)
+_FILES = (RunFolder.tasks, RunFolder.tasks_beside, RunFolder.preflight, RunFolder.spent)
 """What a look shares with the run folder."""
 
 
@@ -40,11 +39,11 @@ def look(folder: Path, number: int, parallel: int) -> dict[str, Any]:
         raise UserError(
             f"{folder}: there is no look {number}; the plan has {len(waves(plan)) - 1} before the last wave"
         )
-    own = folder / "looks" / str(number)
+    own = RunFolder(folder).looks / str(number)
     _share(folder, own)
-    write_json(own / "plan.json", {**restricted(plan, number), "gate": plan["gate"] | {"looks": 1}})
+    write_json(RunFolder(own).plan, {**restricted(plan, number), "gate": plan["gate"] | {"looks": 1}})
     score_present(own, lambda judge: judge_all(own, judge, parallel, counts=False))
-    due = _due_again(read_table(own / "validity.csv"))
+    due = _due_again(read_table(RunFolder(own).validity))
     results = {
         name: _decided(LookResult(**found["looks"][-1]), found["gate"], due)
         for name, found in write_estimates(own)["comparisons"].items()
@@ -81,9 +80,9 @@ def _share(folder: Path, own: Path) -> None:
     own.mkdir(parents=True, exist_ok=True)
     for name in _FOLDERS:
         (folder / name).mkdir(exist_ok=True)  # what the look leaves there must not end up beside it
-    for name in (*_FOLDERS, *_FILES, LEDGER):
+    for name in (*_FOLDERS, *_FILES, RunFolder.look_ledger):
         link = own / name
-        if (name == LEDGER or (folder / name).exists()) and not link.is_symlink():
+        if (name == RunFolder.look_ledger or (folder / name).exists()) and not link.is_symlink():
             link.symlink_to(os.path.relpath(folder / name, own))
 
 

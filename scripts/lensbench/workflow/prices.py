@@ -8,6 +8,8 @@ from pathlib import Path
 from statistics import mean
 from typing import Any, NamedTuple
 
+from lensbench.core.run_folder import RunFolder
+
 FEW = 5
 """Fewer runs than this say too little about a price."""
 
@@ -46,7 +48,7 @@ def _records(agent: str, model: str, benches: Path) -> Iterator[dict[str, Any]]:
     for file in sorted(benches.glob("*/plan.json")):
         told = _read(file).get("agent", {})
         if (told.get("kind"), told.get("model")) == (agent, model):
-            yield from filter(None, map(_read, sorted((file.parent / "records").glob("**/*.json"))))
+            yield from filter(None, map(_read, sorted(RunFolder(file.parent).records.glob("**/*.json"))))
 
 
 def _read(file: Path) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from functools import cached_property
 from pathlib import Path
 
 from lensbench.agents.services import service_of
+from lensbench.core.run_folder import RunFolder
 from lensbench.plan.config import Config, ModelJudge
 from lensbench.plan.mcp_files import servers_of
 
@@ -97,7 +98,7 @@ class Capacity:
 def measured(folder: Path) -> int | None:
     """Requests a minute of one agent in all runs so far, whole; None when no run tells its turns."""
     turns = seconds = 0.0
-    for path in (folder / "records").glob("**/*.json"):
+    for path in RunFolder(folder).records.glob("**/*.json"):
         try:
             record = json.loads(path.read_text())
             counted, duration_s = record["outcome"]["turns"], record["attempts"][-1]["duration_s"]

@@ -17,18 +17,18 @@ from lensbench.changes import CHANGE
 from lensbench.core.conditions import CLOSED_BOOK, compared
 from lensbench.core.errors import UserError
 from lensbench.core.records import RunId, run_files, trial_folder
+from lensbench.core.run_folder import RunFolder
 from lensbench.core.system import backoff
 from lensbench.core.tables import Row, read_table
 from lensbench.judging.judges.again import has_failed, note, rounds_of
 from lensbench.plan import freeze as planning
 from lensbench.plan.config import HUMAN, TESTS, Config, ModelJudge, judge_names, parts_of
-from lensbench.plan.own_files import CONFIG, in_the_way, local_paths, own_files, place_of_tasks, run_folder
+from lensbench.plan.own_files import in_the_way, local_paths, own_files, place_of_tasks, run_folder
 from lensbench.plan.reading import load_config
 from lensbench.plan.task_files import ScenarioSet, read_scenarios
 from lensbench.plan.waves import Wave, opened, waves
 from lensbench.runs.discards import describes, discard_files
 from lensbench.scenarios.pin import repository_name
-from lensbench.scores.account import LEDGER
 from lensbench.workflow.begin import leave
 from lensbench.workflow.resources import Capacity
 
@@ -99,7 +99,7 @@ class Schedule:
     def outdate_plan(self) -> None:
         """Dates back a plan of other settings: Snakemake makes it anew whatever is asked for, also a single file. It
         would not miss the mark where nothing that is asked for needs it."""
-        plan = self.folder / "plan.json"
+        plan = RunFolder(self.folder).plan
         if plan.exists() and not Path(self.plan_mark).exists():
             os.utime(plan, (0, 0))
 
@@ -111,7 +111,7 @@ class Schedule:
     @property
     def writes_config(self) -> bool:
         """False when the config of the run folder is the user's own file."""
-        return CONFIG not in self.own
+        return RunFolder.config not in self.own
 
     @property
     def accepted_json(self) -> str:
@@ -148,7 +148,7 @@ class Schedule:
     def lacks_repositories(self) -> bool:
         """True when the repository of a task was not fetched for this benchmark yet."""
         try:
-            fetched = json.loads((self.folder / "repositories.json").read_text())
+            fetched = json.loads(RunFolder(self.folder).repositories.read_text())
         except (OSError, ValueError):
             return True
         return not self.plan["repositories"].keys() <= set(fetched)
@@ -164,7 +164,7 @@ class Schedule:
         inputs, or their disappearance would count as a change. Those beyond `discards.max_rounds` ask for nothing.
         """
         paths = self._discards.get(stem, [])
-        asks = bool(paths) and describes(paths[-1], self.folder / "records" / f"{stem}.json")
+        asks = bool(paths) and describes(paths[-1], RunFolder(self.folder).records / f"{stem}.json")
         inputs = paths[: self.config.discards.max_rounds]
         return [(str(path), asks and path == paths[-1]) for path in inputs]
 
@@ -239,7 +239,7 @@ class Schedule:
 
     @cached_property
     def _human_files(self) -> list[Path]:
-        return sorted((self.folder / "human").glob("*.json"))
+        return sorted(RunFolder(self.folder).human.glob("*.json"))
 
     @property
     def model_judges(self) -> list[ModelJudge]:
@@ -299,7 +299,7 @@ class Schedule:
         files = [(str(file), True) for file in self._human_files if name.startswith(f"{HUMAN}-")]
         again = note(self.folder, name)
         if again.exists():
-            asks = has_failed(_rows_of(self.folder / "verdicts" / f"{name}.csv"))
+            asks = has_failed(_rows_of(RunFolder(self.folder).judge_verdicts / f"{name}.csv"))
             files.append((str(again), asks and rounds_of(self.folder, name) <= self.config.discards.max_rounds))
         return files
 
@@ -369,14 +369,14 @@ def read_schedule(
     if not config.makes_benchmark:
         return schedule
     prepare(config, schedule.folder, schedule.own)
-    if not (schedule.folder / "plan.json").exists():
+    if not RunFolder(schedule.folder).plan.exists():
         return schedule
     old = planning.read_plan(schedule.folder)
     found = planning.changes(old, plan)
     if found and not _has_run_that_counts(schedule):
         found = []
     named = list(old["accepted_changes"])
-    if (schedule.folder / LEDGER).exists():
+    if RunFolder(schedule.folder).look_ledger.exists():
         meaning, waves_only = planning.gate_changes(old, plan)
         found += meaning
         named += [change for change in waves_only if change not in named]
@@ -412,7 +412,7 @@ def frozen_schedule(settings: str | None) -> Schedule:
 
 def _has_run_that_counts(schedule: Schedule) -> bool:
     discarded = discard_files(schedule.folder)
-    records = (schedule.folder / "records").glob("**/*.json")
+    records = RunFolder(schedule.folder).records.glob("**/*.json")
     return any(
         not (paths := discarded.get(_stem(schedule.folder, record))) or not describes(paths[-1], record)
         for record in records
@@ -420,7 +420,7 @@ def _has_run_that_counts(schedule: Schedule) -> bool:
 
 
 def _stem(folder: Path, record: Path) -> str:
-    return record.relative_to(folder / "records").with_suffix("").as_posix()
+    return record.relative_to(RunFolder(folder).records).with_suffix("").as_posix()
 
 
 def _rows_of(path: Path) -> list[Row]:

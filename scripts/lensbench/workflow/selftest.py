@@ -28,6 +28,7 @@ from lensbench.agents.sandbox import find_sandbox
 from lensbench.core import numbers
 from lensbench.core.errors import UserError, did_you_mean
 from lensbench.core.proof import code_hash, record_file
+from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import write_atomic, write_json
 from lensbench.core.system.places import ROOT
 from lensbench.core.system.processes import end_children
@@ -145,7 +146,7 @@ def _broken(control: Control, project: Path) -> tuple[bool, str]:
     """A server that does not start: the preflight refuses; without it, the runs that needed it are discarded."""
     make_project(control, project)
     exit_code, said = _start(control, project)
-    made = len(list((project / "bench" / control.name / "records").glob("**/*.json")))
+    made = len(list(RunFolder(project / "bench" / control.name).records.glob("**/*.json")))
     if made or exit_code != 1 or "the preflight failed" not in said:
         return False, f"not refused by the preflight, {made} runs made, exit code {exit_code}: {_trouble(said)}"
     make_project(control, project, servers_checked=False)
@@ -165,7 +166,7 @@ def _results(control: Control, project: Path) -> tuple[dict[str, Any], dict[str,
     if exit_code:
         raise UserError(f"the pipeline failed: {_trouble(said)}")
     bench = project / "bench" / control.name
-    return json.loads((bench / "results.json").read_text()), json.loads((bench / "estimates.json").read_text())
+    return json.loads(RunFolder(bench).results_json.read_text()), json.loads(RunFolder(bench).estimates.read_text())
 
 
 def _start(control: Control, project: Path) -> tuple[int, str]:

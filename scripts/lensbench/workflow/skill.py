@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NamedTuple, NoReturn
 
 from lensbench.core.errors import UserError
+from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.claim import at_work
 from lensbench.core.system.places import ROOT
 from lensbench.core.system.program import run_program
@@ -70,7 +71,7 @@ def start(bench: Bench) -> None:
         write_tasks(bench._replace(options=()))  # they are for Snakemake
     made = Detached(python(*bench.snakemake), bench.folder / LOG)
     until = time.monotonic() + EARLY_S
-    code = made.wait(lambda: bool(who_is_there(str(bench.folder / ".gate"))) or time.monotonic() > until)
+    code = made.wait(lambda: bool(who_is_there(str(RunFolder(bench.folder).gate))) or time.monotonic() > until)
     if code is None:
         print(f"{bench.folder} is being made (process {made.number}); it goes on when this shell is closed")
         print(f"log: {made.log}\nhow far it is: --status; the result: --report; to end it: --stop")
@@ -121,11 +122,11 @@ def follow(command: Sequence[str], log: Path) -> None:
 def show_status(bench: Bench) -> None:
     """Prints how far the benchmark is; before the first plan, and after a failure, what the log says."""
     log, worker = bench.folder / LOG, at_work(bench.folder)
-    if not worker and not (bench.folder / "results.json").exists():
+    if not worker and not RunFolder(bench.folder).results_json.exists():
         print(f"{bench.folder}: there are no results, and nothing is running")
         if log.exists():
             print(f"the end of {log}:", *log.read_text(errors="replace").splitlines()[-LAST_LINES:], sep="\n")
-    if (bench.folder / "plan.json").exists():
+    if RunFolder(bench.folder).plan.exists():
         become("lensbench.workflow.status", "--folder", str(bench.folder))
     elif worker:
         print(f"{bench.folder}: process {worker.process} prepares it; no run has begun")
@@ -133,7 +134,7 @@ def show_status(bench: Bench) -> None:
 
 def show_report(bench: Bench) -> NoReturn:
     """Prints the headline, and what to open. Raises UserError when there are no results."""
-    if not (bench.folder / "results.json").exists():
+    if not RunFolder(bench.folder).results_json.exists():
         raise UserError(f"{bench.folder} has no results yet; --status shows how far it is")
     become("lensbench.workflow.finish", "--folder", str(bench.folder.absolute()))
 
@@ -152,7 +153,7 @@ def stop(bench: Bench) -> None:
 
 def rerun(bench: Bench) -> None:
     """Makes discarded and missing runs of a benchmark again. Raises UserError when there is no such benchmark."""
-    if not (bench.folder / "plan.json").exists():
+    if not RunFolder(bench.folder).plan.exists():
         raise UserError(f"there is no benchmark in {bench.folder}; start it without --rerun")
     start(bench)
 

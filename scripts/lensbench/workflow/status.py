@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from lensbench.core.errors import UserError
 from lensbench.core.records import Record, RunId, run_files
+from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.claim import at_work, last_worker
 from lensbench.core.system.program import run_verb
 from lensbench.core.system.terminal import printable
@@ -93,7 +94,7 @@ class Status:
     @property
     def running(self) -> list[str]:
         """The runs on this machine that are being made, those that wait for the other run of their pair among them."""
-        there = set(who_is_there(str(self.folder / ".gate")))
+        there = set(who_is_there(str(RunFolder(self.folder).gate)))
         return [run.stem for run in self._standing if gate_name(run) in there]
 
     def last_discards(self) -> list[tuple[str, Discard]]:

@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from lensbench.core.errors import UserError
+from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.program import run_program
 from lensbench.core.system.terminal import printable
-
-PAGE = "report.html"
 
 
 class Benchmark(NamedTuple):
@@ -27,9 +26,7 @@ class Benchmark(NamedTuple):
 
 def benchmarks(place: Path) -> Iterator[Benchmark]:
     """The benchmarks in `place`: itself, those below it, or those in its bench/; by name."""
-    plans = next(
-        filter(None, ([*place.glob(pattern)] for pattern in ("plan.json", "*/plan.json", "bench/*/plan.json"))), []
-    )
+    plans = next(filter(None, ([*place.glob(f"{pattern}{RunFolder.plan}")] for pattern in ("", "*/", "bench/*/"))), [])
     for plan in sorted(plans):
         yield Benchmark(plan.parent, _said(plan.parent))
 
@@ -37,7 +34,7 @@ def benchmarks(place: Path) -> Iterator[Benchmark]:
 def _said(folder: Path) -> str:
     """The verdicts in plain words, or what is missing."""
     try:
-        data = json.loads((folder / "results.json").read_text())
+        data = json.loads(RunFolder(folder).results_json.read_text())
         plain = [f"{name}: {told['lead']} {told['facts']}" for name, told in data.get("plain", {}).items()]
         return "; ".join(plain or data["headlines"])
     except FileNotFoundError:
@@ -52,8 +49,8 @@ def view(place: Path, opens: bool) -> None:
     if not found:
         raise UserError(f"{place}: there is no benchmark here, below it, or in its bench/; `lensbench run` makes one")
     for each in found:
-        print(f"{each.folder / PAGE}\n  {printable(each.said)}")
-    page = found[0].folder / PAGE
+        print(f"{RunFolder(each.folder).page}\n  {printable(each.said)}")
+    page = RunFolder(found[0].folder).page
     if len(found) == 1 and opens and page.exists():
         webbrowser.open(page.resolve().as_uri())
 

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 from lensbench.core.errors import UserError
+from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.locks import is_held
 
-MARK = ".at-work"
 _TRIES, _PAUSE_S = 20, 0.01
 """Somebody who only looks whether the file is held holds it for that moment."""
 _claimed: dict[Path, IO[str]] = {}
@@ -38,7 +38,7 @@ def claim(folder: Path, part: str = "") -> Worker | None:
     if folder.resolve() in _claimed:
         return None
     folder.mkdir(parents=True, exist_ok=True)
-    file = open(os.open(folder / MARK, os.O_RDWR | os.O_CREAT, 0o644), "r+")  # noqa: SIM115 (held to the end)
+    file = open(os.open(RunFolder(folder).at_work, os.O_RDWR | os.O_CREAT, 0o644), "r+")  # noqa: SIM115 (held to the end)
     if not _lock(file):
         raise UserError(_refusal(folder))
     before = last_worker(folder)
@@ -51,13 +51,13 @@ def claim(folder: Path, part: str = "") -> Worker | None:
 
 def at_work(folder: Path) -> Worker | None:
     """Who works on `folder` now; None when nobody does."""
-    return (last_worker(folder) or Worker(0, "", "")) if is_held(str(folder / MARK)) else None
+    return (last_worker(folder) or Worker(0, "", "")) if is_held(str(RunFolder(folder).at_work)) else None
 
 
 def last_worker(folder: Path) -> Worker | None:
     """Who works on `folder` or did so last; None when nobody ever did."""
     try:
-        return Worker(**json.loads((folder / MARK).read_text()))
+        return Worker(**json.loads(RunFolder(folder).at_work.read_text()))
     except (OSError, ValueError, TypeError):
         return None
 

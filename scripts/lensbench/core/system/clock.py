@@ -12,7 +12,12 @@ from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 
-FOLDERS = ("", "prompts", "runs", "records", "discards", "looks", "verdicts", "guesses")
+from lensbench.core.run_folder import RunFolder
+
+FOLDERS = (
+    "", RunFolder.prompts, RunFolder.runs, RunFolder.records, RunFolder.discards, RunFolder.looks,
+    RunFolder.judge_verdicts, RunFolder.guesses,
+)  # fmt: skip
 """Of a run folder: those whose files are inputs of a rule. Trials have folders of their own below."""
 
 

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from lensbench.core.errors import UserError
+from lensbench.core.run_folder import RunFolder
 
-CHECKSUMS = ".checksums"
-"""In a run folder: what was written there, as `sha256sum` writes it; the last line about a file stands."""
-COPIES = ".copies"
-"""In a run folder: what no stage could make again."""
-_KEPT_TWICE = ("plan.json", "config.yaml", "preflight.json", "discards/")
-_NOT_NOTED = ("runs/", "records/", "transcripts/", "patches/", ".")
+_KEPT_TWICE = (RunFolder.plan, RunFolder.config, RunFolder.preflight, f"{RunFolder.discards}/")
+"""What no stage could make again."""
+_NOT_NOTED = (
+    f"{RunFolder.runs}/", f"{RunFolder.records}/", f"{RunFolder.transcripts}/", f"{RunFolder.patches}/", ".",
+)  # fmt: skip
 """What is known to be whole without the list: a record has its own checksum, the answer's and the patch's. And mere
 marks."""
 _DEPTH = 4
@@ -38,15 +38,15 @@ def write_atomic(path: Path, content: str | bytes) -> None:
     """
     data = content.encode(errors="replace") if isinstance(content, str) else content
     real = Path(os.path.realpath(path.parent), path.name)  # a look has links to the run folder's files
-    folder = next((parent for parent in real.parents[:_DEPTH] if (parent / CHECKSUMS).exists()), None)
+    folder = next((parent for parent in real.parents[:_DEPTH] if RunFolder(parent).checksums.exists()), None)
     if folder is None:
         _replace(path, data)
         return
     name = real.relative_to(folder).as_posix()
     if name.startswith(_KEPT_TWICE):
-        _replace(folder / COPIES / name, data)
+        _replace(RunFolder(folder).copies / name, data)
     _replace(path, data)
-    if name == "runs/timing.csv" or not name.startswith(_NOT_NOTED):
+    if name == RunFolder.timing or not name.startswith(_NOT_NOTED):
         note_checksum(folder, name, data)
 
 
@@ -63,7 +63,7 @@ def _replace(path: Path, data: bytes) -> None:
 
 def note_checksum(folder: Path, name: str, data: bytes) -> None:
     """Notes what was written to a file of the run folder."""
-    with open(folder / CHECKSUMS, "a") as checksums:
+    with open(RunFolder(folder).checksums, "a") as checksums:
         fcntl.flock(checksums, fcntl.LOCK_EX)
         checksums.write(f"{hashlib.sha256(data).hexdigest()}  {name}\n")
 
@@ -71,7 +71,7 @@ def note_checksum(folder: Path, name: str, data: bytes) -> None:
 def read_checksums(folder: Path) -> dict[str, str]:
     """The noted checksums by file; lines that are not whole are left out."""
     try:
-        text = (folder / CHECKSUMS).read_text(errors="replace")
+        text = RunFolder(folder).checksums.read_text(errors="replace")
     except FileNotFoundError:
         return {}
     lines = (line.partition("  ") for line in text.splitlines())

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import write_json
 from lensbench.core.tables import read_table
 from lensbench.judging.judges import NOT_ASKED
@@ -38,14 +39,14 @@ def rounds_of(folder: Path, judge: str) -> int:
 
 def note(folder: Path, judge: str) -> Path:
     """The note that asks for another round."""
-    return folder / "verdicts" / f"{judge}.again.json"
+    return RunFolder(folder).judge_verdicts / f"{judge}.again.json"
 
 
 def leave_note(folder: Path, judge: str) -> None:
     """Leaves the note if the judge's verdicts, which must be there, have failures."""
-    if has_failed(read_table(folder / "verdicts" / f"{judge}.csv")):
+    if has_failed(read_table(RunFolder(folder).judge_verdicts / f"{judge}.csv")):
         write_json(note(folder, judge), {"rounds": rounds_of(folder, judge)})
 
 
 def _rounds(folder: Path, judge: str) -> Path:
-    return folder / "judging" / f"{judge}.json"
+    return RunFolder(folder).judging / f"{judge}.json"

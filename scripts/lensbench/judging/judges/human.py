@@ -12,6 +12,7 @@ from pydantic import Field, ValidationError
 from lensbench.changes.task import answer_criteria
 from lensbench.core.errors import UserError
 from lensbench.core.records import RunId, from_json, run_files
+from lensbench.core.run_folder import RunFolder
 from lensbench.core.tasks import Many, Strict, Task, like
 from lensbench.core.validation import explain
 from lensbench.judging.blinding import opaque_id
@@ -58,7 +59,7 @@ class HumanFile(Strict):
 
 def human_files(folder: Path) -> list[Path]:
     """The verdict files that lie beside a run."""
-    return sorted((folder / "human").glob("*.json"))
+    return sorted(RunFolder(folder).human.glob("*.json"))
 
 
 def human_judges(folder: Path) -> list[str]:
@@ -73,7 +74,7 @@ def judge(folder: Path, name: str, exhibits: Sequence[Exhibit], tasks: Mapping[s
     """
     files = [path for path in human_files(folder) if _name(_parse(path)) == name]
     if not files:
-        raise UserError(f"{folder / 'human'}: no file there is of {name}; save one from the judge sheet")
+        raise UserError(f"{RunFolder(folder).human}: no file there is of {name}; save one from the judge sheet")
     rows: dict[tuple[Any, ...], dict[str, Any]] = {}
     for path in files:
         for row in read_human_file(path, exhibits, tasks):
@@ -133,7 +134,7 @@ def _name(file: HumanFile) -> str:
 def _is_apart(folder: Path, answer: str) -> bool:
     """True for an answer that counts and is only not judged now: of a later wave, or of a control that is off."""
     seed = read_plan(folder)["seed"]
-    for record in (folder / "records").glob("**/*.json"):
+    for record in RunFolder(folder).records.glob("**/*.json"):
         run = from_json(record.read_text()).run
         if opaque_id(seed, run, run_files(folder, run).answer.read_text(errors="replace")) == answer:
             return not is_discarded(folder, run)

@@ -10,12 +10,15 @@ from typing import Any, NamedTuple
 from lensbench.core.conditions import treatments
 from lensbench.core.errors import UserError
 from lensbench.core.preflight_results import read_listed_tools
+from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import read_json
 from lensbench.core.tasks import Criterion, Task
 from lensbench.judging.shown_answers import read_tasks
 from lensbench.scores.measures import Tables, read_tables
 
-NEEDED = ("validity.csv", "reports.csv", "verdicts.csv", "scores.csv", "pairs.csv", "scenarios.md")
+NEEDED = (
+    RunFolder.validity, RunFolder.reports, RunFolder.verdicts, RunFolder.scores, RunFolder.pairs, RunFolder.tasks,
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -65,12 +68,12 @@ def read_runs(folders: Sequence[Path]) -> list[FinishedRun]:
 
 
 def _read_run(folder: Path, name: str) -> FinishedRun:
-    if not (folder / "plan.json").is_file():
+    if not RunFolder(folder).plan.is_file():
         raise UserError(f"{folder}: is no run folder (it has no plan.json); name folders such as bench/<run_id>")
     for needed in NEEDED:
         if not (folder / needed).is_file():
             raise UserError(f"{folder}: has no {needed}, so this run is not finished; let Snakemake finish it first")
-    repositories = read_json(folder / "repositories.json")
+    repositories = read_json(RunFolder(folder).repositories)
     return FinishedRun(name, read_tables(folder), read_tasks(folder), repositories, read_listed_tools(folder))
 
 

@@ -20,6 +20,7 @@ from markupsafe import Markup
 from lensbench.core.numbers import rounded
 from lensbench.core.preflight_results import read_listed_tools
 from lensbench.core.records import RunId
+from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import read_json, write_atomic
 from lensbench.core.system.places import ROOT, TEMPLATES
 from lensbench.core.system.program import run_program
@@ -45,11 +46,11 @@ def read_inputs(folder: Path) -> Inputs:
     )
     return Inputs(
         tables,
-        read_json(folder / "results.json"),
-        read_json(folder / "estimates.json"),
-        read_json(folder / "instrument.json"),
+        read_json(RunFolder(folder).results_json),
+        read_json(RunFolder(folder).estimates),
+        read_json(RunFolder(folder).instrument),
         {run_of_row(row): row for row in tables.validity},
-        _by_run(read_table(folder / "decisions.csv")),
+        _by_run(read_table(RunFolder(folder).decisions)),
         _by_run(tables.verdicts),
         read_tasks(folder),
         tools,
@@ -83,7 +84,7 @@ def render(folder: Path, inputs: Inputs, folded: bool = False) -> dict[str, str]
         folded=answers if folded else [],
     )
     if folded:
-        return {"report.html": report}
+        return {RunFolder.page: report}
     beside = {}
     for pair in answers:
         path = pairs.file_address(pair.task, pair.trial)
@@ -97,13 +98,13 @@ def render(folder: Path, inputs: Inputs, folded: bool = False) -> dict[str, str]
                 up = "../" * place.count("/")
                 facts = _facts(inputs, column.status, run)
                 beside[place] = page(
-                    "run.html.j2", shown=shown, home=f"{up}report.html", pair_place=up + path, facts=facts
+                    "run.html.j2", shown=shown, home=f"{up}{RunFolder.page}", pair_place=up + path, facts=facts
                 )
                 timelines[column.condition] = home + place
         beside[path] = page(
-            "pair.html.j2", pair=pair, home=f"{home}report.html", siblings=siblings, timelines=timelines
+            "pair.html.j2", pair=pair, home=f"{home}{RunFolder.page}", siblings=siblings, timelines=timelines
         )
-    return {"report.html": report, **beside}
+    return {RunFolder.page: report, **beside}
 
 
 def _facts(inputs: Inputs, status: str, run: RunId) -> list[str]:
@@ -136,7 +137,10 @@ def _page(environment: Environment, shared: dict[str, Any], template: str, **val
 
 def _hashes(folder: Path) -> dict[str, str]:
     """What the numbers rest on, by SHA-256."""
-    names = ("plan.json", "config.yaml", frozen_tasks(folder).name, "protocol.md", "results.json", "decisions.csv")
+    names = (
+        RunFolder.plan, RunFolder.config, frozen_tasks(folder).name, RunFolder.protocol, RunFolder.results_json,
+        RunFolder.decisions,
+    )  # fmt: skip
     paths = {name: folder / name for name in names} | {"requirements.lock": ROOT / "requirements.lock"}
     return {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in paths.items() if path.exists()}
 

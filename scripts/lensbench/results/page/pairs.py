@@ -10,12 +10,11 @@ from typing import NamedTuple
 from lensbench.changes.task import content_bytes, read_task, task_file
 from lensbench.core.numbers import exact
 from lensbench.core.records import RunId, patch_file, run_files, trial_folder
+from lensbench.core.run_folder import RunFolder
 from lensbench.core.tables import Row
 from lensbench.judging.changes import read_tested, tested_file
 from lensbench.results.page.answers import Evidence, MarkedAnswer, mark_answer
 from lensbench.results.page.data import Inputs, criteria_of
-
-FOLDER = "answers"
 
 
 def stem(task: str, trial: int) -> str:
@@ -25,7 +24,7 @@ def stem(task: str, trial: int) -> str:
 
 def file_address(task: str, trial: int) -> str:
     """Where the page of a task lies, seen from report.html."""
-    return f"{FOLDER}/{stem(task, trial)}.html"
+    return f"{RunFolder.answers}/{stem(task, trial)}.html"
 
 
 def folded_address(task: str, trial: int) -> str:

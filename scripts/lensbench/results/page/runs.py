@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from lensbench.agents.timeline import Step, read_timeline
 from lensbench.core.records import RunId, run_files
+from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.terminal import printable, printable_lines
 from lensbench.results.page import pairs
 
@@ -46,7 +47,7 @@ class RunPage(NamedTuple):
 
 def run_address(run: RunId) -> str:
     """Where the page of a run lies, seen from report.html; no task is called so."""
-    return f"{pairs.FOLDER}/runs/{pairs.stem(run.task, run.trial)}-{run.condition}.html"
+    return f"{RunFolder.answers}/runs/{pairs.stem(run.task, run.trial)}-{run.condition}.html"
 
 
 def run_page(folder: Path, run: RunId) -> RunPage | None:

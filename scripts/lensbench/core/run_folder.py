@@ -1,0 +1,132 @@
+"""What lies where in a run folder, `bench/<run_id>`: every name once.
+
+`RunFolder.plan` is the name, `plan.json`; `RunFolder(folder).plan` is the path. Marks that only the program reads begin
+with a dot.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple, overload
+
+
+class _Place:
+    """A file or folder: of the class its name in a run folder, of an instance its path."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    @overload
+    def __get__(self, folder: None, owner: type[RunFolder]) -> str: ...
+    @overload
+    def __get__(self, folder: RunFolder, owner: type[RunFolder]) -> Path: ...
+    def __get__(self, folder: RunFolder | None, owner: type[RunFolder]) -> str | Path:
+        return self.name if folder is None else folder.path / self.name
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """A benchmark's folder, or one of the same form: a look's, an archive's `run/`, the folder of one question."""
+
+    path: Path
+
+    # frozen by the stage `plan`
+    plan = _Place("plan.json")
+    prompts = _Place("prompts")
+    protocol = _Place("protocol.md")
+    config = _Place("config.yaml")
+    tasks = _Place("scenarios.md")
+    tasks_beside = _Place("scenarios.frozen.md")
+    """The frozen tasks of a run folder whose scenarios.md is the user's."""
+    changes = _Place("changes")
+
+    # before and during runs
+    repositories = _Place("repositories.json")
+    environments = _Place("environments.json")
+    """Where the environment of each change task lies."""
+    preflight = _Place("preflight.json")
+    spent = _Place("spent.json")
+    runs = _Place("runs")
+    timing = _Place("runs/timing.csv")
+    records = _Place("records")
+    transcripts = _Place("transcripts")
+    patches = _Place("patches")
+    discards = _Place("discards")
+    looks = _Place("looks")
+    look_ledger = _Place("looks.jsonl")
+    imported = _Place("imported")
+    """The files of an imported benchmark as they were found."""
+    published = _Place("imported/published.csv")
+    logs = _Place("logs")
+    archive_log = _Place("logs/archive.log")
+
+    # made from the runs
+    validity = _Place("validity.csv")
+    reports = _Place("reports.csv")
+    tests = _Place("tests")
+    human = _Place("human")
+    judging = _Place("judging")
+    judging_tests = _Place("judging/tests")
+    """Test runs, by the hash of all that they depend on."""
+    judge_verdicts = _Place("verdicts")
+    guesses = _Place("guesses")
+    verdicts = _Place("verdicts.csv")
+    decisions = _Place("decisions.csv")
+    escalations = _Place("escalations.csv")
+    judge_sheet = _Place("judge_sheet.html")
+    instrument = _Place("instrument.json")
+    scores = _Place("scores.csv")
+    pairs = _Place("pairs.csv")
+    estimates = _Place("estimates.json")
+    results_json = _Place("results.json")
+    results = _Place("results.md")
+    summary = _Place("summary.md")
+    junit = _Place("junit.xml")
+    page = _Place("report.html")
+    answers = _Place("answers")
+
+    # marks and what the program keeps for itself
+    at_work = _Place(".at-work")
+    checked = _Place(".checked")
+    """Size and times of the files that were found whole."""
+    checksums = _Place(".checksums")
+    """What was written, as `sha256sum` writes it; the last line about a file stands."""
+    copies = _Place(".copies")
+    """What no stage could make again."""
+    damaged = _Place(".damaged")
+    """Runs that were damaged, as they were found."""
+    frozen_settings = _Place(".plan")
+    gate = _Place(".gate")
+    lock = _Place(".lock")
+    paid = _Place(".paid")
+    """What the attempt at work was paid for, until its run is written."""
+    refused = _Place(".refused")
+    """This start ended with a verdict that `fail_on` names; the line is in it."""
+    sandbox_trials = _Place(".sandbox")
+    """How the trial of the sandbox went, on each machine."""
+    stopped = _Place(".stopped")
+
+
+PLACES: tuple[str, ...] = tuple(place.name for place in vars(RunFolder).values() if isinstance(place, _Place))
+"""All names in a run folder."""
+
+
+class RunNames(NamedTuple):
+    """Names of a run's files in the run folder."""
+
+    answer: str
+    record: str
+    transcript: str
+    patch: str
+    """Of a run that was asked for a change."""
+
+
+def names_of_run(stem: str) -> RunNames:
+    """The files of the run with this stem (`core.records.RunId`)."""
+    return RunNames(
+        f"{RunFolder.runs}/{stem}.md",
+        f"{RunFolder.records}/{stem}.json",
+        f"{RunFolder.transcripts}/{stem}.jsonl.gz",
+        f"{RunFolder.patches}/{stem}.diff",
+    )
