@@ -72,6 +72,7 @@ class LogHandler(LogHandlerBase):
             if any(words in str(record.msg) for words in _BROKEN_CONFIG):
                 record.msg = _why_broken() or record.msg
             if self._is_snakemakes:
+                _say_when_kept(record)
                 self._snakemake.emit(record)
                 return
             self._has_failed |= record.levelno > INFO
@@ -210,6 +211,20 @@ def _run_of(told: dict[str, Any]) -> tuple[Path, RunId] | None:
     answer = Path(told["output"][0].removesuffix(" (update)"))
     folder = Path(str(answer).removesuffix(f"/runs/{run.stem}.md"))
     return (folder, run) if run_files(folder, run).answer == answer else None
+
+
+def _say_when_kept(record: LogRecord) -> None:
+    """Adds to a job's reason that its run is finished and counts: forced or not, no agent is started for it."""
+    told = vars(record)
+    if told.get("event") != LogEvent.JOB_INFO:
+        return
+    place = _run_of(told)
+    if place is None:
+        return
+    from lensbench.runs.run import is_kept
+
+    if is_kept(*place):
+        record.reason = f"{told.get('reason') or 'none'} (kept: it is finished and counts, and no agent is started)"
 
 
 def _read(folder: Path) -> Status | None:

@@ -15,10 +15,14 @@ from lensbench.core.errors import UserError
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.program import run_stage
 from lensbench.core.system.terminal import printable
+from lensbench.core.tables import read_table, run_of_row
 from lensbench.workflow.status import Status
 
 MOST_COLUMNS = 100
 """Longer lines are hard to read, however wide the terminal is."""
+
+MOST_NAMES = 8
+"""Of missing runs."""
 
 _REMEDY = (
     "Add a model to judges, or judge them on the sheet (`lensbench judge`), or set judging.drafts: true, or write "
@@ -38,11 +42,23 @@ def lines(folder: Path, data: dict[str, Any]) -> Iterator[str]:
     counts = data["counts"]
     if counts["discarded"] or counts["missing"] or counts["unjudged"]:
         yield f"{counts['discarded']} runs discarded, {counts['missing']} missing, {counts['unjudged']} unjudged."
+        if missing := _missing(folder):
+            more = f" and {len(missing) - MOST_NAMES} more" if len(missing) > MOST_NAMES else ""
+            yield f"Missing: {', '.join(missing[:MOST_NAMES])}{more}."
         if data["agent"]["kind"] != "none" and (left := Status(folder).left):
             yield f"Start again to make the {left} runs that are discarded or missing, and only those."
     if unread := data.get("unjudged_criteria"):
         yield f"{unread} of {data['criteria_of_runs']} criteria of runs that count have no verdict. {_REMEDY}"
     yield f"open {RunFolder(folder).page} or {RunFolder(folder).results}"
+
+
+def _missing(folder: Path) -> list[str]:
+    """The runs that are not there, by name."""
+    try:
+        rows = read_table(folder / "validity.csv")
+    except UserError:
+        return []
+    return sorted(run_of_row(row).stem for row in rows if row["status"] == "missing")
 
 
 def _efforts(figures: dict[str, Any]) -> Iterator[str]:

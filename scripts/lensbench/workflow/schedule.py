@@ -92,6 +92,18 @@ class Schedule:
         return f"scenarios/{repository_name(self.config.repo)}.yaml"
 
     @property
+    def why_not_deleted(self) -> str:
+        """Why the outputs must not be deleted together; "" when no answer is among them."""
+        finished = sum(run_files(self.folder, run).record.exists() for run in self.runs)
+        if not finished:
+            return ""
+        runs = "1 finished run was" if finished == 1 else f"{finished} finished runs were"
+        return (
+            f"{runs} paid for, and --delete-all-output would delete them: nothing was deleted. To have tables and "
+            f"pages made anew, delete these alone; to start over, take another run_id, or delete {self.folder} yourself"
+        )
+
+    @property
     def plan_mark(self) -> str:
         """The file that is there when the plan was made with these settings."""
         return planning.plan_mark(self.config, self.accepted, self.folder).as_posix()

@@ -53,6 +53,18 @@ def add_resources(workflow: Any, resources: dict[str, int]) -> None:
         _known(workflow, "register_resource")(name, there_is)
 
 
+def forbid_deleting(workflow: Any, why: str) -> None:
+    """Refuses `--delete-all-output` with this sentence, also as a dry run; `--delete-temp-output` stays."""
+    delete = _known(workflow, "delete_output")
+
+    def refuse(only_temp: bool = False, dryrun: bool = False) -> None:
+        if not only_temp:
+            raise WorkflowError(why)
+        delete(only_temp=only_temp, dryrun=dryrun)
+
+    workflow.delete_output = refuse
+
+
 def rules_to_run(workflow: Any) -> set[str]:
     """The names of the rules that this start has jobs of."""
     return {job.rule.name for job in _known(workflow.dag, "needrun_jobs")()}
