@@ -15,6 +15,7 @@ from lensbench.core.errors import UserError
 from lensbench.core.numbers import decimal
 from lensbench.core.records import RunId
 from lensbench.core.run_folder import RunFolder
+from lensbench.core.run_status import RunStatus
 from lensbench.core.system.program import run_stage
 from lensbench.core.tables import Row, read_table, run_of_row, write_table
 from lensbench.judging.judges import NOT_ASKED, POINTS, Verdict
@@ -116,7 +117,7 @@ Votes = dict[tuple[RunId, int], dict[str, Row]]
 def collect(plan: Plan, validity: Iterable[Row], rows: Iterable[Row]) -> Votes:
     """All criteria of all runs that count, in the plan's order, with the rows of their judges by name."""
     place = {task: number for number, task in enumerate(plan["order"])}
-    runs = [run_of_row(row) for row in validity if row["status"] == "valid"]
+    runs = [run_of_row(row) for row in validity if row["status"] == RunStatus.VALID]
     runs.sort(key=lambda run: (place[run.task], run.trial))
     votes: Votes = {(run, number): {} for run in runs for number in range(1, plan["tasks"][run.task]["criteria"] + 1)}
     for row in rows:

@@ -15,6 +15,7 @@ from lensbench.core.numbers import decimal
 from lensbench.core.preflight_results import read_listed_tools
 from lensbench.core.records import RunId, from_json, run_files
 from lensbench.core.run_folder import RunFolder
+from lensbench.core.run_status import RunStatus
 from lensbench.core.tables import read_table, run_of_row
 from lensbench.core.tasks import Task
 from lensbench.judging.blinding import Blinded, blind, hidden_names, opaque_id, order
@@ -45,7 +46,7 @@ def read_tasks(folder: Path) -> dict[str, Task]:
 
 def read_exhibits(folder: Path, plan: Plan, tasks: Mapping[str, Task]) -> list[Exhibit]:
     """The answers of all runs that count, in a random order that the seed fixes."""
-    valid = [run_of_row(row) for row in read_table(RunFolder(folder).validity) if row["status"] == "valid"]
+    valid = [run_of_row(row) for row in read_table(RunFolder(folder).validity) if row["status"] == RunStatus.VALID]
     runs = [run for run in valid if run.task in tasks]
     tools = sorted({*read_listed_tools(folder), *_offered(folder, runs)})
     counting = set(runs)

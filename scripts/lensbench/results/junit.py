@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
 from lensbench.core.numbers import exact, percent
+from lensbench.core.run_status import RunStatus
 
 _NOT_XML = re.compile(r"[^\t\n\r\x20-\uD7FF\uE000-\uFFFD\U00010000-\U0010FFFF]")
 _OUTCOMES = {"failure": "failures", "error": "errors", "skipped": "skipped"}
@@ -52,9 +53,9 @@ def _figure(figure: Mapping[str, Any]) -> str:
 def _run(suite: Element, run: Mapping[str, Any]) -> None:
     name = run["task"] if run["trial"] == 1 else f"{run['task']}, trial {run['trial']}"
     case = SubElement(suite, "testcase", classname=suite.get("name", ""), name=name, time=f"{run['duration_s'] or 0}")
-    if run["status"] == "discarded":
+    if run["status"] == RunStatus.DISCARDED:
         SubElement(case, "error", type=run["reason"], message=f"{run['reason']}: {run['detail']}")
-    elif run["status"] != "scored":
+    elif run["status"] != RunStatus.SCORED:
         SubElement(case, "skipped", message=run["status"])
     else:
         SubElement(case, "system-out").text = f"score {percent(exact(str(run['score'])))}"

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from lensbench.core.numbers import points, rounded
+from lensbench.core.run_status import RunStatus
 from lensbench.results.presented import times
 
 SAME = 0.05
@@ -89,7 +90,7 @@ def _joined(parts: list[str]) -> str:
 
 def _missing(data: Mapping[str, Any]) -> str:
     counts = data["counts"]
-    gone = counts["discarded"] + counts["missing"] + counts["unjudged"]
+    gone = counts[RunStatus.DISCARDED] + counts[RunStatus.MISSING] + counts[RunStatus.UNJUDGED]
     return f" {gone} of {sum(counts.values())} runs have no score." if gone else ""
 
 

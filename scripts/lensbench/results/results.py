@@ -15,6 +15,7 @@ from lensbench.agents import known_kinds, load_adapter
 from lensbench.core import numbers
 from lensbench.core.conditions import treatments
 from lensbench.core.run_folder import RunFolder
+from lensbench.core.run_status import RunStatus
 from lensbench.core.system.files import read_json, write_atomic, write_json
 from lensbench.core.system.places import TEMPLATES
 from lensbench.core.system.program import run_stage
@@ -66,7 +67,10 @@ def collect(tables: Tables, repositories: dict[str, Any], stopped: str = "") -> 
             {"key": key, "source": source, **{name: repositories.get(key, {}).get(name) for name in _REPOSITORY}}
             for key, source in sorted(plan["repositories"].items())
         ],
-        "counts": {status: statuses.count(status) for status in ("scored", "unjudged", "discarded", "missing")},
+        "counts": {
+            status: statuses.count(status)
+            for status in (RunStatus.SCORED, RunStatus.UNJUDGED, RunStatus.DISCARDED, RunStatus.MISSING)
+        },
         "verdicts": len(tables.verdicts),
         "judges": _judges(tables.verdicts),
         "drafted_verdicts": sum(row["version"].endswith(DRAFTED) for row in tables.verdicts),

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from lensbench.core.records import RunId, run_files
 from lensbench.core.run_folder import RunFolder
+from lensbench.core.run_status import RunStatus
 from lensbench.core.system.program import run_stage
 from lensbench.core.tables import read_table, write_table
 
@@ -390,7 +391,7 @@ def read_reports(folder: Path) -> None:
     """Reads the answers of all runs that count, and writes reports.csv."""
     rows = []
     for row in read_table(RunFolder(folder).validity):
-        if row["status"] == "valid":
+        if row["status"] == RunStatus.VALID:
             run = RunId(row["task"], row["condition"], int(row["trial"]))
             report = parse_report(run_files(folder, run).answer.read_text(errors="replace"))
             fields = {name: getattr(report, name) for name in COLUMNS[4:]}

@@ -16,6 +16,7 @@ from lensbench.core.conditions import CLOSED_BOOK
 from lensbench.core.errors import UserError
 from lensbench.core.records import Record, RunId, from_json, run_files, sha256, trial_folder
 from lensbench.core.run_folder import RunFolder
+from lensbench.core.run_status import RunStatus
 from lensbench.core.system.files import write_atomic
 from lensbench.core.system.program import run_stage
 from lensbench.core.tables import write_table
@@ -29,10 +30,10 @@ COLUMNS = ("task", "condition", "trial", "status", "reason", "detail", "attempts
 
 @dataclass(frozen=True)
 class Validity:
-    """Whether a run counts. `status` is valid, discarded or missing."""
+    """Whether a run counts."""
 
     run: RunId
-    status: str
+    status: RunStatus
     reason: str = ""
     detail: str = ""
     attempts: int = 0
@@ -68,20 +69,26 @@ def decide_together(
     """The same for the runs of one task and trial, which no other run can change."""
     decided = {run: _alone(run, records.get(run)) for run in runs}
     for run in decided.keys() & filed.keys():
-        decided[run] = replace(decided[run], status="discarded", reason=filed[run].reason, detail=filed[run].detail)
+        decided[run] = replace(
+            decided[run], status=RunStatus.DISCARDED, reason=filed[run].reason, detail=filed[run].detail
+        )
     valid = [
-        records[run] for run, validity in decided.items() if validity.status == "valid" and run.condition != CLOSED_BOOK
+        records[run]
+        for run, validity in decided.items()
+        if validity.status == RunStatus.VALID and run.condition != CLOSED_BOOK
     ]
     for record, reason, detail in _apart(valid, plan) if valid else ():
-        decided[record.run] = Validity(record.run, "discarded", reason, detail, record.last.attempt)
+        decided[record.run] = Validity(record.run, RunStatus.DISCARDED, reason, detail, record.last.attempt)
     return list(decided.values())
 
 
 def _alone(run: RunId, record: Record | None) -> Validity:
     if record is None:
-        return Validity(run, "missing")
+        return Validity(run, RunStatus.MISSING)
     last = record.last
-    return Validity(run, "discarded" if last.reason else "valid", last.reason, last.detail, last.attempt)
+    return Validity(
+        run, RunStatus.DISCARDED if last.reason else RunStatus.VALID, last.reason, last.detail, last.attempt
+    )
 
 
 def _apart(together: list[Record], plan: Plan) -> Iterable[tuple[Record, str, str]]:
@@ -127,7 +134,7 @@ def read_record(folder: Path, run: RunId) -> Record | None:
 def file_discards(folder: Path, decided: Iterable[Validity]) -> None:
     """Files every discarded run; one that is filed already stays as it is."""
     for validity in decided:
-        if validity.status == "discarded":
+        if validity.status == RunStatus.DISCARDED:
             file_discard(folder, validity.run, validity.reason, validity.detail)
 
 
@@ -181,7 +188,7 @@ def judge_validity(folder: Path) -> None:
         rows.append({
             **validity.run._asdict(), "status": validity.status, "reason": validity.reason, "detail": validity.detail,
             "attempts": validity.attempts, "discards": [discard.reason for discard in filed],
-            "given_up": validity.status == "discarded" and len(filed) > limit,
+            "given_up": validity.status == RunStatus.DISCARDED and len(filed) > limit,
             "ending": records[validity.run].outcome.ending if validity.run in records else "",
         })  # fmt: skip
     write_table(RunFolder(folder).validity, COLUMNS, rows)

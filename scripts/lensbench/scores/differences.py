@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any
 
 from lensbench.core.records import RunId
+from lensbench.core.run_status import RunStatus
 from lensbench.scores.account import digests
 from lensbench.scores.complete_tasks import Known, Pair
 from lensbench.scores.intervals import HEAVY, LARGEST, Estimate, estimate, minimum_detectable
@@ -194,7 +195,9 @@ def missing(comparison: Comparison) -> dict[str, dict[str, int]]:
     """Runs without a score, by condition and reason."""
     counts = Counter((run.condition, row["status"]) for run, row in comparison.tables.scores.items())
     return {
-        condition: {status: counts[condition, status] for status in ("discarded", "missing", "unjudged")}
+        condition: {
+            status: counts[condition, status] for status in (RunStatus.DISCARDED, RunStatus.MISSING, RunStatus.UNJUDGED)
+        }
         for condition in (comparison.treatment, comparison.plan["baseline"])
     }
 

@@ -16,6 +16,7 @@ from lensbench.core.conditions import compared
 from lensbench.core.numbers import COMPLETE, exact, mean
 from lensbench.core.records import Record, RunId
 from lensbench.core.run_folder import RunFolder
+from lensbench.core.run_status import COUNTING, RunStatus
 from lensbench.core.tables import Row, items, read_table, run_of_row
 from lensbench.plan.waves import read_opened_plan
 from lensbench.runs.made_with import as_made
@@ -57,7 +58,7 @@ class Tables(NamedTuple):
     @property
     def valid(self) -> list[Record]:
         """The records of the runs that count."""
-        return [self.records[run_of_row(row)] for row in self.validity if row["status"] == "valid"]
+        return [self.records[run_of_row(row)] for row in self.validity if row["status"] == RunStatus.VALID]
 
     @property
     def lost(self) -> list[RunId]:
@@ -124,14 +125,14 @@ class Tables(NamedTuple):
         return exact(self.reports[run][column]) if self._counts(run) and run in self.reports else None
 
     def _counts(self, run: RunId) -> bool:
-        return self.scores[run]["status"] in ("scored", "unjudged")
+        return self.scores[run]["status"] in COUNTING
 
 
 def read_tables(folder: Path) -> Tables:
     """Everything that the stages before left in the run folder."""
     validity = read_table(RunFolder(folder).validity)
     records = read_present_records(folder, validity)
-    valid = [records[run_of_row(row)] for row in validity if row["status"] == "valid"]
+    valid = [records[run_of_row(row)] for row in validity if row["status"] == RunStatus.VALID]
     return Tables(
         plan=as_made(read_opened_plan(folder), valid),
         validity=validity,

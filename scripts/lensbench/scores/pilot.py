@@ -11,6 +11,7 @@ from typing import NamedTuple
 from lensbench.core.errors import UserError
 from lensbench.core.numbers import dollars, mean
 from lensbench.core.run_folder import RunFolder
+from lensbench.core.run_status import RunStatus
 from lensbench.core.system.files import read_json
 from lensbench.scores.measures import read_tables
 from lensbench.scores.power import TRIALS, Spread, split, tasks_needed, upper_sd
@@ -42,7 +43,7 @@ def read_pilot(folder: Path, share: float) -> list[Pilot]:
     runs = [
         run
         for run, row in tables.scores.items()
-        if row["status"] == "scored" and run.condition in tables.plan["conditions"]
+        if row["status"] == RunStatus.SCORED and run.condition in tables.plan["conditions"]
     ]
     seconds, prices = mean(map(tables.duration, runs)), mean(map(tables.cost, runs))
     judges = read_json(RunFolder(folder).instrument).get("judges", {}).values()

@@ -12,6 +12,7 @@ from lensbench.core.numbers import COMPLETE, decimal, exact, nearest_5_percent
 from lensbench.core.preflight_results import read_listed_tools
 from lensbench.core.records import Record, RunId, from_json, run_files
 from lensbench.core.run_folder import RunFolder
+from lensbench.core.run_status import COUNTING, RunStatus
 from lensbench.core.system.program import run_stage
 from lensbench.core.tables import Row, items, read_table, run_of_row, write_table
 from lensbench.plan.freeze import Plan
@@ -35,10 +36,10 @@ def score_run(validity: Row, decisions: Sequence[Row], criteria: int, duration_s
     """
     judged = [exact(row["points"]) for row in decisions if row["points"]]
     status = validity["status"]
-    if status == "valid":
-        status = "scored" if len(judged) == criteria else "unjudged"
+    if status == RunStatus.VALID:
+        status = RunStatus.SCORED if len(judged) == criteria else RunStatus.UNJUDGED
     points = sum((value for value in judged if value is not None), Fraction(0))
-    score = nearest_5_percent(points / criteria) if status == "scored" else None
+    score = nearest_5_percent(points / criteria) if status == RunStatus.SCORED else None
     return {
         "task": validity["task"], "condition": validity["condition"], "trial": validity["trial"],
         "criteria": criteria, "judged": len(judged), "points": decimal(points) if judged else None,
@@ -62,7 +63,7 @@ class Side:
     """One run of a pair, as far as the comparison needs it; everything may be missing."""
 
     def __init__(self, score: Mapping[str, Any], report: Row | None, record: Record | None) -> None:
-        self.counts = score["status"] in ("scored", "unjudged")
+        self.counts = score["status"] in COUNTING
         self.score = exact(score["score"] or "")
         present = self.counts and report is not None and report["report_present"] == "yes"
         self.reported = items(report["tools_used"]) if present and report else None
@@ -148,7 +149,7 @@ def tools_of_condition(plan: Plan, condition: str, tools: Sequence[str]) -> Sequ
 
 def read_present_records(folder: Path, validity: Iterable[Row]) -> dict[RunId, Record]:
     """The records of all runs that have one."""
-    runs = (run_of_row(row) for row in validity if row["status"] != "missing")
+    runs = (run_of_row(row) for row in validity if row["status"] != RunStatus.MISSING)
     return {run: from_json(run_files(folder, run).record.read_text()) for run in runs}
 
 
@@ -164,7 +165,7 @@ def score_all(folder: Path) -> None:
     scores: dict[RunId, dict[str, Any]] = {}
     for row in validity:
         run = run_of_row(row)
-        duration_s = clean_duration(records[run]) if row["status"] == "valid" else None
+        duration_s = clean_duration(records[run]) if row["status"] == RunStatus.VALID else None
         scores[run] = score_run(row, decisions.get(run, []), plan["tasks"][run.task]["criteria"], duration_s)
     tools = treatment_tools(plan, records.values(), reports.values(), read_listed_tools(folder))
     sides = {run: Side(score, reports.get(run), records.get(run)) for run, score in scores.items()}

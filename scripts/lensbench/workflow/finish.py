@@ -13,6 +13,7 @@ from typing import Any
 
 from lensbench.core.errors import UserError
 from lensbench.core.run_folder import RunFolder
+from lensbench.core.run_status import RunStatus
 from lensbench.core.system.program import run_stage
 from lensbench.core.system.terminal import printable
 from lensbench.core.tables import read_table, run_of_row
@@ -40,7 +41,7 @@ def lines(folder: Path, data: dict[str, Any]) -> Iterator[str]:
         yield f"Next: {plain['next']}"
     yield from data["headlines"]
     counts = data["counts"]
-    if counts["discarded"] or counts["missing"] or counts["unjudged"]:
+    if counts[RunStatus.DISCARDED] or counts[RunStatus.MISSING] or counts[RunStatus.UNJUDGED]:
         yield f"{counts['discarded']} runs discarded, {counts['missing']} missing, {counts['unjudged']} unjudged."
         if missing := _missing(folder):
             more = f" and {len(missing) - MOST_NAMES} more" if len(missing) > MOST_NAMES else ""

@@ -16,6 +16,7 @@ from typing import Any
 from lensbench.core.conditions import CLOSED_BOOK
 from lensbench.core.errors import UserError
 from lensbench.core.run_folder import RunFolder
+from lensbench.core.run_status import RunStatus
 from lensbench.core.system.files import plain, write_json
 from lensbench.core.system.program import run_program
 from lensbench.core.tables import Row, read_table
@@ -60,7 +61,8 @@ def look(folder: Path, number: int, parallel: int) -> dict[str, Any]:
 def _due_again(validity: Iterable[Row]) -> int:
     """Runs of the waves so far that the next start makes again."""
     return sum(
-        row["status"] != "valid" and row["given_up"] != "yes" and row["condition"] != CLOSED_BOOK for row in validity
+        row["status"] != RunStatus.VALID and row["given_up"] != "yes" and row["condition"] != CLOSED_BOOK
+        for row in validity
     )
 
 

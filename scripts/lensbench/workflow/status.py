@@ -14,6 +14,7 @@ from typing import NamedTuple
 from lensbench.core.errors import UserError
 from lensbench.core.records import Record, RunId, run_files
 from lensbench.core.run_folder import RunFolder
+from lensbench.core.run_status import RunStatus
 from lensbench.core.system.claim import at_work, last_worker
 from lensbench.core.system.program import run_verb
 from lensbench.core.system.terminal import printable
@@ -138,7 +139,7 @@ class Status:
         """The run's own part of the counts."""
         run, status = validity.run, validity.status
         again = run in self._filed and len(self._discards[run.stem]) <= self.plan["max_rounds"]
-        return Count(status == "valid", status == "discarded", again or status == "missing")
+        return Count(status == RunStatus.VALID, status == RunStatus.DISCARDED, again or status == RunStatus.MISSING)
 
 
 def _readable(path: Path) -> Discard | None:

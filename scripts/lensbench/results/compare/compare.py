@@ -15,6 +15,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from lensbench import __version__
 from lensbench.core.conditions import treatments
+from lensbench.core.run_status import RunStatus
 from lensbench.core.system.files import plain, write_atomic, write_json
 from lensbench.core.system.places import TEMPLATES
 from lensbench.core.system.program import run_program
@@ -63,7 +64,7 @@ def _run(run: FinishedRun, tasks: Sequence[str]) -> dict[str, Any]:
         "first_start": min(starts, default=None),
         "tasks": len(run.plan["order"]),
         "trials": run.plan["trials"],
-        "scored": statuses.count("scored"),
+        "scored": statuses.count(RunStatus.SCORED),
         "planned": len(statuses),
     }
 

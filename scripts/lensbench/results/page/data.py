@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from lensbench.core.conditions import CLOSED_BOOK
 from lensbench.core.numbers import exact, mean
 from lensbench.core.records import RunId
+from lensbench.core.run_status import COUNTING
 from lensbench.core.tables import Row, items
 from lensbench.core.tasks import Task
 from lensbench.results.charts.scores import Dumbbell, Interval, Look
@@ -219,7 +220,7 @@ def cells(inputs: Inputs, treatment: str, address: Address) -> list[Cell]:
     found: list[list[Cell]] = []
     for task, pairs in _pairs_by_task(inputs, treatment).items():
         runs = [RunId(task, treatment, int(pair["trial"])) for pair in pairs]
-        counting = [run for run in runs if inputs.tables.scores[run]["status"] in ("scored", "unjudged")]
+        counting = [run for run in runs if inputs.tables.scores[run]["status"] in COUNTING]
         if counting and tools:
             place = address(task, counting[0].trial)
             found.append([_cell(inputs, counting, pairs, tool, place) for tool in tools])

@@ -11,6 +11,7 @@ from lensbench.changes.task import content_bytes, read_task, task_file
 from lensbench.core.numbers import exact
 from lensbench.core.records import RunId, patch_file, run_files, trial_folder
 from lensbench.core.run_folder import RunFolder
+from lensbench.core.run_status import COUNTING
 from lensbench.core.tables import Row
 from lensbench.judging.changes import read_tested, tested_file
 from lensbench.results.page.answers import Evidence, MarkedAnswer, mark_answer
@@ -142,7 +143,7 @@ def _change(folder: Path, run: RunId) -> Change | None:
 
 def _column(folder: Path, inputs: Inputs, run: RunId) -> Column:
     score = inputs.tables.scores[run]
-    counts = score["status"] in ("scored", "unjudged")
+    counts = score["status"] in COUNTING
     validity = inputs.validity[run]
     why = "" if counts else ": ".join(filter(None, (validity["reason"], validity["detail"])))
     value, seconds = exact(score["score"]), exact(score["duration_s"])

@@ -1,0 +1,20 @@
+"""What became of a planned run, as validity.csv and scores.csv state it."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class RunStatus(StrEnum):
+    """In validity.csv a run is valid, discarded or missing; in scores.csv a valid one is scored or unjudged."""
+
+    VALID = "valid"
+    DISCARDED = "discarded"
+    MISSING = "missing"
+    SCORED = "scored"
+    UNJUDGED = "unjudged"
+    """Valid, but at least one criterion has no verdict."""
+
+
+COUNTING = frozenset((RunStatus.SCORED, RunStatus.UNJUDGED))
+"""What the runs that count are in scores.csv."""
