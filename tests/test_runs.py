@@ -218,6 +218,24 @@ def test_what_fails_after_the_agent_ended_is_a_discard_with_its_answer_and_its_c
     assert [path.name for path in discard_files(bench)["anna-without"]] == ["anna-without-1.json"]
 
 
+@pytest.mark.parametrize(
+    ("shell", "reason"),
+    [
+        ("truncate -s 60G sparse", "over_limit"),
+        ("for n in 1 2 3 4 5 6; do truncate -s 3G part$n; done", "over_limit"),
+        ("mkfifo pipe; ln -s /dev/zero endless", "workspace_changed"),
+    ],
+    ids=["one file of 60 GB", "many files", "a FIFO and a link to a device"],
+)
+def test_a_workspace_of_any_size_costs_no_answer_and_is_not_read_without_end(
+    bench: Path, shell: str, reason: str
+) -> None:
+    assert answer_of(plan(bench, f"{shell}; echo the answer")) == b"the answer\n"
+    last = record_of(bench).last
+    assert last.reason == reason
+    assert reason != "over_limit" or last.detail == "its workspace has more than 16 GB after the run, and was not read"
+
+
 def test_an_output_that_no_adapter_can_read_is_a_discard_with_its_transcript(
     bench: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

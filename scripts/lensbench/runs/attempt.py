@@ -25,7 +25,7 @@ from lensbench.core.records import MAX_NAME, MAX_NAMES, OTHERS, Attempt, Outcome
 from lensbench.core.system.private_folders import TEARDOWN
 from lensbench.core.system.redaction import Redactor
 from lensbench.core.system.terminal import printable
-from lensbench.core.system.trees import copy_tree, hash_tree
+from lensbench.core.system.trees import MOST_BYTES, copy_tree, exceeds, hash_tree
 from lensbench.runs.budget import spend
 from lensbench.runs.reasons import UNCHECKED, Expectation, find_reason
 
@@ -188,12 +188,18 @@ def _ask(
 
 def _checked(job: Job, place: Place, assignment: Assignment, tried: Tried, said: Said, redact: Redactor) -> Tried:
     """The attempt with what can be seen afterwards, and with the reason why it must not count, if there is one."""
-    after = hash_tree(place.outside(tried.workspace))
+    is_too_large = exceeds(place.outside(tried.workspace))
+    after = "" if is_too_large else hash_tree(place.outside(tried.workspace))
     reason, detail = find_reason(tried.attempt, tried.outcome, tried.answer, job.expected)
     if said.unread and reason != "timed_out":
         reason, detail = UNCHECKED, said.unread
     if said.over_limit:
         reason, detail = "over_limit", said.over_limit
+    if is_too_large:
+        reason, detail = (
+            "over_limit",
+            f"its workspace has more than {MOST_BYTES / 1e9:g} GB after the run, and was not read",
+        )
     direct = _direct_calls(job, place, said)
     if not reason and direct:
         reason, detail = "contaminated", f"by the address of a server: {direct[0]}"
@@ -206,7 +212,7 @@ def _checked(job: Job, place: Place, assignment: Assignment, tried: Tried, said:
         tree_after=after,
         server_calls=_server_calls(os.path.join(place.private, "session", "server.jsonl")),
         direct_calls=None if direct is None else len(direct),
-        patch=_patch(job, place, redact) if job.is_change and not job.is_closed_book else b"",
+        patch=_patch(job, place, redact) if job.is_change and not job.is_closed_book and not is_too_large else b"",
     )
 
 

@@ -20,6 +20,8 @@ BLOCK = 1 << 20
 SMALL = 1 << 16
 """Bytes up to which reading and writing is cheaper than asking the file system to share."""
 
+MOST_BYTES = 16_000_000_000
+"""Of all files of a workspace together, holes included, that are read after a run."""
 LONG_PATH = 2000
 """Bytes of a path beyond which a folder is moved up before its content is removed; Linux ends at 4,096."""
 
@@ -97,6 +99,27 @@ def hash_tree(folder: str) -> str:
         total.update(path)
         total.update(content)
     return total.hexdigest()
+
+
+def exceeds(folder: str, most_bytes: int = MOST_BYTES) -> bool:
+    """Whether the files below `folder` have more bytes together; holes count. Reads none."""
+    folders, total = [os.fsencode(folder)], 0
+    for current in folders:  # grows while it is walked
+        try:
+            entries = os.scandir(current)
+        except OSError:
+            continue
+        for entry in entries:
+            try:
+                if entry.is_dir(follow_symlinks=False):
+                    folders.append(entry.path)
+                elif entry.is_file(follow_symlinks=False):
+                    total += entry.stat(follow_symlinks=False).st_size
+            except OSError:
+                continue
+            if total > most_bytes:
+                return True
+    return False
 
 
 def _facts(root: bytes) -> Iterator[tuple[bytes, bytes, bytes]]:
