@@ -25,8 +25,10 @@ rule plan:
         settings=lambda wildcards: SCHEDULE.settings,
         accepted=lambda wildcards: SCHEDULE.accepted_json,
         own=sorted(SCHEDULE.own),
+        dealt=SCHEDULE.dealt,
     message:
         "freezing the experiment in {BENCH}"
     shell:
         "exec {PYTHON} lensbench.plan.freeze --settings {params.settings:q} --accepted {params.accepted:q}"
-        " --folder {BENCH:q} --own {params.own:q} 2> {log:q}"
+        " --folder {BENCH:q} --own {params.own:q}"
+        " --dealt {params.dealt:q} 2> {log:q}"

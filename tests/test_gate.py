@@ -315,8 +315,9 @@ def test_a_later_look_says_which_it_is_and_at_which_level() -> None:
 
 
 @pytest.fixture
-def calibration() -> dict[str, Any]:
+def calibration(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """The calibration benchmark's own names."""
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
     return runpy.run_path(str(ROOT / "benchmarks" / "calibration.py"))
 
 

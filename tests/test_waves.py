@@ -5,6 +5,7 @@ from typing import Any
 
 from lensbench.core.records import RunId, run_files
 from lensbench.core.system.files import write_json
+from lensbench.plan.freeze import dealt_tasks
 from lensbench.plan.waves import look_file, opened, restricted, waves
 
 CATEGORIES = ("Debug", "Targeted")
@@ -30,6 +31,17 @@ def test_waves_over_tasks_hold_every_task_once_and_every_category() -> None:
     assert sorted(task for wave in found for task in wave.tasks) == plan()["order"]
     for wave in found:
         assert {plan()["tasks"][task]["category"] for task in wave.tasks} == set(CATEGORIES)
+
+
+def test_waves_keep_their_tasks_when_tasks_are_added() -> None:
+    before, longer = plan(), plan(tasks=12)
+    assert dealt_tasks(before, before) == []
+    after = longer | {"dealt": dealt_tasks(before, longer)}
+    old, new = waves(before), waves(after)
+    assert new[:-1] == old[:-1]
+    assert new[-1].tasks == (*old[-1].tasks, "t8", "t9", "t10", "t11")
+    assert dealt_tasks(after, plan(tasks=14)) == before["order"]  # and when tasks are added again
+    assert restricted(after, 3)["look"]["share"] == 0.5
 
 
 def test_waves_over_trials_are_the_trials() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import yaml
@@ -12,10 +13,10 @@ from conftest import Project
 NAMES = [f"task{letter}" for letter in "abcdefghijklmnop"]
 
 
-def write_tasks(project: Project, helped: str) -> None:
+def write_tasks(project: Project, helped: str, names: Sequence[str] = NAMES) -> None:
     """Tasks of 2, 3 or 4 criteria: the treatment alone states the last one in those that are `helped`."""
     tasks: list[dict[str, Any]] = []
-    for number, name in enumerate(NAMES):
+    for number, name in enumerate(names):
         criteria = [{"text": "names the class", "all_of": "Cart"}] * (1 + number % 3)
         last = "An index" if helped == "all" or (helped == "half" and number % 2) else "Cart"
         category = "Targeted" if number % 4 < 2 else "Debug"
@@ -53,6 +54,21 @@ def test_a_clear_effect_ends_the_benchmark_at_the_first_look_and_all_runs_can_st
     assert "gate.effect: was 5.0, is 1.0, changed after a verdict" in page
     spent = [json.loads(line)["spent"] for line in (project.bench / "looks.jsonl").read_text().splitlines()]
     assert spent[-1] <= 0.0425
+
+
+def test_tasks_that_are_added_change_no_wave_but_the_last(project: Project) -> None:
+    write_tasks(project, "all")
+    project.configure(gate={"looks": 2})
+    project.start()
+    first = {row["task"] for row in project.table("validity")}
+    write_tasks(project, "all", [*NAMES, "later", "latest"])
+    project.start()
+    assert {row["task"] for row in project.table("validity")} == first
+    assert len(project.ledger()) == len(NAMES)  # the look still decides
+    assert json.loads((project.bench / "plan.json").read_text())["dealt"] == NAMES
+    project.start("--config", "gate={looks: 1}")
+    assert {row["task"] for row in project.table("validity")} == {*NAMES, "later", "latest"}
+    assert len(project.ledger()) == 2 * (len(NAMES) + 2)
 
 
 def test_while_nothing_is_decided_the_next_wave_is_made_by_the_same_start(project: Project) -> None:

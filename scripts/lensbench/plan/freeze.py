@@ -241,12 +241,21 @@ def plan_mark(config: Config, accepted: list[str], folder: Path) -> Path:
     return RunFolder(folder).frozen_settings / f"settings-{digest[:16]}"
 
 
-def write_plan(config: Config, accepted: list[str], folder: Path, own: Collection[str] = ()) -> None:
+def dealt_tasks(old: Plan, new: Plan) -> list[str]:
+    """The tasks that are dealt into waves, when there are others, which were added after the first runs; else none."""
+    before = old.get("dealt") or old["order"]
+    dealt = [task for task in before if task in new["tasks"]]
+    return [] if len(dealt) == len(new["order"]) else dealt
+
+
+def write_plan(
+    config: Config, accepted: list[str], folder: Path, own: Collection[str] = (), dealt: Collection[str] = ()
+) -> None:
     """Writes protocol.md, config.yaml, scenarios.md, prompts/, plan.json and the plan's mark into the run folder.
 
-    `own` are files of the user's there, which stay as they are."""
+    `own` are files of the user's there, which stay as they are; `dealt` the tasks that were there before others."""
     scenarios = read_scenarios(config.scenario_files, config.repository, config.imported)
-    plan = make_plan(config, scenarios, accepted)
+    plan = make_plan(config, scenarios, accepted) | ({"dealt": list(dealt)} if dealt else {})
     write_atomic(RunFolder(folder).protocol, PROTOCOL.read_bytes())
     settings = config.model_dump(mode="json", exclude_defaults=False)
     if RunFolder.config not in own:
@@ -297,10 +306,12 @@ def main() -> None:
     parser.add_argument("--accepted", default="[]", help="changes that were accepted, as a JSON list")
     parser.add_argument("--folder", required=True, type=Path, help="bench/<run_id>")
     parser.add_argument("--own", nargs="*", default=[], help="files of the user's in it, which stay as they are")
+    parser.add_argument("--dealt", nargs="*", default=[], help="the tasks of the waves, when others were added")
     arguments = parser.parse_args()
     write_plan(
-        load_config(json.loads(arguments.settings)), json.loads(arguments.accepted), arguments.folder, arguments.own
-    )
+        load_config(json.loads(arguments.settings)), json.loads(arguments.accepted), arguments.folder, arguments.own,
+        arguments.dealt,
+    )  # fmt: skip
 
 
 if __name__ == "__main__":

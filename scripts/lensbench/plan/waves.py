@@ -29,16 +29,18 @@ class Wave(NamedTuple):
 
 
 def waves(plan: Mapping[str, Any]) -> list[Wave]:
-    """All waves of a plan, in their order."""
+    """All waves of a plan, in their order. Tasks that were added since the first runs are in the last one: the waves
+    before it keep theirs."""
     gate, trials = plan["gate"], tuple(range(1, plan["trials"] + 1))
     if gate["looks"] == 1:
         return [Wave(tuple(plan["order"]), trials)]
     if gate["over"] == "trials":
         return [Wave(tuple(plan["order"]), (trial,)) for trial in trials]
-    categories = {task: plan["tasks"][task]["category"] for task in plan["order"]}
-    return [
-        Wave(tuple(tasks), trials) for tasks in looks_over_tasks(plan["order"], categories, gate["looks"], plan["seed"])
-    ]
+    dealt = [task for task in plan.get("dealt") or plan["order"] if task in plan["tasks"]]
+    categories = {task: plan["tasks"][task]["category"] for task in dealt}
+    found = looks_over_tasks(dealt, categories, gate["looks"], plan["seed"])
+    found[-1] += [task for task in plan["order"] if task not in categories]
+    return [Wave(tuple(tasks), trials) for tasks in found]
 
 
 def looks_over_tasks(tasks: Iterable[str], categories: Mapping[str, str], looks: int, seed: int = 0) -> list[list[str]]:

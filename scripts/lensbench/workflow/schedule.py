@@ -126,6 +126,11 @@ class Schedule:
         return RunFolder.config not in self.own
 
     @property
+    def dealt(self) -> list[str]:
+        """The tasks that were dealt into waves before others were added; an argument of the plan stage."""
+        return list(self.plan.get("dealt", ()))
+
+    @property
     def accepted_json(self) -> str:
         """Accepted changes as one JSON text, an argument of the plan stage."""
         return json.dumps(self.accepted, ensure_ascii=False)
@@ -385,8 +390,10 @@ def read_schedule(
         return schedule
     old = planning.read_plan(schedule.folder)
     found = planning.changes(old, plan)
-    if found and not _has_run_that_counts(schedule):
+    if not _has_run_that_counts(schedule):
         found = []
+    elif dealt := planning.dealt_tasks(old, plan):
+        plan["dealt"] = dealt
     named = list(old["accepted_changes"])
     if RunFolder(schedule.folder).look_ledger.exists():
         meaning, waves_only = planning.gate_changes(old, plan)
