@@ -1,6 +1,6 @@
 """How often the gate is right, on simulated runs whose truth is known.
 
-    python benchmarks/calibration.py [--replications 2000]
+    python benchmarks/calibration.py [--replications 2000] [--only REGEX]
 
 A task has 2 to 5 criteria. Each is Met, Partial or Missed by how much an answer knows of it: a normal number that the
 task, the criterion, the treatment and chance move. The baseline scores about 70 %, half of the pairs of one trial tie,
@@ -11,6 +11,7 @@ score_run, compare, estimate, look_result, decide.
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -20,15 +21,16 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
+from habits import PEOPLE, UNKNOWABLE
 from scipy.optimize import brentq
 
 from lensbench.core.numbers import exact, mean
 from lensbench.plan.waves import looks_over_tasks
 from lensbench.scores import intervals
-from lensbench.scores.account import Draw, digests, draw, holm
-from lensbench.scores.gate import DEFAULTS, agrees, decide
+from lensbench.scores.account import draw
+from lensbench.scores.gate import DEFAULTS, decide
 from lensbench.scores.scores import Side, compare, score_run
-from lensbench.scores.sequential import even_fractions, look_result
+from lensbench.scores.sequential import look_result
 
 COVERAGE = (0.935, 0.975)
 """Of an interval whose level is 95.75 %."""
@@ -188,144 +190,6 @@ def error(share: float, replications: int) -> float:
     return float(np.sqrt(share * (1 - share) / replications))
 
 
-Differences = dict[str, float]
-
-
-def looked_at(
-    differences: Differences, ledger: list[Draw], repositories: Mapping[str, str] | None = None,
-    worst: Differences | None = None, fraction: float = 1.0, **gate: Any,
-) -> str:  # fmt: skip
-    """The verdict that a start shows: drawn from the account, and noted in it. `worst`: with what is missing filled."""
-    own = repositories or {task: task for task in {**differences, **(worst or {})}}
-    planned = len(worst or differences)
-    found = intervals.estimate(differences, own, planned=planned, limit=intervals.LARGEST)
-    settings = {**DEFAULTS, **gate}
-    drawn = draw(ledger, "with", digests((task, 1, value) for task, value in differences.items()), settings,
-                 (len(differences), 1), fraction)  # fmt: skip
-    ledger.append(drawn)
-    look = look_result(found, 1, 1, settings, drawn.boundary)
-    filled = intervals.estimate(worst, own) if worst else None
-    return decide(found, settings, look, filled=(filled, filled) if filled else None).verdict
-
-
-def drawn_differences(dice: np.random.Generator, tasks: int, trials: int = 1) -> np.ndarray[Any, Any]:
-    """Differences of a server that does nothing on average, by task and trial: half of the variance is the tasks' own,
-    and scores have steps of 5 points."""
-    own = dice.normal(0, 0.15, (tasks, 1)) + dice.normal(0, 0.15, (tasks, trials))
-    return np.round(own / 0.05) * 0.05
-
-
-def named(values: Any) -> Differences:
-    """The differences by task."""
-    return {f"t{number:03}": float(value) for number, value in enumerate(values)}
-
-
-def more_tasks(dice: np.random.Generator) -> bool:
-    """12 tasks, and 12 more while nothing is decided, up to five times: is there a GO in the end?"""
-    values, ledger = drawn_differences(dice, 72)[:, 0], []  # type: ignore[var-annotated]
-    verdicts = (looked_at(named(values[:count]), ledger) for count in range(12, 73, 12))
-    return next((verdict for verdict in verdicts if verdict != "INCONCLUSIVE"), "") == "GO"
-
-
-def more_trials(dice: np.random.Generator) -> bool:
-    """24 tasks, and one more trial of each while nothing is decided, up to six."""
-    values, ledger = drawn_differences(dice, 24, 6), []  # type: ignore[var-annotated]
-    verdicts = (looked_at(named(values[:, :count].mean(axis=1)), ledger) for count in range(1, 7))
-    return next((verdict for verdict in verdicts if verdict != "INCONCLUSIVE"), "") == "GO"
-
-
-def all_runs_after_futility(dice: np.random.Generator) -> bool:
-    """48 tasks in four planned looks; all runs at once when the gate stops because a GO is unlikely."""
-    values, ledger = drawn_differences(dice, 48)[:, 0], []  # type: ignore[var-annotated]
-    for look, share in enumerate(even_fractions(4), 1):
-        verdict = looked_at(named(values[: 12 * look]), ledger, fraction=share, looks=4)
-        if verdict != "INCONCLUSIVE":
-            return verdict == "GO"
-        if look == 2:
-            return looked_at(named(values), ledger, looks=1) == "GO"
-    return False
-
-
-def looser_gate(dice: np.random.Generator) -> bool:
-    """24 tasks, and alpha 0.2 and effect 1 once the result was inconclusive; then 24 more tasks."""
-    values, ledger = drawn_differences(dice, 48)[:, 0], []  # type: ignore[var-annotated]
-    if (verdict := looked_at(named(values[:24]), ledger)) != "INCONCLUSIVE":
-        return verdict == "GO"
-    loose = {"alpha": 0.2, "effect": 1}
-    return "GO" in (looked_at(named(values[:24]), ledger, **loose), looked_at(named(values), ledger, **loose))
-
-
-def servers(count: int) -> Any:
-    """So many servers that do nothing against one baseline: does any get a GO?"""
-
-    def any_go(dice: np.random.Generator) -> bool:
-        scores = dice.normal(0, 0.15, (24, count + 1))
-        found = {
-            str(server): intervals.estimate(named(scores[:, server] - scores[:, 0]), repository_of(World(tasks=24)))
-            for server in range(1, count + 1)
-        }
-
-        def draw_for(name: str, among: int) -> Draw:
-            return draw([], name, (name,), DEFAULTS, (24, 1), 1.0, among)
-
-        def holds(name: str, drawn: Draw) -> bool:
-            look = look_result(found[name], 1, 1, DEFAULTS, drawn.boundary)
-            excluded = look.low is None or look.high is None or not look.low <= 0 <= look.high
-            return excluded and agrees(found[name], look, DEFAULTS)
-
-        drawn = holm(found, draw_for, holds)
-        looks = {name: look_result(found[name], 1, 1, DEFAULTS, each.boundary) for name, each in drawn.items()}
-        return any(decide(found[name], DEFAULTS, look).verdict == "GO" for name, look in looks.items())
-
-    return any_go
-
-
-def unequal_repositories(dice: np.random.Generator) -> bool:
-    """46 tasks, 16 of them in one of eleven repositories, whose effects differ."""
-    sizes = [16, *[3] * 10]
-    shared = np.repeat(dice.normal(0, 0.15, len(sizes)), sizes)
-    homes = {f"t{task:03}": f"r{home}" for task, home in enumerate(np.repeat(np.arange(len(sizes)), sizes))}
-    return looked_at(named(shared + dice.normal(0, 0.15, len(shared))), [], homes) == "GO"
-
-
-def crashes(dice: np.random.Generator) -> bool:
-    """15 % of the treatment's runs crash, where the baseline is good: a crash is worth 0, and its pair is missing."""
-    baseline = np.clip(dice.normal(0.6, 0.25, 48), 0, 1)
-    treatment = np.clip(baseline + 0.105 + dice.normal(0, 0.15, 48), 0, 1)  # a crash costs 0.7 on average
-    crashed = (baseline > 0.55) & (dice.random(48) < 0.25)
-    there = named(treatment - baseline)
-    worst = named(np.where(crashed, -baseline, treatment - baseline))
-    return (
-        looked_at({task: there[task] for task, gone in zip(there, crashed, strict=True) if not gone}, [], worst=worst)
-        == "GO"
-    )
-
-
-def heavy_losses(tasks: int) -> Any:
-    """5 % of the tasks lose 95 points, the others gain 5."""
-
-    def go(dice: np.random.Generator) -> bool:
-        gains = 0.05 + dice.normal(0, 0.1, tasks)
-        return looked_at(named(np.where(dice.random(tasks) < 0.05, -0.95, gains)), []) == "GO"
-
-    return go
-
-
-PEOPLE = {
-    "12 tasks, 12 more while inconclusive, up to five times": more_tasks,
-    "24 tasks, one more trial while inconclusive, up to six": more_trials,
-    "four looks, all runs after the second": all_runs_after_futility,
-    "alpha 0.2 and effect 1 after the result, then more tasks": looser_gate,
-    "four servers against one baseline": servers(4),
-    "eight servers against one baseline": servers(8),
-    "one of eleven repositories holds 35 %, effects differ": unequal_repositories,
-    "15 % of the treatment's runs crash": crashes,
-}
-"""What people do; each draws a benchmark of a server that does not help, and is true for a GO."""
-SKEWED = {f"rare heavy losses, {tasks} tasks": heavy_losses(tasks) for tasks in (12, 24)}
-"""What no interval of few tasks can know; every GO says how many tasks may lose."""
-
-
 def false_go(draws_go: Any, replications: int, seed: int = 1) -> float:
     """How often a server that does not help gets a GO."""
     dice = np.random.default_rng(seed)
@@ -386,33 +250,36 @@ def main() -> None:
     """Prints what the gate promises beside what it does; exit code 1 when a promise is broken."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("--replications", type=int, default=2000, help="benchmarks per row, in hundreds")
-    replications = max(parser.parse_args().replications // BATCH, 1) * BATCH
+    parser.add_argument("--only", default="", help="a regular expression: only the rows whose names it finds")
+    arguments = parser.parse_args()
+    replications = max(arguments.replications // BATCH, 1) * BATCH
+    wanted = re.compile(arguments.only).search
     print(f"Nothing to find: {replications} benchmarks a row; error of a share near 0.025: ", end="")
     print(f"{error(0.025, replications):.4f}, near 0.95: {error(0.95, replications):.4f}\n")
     print("| truth | coverage | GO | HARM | NO-GO | INCONCLUSIVE | as promised |\n|---|--:|--:|--:|--:|--:|--:|")
     broken = False
     for name, world in null_worlds():
-        found = one_look(world, 0.0, replications)
-        broken |= not as_promised(found)
-        print(null_row(name, found), flush=True)
+        if wanted(name):
+            found = one_look(world, 0.0, replications)
+            broken |= not as_promised(found)
+            print(null_row(name, found), flush=True)
     print("\nWhat people do, with a server that does not help:\n\n| what | GO | as promised |\n|---|--:|--:|")
-    for name, draws_go in (PEOPLE | SKEWED).items():
-        share = false_go(draws_go, replications)
-        kept = share <= FALSE_GO + 3 * error(FALSE_GO, replications)
-        broken |= not kept and name in PEOPLE
-        print(
-            f"| {name} | {share:.3f} | {'yes' if kept else 'NO' if name in PEOPLE else 'no: the sentence says so'} |",
-            flush=True,
-        )
+    for name, draws_go in (PEOPLE | UNKNOWABLE).items():
+        if wanted(name):
+            share = false_go(draws_go, replications)
+            kept = share <= FALSE_GO + 3 * error(FALSE_GO, replications)
+            broken |= not kept and name in PEOPLE
+            word = "yes" if kept else "NO" if name in PEOPLE else "no: the sentence says so"
+            print(f"| {name} | {share:.3f} | {word} |", flush=True)
     fewer = max(replications // (4 * BATCH), 1) * BATCH
     print(f"\nSomething to find: share of GO (coverage); {fewer} benchmarks; error up to {error(0.5, fewer):.3f}\n")
     print("| tasks x trials | +5 points | +10 | +15 |\n|---|--:|--:|--:|")
-    for row in power_rows(fewer):
+    for row in power_rows(fewer) if wanted("power") else ():
         print(row, flush=True)
     fewer = max(replications // (2 * BATCH), 1) * BATCH
     print(f"\nOne look or four at 45 tasks; {fewer} benchmarks; error near 0.025: {error(0.025, fewer):.4f}\n")
     print("| true points | tasks used | saved | GO, 1 look | GO, 4 | HARM, 1 | HARM, 4 |\n" + "|--:" * 7 + "|")
-    for row in sequential_rows(fewer):
+    for row in sequential_rows(fewer) if wanted("four looks or one") else ():
         print(row, flush=True)
     sys.exit(broken)
 
