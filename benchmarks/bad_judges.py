@@ -25,7 +25,7 @@ from lensbench.judging.belief import believe, votes_of
 from lensbench.judging.bias import judge_bias, persons_verdicts
 from lensbench.judging.judges import POINTS, Verdict
 from lensbench.judging.panel import decide as decide_criterion
-from lensbench.plan.config import MECHANICAL
+from lensbench.plan.names import MECHANICAL
 from lensbench.scores import intervals
 from lensbench.scores.gate import DEFAULTS, decide
 from lensbench.scores.scores import Side, compare, score_run

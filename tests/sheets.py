@@ -10,7 +10,7 @@ from lensbench.core.system.files import write_atomic, write_json
 from lensbench.core.tasks import Task
 from lensbench.judging.judge_sheet import write_sheet
 from lensbench.judging.shown_answers import Exhibit, read_exhibits, read_tasks
-from lensbench.plan.freeze import read_plan
+from lensbench.plan.frozen import read_plan
 from lensbench.plan.task_markdown import render
 from lensbench.runs.validity import judge_validity
 

@@ -19,7 +19,7 @@ from lensbench.judging.instrument import measure_instrument
 from lensbench.judging.judge_sheet import sampled_pairs
 from lensbench.judging.panel import VERDICT_COLUMNS, decide_all
 from lensbench.plan import task_markdown
-from lensbench.plan.freeze import Plan
+from lensbench.plan.frozen import Plan
 from lensbench.runs.validity import judge_validity
 from lensbench.scores.scores import score_all
 

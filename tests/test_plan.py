@@ -9,13 +9,14 @@ import yaml
 from lensbench.core.errors import UserError
 from lensbench.plan import freeze as planning
 from lensbench.plan.config import Config
+from lensbench.plan.frozen import Plan, read_plan
 from lensbench.plan.reading import load_config
 from lensbench.plan.task_files import read_scenarios
 
 Given = dict[str, Any]
 
 
-def planned(given: Given) -> planning.Plan:
+def planned(given: Given) -> Plan:
     config = load_config(given)
     return planning.make_plan(config, read_scenarios(config.scenario_files, config.repository), [])
 
@@ -101,7 +102,7 @@ def test_the_frozen_files_read_back_and_have_the_same_bytes_each_time(project: P
     assert [path.read_bytes() for path in files] == before
     assert Config.model_validate(yaml.safe_load((folder / "config.yaml").read_text())) == config
     assert read_scenarios([str(folder / "scenarios.md")]).tasks == read_scenarios(["set.yaml"]).tasks
-    assert planning.read_plan(folder) == planned(given)
+    assert read_plan(folder) == planned(given)
 
 
 def test_a_markdown_set_is_kept_as_it_was_written(project: Path, given: Given) -> None:
@@ -117,4 +118,4 @@ def test_a_plan_that_is_not_there_is_a_clear_error(tmp_path: Path, content: str 
     if content is not None:
         (tmp_path / "plan.json").write_bytes(content.encode(errors="surrogateescape"))
     with pytest.raises(UserError, match=r"plan\.json: cannot be read .*start Snakemake"):
-        planning.read_plan(tmp_path)
+        read_plan(tmp_path)

@@ -37,7 +37,7 @@ from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import write_json
 from lensbench.core.system.places import ROOT
 from lensbench.core.system.program import add_run_folder, run_folder, run_program
-from lensbench.plan.freeze import Plan, read_plan
+from lensbench.plan.frozen import Plan, read_plan
 
 HOUSE = ("Snakefile", "rules", "templates", "requirements.lock")
 """What the workflow is; its programs are named by their hash."""

@@ -27,7 +27,8 @@ from lensbench.core.system.files import write_atomic, write_json
 from lensbench.core.system.program import run_program
 from lensbench.judging.shown_answers import read_tasks
 from lensbench.plan.config import RUN_ID
-from lensbench.plan.freeze import Plan, differences, read_plan
+from lensbench.plan.freeze import differences
+from lensbench.plan.frozen import Plan, read_plan
 from lensbench.plan.own_files import frozen_tasks
 from lensbench.runs.budget import spend, spent
 from lensbench.runs.discards import discard_files_of, is_discarded

@@ -16,7 +16,7 @@ from lensbench.core.tables import read_table
 from lensbench.judging.instrument import measure_instrument
 from lensbench.judging.judges import Verdict
 from lensbench.judging.verdicts import judge_all
-from lensbench.plan.config import HUMAN, MECHANICAL
+from lensbench.plan.names import HUMAN, MECHANICAL
 from lensbench.results.page.page import write_page
 from lensbench.results.results import write_all, write_results
 from lensbench.scores.estimates import write_estimates

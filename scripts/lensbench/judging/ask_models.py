@@ -43,7 +43,7 @@ from lensbench.judging.judges import Judgement, Verdict, unjudged
 from lensbench.judging.judges import model as judging
 from lensbench.judging.judges.normalising import without_comments
 from lensbench.judging.shown_answers import Exhibit
-from lensbench.plan.freeze import Plan
+from lensbench.plan.frozen import Plan
 from lensbench.runs.budget import check_budget, spend
 from lensbench.runs.reasons import Expectation, find_reason
 from lensbench.runs.stopping import StopEverything

@@ -10,15 +10,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lensbench.core.records import RunId
 from lensbench.judging.agreement import All, Verdicts, two_judges
 from lensbench.judging.bias import persons_verdicts
-from lensbench.judging.blinding_check import BlindingCheck, GuessCheck
 from lensbench.judging.judges import DRAFTED, Verdict
 from lensbench.judging.panel import is_person, majority
-from lensbench.plan.config import HUMAN, MECHANICAL, TESTS
+from lensbench.plan.names import HUMAN, MECHANICAL, TESTS
+
+if TYPE_CHECKING:  # numpy and scipy come with it
+    from lensbench.judging.blinding_check import BlindingCheck, GuessCheck
 
 ENOUGH_LABELS = 200
 """Verdicts of a model judge that people gave too."""

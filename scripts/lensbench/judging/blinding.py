@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from lensbench.core.records import RunId, sha256
 from lensbench.core.tasks import Task
-from lensbench.plan.freeze import Plan
+from lensbench.plan.frozen import Plan
 from lensbench.runs.reports import process_spans
 
 MARK = "\u2039\u2026\u203a"

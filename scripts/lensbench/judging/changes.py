@@ -23,7 +23,7 @@ from lensbench.core.system.files import write_json
 from lensbench.core.tasks import Task
 from lensbench.judging.judges import Judgement, Verdict, unjudged
 from lensbench.judging.shown_answers import Exhibit, verdict_row
-from lensbench.plan.config import TESTS
+from lensbench.plan.names import TESTS
 
 VERSION = "1"
 """Raised when the same tests on the same patch may give another verdict."""

@@ -34,7 +34,7 @@ from lensbench.judging.judge_sheet import Group, sampled_pairs
 from lensbench.judging.judges import NOT_ASKED, Verdict
 from lensbench.judging.panel import criterion_of, is_person, verdict_of
 from lensbench.judging.shown_answers import Exhibit, read_exhibits, read_tasks
-from lensbench.plan.freeze import Plan, read_plan
+from lensbench.plan.frozen import Plan, read_plan
 
 CANARY = "canary"
 """The failure of everything that a judge said of an answer after a canary came back wrong."""

@@ -30,8 +30,8 @@ from lensbench.core.tasks import Task
 from lensbench.judging.blinding import MARK
 from lensbench.judging.judges.human import MAX_EVIDENCE
 from lensbench.judging.shown_answers import Exhibit, read_exhibits, read_tasks
-from lensbench.plan.config import HUMAN, TESTS
-from lensbench.plan.freeze import Plan
+from lensbench.plan.frozen import Plan
+from lensbench.plan.names import HUMAN, TESTS
 from lensbench.plan.waves import read_opened_plan
 
 Group = tuple[str, int]

@@ -22,8 +22,8 @@ from lensbench.judging.judges import NOT_ASKED, POINTS, Verdict
 from lensbench.judging.judges.again import leave_note
 from lensbench.judging.judges.human import human_judges
 from lensbench.judging.shown_answers import VERDICT_COLUMNS
-from lensbench.plan.config import HUMAN
-from lensbench.plan.freeze import Plan, read_plan
+from lensbench.plan.frozen import Plan, read_plan
+from lensbench.plan.names import HUMAN
 
 DECISION_COLUMNS = (
     "task", "condition", "trial", "criterion", "verdict", "points", "decided_by", "votes", "disagreement",

@@ -13,7 +13,8 @@ from lensbench.core.system.program import run_program
 from lensbench.core.system.terminal import printable
 from lensbench.core.tasks import Task
 from lensbench.judging.drafting import with_drafts
-from lensbench.plan.config import HUMAN, MECHANICAL, Config, judge_names
+from lensbench.plan.config import Config, judge_names
+from lensbench.plan.names import HUMAN, MECHANICAL
 from lensbench.plan.reading import load_config
 from lensbench.plan.task_files import read_scenarios
 

@@ -20,7 +20,7 @@ from lensbench.core.tables import read_table, run_of_row
 from lensbench.core.tasks import Task
 from lensbench.judging.blinding import Blinded, blind, hidden_names, opaque_id, order
 from lensbench.judging.judges import POINTS, Judgement
-from lensbench.plan.freeze import Plan
+from lensbench.plan.frozen import Plan
 from lensbench.plan.own_files import frozen_tasks
 from lensbench.plan.task_files import read_scenarios
 

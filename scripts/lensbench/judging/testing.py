@@ -17,7 +17,7 @@ from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import read_json, write_json
 from lensbench.core.system.program import run_program
 from lensbench.judging.changes import judge_patch, tested_file
-from lensbench.plan.freeze import read_plan
+from lensbench.plan.frozen import read_plan
 
 
 def judge_run(folder: Path, run: RunId, cache: Path) -> str:

@@ -22,8 +22,8 @@ from lensbench.judging.judges import DRAFTED, human, mechanical
 from lensbench.judging.judges.again import count_round
 from lensbench.judging.judges.normalising import normalise
 from lensbench.judging.shown_answers import VERDICT_COLUMNS, Exhibit, read_exhibits, read_tasks, verdict_row
-from lensbench.plan.config import HUMAN, MECHANICAL, TESTS
-from lensbench.plan.freeze import Plan
+from lensbench.plan.frozen import Plan
+from lensbench.plan.names import HUMAN, MECHANICAL, TESTS
 from lensbench.plan.waves import read_opened_plan
 
 

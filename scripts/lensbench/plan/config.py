@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from lensbench.agents.sandbox import DEFAULT_LIMITS
 from lensbench.core.tasks import Many, Regex, Source, Strict, like
+from lensbench.plan.names import MECHANICAL, Verdict
 
 
 def _plain(value: Any) -> Any:
@@ -104,12 +105,6 @@ class Agent(Strict):
         return self.models or {self.model or self.kind: self.model or "none"}
 
 
-MECHANICAL: Final = "mechanical"
-HUMAN: Final = "human"
-TESTS: Final = "tests"
-"""The judge of changes; it is there when a task asks for one."""
-
-
 class ModelJudge(Strict):
     """A model that judges: an agent without tools, servers and repository."""
 
@@ -157,10 +152,6 @@ class Gate(Strict):
     """In how many waves the runs are made: after each one it is decided whether the next one is needed."""
     over: Literal["tasks", "trials"] = "tasks"
     """What the waves are made of: parts of the task set, or trials (then `looks` is the number of trials)."""
-
-
-Verdict = Literal["GO", "NO-GO", "HARM", "INCONCLUSIVE"]
-"""What the gate can say about a treatment."""
 
 
 class Controls(Strict):

@@ -29,12 +29,12 @@ from lensbench.core.system.places import PROTOCOL, TEMPLATES
 from lensbench.core.system.program import run_program
 from lensbench.core.tasks import Folder, Git, Npm, Pypi, Source, Task
 from lensbench.plan import task_markdown
-from lensbench.plan.config import MECHANICAL, TESTS, Agent, Condition, Config, Gate, Judging, ModelJudge
+from lensbench.plan.config import Agent, Condition, Config, Gate, ModelJudge
+from lensbench.plan.frozen import Plan
+from lensbench.plan.names import TESTS
 from lensbench.plan.own_files import place_of_tasks
 from lensbench.plan.reading import load_config
 from lensbench.plan.task_files import ScenarioSet, read_scenarios
-
-Plan = dict[str, Any]
 
 
 def prompt_of(task: Task) -> str:
@@ -277,26 +277,6 @@ def _scenarios_page(config: Config, scenarios: ScenarioSet) -> bytes:
     if not others and first.endswith(".md"):
         return Path(first).read_bytes()
     return task_markdown.render(scenarios.tasks, f"Scenarios of {config.run_id}").encode()
-
-
-_YOUNGER = {
-    "judges": [{"name": MECHANICAL}],
-    "judging": Judging().model_dump(mode="json"),
-    "gate": Gate().model_dump(mode="json"),
-}
-"""What plans that are older than a section had."""
-
-
-def read_plan(folder: Path) -> Plan:
-    """The frozen plan of a run folder. Raises UserError when there is none."""
-    path = RunFolder(folder).plan
-    try:
-        plan: Plan = json.loads(path.read_text())
-    except (OSError, ValueError) as error:
-        raise UserError(f"{path}: cannot be read ({error}); start Snakemake to write it again") from None
-    if not isinstance(plan, dict) or not {"order", "tasks", "conditions"} <= plan.keys():
-        raise UserError(f"{path}: is not a plan; delete it, and the next start of Snakemake writes it again")
-    return {**_YOUNGER, **plan}
 
 
 def main() -> None:

@@ -10,8 +10,9 @@ from lensbench.agents.services import service_of
 from lensbench.core.conditions import CLOSED_BOOK
 from lensbench.core.errors import did_you_mean
 from lensbench.core.system.yaml_places import KeyPath
-from lensbench.plan.config import HUMAN, MECHANICAL, TESTS, Config, ModelJudge, judge_names, parts_of
+from lensbench.plan.config import Config, ModelJudge, judge_names, parts_of
 from lensbench.plan.mcp_files import mcp_problem, servers_of
+from lensbench.plan.names import HUMAN, MECHANICAL, TESTS
 from lensbench.plan.own_files import misplaced
 from lensbench.plan.task_files import source_problem
 

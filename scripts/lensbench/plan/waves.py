@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from lensbench.core.errors import UserError
 from lensbench.core.records import RunId, run_files
 from lensbench.core.run_folder import RunFolder
-from lensbench.plan.freeze import Plan, read_plan
+from lensbench.plan.frozen import Plan, read_plan
 
 
 class Wave(NamedTuple):

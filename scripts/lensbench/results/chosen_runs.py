@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from lensbench.core.conditions import treatments
 from lensbench.core.numbers import exact, points
 from lensbench.core.records import RunId
-from lensbench.plan.freeze import read_plan
+from lensbench.plan.frozen import read_plan
 from lensbench.runs.discards import BY_HAND, discard_files, foreign_files
 from lensbench.runs.validity import planned_runs, read_filed
 from lensbench.scores.measures import Tables, measure

@@ -14,7 +14,7 @@ from lensbench.core.errors import UserError
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import read_json, write_json
 from lensbench.core.system.program import run_program
-from lensbench.plan.freeze import read_plan
+from lensbench.plan.frozen import read_plan
 
 
 def make_environments(folder: Path, cache: Path) -> None:

@@ -5,26 +5,32 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from lensbench.core.models import unexpected
 from lensbench.core.portable import portable
 from lensbench.core.records import ENDINGS, Record
-from lensbench.plan.config import Agent
 
-_DEFAULTS = Agent().model_dump(mode="json")
+
+@cache
+def _defaults() -> Mapping[str, Any]:
+    """What settings of the agent mean that are younger than a plan or a record."""
+    from lensbench.plan.config import Agent  # only here: the config's models take longer than most stages work
+
+    return Agent().model_dump(mode="json")
 
 
 def planned_agent(plan: Mapping[str, Any]) -> dict[str, Any]:
     """The agent's settings of a plan, as records have them."""
-    settings: dict[str, Any] = portable({**_DEFAULTS, **plan["agent"]})
+    settings: dict[str, Any] = portable({**_defaults(), **plan["agent"]})
     return settings
 
 
 def agent_of(record: Record, plan: Mapping[str, Any]) -> dict[str, Any] | None:
     """The agent's settings of a run; None when an older record only shows that they were other ones than the plan's."""
     if record.made_with:
-        return {**_DEFAULTS, **record.made_with["agent"]}
+        return {**_defaults(), **record.made_with["agent"]}
     if record.agent_sha256 in ("", plan.get("agent_sha256", "")):
         return planned_agent(plan)
     return None
@@ -37,6 +43,8 @@ def as_made(plan: Mapping[str, Any], records: Iterable[Record]) -> dict[str, Any
     agent = json.loads(found.pop()) if len(found) == 1 else None
     if agent is None or agent == planned_agent(plan):
         return dict(plan)
+    from lensbench.plan.config import Agent
+
     mapping = ",".join(f"{asked}={served}" for asked, served in Agent.model_validate(agent).mapping.items())
     return {**plan, "agent": agent, "model_mapping": mapping, "planned_agent": planned_agent(plan)}
 

@@ -31,7 +31,8 @@ from lensbench.core.system.redaction import Redactor
 from lensbench.core.system.trees import hash_tree
 from lensbench.core.tasks import Task
 from lensbench.plan.config import Config
-from lensbench.plan.freeze import Plan, make_plan, prompt_of, source_name
+from lensbench.plan.freeze import make_plan, prompt_of, source_name
+from lensbench.plan.frozen import Plan
 from lensbench.plan.reading import load_config
 from lensbench.plan.task_files import ScenarioSet, read_scenarios
 from lensbench.repositories.prepare import prepare as prepare_repository

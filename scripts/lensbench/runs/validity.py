@@ -20,7 +20,7 @@ from lensbench.core.run_status import RunStatus
 from lensbench.core.system.files import write_atomic
 from lensbench.core.system.program import run_stage
 from lensbench.core.tables import write_table
-from lensbench.plan.freeze import Plan
+from lensbench.plan.frozen import Plan
 from lensbench.plan.waves import read_opened_plan
 from lensbench.runs.discards import Discard, describes, discard_files, file_discard, read_discard
 from lensbench.runs.made_with import as_made

@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from lensbench.core.numbers import rounded
-from lensbench.plan.config import Verdict
+from lensbench.plan.names import Verdict
 from lensbench.scores.intervals import HEAVY, LARGEST, Estimate, smallest_p
 from lensbench.scores.power import tasks_for_width, tasks_needed, upper_sd
 from lensbench.scores.sequential import LookResult, interval_at, level_of

@@ -8,8 +8,8 @@ from pathlib import Path
 from lensbench.judging.judges.human import human_judges
 from lensbench.judging.panel import decide_all
 from lensbench.judging.verdicts import judge_all
-from lensbench.plan.config import HUMAN
-from lensbench.plan.freeze import read_plan
+from lensbench.plan.frozen import read_plan
+from lensbench.plan.names import HUMAN
 from lensbench.runs.reports import read_reports
 from lensbench.runs.validity import judge_validity
 from lensbench.scores.scores import score_all

@@ -15,7 +15,7 @@ from lensbench.core.run_folder import RunFolder
 from lensbench.core.run_status import COUNTING, RunStatus
 from lensbench.core.system.program import run_stage
 from lensbench.core.tables import Row, items, read_table, run_of_row, write_table
-from lensbench.plan.freeze import Plan
+from lensbench.plan.frozen import Plan
 from lensbench.plan.waves import read_opened_plan
 from lensbench.runs.reasons import tools_of
 from lensbench.runs.reports import normalise_path

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from lensbench.plan.config import Verdict
+from lensbench.plan.names import Verdict
 
 DEFAULTS: Mapping[str, Any] = {"effect": 5, "alpha": 0.05, "power": 0.8, "looks": 1, "over": "tasks"}
 """Settings that a plan may leave out: `effect` in points, `alpha` two-sided."""

@@ -30,7 +30,8 @@ from lensbench.core.system.processes import WORKFLOW, adopt_orphans, end_childre
 from lensbench.core.system.program import run_program
 from lensbench.core.tasks import Category, Folder, Task
 from lensbench.plan.config import Config, Controls, Gate
-from lensbench.plan.freeze import Plan, make_plan, prompt_of, source_name
+from lensbench.plan.freeze import make_plan, prompt_of, source_name
+from lensbench.plan.frozen import Plan
 from lensbench.plan.reading import load_config, read_config
 from lensbench.plan.task_files import ScenarioSet
 from lensbench.repositories.prepare import facts_of, prepare

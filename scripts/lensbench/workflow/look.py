@@ -21,7 +21,7 @@ from lensbench.core.system.files import plain, write_json
 from lensbench.core.system.program import run_program
 from lensbench.core.tables import Row, read_table
 from lensbench.judging.verdicts import judge_all
-from lensbench.plan.freeze import read_plan
+from lensbench.plan.frozen import read_plan
 from lensbench.plan.waves import look_file, restricted, waves
 from lensbench.scores.estimates import write_estimates
 from lensbench.scores.rescore import score_present

@@ -22,7 +22,9 @@ from lensbench.core.system import backoff
 from lensbench.core.tables import Row, read_table
 from lensbench.judging.judges.again import has_failed, note, rounds_of
 from lensbench.plan import freeze as planning
-from lensbench.plan.config import HUMAN, TESTS, Config, ModelJudge, judge_names, parts_of
+from lensbench.plan.config import Config, ModelJudge, judge_names, parts_of
+from lensbench.plan.frozen import Plan, read_plan
+from lensbench.plan.names import HUMAN, TESTS
 from lensbench.plan.own_files import in_the_way, local_paths, own_files, place_of_tasks, run_folder
 from lensbench.plan.reading import load_config
 from lensbench.plan.task_files import ScenarioSet, read_scenarios
@@ -43,7 +45,7 @@ class Schedule:
     """A benchmark as the workflow sees it. Made by `read_schedule` or `frozen_schedule`."""
 
     config: Config
-    plan: planning.Plan
+    plan: Plan
     """As this start makes it; the one in the run folder may be older."""
     accepted: list[str]
     own: Set[str] = frozenset()
@@ -388,7 +390,7 @@ def read_schedule(
     prepare(config, schedule.folder, schedule.own)
     if not RunFolder(schedule.folder).plan.exists():
         return schedule
-    old = planning.read_plan(schedule.folder)
+    old = read_plan(schedule.folder)
     found = planning.changes(old, plan)
     if not _has_run_that_counts(schedule):
         found = []
@@ -425,7 +427,7 @@ def frozen_schedule(settings: str | None) -> Schedule:
             "have the submit command hand the environment on, as `sbatch --export=ALL` and `qsub -V` do"
         )
     config = Config.model_validate_json(settings)
-    plan = planning.read_plan(run_folder(config))
+    plan = read_plan(run_folder(config))
     return Schedule(config, plan, plan["accepted_changes"])
 
 

@@ -18,8 +18,8 @@ from lensbench.core.validation import explain
 from lensbench.judging.blinding import opaque_id
 from lensbench.judging.judges import Judgement, Verdict, unjudged
 from lensbench.judging.shown_answers import Exhibit, verdict_row
-from lensbench.plan.config import HUMAN
-from lensbench.plan.freeze import read_plan
+from lensbench.plan.frozen import read_plan
+from lensbench.plan.names import HUMAN
 from lensbench.runs.discards import discard_files, is_discarded, read_discard
 
 MAX_EVIDENCE = 1000
