@@ -56,7 +56,7 @@ def lines(folder: Path, data: dict[str, Any]) -> Iterator[str]:
 def _missing(folder: Path) -> list[str]:
     """The runs that are not there, by name."""
     try:
-        rows = read_table(folder / "validity.csv")
+        rows = read_table(RunFolder(folder).validity)
     except UserError:
         return []
     return sorted(run_of_row(row).stem for row in rows if row["status"] == "missing")
