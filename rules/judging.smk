@@ -44,7 +44,7 @@ rule judging:
         rules.plan.output.scenarios,
         rules.validity.output.table,
         needed_tests,
-        lambda wildcards: [path if asking else ancient(path) for path, asking in SCHEDULE.judge_inputs(wildcards.judge)],
+        lambda wildcards: [trigger(*each) for each in SCHEDULE.judge_inputs(wildcards.judge)],
     output:
         f"{BENCH}/verdicts/{{judge}}.csv",
     log:

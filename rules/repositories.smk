@@ -7,7 +7,7 @@ leaves  repositories.json: where each clean tree lies and what its content's has
 
 rule repositories:
     input:
-        lambda wildcards: (str if SCHEDULE.lacks_repositories else ancient)(str(rules.plan.output.plan)),
+        lambda wildcards: trigger(rules.plan.output.plan, SCHEDULE.lacks_repositories),
     output:
         f"{BENCH}/repositories.json",
     log:

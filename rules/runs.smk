@@ -47,13 +47,11 @@ rule environments:
 
 rule run:
     input:
-        lambda wildcards: (str if SCHEDULE.is_wanted(run_of(**wildcards)) else ancient)(str(rules.plan.output.plan)),
+        lambda wildcards: trigger(rules.plan.output.plan, SCHEDULE.is_wanted(run_of(**wildcards))),
         ancient(str(rules.plan.output.prompts)),
         ancient(str(rules.repositories.output)),
         [ancient(str(rules.environments.output))] if SCHEDULE.change_tasks else [],
-        discards=lambda wildcards: [
-            path if asking else ancient(path) for path, asking in SCHEDULE.discards(run_of(**wildcards).stem)
-        ],
+        discards=lambda wildcards: [trigger(*each) for each in SCHEDULE.discards(run_of(**wildcards).stem)],
     output:
         answer=update(f"{BENCH}/runs/{{trial}}{{task}}-{{condition}}.md"),
         record=update(f"{BENCH}/records/{{trial}}{{task}}-{{condition}}.json"),
