@@ -59,7 +59,7 @@ def _missing(folder: Path) -> list[str]:
         rows = read_table(RunFolder(folder).validity)
     except UserError:
         return []
-    return sorted(run_of_row(row).stem for row in rows if row["status"] == "missing")
+    return sorted(run_of_row(row).stem for row in rows if row["status"] == RunStatus.MISSING)
 
 
 def _efforts(figures: dict[str, Any]) -> Iterator[str]:
