@@ -35,6 +35,8 @@ def starting(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         (["--mcp", "true", "--yes", "--name", "My server"], "error: --name 'My server': use a-z, 0-9 and '-'"),
         (["--mcp", "true", "--yes", "--agent", "cursor"], "error: --agent 'cursor' is not one of claude-code, "),
         (["--mcp", "my-server 'half", "--yes"], "error: --mcp my-server 'half: No closing quotation"),
+        (["--url", "http://a", "--yes", "--setup", "tell it"], "error: --setup tell it: names no {workspace}, "),
+        (["--url", "http://a", "--yes", "--teardown", "'"], "error: --teardown ': No closing quotation"),
         (["--mcp", "  ", "--yes"], "error: no server is named; give --mcp "),
         (["--url", "http://me:word@localhost:1/mcp", "--yes"], "error: the URL holds a password; "),
     ],

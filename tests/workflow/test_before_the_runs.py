@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import socket
 import subprocess
 import sys
@@ -12,8 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from conftest import FAKES, Project, wait_for
+from stock import with_history
 
 PROGRAM = str(FAKES / "registry_daemon.py")
 
@@ -169,3 +172,18 @@ def test_a_baseline_that_asks_the_daemon_by_its_address_is_contaminated(project:
     found = {name: (row["runs"], row["of"]) for name, row in controls.items() if "address" in name or "reached" in name}
     assert sorted(found.values()) == [(0, 3), (1, 1)]  # a shared network, and the one baseline that counts was read
     assert all(name in (project.bench / "results.md").read_text() for name in found)
+
+
+def test_init_tells_a_running_server_of_each_workspace(project: Project, daemon: Daemon) -> None:
+    commands = {word: shlex.join(daemon.command(told)) for word, told in (("setup", "tell"), ("teardown", "forget"))}
+    flags = ["--url", f"{daemon.address}/mcp", "--name", "mine", "--agent", "offline", "--yes"]
+    flags += [part for word, line in commands.items() for part in (f"--{word}", line)]
+    (project.folder / "config.yaml").unlink()
+    with_history(project.folder / "stock")
+    given = [sys.executable, "-P", "-m", "lensbench.workflow.setup", *flags, "--repo", "stock"]
+    ended = subprocess.run(given, cwd=project.folder, capture_output=True, text=True, check=False, timeout=200)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert len(daemon.folders("told")) == len(daemon.folders("forgot")) >= 2
+    config = yaml.safe_load((project.folder / "config.mine.yaml").read_text())
+    assert config["conditions"]["with"]["setup"] == daemon.command("tell")
+    assert config["conditions"]["with"]["teardown"] == daemon.command("forget")

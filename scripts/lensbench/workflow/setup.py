@@ -66,6 +66,10 @@ class Wishes(NamedTuple):
     model: str
     repo: str
     """A git URL or a folder; the demo's repositories when empty."""
+    setup: tuple[str, ...] = ()
+    """The command that tells a server that runs already of a workspace; `{workspace}` is its folder."""
+    teardown: tuple[str, ...] = ()
+    """The command that has it forgotten again."""
 
     @property
     def files(self) -> dict[str, Path]:
@@ -112,7 +116,19 @@ def ask(given: argparse.Namespace) -> Wishes:
     agent = settle(given.agent, f"Agent ({', '.join(KINDS)})", "claude-code", agent_problem)
     model = settle(given.model, "Model", KINDS[agent].model) if agent != "offline" else ""
     repo = settle(given.repo, "Repository to ask about, a folder or a git URL (empty: the demo's)")
-    return Wishes(name, server, agent, model, repo)
+    setup, teardown = (_command(flag, told) for flag, told in (("setup", given.setup), ("teardown", given.teardown)))
+    return Wishes(name, server, agent, model, repo, setup, teardown)
+
+
+def _command(flag: str, line: str | None) -> tuple[str, ...]:
+    """The words of a command line that tells a daemon of a workspace. Raises UserError when it cannot do so."""
+    try:
+        words = tuple(shlex.split(line or ""))
+    except ValueError as error:
+        raise UserError(f"--{flag} {line}: {error}") from None
+    if words and not any("{workspace}" in word for word in words):
+        raise UserError(f"--{flag} {line}: names no {{workspace}}, the folder that the server is to be told of")
+    return words
 
 
 def server_problem(server: str) -> str:
@@ -288,6 +304,9 @@ def main() -> None:
         "--mcp", help="the command of the server, paths absolute; ${workspace} is the repository's folder"
     )
     which.add_argument("--url", help="the address of a server that runs already")
+    told = "for such a server: the command that {} it of each run's {{workspace}} (docs/servers.md)"
+    parser.add_argument("--setup", help=told.format("tells"))
+    parser.add_argument("--teardown", help="for such a server: the command that makes it forget {workspace} again")
     parser.add_argument("--agent", help=f"one of {', '.join(KINDS)} (default: claude-code)")
     parser.add_argument("--model", help="in the agent's own words")
     parser.add_argument("--repo", help="a folder or a git URL to ask about (default: the demo's projects)")
