@@ -254,7 +254,9 @@ CHANCE = {"bias": {"together": {"differential": {"with": {
 @pytest.mark.parametrize(
     ("instrument", "verdict", "reason"),
     [
-        ({"voided": [{"judge": "claude-haiku"}]}, "INCONCLUSIVE", "claude-haiku; answers: 1"),
+        ({"voided": [{"judge": "claude-haiku"}]}, "INCONCLUSIVE", "claude-haiku; answers: 1 of 1"),
+        ({"voided": [{"judge": "j"}] * 5, "answers": {"j": 96}}, "INCONCLUSIVE", "(j; answers: 5 of 96)"),
+        ({"voided": [{"judge": "j"}] * 4, "answers": {"j": 96}}, "GO", ""),
         (BIASED, "INCONCLUSIVE", "The judges favour 'with'."),
         (CHANCE, "GO", ""),
         ({"voided": [], "bias": None}, "GO", ""),

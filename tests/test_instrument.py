@@ -175,6 +175,7 @@ def test_an_answer_whose_canary_came_back_wrong_is_listed(bench: Make) -> None:
     assert measured(made)["voided"] == [
         {"judge": "claude", "task": "a", "condition": "with", "trial": 1, "criteria": 2}
     ]  # fmt: skip
+    assert measured(made)["answers"]["claude"] == 2
 
 
 def test_several_treatments_are_each_compared_with_the_baseline(bench: Make) -> None:

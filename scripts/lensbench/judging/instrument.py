@@ -90,6 +90,7 @@ def measure(judged: Judged) -> dict[str, Any]:
         "criteria": findings(judged),
         "unjudged": unjudged(judged.decisions),
         "voided": voided(judged.verdicts),
+        "answers": answers_judged(judged.verdicts),
     }
 
 
@@ -184,6 +185,11 @@ def voided(rows: Iterable[Row]) -> list[dict[str, Any]]:
     """The answers of which all that a judge said is void because a canary came back wrong."""
     counts = Counter((row["judge"], run_of_row(row)) for row in rows if row["failure"] == CANARY)
     return [{"judge": judge, **run._asdict(), "criteria": n} for (judge, run), n in sorted(counts.items())]
+
+
+def answers_judged(rows: Iterable[Row]) -> dict[str, int]:
+    """How many answers each judge was given."""
+    return Counter(judge for judge, _ in {(row["judge"], run_of_row(row)) for row in rows})
 
 
 def blinding(judged: Judged, exhibits: Iterable[Exhibit], guesses: Mapping[str, Sequence[Row]]) -> dict[str, Any]:

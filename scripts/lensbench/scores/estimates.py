@@ -5,6 +5,7 @@ Differences are shares of 1 where the quantity is one. docs/statistics.md explai
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -29,6 +30,9 @@ from lensbench.scores.intervals import LARGEST, Estimate, minimum_detectable
 from lensbench.scores.measures import Tables, read_tables
 from lensbench.scores.sequential import LookResult, interval_at, level_of, look_result
 from lensbench.scores.verdict_of import DEFAULTS
+
+MOST_VOIDED = 0.05
+"""The share of a judge's answers of which its verdicts may be void: one of 96 says nothing about the others."""
 
 
 def comparisons(tables: Tables) -> dict[str, Comparison]:
@@ -70,9 +74,12 @@ def blockers(tables: Tables, instrument: Mapping[str, Any], proven: proof.Selfte
     found += mixtures(of_both, tables.plan)
     if proven.state == "failed":
         found.append(proven.sentence)
-    if voided := instrument.get("voided"):
-        judges = ", ".join(sorted({answer["judge"] for answer in voided}))
-        found.append(f"A judge was wrong about criteria whose verdict is known ({judges}; answers: {len(voided)}).")
+    voided = Counter(answer["judge"] for answer in instrument.get("voided") or ())
+    for judge, count in sorted(voided.items()):
+        answers = (instrument.get("answers") or {}).get(judge, count)
+        if count > MOST_VOIDED * answers:
+            told = f"{judge}; answers: {count} of {answers}"
+            found.append(f"A judge was wrong about criteria whose verdict is known ({told}).")
     belief = instrument.get("belief") or {}
     found += belief.get("withheld", {}).get(treatment, [])
     together = (instrument.get("bias") or {}).get("together") or {}
