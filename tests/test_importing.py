@@ -154,7 +154,7 @@ def test_a_tidy_run_is_rendered_without_an_agent_and_a_second_start_has_nothing_
     assert results["counts"] == {"scored": 0, "unjudged": 4, "discarded": 0, "missing": 0}
     assert results["model_mapping"] == "sonnet=glm-5,opus=glm-5"
     assert results["warnings"] == []
-    assert "+42%" in (folder / "results.md").read_text()
+    assert "| x1.42; largest task " in (folder / "results.md").read_text()
     jaccard = {pair["task"]: pair["jaccard"] for pair in read_table(folder / "pairs.csv")}
     assert jaccard == {"app-exp-01": "1", "app-chg-01": "0.3333"}
 
