@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lensbench.results.results import MAX_CELL, cell
+from lensbench.results.results import MAX_CELL, cell, sentence
 
 Make = Callable[..., Any]
 NASTY = "a|b\nc\r\n# d\n| e | <script>alert(1)</script> `f` **g** [h](i) \\ ~~j~~ &amp; \x1b[31m \u202e $x$ _k_"
@@ -217,3 +217,16 @@ def test_the_data_are_the_numbers_of_the_page(bench: Make) -> None:
     assert (score["treatment"], score["baseline"], score["delta"], score["relative"]) == (0.75, 1, -0.25, -0.25)
     assert "| score | 75% | 100% | -25pp | — |  | 1 |" in made.page
     assert made.json["runs"][0]["duration_s"] == 2.5
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("Next: `lensbench init --agent claude-code`.", "Next: `lensbench init --agent claude-code`."),
+        ("(`lensbench compare`), x | <b>", "(`lensbench compare`), x \\| &lt;b&gt;"),
+        ("`a|b` and `c", "\\`a\\|b\\` and \\`c"),
+        ("", ""),
+    ],
+)
+def test_commands_in_sentences_are_code_and_nothing_else_is(text: str, shown: str) -> None:
+    assert sentence(text) == shown

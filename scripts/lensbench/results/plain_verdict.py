@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from lensbench.core.numbers import points, rounded
+from lensbench.core.numbers import decimal, points, rounded
 from lensbench.core.run_status import RunStatus
-from lensbench.results.presented import times
 
 SAME = 0.05
 """A time or a price that differs by less than this share is called the same."""
@@ -71,7 +70,7 @@ def _slower(ratio: Fraction) -> str:
     if abs(ratio - 1) < SAME:
         return "it took as long"
     if ratio >= 2:
-        return f"it took {times(ratio)} times as long"
+        return f"it took {decimal(ratio, 1)} times as long"
     return f"it took {rounded(abs(ratio - 1) * 100)} % {'longer' if ratio > 1 else 'less time'}"
 
 
@@ -79,7 +78,7 @@ def _dearer(ratio: Fraction) -> str:
     if abs(ratio - 1) < SAME:
         return "cost the same"
     if ratio >= 2:
-        return f"cost {times(ratio)} times as much"
+        return f"cost {decimal(ratio, 1)} times as much"
     return f"cost {rounded(abs(ratio - 1) * 100)} % {'more' if ratio > 1 else 'less'}"
 
 

@@ -210,6 +210,8 @@ MAX_CELL = 300
 """Longer texts are cut: the whole one stands in the csv tables."""
 _ESCAPED = str.maketrans({mark: f"\\{mark}" for mark in "\\`*[]|~$"} | {"<": "&lt;", ">": "&gt;", "&": "&amp;"})
 _EMPHASIS = re.compile(r"(?<!\w)_+|(?<!_)_++(?!\w)")
+_COMMAND = r"`(?! )[\w ./:=-]+(?<! )`"
+"""Nothing in it means anything to Markdown or HTML."""
 _BLOCK = re.compile(r"^([#+=-]+|\d+(?=[.)](?:\s|$)))")
 
 
@@ -230,8 +232,15 @@ def p_value(p: float | None) -> str:
 
 
 def sentence(text: str) -> str:
-    """A sentence of our own, in which names that others chose may stand; never cut."""
-    return " ".join(cell(part) for part in re.findall(r"(?:\S+\s*){1,20}", text))
+    """A sentence of our own, in which names that others chose may stand; never cut. `Commands` are code."""
+    pieces = re.split(f"({_COMMAND})", text)
+    return "".join(piece if number % 2 else _escaped(piece) for number, piece in enumerate(pieces)).strip()
+
+
+def _escaped(text: str) -> str:
+    """Words with the blanks around them, if any."""
+    words = " ".join(cell(part) for part in re.findall(r"(?:\S+\s*){1,20}", text))
+    return f"{' ' * text[:1].isspace()}{words}{' ' * (bool(words) and text[-1:].isspace())}"
 
 
 def render(data: dict[str, Any], template: str = "results.md.j2") -> str:

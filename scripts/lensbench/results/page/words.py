@@ -14,6 +14,7 @@ from lensbench.core import numbers
 from lensbench.core.system.places import TEMPLATES
 from lensbench.results.charts.parts import sign, signed
 from lensbench.results.page.judges import coefficient, coefficient_interval
+from lensbench.results.presented import LABELS
 
 
 def page_environment() -> Environment:
@@ -32,6 +33,7 @@ def page_environment() -> Environment:
         "sum_values": lambda counts: sum(counts.values()),
         "code": _with_code, "coefficient": coefficient, "coefficient_interval": coefficient_interval,
     }  # fmt: skip
+    environment.globals["quantities"] = tuple(LABELS)  # JSON has lost their order
     return environment
 
 
