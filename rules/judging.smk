@@ -30,11 +30,10 @@ rule tests:
         f"{BENCH}/logs/tests/{{trial}}{{task}}-{{condition}}.log",
     params:
         trial=lambda wildcards: run_of(**wildcards).trial,
-        cache=SCHEDULE.config.cache,
     message:
         "testing the change of {wildcards.task}, {wildcards.condition}, trial {params.trial}"
     shell:
-        "exec {PYTHON} lensbench.judging.testing --folder {BENCH:q} --cache {params.cache:q} --task {wildcards.task}"
+        "exec {PYTHON} lensbench.judging.testing --folder {BENCH:q} --task {wildcards.task}"
         " --condition {wildcards.condition} --trial {params.trial} 2> {log:q}"
 
 

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
+import psutil
 import pytest
 import yaml
 from calculator import FIXED, SANDBOX, make_tree, patch_of, task_value
@@ -71,3 +75,32 @@ def test_the_right_change_scores_all_and_no_change_nothing(changing: Path) -> No
     page = (bench / "report.html").read_text() + "".join(p.read_text() for p in (bench / "answers").rglob("*.html"))
     assert '<span class="added">+    return one + other</span>' in page
     assert "tests/test_calculator.py::test_add: passed" in page
+
+
+def test_tests_that_are_killed_with_everything_run_again_and_no_agent_does(changing: Path) -> None:
+    bench = changing / "bench" / "changes"
+    begun = subprocess.Popen(
+        [sys.executable, "-m", "snakemake", "--cores", "1", "--snakefile", str(ROOT / "Snakefile"),
+         "--configfile", "config.yaml"],
+        cwd=changing, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )  # fmt: skip
+    while begun.poll() is None and len(list((bench / "logs" / "tests").glob("*.log"))) < 2:
+        time.sleep(0.01)  # the second of the two test runs has begun
+    os.killpg(begun.pid, signal.SIGKILL)
+    begun.wait()
+    kept = sorted((bench / "judging" / "tests").glob("*.json"))
+    assert kept
+    assert len(list((bench / "tests").glob("*.json"))) == 1
+    before = [(path, path.stat().st_mtime_ns) for path in kept]
+    assert not (bench / "results.json").exists()
+    snakemake(changing)
+    results = json.loads((bench / "results.json").read_text())
+    assert {run["condition"]: run["score"] for run in results["runs"]} == {"without": 0.0, "with": 1.0}
+    assert json.loads((bench / "spent.json").read_text())["runs"] == 2, "no agent is asked again"
+    assert [(path, path.stat().st_mtime_ns) for path in kept] == before, "what was tested is not tested again"
+    assert not [
+        process
+        for process in psutil.process_iter(["cmdline"])
+        if str(changing) in " ".join(process.info["cmdline"] or ())
+    ]

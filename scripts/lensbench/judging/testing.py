@@ -9,7 +9,6 @@ from pathlib import Path
 
 from lensbench.agents.sandbox import find_sandbox
 from lensbench.changes.environment import Environment
-from lensbench.changes.hidden_files import with_files
 from lensbench.changes.task import read_task
 from lensbench.core.errors import UserError
 from lensbench.core.records import RunId, patch_file
@@ -20,7 +19,7 @@ from lensbench.judging.changes import judge_patch, tested_file
 from lensbench.plan.frozen import read_plan
 
 
-def judge_run(folder: Path, run: RunId, cache: Path) -> str:
+def judge_run(folder: Path, run: RunId) -> str:
     """Judges the patch of a run and writes tests/<run>.json; returns what was found, in a sentence."""
     plan, repositories = read_plan(folder), read_json(RunFolder(folder).repositories, needed=True)
     repository = repositories[plan["tasks"][run.task]["repository"]]
@@ -31,10 +30,9 @@ def judge_run(folder: Path, run: RunId, cache: Path) -> str:
         content = patch.read_bytes()
     except OSError as error:
         raise UserError(f"{patch}: {error.strerror}; delete the run's answer to have it made again") from None
-    task = with_files(read_task(folder, run.task), cache)
     tested = judge_patch(
-        RunFolder(folder).judging_tests, task, Path(repository["tree"]), repository["tree_sha256"], content,
-        find_sandbox(plan.get("sandbox")), environment,
+        RunFolder(folder).judging_tests, read_task(folder, run.task), Path(repository["tree"]),
+        repository["tree_sha256"], content, find_sandbox(plan.get("sandbox")), environment,
     )  # fmt: skip
     write_json(tested_file(folder, run), asdict(tested))
     return tested.unstarted or "; ".join(reason for _, reason in tested.verdicts)
@@ -44,13 +42,12 @@ def main() -> None:
     """Runs the hidden tests on the patch of one run."""
     parser = argparse.ArgumentParser(prog="python -m lensbench.judging.testing", description=main.__doc__)
     parser.add_argument("--folder", required=True, type=Path, help="bench/<run_id>")
-    parser.add_argument("--cache", required=True, type=Path, help="where fetched repositories are kept")
     parser.add_argument("--task", required=True)
     parser.add_argument("--condition", required=True)
     parser.add_argument("--trial", type=int, default=1)
     arguments = parser.parse_args()
     run = RunId(arguments.task, arguments.condition, arguments.trial)
-    print(f"{run.stem}: {judge_run(arguments.folder, run, arguments.cache)}", file=sys.stderr)
+    print(f"{run.stem}: {judge_run(arguments.folder, run)}", file=sys.stderr)
 
 
 if __name__ == "__main__":

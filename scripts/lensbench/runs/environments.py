@@ -8,7 +8,6 @@ from pathlib import Path
 from lensbench.agents.sandbox import find_sandbox
 from lensbench.changes import CHANGE
 from lensbench.changes.environment import prepare_environment
-from lensbench.changes.hidden_files import with_files
 from lensbench.changes.task import read_task
 from lensbench.core.errors import UserError
 from lensbench.core.run_folder import RunFolder
@@ -31,8 +30,7 @@ def make_environments(folder: Path, cache: Path) -> None:
             continue
         tree = Path(repositories[plan["tasks"][name]["repository"]]["tree"])
         try:
-            task = with_files(read_task(folder, name), cache)
-            environment = prepare_environment(task.environment, tree, cache, sandbox)
+            environment = prepare_environment(read_task(folder, name).environment, tree, cache, sandbox)
         except UserError as error:
             raise UserError(f"task {name!r}: {error}") from None
         made[name] = {"folder": str(environment.folder or ""), "key": environment.key}
