@@ -9,8 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lensbench.core.records import RunId
-from lensbench.core.tasks import Category, Criterion, Task
+from lensbench.core.tasks import Category, Criterion, Regex, Task
 from lensbench.judging.blinding import MARK, Hidden, blind, hidden_names, opaque_id, order
+from lensbench.judging.shown_answers import Exhibit
+from lensbench.judging.verdicts import judge_mechanically
 
 TOOLS = ("mcp__lens__lens_grep", "mcp__lens__lens_graph", "mcp__lens__lens_graph_neighbors", "mcp__lens__search")
 HIDDEN = Hidden(TOOLS, ("lens",), ("with", "without"))
@@ -149,6 +151,28 @@ def test_names_and_durations_of_the_task_are_content() -> None:
     assert {"lens", "grep", "mcp", "30 seconds"} <= hidden.spared
     assert blind(answer, hidden).text == answer
     assert blind("It took 9 s with lens_grep and Read tools", hidden).text == f"It {MARK} {MARK}"
+
+
+def test_names_in_patterns_are_content() -> None:
+    fact = Criterion(text="names the file of the commands", any_of=("git/cmd.py", Regex(regex=r"lens_grep\(")))
+    plan = {"conditions": {"without": {"servers": []}, "with": {"servers": ["git", "lens"]}}}
+    hidden = hidden_names(plan, TOOLS, Task(id="t", category=Category.DEBUG, prompt="Where?", criteria=(fact, fact)))
+    assert blind("It is in git/cmd.py, see lens_grep() and lens_graph.", hidden).text == (
+        f"It is in git/cmd.py, see lens_grep() and {MARK}."
+    )
+
+
+def test_patterns_read_the_answer_with_its_names_and_without_the_report() -> None:
+    original = f"It is in git/cmd.py.\n\n{REPORT}"
+    exhibit = Exhibit("x", RunId("t", "with", 1), "", blind(original, Hidden((), ("git",), ())), True)
+    assert MARK in exhibit.blinded.text
+    facts = tuple(Criterion(text=name, any_of=(name,)) for name in ("git/cmd.py", "src/b.py"))
+    asked = Task(id="t", category=Category.DEBUG, prompt="Where?", criteria=facts)
+    settings = {"drafts": False, "max_answer_chars": 1000}
+    rows = list(judge_mechanically([exhibit], {"t": asked}, settings))
+    assert [row["verdict"] for row in rows] == ["Met", "Missed"]
+    assert "git/cmd.py" in rows[0]["evidence"]
+    assert original[rows[0]["position"] :].startswith(rows[0]["evidence"])
 
 
 def test_a_tools_name_that_the_task_uses_as_a_plain_word_is_hidden_all_the_same() -> None:

@@ -1,8 +1,8 @@
 """What judges see of an answer: its content, and nothing that tells how it came about (protocol, section 4).
 
-Every judge, a person too, sees the same text. What is taken out is the self-report without its findings, names of MCP
-tools and servers, talk about the agent's own tools and conditions, and how long the work took. Names that the task
-itself uses are content and stay.
+Every judge but the patterns, a person too, sees the same text. What is taken out is the self-report without its
+findings, names of MCP tools and servers, talk about the agent's own tools and conditions, and how long the work took.
+Names that the task itself uses, in its patterns too, are content and stay.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from lensbench.core.records import RunId, sha256
-from lensbench.core.tasks import Task
+from lensbench.core.tasks import Criterion, Task
 from lensbench.plan.frozen import Plan
 from lensbench.runs.reports import process_spans
 
@@ -103,8 +103,14 @@ def hidden_names(plan: Plan, tools: Iterable[str], task: Task) -> Hidden:
     servers = {name for condition in plan["conditions"].values() for name in condition["servers"]}
     servers |= {name.split("__")[1] for name in full}
     hidden = Hidden(full, tuple(sorted(servers - {""})), tuple(sorted(plan["conditions"])))
-    told = "\n".join([task.prompt, *(criterion.text for criterion in task.criteria)])
+    told = "\n".join([task.prompt, *(text for criterion in task.criteria for text in _texts(criterion))])
     return hidden._replace(spared=_spared(hidden, told))
+
+
+def _texts(criterion: Criterion) -> Iterator[str]:
+    """The fact and its patterns: what they name is content, which a judge must see to find it."""
+    yield criterion.text
+    yield from (pattern if isinstance(pattern, str) else pattern.regex for pattern in criterion.sought)
 
 
 def _spared(hidden: Hidden, told: str) -> frozenset[str]:
@@ -123,8 +129,13 @@ def blind(answer: str, hidden: Hidden) -> Blinded:
 
     In fenced code only the names of MCP tools and servers are hidden; what else looks like talk about the work is code.
     """
-    blinded = Blinded(answer).without(process_spans(answer, MARK))
+    blinded = without_report(answer)
     return blinded.without(_telling_spans(blinded.text, hidden))
+
+
+def without_report(answer: str) -> Blinded:
+    """`answer` without the self-report, and with every name: as patterns read it, which no name can sway."""
+    return Blinded(answer).without(process_spans(answer, MARK))
 
 
 _FENCE = re.compile(r"[\s>]*(`{3,}(?=[^`]*$)|~{3,})(.*)")

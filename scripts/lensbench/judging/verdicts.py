@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from lensbench.core.system.program import run_program
 from lensbench.core.tables import write_table
 from lensbench.core.tasks import Task
 from lensbench.judging.ask_models import guess_by_model, judge_by_model
+from lensbench.judging.blinding import without_report
 from lensbench.judging.changes import judge_changes
 from lensbench.judging.drafting import with_drafts
 from lensbench.judging.judges import DRAFTED, human, mechanical
@@ -28,11 +30,16 @@ from lensbench.plan.waves import read_opened_plan
 
 
 def judge_mechanically(
-    exhibits: Sequence[Exhibit], tasks: Mapping[str, Task], drafts: bool
+    exhibits: Sequence[Exhibit], tasks: Mapping[str, Task], judging: Mapping[str, Any]
 ) -> Iterator[dict[str, Any]]:
-    """The verdicts of the patterns; with `drafts`, proposed ones where the author wrote none."""
-    judged = {name: with_drafts(task) if drafts else task for name, task in tasks.items()}
-    for exhibit in exhibits:
+    """The verdicts of the patterns, by the plan's `judging`: with `drafts`, proposed ones where the author wrote none.
+
+    Patterns read the answer with its names: the name of a server may be a folder that a fact is about.
+    """
+    judged = {name: with_drafts(task) if judging["drafts"] else task for name, task in tasks.items()}
+    for blinded in exhibits:
+        named = without_report(blinded.blinded.original)
+        exhibit = replace(blinded, blinded=named, text=named.text[: judging["max_answer_chars"]])
         text = normalise(exhibit.text)
         for number, criterion in answer_criteria(judged[exhibit.run.task]):
             judgement = mechanical.judge(criterion, text)
@@ -61,7 +68,7 @@ def _rows(
     folder: Path, plan: Plan, tasks: Mapping[str, Task], exhibits: list[Exhibit], name: str, parallel: int, ask: bool
 ) -> Iterator[dict[str, Any]]:
     if name == MECHANICAL:
-        return judge_mechanically(exhibits, tasks, plan["judging"]["drafts"])
+        return judge_mechanically(exhibits, tasks, plan["judging"])
     if name == TESTS:
         return judge_changes(folder, exhibits, tasks)
     if name.startswith(f"{HUMAN}-"):
