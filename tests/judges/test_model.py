@@ -118,7 +118,10 @@ def test_a_verdict_that_is_not_on_the_menu_is_none(verdict: str) -> None:
 
 
 @pytest.mark.parametrize("verdict", ["Met", "Partial"])
-@pytest.mark.parametrize("evidence", ["", " ", ":", "`", "**", "in", "a warehouse", "shop.py lies", "Shop.py", MARK])
+@pytest.mark.parametrize(
+    "evidence",
+    ["", " ", ":", "`", "**", "in", "a warehouse", "shop.py lies", "...", "Cart ... warehouse", "limit ... Cart", MARK],
+)
 def test_evidence_that_is_not_in_the_answer_is_no_evidence(verdict: str, evidence: str) -> None:
     assert read(reply(verdict=verdict, evidence=evidence)).failure == "evidence_not_found"
 
@@ -160,9 +163,15 @@ def test_no_object_raises(value: dict[str, Any]) -> None:
         ("`Cart` holds", "`Cart` holds"),
         ("a customer. It lies", "a customer.\nIt lies"),
         ("  lies   in ", "lies in"),
+        ("Shop.py", "shop.py"),
+        ("\u201cit lies in shop.py\u201d", "It lies in shop.py"),
+        ("'The class Cart holds.'", "The class `Cart` holds"),
+        ("holds the items of a customer...", "holds the **items** of a customer"),
+        ("It lies in \u2026 the limit.", "It lies in shop.py, which also has the limit"),
+        ("the items [...] the limit", "the **items** of a customer.\nIt lies in shop.py, which also has the limit"),
     ],
 )
-def test_evidence_is_found_but_for_blanks_and_the_marks_of_markdown(evidence: str, piece: str) -> None:
+def test_evidence_is_found_as_people_quote_it(evidence: str, piece: str) -> None:
     span = find_evidence(evidence, ANSWER)
     assert span
     assert ANSWER[slice(*span)] == piece

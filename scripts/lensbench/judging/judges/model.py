@@ -20,6 +20,9 @@ from lensbench.judging.judges import Judgement, Verdict, unjudged
 from lensbench.judging.judges.normalising import FILLER, normalise, without_comments
 
 MAX_EVIDENCE = 200
+_AROUND_QUOTES = " \t\n\"'`*.\u201c\u201d\u201e\u2018\u2019\u00ab\u00bb\u2026"
+"""Quotation marks, emphasis, a last dot, an ellipsis."""
+_GAP = r"\s*[^\0]{1,200}?\s*"
 _SHORTEST_EVIDENCE = 3
 """Letters and digits: a colon or a bracket is found in every answer."""
 
@@ -129,18 +132,33 @@ def read_guess(reply: str, nonce: str, conditions: tuple[str, str]) -> str | Non
 
 
 def find_evidence(evidence: str, answer: str) -> tuple[int, int] | None:
-    """Where `evidence` stands in `answer`, blanks and the marks of Markdown aside; None when it does not.
+    """Where `evidence` stands in `answer`; None when it does not.
+
+    Blanks, the marks of Markdown, case, quotation marks and a last dot around it make no difference, and an ellipsis in
+    it stands for up to 200 characters.
 
     What a reader does not see, comments, is no evidence.
     """
-    words = evidence.split()
-    if sum(character.isalnum() for word in words for character in word) < _SHORTEST_EVIDENCE:
+    if sum(map(str.isalnum, evidence)) < _SHORTEST_EVIDENCE:
         return None
-    if found := re.search(r"\s+".join(map(re.escape, words)), without_comments(answer)):
+    seen = without_comments(answer)
+    if found := re.search(_words(evidence), seen) or re.search(_quoted(evidence), seen, re.IGNORECASE):
         return found.span()
-    plain, wanted = normalise(answer), normalise(evidence).text.split()
-    found = re.search(r"\s+".join(map(re.escape, wanted)), plain.text) if wanted else None
+    plain, wanted = normalise(answer), normalise(evidence).text
+    pattern = _words(wanted) if wanted in plain.text else _quoted(wanted)
+    found = re.search(pattern, plain.text, re.IGNORECASE) if wanted.strip() else None
     return plain.span(*found.span()) if found and found.end() > found.start() else None
+
+
+def _words(text: str) -> str:
+    """A pattern for these words, with any blanks between them."""
+    return r"\s+".join(map(re.escape, text.split()))
+
+
+def _quoted(text: str) -> str:
+    """The same as people quote: without quotation marks and a last dot around it, and with gaps for an ellipsis."""
+    pieces = re.split(r"\[?(?:\.{3}|…)\]?", text.strip(_AROUND_QUOTES))
+    return _GAP.join(_words(piece) for piece in pieces if piece.strip())
 
 
 Form = TypeVar("Form", Reply, Guess)
