@@ -115,7 +115,7 @@ class Schedule:
         would not miss the mark where nothing that is asked for needs it."""
         plan = RunFolder(self.folder).plan
         if plan.exists() and not Path(self.plan_mark).exists():
-            os.utime(plan, (0, 0))
+            os.utime(plan, (1, 1))  # 0 would be no time for Snakemake
 
     @property
     def frozen_tasks(self) -> str:
