@@ -191,3 +191,9 @@ def test_the_stage_is_a_program(bench: Make) -> None:
     folder = lay_out(bench, {"a": ANSWER}, sheet=False)
     subprocess.run([sys.executable, "-m", "lensbench.judging.judge_sheet", "--folder", str(folder)], check=True)
     assert page_of(folder).startswith("<!DOCTYPE html>")
+
+
+def test_of_a_very_long_answer_no_more_than_its_beginning_is_searched(bench: Callable[..., Any]) -> None:
+    folder = lay_out(bench, {"a": "It is in `state.py`.\n" + "\n" * 5_000_000}, sheet=False)
+    exhibits, _ = exhibits_of(folder)
+    assert {(len(exhibit.blinded.original), len(exhibit.text)) for exhibit in exhibits} == {(240_000, 60_000)}
