@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import shutil
 import stat
@@ -77,8 +78,8 @@ def test_an_untouched_archive_holds_and_nobody_knows_who_made_it(archive: Path, 
     assert code == 0
     assert lines == [
         "note: the archive is not signed: who made it is not known",
-        f"ok: {archive}: nothing was changed since it was made, and all numbers follow from its runs; this rests on"
-        " its own checksums (it is not signed); that the runs took place rests on their maker's word",
+        f"ok: {archive}: nothing was changed since it was made, and all that was compared follows from its runs; this"
+        " rests on its own checksums (it is not signed); that the runs took place rests on their maker's word",
     ]
 
 
@@ -198,6 +199,28 @@ def test_other_code_is_said_first(archive: Path, check: Any) -> None:
     code, lines = check(forge(archive, older, rehash=True))
     assert code == 0
     assert lines[1].startswith("note: made with lensbench 0.1.0")
+
+    def with_other_pages(bag: Path) -> None:
+        older(bag)
+        table = bag / "data" / "run" / "validity.csv"
+        rows = list(csv.reader(table.read_text().splitlines()))
+        table.write_text("".join(",".join(row[:-1]) + "\n" for row in rows))
+        for name in ("results.md", "results.json", "answers/one.html"):
+            DERIVED[name](bag)
+
+    code, lines = check(forge(archive, with_other_pages, rehash=True))
+    assert code == 0
+    assert lines[2] == (
+        "note: this code makes 3 other files otherwise, which were not compared: answers/one.html, results.json, results.md"
+    )
+
+    def with_other_verdicts(bag: Path) -> None:
+        older(bag)
+        DERIVED["verdicts.csv"](bag)
+
+    assert failures(check(forge(archive, with_other_verdicts, rehash=True))) == [
+        "run/verdicts.csv: is not what answers, records and verdicts give"
+    ]
 
 
 class Keys:
