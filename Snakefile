@@ -52,8 +52,7 @@ FOLDER = RunFolder(SCHEDULE.folder)
 BENCH = SCHEDULE.folder.as_posix()
 if MAKES_BENCHMARK:
     says_when_nothing_is_to_be_done(SCHEDULE.folder)
-    if SCHEDULE.why_not_deleted:
-        snakemake_inside.forbid_deleting(workflow, SCHEDULE.why_not_deleted)
+    snakemake_inside.forbid_deleting(workflow, SCHEDULE.why_not_deleted)
 PYTHON = f"{shlex.quote(sys.executable)} -P -m"
 os.environ[SETTINGS] = SCHEDULE.config.model_dump_json(exclude_defaults=True)
 os.environ[WORKFLOW] = str(os.getpid())  # every program ends with the Snakemake that started it, so `exec` it

@@ -93,7 +93,6 @@ class Schedule:
         """Where `snakemake scenarios` puts the tasks about `repo`."""
         return f"scenarios/{repository_name(self.config.repo)}.yaml"
 
-    @property
     def why_not_deleted(self) -> str:
         """Why the outputs must not be deleted together; "" when no answer is among them."""
         finished = sum(run_files(self.folder, run).record.exists() for run in self.runs)

@@ -5,6 +5,7 @@ tests/workflow/test_snakemake_inside.py shows for each what it is good for and n
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -53,13 +54,14 @@ def add_resources(workflow: Any, resources: dict[str, int]) -> None:
         _known(workflow, "register_resource")(name, there_is)
 
 
-def forbid_deleting(workflow: Any, why: str) -> None:
-    """Refuses `--delete-all-output` with this sentence, also as a dry run; `--delete-temp-output` stays."""
+def forbid_deleting(workflow: Any, why: Callable[[], str]) -> None:
+    """Refuses `--delete-all-output`, also as a dry run, with what `why` says, unless that is empty. It is asked only
+    then; `--delete-temp-output` stays."""
     delete = _known(workflow, "delete_output")
 
     def refuse(only_temp: bool = False, dryrun: bool = False) -> None:
-        if not only_temp:
-            raise WorkflowError(why)
+        if not only_temp and (told := why()):
+            raise WorkflowError(told)
         delete(only_temp=only_temp, dryrun=dryrun)
 
     workflow.delete_output = refuse
