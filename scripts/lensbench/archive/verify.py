@@ -36,6 +36,7 @@ from lensbench.archive.rebuilding import is_derived, rebuild
 from lensbench.archive.signing import is_signed, read_public_key, signature_problem
 from lensbench.archive.unpacking import unpack
 from lensbench.core.errors import UserError
+from lensbench.core.listing import some_of
 from lensbench.core.proof import code_hash
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.places import ROOT
@@ -134,13 +135,8 @@ def other_tables(archived: Path, rebuilt: Path) -> Iterator[str]:
         else:
             left.append(name)
     if left:
-        more = f" and {len(left) - MAX_NAMED} more" if len(left) > MAX_NAMED else ""
-        named = ", ".join(left[:MAX_NAMED])
-        print(
-            printable(
-                f"note: this code makes {len(left)} other files otherwise, which were not compared: {named}{more}"
-            )
-        )
+        named = some_of(left, MAX_NAMED)
+        print(printable(f"note: this code makes {len(left)} other files otherwise, which were not compared: {named}"))
 
 
 def _contents(folder: Path) -> dict[str, Path]:

@@ -17,6 +17,7 @@ from lensbench.changes.patches import NOTHING, PatchSize, size_of
 from lensbench.changes.reports import TestResult
 from lensbench.changes.task import EXIT, FIXED, KEPT, ChangeTask, content_bytes, tests_digest
 from lensbench.core.errors import UserError
+from lensbench.core.listing import some_of
 from lensbench.core.records import RunId
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import write_json
@@ -70,8 +71,7 @@ class Tested:
 
 
 def _names(tests: Sequence[str]) -> str:
-    more = f" and {len(tests) - _SHOWN} more" if len(tests) > _SHOWN else ""
-    return f"; not: {', '.join(tests[:_SHOWN])}{more}" if tests else ""
+    return f"; not: {some_of(tests, _SHOWN)}" if tests else ""
 
 
 def tested_file(folder: Path, run: RunId) -> Path:

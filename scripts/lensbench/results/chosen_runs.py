@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from lensbench.core.conditions import treatments
+from lensbench.core.listing import some_of
 from lensbench.core.numbers import exact, points
 from lensbench.core.records import RunId
 from lensbench.plan.frozen import read_plan
@@ -90,6 +91,5 @@ def warnings(folder: Path) -> list[str]:
     names = foreign_files(folder, [run.stem for run in planned_runs(read_plan(folder))])
     if not names:
         return []
-    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-    found = f"discards/ holds {', '.join(names[:3])}{more}, which lensbench did not write: ignored."
+    found = f"discards/ holds {some_of(names, 3)}, which lensbench did not write: ignored."
     return [f"{found} To discard a run: lensbench discard <run> --reason ..."]

@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from lensbench.core.errors import UserError
+from lensbench.core.listing import some_of
+from lensbench.core.records import RunId
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.run_status import RunStatus
 from lensbench.core.system.program import run_stage
 from lensbench.core.system.terminal import printable
-from lensbench.core.tables import read_table, run_of_row
 from lensbench.workflow.status import Status
 
 MOST_COLUMNS = 100
@@ -43,23 +44,14 @@ def lines(folder: Path, data: dict[str, Any]) -> Iterator[str]:
     counts = data["counts"]
     if counts[RunStatus.DISCARDED] or counts[RunStatus.MISSING] or counts[RunStatus.UNJUDGED]:
         yield f"{counts['discarded']} runs discarded, {counts['missing']} missing, {counts['unjudged']} unjudged."
-        if missing := _missing(folder):
-            more = f" and {len(missing) - MOST_NAMES} more" if len(missing) > MOST_NAMES else ""
-            yield f"Missing: {', '.join(missing[:MOST_NAMES])}{more}."
+        gone = (run for run in data["runs"] if run["status"] == RunStatus.MISSING)
+        if missing := sorted(RunId(run["task"], run["condition"], run["trial"]).stem for run in gone):
+            yield f"Missing: {some_of(missing, MOST_NAMES)}."
         if data["agent"]["kind"] != "none" and (left := Status(folder).left):
             yield f"Start again to make the {left} runs that are discarded or missing, and only those."
     if unread := data.get("unjudged_criteria"):
         yield f"{unread} of {data['criteria_of_runs']} criteria of runs that count have no verdict. {_REMEDY}"
     yield f"open {RunFolder(folder).page} or {RunFolder(folder).results}"
-
-
-def _missing(folder: Path) -> list[str]:
-    """The runs that are not there, by name."""
-    try:
-        rows = read_table(RunFolder(folder).validity)
-    except UserError:
-        return []
-    return sorted(run_of_row(row).stem for row in rows if row["status"] == RunStatus.MISSING)
 
 
 def _efforts(figures: dict[str, Any]) -> Iterator[str]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from lensbench.agents.offline.outline import outline
 from lensbench.agents.offline.passages import Passage
 from lensbench.agents.offline.toolbox import Toolbox
+from lensbench.core.listing import some_of
 from lensbench.core.system.terminal import printable
 
 LINE_WIDTH = 170
@@ -62,9 +63,7 @@ def _evidence(findings: Findings, toolbox: Toolbox) -> Iterator[list[str]]:
     first = findings.passages[:3]
     yield from (_passage(passage, toolbox) for passage in first)
     for target, importers in findings.importers:
-        shown = ", ".join(f"`{path}`" for path in importers[:IMPORTERS_SHOWN])
-        more = f" and {len(importers) - IMPORTERS_SHOWN} more" if len(importers) > IMPORTERS_SHOWN else ""
-        yield [f"- `{target}` is imported by {shown}{more}."]
+        yield [f"- `{target}` is imported by {some_of([f'`{path}`' for path in importers], IMPORTERS_SHOWN)}."]
     yield from (_used(uses, toolbox) for uses in findings.uses)
     for place in findings.followed:
         yield [f"- `{place.path}:{place.line}` defines `{place.name}`: {_code(place.text)}"]
@@ -97,9 +96,8 @@ def _where(path: str, numbers: tuple[int, ...], toolbox: Toolbox) -> str:
     units = outline(path, toolbox.workspace.text(path).splitlines())
     around = {line: unit.name for unit in units for line in unit.lines if unit.kind not in ("text", "constant")}
     order = [*telling, *(number for number in numbers if number not in telling)]
-    shown = [f"{number} in `{around[number]}`" if around.get(number) else str(number) for number in order[:LINES_SHOWN]]
-    more = f" and {len(numbers) - LINES_SHOWN} more" if len(numbers) > LINES_SHOWN else ""
-    return f"line {', '.join(shown)}{more}: {_code(texts[order[0]])}"
+    places = [f"{number} in `{around[number]}`" if around.get(number) else str(number) for number in order]
+    return f"line {some_of(places, LINES_SHOWN)}: {_code(texts[order[0]])}"
 
 
 def _within_budget(blocks: list[list[str]]) -> list[str]:

@@ -13,6 +13,7 @@ from itertools import islice
 
 import re2
 
+from lensbench.core.listing import some_of
 from lensbench.core.tasks import AtLeast, Criterion, Pattern, Regex
 from lensbench.judging.judges import Judgement, Verdict, unjudged
 from lensbench.judging.judges.asserting import without_copies, without_dumps
@@ -107,5 +108,4 @@ def _name(pattern: Pattern) -> str:
 
 
 def _names(patterns: Iterable[Pattern]) -> str:
-    names = [_name(pattern) for pattern in patterns]
-    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+    return some_of([_name(pattern) for pattern in patterns], 5)

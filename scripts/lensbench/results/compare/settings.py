@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from lensbench.core.conditions import compared
+from lensbench.core.listing import some_of
 from lensbench.core.records import sha256
 from lensbench.core.tables import Row
 from lensbench.judging.panel import is_person
@@ -139,7 +140,7 @@ def _repositories(runs: Sequence[FinishedRun], tasks: Sequence[str]) -> list[Set
         groups.setdefault(tuple(_repository(run, task) for run in runs), []).append(task)
     names = [run.name for run in runs]
     return [
-        Setting(f"{REPOSITORY}{_some(members)}", dict(zip(names, values, strict=True)))
+        Setting(f"{REPOSITORY}{some_of(members, 3)}", dict(zip(names, values, strict=True)))
         for values, members in groups.items()
     ]
 
@@ -150,11 +151,6 @@ def _repository(run: FinishedRun, task: str) -> str:
     tree = (known.get("tree_sha256") or "")[:SHORT]
     parts = [name, known.get("revision") or "", f"files {tree}" if tree else ""]
     return ", ".join(filter(None, parts))
-
-
-def _some(tasks: Sequence[str]) -> str:
-    more = f" and {len(tasks) - 3} more" if len(tasks) > 3 else ""
-    return ", ".join(tasks[:3]) + more
 
 
 def notices(runs: Sequence[FinishedRun], changed: Sequence[Setting]) -> list[Notice]:
