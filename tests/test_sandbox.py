@@ -109,6 +109,21 @@ def test_the_trial_is_made_once_for_the_same_settings_and_program(
     assert find_sandbox(AUTO, noted).program == "", "a trial that failed is made again"
 
 
+def test_a_trial_that_found_no_network_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    program, noted = tmp_path / "bwrap", tmp_path / "noted"
+    refuses = tmp_path / "refuses"
+    program.write_text(
+        f'#!/bin/sh\ncase "$*" in *--unshare-net*) [ -e {refuses} ] && exit 1;; esac\necho bubblewrap 0.8.0\n'
+    )
+    program.chmod(0o755)
+    refuses.touch()
+    own = {**AUTO, "network": "own"}
+    assert find_sandbox(own, noted).shared_network
+    refuses.unlink()
+    assert not find_sandbox(own, noted).shared_network
+
+
 @bubblewrap
 def test_inside_there_are_the_workspace_the_session_and_programs_and_nothing_of_the_project(
     place: Place, project: Path

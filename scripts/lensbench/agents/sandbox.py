@@ -25,7 +25,7 @@ from lensbench.agents.reach import Network, addresses_of, hosts_file, network_of
 from lensbench.agents.sandbox_start import FILTER_FD
 from lensbench.core.errors import UserError
 from lensbench.core.records import sha256
-from lensbench.core.system.files import write_json
+from lensbench.core.system.files import write_atomic
 from lensbench.core.system.places import PACKAGE, ROOT
 
 WORKSPACE, SESSION, ENVIRONMENT, REACH = "/repo", "/session", "/env", "/reach"
@@ -163,9 +163,9 @@ def _moved(path: str, folders: Mapping[str, str]) -> str:
 def find_sandbox(settings: Mapping[str, Any] | None, tried: Path | None = None) -> Sandbox:
     """The sandbox that the plan's `sandbox` section asks for (`mode`, `visible`, `hidden`), after one short trial.
 
-    The trial is not repeated where the folder `tried` says how it went: with the same settings and program, since this
-    machine was started. A plan without that section has no sandbox. Raises UserError when bubblewrap is demanded and
-    does not work here.
+    A trial that found everything is not repeated where the folder `tried` tells of it: with the same settings and
+    program, since this machine was started. A plan without that section has no sandbox. Raises UserError when
+    bubblewrap is demanded and does not work here.
     """
     if not settings or settings["mode"] == "none":
         return NO_SANDBOX
@@ -192,18 +192,17 @@ def _bubblewrap(settings: Mapping[str, Any], tried: Path | None) -> Sandbox:
     sandbox = Sandbox("", "", program, shown, secret, hosts, shared, limits, same_path)
     note = tried / sha256(f"{sandbox} {_this_machine(program)}".encode()) if tried else None
     if note and note.exists():
-        return replace(sandbox, **json.loads(note.read_text()))
+        return replace(sandbox, name=note.read_text())
     said = _try(sandbox)
+    if note and not said.returncode:
+        write_atomic(note, said.stdout.strip())
     if said.returncode and not shared:
         open_to_all = replace(sandbox, shared_network="this machine allows no network of one's own")
         again = _try(open_to_all)
         sandbox, said = (open_to_all, again) if not again.returncode else (sandbox, said)
     if said.returncode:
         return Sandbox(reason=" ".join(said.stderr.split()) or f"{program} ended with {said.returncode}")
-    sandbox = replace(sandbox, name=said.stdout.strip())
-    if note:
-        write_json(note, {"name": sandbox.name, "shared_network": sandbox.shared_network})
-    return sandbox
+    return replace(sandbox, name=said.stdout.strip())
 
 
 def _this_machine(program: str) -> str:
