@@ -214,6 +214,14 @@ def test_other_code_is_said_first(archive: Path, check: Any) -> None:
         "note: this code makes 3 other files otherwise, which were not compared: answers/one.html, results.json, results.md"
     )
 
+    def with_other_heads(bag: Path) -> None:
+        older(bag)
+        table = bag / "data" / "run" / "escalations.csv"
+        assert len(table.read_text().splitlines()) == 1, "no row"
+        table.write_text("task,trial\n")
+
+    assert failures(check(forge(archive, with_other_heads, rehash=True))) == []
+
     def with_other_verdicts(bag: Path) -> None:
         older(bag)
         DERIVED["verdicts.csv"](bag)

@@ -129,7 +129,7 @@ def other_tables(archived: Path, rebuilt: Path) -> Iterator[str]:
             continue
         if name in before and name in after and name.endswith(".csv"):
             rows, again = read_table(before[name]), read_table(after[name])
-            columns = rows[0].keys() if rows else again[0].keys()
+            columns = (rows or again or [{}])[0].keys()
             if rows != [{key: row.get(key) for key in columns} for row in again]:
                 yield f"run/{name}: is not what answers, records and verdicts give"
         else:
