@@ -201,9 +201,9 @@ class _Words:
         if not words:
             return None
         column = {word: number for number, word in enumerate(words)}
-        rows = [sorted(column[word] for word in set(tokens) if word in column) for tokens in found]
-        places = np.concatenate([np.repeat(np.arange(len(rows)), [*map(len, rows)])[None], [np.concatenate(rows)]])
-        stands = sparse.coo_array((np.ones(places.shape[1]), places.astype(int)), shape=(len(rows), len(words)))
+        places = sorted({(row, column[word]) for row, tokens in enumerate(found) for word in tokens if word in column})
+        rows, columns = zip(*places, strict=True)
+        stands = sparse.coo_array((np.ones(len(places)), (rows, columns)), shape=(len(found), len(words)))
         length = np.log1p([len(tokens) for tokens in found])
         length = (length - length.mean()) / max(length.std(), _SAME_LENGTH)
         return cls(answers, baseline, seed, words, sparse.hstack([stands, length[:, None]], format="csr"))

@@ -32,13 +32,14 @@ def mcnemar(pairs: Mapping[str, Sequence[Pair]], trials: int) -> dict[str, Any]:
             counts[int(treated)][int(base)] += 1
     gained, lost = counts[1][0], counts[0][1]
     fewer, changed = min(gained, lost), binom(gained + lost, 0.5)
+    tails = float(2 * changed.cdf(fewer))
     return {
         "treatment_only": gained,
         "baseline_only": lost,
         "both": counts[1][1],
         "neither": counts[0][0],
-        "exact_p": min(1.0, float(2 * changed.cdf(fewer))),
-        "mid_p": float(2 * changed.cdf(fewer) - changed.pmf(fewer)),
+        "exact_p": min(1.0, tails),
+        "mid_p": tails - float(changed.pmf(fewer)),
         "reason": "",
     }
 

@@ -187,17 +187,12 @@ def cluster_robust(d: Any, groups: Sequence[int], alpha: float) -> Interval | No
     equal size that is G - 1, and the standard error is that of CR1.
     """
     import numpy as np
-    from scipy.stats import t
 
     shares = np.bincount(groups) / len(d)
     sums = np.bincount(groups, d - d.mean()) / np.sqrt(1 - shares)
     se = float(np.sqrt(sums @ sums)) / len(d)
-    if se <= NO_SPREAD * float(np.abs(d).max()):
-        return None
     b = (np.diag(shares) - np.outer(shares, shares)) / np.sqrt(np.outer(1 - shares, 1 - shares))
-    df = 1 / float((b**2).sum())
-    margin = float(t.isf(alpha / 2, df)) * se
-    return Interval(float(d.mean()) - margin, float(d.mean()) + margin, se, df, CLUSTERED)
+    return _around_the_mean(d, se, 1 / float((b**2).sum()), alpha, CLUSTERED)
 
 
 def within_repositories(d: Any, groups: Sequence[int], alpha: float) -> Interval | None:
@@ -205,17 +200,22 @@ def within_repositories(d: Any, groups: Sequence[int], alpha: float) -> Interval
     fit of one mean per repository, with n - G degrees of freedom. None when less than 2 are left, or when nothing is
     left inside."""
     import numpy as np
-    from scipy.stats import t
 
     df = len(d) - (max(groups) + 1)
     if df < 2:
         return None
     residuals = d - (np.bincount(groups, d) / np.bincount(groups))[list(groups)]
-    se = math.sqrt(float(residuals @ residuals) / df / len(d))
-    if se <= NO_SPREAD * float(np.abs(d).max()):
+    return _around_the_mean(d, math.sqrt(float(residuals @ residuals) / df / len(d)), float(df), alpha, WITHIN)
+
+
+def _around_the_mean(d: Any, se: float, df: float, alpha: float, method: str) -> Interval | None:
+    """A t interval; None where there is no spread."""
+    from scipy.stats import t
+
+    if se <= NO_SPREAD * float(abs(d).max()):
         return None
-    margin = float(t.isf(alpha / 2, df)) * se
-    return Interval(float(d.mean()) - margin, float(d.mean()) + margin, se, float(df), WITHIN)
+    mean, margin = float(d.mean()), float(t.isf(alpha / 2, df)) * se
+    return Interval(mean - margin, mean + margin, se, df, method)
 
 
 def sign_flip_p(d: Any, seed: int) -> float | None:
@@ -245,7 +245,7 @@ def smallest_p(units: int) -> float:
 
 
 def minimum_detectable(se: float, df: float, alpha: float, power: float) -> float | None:
-    """The true difference that a t interval with this standard error tells from 0 with this power (TTestPower).
+    """The true difference that a t interval with this standard error tells from 0 with this power.
 
     For the paired interval this is the textbook figure from the spread and the number of tasks; for the others it has
     the price of shared repositories in it. None with 1 degree of freedom, for which there is no such figure.

@@ -3,7 +3,7 @@
     lensbench size --sd 20 --effect 10
     lensbench size --pilot bench/first --effect 10 --power 0.9
 
-The numbers are those of a paired t test (statsmodels' TTestPower): one difference per task.
+The numbers are those of a paired t test: one difference per task.
 """
 
 from __future__ import annotations
