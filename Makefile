@@ -22,6 +22,7 @@ slurm: .venv-slurm/ready
 	$(@D)/bin/pip install --quiet --no-compile --no-deps --require-hashes $(patsubst %,-r %,$(filter %.lock,$^))
 	@$(@D)/bin/python -m compileall -q -j 0 $(@D)/lib > /dev/null || true  # on all cores, unlike pip
 	$(@D)/bin/pip install --quiet --no-deps --no-build-isolation --editable .
+	@$(@D)/bin/pip check  # a lock without what one of its packages imports ends here
 	@touch $@
 
 .venv/dev: requirements-dev.lock .venv/ready
@@ -84,7 +85,8 @@ docs: dev .venv-docs/ready
 	.venv-docs/bin/pip install --quiet --require-hashes -r $<
 	@touch $@
 
-# The lock files: every package with its hashes, for Python 3.11 and newer, on any platform; for Slurm what is more.
+# The lock files: every package with its hashes, for Python 3.11 and newer, on any platform; for Slurm with all that it
+# imports, which is more than what a run needs (pandas).
 lock:
 	$(PYTHON) -m venv .cache/lock
 	.cache/lock/bin/pip install --quiet uv
@@ -96,4 +98,4 @@ lock:
 	    --no-annotate --no-header --group docs --output-file requirements-docs.lock
 	printf '%s\n' snakemake-executor-plugin-slurm snakemake-executor-plugin-slurm-jobstep | .cache/lock/bin/uv pip compile \
 	    --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header \
-	    --no-deps --constraint requirements.lock --output-file requirements-slurm.lock -
+	    --constraint requirements.lock --output-file requirements-slurm.lock -
