@@ -8,8 +8,8 @@ An adapter has two functions and no state:
 
 and may have two more, for the preflight:
 
-- `version(settings: Mapping[str, Any]) -> str | None`: the program's own word for its version, None when it says none;
-- `probe(settings: Mapping[str, Any]) -> Probe | None`: a request that shows whether gateway and key are good.
+- `version(settings: AgentSettings) -> str | None`: the program's own word for its version, None when it says none;
+- `probe(settings: AgentSettings) -> Probe | None`: a request that shows whether gateway and key are good.
 
 and a constant `HOSTS`, the `name:port` of the model's own service, () for none: without it, and without
 `agent.base_url`, agents of this kind share the machine's network.
@@ -28,6 +28,7 @@ from typing import Any, Protocol
 
 from lensbench.agents.reach import hosts_in
 from lensbench.core.error_texts import KNOWN_ERRORS, ErrorTexts
+from lensbench.core.frozen_plan import AgentSettings
 from lensbench.core.records import Outcome
 
 
@@ -50,7 +51,7 @@ class Assignment:
     """MCP servers that this condition has."""
     denied_servers: tuple[str, ...]
     """MCP servers that only other conditions have: their tools are blocked by name as well."""
-    settings: Mapping[str, Any]
+    settings: AgentSettings
     """The `agent` section of the config."""
     seed: int
     errors: ErrorTexts = KNOWN_ERRORS
@@ -94,12 +95,12 @@ def base_environment(run: Assignment) -> dict[str, str]:
     return {"PATH": os.environ.get("PATH", os.defpath), **private, **passed}
 
 
-def secret_names(settings: Mapping[str, Any]) -> list[str]:
+def secret_names(settings: AgentSettings) -> list[str]:
     """The environment variables that the agent's settings name: their values must never be written."""
     return list(dict.fromkeys(filter(None, (*settings["pass_env"], settings["token_env"]))))
 
 
-def model_hosts(settings: Mapping[str, Any]) -> tuple[str, ...] | None:
+def model_hosts(settings: AgentSettings) -> tuple[str, ...] | None:
     """The hosts (`name:port`) that an agent asks its model at; None when its kind leaves that open."""
     known = getattr(load_adapter(settings["kind"]), "HOSTS", None)
     found = hosts_in([str(settings.get("base_url") or "")])

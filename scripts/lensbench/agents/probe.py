@@ -6,11 +6,11 @@ import http.client
 import json
 import urllib.error
 import urllib.request
-from collections.abc import Mapping
 from typing import Any
 
 from lensbench.agents import Adapter, Probe
 from lensbench.core.errors import UserError
+from lensbench.core.frozen_plan import AgentSettings
 from lensbench.core.models import is_same_model, is_served
 from lensbench.core.preflight_results import Check
 
@@ -26,7 +26,7 @@ LOOK_AT = {
 }
 
 
-def check_gateway(adapter: Adapter, settings: Mapping[str, Any], wanted: bool) -> list[Check]:
+def check_gateway(adapter: Adapter, settings: AgentSettings, wanted: bool) -> list[Check]:
     """One row, or none when the agent has no gateway that we could ask."""
     ask = getattr(adapter, "probe", None)
     if ask is None:

@@ -24,6 +24,7 @@ from typing import Any, Final
 from lensbench.agents.reach import Network, addresses_of, hosts_file, network_of
 from lensbench.agents.sandbox_start import FILTER_FD
 from lensbench.core.errors import UserError
+from lensbench.core.frozen_plan import SandboxSettings
 from lensbench.core.records import sha256
 from lensbench.core.system.files import write_atomic
 from lensbench.core.system.places import PACKAGE, ROOT
@@ -160,7 +161,7 @@ def _moved(path: str, folders: Mapping[str, str]) -> str:
     return path
 
 
-def find_sandbox(settings: Mapping[str, Any] | None, tried: Path | None = None) -> Sandbox:
+def find_sandbox(settings: SandboxSettings | None, tried: Path | None = None) -> Sandbox:
     """The sandbox that the plan's `sandbox` section asks for (`mode`, `visible`, `hidden`), after one short trial.
 
     A trial that found everything is not repeated where the folder `tried` tells of it: with the same settings and
@@ -178,7 +179,7 @@ def find_sandbox(settings: Mapping[str, Any] | None, tried: Path | None = None) 
     return found
 
 
-def _bubblewrap(settings: Mapping[str, Any], tried: Path | None) -> Sandbox:
+def _bubblewrap(settings: SandboxSettings, tried: Path | None) -> Sandbox:
     program = shutil.which("bwrap")
     if not program:
         return Sandbox(reason="there is no bwrap on PATH")

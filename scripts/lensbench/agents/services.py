@@ -15,8 +15,8 @@ import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
+from lensbench.core.frozen_plan import AgentSettings
 from lensbench.core.system.files import write_json
 
 PLACE = Path("bench/.services")
@@ -25,7 +25,7 @@ FIRST_S = 30.0
 LONGEST_S = 600.0
 
 
-def service_of(agent: Mapping[str, Any]) -> str:
+def service_of(agent: AgentSettings) -> str:
     """The service that an agent asks by its settings: the host of `base_url`, else `provider`, else its kind."""
     address = str(agent["base_url"]).rpartition("://")[2]
     return re.split("[/?#]", address)[0].rpartition("@")[2] or str(agent["provider"] or agent["kind"])

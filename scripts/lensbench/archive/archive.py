@@ -31,13 +31,14 @@ from lensbench.archive.rebuilding import is_derived, rebuild
 from lensbench.archive.secrets import secret_values
 from lensbench.archive.signing import read_private_key, sign
 from lensbench.core.errors import UserError
+from lensbench.core.frozen_plan import Plan
 from lensbench.core.proof import code_hash
 from lensbench.core.records import sha256
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import write_json
 from lensbench.core.system.places import ROOT
 from lensbench.core.system.program import add_run_folder, run_folder, run_program
-from lensbench.plan.frozen import Plan, read_plan
+from lensbench.plan.frozen import read_plan
 
 HOUSE = ("Snakefile", "rules", "templates", "requirements.lock")
 """What the workflow is; its programs are named by their hash."""

@@ -10,11 +10,12 @@ from typing import Any
 
 from lensbench.archive import RUN
 from lensbench.core.errors import UserError
+from lensbench.core.frozen_plan import Plan
 from lensbench.core.records import RunId, from_json, run_files, sha256
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.run_status import RunStatus
 from lensbench.core.tables import read_table, run_of_row
-from lensbench.plan.frozen import Plan, read_plan
+from lensbench.plan.frozen import read_plan
 from lensbench.runs.discards import discard_files
 
 _TASK = re.compile(r"[a-z0-9][a-z0-9-]{0,99}")

@@ -19,6 +19,7 @@ from typing import NamedTuple
 import yaml
 
 from lensbench.core.errors import UserError
+from lensbench.core.frozen_plan import Plan
 from lensbench.core.preflight_results import read_listed_tools
 from lensbench.core.records import Record, RunId, run_files, sha256
 from lensbench.core.run_folder import RunFolder
@@ -28,7 +29,7 @@ from lensbench.core.system.program import run_program
 from lensbench.judging.shown_answers import read_tasks
 from lensbench.plan.config import RUN_ID
 from lensbench.plan.freeze import differences
-from lensbench.plan.frozen import Plan, read_plan
+from lensbench.plan.frozen import read_plan
 from lensbench.plan.own_files import frozen_tasks
 from lensbench.runs.budget import spend, spent
 from lensbench.runs.discards import discard_files_of, is_discarded
@@ -111,7 +112,7 @@ def _differences(first: Part, other: Part) -> Iterator[str]:
         yield f"tools that the servers list: {'; '.join(listed)}"
 
 
-def _fingerprint(plan: Plan) -> Plan:
+def _fingerprint(plan: Plan) -> Mapping[str, object]:
     """The plan without what may differ between machines: the name, and where repositories are kept."""
     sandbox = {name: value for name, value in plan.get("sandbox", {}).items() if name != "hidden"}
     return {**plan, "run_id": "", "sandbox": sandbox}

@@ -10,9 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from string import Template
-from typing import Any
+from typing import Any, Literal
 
 from lensbench.core.errors import UserError
+from lensbench.core.frozen_plan import Plan, PlannedCondition
 from lensbench.core.records import sha256
 from lensbench.core.system.processes import run_process
 from lensbench.core.system.redaction import literal_secrets
@@ -22,18 +23,20 @@ CLOSED_BOOK = "closed_book"
 NO_SERVERS = '{"mcpServers": {}}\n'
 LONGEST_LINE = 300
 
+Command = Literal["setup", "teardown"]
 
-def compared(plan: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+
+def compared(plan: Plan) -> dict[str, PlannedCondition]:
     """The planned conditions that are compared: all but the control."""
     return {name: condition for name, condition in plan["conditions"].items() if name != CLOSED_BOOK}
 
 
-def treatments(plan: Mapping[str, Any]) -> list[str]:
+def treatments(plan: Plan) -> list[str]:
     """The conditions that are compared with the baseline."""
     return [name for name in compared(plan) if name != plan["baseline"]]
 
 
-def fill_mcp_file(condition: Mapping[str, Any], values: Mapping[str, str]) -> str:
+def fill_mcp_file(condition: PlannedCondition, values: Mapping[str, str]) -> str:
     """The MCP file of a planned condition for one run: `${workspace}`, `${python}` and `${server_log}` are put in.
 
     Other `${...}` stay, for agents that fill them from their environment. Raises UserError when the file is not the
@@ -47,7 +50,7 @@ def fill_mcp_file(condition: Mapping[str, Any], values: Mapping[str, str]) -> st
     return json.dumps(filled(json.loads(content), values))
 
 
-def mcp_secrets(plan: Mapping[str, Any]) -> dict[str, str]:
+def mcp_secrets(plan: Plan) -> dict[str, str]:
     """The secrets that stand in the MCP files of all planned conditions, by what they are called."""
     found: dict[str, str] = {}
     for condition in plan["conditions"].values():
@@ -71,13 +74,13 @@ def filled_command(command: Sequence[str], workspace: str) -> list[str]:
     return [part.replace("{workspace}", workspace) for part in command]
 
 
-def run_command(condition: Mapping[str, Any], name: str, workspace: str) -> str:
+def run_command(condition: PlannedCondition, name: Command, workspace: str) -> str:
     """Runs the condition's `setup` or `teardown` for a workspace; returns why it failed, "" when it did not.
 
     It runs in the current folder with the user's environment: it belongs to the user, not to the agent. A condition
     without such a command cannot fail. What the command leaves running is ended.
     """
-    command: Sequence[str] = condition.get(name, ())
+    command = condition.get(name, ())
     if not command:
         return ""
     argv = filled_command(command, workspace)

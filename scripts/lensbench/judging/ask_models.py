@@ -29,6 +29,7 @@ from lensbench.agents.start import Said, now, start_agent
 from lensbench.changes.task import answer_criteria
 from lensbench.core.conditions import CLOSED_BOOK, NO_SERVERS, treatments
 from lensbench.core.errors import UserError
+from lensbench.core.frozen_plan import AgentSettings, BudgetSettings, Plan, PlannedJudge, SandboxSettings
 from lensbench.core.records import Attempt, sha256
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.backoff import back_off
@@ -43,7 +44,6 @@ from lensbench.judging.judges import Judgement, Verdict, unjudged
 from lensbench.judging.judges import model as judging
 from lensbench.judging.judges.normalising import without_comments
 from lensbench.judging.shown_answers import Exhibit
-from lensbench.plan.frozen import Plan
 from lensbench.runs.budget import check_budget, spend
 from lensbench.runs.reasons import Expectation, find_reason
 from lensbench.runs.stopping import StopEverything
@@ -69,14 +69,14 @@ class Bench:
     """What all requests to one judge share. It crosses to other processes."""
 
     folder: Path
-    judge: Mapping[str, Any]
+    judge: PlannedJudge
     seed: int
     attempts: int
-    budget: Mapping[str, Any]
-    sandbox: Mapping[str, Any] | None
+    budget: BudgetSettings
+    sandbox: SandboxSettings | None
 
     @property
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> AgentSettings:
         """The agent's settings: as configured, without tools."""
         return {**self.judge["agent"], "tools": [], "tool_search": False}
 
@@ -87,7 +87,7 @@ class Bench:
         return json.dumps(told, sort_keys=True)
 
     @property
-    def money(self) -> dict[str, Any]:
+    def money(self) -> BudgetSettings:
         """The part of the budget that counts for judges: the other limits are about runs."""
         return {"max_usd": self.budget.get("max_usd")}
 
@@ -98,7 +98,7 @@ class Bench:
 
 
 def judge_by_model(
-    folder: Path, plan: Plan, judge: Mapping[str, Any], tasks: Mapping[str, Task], exhibits: Sequence[Exhibit],
+    folder: Path, plan: Plan, judge: PlannedJudge, tasks: Mapping[str, Task], exhibits: Sequence[Exhibit],
     parallel: int,
     ask: bool = True,
 ) -> Iterator[tuple[Exhibit, int, Given]]:  # fmt: skip
@@ -130,7 +130,7 @@ def judge_by_model(
             yield from ((exhibit, number, each) for number, each in zip(numbers, given, strict=True))
 
 
-def bench_of(folder: Path, plan: Plan, judge: Mapping[str, Any]) -> Bench:
+def bench_of(folder: Path, plan: Plan, judge: PlannedJudge) -> Bench:
     """What all requests to one of the plan's judges share."""
     missing = [name for name in secret_names(judge["agent"]) if not os.environ.get(name)]
     if missing:
@@ -251,7 +251,7 @@ def _request(bench: Bench, template: str, nonce: str, question: str, answer: str
 
 
 def guess_by_model(
-    folder: Path, plan: Plan, judge: Mapping[str, Any], tasks: Mapping[str, Task], exhibits: Sequence[Exhibit],
+    folder: Path, plan: Plan, judge: PlannedJudge, tasks: Mapping[str, Task], exhibits: Sequence[Exhibit],
     parallel: int,
 ) -> Iterator[tuple[Exhibit, str | None]]:  # fmt: skip
     """The condition that the judge takes each answer of a complete pair for; None when it gave no guess."""

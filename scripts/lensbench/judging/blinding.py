@@ -15,9 +15,9 @@ from functools import cache, cached_property
 from itertools import accumulate
 from typing import NamedTuple
 
+from lensbench.core.frozen_plan import Plan
 from lensbench.core.records import RunId, sha256
 from lensbench.core.tasks import Criterion, Task
-from lensbench.plan.frozen import Plan
 from lensbench.runs.reports import process_spans
 
 MARK = "\u2039\u2026\u203a"

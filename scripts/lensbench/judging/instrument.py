@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from threadpoolctl import threadpool_limits
 
 from lensbench.core.conditions import CLOSED_BOOK
+from lensbench.core.frozen_plan import Plan
 from lensbench.core.numbers import exact
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import plain, write_json
@@ -34,7 +35,7 @@ from lensbench.judging.judge_sheet import Group, sampled_pairs
 from lensbench.judging.judges import NOT_ASKED, Verdict
 from lensbench.judging.panel import criterion_of, is_person, verdict_of
 from lensbench.judging.shown_answers import Exhibit, read_exhibits, read_tasks
-from lensbench.plan.frozen import Plan, read_plan
+from lensbench.plan.frozen import read_plan
 
 CANARY = "canary"
 """The failure of everything that a judge said of an answer after a canary came back wrong."""

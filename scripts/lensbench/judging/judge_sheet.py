@@ -18,6 +18,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from lensbench.changes.task import answer_criteria
+from lensbench.core.frozen_plan import Plan
 from lensbench.core.markdown import placed_html
 from lensbench.core.numbers import exact
 from lensbench.core.records import sha256
@@ -30,7 +31,6 @@ from lensbench.core.tasks import Task
 from lensbench.judging.blinding import MARK
 from lensbench.judging.judges.human import MAX_EVIDENCE
 from lensbench.judging.shown_answers import Exhibit, read_exhibits, read_tasks
-from lensbench.plan.frozen import Plan
 from lensbench.plan.names import HUMAN, TESTS
 from lensbench.plan.waves import read_opened_plan
 

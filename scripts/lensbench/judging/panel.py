@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from lensbench.core.errors import UserError
+from lensbench.core.frozen_plan import Plan
 from lensbench.core.numbers import decimal
 from lensbench.core.records import RunId
 from lensbench.core.run_folder import RunFolder
@@ -22,7 +23,7 @@ from lensbench.judging.judges import NOT_ASKED, POINTS, Verdict
 from lensbench.judging.judges.again import leave_note
 from lensbench.judging.judges.human import human_judges
 from lensbench.judging.shown_answers import VERDICT_COLUMNS
-from lensbench.plan.frozen import Plan, read_plan
+from lensbench.plan.frozen import read_plan
 from lensbench.plan.names import HUMAN
 
 DECISION_COLUMNS = (

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from lensbench.core.conditions import treatments
+from lensbench.core.frozen_plan import Plan
 from lensbench.core.numbers import decimal
 from lensbench.core.preflight_results import read_listed_tools
 from lensbench.core.records import RunId, from_json, run_files
@@ -20,7 +21,6 @@ from lensbench.core.tables import read_table, run_of_row
 from lensbench.core.tasks import Task
 from lensbench.judging.blinding import Blinded, blind, hidden_names, opaque_id, order
 from lensbench.judging.judges import POINTS, Judgement
-from lensbench.plan.frozen import Plan
 from lensbench.plan.own_files import frozen_tasks
 from lensbench.plan.task_files import read_scenarios
 

@@ -22,7 +22,7 @@ from lensbench.plan.frozen import read_plan
 def judge_run(folder: Path, run: RunId) -> str:
     """Judges the patch of a run and writes tests/<run>.json; returns what was found, in a sentence."""
     plan, repositories = read_plan(folder), read_json(RunFolder(folder).repositories, needed=True)
-    repository = repositories[plan["tasks"][run.task]["repository"]]
+    repository = repositories[plan["tasks"][run.task]["repository"] or ""]
     found = read_json(RunFolder(folder).environments, needed=True)[run.task]
     environment = Environment(found["key"], Path(found["folder"]) if found["folder"] else None)
     patch = patch_file(folder, run)

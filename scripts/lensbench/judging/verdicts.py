@@ -11,6 +11,7 @@ from typing import Any
 
 from lensbench.changes.task import answer_criteria
 from lensbench.core.errors import UserError, did_you_mean
+from lensbench.core.frozen_plan import Plan, PlannedJudge
 from lensbench.core.numbers import decimal
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.program import run_program
@@ -24,7 +25,6 @@ from lensbench.judging.judges import DRAFTED, human, mechanical
 from lensbench.judging.judges.again import count_round
 from lensbench.judging.judges.normalising import normalise
 from lensbench.judging.shown_answers import VERDICT_COLUMNS, Exhibit, read_exhibits, read_tasks, verdict_row
-from lensbench.plan.frozen import Plan
 from lensbench.plan.names import HUMAN, MECHANICAL, TESTS
 from lensbench.plan.waves import read_opened_plan
 
@@ -84,12 +84,11 @@ def _rows(
     )  # fmt: skip
 
 
-def _model_judge(plan: Plan, name: str) -> dict[str, Any]:
-    judges: list[dict[str, Any]] = plan["judges"]
-    for judge in judges:
+def _model_judge(plan: Plan, name: str) -> PlannedJudge:
+    for judge in plan["judges"]:
         if judge["name"] == name and "agent" in judge:
             return judge
-    known = [judge["name"] for judge in judges]
+    known = [judge["name"] for judge in plan["judges"]]
     raise UserError(f"the plan has no judge {name!r}; known are {', '.join(known)}{did_you_mean(name, known)}")
 
 

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from lensbench.agents.sandbox import DEFAULT_LIMITS
+from lensbench.core.frozen_plan import AgentSettings
 from lensbench.core.tasks import Many, Regex, Source, Strict, like
 from lensbench.plan.names import MECHANICAL, Verdict
 
@@ -98,6 +99,13 @@ class Agent(Strict):
         if isinstance(value, dict) and value.get("provider") == "zai" and not value.get("models"):
             return {**value, "models": ZAI_MODELS}
         return value
+
+    @property
+    def settings(self) -> AgentSettings:
+        """All keys, as the frozen plan has them."""
+        settings: Any = self.model_dump(mode="json")
+        told: AgentSettings = settings
+        return told
 
     @property
     def mapping(self) -> dict[str, str]:

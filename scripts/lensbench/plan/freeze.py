@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from pydantic import BaseModel
 
 from lensbench.agents.sandbox import DEFAULT_LIMITS
 from lensbench.changes import CHANGE
@@ -22,6 +23,7 @@ from lensbench.changes.hidden_files import with_files
 from lensbench.changes.task import ChangeTask, changes_of, write_task
 from lensbench.core.conditions import CLOSED_BOOK, compared
 from lensbench.core.errors import UserError
+from lensbench.core.frozen_plan import Plan, PlannedCondition, PlannedJudge, PlannedTask
 from lensbench.core.records import sha256
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import write_atomic, write_json
@@ -30,7 +32,6 @@ from lensbench.core.system.program import run_program
 from lensbench.core.tasks import Folder, Git, Npm, Pypi, Source, Task
 from lensbench.plan import task_markdown
 from lensbench.plan.config import Agent, Condition, Config, Gate, ModelJudge
-from lensbench.plan.frozen import Plan
 from lensbench.plan.names import TESTS
 from lensbench.plan.own_files import place_of_tasks
 from lensbench.plan.reading import load_config
@@ -50,15 +51,19 @@ def _report_suffix() -> str:
 def make_plan(config: Config, scenarios: ScenarioSet, accepted: list[str]) -> Plan:
     """Everything that a run depends on, as plain data. `accepted` are changes that the user let pass."""
     repositories = named_sources(scenarios)
-    plan: Plan = {
+    agent = config.agent.model_dump(mode="json", exclude_defaults=True)
+    arms = {name: _condition(condition) for name, condition in config.conditions.items()}
+    told = {"agent": agent, "conditions": arms, "baseline": config.baseline}
+    return {
         "run_id": config.run_id,
         "imported": config.imported,
         "seed": config.seed,
         "trials": config.trials,
         "baseline": config.baseline,
-        "conditions": _conditions(config),
-        "controls": config.controls.model_dump(mode="json"),
-        "agent": config.agent.model_dump(mode="json"),
+        "conditions": arms | ({CLOSED_BOOK: _condition(Condition())} if config.controls.closed_book else {}),
+        "controls": _dumped(config.controls),
+        "agent": config.agent.settings,
+        "agent_sha256": sha256(json.dumps(agent, sort_keys=True).encode()),
         "model_mapping": ",".join(f"{asked}={served}" for asked, served in config.agent.mapping.items()),
         "max_rounds": config.discards.max_rounds,
         "sandbox": {
@@ -70,21 +75,22 @@ def make_plan(config: Config, scenarios: ScenarioSet, accepted: list[str]) -> Pl
             "limits": {name: getattr(config.limits, name) for name in DEFAULT_LIMITS},
             "hidden": [config.cache, *config.scenario_files, *_mcp_files(config), *_local_sources(repositories)],
         },
-        "budget": config.budget.model_dump(mode="json"),
-        "judges": [*map(_judge, config.judges), *([{"name": TESTS}] if changes_of(scenarios.tasks) else [])],
-        "judging": config.judging.model_dump(mode="json"),
-        "gate": config.gate.model_dump(mode="json"),
+        "budget": _dumped(config.budget),
+        "judges": [*map(_judge, config.judges), *([PlannedJudge(name=TESTS)] if changes_of(scenarios.tasks) else [])],
+        "judging": _dumped(config.judging),
+        "gate": _dumped(config.gate),
         "order": [task.id for task in scenarios.tasks],
         "tasks": {task.id: _task(task) for task in scenarios.tasks},
         "repositories": {key: source.model_dump(mode="json") for key, source in repositories.items()},
         "accepted_changes": accepted,
         "warnings": [*config.warnings, *scenarios.warnings],
+        "settings_sha256": sha256(json.dumps(told, sort_keys=True).encode()),
     }
-    told = {"agent": config.agent.model_dump(mode="json", exclude_defaults=True)}
-    plan["agent_sha256"] = sha256(json.dumps(told["agent"], sort_keys=True).encode())
-    told |= {"conditions": compared(plan), "baseline": plan["baseline"]}
-    plan["settings_sha256"] = sha256(json.dumps(told, sort_keys=True).encode())
-    return plan
+
+
+def _dumped(section: BaseModel) -> Any:
+    """A section of the config with all its keys, as the plan has them."""
+    return section.model_dump(mode="json")
 
 
 def named_sources(scenarios: ScenarioSet) -> dict[str, Source]:
@@ -108,32 +114,32 @@ def source_name(source: Source) -> str:
 _SETTINGS = ("agent", "conditions", "baseline")
 
 
-def _conditions(config: Config) -> dict[str, dict[str, Any]]:
-    """The arms of the experiment, and the control after them."""
-    arms = {name: _condition(condition) for name, condition in config.conditions.items()}
-    return arms | ({CLOSED_BOOK: _condition(Condition())} if config.controls.closed_book else {})
-
-
-def _condition(condition: Condition) -> dict[str, Any]:
+def _condition(condition: Condition) -> PlannedCondition:
     """A condition without setup and teardown has no such keys, as in plans that are older than these."""
-    told = {"setup": list(condition.setup), "teardown": list(condition.teardown), "setup_s": condition.setup_s}
-    commands = told if condition.setup or condition.teardown else {}
-    commands |= (
-        {"errors": {name: list(patterns) for name, patterns in condition.errors.items()}} if condition.errors else {}
-    )
-    if condition.mcp is None:
-        return {"mcp": None, "mcp_sha256": "", "servers": [], **commands}
-    content = Path(condition.mcp).read_bytes()
-    servers = sorted(json.loads(content)["mcpServers"])
-    return {"mcp": condition.mcp, "mcp_sha256": sha256(content), "servers": servers, **commands}
+    planned: PlannedCondition = {"mcp": None, "mcp_sha256": "", "servers": []}
+    if condition.mcp is not None:
+        content = Path(condition.mcp).read_bytes()
+        servers = sorted(json.loads(content)["mcpServers"])
+        planned = {"mcp": condition.mcp, "mcp_sha256": sha256(content), "servers": servers}
+    if condition.setup or condition.teardown:
+        setup, teardown = list(condition.setup), list(condition.teardown)
+        planned = {**planned, "setup": setup, "teardown": teardown, "setup_s": condition.setup_s}
+    if condition.errors:
+        planned = {**planned, "errors": {name: list(patterns) for name, patterns in condition.errors.items()}}
+    return planned
 
 
-def _judge(judge: str | ModelJudge) -> dict[str, Any]:
+def _judge(judge: str | ModelJudge) -> PlannedJudge:
     """A judge by its name; of a model judge also the text of its prompt, which is thereby kept with the run."""
     if not isinstance(judge, ModelJudge):
         return {"name": judge}
-    told = {"agent": judge.agent.model_dump(mode="json"), "ask_condition": judge.ask_condition}
-    return {"name": judge.shown_name, "prompt": judge_prompt(judge).read_text(), **told}
+    prompt = judge_prompt(judge).read_text()
+    return {
+        "name": judge.shown_name,
+        "prompt": prompt,
+        "agent": judge.agent.settings,
+        "ask_condition": judge.ask_condition,
+    }
 
 
 def judge_prompt(judge: ModelJudge) -> Path:
@@ -151,14 +157,14 @@ def _local_sources(repositories: Mapping[str, Source]) -> list[str]:
     return [path for path in named if path and Path(path).exists()]
 
 
-def _task(task: Task) -> dict[str, Any]:
-    return {
+def _task(task: Task) -> PlannedTask:
+    planned: PlannedTask = {
         "category": task.category.value,
         "repository": source_name(task.repository) if task.repository else None,
         "prompt_sha256": sha256(prompt_of(task).encode()),
         "criteria": len(task.criteria),
-        **({"kind": CHANGE} if isinstance(task, ChangeTask) else {}),
     }
+    return {**planned, "kind": CHANGE} if isinstance(task, ChangeTask) else planned
 
 
 def changes(old: Plan, new: Plan) -> list[str]:
@@ -166,7 +172,7 @@ def changes(old: Plan, new: Plan) -> list[str]:
 
     More trials, more tasks, other judges, other criteria and the control are no such difference.
     """
-    defaults = Agent().model_dump(mode="json")  # a key that is younger than the old plan had its default
+    defaults = Agent().settings  # a key that is younger than the old plan had its default
     old = {**old, "agent": {**defaults, **old["agent"]}, "conditions": compared(old)}
     new = {**new, "conditions": compared(new)}
     found = [f"{name}: was {before!r}, is {now!r}" for name, before, now in differences(old, new, _SETTINGS)]
@@ -255,7 +261,9 @@ def write_plan(
 
     `own` are files of the user's there, which stay as they are; `dealt` the tasks that were there before others."""
     scenarios = read_scenarios(config.scenario_files, config.repository, config.imported)
-    plan = make_plan(config, scenarios, accepted) | ({"dealt": list(dealt)} if dealt else {})
+    plan = make_plan(config, scenarios, accepted)
+    if dealt:
+        plan = {**plan, "dealt": list(dealt)}
     write_atomic(RunFolder(folder).protocol, PROTOCOL.read_bytes())
     settings = config.model_dump(mode="json", exclude_defaults=False)
     if RunFolder.config not in own:

@@ -7,24 +7,26 @@ from pathlib import Path
 from typing import Any
 
 from lensbench.core.errors import UserError
+from lensbench.core.frozen_plan import Plan
 from lensbench.core.run_folder import RunFolder
-
-Plan = dict[str, Any]
 
 
 def read_plan(folder: Path) -> Plan:
     """The frozen plan of a run folder. Raises UserError when there is none."""
     path = RunFolder(folder).plan
     try:
-        plan: Plan = json.loads(path.read_text())
+        found = json.loads(path.read_text())
     except (OSError, ValueError) as error:
         raise UserError(f"{path}: cannot be read ({error}); start Snakemake to write it again") from None
-    if not isinstance(plan, dict) or not {"order", "tasks", "conditions"} <= plan.keys():
+    if not isinstance(found, dict) or not {"order", "tasks", "conditions"} <= found.keys():
         raise UserError(f"{path}: is not a plan; delete it, and the next start of Snakemake writes it again")
-    return plan if {"judges", "judging", "gate"} <= plan.keys() else {**_before_these_sections(), **plan}
+    if not {"judges", "judging", "gate"} <= found.keys():
+        found = _before_these_sections() | found
+    plan: Plan = found
+    return plan
 
 
-def _before_these_sections() -> Plan:
+def _before_these_sections() -> dict[str, Any]:
     """What plans that are older than a section had."""
     from lensbench.plan.config import Gate, Judging
     from lensbench.plan.names import MECHANICAL

@@ -105,7 +105,7 @@ def _judge_problems(config: Config) -> Iterable[tuple[KeyPath, str]]:
 def _limit_problems(config: Config) -> Iterable[tuple[KeyPath, str]]:
     """A limit on something that nobody uses is a slip of the pen, and would limit nothing."""
     judges = [judge.agent for judge in config.judges if isinstance(judge, ModelJudge)]
-    services = sorted({service_of(agent.model_dump()) for agent in (config.agent, *judges)})
+    services = sorted({service_of(agent.settings) for agent in (config.agent, *judges)})
     servers = sorted({server for condition in config.conditions.values() for server in servers_of(condition)})
     for key, known in (("requests_per_minute", services), ("clients", servers)):
         for name in getattr(config.limits, key):

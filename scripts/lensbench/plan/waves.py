@@ -9,12 +9,13 @@ import json
 import random
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from lensbench.core.errors import UserError
+from lensbench.core.frozen_plan import Plan
 from lensbench.core.records import RunId, run_files
 from lensbench.core.run_folder import RunFolder
-from lensbench.plan.frozen import Plan, read_plan
+from lensbench.plan.frozen import read_plan
 
 
 class Wave(NamedTuple):
@@ -28,7 +29,7 @@ class Wave(NamedTuple):
         return run.task in self.tasks and run.trial in self.trials
 
 
-def waves(plan: Mapping[str, Any]) -> list[Wave]:
+def waves(plan: Plan) -> list[Wave]:
     """All waves of a plan, in their order. Tasks that were added since the first runs are in the last one: the waves
     before it keep theirs."""
     gate, trials = plan["gate"], tuple(range(1, plan["trials"] + 1))
@@ -66,7 +67,7 @@ def look_file(folder: Path, look: int) -> Path:
     return RunFolder(folder).looks / f"{look}.json"
 
 
-def opened(folder: Path, plan: Mapping[str, Any]) -> int:
+def opened(folder: Path, plan: Plan) -> int:
     """How many waves are open: the first, each one that a look opened, and each one of which a run was made."""
     all_waves = waves(plan)
     count = 1
@@ -84,7 +85,7 @@ def _says_open(path: Path) -> bool:
         return False
 
 
-def _is_begun(folder: Path, plan: Mapping[str, Any], wave: Wave) -> bool:
+def _is_begun(folder: Path, plan: Plan, wave: Wave) -> bool:
     runs = (RunId(task, name, trial) for trial in wave.trials for task in wave.tasks for name in plan["conditions"])
     return any(run_files(folder, run).record.exists() for run in runs)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from lensbench.core.conditions import treatments
+from lensbench.core.frozen_plan import Plan
 from lensbench.core.numbers import mean
 from lensbench.core.records import RunId
 from lensbench.judging.changes import Tested, read_tested, tested_file
@@ -42,7 +43,7 @@ def _condition(name: str, judged: Mapping[RunId, Tested]) -> dict[str, Any]:
     }
 
 
-def _pairs(plan: Mapping[str, Any], treatment: str, judged: Mapping[RunId, Tested]) -> dict[str, list[Pair]]:
+def _pairs(plan: Plan, treatment: str, judged: Mapping[RunId, Tested]) -> dict[str, list[Pair]]:
     pairs: dict[str, list[Pair]] = {}
     for run, each in judged.items():
         base = judged.get(run._replace(condition=plan["baseline"]))

@@ -34,7 +34,7 @@ def chosen_runs(folder: Path, tables: Tables) -> list[ChosenRun]:
     filed = discard_files(folder)
     valid = {record.run for record in tables.valid}
     found = []
-    for run in planned_runs(dict(tables.plan)):
+    for run in planned_runs(tables.plan):
         by_hand = [discard for path in filed.get(run.stem, []) if (discard := read_filed(path)).reason == BY_HAND]
         if by_hand:
             found.append(ChosenRun(run, by_hand[0].detail, exact(by_hand[0].score), run in valid))

@@ -14,6 +14,7 @@ from lensbench import __version__
 from lensbench.agents import known_kinds, load_adapter
 from lensbench.core import numbers
 from lensbench.core.conditions import treatments
+from lensbench.core.frozen_plan import AgentSettings
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.run_status import RunStatus
 from lensbench.core.system.files import read_json, write_atomic, write_json
@@ -133,7 +134,7 @@ def _useless(data: dict[str, Any], treatment: str) -> str:
     return f"In {runs}, all of these calls failed." if failed["runs"] else ""
 
 
-def _unpinned(agent: dict[str, Any]) -> list[str]:
+def _unpinned(agent: AgentSettings) -> list[str]:
     """A warning for an agent whose version could be pinned and is not."""
     kind = agent["kind"]
     if (

@@ -7,11 +7,11 @@ from fractions import Fraction
 from pathlib import Path
 from typing import NamedTuple
 
+from lensbench.core.frozen_plan import Plan
 from lensbench.core.numbers import MISSING, rounded, seconds
 from lensbench.core.records import Outcome, Record, RunId, run_files
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.tables import read_table
-from lensbench.plan.frozen import Plan
 from lensbench.runs.reasons import REASONS
 from lensbench.runs.reports import Report, parse_report
 from lensbench.runs.validity import read_records

@@ -20,6 +20,7 @@ from lensbench.changes.patches import make_patch
 from lensbench.core.conditions import CLOSED_BOOK, compared, fill_mcp_file, filled_command, run_command
 from lensbench.core.error_texts import ErrorTexts
 from lensbench.core.errors import UserError
+from lensbench.core.frozen_plan import AgentSettings, Plan, PlannedCondition
 from lensbench.core.portable import portable
 from lensbench.core.records import MAX_NAME, MAX_NAMES, OTHERS, Attempt, Outcome, RunId
 from lensbench.core.system.private_folders import TEARDOWN
@@ -38,29 +39,27 @@ class Job(NamedTuple):
 
     folder: Path
     run: RunId
-    plan: dict[str, Any]
+    plan: Plan
     prompt: str
     repository: dict[str, Any]
     gate_s: float
     grace_s: float = 0.0
 
     @property
-    def agent(self) -> dict[str, Any]:
+    def agent(self) -> AgentSettings:
         """The agent's settings."""
-        settings: dict[str, Any] = self.plan["agent"]
-        return settings
+        return self.plan["agent"]
 
     @property
-    def condition(self) -> dict[str, Any]:
+    def condition(self) -> PlannedCondition:
         """The run's condition, as planned."""
-        condition: dict[str, Any] = self.plan["conditions"][self.run.condition]
-        return condition
+        return self.plan["conditions"][self.run.condition]
 
     @property
     def settings(self) -> dict[str, Any]:
         """What the record keeps of the settings that the run is made with."""
         kept = ("mcp_sha256", "servers", "setup", "teardown", "errors")
-        condition = {key: self.condition[key] for key in kept if key in self.condition}
+        condition = {key: value for key, value in self.condition.items() if key in kept}
         settings: dict[str, Any] = portable({"agent": self.agent, "condition": condition})
         return settings
 

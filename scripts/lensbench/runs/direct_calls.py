@@ -9,14 +9,14 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from lensbench.agents.reach import Host, hosts_in
 from lensbench.agents.timeline import read_timeline
 from lensbench.core.conditions import filled
+from lensbench.core.frozen_plan import Plan, PlannedCondition
 
 _CONNECTS = re.compile(
     r"(?i)\b(curl|wget|nc|ncat|netcat|telnet|socat|xh|httpie|urllib3?|urlopen|requests|httpx|aiohttp|websockets?"
@@ -36,18 +36,18 @@ _PARTS = re.compile(r"&&|\|\||[;\n]")
 LONGEST = 200
 
 
-def foreign_hosts(plan: Mapping[str, Any], condition: str) -> list[Host]:
+def foreign_hosts(plan: Plan, condition: str) -> list[Host]:
     """The addresses of servers that only other conditions have, as their MCP files name them."""
     own = set(_hosts(plan["conditions"][condition]))
     others = (host for name, other in plan["conditions"].items() if name != condition for host in _hosts(other))
     return [host for host in dict.fromkeys(others) if host not in own]
 
 
-def _hosts(condition: Mapping[str, Any]) -> list[Host]:
-    if not condition.get("mcp"):
+def _hosts(condition: PlannedCondition) -> list[Host]:
+    if not (file := condition["mcp"]):
         return []
     with suppress(OSError, ValueError, KeyError):
-        entries = filled(json.loads(Path(condition["mcp"]).read_text())["mcpServers"], os.environ)
+        entries = filled(json.loads(Path(file).read_text())["mcpServers"], os.environ)
         return hosts_in([json.dumps(entries)])
     return []
 

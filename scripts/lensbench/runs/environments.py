@@ -28,7 +28,7 @@ def make_environments(folder: Path, cache: Path) -> None:
     for name in plan["order"]:
         if plan["tasks"][name].get("kind") != CHANGE:
             continue
-        tree = Path(repositories[plan["tasks"][name]["repository"]]["tree"])
+        tree = Path(repositories[plan["tasks"][name]["repository"] or ""]["tree"])
         try:
             environment = prepare_environment(read_task(folder, name).environment, tree, cache, sandbox)
         except UserError as error:

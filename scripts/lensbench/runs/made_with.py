@@ -8,26 +8,27 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
+from lensbench.core.frozen_plan import AgentSettings, Plan
 from lensbench.core.models import unexpected
 from lensbench.core.portable import portable
 from lensbench.core.records import ENDINGS, Record
 
 
 @cache
-def _defaults() -> Mapping[str, Any]:
+def _defaults() -> AgentSettings:
     """What settings of the agent mean that are younger than a plan or a record."""
     from lensbench.plan.config import Agent  # only here: the config's models take longer than most stages work
 
-    return Agent().model_dump(mode="json")
+    return Agent().settings
 
 
-def planned_agent(plan: Mapping[str, Any]) -> dict[str, Any]:
+def planned_agent(plan: Plan) -> AgentSettings:
     """The agent's settings of a plan, as records have them."""
-    settings: dict[str, Any] = portable({**_defaults(), **plan["agent"]})
+    settings: AgentSettings = portable({**_defaults(), **plan["agent"]})
     return settings
 
 
-def agent_of(record: Record, plan: Mapping[str, Any]) -> dict[str, Any] | None:
+def agent_of(record: Record, plan: Plan) -> AgentSettings | None:
     """The agent's settings of a run; None when an older record only shows that they were other ones than the plan's."""
     if record.made_with:
         return {**_defaults(), **record.made_with["agent"]}
@@ -36,20 +37,20 @@ def agent_of(record: Record, plan: Mapping[str, Any]) -> dict[str, Any] | None:
     return None
 
 
-def as_made(plan: Mapping[str, Any], records: Iterable[Record]) -> dict[str, Any]:
+def as_made(plan: Plan, records: Iterable[Record]) -> Plan:
     """The plan with the agent that the runs were made with, when all of them had the same: an accepted change that no
     run was made with since says nothing about who answered. `planned_agent` is then the one of the config."""
     found = {json.dumps(agent_of(record, plan), sort_keys=True) for record in records if record.source == "run"}
     agent = json.loads(found.pop()) if len(found) == 1 else None
     if agent is None or agent == planned_agent(plan):
-        return dict(plan)
+        return plan
     from lensbench.plan.config import Agent
 
     mapping = ",".join(f"{asked}={served}" for asked, served in Agent.model_validate(agent).mapping.items())
     return {**plan, "agent": agent, "model_mapping": mapping, "planned_agent": planned_agent(plan)}
 
 
-def mixtures(records: Sequence[Record], plan: Mapping[str, Any]) -> Iterator[str]:
+def mixtures(records: Sequence[Record], plan: Plan) -> Iterator[str]:
     """Why the runs cannot be spoken of in one verdict, one sentence each."""
     made = [record for record in records if record.source == "run"]
     served = Counter(", ".join(sorted(record.outcome.models)) for record in made if record.outcome.models)
@@ -85,7 +86,7 @@ def endings(records: Iterable[Record]) -> dict[str, dict[str, int]]:
     return {name: {ending: found[ending] for ending in (*ENDINGS, "not shown")} for name, found in counts.items()}
 
 
-def notices(records: Sequence[Record], plan: Mapping[str, Any]) -> Iterator[str]:
+def notices(records: Sequence[Record], plan: Plan) -> Iterator[str]:
     """What a reader must know before any number, one sentence each."""
     made = [record for record in records if record.source == "run"]
     for key, now in sorted((plan.get("planned_agent") or {}).items()):

@@ -13,13 +13,13 @@ import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from lensbench.agents import Adapter, Invocation, load_adapter, secret_names
 from lensbench.agents.probe import check_gateway
 from lensbench.agents.sandbox import Place, Sandbox, find_sandbox
-from lensbench.core.conditions import mcp_secrets, run_command
+from lensbench.core.conditions import Command, mcp_secrets, run_command
 from lensbench.core.errors import UserError
+from lensbench.core.frozen_plan import AgentSettings, Plan, PlannedCondition
 from lensbench.core.preflight_results import Check, table
 from lensbench.core.records import RunId
 from lensbench.core.run_folder import RunFolder
@@ -32,7 +32,6 @@ from lensbench.core.system.trees import hash_tree
 from lensbench.core.tasks import Task
 from lensbench.plan.config import Config
 from lensbench.plan.freeze import make_plan, prompt_of, source_name
-from lensbench.plan.frozen import Plan
 from lensbench.plan.reading import load_config
 from lensbench.plan.task_files import ScenarioSet, read_scenarios
 from lensbench.repositories.prepare import prepare as prepare_repository
@@ -69,7 +68,7 @@ def preflight(config: Config, scenarios: ScenarioSet, folder: Path) -> Findings:
     return findings
 
 
-def _variables(settings: Mapping[str, Any], environment: Mapping[str, str]) -> Iterator[Check]:
+def _variables(settings: AgentSettings, environment: Mapping[str, str]) -> Iterator[Check]:
     names = secret_names(settings)
     missing = [name for name in names if not environment.get(name)]
     if missing:
@@ -116,7 +115,7 @@ def _repository(name: str, history: str) -> Check:
     return Check("repository", "warning" if lost else "ok", detail)
 
 
-def _brings(condition: Mapping[str, Any]) -> bool:
+def _brings(condition: PlannedCondition) -> bool:
     return bool(condition["servers"] or condition.get("setup"))
 
 
@@ -152,7 +151,7 @@ def _try_run(config: Config, job: Job, place: Place, adapter: Adapter, is_first:
         findings.checks.append(Check(f"{name}: workspace", "failed", detail))
 
 
-def _command(job: Job, word: str, workspace: str) -> list[Check]:
+def _command(job: Job, word: Command, workspace: str) -> list[Check]:
     """How the condition's setup or teardown went; nothing when it has none."""
     if not job.condition.get(word):
         return []
@@ -163,7 +162,7 @@ def _command(job: Job, word: str, workspace: str) -> list[Check]:
 
 
 def _agent(
-    adapter: Adapter, invocation: Invocation, settings: Mapping[str, Any], workspace: str, findings: Findings
+    adapter: Adapter, invocation: Invocation, settings: AgentSettings, workspace: str, findings: Findings
 ) -> Iterator[Check]:
     """The program is there, it starts, and it is the version that the config pins."""
     program, pinned = invocation.argv[0], settings["version"]

@@ -14,13 +14,13 @@ from typing import Any
 
 from lensbench.core.conditions import CLOSED_BOOK
 from lensbench.core.errors import UserError
+from lensbench.core.frozen_plan import Plan
 from lensbench.core.records import Record, RunId, from_json, run_files, sha256, trial_folder
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.run_status import RunStatus
 from lensbench.core.system.files import write_atomic
 from lensbench.core.system.program import run_stage
 from lensbench.core.tables import write_table
-from lensbench.plan.frozen import Plan
 from lensbench.plan.waves import read_opened_plan
 from lensbench.runs.discards import Discard, describes, discard_files, file_discard, read_discard
 from lensbench.runs.made_with import as_made

@@ -23,6 +23,7 @@ from lensbench.agents import secret_names
 from lensbench.agents.sandbox import Place, Sandbox
 from lensbench.agents.start import Said, start_agent
 from lensbench.core.errors import UserError
+from lensbench.core.frozen_plan import AgentSettings
 from lensbench.core.records import Attempt, RunId
 from lensbench.core.system.files import write_atomic
 from lensbench.core.system.places import TEMPLATES
@@ -62,7 +63,7 @@ class Author:
     name: str
     source: Source
     tree: Path
-    agent: Mapping[str, Any]
+    agent: AgentSettings
     sandbox: Sandbox
     folder: Path
     max_usd: float | None = None
@@ -114,7 +115,12 @@ class Author:
         return self._proposals(said.answer, category, ids)
 
     def _start(self, prompt: str) -> Said:
-        plan = {"agent": dict(self.agent), "conditions": {"none": _NO_SERVERS}, "seed": 1, "tasks": {"scenarios": {}}}
+        plan: Any = {
+            "agent": dict(self.agent),
+            "conditions": {"none": _NO_SERVERS},
+            "seed": 1,
+            "tasks": {"scenarios": {}},
+        }
         job = Job(Path(), RunId("scenarios", "none", 1), plan, prompt, {"tree": str(self.tree)}, 0.0)
         redact = Redactor(secret_names(self.agent), os.environ)
         with tempfile.TemporaryDirectory(prefix="lb-", ignore_cleanup_errors=True) as private:

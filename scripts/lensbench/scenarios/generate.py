@@ -19,6 +19,7 @@ from lensbench.agents import secret_names
 from lensbench.agents.offline.workspace import Workspace
 from lensbench.agents.sandbox import find_sandbox
 from lensbench.core.errors import UserError
+from lensbench.core.frozen_plan import SandboxSettings
 from lensbench.core.system.files import write_atomic
 from lensbench.core.system.processes import adopt_orphans
 from lensbench.core.system.program import run_program
@@ -78,11 +79,15 @@ def generate(name: str, source: Source, count: int, settings: Settings, folder: 
 def _writer(name: str, source: Source, settings: Settings, known: Survey, folder: Path) -> Writer:
     if settings.offline:
         return Miners(known, name, source, settings.seed)
-    agent = settings.agent.model_dump(mode="json")
+    agent = settings.agent.settings
     missing = [variable for variable in secret_names(agent) if not os.environ.get(variable)]
     if missing:
         raise UserError(f"{', '.join(missing)} is not set in the environment; export it")
-    told = {"mode": settings.sandbox, "visible": list(settings.sandbox_visible), "hidden": [settings.cache]}
+    told: SandboxSettings = {
+        "mode": settings.sandbox,
+        "visible": list(settings.sandbox_visible),
+        "hidden": [settings.cache],
+    }
     return Author(name, source, known.root, agent, find_sandbox(told), folder, settings.max_usd)
 
 

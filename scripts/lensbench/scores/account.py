@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from lensbench.core.errors import UserError
+from lensbench.core.frozen_plan import GateSettings
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import read_json
 from lensbench.core.tasks import Strict
@@ -65,7 +66,7 @@ def number_of(drawn: Draw, earlier: Sequence[Draw]) -> int:
 
 
 def draw(
-    earlier: Sequence[Draw], comparison: str, pairs: tuple[str, ...], gate: Mapping[str, Any], size: tuple[int, int],
+    earlier: Sequence[Draw], comparison: str, pairs: tuple[str, ...], gate: GateSettings, size: tuple[int, int],
     fraction: float, among: int = 1,
 ) -> Draw:  # fmt: skip
     """What a look at these pairs may spend, and the boundary that this gives; `size` is tasks and trials.

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from lensbench.core import proof
 from lensbench.core.conditions import treatments
 from lensbench.core.errors import UserError
+from lensbench.core.frozen_plan import GateSettings, Plan
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import plain, read_json, write_json
 from lensbench.core.system.program import run_stage
@@ -58,7 +59,7 @@ def estimates_of(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def earlier_looks(folder: Path, plan: Mapping[str, Any], treatment: str) -> list[dict[str, Any]]:
+def earlier_looks(folder: Path, plan: Plan, treatment: str) -> list[dict[str, Any]]:
     """What the looks before the present one said, as far as their files are there."""
     taken = plan["look"]["taken"] if "look" in plan else 1
     looks = (read_json(look_file(folder, number)) for number in range(1, taken))
@@ -95,7 +96,7 @@ def corrected_by_people(
 ) -> Estimate | None:
     """The delta with what the judges get wrong taken out, when people have judged enough tasks."""
     correction = (instrument.get("bias") or {}).get("correction", {}).get(treatment) or {}
-    gate_of = {**DEFAULTS, **tables.plan["gate"]}
+    gate_of: GateSettings = {**DEFAULTS, **tables.plan["gate"]}
     return compared.corrected_by_people(overall, correction, gate_of["alpha"], gate_of["power"])
 
 

@@ -6,11 +6,12 @@ config has it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from lensbench.core.frozen_plan import GateSettings
 from lensbench.core.numbers import rounded
 from lensbench.plan.names import Verdict
 from lensbench.scores.intervals import HEAVY, LARGEST, Estimate, smallest_p
@@ -48,7 +49,7 @@ class GateVerdict(NamedTuple):
 
 def decide(
     estimate: Estimate,
-    settings: Mapping[str, Any],
+    settings: GateSettings,
     look: LookResult | None = None,
     blockers: Sequence[str] = (),
     *,
@@ -96,7 +97,7 @@ def decide(
     return GateVerdict(verdict, sentence, needs, low, high)
 
 
-def agrees(estimate: Estimate, look: LookResult | None, settings: Mapping[str, Any]) -> bool:
+def agrees(estimate: Estimate, look: LookResult | None, settings: GateSettings) -> bool:
     """True unless the interval excludes 0 and the sign-flip test, which assumes less, does not confirm it.
 
     The test may be too coarse for the level: then it confirms with the smallest p that it can give.
@@ -147,7 +148,7 @@ def _ends(estimate: Estimate, look: LookResult | None) -> tuple[float, float]:
 
 
 def _found(
-    estimate: Estimate, settings: Mapping[str, Any], look: LookResult | None, low: float, high: float, trials: int
+    estimate: Estimate, settings: GateSettings, look: LookResult | None, low: float, high: float, trials: int
 ) -> str:
     """The difference with everything that its size rests on."""
     adjusted = f", adjusted for {look.looks} looks" if look and look.looks > 1 else ""
@@ -188,7 +189,7 @@ def _account(drawn: Drawn | None, look: LookResult | None) -> str:
     return "".join(told)
 
 
-def _meaning(verdict: Verdict, low: float, high: float, settings: Mapping[str, Any]) -> str:
+def _meaning(verdict: Verdict, low: float, high: float, settings: GateSettings) -> str:
     worthwhile = f"the {settings['effect']:g} points that are worthwhile"
     if verdict == "GO":
         return "The tools help: no difference at all would hardly give these numbers."
@@ -224,7 +225,7 @@ def _losses(estimate: Estimate, look: LookResult | None, one_loss: Estimate | No
     return f"{told} One more task with such a loss would {'undo this GO' if undone else 'leave it a GO'}."
 
 
-def _scope(estimate: Estimate, model: str, settings: Mapping[str, Any]) -> str:
+def _scope(estimate: Estimate, model: str, settings: GateSettings) -> str:
     """For whom and where the sentence is true (protocol, section 8)."""
     who = f"for {model} " if model else ""
     where = "this repository" if estimate.clusters == 1 else f"these {_count(estimate.clusters, 'repository')}"
@@ -236,7 +237,7 @@ def _scope(estimate: Estimate, model: str, settings: Mapping[str, Any]) -> str:
     return f"This holds {who}on {where}{' only' if estimate.scope else ''}{others}."
 
 
-def what_decides(estimate: Estimate, settings: Mapping[str, Any], trials: int, trial_sd: float | None = None) -> str:
+def what_decides(estimate: Estimate, settings: GateSettings, trials: int, trial_sd: float | None = None) -> str:
     """How many more tasks, or trials of the same tasks, would decide if the difference stays what it is.
 
     A GO needs the difference to stand clear of 0, a NO-GO or a HARM needs it to stand clear of the smallest worthwhile

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from lensbench.core.conditions import compared
+from lensbench.core.frozen_plan import Plan
 from lensbench.core.numbers import COMPLETE, exact, mean
 from lensbench.core.records import Record, RunId
 from lensbench.core.run_folder import RunFolder
@@ -47,7 +48,7 @@ class Measure(NamedTuple):
 class Tables(NamedTuple):
     """All that is known about a benchmark, as the stages left it."""
 
-    plan: Mapping[str, Any]
+    plan: Plan
     validity: Sequence[Row]
     scores: Mapping[RunId, Row]
     reports: Mapping[RunId, Row]

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from lensbench.core.errors import UserError
+from lensbench.core.frozen_plan import Aim
 from lensbench.core.system.files import write_atomic
 from lensbench.core.system.program import run_program
 from lensbench.scores.pilot import pilot_text
@@ -85,7 +86,7 @@ def looks_save(
 
     from lensbench.scores.sequential import FUTILE, boundaries, conditional_power, even_fractions
 
-    settings = {"effect": effect, "alpha": alpha, "power": power}
+    settings: Aim = {"effect": effect, "alpha": alpha, "power": power}
     times = np.array(even_fractions(looks))
     limits = np.array(boundaries(even_fractions(looks), alpha))
     dice = np.random.default_rng(0)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from lensbench.core.conditions import treatments
+from lensbench.core.frozen_plan import Plan
 from lensbench.core.numbers import COMPLETE, decimal, exact, nearest_5_percent
 from lensbench.core.preflight_results import read_listed_tools
 from lensbench.core.records import Record, RunId, from_json, run_files
@@ -15,7 +16,6 @@ from lensbench.core.run_folder import RunFolder
 from lensbench.core.run_status import COUNTING, RunStatus
 from lensbench.core.system.program import run_stage
 from lensbench.core.tables import Row, items, read_table, run_of_row, write_table
-from lensbench.plan.frozen import Plan
 from lensbench.plan.waves import read_opened_plan
 from lensbench.runs.reasons import tools_of
 from lensbench.runs.reports import normalise_path

@@ -8,11 +8,11 @@ nothing is lost by ignoring that stop (non-binding futility).
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from lensbench.core.frozen_plan import Aim, GateSettings
 from lensbench.scores.intervals import LARGEST, Estimate
 from lensbench.scores.verdict_of import DEFAULTS, verdict_of
 
@@ -128,7 +128,7 @@ def level_of(boundary: float) -> float:
 
 
 def look_result(
-    estimate: Estimate, look: int, looks: int, settings: Mapping[str, Any], boundary: float | None = None
+    estimate: Estimate, look: int, looks: int, settings: GateSettings, boundary: float | None = None
 ) -> LookResult:
     """What the look number `look` of `looks` says about a treatment, whose estimate rests on the waves so far.
 
@@ -165,7 +165,7 @@ def _open(verdict: str, power: float | None) -> tuple[bool, str]:
     return (True, chance) if power >= FUTILE else (False, f"{chance}, below {100 * FUTILE:.0f} %")
 
 
-def conditional_power(z: Any, se: float, time: float, final: float, settings: Mapping[str, Any]) -> Any:
+def conditional_power(z: Any, se: float, time: float, final: float, settings: Aim) -> Any:
     """The chance that the last look reaches its boundary `final`, given `z` at the fraction `time` of the information.
 
     `z` is a number, or an array of them; `se` is the standard error now.

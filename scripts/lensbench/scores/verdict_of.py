@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
+from lensbench.core.frozen_plan import GateSettings
 from lensbench.plan.names import Verdict
 
-DEFAULTS: Mapping[str, Any] = {"effect": 5, "alpha": 0.05, "power": 0.8, "looks": 1, "over": "tasks"}
+DEFAULTS: GateSettings = {"effect": 5, "alpha": 0.05, "power": 0.8, "looks": 1, "over": "tasks"}
 """Settings that a plan may leave out: `effect` in points, `alpha` two-sided."""
 
 

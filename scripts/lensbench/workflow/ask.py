@@ -23,15 +23,16 @@ from markupsafe import Markup
 from rich.console import Console
 
 from lensbench.core.errors import UserError
+from lensbench.core.frozen_plan import Plan
 from lensbench.core.records import RunId, sha256
 from lensbench.core.run_folder import RunFolder
-from lensbench.core.system.files import read_json, write_atomic, write_json
+from lensbench.core.system.files import write_atomic, write_json
 from lensbench.core.system.processes import WORKFLOW, adopt_orphans, end_children
 from lensbench.core.system.program import run_program
 from lensbench.core.tasks import Category, Folder, Task
 from lensbench.plan.config import Config, Controls, Gate
 from lensbench.plan.freeze import make_plan, prompt_of, source_name
-from lensbench.plan.frozen import Plan
+from lensbench.plan.frozen import read_plan
 from lensbench.plan.reading import load_config, read_config
 from lensbench.plan.task_files import ScenarioSet
 from lensbench.repositories.prepare import facts_of, prepare
@@ -127,7 +128,7 @@ def render_page(plan: Plan, task: Task, repository: Mapping[str, Any], sides: Se
 
 def show_eval(folder: Path, question: str, console: Console) -> None:
     """Prints what eval.html shows. Raises UserError when nothing was asked there."""
-    plan = read_json(RunFolder(folder).plan, needed=True)
+    plan = read_plan(folder)
     show(console, question, read_sides(folder, plan, TASK))
     if plan["agent"]["kind"] == "offline":
         console.print("No language model answered: this was the offline agent.")

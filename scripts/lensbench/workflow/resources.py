@@ -29,9 +29,9 @@ class Capacity:
         self._config = config
         self._limits = config.limits
         self._folder = folder
-        self._service = service_of(config.agent.model_dump())
+        self._service = service_of(config.agent.settings)
         self._judged = {
-            judge.shown_name: service_of(judge.agent.model_dump())
+            judge.shown_name: service_of(judge.agent.settings)
             for judge in config.judges
             if isinstance(judge, ModelJudge)
         }

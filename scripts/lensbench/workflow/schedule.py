@@ -16,6 +16,7 @@ from lensbench.agents import services
 from lensbench.changes import CHANGE
 from lensbench.core.conditions import CLOSED_BOOK, compared
 from lensbench.core.errors import UserError
+from lensbench.core.frozen_plan import Plan
 from lensbench.core.records import RunId, run_files, trial_folder
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system import backoff
@@ -23,7 +24,7 @@ from lensbench.core.tables import Row, read_table
 from lensbench.judging.judges.again import has_failed, note, rounds_of
 from lensbench.plan import freeze as planning
 from lensbench.plan.config import Config, ModelJudge, judge_names, parts_of
-from lensbench.plan.frozen import Plan, read_plan
+from lensbench.plan.frozen import read_plan
 from lensbench.plan.names import HUMAN, TESTS
 from lensbench.plan.own_files import in_the_way, local_paths, own_files, place_of_tasks, run_folder
 from lensbench.plan.reading import load_config
@@ -394,7 +395,7 @@ def read_schedule(
     if not _has_run_that_counts(schedule):
         found = []
     elif dealt := planning.dealt_tasks(old, plan):
-        plan["dealt"] = dealt
+        schedule = replace(schedule, plan={**plan, "dealt": dealt})
     named = list(old["accepted_changes"])
     if RunFolder(schedule.folder).look_ledger.exists():
         meaning, waves_only = planning.gate_changes(old, plan)
@@ -427,7 +428,7 @@ def frozen_schedule(settings: str | None) -> Schedule:
         )
     config = Config.model_validate_json(settings)
     plan = read_plan(run_folder(config))
-    return Schedule(config, plan, plan["accepted_changes"])
+    return Schedule(config, plan, list(plan["accepted_changes"]))
 
 
 def _has_run_that_counts(schedule: Schedule) -> bool:

@@ -292,7 +292,7 @@ def _lensbench() -> str:
 def _version(kind: str) -> str:
     """What the agent's program says of its version; "" when it is not here, or cannot be asked."""
     said = getattr(load_adapter(kind), "version", lambda settings: None)
-    return said(Agent(kind=kind).model_dump(mode="json")) or "" if kind != "offline" else ""
+    return said(Agent(kind=kind).settings) or "" if kind != "offline" else ""
 
 
 def main() -> None:

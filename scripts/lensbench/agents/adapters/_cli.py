@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 from lensbench.agents import Assignment
 from lensbench.agents.adapters._events import Event, read_event, sequence, text
 from lensbench.core.errors import UserError
+from lensbench.core.frozen_plan import AgentSettings
 from lensbench.core.records import Call
 
 _STARTED = "lensbench.started"
@@ -42,7 +43,7 @@ class Gateway(NamedTuple):
     token: str
 
 
-def gateway(settings: Mapping[str, Any], addresses: Mapping[str, str]) -> Gateway:
+def gateway(settings: AgentSettings, addresses: Mapping[str, str]) -> Gateway:
     """Address and token of `agent.provider`; `addresses` has the providers whose API the program speaks.
 
     Raises UserError when the model, the address, or a key that the config names is missing.
@@ -71,7 +72,7 @@ def announced(run: Assignment, argv: Iterable[str]) -> tuple[str, ...]:
     return ("/bin/sh", "-c", _SHELL, json.dumps(started), *argv)
 
 
-def program_version(program: str, settings: Mapping[str, Any], says: str = "") -> str | None:
+def program_version(program: str, settings: AgentSettings, says: str = "") -> str | None:
     """The version by the program's own word, such as `1.18.33`; None when it does not start or says none.
 
     A program that `says` its name beside it must do so: `cc`, where a launcher was meant, is the C compiler.

@@ -18,13 +18,12 @@ The baseline's search tools are those of `agent.tools`: without Grep and Glob th
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from typing import Any
 
 from lensbench.agents import Assignment, Invocation, Probe, base_environment
 from lensbench.agents.adapters._claude_code_stream import read
 from lensbench.agents.adapters._cli import program_version
 from lensbench.core.errors import UserError
+from lensbench.core.frozen_plan import AgentSettings
 
 HOSTS: tuple[str, ...] = ("api.anthropic.com:443",)
 """Where its own service is."""
@@ -81,7 +80,7 @@ def _environment(run: Assignment) -> dict[str, str]:
     }
 
 
-def _gateway(settings: Mapping[str, Any]) -> dict[str, str]:
+def _gateway(settings: AgentSettings) -> dict[str, str]:
     """Address and token of the provider; nothing without a provider, where `agent.pass_env` brings the key."""
     passed, token_env, provider = settings["pass_env"], settings["token_env"], settings["provider"]
     for name in filter(None, (token_env, *(name for name in passed if name in KEYS))):
@@ -97,7 +96,7 @@ def _gateway(settings: Mapping[str, Any]) -> dict[str, str]:
     return {**gateway, "ANTHROPIC_AUTH_TOKEN": os.environ[token_env]} if token_env else gateway
 
 
-def _models(settings: Mapping[str, Any]) -> dict[str, str]:
+def _models(settings: AgentSettings) -> dict[str, str]:
     """The model of each tier. One that the mapping leaves out gets the main model, so that no other model serves."""
     asked, provider = settings["model"], settings["provider"]
     models = settings["models"]
@@ -108,7 +107,7 @@ def _models(settings: Mapping[str, Any]) -> dict[str, str]:
     return {**tiers, "CLAUDE_CODE_SUBAGENT_MODEL": main}
 
 
-def probe(settings: Mapping[str, Any]) -> Probe | None:
+def probe(settings: AgentSettings) -> Probe | None:
     """One token from the gateway; None when only the program knows which model its alias means."""
     gateway, models = _gateway(settings), _models(settings)
     model = models.get("CLAUDE_CODE_SUBAGENT_MODEL") or (settings["model"] if settings["model"] not in TIERS else None)
@@ -123,6 +122,6 @@ def probe(settings: Mapping[str, Any]) -> Probe | None:
     return Probe(f"{gateway['ANTHROPIC_BASE_URL'].rstrip('/')}/v1/messages", headers, body)
 
 
-def version(settings: Mapping[str, Any]) -> str | None:
+def version(settings: AgentSettings) -> str | None:
     """The version by the program's own word, such as `2.1.329`; None when it does not start or says none."""
     return program_version("claude", settings, says="Claude Code")

@@ -29,6 +29,7 @@ from lensbench.agents import Assignment, Invocation, base_environment
 from lensbench.agents.adapters._cli import Seen, announced, counted, gateway, number, observe, program_version
 from lensbench.agents.adapters._events import mapping, text, words
 from lensbench.core.error_texts import DISCONNECTED, KNOWN_ERRORS, ErrorTexts, useless_servers
+from lensbench.core.frozen_plan import AgentSettings
 from lensbench.core.records import Outcome
 
 HOSTS: tuple[str, ...] = ("api.openai.com:443",)
@@ -82,7 +83,7 @@ def _servers(run: Assignment) -> dict[str, Any]:
     return {**denied, **{name: _server(entry, run.settings) for name, entry in run.mcp_servers.items()}}
 
 
-def _server(entry: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
+def _server(entry: Mapping[str, Any], settings: AgentSettings) -> dict[str, Any]:
     names = {"command": "command", "args": "args", "env": "env", "url": "url", "headers": "http_headers"}
     limit = {"tool_timeout_sec": entry["timeout"] / 1000} if "timeout" in entry else {}
     return {
@@ -103,7 +104,7 @@ def _toml(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def version(settings: Mapping[str, Any]) -> str | None:
+def version(settings: AgentSettings) -> str | None:
     """The version by the program's own word; None when it does not start or says none."""
     return program_version("codex", settings)
 

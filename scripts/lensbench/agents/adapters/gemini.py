@@ -30,6 +30,7 @@ from lensbench.agents import Assignment, Invocation, base_environment
 from lensbench.agents.adapters._cli import Seen, announced, counted, gateway, number, observe, program_version
 from lensbench.agents.adapters._events import mapping, text, words
 from lensbench.core.error_texts import DISCONNECTED, KNOWN_ERRORS, ErrorTexts, useless_servers
+from lensbench.core.frozen_plan import AgentSettings
 from lensbench.core.records import Outcome
 
 HOSTS: tuple[str, ...] = ("generativelanguage.googleapis.com:443",)
@@ -79,7 +80,7 @@ def _settings(run: Assignment) -> dict[str, Any]:
     }
 
 
-def _server(entry: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
+def _server(entry: Mapping[str, Any], settings: AgentSettings) -> dict[str, Any]:
     """One limit holds for start and calls; a short one for the start must not end calls, so it is never below 60 s.
     Some variables, such as PYTHONPATH, do not reach a server from `env`, so the program `env` sets all of them."""
     common = {"timeout": entry.get("timeout", max(60_000, round(settings["mcp_start_s"] * 1000))), "trust": True}
@@ -90,7 +91,7 @@ def _server(entry: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, 
     return {"command": argv[0], "args": argv[1:], **common}
 
 
-def version(settings: Mapping[str, Any]) -> str | None:
+def version(settings: AgentSettings) -> str | None:
     """The version by the program's own word; None when it does not start or says none."""
     return program_version("gemini", settings)
 

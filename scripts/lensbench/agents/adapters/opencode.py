@@ -34,6 +34,7 @@ from lensbench.agents.adapters._cli import Gateway, Seen, announced, counted, ga
 from lensbench.agents.adapters._events import mapping, text, words
 from lensbench.core.error_texts import KNOWN_ERRORS, ErrorTexts, useless_servers
 from lensbench.core.errors import UserError
+from lensbench.core.frozen_plan import AgentSettings
 from lensbench.core.records import Ending, Outcome
 
 ADDRESSES = {"zai": "https://api.z.ai/api/anthropic"}
@@ -104,7 +105,7 @@ def _provider(service: Gateway, model: str) -> dict[str, Any]:
     }
 
 
-def _server(entry: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
+def _server(entry: Mapping[str, Any], settings: AgentSettings) -> dict[str, Any]:
     limit = {"enabled": True, "timeout": round(settings["mcp_start_s"] * 1000)}
     if "url" in entry:
         return {"type": "remote", "url": entry["url"], "headers": entry.get("headers", {}), **limit}
@@ -112,7 +113,7 @@ def _server(entry: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, 
     return {"type": "local", "command": argv, "environment": entry.get("env", {}), **limit}
 
 
-def version(settings: Mapping[str, Any]) -> str | None:
+def version(settings: AgentSettings) -> str | None:
     """The version by the program's own word; None when it does not start or says none."""
     return program_version("opencode", settings)
 

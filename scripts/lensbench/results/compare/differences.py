@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any
 
 from lensbench.core.conditions import treatments
+from lensbench.core.frozen_plan import Plan
 from lensbench.core.records import RunId
 from lensbench.results.compare.runs import FinishedRun
 from lensbench.scores.differences import RATIOS, Comparison, Quantity, as_change, differences, with_holm
@@ -84,7 +85,7 @@ class Shared:
         return {task: sum(found[task]) / Fraction(len(found[task])) for task in self.tasks if found[task]}
 
     def _comparison(self, run: FinishedRun, condition: str) -> Comparison:
-        plan = {**run.plan, "gate": self.reference.plan["gate"], "seed": self.reference.plan["seed"]}
+        plan: Plan = {**run.plan, "gate": self.reference.plan["gate"], "seed": self.reference.plan["seed"]}
         return Comparison(run.tables._replace(plan=plan), condition)
 
     def levels(self, run: FinishedRun, condition: str, quantity: Quantity = Tables.score) -> ByTask:

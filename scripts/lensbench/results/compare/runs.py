@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from lensbench.core.conditions import treatments
 from lensbench.core.errors import UserError
+from lensbench.core.frozen_plan import Plan
 from lensbench.core.preflight_results import read_listed_tools
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import read_json
@@ -36,7 +37,7 @@ class FinishedRun:
     """What the MCP servers listed before the runs; empty when nobody asked them."""
 
     @property
-    def plan(self) -> Mapping[str, Any]:
+    def plan(self) -> Plan:
         """The frozen plan, as far as its waves are open."""
         return self.tables.plan
 

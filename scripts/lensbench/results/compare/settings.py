@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from lensbench.core.conditions import compared
+from lensbench.core.frozen_plan import Plan
 from lensbench.core.listing import some_of
 from lensbench.core.records import sha256
 from lensbench.core.tables import Row
@@ -21,7 +22,7 @@ SHORT = 12
 REPOSITORY = "repository of "
 JUDGING = ("judges", "judging.drafts", "judging.max_answer_chars")
 MODELS = ("agent.kind", "agent.model", "model mapping", "models that answered")
-_AGENT = Agent().model_dump(mode="json")
+_AGENT = Agent().settings
 """What a key that is younger than a plan had in it."""
 
 
@@ -99,12 +100,12 @@ def _text(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
 
 
-def _conditions(plan: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _conditions(plan: Plan) -> Iterator[tuple[str, str]]:
     for name, condition in compared(plan).items():
         yield f"servers of {name}", ", ".join(condition["servers"]) or "none"
         yield f"MCP file of {name}", condition["mcp_sha256"][:SHORT] or "none"
-        for command in ("setup", "teardown"):
-            if given := condition.get(command):
+        for command, given in (("setup", condition.get("setup")), ("teardown", condition.get("teardown"))):
+            if given:
                 yield f"{command} of {name}", " ".join(given)
 
 

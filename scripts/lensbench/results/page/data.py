@@ -216,7 +216,7 @@ def points_of(inputs: Inputs, treatment: str, value: Value, address: Address) ->
 
 def cells(inputs: Inputs, treatment: str, address: Address) -> list[Cell]:
     """Calls per run of each of the treatment's tools in each task; tasks with the fewest calls first."""
-    tools = tools_of_condition(dict(inputs.tables.plan), treatment, inputs.tools)
+    tools = tools_of_condition(inputs.tables.plan, treatment, inputs.tools)
     found: list[list[Cell]] = []
     for task, pairs in _pairs_by_task(inputs, treatment).items():
         runs = [RunId(task, treatment, int(pair["trial"])) for pair in pairs]

@@ -41,9 +41,7 @@ from lensbench.scores.scores import treatment_tools
 def read_inputs(folder: Path) -> Inputs:
     """Everything that the stages before left in the run folder."""
     tables = read_tables(folder)
-    tools = treatment_tools(
-        dict(tables.plan), tables.records.values(), tables.reports.values(), read_listed_tools(folder)
-    )
+    tools = treatment_tools(tables.plan, tables.records.values(), tables.reports.values(), read_listed_tools(folder))
     return Inputs(
         tables,
         read_json(RunFolder(folder).results_json),

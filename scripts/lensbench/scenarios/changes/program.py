@@ -9,6 +9,7 @@ from pathlib import Path
 
 from lensbench.agents.sandbox import find_sandbox
 from lensbench.core.errors import UserError
+from lensbench.core.frozen_plan import SandboxSettings
 from lensbench.core.system.files import write_atomic
 from lensbench.core.system.terminal import printable
 from lensbench.plan.task_files import read_scenarios
@@ -41,7 +42,11 @@ def add_options(parser: argparse.ArgumentParser) -> argparse._MutuallyExclusiveG
 def write_changes(given: argparse.Namespace, settings: Settings) -> None:
     """Writes the set, its reference patches and its report. Raises UserError when no task holds."""
     name = given.output.stem
-    told = {"mode": settings.sandbox, "visible": list(settings.sandbox_visible), "hidden": [settings.cache]}
+    told: SandboxSettings = {
+        "mode": settings.sandbox,
+        "visible": list(settings.sandbox_visible),
+        "hidden": [settings.cache],
+    }
     bench = Bench(find_sandbox(told), Path(settings.cache))
     if not bench.sandbox.program:
         raise UserError(f"hidden tests need a sandbox ({bench.sandbox.reason or 'sandbox: none'}); install bubblewrap")

@@ -1,0 +1,162 @@
+"""The frozen plan: what every stage reads. A JSON document whose keys and types the type checker knows.
+
+Keys that are not in every plan are younger than the oldest plans that are still read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
+
+if TYPE_CHECKING:
+    from typing_extensions import ReadOnly
+
+
+class AgentSettings(TypedDict, total=False):
+    """A program that is asked, under test or as a judge: the keys of `agent` in the config."""
+
+    kind: ReadOnly[str]
+    command: ReadOnly[Sequence[str]]
+    model: ReadOnly[str]
+    models: ReadOnly[Mapping[str, str]]
+    served: ReadOnly[str]
+    version: ReadOnly[str]
+    provider: ReadOnly[str]
+    base_url: ReadOnly[str]
+    token_env: ReadOnly[str]
+    tools: ReadOnly[Sequence[str]]
+    tool_search: ReadOnly[bool]
+    max_turns: ReadOnly[int]
+    retries: ReadOnly[int]
+    timeout_s: ReadOnly[float]
+    mcp_start_s: ReadOnly[float]
+    pass_env: ReadOnly[Sequence[str]]
+
+
+class PlannedCondition(TypedDict):
+    """What a condition brings into a run."""
+
+    mcp: ReadOnly[str | None]
+    """The MCP file; None without servers."""
+    mcp_sha256: ReadOnly[str]
+    servers: ReadOnly[Sequence[str]]
+    setup: ReadOnly[NotRequired[Sequence[str]]]
+    teardown: ReadOnly[NotRequired[Sequence[str]]]
+    setup_s: ReadOnly[NotRequired[float]]
+    errors: ReadOnly[NotRequired[Mapping[str, Sequence[str]]]]
+    """Patterns of answers that are errors, by server."""
+
+
+class PlannedTask(TypedDict):
+    """A task without its words, which are in files of their own."""
+
+    category: ReadOnly[str]
+    repository: ReadOnly[str | None]
+    """A key of `repositories`."""
+    prompt_sha256: ReadOnly[str]
+    criteria: ReadOnly[int]
+    kind: ReadOnly[NotRequired[str]]
+    """`change` when the answer is a change; a question otherwise."""
+
+
+class PlannedJudge(TypedDict):
+    """A judge; a model judge has an agent and a prompt."""
+
+    name: ReadOnly[str]
+    prompt: ReadOnly[NotRequired[str]]
+    agent: ReadOnly[NotRequired[AgentSettings]]
+    ask_condition: ReadOnly[NotRequired[bool]]
+
+
+class JudgingSettings(TypedDict):
+    """How judges are asked: the keys of `judging` in the config."""
+
+    parallel: ReadOnly[int]
+    attempts: ReadOnly[int]
+    max_answer_chars: ReadOnly[int]
+    human_sample: ReadOnly[float]
+    drafts: ReadOnly[bool]
+
+
+class Aim(TypedDict):
+    """What a comparison has to find out."""
+
+    effect: ReadOnly[float]
+    """The smallest worthwhile one, in percentage points."""
+    alpha: ReadOnly[float]
+    power: ReadOnly[float]
+
+
+class GateSettings(Aim):
+    """The decision that the numbers must allow: the keys of `gate` in the config."""
+
+    looks: ReadOnly[int]
+    over: ReadOnly[str]
+
+
+class SandboxSettings(TypedDict, total=False):
+    """What keeps agents away from everything but their workspace."""
+
+    mode: ReadOnly[str]
+    visible: ReadOnly[Sequence[str]]
+    network: ReadOnly[str]
+    same_path: ReadOnly[bool]
+    hosts: ReadOnly[Sequence[str]]
+    limits: ReadOnly[Mapping[str, float]]
+    hidden: ReadOnly[Sequence[str]]
+
+
+class BudgetSettings(TypedDict, total=False):
+    """What the benchmark may cost: the keys of `budget` in the config."""
+
+    max_usd: ReadOnly[float | None]
+    max_runs: ReadOnly[int | None]
+    max_hours: ReadOnly[float | None]
+
+
+class Controls(TypedDict, total=False):
+    """Conditions that are compared with nothing."""
+
+    closed_book: ReadOnly[bool]
+
+
+class Look(TypedDict):
+    """Which of the planned waves a plan was restricted to."""
+
+    taken: ReadOnly[int]
+    of: ReadOnly[int]
+    share: ReadOnly[float]
+    """Of the planned runs, 0 to 1."""
+
+
+class Plan(TypedDict):
+    """Everything that a run depends on (protocol, sections 1, 5 and 6)."""
+
+    run_id: ReadOnly[str]
+    imported: ReadOnly[bool]
+    seed: ReadOnly[int]
+    trials: ReadOnly[int]
+    baseline: ReadOnly[str]
+    conditions: ReadOnly[Mapping[str, PlannedCondition]]
+    controls: ReadOnly[NotRequired[Controls]]
+    agent: ReadOnly[AgentSettings]
+    agent_sha256: ReadOnly[NotRequired[str]]
+    model_mapping: ReadOnly[str]
+    max_rounds: ReadOnly[int]
+    sandbox: ReadOnly[NotRequired[SandboxSettings]]
+    budget: ReadOnly[NotRequired[BudgetSettings]]
+    judges: ReadOnly[Sequence[PlannedJudge]]
+    judging: ReadOnly[JudgingSettings]
+    gate: ReadOnly[GateSettings]
+    order: ReadOnly[Sequence[str]]
+    tasks: ReadOnly[Mapping[str, PlannedTask]]
+    repositories: ReadOnly[Mapping[str, Mapping[str, Any]]]
+    accepted_changes: ReadOnly[Sequence[str]]
+    warnings: ReadOnly[Sequence[str]]
+    settings_sha256: ReadOnly[str]
+    dealt: ReadOnly[NotRequired[Sequence[str]]]
+    """The tasks that were dealt into waves, when others were added later."""
+    look: ReadOnly[NotRequired[Look]]
+    """Only in a plan that was restricted to its open waves."""
+    planned_agent: ReadOnly[NotRequired[AgentSettings]]
+    """The agent of the config, when all runs were made with another one."""
