@@ -11,10 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lensbench.core.errors import UserError
+from lensbench.core.rows import DecisionRow
 from lensbench.core.system.files import write_json
 from lensbench.core.tables import Row, read_table, write_table
 from lensbench.judging.judges import POINTS, Verdict
-from lensbench.judging.panel import VERDICT_COLUMNS, Decision, decide, decide_all, majority
+from lensbench.judging.panel import VERDICT_COLUMNS, Decision, criterion_of, decide, decide_all, majority
 from lensbench.runs.validity import judge_validity
 
 
@@ -203,7 +204,7 @@ def test_a_judge_of_the_plan_without_a_file_stops_the_stage(folder: Path) -> Non
 
 def test_a_broken_criterion_number_names_the_file(folder: Path) -> None:
     write_table(folder / "verdicts" / "claude.csv", VERDICT_COLUMNS, [vote("Met", judge="claude", criterion="x")])
-    with pytest.raises(UserError, match=r"'x' where a criterion's number.*verdicts/claude\.csv"):
+    with pytest.raises(UserError, match=r"verdicts/claude\.csv has 'x' where a criterion's number"):
         decide_all(folder)
 
 
@@ -212,3 +213,11 @@ def test_the_same_verdicts_give_the_same_bytes(folder: Path) -> None:
     before = {name: (folder / name).read_bytes() for name in ("verdicts.csv", "decisions.csv", "escalations.csv")}
     decide_all(folder)
     assert before == {name: (folder / name).read_bytes() for name in before}
+
+
+def test_a_broken_criterion_number_of_a_decision_names_the_file(folder: Path) -> None:
+    write_table(folder / "verdicts" / "mechanical.csv", VERDICT_COLUMNS, [vote("Met")])
+    decide_all(folder)
+    row = read_table(folder / "decisions.csv", DecisionRow)[0]
+    with pytest.raises(UserError, match=r"decisions\.csv has 'x' where a criterion's number"):
+        criterion_of({**row, "criterion": "x"})

@@ -12,6 +12,7 @@ from lensbench.archive import RUN
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import Plan
 from lensbench.core.records import RunId, from_json, run_files, sha256
+from lensbench.core.rows import ValidityRow
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.run_status import RunStatus
 from lensbench.core.tables import read_table, run_of_row
@@ -89,7 +90,7 @@ def missing_prompts(folder: Path, plan: Plan) -> Iterator[str]:
 
 def missing_runs(folder: Path, plan: Plan) -> Iterator[str]:
     """The planned runs that are neither there nor discarded, from validity.csv. Imported ones may be missing."""
-    for row in read_table(RunFolder(folder).validity) if not plan["imported"] else ():
+    for row in read_table(RunFolder(folder).validity, ValidityRow) if not plan["imported"] else ():
         if row["status"] == RunStatus.MISSING:
             yield f"run/runs/{run_of_row(row).stem}.md: this planned run is neither there nor discarded"
 

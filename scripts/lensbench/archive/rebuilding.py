@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from lensbench.core.errors import UserError
+from lensbench.core.rows import VerdictRow
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import write_atomic
 from lensbench.core.tables import read_table
@@ -70,9 +71,9 @@ def unsupported(folder: Path, judge: str) -> Iterator[str]:
     path = RunFolder(folder).judge_verdicts / f"{judge}.csv"
     if not path.exists():
         raise UserError(f"{path}: is missing; what a model said cannot be rebuilt without asking it")
-    before, content = read_table(path), path.read_bytes()
+    before, content = read_table(path, VerdictRow), path.read_bytes()
     judge_all(folder, judge, ask=False)
-    again = {tuple(row.items()) for row in read_table(path)}
+    again = {tuple(row.items()) for row in read_table(path, VerdictRow)}
     write_atomic(path, content)
     for row in before:
         if row["verdict"] != Verdict.UNJUDGED and tuple(row.items()) not in again:

@@ -6,13 +6,15 @@ import csv
 import io
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, overload
 
 from lensbench.core.errors import UserError
 from lensbench.core.records import RunId
+from lensbench.core.rows import RunRow
 from lensbench.core.system.files import write_atomic
 
 Row = dict[str, str]
+R = TypeVar("R", bound=Mapping[str, object])
 
 MAX_CELL = 1 << 24
 """Characters: an agent may cite thousands of files."""
@@ -45,20 +47,33 @@ def _cell(value: Any) -> str:
     return str(value)
 
 
-def read_table(path: Path) -> list[Row]:
-    """The rows of a table, as text. Raises UserError when the file is missing or is not whole."""
+@overload
+def read_table(path: Path) -> list[Row]: ...
+
+
+@overload
+def read_table(path: Path, row: type[R]) -> list[R]: ...
+
+
+def read_table(path: Path, row: type[Any] = dict) -> list[Any]:
+    """The rows of a table, as text; `row` is their type for the type checker.
+
+    Raises UserError when the file is missing or is not whole.
+    """
     csv.field_size_limit(MAX_CELL)
     try:
         with path.open(newline="") as file:
-            rows = list(csv.DictReader(file))
+            rows: list[Any] = list(csv.DictReader(file))
     except (OSError, csv.Error, UnicodeDecodeError) as error:
         raise UserError(f"{path}: cannot be read ({error}); delete it, and the next start rebuilds it") from None
-    if any(None in row or None in row.values() for row in rows):
+    if any(None in each or None in each.values() for each in rows):
         raise UserError(f"{path}: a row is cut off; delete the file, and the next start rebuilds it")
-    return [{key: value.removeprefix("'") for key, value in row.items()} for row in rows]
+    for each in rows:
+        each.update({key: value[1:] for key, value in each.items() if value.startswith("'")})
+    return rows
 
 
-def run_of_row(row: Mapping[str, str]) -> RunId:
+def run_of_row(row: RunRow) -> RunId:
     """The run that a row is about. Raises UserError when its trial is no number."""
     if not row["trial"].isdecimal():
         raise UserError(f"a table has {row['trial'][:40]!r} where a trial must be; delete the file to have it rebuilt")

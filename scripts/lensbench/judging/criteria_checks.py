@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from lensbench.core.conditions import CLOSED_BOOK
 from lensbench.core.numbers import COMPLETE, mean, percent
-from lensbench.core.tables import Row
+from lensbench.core.rows import DecisionRow, ScoreRow
 from lensbench.core.tasks import Criterion, Task
 from lensbench.judging.judges import Verdict, mechanical
 from lensbench.judging.judges.normalising import normalise
@@ -36,9 +36,11 @@ class Finding(NamedTuple):
     sentence: str
 
 
-def check_criteria(tasks: Mapping[str, Task], decisions: Sequence[Row], conditions: Sequence[str]) -> list[Finding]:
+def check_criteria(
+    tasks: Mapping[str, Task], decisions: Sequence[DecisionRow], conditions: Sequence[str]
+) -> list[Finding]:
     """What is wrong with each criterion, by the decisions on it in the compared `conditions`."""
-    by_criterion: dict[tuple[str, int], list[Row]] = {}
+    by_criterion: dict[tuple[str, int], list[DecisionRow]] = {}
     for row in decisions:
         if row["condition"] in conditions:
             by_criterion.setdefault((row["task"], int(row["criterion"])), []).append(row)
@@ -51,7 +53,7 @@ def check_criteria(tasks: Mapping[str, Task], decisions: Sequence[Row], conditio
 
 
 def _wrong_with(
-    task: Task, criterion: Criterion, rows: Sequence[Row], conditions: Sequence[str]
+    task: Task, criterion: Criterion, rows: Sequence[DecisionRow], conditions: Sequence[str]
 ) -> Iterator[tuple[str, str]]:
     yield from _uninformative(rows, conditions)
     verdict = mechanical.judge(criterion, normalise(task.prompt)).verdict
@@ -98,7 +100,7 @@ _UNINFORMATIVE = {
 }
 
 
-def _uninformative(rows: Sequence[Row], conditions: Sequence[str]) -> Iterator[tuple[str, str]]:
+def _uninformative(rows: Sequence[DecisionRow], conditions: Sequence[str]) -> Iterator[tuple[str, str]]:
     judged = [row for row in rows if row["verdict"] != Verdict.UNJUDGED]
     verdicts = Counter(Verdict(row["verdict"]) for row in judged)
     everywhere = {row["condition"] for row in judged} == set(conditions)
@@ -107,7 +109,7 @@ def _uninformative(rows: Sequence[Row], conditions: Sequence[str]) -> Iterator[t
         yield kind, sentence.format(n=len(judged))
 
 
-def check_tasks(scores: Sequence[Row], conditions: Sequence[str]) -> list[Finding]:
+def check_tasks(scores: Sequence[ScoreRow], conditions: Sequence[str]) -> list[Finding]:
     """The tasks that are answered without the repository; none when there is no closed-book condition.
 
     Complete, or above 0 and within 10 points of the best of `conditions`; trials are averaged.

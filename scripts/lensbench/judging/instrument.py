@@ -13,10 +13,11 @@ from threadpoolctl import threadpool_limits
 from lensbench.core.conditions import CLOSED_BOOK
 from lensbench.core.frozen_plan import Plan
 from lensbench.core.numbers import exact
+from lensbench.core.rows import DecisionRow, GuessRow, ScoreRow, VerdictRow
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import plain, write_json
 from lensbench.core.system.program import run_stage
-from lensbench.core.tables import Row, read_table, run_of_row
+from lensbench.core.tables import read_table, run_of_row
 from lensbench.core.tasks import Task
 from lensbench.judging.agreement import All, Verdicts, agreement
 from lensbench.judging.belief import Belief, believe, votes_of
@@ -46,9 +47,9 @@ class Judged(NamedTuple):
 
     plan: Plan
     tasks: Mapping[str, Task]
-    verdicts: Sequence[Row]
-    decisions: Sequence[Row]
-    scores: Sequence[Row]
+    verdicts: Sequence[VerdictRow]
+    decisions: Sequence[DecisionRow]
+    scores: Sequence[ScoreRow]
 
     @property
     def has_closed_book(self) -> bool:
@@ -77,8 +78,11 @@ class Judged(NamedTuple):
 
 def read_judged(folder: Path) -> Judged:
     """Everything that the stages before left. Raises UserError for a missing table."""
-    tables = (read_table(folder / f"{name}.csv") for name in ("verdicts", "decisions", "scores"))
-    return Judged(read_plan(folder), read_tasks(folder), *tables)
+    place = RunFolder(folder)
+    return Judged(
+        read_plan(folder), read_tasks(folder), read_table(place.verdicts, VerdictRow),
+        read_table(place.decisions, DecisionRow), read_table(place.scores, ScoreRow),
+    )  # fmt: skip
 
 
 def measure(judged: Judged) -> dict[str, Any]:
@@ -95,7 +99,7 @@ def measure(judged: Judged) -> dict[str, Any]:
     }
 
 
-def given_verdicts(rows: Iterable[Row]) -> Verdicts:
+def given_verdicts(rows: Iterable[VerdictRow]) -> Verdicts:
     """The verdicts of all judges by run and criterion, without those who gave none."""
     found: dict[Any, dict[str, Verdict]] = {}
     for row in rows:
@@ -104,15 +108,15 @@ def given_verdicts(rows: Iterable[Row]) -> Verdicts:
     return found
 
 
-def judges(rows: Iterable[Row]) -> dict[str, dict[str, Any]]:
+def judges(rows: Iterable[VerdictRow]) -> dict[str, dict[str, Any]]:
     """Who judged: versions, models that served, verdicts, cost in US dollars, failures by type and condition."""
-    by_judge: dict[str, list[Row]] = {}
+    by_judge: dict[str, list[VerdictRow]] = {}
     for row in rows:
         by_judge.setdefault(row["judge"], []).append(row)
     return {name: _judge(rows) for name, rows in sorted(by_judge.items())}
 
 
-def _judge(rows: Sequence[Row]) -> dict[str, Any]:
+def _judge(rows: Sequence[VerdictRow]) -> dict[str, Any]:
     costs = [cost for row in rows if (cost := exact(row["cost_usd"])) is not None]
     failed = [row for row in rows if row["failure"]]
     return {
@@ -125,7 +129,7 @@ def _judge(rows: Sequence[Row]) -> dict[str, Any]:
     }
 
 
-def _by_condition(rows: Iterable[Row]) -> dict[str, Counter[str]]:
+def _by_condition(rows: Iterable[VerdictRow]) -> dict[str, Counter[str]]:
     counts: dict[str, Counter[str]] = {}
     for row in rows:
         counts.setdefault(row["failure"], Counter())[row["condition"]] += 1
@@ -156,7 +160,7 @@ def bias(judged: Judged, verdicts: Verdicts) -> dict[str, Any] | None:
     }
 
 
-def judges_together(decisions: Iterable[Row]) -> Decided:
+def judges_together(decisions: Iterable[DecisionRow]) -> Decided:
     """What the judges decide without persons."""
     decided = {(run_of_row(row), int(row["criterion"])): Verdict(row["judges_verdict"]) for row in decisions}
     return {key: verdict for key, verdict in decided.items() if verdict is not Verdict.UNJUDGED}
@@ -172,7 +176,7 @@ def findings(judged: Judged) -> list[Finding]:
     ]
 
 
-def unjudged(decisions: Iterable[Row]) -> dict[str, dict[str, int]]:
+def unjudged(decisions: Iterable[DecisionRow]) -> dict[str, dict[str, int]]:
     """By condition, how many criteria of runs that count have no verdict, and of how many."""
     counts: dict[str, dict[str, int]] = {}
     for row in decisions:
@@ -182,18 +186,18 @@ def unjudged(decisions: Iterable[Row]) -> dict[str, dict[str, int]]:
     return counts
 
 
-def voided(rows: Iterable[Row]) -> list[dict[str, Any]]:
+def voided(rows: Iterable[VerdictRow]) -> list[dict[str, Any]]:
     """The answers of which all that a judge said is void because a canary came back wrong."""
     counts = Counter((row["judge"], run_of_row(row)) for row in rows if row["failure"] == CANARY)
     return [{"judge": judge, **run._asdict(), "criteria": n} for (judge, run), n in sorted(counts.items())]
 
 
-def answers_judged(rows: Iterable[Row]) -> dict[str, int]:
+def answers_judged(rows: Iterable[VerdictRow]) -> dict[str, int]:
     """How many answers each judge was given."""
     return Counter(judge for judge, _ in {(row["judge"], run_of_row(row)) for row in rows})
 
 
-def blinding(judged: Judged, exhibits: Iterable[Exhibit], guesses: Mapping[str, Sequence[Row]]) -> dict[str, Any]:
+def blinding(judged: Judged, exhibits: Iterable[Exhibit], guesses: Mapping[str, Sequence[GuessRow]]) -> dict[str, Any]:
     """How well the condition shows in what judges saw: to a classifier by treatment, and to judges who were asked."""
     answers = [
         BlindedAnswer(exhibit.run.task, exhibit.run.condition, exhibit.text, exhibit.blinded.original)
@@ -218,15 +222,15 @@ def belief(
     return believe(votes_of(verdicts), given, everybody, judged.treatments, classifier, guesses, judged.plan["seed"])
 
 
-def _guesses(rows: Iterable[Row], compared: Sequence[str]) -> list[Guess]:
+def _guesses(rows: Iterable[GuessRow], compared: Sequence[str]) -> list[Guess]:
     return [
         Guess(row["task"], row["guessed"] or None, row["condition"]) for row in rows if row["condition"] in compared
     ]
 
 
-def read_guesses(folder: Path) -> dict[str, list[Row]]:
+def read_guesses(folder: Path) -> dict[str, list[GuessRow]]:
     """The rows of guesses/<judge>.csv by judge."""
-    return {path.stem: read_table(path) for path in sorted(RunFolder(folder).guesses.glob("*.csv"))}
+    return {path.stem: read_table(path, GuessRow) for path in sorted(RunFolder(folder).guesses.glob("*.csv"))}
 
 
 def measure_instrument(folder: Path) -> None:

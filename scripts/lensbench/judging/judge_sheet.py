@@ -22,6 +22,7 @@ from lensbench.core.frozen_plan import Plan
 from lensbench.core.markdown import placed_html
 from lensbench.core.numbers import exact
 from lensbench.core.records import sha256
+from lensbench.core.rows import DecisionRow
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import write_atomic
 from lensbench.core.system.places import TEMPLATES
@@ -87,7 +88,7 @@ def questions(
 def read_disputed(folder: Path) -> set[tuple[str, int, int]]:
     """The criteria (task, trial, number) on which judges disagree; none before there are decisions."""
     path = RunFolder(folder).decisions
-    rows = read_table(path) if path.exists() else []
+    rows = read_table(path, DecisionRow) if path.exists() else []
     return {(row["task"], int(row["trial"]), int(row["criterion"])) for row in rows if row["disagreement"] == "yes"}
 
 

@@ -15,21 +15,18 @@ from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import Plan
 from lensbench.core.numbers import decimal
 from lensbench.core.records import RunId
+from lensbench.core.rows import DecisionRow, ValidityRow, VerdictRow, columns
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.run_status import RunStatus
 from lensbench.core.system.program import run_stage
-from lensbench.core.tables import Row, read_table, run_of_row, write_table
+from lensbench.core.tables import read_table, run_of_row, write_table
 from lensbench.judging.judges import NOT_ASKED, POINTS, Verdict
 from lensbench.judging.judges.again import leave_note
 from lensbench.judging.judges.human import human_judges
-from lensbench.judging.shown_answers import VERDICT_COLUMNS
 from lensbench.plan.frozen import read_plan
 from lensbench.plan.names import HUMAN
 
-DECISION_COLUMNS = (
-    "task", "condition", "trial", "criterion", "verdict", "points", "decided_by", "votes", "disagreement",
-    "judges_verdict",
-)  # fmt: skip
+VERDICT_COLUMNS = columns(VerdictRow)
 ESCALATION_COLUMNS = ("task", "trial", "condition", "criterion", "votes")
 
 
@@ -57,7 +54,7 @@ def is_person(judge: str) -> bool:
     return judge == HUMAN or judge.startswith(f"{HUMAN}-")
 
 
-def decide(votes: Mapping[str, Row]) -> Decision:
+def decide(votes: Mapping[str, VerdictRow]) -> Decision:
     """The decision on one criterion of one run, from its rows of verdicts.csv by judge.
 
     Raises UserError for a row with an unknown verdict.
@@ -88,7 +85,7 @@ def majority(verdicts: Sequence[Verdict]) -> Verdict:
     return min(counts, key=lambda verdict: (-counts[verdict], POINTS[verdict]), default=Verdict.UNJUDGED)
 
 
-def verdict_of(row: Row) -> Verdict:
+def verdict_of(row: VerdictRow) -> Verdict:
     """The verdict in a row. Raises UserError when it is none."""
     try:
         return Verdict(row["verdict"])
@@ -101,21 +98,23 @@ def verdict_of(row: Row) -> Verdict:
         ) from None
 
 
-def criterion_of(row: Row) -> int:
+def criterion_of(row: VerdictRow | DecisionRow) -> int:
     """The number of a row's criterion. Raises UserError when it is none."""
     if not row["criterion"].isdecimal():
+        judge = dict(row).get("judge")
+        file = f"verdicts/{judge}.csv" if judge else "decisions.csv"
         raise UserError(
-            f"judge {row['judge']!r} has {row['criterion'][:40]!r} where a criterion's number must be; "
-            f"delete verdicts/{row['judge']}.csv, and the next start rebuilds it"
+            f"{file} has {row['criterion'][:40]!r} where a criterion's number must be; "
+            "delete it, and the next start rebuilds it"
         )
     return int(row["criterion"])
 
 
-Votes = dict[tuple[RunId, int], dict[str, Row]]
+Votes = dict[tuple[RunId, int], dict[str, VerdictRow]]
 """The rows of verdicts.csv by run, criterion and judge."""
 
 
-def collect(plan: Plan, validity: Iterable[Row], rows: Iterable[Row]) -> Votes:
+def collect(plan: Plan, validity: Iterable[ValidityRow], rows: Iterable[VerdictRow]) -> Votes:
     """All criteria of all runs that count, in the plan's order, with the rows of their judges by name."""
     place = {task: number for number, task in enumerate(plan["order"])}
     runs = [run_of_row(row) for row in validity if row["status"] == RunStatus.VALID]
@@ -144,13 +143,15 @@ def decide_all(folder: Path) -> None:
     """Reads verdicts/*.csv, and writes verdicts.csv, decisions.csv, escalations.csv and the notes that ask again."""
     plan = read_plan(folder)
     judges = judges_of(folder, plan)
-    said = [row for judge in judges for row in read_table(RunFolder(folder).judge_verdicts / f"{judge}.csv")]
-    votes = collect(plan, read_table(RunFolder(folder).validity), said)
+    said = [
+        row for judge in judges for row in read_table(RunFolder(folder).judge_verdicts / f"{judge}.csv", VerdictRow)
+    ]
+    votes = collect(plan, read_table(RunFolder(folder).validity, ValidityRow), said)
     decisions = {key: decide(rows) for key, rows in votes.items()}
     decided = [_decision_row(run, number, decision) for (run, number), decision in decisions.items()]
     rows = [by_judge[judge] for by_judge in votes.values() for judge in sorted(by_judge)]
     write_table(RunFolder(folder).verdicts, VERDICT_COLUMNS, rows)
-    write_table(RunFolder(folder).decisions, DECISION_COLUMNS, decided)
+    write_table(RunFolder(folder).decisions, columns(DecisionRow), decided)
     escalated = [row for row, decision in zip(decided, decisions.values(), strict=True) if decision.escalated]
     write_table(RunFolder(folder).escalations, ESCALATION_COLUMNS, escalated)
     for judge in judges:

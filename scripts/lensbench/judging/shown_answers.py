@@ -15,6 +15,7 @@ from lensbench.core.frozen_plan import Plan
 from lensbench.core.numbers import decimal
 from lensbench.core.preflight_results import read_listed_tools
 from lensbench.core.records import RunId, from_json, run_files
+from lensbench.core.rows import ValidityRow, VerdictRow, columns
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.run_status import RunStatus
 from lensbench.core.tables import read_table, run_of_row
@@ -49,7 +50,11 @@ def read_tasks(folder: Path) -> dict[str, Task]:
 
 def read_exhibits(folder: Path, plan: Plan, tasks: Mapping[str, Task]) -> list[Exhibit]:
     """The answers of all runs that count, in a random order that the seed fixes."""
-    valid = [run_of_row(row) for row in read_table(RunFolder(folder).validity) if row["status"] == RunStatus.VALID]
+    valid = [
+        run_of_row(row)
+        for row in read_table(RunFolder(folder).validity, ValidityRow)
+        if row["status"] == RunStatus.VALID
+    ]
     runs = [run for run in valid if run.task in tasks]
     tools = sorted({*read_listed_tools(folder), *_offered(folder, runs)})
     counting = set(runs)
@@ -77,10 +82,7 @@ def _offered(folder: Path, runs: Iterable[RunId]) -> Iterable[str]:
         yield from (name for name in names if name.startswith("mcp__"))
 
 
-VERDICT_COLUMNS = (
-    "task", "condition", "trial", "criterion", "judge", "verdict", "points", "evidence", "position", "reason",
-    "failure", "version", "model", "cost_usd",
-)  # fmt: skip
+VERDICT_COLUMNS = columns(VerdictRow)
 
 
 def verdict_row(exhibit: Exhibit, criterion: int, judge: str, judgement: Judgement, **served: Any) -> dict[str, Any]:

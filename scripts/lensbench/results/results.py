@@ -15,6 +15,7 @@ from lensbench.agents import known_kinds, load_adapter
 from lensbench.core import numbers
 from lensbench.core.conditions import treatments
 from lensbench.core.frozen_plan import AgentSettings
+from lensbench.core.rows import ValidityRow, VerdictRow
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.run_status import RunStatus
 from lensbench.core.system.files import read_json, write_atomic, write_json
@@ -119,7 +120,7 @@ def add_findings(data: dict[str, Any], estimates: dict[str, Any], instrument: di
     data["verdicts_on"] = {name: found["gate"]["verdict"] for name, found in data["estimates"].items()}
 
 
-def _judges(verdicts: Sequence[Mapping[str, str]]) -> list[str]:
+def _judges(verdicts: Sequence[VerdictRow]) -> list[str]:
     """Every judge once, with its versions; a person has none."""
     versions: dict[str, set[str]] = {}
     for row in verdicts:
@@ -151,10 +152,10 @@ def _unpinned(agent: AgentSettings) -> list[str]:
 _REPOSITORY = ("revision", "removed", "history")
 
 
-def _run(tables: Tables, row: dict[str, str]) -> dict[str, Any]:
+def _run(tables: Tables, row: ValidityRow) -> dict[str, Any]:
     run = run_of_row(row)
     score = tables.scores[run]
-    report = tables.reports.get(run, {})
+    report = tables.reports.get(run)
     return {
         **run._asdict(),
         "category": tables.plan["tasks"][run.task]["category"],
@@ -168,7 +169,7 @@ def _run(tables: Tables, row: dict[str, str]) -> dict[str, Any]:
         "tool_calls_observed": tables.observed_calls(run),
         "files_read_reported": tables.reported_files(run),
         "files_read_observed": tables.observed_files(run),
-        "report_present": report.get("report_present", ""),
+        "report_present": report["report_present"] if report else "",
     }
 
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from lensbench.core.frozen_plan import Plan
 from lensbench.core.numbers import MISSING, rounded, seconds
 from lensbench.core.records import Outcome, Record, RunId, run_files
+from lensbench.core.rows import ValidityRow
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.tables import read_table
 from lensbench.runs.reasons import REASONS
@@ -35,13 +36,13 @@ class Side(NamedTuple):
 def read_sides(folder: Path, plan: Plan, task: str) -> list[Side]:
     """The runs of a task that are there, the baseline first."""
     found = read_records(folder, plan)
-    rows = {row["condition"]: row for row in read_table(RunFolder(folder).validity) if row["task"] == task}
+    rows = {row["condition"]: row for row in read_table(RunFolder(folder).validity, ValidityRow) if row["task"] == task}
     names = sorted(plan["conditions"], key=lambda name: name != plan["baseline"])
     runs = [RunId(task, name) for name in names]
     return [_side(folder, found[run], rows[run.condition]) for run in runs if run in found]
 
 
-def _side(folder: Path, record: Record, row: Mapping[str, str]) -> Side:
+def _side(folder: Path, record: Record, row: ValidityRow) -> Side:
     answer = run_files(folder, record.run).answer.read_text(errors="replace")
     report, outcome = parse_report(answer), record.outcome
     files = outcome.files_read if outcome.files_read is not None else report.files_used

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from lensbench.core.records import RunId, run_files
+from lensbench.core.rows import ReportRow, ValidityRow, columns
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.run_status import RunStatus
 from lensbench.core.system.program import run_stage
@@ -384,19 +385,16 @@ def _slashes(path: str) -> str:
     return "" if resolved == "." else resolved
 
 
-COLUMNS = ("task", "condition", "trial", "report_present", "tool_calls", "tools_used", "files_read", "files_used")
-
-
 def read_reports(folder: Path) -> None:
     """Reads the answers of all runs that count, and writes reports.csv."""
     rows = []
-    for row in read_table(RunFolder(folder).validity):
+    for row in read_table(RunFolder(folder).validity, ValidityRow):
         if row["status"] == RunStatus.VALID:
             run = RunId(row["task"], row["condition"], int(row["trial"]))
             report = parse_report(run_files(folder, run).answer.read_text(errors="replace"))
-            fields = {name: getattr(report, name) for name in COLUMNS[4:]}
+            fields = {name: getattr(report, name) for name in columns(ReportRow)[4:]}
             rows.append({**run._asdict(), "report_present": report.present, **fields})
-    write_table(RunFolder(folder).reports, COLUMNS, rows)
+    write_table(RunFolder(folder).reports, columns(ReportRow), rows)
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from lensbench.core.conditions import CLOSED_BOOK
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import Plan
 from lensbench.core.records import Record, RunId, from_json, run_files, sha256, trial_folder
+from lensbench.core.rows import ValidityRow, columns
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.run_status import RunStatus
 from lensbench.core.system.files import write_atomic
@@ -24,8 +25,6 @@ from lensbench.core.tables import write_table
 from lensbench.plan.waves import read_opened_plan
 from lensbench.runs.discards import Discard, describes, discard_files, file_discard, read_discard
 from lensbench.runs.made_with import as_made
-
-COLUMNS = ("task", "condition", "trial", "status", "reason", "detail", "attempts", "discards", "given_up", "ending")
 
 
 @dataclass(frozen=True)
@@ -191,7 +190,7 @@ def judge_validity(folder: Path) -> None:
             "given_up": validity.status == RunStatus.DISCARDED and len(filed) > limit,
             "ending": records[validity.run].outcome.ending if validity.run in records else "",
         })  # fmt: skip
-    write_table(RunFolder(folder).validity, COLUMNS, rows)
+    write_table(RunFolder(folder).validity, columns(ValidityRow), rows)
     write_atomic(
         RunFolder(folder).timing,
         timing_csv(records.values(), earlier, as_made(plan, records.values())["model_mapping"]),

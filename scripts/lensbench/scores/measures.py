@@ -10,15 +10,16 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from lensbench.core.conditions import compared
 from lensbench.core.frozen_plan import Plan
 from lensbench.core.numbers import COMPLETE, exact, mean
 from lensbench.core.records import Record, RunId
+from lensbench.core.rows import PairRow, ReportRow, ScoreRow, ValidityRow, VerdictRow
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.run_status import COUNTING, RunStatus
-from lensbench.core.tables import Row, items, read_table, run_of_row
+from lensbench.core.tables import items, read_table, run_of_row
 from lensbench.plan.waves import read_opened_plan
 from lensbench.runs.made_with import as_made
 from lensbench.runs.reasons import tools_of
@@ -49,11 +50,11 @@ class Tables(NamedTuple):
     """All that is known about a benchmark, as the stages left it."""
 
     plan: Plan
-    validity: Sequence[Row]
-    scores: Mapping[RunId, Row]
-    reports: Mapping[RunId, Row]
-    pairs: Sequence[Row]
-    verdicts: Sequence[Row]
+    validity: Sequence[ValidityRow]
+    scores: Mapping[RunId, ScoreRow]
+    reports: Mapping[RunId, ReportRow]
+    pairs: Sequence[PairRow]
+    verdicts: Sequence[VerdictRow]
     records: Mapping[RunId, Record]
 
     @property
@@ -122,7 +123,7 @@ class Tables(NamedTuple):
         seconds, wall = self.records[run].outcome.agent_s if self._counts(run) else None, self.duration(run)
         return None if seconds is None or wall is None else wall - Fraction(str(seconds))
 
-    def _reported(self, run: RunId, column: str) -> Fraction | None:
+    def _reported(self, run: RunId, column: Literal["tool_calls", "files_read"]) -> Fraction | None:
         return exact(self.reports[run][column]) if self._counts(run) and run in self.reports else None
 
     def _counts(self, run: RunId) -> bool:
@@ -131,16 +132,16 @@ class Tables(NamedTuple):
 
 def read_tables(folder: Path) -> Tables:
     """Everything that the stages before left in the run folder."""
-    validity = read_table(RunFolder(folder).validity)
+    validity = read_table(RunFolder(folder).validity, ValidityRow)
     records = read_present_records(folder, validity)
     valid = [records[run_of_row(row)] for row in validity if row["status"] == RunStatus.VALID]
     return Tables(
         plan=as_made(read_opened_plan(folder), valid),
         validity=validity,
-        scores={run_of_row(row): row for row in read_table(RunFolder(folder).scores)},
-        reports={run_of_row(row): row for row in read_table(RunFolder(folder).reports)},
-        pairs=read_table(RunFolder(folder).pairs),
-        verdicts=read_table(RunFolder(folder).verdicts),
+        scores={run_of_row(row): row for row in read_table(RunFolder(folder).scores, ScoreRow)},
+        reports={run_of_row(row): row for row in read_table(RunFolder(folder).reports, ReportRow)},
+        pairs=read_table(RunFolder(folder).pairs, PairRow),
+        verdicts=read_table(RunFolder(folder).verdicts, VerdictRow),
         records=records,
     )
 
@@ -199,24 +200,27 @@ def categories(tables: Tables, treatment: str) -> dict[str, dict[str, Any]]:
         category: {
             "tasks": len(tasks),
             "score": measure(tables, tables.score, treatment, tasks),
-            "adoption": adoption(row for row in tables.pairs if row["treatment"] == treatment and row["task"] in tasks),
+            "adoption": adoption(
+                row["adopted"] for row in tables.pairs if row["treatment"] == treatment and row["task"] in tasks
+            ),
         }
         for category, tasks in found.items()
     }
 
 
-def adoption(pairs: Iterable[Row], column: str = "adopted") -> dict[str, int]:
-    """In how many runs a fact of adoption is so, and in how many it is known."""
-    known = [row[column] == "yes" for row in pairs if row[column]]
+def adoption(cells: Iterable[object]) -> dict[str, int]:
+    """In how many runs a fact of adoption is so, and in how many it is known, by its column of pairs.csv."""
+    known = [cell == "yes" for cell in cells if cell]
     return {"runs": sum(known), "of": len(known)}
 
 
-def adoption_table(pairs: Sequence[Row]) -> dict[str, dict[str, int]]:
+def adoption_table(pairs: Sequence[PairRow]) -> dict[str, dict[str, int]]:
     """The four facts of any tool, and what is reported tool by tool."""
-    columns = ["offered", "called", "called_without_error", "adopted"]
-    tools = [column for column in (pairs[0] if pairs else ()) if column.startswith("adopted_")]
+    facts = ["offered", "called", "called_without_error", "adopted"]
+    rows: Sequence[Mapping[str, object]] = pairs
+    tools = [column for column in (rows[0] if rows else ()) if column.startswith("adopted_")]
     failed = [row["called_without_error"] == "no" for row in pairs if row["called"] == "yes"]
-    table = {column: adoption(pairs, column) for column in [*columns, *tools]}
+    table = {column: adoption(row[column] for row in rows) for column in [*facts, *tools]}
     return {**table, "all_calls_failed": {"runs": sum(failed), "of": len(failed)}}
 
 
@@ -232,15 +236,15 @@ def by_adoption(tables: Tables, treatment: str) -> dict[str, dict[str, Any]]:
     return {name: _group(tables, treatment, rows) for name, rows in groups.items()}
 
 
-def _group(tables: Tables, treatment: str, rows: Sequence[Row]) -> dict[str, Any]:
+def _group(tables: Tables, treatment: str, rows: Sequence[PairRow]) -> dict[str, Any]:
     runs = {RunId(row["task"], treatment, int(row["trial"])): row for row in rows}
     baseline = tables.plan["baseline"]
     return {
         "pairs": len(rows),
         "complete": sum(row["delta"] != "" for row in rows),
         "delta": _task_mean(runs, lambda run: exact(runs[run]["delta"])),
-        "misdirected": adoption(rows, "misdirected"),
-        "diverged": adoption(rows, "diverged"),
+        "misdirected": adoption(row["misdirected"] for row in rows),
+        "diverged": adoption(row["diverged"] for row in rows),
         "treatment_duration_s": _task_mean(runs, tables.duration),
         "baseline_duration_s": _task_mean(runs, lambda run: tables.duration(run._replace(condition=baseline))),
     }
@@ -254,7 +258,7 @@ def _task_mean(runs: Iterable[RunId], value: Value) -> Fraction | None:
     return mean(map(mean, by_task.values()))
 
 
-def discard_counts(validity: Iterable[Row]) -> dict[str, Counter[str]]:
+def discard_counts(validity: Iterable[ValidityRow]) -> dict[str, Counter[str]]:
     """Discards by reason and condition: every one so far, repeated runs included."""
     counts: dict[str, Counter[str]] = {}
     for row in validity:

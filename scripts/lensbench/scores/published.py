@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from lensbench.core.errors import UserError
 from lensbench.core.numbers import exact, mean, nearest_5_percent
+from lensbench.core.rows import PairRow, PublishedRow
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.tables import read_table
 from lensbench.judging.judges import POINTS, Verdict
@@ -123,12 +124,15 @@ def published_pairs(folder: Path, tables: Tables) -> list[Pair]:
     """The published scores of an imported run; none when it came without."""
     if not RunFolder(folder).published.exists():
         return []
-    given = {(row["task"], row["condition"]): exact(row["score"]) for row in read_table(RunFolder(folder).published)}
+    given = {
+        (row["task"], row["condition"]): exact(row["score"])
+        for row in read_table(RunFolder(folder).published, PublishedRow)
+    }
     baseline = tables.plan["baseline"]
     return [_pair(row, given, baseline) for row in tables.pairs]
 
 
-def _pair(row: Mapping[str, str], given: Mapping[Run, Fraction | None], baseline: str) -> Pair:
+def _pair(row: PairRow, given: Mapping[Run, Fraction | None], baseline: str) -> Pair:
     with_it, without = given.get((row["task"], row["treatment"])), given.get((row["task"], baseline))
     delta = None if with_it is None or without is None else with_it - without
     known = delta is not None and bool(row["diverged"])

@@ -12,24 +12,21 @@ from lensbench.core.frozen_plan import Plan
 from lensbench.core.numbers import COMPLETE, decimal, exact, nearest_5_percent
 from lensbench.core.preflight_results import read_listed_tools
 from lensbench.core.records import Record, RunId, from_json, run_files
+from lensbench.core.rows import DecisionRow, PairRow, ReportRow, ScoreRow, ValidityRow, columns
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.run_status import COUNTING, RunStatus
 from lensbench.core.system.program import run_stage
-from lensbench.core.tables import Row, items, read_table, run_of_row, write_table
+from lensbench.core.tables import items, read_table, run_of_row, write_table
 from lensbench.plan.waves import read_opened_plan
 from lensbench.runs.reasons import tools_of
 from lensbench.runs.reports import normalise_path
 
-SCORE_COLUMNS = (
-    "task", "condition", "trial", "criteria", "judged", "points", "score", "complete", "duration_s", "status",
-)  # fmt: skip
-PAIR_COLUMNS = (
-    "task", "trial", "treatment", "treatment_score", "baseline_score", "delta", "adopted", "offered", "called",
-    "called_without_error", "diverged", "jaccard", "only_treatment_files", "misdirected",
-)  # fmt: skip
+PAIR_COLUMNS = columns(PairRow)
 
 
-def score_run(validity: Row, decisions: Sequence[Row], criteria: int, duration_s: Fraction | None) -> dict[str, Any]:
+def score_run(
+    validity: ValidityRow, decisions: Sequence[DecisionRow], criteria: int, duration_s: Fraction | None
+) -> dict[str, Any]:
     """The row of a run. Its score is missing when it does not count, or while a criterion is unjudged.
 
     Score = points / criteria, to the nearest 5 % (protocol, section 4); data hold shares of 1.
@@ -62,7 +59,7 @@ def short_name(tool: str) -> str:
 class Side:
     """One run of a pair, as far as the comparison needs it; everything may be missing."""
 
-    def __init__(self, score: Mapping[str, Any], report: Row | None, record: Record | None) -> None:
+    def __init__(self, score: Mapping[str, Any], report: ReportRow | None, record: Record | None) -> None:
         self.counts = score["status"] in COUNTING
         self.score = exact(score["score"] or "")
         present = self.counts and report is not None and report["report_present"] == "yes"
@@ -118,7 +115,7 @@ def _adoption(side: Side, tools: Sequence[str]) -> dict[str, Any]:
 
 
 def treatment_tools(
-    plan: Plan, records: Iterable[Record], reports: Iterable[Row], listed: Sequence[str] = ()
+    plan: Plan, records: Iterable[Record], reports: Iterable[ReportRow], listed: Sequence[str] = ()
 ) -> list[str]:
     """The treatments' tools by their full names: all that agents show as offered, or else those that the servers
     `listed` in the preflight. A name that only a call or a report has is none of them.
@@ -147,7 +144,7 @@ def tools_of_condition(plan: Plan, condition: str, tools: Sequence[str]) -> Sequ
     return tools
 
 
-def read_present_records(folder: Path, validity: Iterable[Row]) -> dict[RunId, Record]:
+def read_present_records(folder: Path, validity: Iterable[ValidityRow]) -> dict[RunId, Record]:
     """The records of all runs that have one."""
     runs = (run_of_row(row) for row in validity if row["status"] != RunStatus.MISSING)
     return {run: from_json(run_files(folder, run).record.read_text()) for run in runs}
@@ -156,11 +153,11 @@ def read_present_records(folder: Path, validity: Iterable[Row]) -> dict[RunId, R
 def score_all(folder: Path) -> None:
     """Reads the tables and the records, and writes scores.csv and pairs.csv."""
     plan = read_opened_plan(folder)
-    validity = read_table(RunFolder(folder).validity)
+    validity = read_table(RunFolder(folder).validity, ValidityRow)
     records = read_present_records(folder, validity)
-    reports = {run_of_row(row): row for row in read_table(RunFolder(folder).reports)}
-    decisions: dict[RunId, list[Row]] = {}
-    for decision in read_table(RunFolder(folder).decisions):
+    reports = {run_of_row(row): row for row in read_table(RunFolder(folder).reports, ReportRow)}
+    decisions: dict[RunId, list[DecisionRow]] = {}
+    for decision in read_table(RunFolder(folder).decisions, DecisionRow):
         decisions.setdefault(run_of_row(decision), []).append(decision)
     scores: dict[RunId, dict[str, Any]] = {}
     for row in validity:
@@ -176,7 +173,7 @@ def score_all(folder: Path) -> None:
         for run, side in sides.items()
         if run.condition in treatments(plan)
     ]
-    write_table(RunFolder(folder).scores, SCORE_COLUMNS, scores.values())
+    write_table(RunFolder(folder).scores, columns(ScoreRow), scores.values())
     place = PAIR_COLUMNS.index("adopted") + 1
     write_table(RunFolder(folder).pairs, [*PAIR_COLUMNS[:place], *adopted, *PAIR_COLUMNS[place:]], pairs)
 

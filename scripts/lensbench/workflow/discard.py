@@ -7,6 +7,7 @@ from pathlib import Path
 
 from lensbench.core.errors import UserError, did_you_mean
 from lensbench.core.records import RunId, run_files
+from lensbench.core.rows import ScoreRow, ValidityRow
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.run_status import RunStatus
 from lensbench.core.system.claim import at_work
@@ -25,11 +26,11 @@ def discard(folder: Path, name: str, why: str) -> RunId:
     _refuse_at_work(folder)
     run = _run_of(folder, name)
     score_present(folder, lambda judge: judge_all(folder, judge, ask=False))
-    row = next(row for row in read_table(RunFolder(folder).validity) if run_of_row(row) == run)
+    row = next(row for row in read_table(RunFolder(folder).validity, ValidityRow) if run_of_row(row) == run)
     if row["status"] != RunStatus.VALID:
         said = f"{row['status']} already{': ' if row['reason'] else ''}{row['reason']}"
         raise UserError(f"{run.stem} is {said}; only a run that counts can be discarded")
-    score = next(row["score"] for row in read_table(RunFolder(folder).scores) if run_of_row(row) == run)
+    score = next(row["score"] for row in read_table(RunFolder(folder).scores, ScoreRow) if run_of_row(row) == run)
     file_discard(folder, run, BY_HAND, why, score)
     return run
 

@@ -15,11 +15,12 @@ from typing import Any
 
 from lensbench.core.conditions import CLOSED_BOOK
 from lensbench.core.errors import UserError
+from lensbench.core.rows import ValidityRow
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.run_status import RunStatus
 from lensbench.core.system.files import plain, write_json
 from lensbench.core.system.program import run_program
-from lensbench.core.tables import Row, read_table
+from lensbench.core.tables import read_table
 from lensbench.judging.verdicts import judge_all
 from lensbench.plan.frozen import read_plan
 from lensbench.plan.waves import look_file, restricted, waves
@@ -44,7 +45,7 @@ def look(folder: Path, number: int, parallel: int) -> dict[str, Any]:
     _share(folder, own)
     write_json(RunFolder(own).plan, {**restricted(plan, number), "gate": plan["gate"] | {"looks": 1}})
     score_present(own, lambda judge: judge_all(own, judge, parallel, counts=False))
-    due = _due_again(read_table(RunFolder(own).validity))
+    due = _due_again(read_table(RunFolder(own).validity, ValidityRow))
     results = {
         name: _decided(LookResult(**found["looks"][-1]), found["gate"], due)
         for name, found in write_estimates(own)["comparisons"].items()
@@ -58,7 +59,7 @@ def look(folder: Path, number: int, parallel: int) -> dict[str, Any]:
     return value
 
 
-def _due_again(validity: Iterable[Row]) -> int:
+def _due_again(validity: Iterable[ValidityRow]) -> int:
     """Runs of the waves so far that the next start makes again."""
     return sum(
         row["status"] != RunStatus.VALID and row["given_up"] != "yes" and row["condition"] != CLOSED_BOOK

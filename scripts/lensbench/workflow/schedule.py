@@ -18,9 +18,10 @@ from lensbench.core.conditions import CLOSED_BOOK, compared
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import Plan
 from lensbench.core.records import RunId, run_files, trial_folder
+from lensbench.core.rows import VerdictRow
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system import backoff
-from lensbench.core.tables import Row, read_table
+from lensbench.core.tables import read_table
 from lensbench.judging.judges.again import has_failed, note, rounds_of
 from lensbench.plan import freeze as planning
 from lensbench.plan.config import Config, ModelJudge, judge_names, parts_of
@@ -318,7 +319,7 @@ class Schedule:
         files = [(str(file), True) for file in self._human_files if name.startswith(f"{HUMAN}-")]
         again = note(self.folder, name)
         if again.exists():
-            asks = has_failed(_rows_of(RunFolder(self.folder).judge_verdicts / f"{name}.csv"))
+            asks = has_failed(_verdicts(RunFolder(self.folder).judge_verdicts / f"{name}.csv"))
             files.append((str(again), asks and rounds_of(self.folder, name) <= self.config.discards.max_rounds))
         return files
 
@@ -444,10 +445,10 @@ def _stem(folder: Path, record: Path) -> str:
     return record.relative_to(RunFolder(folder).records).with_suffix("").as_posix()
 
 
-def _rows_of(path: Path) -> list[Row]:
+def _verdicts(path: Path) -> list[VerdictRow]:
     """The rows of a table; none when it is not there or is damaged."""
     try:
-        return read_table(path)
+        return read_table(path, VerdictRow)
     except UserError:
         return []
 

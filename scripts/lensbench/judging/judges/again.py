@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from lensbench.core.rows import VerdictRow
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import write_json
 from lensbench.core.tables import read_table
@@ -44,7 +45,7 @@ def note(folder: Path, judge: str) -> Path:
 
 def leave_note(folder: Path, judge: str) -> None:
     """Leaves the note if the judge's verdicts, which must be there, have failures."""
-    if has_failed(read_table(RunFolder(folder).judge_verdicts / f"{judge}.csv")):
+    if has_failed(read_table(RunFolder(folder).judge_verdicts / f"{judge}.csv", VerdictRow)):
         write_json(note(folder, judge), {"rounds": rounds_of(folder, judge)})
 
 

@@ -10,7 +10,7 @@ from lensbench.core.conditions import compared
 from lensbench.core.frozen_plan import Plan
 from lensbench.core.listing import some_of
 from lensbench.core.records import sha256
-from lensbench.core.tables import Row
+from lensbench.core.rows import VerdictRow
 from lensbench.judging.panel import is_person
 from lensbench.plan.config import Agent
 from lensbench.results.compare.runs import FinishedRun
@@ -114,14 +114,14 @@ def judge_names(run: FinishedRun) -> list[str]:
 
     Persons have no version: what stands there is the sheet that they filled in, which is another one for every run.
     """
-    rows: dict[str, list[Row]] = {}
+    rows: dict[str, list[VerdictRow]] = {}
     for row in run.tables.verdicts:
         rows.setdefault(row["judge"], []).append(row)
     told = {judge["name"]: judge for judge in run.plan["judges"] if "agent" in judge}
     return [name if is_person(name) else _judge(name, rows[name], _judge_hash(told.get(name))) for name in sorted(rows)]
 
 
-def _judge(name: str, rows: Sequence[Row], digest: str) -> str:
+def _judge(name: str, rows: Sequence[VerdictRow], digest: str) -> str:
     versions = sorted({row["version"] for row in rows} - {""})
     models = sorted({row.get("model", "") for row in rows} - {""})
     return " ".join([name, *versions, *([f"({', '.join(models)})"] if models else []), *([digest] if digest else [])])

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 from lensbench.core.conditions import CLOSED_BOOK
 from lensbench.core.numbers import exact, mean
 from lensbench.core.records import RunId
+from lensbench.core.rows import DecisionRow, PairRow, ValidityRow, VerdictRow
 from lensbench.core.run_status import COUNTING
-from lensbench.core.tables import Row, items
+from lensbench.core.tables import items
 from lensbench.core.tasks import Task
 from lensbench.results.charts.scores import Dumbbell, Interval, Look
 from lensbench.results.charts.usage import Cell, Point
@@ -34,11 +35,11 @@ class Inputs(NamedTuple):
     """estimates.json; its parts may be missing."""
     instrument: Mapping[str, Any]
     """instrument.json; its parts may be missing."""
-    validity: Mapping[RunId, Row]
+    validity: Mapping[RunId, ValidityRow]
     """The rows of validity.csv, by run."""
-    decisions: Mapping[RunId, Sequence[Row]]
+    decisions: Mapping[RunId, Sequence[DecisionRow]]
     """The rows of decisions.csv, by run, in the order of the criteria."""
-    verdicts: Mapping[RunId, Sequence[Row]]
+    verdicts: Mapping[RunId, Sequence[VerdictRow]]
     """The rows of verdicts.csv, by run."""
     tasks: Mapping[str, Task]
     tools: Sequence[str]
@@ -83,8 +84,8 @@ def unpaired_tasks(inputs: Inputs, treatment: str) -> list[str]:
     return [task for task, rows in pairs.items() if not any(row["delta"] for row in rows)]
 
 
-def _pairs_by_task(inputs: Inputs, treatment: str) -> dict[str, list[Row]]:
-    found: dict[str, list[Row]] = {task: [] for task in inputs.tables.plan["order"]}
+def _pairs_by_task(inputs: Inputs, treatment: str) -> dict[str, list[PairRow]]:
+    found: dict[str, list[PairRow]] = {task: [] for task in inputs.tables.plan["order"]}
     for pair in inputs.tables.pairs:
         if pair["treatment"] == treatment:
             found[pair["task"]].append(pair)
@@ -228,7 +229,7 @@ def cells(inputs: Inputs, treatment: str, address: Address) -> list[Cell]:
     return [cell for row in found for cell in row]
 
 
-def _cell(inputs: Inputs, runs: Sequence[RunId], pairs: Iterable[Row], tool: str, address: str) -> Cell:
+def _cell(inputs: Inputs, runs: Sequence[RunId], pairs: Iterable[PairRow], tool: str, address: str) -> Cell:
     seen = [inputs.tables.records[run].outcome.calls for run in runs]
     calls = [[call for call in row if call.name == tool] for row in seen if row is not None]
     reported = {pair.get(f"adopted_{short_name(tool)}", "") for pair in pairs}
@@ -273,7 +274,7 @@ def regressions(inputs: Inputs, treatment: str, address: Address) -> list[Regres
     return [_regression(inputs, pair, address) for pair in lost[:WORST]]
 
 
-def _regression(inputs: Inputs, pair: Row, address: Address) -> Regression:
+def _regression(inputs: Inputs, pair: PairRow, address: Address) -> Regression:
     run = RunId(pair["task"], pair["treatment"], int(pair["trial"]))
     both = (
         inputs.decisions.get(run._replace(condition=inputs.tables.plan["baseline"]), ()),

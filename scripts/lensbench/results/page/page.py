@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from jinja2 import Environment
 from markupsafe import Markup
@@ -20,11 +20,12 @@ from markupsafe import Markup
 from lensbench.core.numbers import rounded
 from lensbench.core.preflight_results import read_listed_tools
 from lensbench.core.records import RunId
+from lensbench.core.rows import DecisionRow, PairRow, RunRow
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import read_json, write_atomic
 from lensbench.core.system.places import ROOT, TEMPLATES
 from lensbench.core.system.program import run_program
-from lensbench.core.tables import Row, read_table, run_of_row
+from lensbench.core.tables import read_table, run_of_row
 from lensbench.judging.shown_answers import read_tasks
 from lensbench.plan.own_files import frozen_tasks
 from lensbench.results.page import data, pairs, runs
@@ -48,15 +49,18 @@ def read_inputs(folder: Path) -> Inputs:
         read_json(RunFolder(folder).estimates),
         read_json(RunFolder(folder).instrument),
         {run_of_row(row): row for row in tables.validity},
-        _by_run(read_table(RunFolder(folder).decisions)),
+        _by_run(read_table(RunFolder(folder).decisions, DecisionRow)),
         _by_run(tables.verdicts),
         read_tasks(folder),
         tools,
     )
 
 
-def _by_run(rows: Iterable[Row]) -> dict[RunId, list[Row]]:
-    found: dict[RunId, list[Row]] = {}
+RowOfRun = TypeVar("RowOfRun", bound=RunRow)
+
+
+def _by_run(rows: Iterable[RowOfRun]) -> dict[RunId, list[RowOfRun]]:
+    found: dict[RunId, list[RowOfRun]] = {}
     for row in rows:
         found.setdefault(run_of_row(row), []).append(row)
     return found
@@ -122,7 +126,7 @@ def style_of_the_page() -> dict[str, Any]:
     return {"style": Markup(style), "style_hash": base64.b64encode(digest).decode()}
 
 
-def _durations(inputs: Inputs, pair: Row) -> tuple[Fraction | None, Fraction | None]:
+def _durations(inputs: Inputs, pair: PairRow) -> tuple[Fraction | None, Fraction | None]:
     """Seconds of both runs of a pair, the baseline first."""
     run = RunId(pair["task"], pair["treatment"], int(pair["trial"]))
     duration = inputs.tables.duration

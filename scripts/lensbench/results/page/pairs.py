@@ -10,9 +10,9 @@ from typing import NamedTuple
 from lensbench.changes.task import content_bytes, read_task, task_file
 from lensbench.core.numbers import exact
 from lensbench.core.records import RunId, patch_file, run_files, trial_folder
+from lensbench.core.rows import DecisionRow
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.run_status import COUNTING
-from lensbench.core.tables import Row
 from lensbench.judging.changes import read_tested, tested_file
 from lensbench.results.page.answers import Evidence, MarkedAnswer, mark_answer
 from lensbench.results.page.data import Inputs, criteria_of
@@ -168,7 +168,7 @@ def _column(folder: Path, inputs: Inputs, run: RunId) -> Column:
     )  # fmt: skip
 
 
-def _evidence(inputs: Inputs, run: RunId, decision: Row) -> Evidence | None:
+def _evidence(inputs: Inputs, run: RunId, decision: DecisionRow) -> Evidence | None:
     """What a judge quoted, best one whose verdict became the decision."""
     quoted = [
         row
