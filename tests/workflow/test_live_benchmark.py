@@ -229,3 +229,45 @@ def test_a_key_that_is_refused_later_stops_everything(tmp_path: Path) -> None:
     results = (tmp_path / "bench/live/results.md").read_text()
     assert "Not finished" in results
     assert "6 missing" in results
+
+
+def launcher_project(folder: Path, api: Fake, **settings: Any) -> Path:
+    """A project whose agent is started by a script of the user's, which knows the key and the address; the key's file."""
+    own = folder / "own"
+    (own / "bin").mkdir(parents=True)
+    key, script = own / "key", own / "bin" / "zlm"
+    key.write_text(KEY)
+    script.write_text(
+        f'#!/bin/sh\nexport ANTHROPIC_BASE_URL={api.url}\nexport ANTHROPIC_AUTH_TOKEN="$(cat {key})"\n'
+        f'exec {CLAUDE.resolve()} "$@"\n'
+    )
+    script.chmod(0o755)
+    project = folder / "project"
+    project.mkdir()
+    server = {"command": "${python}", "args": ["-P", "-m", "lensbench.lens", "--root", "${workspace}"]}
+    (project / "mcp.json").write_text(json.dumps({"mcpServers": {"lens": server}}))
+    agent = {
+        "kind": "claude-code", "command": [str(script)], "model": "sonnet", "models": {"sonnet": "glm-5"},
+        "tools": ["Bash", "Read"], "mcp_start_s": 60,
+    }  # fmt: skip
+    host = api.url.removeprefix("http://")
+    write_project(project, api, **{"agent": agent, "sandbox_hosts": [host], **settings})
+    return key
+
+
+def test_a_launcher_that_knows_the_key_is_asked_before_the_runs(tmp_path: Path, api: Fake) -> None:
+    key = launcher_project(tmp_path, api, sandbox_visible=[str(tmp_path / "own" / "key"), str(CLAUDE.resolve().parent)])
+    said = " ".join(start(tmp_path / "project").split())
+    assert "answered a short question in the sandbox: glm-5" in said
+    assert {row["status"] for row in table(tmp_path / "project", "validity.csv")} == {"valid"}
+    assert key.read_text() == KEY
+
+
+def test_a_launcher_whose_key_the_sandbox_hides_is_refused_before_any_run(tmp_path: Path, api: Fake) -> None:
+    launcher_project(tmp_path, api, sandbox_visible=[str(CLAUDE.resolve().parent)])
+    with pytest.raises(AssertionError) as said:
+        start(tmp_path / "project")
+    told = " ".join(str(said.value).split())
+    assert "the agent gave no answer to a short question" in told
+    assert "must be in sandbox_visible" in told
+    assert list((tmp_path / "project" / "bench" / "live").glob("runs/*.md")) == []

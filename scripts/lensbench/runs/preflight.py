@@ -36,6 +36,7 @@ from lensbench.plan.reading import load_config
 from lensbench.plan.task_files import ScenarioSet, read_scenarios
 from lensbench.repositories.prepare import prepare as prepare_repository
 from lensbench.runs.attempt import Job, prepare
+from lensbench.runs.model_check import ask_model
 from lensbench.runs.server_checks import check_servers
 
 
@@ -60,10 +61,14 @@ def preflight(config: Config, scenarios: ScenarioSet, folder: Path) -> Findings:
     adapter = load_adapter(config.agent.kind)
     agents = [plan["agent"], *(judge["agent"] for judge in plan["judges"] if "agent" in judge)]
     findings = Findings([check for agent in agents for check in _variables(agent, os.environ)])
-    if not findings.failed:
-        findings.checks += check_gateway(adapter, plan["agent"], config.preflight.request)
-        _try_runs(config, plan, scenarios.tasks[0], adapter, folder, findings)
     redact = Redactor(secret_names(plan["agent"]), os.environ, mcp_secrets(plan))
+    if not findings.failed:
+        gateway = check_gateway(adapter, plan["agent"], config.preflight.request)
+        findings.checks += gateway
+        job, sandbox = _try_runs(config, plan, scenarios.tasks[0], adapter, folder, findings) or (None, None)
+        is_unknown = not gateway and hasattr(adapter, "version") and config.preflight.request
+        if job and sandbox and is_unknown and not findings.failed:
+            findings.checks.append(ask_model(job, sandbox, redact))
     findings.checks = [replace(check, detail=redact(check.detail)) for check in findings.checks]
     return findings
 
@@ -78,20 +83,25 @@ def _variables(settings: AgentSettings, environment: Mapping[str, str]) -> Itera
         yield Check("variables", "ok", f"set: {', '.join(names)}")
 
 
-def _try_runs(config: Config, plan: Plan, task: Task, adapter: Adapter, folder: Path, findings: Findings) -> None:
-    """Prepares a run of `task` as runs are prepared, in every condition that has servers, but starts no agent."""
+def _try_runs(
+    config: Config, plan: Plan, task: Task, adapter: Adapter, folder: Path, findings: Findings
+) -> tuple[Job, Sandbox] | None:
+    """Prepares a run of `task` as runs are prepared, in every condition that has servers, but starts no agent.
+
+    Returns one of these runs and its sandbox; None when there is no repository or no sandbox.
+    """
     assert task.repository
     try:
         repository = prepare_repository(task.repository, Path(config.cache))
     except UserError as error:
         findings.checks.append(Check("repository", "failed", str(error)))
-        return
+        return None
     findings.checks.append(_repository(source_name(task.repository), repository.history))
     try:
         sandbox = find_sandbox(plan["sandbox"])
     except UserError as error:
         findings.checks.append(Check("sandbox", "failed", str(error)))
-        return
+        return None
     findings.checks += _sandbox(sandbox)
     facts = {"tree": str(repository.tree), "tree_sha256": repository.tree_sha256}
     first, *others = [name for name, condition in plan["conditions"].items() if _brings(condition)] or [config.baseline]
@@ -104,6 +114,7 @@ def _try_runs(config: Config, plan: Plan, task: Task, adapter: Adapter, folder: 
                 findings.checks.append(Check("agent", "failed", str(error)))
     if not config.preflight.servers:
         findings.checks.append(Check("servers", "skipped", "preflight.servers is false"))
+    return job, sandbox
 
 
 def _repository(name: str, history: str) -> Check:

@@ -1,0 +1,58 @@
+"""One short question to the model, through the agent and in the sandbox.
+
+Where we cannot ask the model's service ourselves, because a launcher has the key and the address, or because the agent
+takes them from its own settings, this shows before the first run that the agent starts, reads its key and is answered.
+"""
+
+from __future__ import annotations
+
+from lensbench.agents.probe import BUSY
+from lensbench.agents.sandbox import Place, Sandbox
+from lensbench.agents.start import Said, read_text, start_agent
+from lensbench.core.errors import UserError
+from lensbench.core.frozen_plan import PlannedCondition
+from lensbench.core.preflight_results import Check
+from lensbench.core.records import Attempt
+from lensbench.core.system.private_folders import private_folder
+from lensbench.core.system.redaction import Redactor
+from lensbench.runs.attempt import Job, prepare
+from lensbench.runs.budget import spend
+from lensbench.runs.reasons import find_reason
+
+QUESTION = "Reply with the word OK, and do nothing else."
+LONGEST_S = 120.0
+
+
+def ask_model(job: Job, sandbox: Sandbox, redact: Redactor) -> Check:
+    """Starts the agent of `job` with `QUESTION` and without servers; the row says who answered, or why nobody did.
+
+    What it costs is added to what was spent.
+    """
+    conditions = {job.run.condition: PlannedCondition(mcp=None, mcp_sha256="", servers=())}
+    asking = job._replace(prompt=QUESTION, plan={**job.plan, "conditions": conditions})
+    with private_folder() as private:
+        place = Place(sandbox, private)
+        assignment = prepare(asking, private, sandbox)
+        try:
+            said = start_agent(assignment, place, min(LONGEST_S, job.agent["timeout_s"]), redact)
+        except UserError as error:
+            return Check("model", "failed", str(error))
+        last = (read_text(f"{private}/stderr").strip().splitlines() or [""])[-1]
+    job.folder.mkdir(parents=True, exist_ok=True)  # before the first run nothing is there
+    spend(job.folder, usd=said.outcome.cost_usd or 0)
+    ended = Attempt(1, said.started_at, said.ended.duration_s, 0.0, said.ended.exit_code, said.ended.timed_out)
+    reason, detail = find_reason(ended, said.outcome, said.answer, asking.expected)
+    if not reason:
+        return Check("model", "ok", _answered(said, sandbox))
+    why = "; ".join(filter(None, (reason, detail, last)))
+    if said.outcome.error_status in BUSY:
+        return Check("model", "warning", f"the agent was not answered ({why}); runs will try again")
+    advice = "; what it reads and starts must be in sandbox_visible, and whom it asks in sandbox_hosts"
+    inside = advice if sandbox.program else ""
+    return Check("model", "failed", f"the agent gave no answer to a short question ({why}){inside}")
+
+
+def _answered(said: Said, sandbox: Sandbox) -> str:
+    models = ", ".join(sorted(said.outcome.models or ())) or "not shown"
+    cost = "" if said.outcome.cost_usd is None else f", {said.outcome.cost_usd:.4f} USD"
+    return f"answered a short question {'in the sandbox' if sandbox.program else 'without a sandbox'}: {models}{cost}"
