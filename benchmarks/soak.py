@@ -75,7 +75,8 @@ class Soak:
         ]
         (self.folder / "tasks.yaml").write_text(json.dumps({"tasks": tasks}))
         server = {"command": sys.executable, "args": ["-I", str(HERE / "server.py"), self.injector.url, "${workspace}"]}
-        (self.folder / "mcp.json").write_text(json.dumps({"mcpServers": {"soak": server}}))
+        daemon = {"type": "http", "url": f"http://127.0.0.1:{self.machine.port}/mcp"}
+        (self.folder / "mcp.json").write_text(json.dumps({"mcpServers": {"soak": server, "daemon": daemon}}))
         places = ["{prompt_file}", "{mcp_file}"]
         command = [sys.executable, "-I", str(HERE / "agent.py"), self.injector.url, *places]
         agents = {
@@ -242,6 +243,7 @@ def main() -> None:
         is_done = soak.run()
         if not is_done:
             print(f"given up after {soak.starts} starts; see {soak.log}")
+        soak.machine.stop_daemon()
         accounts = settle(soak.bench, soak.runs, injector, soak.machine.disruptions, soak.stood) if is_done else None
         if accounts and show(soak, accounts, time.monotonic() - began):
             subprocess.run(["umount", "--recursive", soak.folder], capture_output=True)  # where it was mounted

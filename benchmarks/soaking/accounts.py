@@ -100,7 +100,8 @@ def _wrong(bench: Path, run: RunId, attempt: Attempt) -> str:
     if not attempt.is_good:
         fault = attempt.fault.name if attempt.fault else "no whole answer was given"
         return f"counts although: {fault}"
-    if hashlib.sha256(run_files(bench, run).answer.read_bytes()).hexdigest() != attempt.given:
+    answer = run_files(bench, run).answer.read_bytes()
+    if hashlib.sha256(answer).hexdigest() != attempt.given and attempt.place.encode() not in answer:
         return "its answer is not the one that was given"
     return ""
 

@@ -20,6 +20,21 @@ SERVER_S = 8
 """How long the MCP server may take for an answer."""
 
 
+class Daemon:
+    """An MCP server over HTTP."""
+
+    def __init__(self, entry: dict[str, Any]) -> None:
+        self._url = entry["url"]
+
+    def ask(self, method: str, **params: Any) -> dict[str, Any]:
+        """The result of a request. Raises OSError when the server is gone."""
+        body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
+        headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+        with urlopen(Request(self._url, body, headers), timeout=SERVER_S) as answer:
+            result: dict[str, Any] = json.load(answer)["result"]
+        return result
+
+
 class Server:
     """An MCP server over stdio."""
 
@@ -59,6 +74,8 @@ def ask_model(address: str, messages: list[dict[str, Any]], tools: list[str]) ->
                     message["content"][-1]["text"] += event["delta"]["text"]
                 case "content_block_delta":
                     message["content"][-1]["input"] = json.loads(event["delta"]["partial_json"])
+                case "message_delta":
+                    message["stop_reason"] = event["delta"]["stop_reason"]
                 case "message_stop":
                     return message
     raise ValueError("the stream ended in the middle")
@@ -69,28 +86,31 @@ def say(**event: Any) -> None:
     print(json.dumps(event), flush=True)
 
 
-def converse(address: str, prompt: str, servers: dict[str, Server], tools: list[str]) -> str:
-    """The answer; calls of tools and the model's name are printed as they come."""
+def converse(address: str, prompt: str, servers: dict[str, Server | Daemon], tools: list[str]) -> str:
+    """How it ended; the answer, calls of tools and the model's name are printed as they come."""
     messages: list[dict[str, Any]] = [{"role": "user", "content": f"{os.getcwd()}\n{prompt}"}]
     while True:
         message = ask_model(address, messages, tools)
         block = message["content"][0] if message["content"] else {"type": "text", "text": ""}
         if block["type"] == "text":
             say(**START, model=message["model"])
-            return str(block["text"])
+            say(type="answer", text=block["text"])
+            return ENDED.get(message["stop_reason"], message["stop_reason"])
         name = block["name"]
         say(type="tool_call", id=block["id"], name=name, input=block["input"])
         _, server, tool = name.split("__")
         try:
             result = servers[server].ask("tools/call", name=tool, arguments=block["input"])
         except OSError as error:
-            START["mcp_servers"] = [{"name": server, "status": "failed", "detail": str(error)}]
+            failed = {"name": server, "status": "failed", "detail": str(error)}
+            START["mcp_servers"] = [failed if each["name"] == server else each for each in START["mcp_servers"]]
             result = {"isError": True, "content": [{"type": "text", "text": str(error)}]}
         say(type="tool_result", id=block["id"], is_error=result["isError"])
         said = {"type": "tool_result", "tool_use_id": block["id"], "content": result["content"]}
         messages += [{"role": "assistant", "content": [block]}, {"role": "user", "content": [said]}]
 
 
+ENDED = {"end_turn": "finished", "max_tokens": "limit"}
 START: dict[str, Any] = {"type": "start", "agent": "soak", "version": "1"}
 """Printed when all of it is known: the model, and whether the server lasted."""
 
@@ -98,10 +118,11 @@ START: dict[str, Any] = {"type": "start", "agent": "soak", "version": "1"}
 def main(address: str, prompt_file: str, mcp_file: str) -> None:
     """Answers the prompt, and leaves a process behind."""
     subprocess.Popen(["sleep", "600"], stdout=subprocess.DEVNULL, start_new_session=True)
-    servers, statuses, tools = {}, [], []
+    servers: dict[str, Server | Daemon] = {}
+    statuses, tools = [], []
     for name, entry in json.loads(Path(mcp_file).read_text())["mcpServers"].items():
         try:
-            server = Server(entry)
+            server: Server | Daemon = Daemon(entry) if "url" in entry else Server(entry)
             server.ask("initialize", protocolVersion="2025-06-18")
             tools += [f"mcp__{name}__{tool['name']}" for tool in server.ask("tools/list")["tools"]]
             servers[name] = server
@@ -110,8 +131,8 @@ def main(address: str, prompt_file: str, mcp_file: str) -> None:
             statuses.append({"name": name, "status": "failed", "detail": str(error)})
     START.update(tools=tools, mcp_servers=statuses)
     try:
-        say(type="answer", text=converse(address, Path(prompt_file).read_text(), servers, tools))
-        say(type="end", turns=1, is_error=False)
+        ended = converse(address, Path(prompt_file).read_text(), servers, tools)
+        say(type="end", turns=1, is_error=False, ended=ended)
     except (OSError, ValueError) as error:
         say(**START)
         say(type="end", turns=1, is_error=True, error=str(error))

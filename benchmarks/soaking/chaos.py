@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import random
+import socket
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -21,6 +23,7 @@ MARK = "LENSBENCH_SOAK"
 FULL_MB = 192
 HELD_S = (0.5, 3)
 DEAD_AFTER_S = 5.0
+DAEMON = Path(__file__).with_name("daemon.py")
 
 
 class Disruption(NamedTuple):
@@ -70,10 +73,15 @@ class Machine:
         self.abandoned: set[str] = set()
         """Private folders of killed jobs: what is left in them is ended when the next run begins."""
         self._dated_until = 0.0
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port: int = free.getsockname()[1]
+        """Where the daemon is reached."""
+        self.start_daemon()
 
     def deck(self, count: int) -> list[str]:
         """`count` events, shuffled; what needs a mount is left out without one."""
-        kinds = ["agent", "agent", "job", "job", "snakemake", "clock"]
+        kinds = ["agent", "agent", "job", "job", "snakemake", "clock", "daemon"]
         kinds += ["disk full", "read-only"] if self.mounted else []
         deck = [kinds[number % len(kinds)] for number in range(count)]
         self.dice.shuffle(deck)
@@ -88,6 +96,7 @@ class Machine:
             "disk full": self._fill,
             "read-only": self._forbid,
             "clock": self._jump,
+            "daemon": self._kill_daemon,
         }
         began, runs = time.time(), runners(self.mark).keys()
         detail = doing[kind]()
@@ -95,11 +104,16 @@ class Machine:
             self.injector.note("missed", fault=kind)
             return
         hit = frozenset(
-            {detail} if kind in ("agent", "job") else {*runs, *runners(self.mark)} if kind != "clock" else ()
+            {detail}
+            if kind in ("agent", "job")
+            else {*runs, *runners(self.mark)}
+            if kind not in ("clock", "daemon")
+            else ()
         )
         self.disruptions.append(Disruption(began, time.time(), hit))
         name = {"agent": "kill -9 of the agent", "job": "kill -9 of a job", "snakemake": "kill -9 of Snakemake",
-                "disk full": "disk full", "read-only": "read-only folder", "clock": "clock jump"}[kind]  # fmt: skip
+                "disk full": "disk full", "read-only": "read-only folder", "clock": "clock jump",
+                "daemon": "kill -9 of the daemon"}[kind]  # fmt: skip
         self.injector.note("injected", fault=name, detail=detail, runs=sorted(hit))
 
     def _kill(self, what: str) -> str | None:
@@ -135,6 +149,23 @@ class Machine:
         snakemake.kill()
         snakemake.wait()
         return "snakemake"
+
+    def start_daemon(self) -> None:
+        """Starts the MCP server that all runs share."""
+        command = [sys.executable, "-I", str(DAEMON), str(self.port)]
+        self._daemon = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def _kill_daemon(self) -> str:
+        """Kills it, and starts it again after a while."""
+        self.stop_daemon()
+        time.sleep(self.dice.uniform(*HELD_S))
+        self.start_daemon()
+        return "daemon"
+
+    def stop_daemon(self) -> None:
+        """Kills it."""
+        self._daemon.kill()
+        self._daemon.wait()
 
     def _fill(self) -> str:
         """Fills the disk with one file, which goes away again."""

@@ -47,6 +47,13 @@ class Fault:
     """The attempt has no server any more and must not count."""
     server: str = ""
     """Arguments of the MCP server."""
+    counts: bool = False
+    """The answer is whole, or is what there is of it, and counts all the same."""
+
+    @property
+    def shapes_answer(self) -> bool:
+        """It shows in the answer itself, not before."""
+        return bool(self.reply and (self.reply.model or self.reply.stop_reason or self.reply.text in ("", "\0")))
 
 
 SLOW_S, NEVER_S = 2, 600
@@ -64,9 +71,13 @@ FAULTS = [
     Fault("HTML", 3, Reply(raw="<html>busy</html>")),
     Fault("empty answer", 4, Reply(text="")),
     Fault("other model", 4, Reply(model="other-1")),
+    Fault("output limit", 3, Reply(stop_reason="max_tokens"), counts=True),
+    Fault("unknown stop reason", 3, Reply(stop_reason="network_error")),
+    Fault("NUL in the answer", 3, Reply(text="\0"), counts=True),
     Fault("MCP server ends at start", 6, breaks_server=True, server="--exit"),
     Fault("MCP server breaks in a call", 6, breaks_server=True),
     Fault("MCP server slow", 4, server=f"--start-s {SLOW_S}"),
+    Fault("log bomb", 4, server="--log-bomb", counts=True),
     Fault("MCP server too slow", 2, breaks_server=True, server=f"--start-s {NEVER_S}"),
 ]
 
@@ -88,6 +99,8 @@ class Attempt:
     """The hash of the whole answer that was given to the last byte."""
     given_at: float = 0.0
     model: str = ""
+    was_found: bool = False
+    """The call of the treatment's tool was answered."""
 
     @property
     def stem(self) -> str:
@@ -96,8 +109,10 @@ class Attempt:
     @property
     def is_good(self) -> bool:
         """It was given a whole answer by the right model, with its server there: the only kind that may count."""
-        broken = self.injected and self.fault is not None and self.fault.breaks_server
-        return bool(self.given) and self.model == MODEL and not broken
+        fault = self.fault if self.injected else None
+        broken = fault is not None and (fault.breaks_server or (fault.shapes_answer and not fault.counts))
+        has_tool = self.was_found or self.condition == "without"
+        return bool(self.given) and self.model == MODEL and not broken and has_tool
 
 
 class Injector(Fake):
@@ -141,11 +156,7 @@ class Injector(Fake):
             menu = [fault for fault in FAULTS if fault.reply or condition == "with"]
             is_faulty = number <= FAULTY_ATTEMPTS and dice.random() < self._share
             fault = dice.choices(menu, [each.weight for each in menu])[0] if is_faulty else None
-            turn = (
-                dice.choice((1, 2))
-                if fault and fault.reply and not (fault.reply.model or fault.reply.text == "")
-                else 1
-            )
+            turn = dice.choice((1, 2)) if fault and fault.reply and not fault.shapes_answer else 1
             self.attempts[place] = Attempt(
                 place, task, condition, time.time(), fault, turn, fault.times if fault else 0
             )
@@ -170,15 +181,15 @@ class Injector(Fake):
         uses_server = "mcp__soak__find" in facts.tools
         last = facts.turn > 1 or not (uses_server or "Bash" in facts.tools)
         if fault and fault.reply and attempt.left > 0 and (last or facts.turn >= attempt.turn):
-            if not fault.reply.model:
+            if not fault.shapes_answer or fault.reply.text == "":
                 self._inject(attempt)
                 broken = fault.reply.breaks and not facts.stream  # only a stream can break in the middle
                 return replace(fault.reply, breaks="reset") if broken else fault.reply
             if last:
                 self._inject(attempt)
-                return self._last(attempt, facts, fault.reply.model)
+                return self._last(attempt, facts, fault.reply)
         if last:
-            return self._last(attempt, facts, MODEL)
+            return self._last(attempt, facts, Reply())
         if not uses_server:
             command = {"command": "setsid sleep 600 >&- 2>&- & ls", "description": "leaves a process behind"}
             return Reply(tools=({"name": "Bash", "input": command},), model=MODEL)
@@ -186,15 +197,18 @@ class Injector(Fake):
         if fault and fault.name == "MCP server breaks in a call":
             name = "crash"
             self._inject(attempt)
-        return Reply(tools=({"name": f"mcp__soak__{name}", "input": {"query": "cart"}},), model=MODEL)
+        server = "daemon" if name == "find" and int(attempt.task.rpartition("-")[2]) % 2 else "soak"
+        return Reply(tools=({"name": f"mcp__{server}__{name}", "input": {"query": "cart"}},), model=MODEL)
 
-    def _last(self, attempt: Attempt, facts: Facts, model: str) -> Reply:
+    def _last(self, attempt: Attempt, facts: Facts, shape: Reply) -> Reply:
         """The answer, which names the attempt: no two are the same."""
         found = "An index said so. " if facts.tool_result.startswith("found") else ""
+        attempt.was_found = bool(found)
         tool = "mcp__soak__find" if found else "Bash"
-        text = f"{attempt.task}, {attempt.place}: `Cart` is in cart.py. {found}{REPORT.format(tool=tool)}".strip()
+        nul = shape.text or ""
+        text = f"{attempt.task}, {attempt.place}: `Cart` is in cart.py. {nul}{found}{REPORT.format(tool=tool)}".strip()
         self._answers[text] = attempt
-        return Reply(text=text, model=model)
+        return Reply(text=text, model=shape.model or MODEL, stop_reason=shape.stop_reason)
 
     def gave(self, reply: Reply) -> None:
         """The last byte of a reply was sent."""

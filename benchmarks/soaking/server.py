@@ -11,6 +11,7 @@ from pathlib import Path
 from urllib.parse import urlencode
 from urllib.request import urlopen
 
+LOG_BYTES = 3_000_000
 FAKE = Path(__file__).resolve().parents[2] / "tests" / "fakes" / "stdio_mcp_server.py"
 
 
@@ -24,6 +25,9 @@ def main(address: str, workspace: str) -> None:
             arguments = answer.read().decode()
     if arguments == "--exit":
         sys.exit(1)
+    if arguments == "--log-bomb":
+        (prompt.parent / "server.jsonl").write_bytes(b"[" * LOG_BYTES + b"\n\0\n")
+        arguments = ""
     os.execv(sys.executable, [sys.executable, "-IS", str(FAKE), *arguments.split()])
 
 
