@@ -34,8 +34,9 @@ from lensbench.core.records import Attempt, Record, from_json, to_json
 from lensbench.core.tables import items, read_table, run_of_row, write_table
 from lensbench.core.tasks import Criterion, Regex
 from lensbench.judging.blinding import MARK, Hidden, blind
+from lensbench.judging.judges.canaries import COUNT, canaries
 from lensbench.judging.judges.mechanical import judge
-from lensbench.judging.judges.model import canaries, nonce_of, read_guess, read_reply
+from lensbench.judging.judges.model import nonce_of, read_guess, read_reply
 from lensbench.judging.judges.normalising import normalise
 from lensbench.plan import task_markdown
 from lensbench.plan.task_files import read_scenarios
@@ -148,7 +149,7 @@ def answer(data: bytes) -> None:
     text = _text(data)
     shown = blind(text, _HIDDEN).text
     _fits(judge(_CRITERION, normalise(shown)))
-    canaries(shown, NONCE)
+    assert len(list(canaries(shown, NONCE, "Where?", [_CRITERION.text, shown[:300]], [text[:300]]))) == COUNT
     marked = mark_answer(text, [Evidence(1, text[5:40], 5), Evidence(2, "a.py")], "x")
     for html in (marked.html, marked.plain or "", placed_html(text)):
         low = html.lower()

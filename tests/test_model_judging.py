@@ -85,12 +85,12 @@ def verdicts(rows: list[Row], condition: str = "with") -> list[str]:
     return [row["failure"] or row["verdict"] for row in rows if row["condition"] == condition]
 
 
-def test_each_criterion_is_one_request_and_two_canaries_come_before_them(court: Court) -> None:
+def test_each_criterion_is_one_request_and_three_canaries_come_before_them(court: Court) -> None:
     rows = court.judge()
     assert verdicts(rows, "with") == ["Met", "Met"]
     assert verdicts(rows, "without") == ["Missed", "Met"]
     asked = court.asked()
-    assert len(asked) == 8
+    assert len(asked) == 10
     assert sum(fact in ("Names the class `Cart`", "Names the file `shop.py`") for fact in asked) == 4
 
 
@@ -114,7 +114,7 @@ def test_another_prompt_is_asked_anew_and_the_old_verdicts_stay(court: Court) ->
     court.asked()
     court.configure(prompt="Strictly.\n" + PROMPT)
     court.judge()
-    assert len(court.asked()) == 8
+    assert len(court.asked()) == 10
     court.configure()
     court.judge()
     assert court.asked() == []
@@ -214,7 +214,7 @@ def test_an_answer_of_which_nothing_is_left_states_nothing_and_costs_nothing(cou
     court.answers(ANSWER, report)
     court.configure()
     assert verdicts(court.judge(), "without") == ["Missed", "Missed"]
-    assert len(court.asked()) == 4
+    assert len(court.asked()) == 5
 
 
 def test_at_the_end_of_the_budget_nothing_more_is_asked(court: Court) -> None:
@@ -288,9 +288,9 @@ def test_what_the_canaries_cost_stands_with_the_first_criterion_however_the_batc
 ) -> None:
     monkeypatch.setattr(command, "read", lambda lines, **_: Outcome(answer="".join(lines), cost_usd=0.25))
     rows = court.judge()
-    assert [row["cost_usd"] for row in rows] == ["0.75", "0.25"] * 2
+    assert [row["cost_usd"] for row in rows] == ["1", "0.25"] * 2
     assert court.judge() == rows
-    assert spent(court.folder)["usd"] == 2.0
+    assert spent(court.folder)["usd"] == 2.5
     court.behave(others="missed:")
     court.answers(ANSWER + "More.\n", "Nothing here.\n")
     court.configure()

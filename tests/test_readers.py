@@ -30,7 +30,7 @@ def test_runs_that_nobody_can_judge_are_refused_before_they_are_paid(project: Pa
         told(given, agent=PAID)
     for part in (
         "1 of 2 criteria have no patterns, and no judge can read them",
-        "add {agent: {kind: claude-code, model: sonnet}} to judges (about 8 requests, 0.016 to 0.16 US dollars",
+        "add {agent: {kind: claude-code, model: sonnet}} to judges (about 10 requests, 0.02 to 0.2 US dollars",
         "human", "judging.drafts: true", "preflight.judges: false",
     ):  # fmt: skip
         assert part in str(error.value)
@@ -38,7 +38,7 @@ def test_runs_that_nobody_can_judge_are_refused_before_they_are_paid(project: Pa
 
 def test_a_judge_that_can_read_them_is_named_with_its_price(project: Path, given: dict[str, Any]) -> None:
     model = {"agent": {"kind": "claude-code", "model": "haiku"}, "name": "reader"}
-    assert "read by reader: about 24 requests" in told(given, agent=PAID, judges=["mechanical", model], trials=3)
+    assert "read by reader: about 30 requests" in told(given, agent=PAID, judges=["mechanical", model], trials=3)
     assert "read by human, on the judge sheet" in told(given, agent=PAID, judges=["human"])
 
 

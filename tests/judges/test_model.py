@@ -16,7 +16,6 @@ from lensbench.judging.blinding import MARK
 from lensbench.judging.judges import Judgement, Verdict
 from lensbench.judging.judges.model import (
     MAX_EVIDENCE,
-    canaries,
     find_evidence,
     nonce_of,
     read_guess,
@@ -213,10 +212,9 @@ def test_whatever_is_copied_from_the_answer_is_found_in_it_word_for_word(answer:
 @pytest.mark.parametrize(
     "answer", ["<!-- it is in shop.py -->\nNo.", "[//]: # (it is in shop.py)\nNo.", "No.\n<!-- it is in shop.py"]
 )
-def test_what_no_reader_sees_is_no_evidence_and_no_canary(answer: str) -> None:
+def test_what_no_reader_sees_is_no_evidence(answer: str) -> None:
     assert find_evidence("it is in shop.py", answer) is None
     assert find_evidence("it is in shop.py", f"{answer} -->\nBut it is in shop.py") is not None
-    assert canaries(answer, NONCE)[0].fact.endswith(": No.")
 
 
 @given(TEXT, TEXT)
@@ -227,7 +225,7 @@ def test_what_is_found_stands_in_the_answer(evidence: str, answer: str) -> None:
         assert letters == [character for character in evidence if character.isalnum() and character.isascii()]
 
 
-# --- nonces and canaries ---------------------------------------------------------------------------------------------
+# --- nonces -----------------------------------------------------------------------------------------------------------
 
 
 @given(st.lists(st.text(), min_size=1, max_size=4), st.data())
@@ -242,34 +240,6 @@ def test_a_nonce_depends_on_every_part(parts: list[str], data: st.DataObject) ->
 
 def test_parts_that_run_together_have_another_nonce() -> None:
     assert nonce_of("ab", "c") != nonce_of("a", "bc")
-
-
-@given(TEXT, st.text())
-def test_the_first_canary_stands_in_the_answer_and_the_second_does_not(answer: str, salt: str) -> None:
-    stated, absent = canaries(answer, nonce_of(answer, salt))
-    assert (stated.expected, absent.expected) == (Verdict.MET, Verdict.MISSED)
-    passage = stated.fact.partition(": ")[2]
-    if sum(character.isalnum() for character in passage) >= 3:
-        assert find_evidence(passage, answer)
-    name = re.search("`(.+)`", absent.fact)
-    assert name
-    assert not find_evidence(name[1], answer)
-
-
-def test_canaries_are_worded_by_the_nonce() -> None:
-    both = [canaries(ANSWER, nonce_of(str(number))) for number in range(60)]
-    assert len({absent.fact for _, absent in both}) == 60
-    assert len({stated.fact for stated, _ in both}) == 4
-
-
-def test_the_first_canary_is_a_piece_in_which_nothing_was_removed() -> None:
-    stated, _ = canaries(f"A short line.\nA line that is much longer, but {MARK} was taken out of it.", NONCE)
-    assert stated.fact.endswith("A line that is much longer, but")
-
-
-def test_an_answer_of_one_line_from_which_a_name_was_removed_still_has_a_canary() -> None:
-    stated, _ = canaries(f"`Cart` is in shop.py, which I found with {MARK}.", NONCE)
-    assert stated.fact.endswith("`Cart` is in shop.py, which I found with")
 
 
 # --- requests --------------------------------------------------------------------------------------------------------

@@ -32,10 +32,10 @@ def test_another_judge_repeats_no_run_and_asks_no_other_judge(finished: Project)
     before = finished.files()
     finished.configure(judges=["mechanical", model_judge(finished)])
     finished.start()
-    assert asked(finished) == 16  # two criteria and two canaries for each of four answers
+    assert asked(finished) == 20  # two criteria and three canaries for each of four answers
     finished.configure(judges=["mechanical", model_judge(finished), model_judge(finished, "second")])
     finished.start()
-    assert (asked(finished), asked(finished, "second")) == (0, 16)
+    assert (asked(finished), asked(finished, "second")) == (0, 20)
     assert finished.files() == before
     assert {row["judge"] for row in finished.table("verdicts")} == {"mechanical", "first", "second"}
     assert "Nothing to be done" in finished.start()
@@ -120,7 +120,7 @@ def test_judging_that_is_killed_goes_on_where_it_was(finished: Project) -> None:
     assert wait_for(lambda: not finished.processes(), 10), finished.processes()
     asked(finished)
     finished.start()
-    assert asked(finished) == 10
+    assert asked(finished) == 14
     assert {row["failure"] for row in finished.table("verdicts")} == {""}
     assert not list(Path(finished.bench).rglob("*.tmp"))
 

@@ -1,8 +1,9 @@
 """Asking a model judge: one criterion per request, canaries first, nothing asked twice that has an answer.
 
-A batch is one answer with all its criteria. Before them two canaries are asked about that very answer: a criterion that
-it states in its own words, and one that it cannot state. A judge that is wrong about one of them obeys the answer
-instead of reading it, and gives no verdict on it. What a judge said is kept under the hash of all that it was asked.
+A batch is one answer with all its criteria. Before them canaries are asked about that very answer, whose verdict is
+known (`judges/canaries.py`). A judge that is wrong about one of them obeys the answer instead of reading it, or takes
+what is near for what was asked, and gives no verdict on it. What a judge said is kept under the hash of all that it was
+asked.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ from lensbench.core.tasks import Task
 from lensbench.judging.blinding import MARK
 from lensbench.judging.judges import Judgement, Verdict, unjudged
 from lensbench.judging.judges import model as judging
+from lensbench.judging.judges.canaries import Canary, canaries
 from lensbench.judging.judges.normalising import without_comments
 from lensbench.judging.shown_answers import Exhibit
 from lensbench.runs.budget import check_budget, spend
@@ -113,6 +115,11 @@ def judge_by_model(
     asked = {name: answer_criteria(task) for name, task in tasks.items()}
     ready = [exhibit for exhibit in exhibits if exhibit.pair_complete and asked[exhibit.run.task]]
     facts = [[criterion.text for _, criterion in asked[exhibit.run.task]] for exhibit in ready]
+    others = {
+        name: [criterion.text for other, criteria in asked.items() if other != name for _, criterion in criteria]
+        for name in asked
+    }
+    foreign = [others[exhibit.run.task] for exhibit in ready]
     questions = [tasks[exhibit.run.task].prompt for exhibit in ready]
     spent = failed = 0.0
     for exhibit in exhibits:
@@ -120,7 +127,7 @@ def judge_by_model(
             waiting = Given(unjudged("pair_incomplete", "the other run of the pair does not count yet"))
             yield from ((exhibit, number, waiting) for number, _ in asked[exhibit.run.task])
     with workers(parallel) as pool:
-        results = pool.map(judge_batch, [bench] * len(ready), questions, facts, ready)
+        results = pool.map(judge_batch, [bench] * len(ready), questions, facts, foreign, ready)
         for done, (exhibit, given) in enumerate(zip(ready, results, strict=True), 1):
             spent += sum(each.cost_usd or 0 for each in given)
             failed += sum(bool(each.judgement.failure) for each in given)
@@ -148,39 +155,44 @@ def _begin(parent: int) -> None:
     adopt_orphans()
 
 
-def judge_batch(bench: Bench, question: str, facts: Sequence[str], exhibit: Exhibit) -> list[Given]:
-    """What the judge gives for each of `facts`, in their order."""
+def judge_batch(
+    bench: Bench, question: str, facts: Sequence[str], others: Sequence[str], exhibit: Exhibit
+) -> list[Given]:
+    """What the judge gives for each of `facts`, in their order; `others` are the facts of other tasks."""
     if not any(character.isalnum() for character in without_comments(exhibit.text).replace(MARK, "")):
         return [Given(Judgement(Verdict.MISSED, "", None, "nothing is stated")) for _ in facts]
-    seal = judging.nonce_of(bench.judge["prompt"], exhibit.text)
-    canaries = judging.canaries(exhibit.text, seal)
-    first, *others = _judge_all(bench, question, facts, exhibit, canaries)
-    asked = (_read(bench, _key(bench, question, canary.fact, exhibit.text)) for canary in canaries)
+    seal = judging.nonce_of(str(bench.seed), bench.judge["prompt"], exhibit.text)
+    known = list(canaries(exhibit.text, seal, question, facts, others))
+    first, *later = _judge_all(bench, question, facts, exhibit, known)
+    asked = (_read(bench, _key(bench, question, canary.fact, canary.shown(exhibit.text))) for canary in known)
     costs = [first.cost_usd, *(kept.cost_usd for kept in asked if kept)]
-    return [first._replace(cost_usd=_sum(costs)), *others]  # the canaries' cost stands with the first criterion's
+    return [first._replace(cost_usd=_sum(costs)), *later]  # the canaries' cost stands with the first criterion's
 
 
 def _judge_all(
-    bench: Bench, question: str, facts: Sequence[str], exhibit: Exhibit, canaries: Iterable[judging.Canary]
+    bench: Bench, question: str, facts: Sequence[str], exhibit: Exhibit, before: Iterable[Canary]
 ) -> list[Given]:
     known = [_kept(bench, _key(bench, question, fact, exhibit.text)) for fact in facts]
     if all(known):
         return [given for given in known if given]
-    for canary in canaries:
-        given = _ask_until(bench, question, canary.fact, exhibit, canary.expected)._replace(cost_usd=None)
+    for canary in before:
+        given = _ask_until(bench, question, canary.fact, exhibit, canary)._replace(cost_usd=None)
         if given.judgement.failure in ("not_reached", "api_error", "timeout"):
             return [each or given for each in known]
-        if given.judgement.verdict is not canary.expected:
+        if given.judgement.verdict not in canary.allowed:
             said = given.judgement.failure or given.judgement.verdict.value
-            void = unjudged("canary", f"{said} for a criterion that is {canary.expected.value}: {canary.fact}")
+            void = unjudged("canary", f"{said} for a criterion that is {canary.allowed[0].value}: {canary.fact}")
             return [given._replace(judgement=void) for _ in facts]
     return [each or _ask_until(bench, question, fact, exhibit) for each, fact in zip(known, facts, strict=True)]
 
 
-def _ask_until(bench: Bench, question: str, fact: str, exhibit: Exhibit, expected: Verdict | None = None) -> Given:
-    """Asks until there is a verdict (the expected one, for a canary) or the attempts are used up; keeps the result."""
-    key = _key(bench, question, fact, exhibit.text)
-    if (kept := _kept(bench, key)) and kept.judgement.verdict in (expected or kept.judgement.verdict,):
+def _ask_until(bench: Bench, question: str, fact: str, exhibit: Exhibit, canary: Canary | None = None) -> Given:
+    """Asks until there is a verdict (one that is not wrong, for a canary) or the attempts are used up; keeps it."""
+    answer = canary.shown(exhibit.text) if canary else exhibit.text
+    planted = canary.planted if canary else ""
+    wanted = canary.allowed if canary else tuple(Verdict)
+    key = _key(bench, question, fact, answer)
+    if (kept := _kept(bench, key)) and kept.judgement.verdict in wanted:
         return kept
     attempts: list[dict[str, Any]] = []
     given = Given(unjudged("not_reached", "nothing was asked"))
@@ -193,10 +205,10 @@ def _ask_until(bench: Bench, question: str, fact: str, exhibit: Exhibit, expecte
             given = given._replace(judgement=unjudged("not_reached", str(error)))
             break
         nonce = judging.nonce_of(key, str(attempt))
-        prompt = _request(bench, bench.judge["prompt"], nonce, question, exhibit.text, fact=fact)
-        given, told = _ask_once(bench, prompt, nonce, exhibit)
+        prompt = _request(bench, bench.judge["prompt"], nonce, question, answer, fact=fact)
+        given, told = _ask_once(bench, prompt, nonce, exhibit, planted)
         attempts.append(told)
-        if not given.judgement.failure and (expected is None or given.judgement.verdict is expected):
+        if not given.judgement.failure and given.judgement.verdict in wanted:
             break
     given = given._replace(cost_usd=_sum(told["cost_usd"] for told in attempts))
     if attempts:
@@ -210,8 +222,8 @@ def _sum(costs: Iterable[float | None]) -> float | None:
     return sum(known) if known else None
 
 
-def _ask_once(bench: Bench, prompt: str, nonce: str, exhibit: Exhibit) -> tuple[Given, dict[str, Any]]:
-    """One request, and what is kept of it."""
+def _ask_once(bench: Bench, prompt: str, nonce: str, exhibit: Exhibit, planted: str) -> tuple[Given, dict[str, Any]]:
+    """One request, and what is kept of it. Where a sentence was planted, evidence has to come from there."""
     said, reason, detail = _ask(bench, prompt)
     outcome = said.outcome
     if outcome.gave_up:
@@ -222,8 +234,8 @@ def _ask_once(bench: Bench, prompt: str, nonce: str, exhibit: Exhibit) -> tuple[
     elif any(call.count for call in outcome.calls or ()):
         judgement = unjudged("used_tools", ", ".join(call.name for call in outcome.calls or ()))
     else:
-        judgement = judging.read_reply(said.answer, nonce, exhibit.text)
-        judgement = _within_the_original(judgement, exhibit)
+        judgement = judging.read_reply(said.answer, nonce, planted or exhibit.text)
+        judgement = judgement if planted else _within_the_original(judgement, exhibit)
     version = f"{bench.prompt_version}+{outcome.agent_version or 'not shown'}"
     given = Given(judgement, ", ".join(outcome.models or ()), version, outcome.cost_usd)
     return given, {

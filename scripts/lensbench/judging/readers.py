@@ -13,6 +13,7 @@ from lensbench.core.system.program import run_program
 from lensbench.core.system.terminal import printable
 from lensbench.core.tasks import Task
 from lensbench.judging.drafting import with_drafts
+from lensbench.judging.judges import canaries
 from lensbench.plan.config import Config, judge_names
 from lensbench.plan.names import HUMAN, MECHANICAL
 from lensbench.plan.reading import load_config
@@ -21,8 +22,6 @@ from lensbench.plan.task_files import read_scenarios
 REQUEST_USD = (0.002, 0.02)
 """US dollars that a model judge takes for one request: a guess, 3,000 tokens read and 150 written by a small model of
 today, and by a large one."""
-CANARIES = 2
-"""Requests about each answer beside those about its criteria."""
 
 
 class Unread(NamedTuple):
@@ -48,7 +47,7 @@ def unread(config: Config, tasks: Sequence[Task]) -> Unread:
     bare = sum(not criterion.mechanical for task in shown for _, criterion in answer_criteria(task))
     answers = len(config.conditions) * config.trials
     read = [len(answer_criteria(task)) for task in tasks]
-    requests = answers * sum(count + CANARIES for count in read if count)
+    requests = answers * sum(count + canaries.COUNT for count in read if count)
     return Unread(sum(read), bare, requests)
 
 

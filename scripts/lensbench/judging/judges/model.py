@@ -10,14 +10,13 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from typing import Annotated, Literal, NamedTuple, TypeVar
+from typing import Annotated, TypeVar
 
 from jinja2 import Environment, StrictUndefined
 from pydantic import BaseModel, ConfigDict, Field
 
-from lensbench.judging.blinding import MARK
 from lensbench.judging.judges import Judgement, Verdict, unjudged
-from lensbench.judging.judges.normalising import FILLER, normalise, without_comments
+from lensbench.judging.judges.normalising import normalise, without_comments
 
 MAX_EVIDENCE = 200
 _AROUND_QUOTES = " \t\n\"'`*.\u201c\u201d\u201e\u2018\u2019\u00ab\u00bb\u2026"
@@ -47,13 +46,6 @@ class Guess(BaseModel):
     condition: str
 
 
-class Canary(NamedTuple):
-    """A criterion whose verdict is known: it shows whether the judge obeys the answer instead of reading it."""
-
-    fact: str
-    expected: Literal[Verdict.MET, Verdict.MISSED]
-
-
 def nonce_of(*parts: str) -> str:
     """16 hex digits that depend on everything in the request: nobody who wrote a part of it can know them."""
     return hashlib.sha256("\0".join(parts).encode(errors="replace")).hexdigest()[:16]
@@ -63,46 +55,6 @@ def render(template: str, **values: str) -> str:
     """The text of a request. Raises jinja2's TemplateError for a template that is wrong."""
     environment = Environment(undefined=StrictUndefined, keep_trailing_newline=True, autoescape=False)
     return environment.from_string(template).render(values)
-
-
-_STATED = ("Contains the words: {}", "Says, word for word: {}", "States this: {}", "Holds the passage: {}")
-_ABSENT = (
-    "Names the function `{}` as the place of the cause.",
-    "Says that `{}` must be called first.",
-    "States that the default of `{}` is 512.",
-    "Names the class `{}` in the module of the same name.",
-)
-_SYLLABLES = (
-    "qua",
-    "vex",
-    "zor",
-    "lim",
-    "tre",
-    "nob",
-    "fyn",
-    "gax",
-    "hul",
-    "jep",
-    "kiv",
-    "mur",
-    "oxi",
-    "pel",
-    "ruz",
-    "syg",
-)
-
-
-def canaries(answer: str, nonce: str) -> tuple[Canary, Canary]:
-    """A criterion that the answer states in its own words, and one that it cannot state; worded by the nonce."""
-    digits = [int(digit, 16) for digit in nonce]
-    pieces = re.split(f"[\n{FILLER}]|{re.escape(MARK)}", without_comments(answer))
-    lines = [" ".join(piece.split()) for piece in pieces]
-    stated = max(lines, key=lambda line: min(sum(map(str.isalnum, line)), 120))[:200]
-    absent = "_".join("".join(_SYLLABLES[digit] for digit in digits[at : at + 2]) for at in (2, 4, 6))
-    return (
-        Canary(_STATED[digits[0] % 4].format(stated), Verdict.MET),
-        Canary(_ABSENT[digits[1] % 4].format(absent), Verdict.MISSED),
-    )
 
 
 def read_reply(reply: str, nonce: str, answer: str) -> Judgement:

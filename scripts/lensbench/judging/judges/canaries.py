@@ -1,0 +1,150 @@
+"""Criteria whose verdict is known, asked about an answer before its own: they show what a judge's word is worth.
+
+- planted: a made-up fact, stated in a sentence that is put before the answer. Met, with evidence from that sentence.
+- near miss: a criterion of the task that the answer seems to state, with one name or number exchanged for one that the
+  answer does not have. Not Met: a judge that looks no closer than at the subject says Met.
+- foreign: a criterion of another task of which the answer has no name. Missed.
+
+Where no criterion fits, a made-up fact takes its place. Nothing of the answer stands in a canary's text but what stands
+in the criteria too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import NamedTuple
+
+from lensbench.judging.drafting.pieces import Piece, cut, without_examples
+from lensbench.judging.judges import Verdict
+from lensbench.judging.judges.normalising import normalise
+
+COUNT = 3
+"""Canaries of each answer."""
+
+_FACTS = (
+    "Gives 512 as the default of `{}`.",
+    "Names `{}` as the function that is called first.",
+    "Says that the class `{}` is never copied.",
+    "Names the option `{}` as the one that turns the check off.",
+)
+_SENTENCES = (
+    "The default of `{}` is 512.",
+    "The function that is called first is `{}`.",
+    "The class `{}` is never copied.",
+    "The option that turns the check off is `{}`.",
+)
+_SOUNDS = "qua vex zor lim tre nob fyn gax hul jep kiv mur oxi pel ruz syg"
+_SYLLABLES = _SOUNDS.split()
+_NAMES = frozenset({"name", "file", "folder", "code"})
+_CHOICE = re.compile(r"(?i)\b(?:or|either|any|one of|some|at least|alternatively)\b")
+"""The rest of such a criterion may be enough."""
+_LONGEST = 2000
+"""Characters; cutting takes time in proportion to the square of the text."""
+_LETTERS = re.compile(r"[A-Z]?[a-z]{2,}|[A-Z]{3,}")
+_ENDING = re.compile(r"\.\w{1,10}$")
+
+
+class Canary(NamedTuple):
+    """A criterion whose verdict is known."""
+
+    fact: str
+    allowed: tuple[Verdict, ...]
+    """The verdicts that are not wrong; the expected one first."""
+    planted: str = ""
+    """A sentence to put before the answer, and the only place for evidence."""
+
+    def shown(self, answer: str) -> str:
+        """The answer as the judge is to see it."""
+        return f"{self.planted}\n\n{answer}" if self.planted else answer
+
+
+def canaries(answer: str, nonce: str, question: str, facts: Sequence[str], others: Sequence[str]) -> Iterator[Canary]:
+    """The `COUNT` canaries of an answer, worded by the nonce.
+
+    `facts` are the criteria of its task, `others` those of other tasks.
+    """
+    digits = [int(digit, 16) for digit in nonce]
+    made_up = _word(digits[2:4]), _word(digits[4:6])
+    planted = _SENTENCES[digits[0] % 4].format("_".join(made_up))
+    yield Canary(_FACTS[digits[0] % 4].format("_".join(made_up)), (Verdict.MET,), planted)
+
+    text = normalise(answer).text
+    if near := _near_miss(text, digits, question, facts, others):
+        # where the criterion states more than what was exchanged, an answer with the rest alludes to it
+        yield Canary(near, (Verdict.MISSED, Verdict.PARTIAL))
+    else:
+        other = made_up[0], _word([digits[4], digits[5] ^ 1])
+        yield Canary(_FACTS[digits[0] % 4].format("_".join(other)), (Verdict.MISSED, Verdict.PARTIAL), planted)
+
+    absent = _FACTS[digits[1] % 4].format(_word(digits[6:10]))
+    yield Canary(_foreign(text, digits, facts, others) or absent, (Verdict.MISSED,))
+
+
+def _word(digits: Sequence[int]) -> str:
+    return "".join(_SYLLABLES[digit] for digit in digits)
+
+
+def _near_miss(
+    text: str, digits: Sequence[int], question: str, facts: Sequence[str], others: Sequence[str]
+) -> str | None:
+    """The first criterion that can be exchanged: later ones can be added without another canary."""
+    asked = normalise(question).text
+    for fact in facts:
+        if _CHOICE.search(fact):
+            continue
+        for piece in _pieces(fact):
+            if not _stands(piece.text, text) or _stands(piece.text, asked):
+                continue
+            for instead in _instead(piece, digits, others):
+                if not any(instead.casefold() in known.casefold() for known in (text, asked, *facts)):
+                    return re.sub(_whole(piece.text), instead.replace("\\", r"\\"), fact)
+    return None
+
+
+def _instead(piece: Piece, digits: Sequence[int], others: Sequence[str]) -> Iterator[str]:
+    """What can stand in place of a name or a number: a name of the same kind in another task, or a made-up one."""
+    if piece.kind == "number":
+        if number := re.match(r"\d+(?![\dx])", piece.text):
+            for further in range(digits[10] + 1, digits[10] + 50):
+                yield f"{int(number[0]) + further}{piece.text[number.end() :]}"
+    elif piece.kind in _NAMES and not re.search(r"\s", piece.text):
+        if piece.kind != "code":
+            known = {each.text for other in others for each in _pieces(other) if each.kind == piece.kind}
+            yield from _turned(sorted(known), digits)
+        ending = _ENDING.search(piece.text) if piece.kind == "file" else None
+        parts = list(_LETTERS.finditer(piece.text, 0, ending.start() if ending else len(piece.text)))
+        if parts:
+            longest = max(parts, key=lambda part: len(part[0]))
+            word, old = _word(digits[10:12]), longest[0]
+            word = word.upper() if old.isupper() else word.capitalize() if old[0].isupper() else word
+            yield piece.text[: longest.start()] + word + piece.text[longest.end() :]
+
+
+def _foreign(text: str, digits: Sequence[int], facts: Sequence[str], others: Sequence[str]) -> str | None:
+    known = " ".join((text, *facts))
+    for fact in _turned(others, digits):
+        pieces = _pieces(fact)
+        if pieces and not any(_stands(part, known) for piece in pieces for part in piece.parts):
+            return fact
+    return None
+
+
+def _turned(items: Sequence[str], digits: Sequence[int]) -> Iterator[str]:
+    """All items, from one on that the nonce fixes."""
+    start = sum(digit << 4 * place for place, digit in enumerate(digits[12:])) % max(len(items), 1)
+    return iter([*items[start:], *items[:start]])
+
+
+@cache
+def _pieces(fact: str) -> list[Piece]:
+    return cut(without_examples(fact[:_LONGEST]))
+
+
+def _whole(piece: str) -> str:
+    return rf"(?<!\w){re.escape(piece)}(?!\w)"
+
+
+def _stands(piece: str, text: str) -> bool:
+    return bool(re.search(_whole(piece), text, re.IGNORECASE))
