@@ -119,3 +119,32 @@ def test_a_server_that_forgot_the_workspace_discards_the_run(
     assert record(folder).last.reason == "mcp_gone"
     assert "does not know the workspace" in record(folder).last.detail
     assert os.path.exists(f"/proc/{server.pid}")
+
+
+STOPPED = """
+import concurrent.futures, os, signal, sys
+from lensbench.agents.offline.servers import Servers, read_entry
+from lensbench.core.system.processes import end_in_order
+
+wait = concurrent.futures.Future.result
+
+
+def result(self, *limit):
+    concurrent.futures.Future.result = wait
+    os.kill(os.getpid(), signal.SIGTERM)  # while the thread of the client starts
+    return wait(self, *limit)
+
+
+concurrent.futures.Future.result = result
+end_in_order()
+with Servers({"fake": read_entry({"url": sys.argv[1]})}, os.getcwd(), 20):
+    print("started all the same")
+"""
+
+
+def test_a_signal_while_the_client_starts_ends_the_program(port: int) -> None:
+    command = [sys.executable, "-c", STOPPED, f"http://127.0.0.1:{port}/mcp"]
+    done = subprocess.run(
+        command, env={**os.environ, "PYTHONPATH": str(SCRIPTS)}, capture_output=True, text=True, timeout=60
+    )
+    assert (done.returncode, done.stdout) == (143, ""), done.stderr

@@ -10,6 +10,7 @@ import ctypes
 import json
 import logging
 import os
+import signal
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -22,6 +23,7 @@ from typing import IO, Any
 
 from lensbench.agents.offline.mcp_tools import OfferedTool
 from lensbench.core.errors import UserError
+from lensbench.core.system.processes import held_signals
 
 CALL_SECONDS = 45.0
 """A call that takes longer is an error, and its server is not called again."""
@@ -145,7 +147,9 @@ class Servers:
             ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         ready: dict[str, Future[_Connection | str]] = {name: Future() for name in entries}
         errors = {name: self._stack.enter_context(tempfile.TemporaryFile()) for name in entries}  # noqa: SIM115
-        portal = self._stack.enter_context(start_blocking_portal())
+        with held_signals():  # one in the middle would wait for a thread that nobody stops any more
+            portal = self._stack.enter_context(start_blocking_portal())
+            portal.call(signal.pthread_sigmask, signal.SIG_SETMASK, ())  # what it starts gets its signals
         stop = portal.call(anyio.Event)
         running: dict[str, Future[None]] = {}
 
