@@ -129,7 +129,7 @@ def table(data: bytes) -> None:
 def reply(data: bytes) -> None:
     """What model judges reply."""
     text = _text(data)
-    found = read_reply(text, NONCE, ANSWER)
+    found = read_reply(text, NONCE, ANSWER, _CRITERION.text)
     _fits(found)
     assert found.position is None or ANSWER.startswith(found.evidence, found.position)
     assert read_guess(text, NONCE, ("with", "without")) in (None, "with", "without")

@@ -25,7 +25,9 @@ def reply(prompt: str, control: Path) -> str:
     if entry and entry["about"] in ("", fact):
         return str(entry["says"]).replace("NONCE", nonce[1])
     found = "" if fact.startswith("States that ") else judged(fact, answer)
-    return json.dumps({"id": nonce[1], "verdict": "Met" if found else "Missed", "evidence": found, "reason": ""})
+    return json.dumps(
+        {"id": nonce[1], "verdict": "Met" if found else "Missed", "evidence": found or fact, "reason": ""}
+    )
 
 
 if __name__ == "__main__":

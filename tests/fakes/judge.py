@@ -50,7 +50,7 @@ def behaviour(prompt: str, control: Path) -> str:
 
 def reply(what: str, nonce: str, fact: str, answer: str) -> str:
     honest = judged(fact, answer)
-    said = {"id": nonce, "verdict": "Met" if honest else "Missed", "evidence": honest, "reason": "as it stands"}
+    said = {"id": nonce, "verdict": "Met" if honest else "Missed", "evidence": honest or fact, "reason": "as it stands"}
     match what.partition(":"):
         case ("says", _, text):
             return text.replace("NONCE", nonce)
@@ -61,7 +61,7 @@ def reply(what: str, nonce: str, fact: str, answer: str) -> str:
         case ("met", _, evidence):
             said |= {"verdict": "Met", "evidence": evidence or answer[:40]}
         case ("missed", _, _):
-            said |= {"verdict": "Missed", "evidence": ""}
+            said |= {"verdict": "Missed", "evidence": fact}
         case ("verdict", _, verdict):
             said |= {"verdict": verdict}
     return json.dumps(said)

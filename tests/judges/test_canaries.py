@@ -137,7 +137,7 @@ def fake_judge(monkeypatch: pytest.MonkeyPatch) -> Any:
     return importlib.import_module("judge")
 
 
-def court(made: Any) -> Path:
+def court(made: Any, attempts: int) -> Path:
     """Answers that state the first of two criteria; the treatment's state the second too."""
     sections = []
     for number in range(TASKS):
@@ -153,17 +153,29 @@ def court(made: Any) -> Path:
     write_atomic(made.folder / "scenarios.md", "\n".join(sections))
     agent = Agent.model_validate({"kind": "command", "command": ("true",)}).model_dump(mode="json")
     model = {"name": "model", "agent": agent, "prompt": (TEMPLATES / "judge.md.j2").read_text(), "ask_condition": False}
-    judging = Judging(attempts=1).model_dump(mode="json")
+    judging = Judging(attempts=attempts).model_dump(mode="json")
     write_json(made.folder / "plan.json", made.plan | {"judges": [model], "judging": judging})
     judge_validity(made.folder)
     return Path(made.folder)
 
 
 @pytest.mark.parametrize(
-    ("judge", "void"), [("right", (0, 0)), ("lenient", (0.95, 1)), ("superficial", (1, 1)), ("strict", (1, 1))]
+    ("judge", "attempts", "void"),
+    [
+        ("right", 3, (0, 0)),
+        ("lenient", 1, (0.95, 1)),
+        ("lenient", 3, (0.85, 1)),
+        ("superficial", 3, (1, 1)),
+        ("strict", 3, (1, 1)),
+    ],
 )
 def test_lenient_superficial_and_strict_judges_are_found_out_and_a_right_one_is_not(
-    bench: Callable[..., Any], fake_judge: Any, monkeypatch: pytest.MonkeyPatch, judge: str, void: tuple[float, float]
+    bench: Callable[..., Any],
+    fake_judge: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    judge: str,
+    attempts: int,
+    void: tuple[float, float],
 ) -> None:
     def behaviour(nonce: str, fact: str, answer: str) -> str:
         draw = int(hashlib.sha256(nonce.encode()).hexdigest()[:8], 16) / 16**8
@@ -179,10 +191,11 @@ def test_lenient_superficial_and_strict_judges_are_found_out_and_a_right_one_is_
         return Said(Outcome(answer=reply), reply, "", now(), Ended(0, False, 0.0), "own", "")
 
     monkeypatch.setattr(ask_models, "start_agent", ask)
-    folder = court(bench(tasks=tuple(f"t{number}" for number in range(TASKS)), criteria=2))
+    monkeypatch.setattr(ask_models, "back_off", lambda attempts: 0.0)
+    folder = court(bench(tasks=tuple(f"t{number}" for number in range(TASKS)), criteria=2), attempts)
     judge_all(folder, "model", 2)
     found = Counter(row["failure"] or row["verdict"] for row in read_table(folder / "verdicts" / "model.csv"))
-    print(f"{judge}: {json.dumps(found)}")
+    print(f"{judge}, up to {attempts} attempts: {json.dumps(found)}")
     assert void[0] <= found["canary"] / found.total() <= void[1]
     if judge == "right":
         assert found == {"Met": 3 * TASKS, "Missed": TASKS}

@@ -25,6 +25,7 @@ from lensbench.judging.judges.model import (
 
 NONCE = "0123456789abcdef"
 ANSWER = "The class `Cart` holds the **items** of a customer.\nIt lies in shop.py, which also has the limit.\n"
+FACT = "Names the class `Cart` in shop.py"
 PROMPT = (TEMPLATES / "judge.md.j2").read_text()
 
 
@@ -33,7 +34,7 @@ def reply(**changes: Any) -> str:
 
 
 def read(text: str, answer: str = ANSWER) -> Judgement:
-    return read_reply(text, NONCE, answer)
+    return read_reply(text, NONCE, answer, FACT)
 
 
 # --- replies ---------------------------------------------------------------------------------------------------------
@@ -45,9 +46,12 @@ def test_a_whole_reply_is_a_verdict_with_its_evidence_as_it_stands_in_the_answer
     assert read(reply(verdict="Partial")).verdict is Verdict.PARTIAL
 
 
-def test_missed_needs_no_evidence_and_keeps_none() -> None:
+def test_missed_needs_evidence_from_the_fact_or_the_answer_and_keeps_none() -> None:
     expected = Judgement(Verdict.MISSED, "", None, "it says so")
-    assert read(reply(verdict="Missed", evidence="")) == read(reply(verdict="Missed", evidence="a mile")) == expected
+    for evidence in ("Names the class", "`Cart`", "which also has", "in shop.py"):
+        assert read(reply(verdict="Missed", evidence=evidence)) == expected
+    for evidence in ("", ":", "class", "a mile of it", "Names the basket"):
+        assert read(reply(verdict="Missed", evidence=evidence)).failure == "evidence_not_found"
 
 
 def test_the_reason_may_be_left_out() -> None:
@@ -201,7 +205,7 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12
 def test_whatever_is_copied_from_the_answer_is_found_in_it_word_for_word(answer: str, data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(answer) - 1))
     copied = answer[start : data.draw(st.integers(start + 1, len(answer)))]
-    assume(sum(character.isalnum() for character in copied) >= 3)
+    assume(len(re.findall(r"\w+", copied)) >= 3)
     found = read(reply(evidence=copied), answer)
     assert found.verdict is Verdict.MET
     assert found.position is not None

@@ -206,7 +206,7 @@ def _ask_until(bench: Bench, question: str, fact: str, exhibit: Exhibit, canary:
             break
         nonce = judging.nonce_of(key, str(attempt))
         prompt = _request(bench, bench.judge["prompt"], nonce, question, answer, fact=fact)
-        given, told = _ask_once(bench, prompt, nonce, exhibit, planted)
+        given, told = _ask_once(bench, prompt, nonce, exhibit, fact, planted)
         attempts.append(told)
         if not given.judgement.failure and given.judgement.verdict in wanted:
             break
@@ -222,7 +222,9 @@ def _sum(costs: Iterable[float | None]) -> float | None:
     return sum(known) if known else None
 
 
-def _ask_once(bench: Bench, prompt: str, nonce: str, exhibit: Exhibit, planted: str) -> tuple[Given, dict[str, Any]]:
+def _ask_once(
+    bench: Bench, prompt: str, nonce: str, exhibit: Exhibit, fact: str, planted: str
+) -> tuple[Given, dict[str, Any]]:
     """One request, and what is kept of it. Where a sentence was planted, evidence has to come from there."""
     said, reason, detail = _ask(bench, prompt)
     outcome = said.outcome
@@ -234,7 +236,7 @@ def _ask_once(bench: Bench, prompt: str, nonce: str, exhibit: Exhibit, planted: 
     elif any(call.count for call in outcome.calls or ()):
         judgement = unjudged("used_tools", ", ".join(call.name for call in outcome.calls or ()))
     else:
-        judgement = judging.read_reply(said.answer, nonce, planted or exhibit.text)
+        judgement = judging.read_reply(said.answer, nonce, planted or exhibit.text, fact)
         judgement = judgement if planted else _within_the_original(judgement, exhibit)
     version = f"{bench.prompt_version}+{outcome.agent_version or 'not shown'}"
     given = Given(judgement, ", ".join(outcome.models or ()), version, outcome.cost_usd)

@@ -52,7 +52,7 @@ FAILURES: Mapping[str, str] = MappingProxyType({
     "refused": "the model declined to judge",
     "unparsable": "the reply is not the JSON object that was asked for",
     "outside_menu": "the verdict is none of Met, Partial and Missed",
-    "evidence_not_found": "the evidence does not stand in the answer",
+    "evidence_not_found": "the evidence is too short, or not in the answer (for Missed: or in the criterion)",
     "canary": "the judge was wrong about a criterion whose verdict is known, so all it said of this answer is void",
     "used_tools": "the judge called tools, although it had none to use",
     "timeout": "the judge did not answer in time",
