@@ -89,6 +89,31 @@ def verdict(text: str, answer: str, prompt: str = "") -> str:
         ("It keeps 1,000 entries", "at most 1000 entries", "Met"),
         ("The width never goes below 50 columns", "at least 50 wide", "Missed"),
         ("Uses col_spacing = 2 between columns", "2 columns", "Missed"),
+        (
+            "States that `Limits` in httpx/_config.py keeps `keepalive_expiry`",
+            "It is `keepalive_expiry` of `Limits`.",
+            "Met",
+        ),
+        (
+            "States that `Limits` in httpx/_config.py keeps `keepalive_expiry`",
+            "`keepalive_expiry` is read by `Limits.copy()`.\nThat is all.",
+            "Met",
+        ),
+        (
+            "States that `Limits` in httpx/_config.py keeps `keepalive_expiry`",
+            "The name `keepalive_expiry` belongs to it: `httpx.Limits(self)`",
+            "Met",
+        ),
+        (
+            "States that `Limits` in httpx/_config.py keeps `keepalive_expiry`",
+            "It is `keepalive_expiry` of `Limits` in client.py.",
+            "Partial",
+        ),
+        (
+            "States that `Limits` in httpx/_config.py keeps `keepalive_expiry`",
+            "It is `keepalive_expiry` of `Limits`, client.py.\nThat is all.",
+            "Partial",
+        ),
     ],
 )
 def test_the_draft_of_a_text_judges_answers(text: str, answer: str, expected: str) -> None:

@@ -31,8 +31,8 @@ _BETWEEN = r"(?:[^\n0-9]|[A-Za-z_]\d+)"
 _FAR, _CLOSE = 80, 40
 """Characters between a number and a name, and between a number and a plain word."""
 _NOT = r"(?i:\b(?:not|never|cannot|no longer|neither|nor)\b|n't\b)"
-_CLEAR = r"(?:[^\n./]|\.[^a-z\n/]|\.[a-z_]{6,})"
-"""A character of text that is no path; the attribute of an object is longer than a file's ending."""
+_CLEAR = r"(?:[^\n./]|\.[^a-z\n/]|\.[a-z_]{6,}|\.[a-z_]+\()"
+"""A character of text that is no path; the attribute of an object is called, or longer than a file's ending."""
 _BEFORE, _AFTER = 20, 30
 """Characters beside a name in which its file would stand."""
 _SAME = r"(?:[^.\n;]|\.\w)"
@@ -73,10 +73,10 @@ def pattern_of(group: Sequence[Piece], text: str, others: Sequence[Piece], elide
     names = [other for other in others if other.kind in ("name", "code", "word")]
     if elide and names and {piece.kind for piece in group} == {"file"}:
         owner = min(names, key=lambda other: abs(other.start - group[0].start))
-        joint = rf"(?:{re.escape(owner.parts[0])}(?:\.|::|#))?" if len(owner.parts) == 2 else ""
+        joint = r"(?:\w+(?:\.|::|#|->))?"
         ways.append(
             rf"(?:(?:^|\n){_CLEAR}{{0,{_BEFORE}}}|{_CLEAR}{{{_BEFORE}}}){joint}{_short(owner)}"
-            rf"(?:{_CLEAR}{{{_AFTER}}}|{_CLEAR}{{0,{_AFTER}}}(?:\n|$))"
+            rf"(?:{_CLEAR}{{{_AFTER}}}|{_CLEAR}{{0,{_AFTER}}}\.?(?:\n|$))"
         )
     ways += [rf"(?i:\b{found[1]})" for piece in group if (found := _OR_WORDS.match(text, piece.end))]
     return joined(ways)
