@@ -164,7 +164,8 @@ def court(made: Any, attempts: int) -> Path:
     [
         ("right", 3, (0, 0)),
         ("lenient", 1, (0.95, 1)),
-        ("lenient", 3, (0.85, 1)),
+        ("lenient", 3, (0.95, 1)),
+        ("a little lenient", 3, (0.2, 0.6)),
         ("superficial", 3, (1, 1)),
         ("strict", 3, (1, 1)),
     ],
@@ -180,7 +181,13 @@ def test_lenient_superficial_and_strict_judges_are_found_out_and_a_right_one_is_
     def behaviour(nonce: str, fact: str, answer: str) -> str:
         draw = int(hashlib.sha256(nonce.encode()).hexdigest()[:8], 16) / 16**8
         subject = any(word.lower() in answer.lower() for word in re.findall(r"\w{5,}", re.sub("`.*`", "", fact)))
-        says_met = {"lenient": draw < 0.93, "superficial": subject, "strict": False, "right": False}[judge]
+        says_met = {
+            "lenient": draw < 0.93,
+            "a little lenient": draw < 0.2,
+            "superficial": subject,
+            "strict": False,
+            "right": False,
+        }[judge]
         return "met:" if says_met else "missed:" if judge in ("strict", "superficial") else "honest"
 
     def ask(assignment: Assignment, *_: Any) -> Said:

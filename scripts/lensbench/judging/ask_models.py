@@ -187,10 +187,14 @@ def _judge_all(
 
 
 def _ask_until(bench: Bench, question: str, fact: str, exhibit: Exhibit, canary: Canary | None = None) -> Given:
-    """Asks until there is a verdict (one that is not wrong, for a canary) or the attempts are used up; keeps it."""
+    """Asks until there is a verdict or the attempts are used up; keeps it.
+
+    A canary that is stated is asked again while the verdict is wrong. Met for another one is leniency, which asking
+    again would hide.
+    """
     answer = canary.shown(exhibit.text) if canary else exhibit.text
     planted = canary.planted if canary else ""
-    wanted = canary.allowed if canary else tuple(Verdict)
+    wanted = canary.allowed if canary and Verdict.MET in canary.allowed else tuple(Verdict)
     key = _key(bench, question, fact, answer)
     if (kept := _kept(bench, key)) and kept.judgement.verdict in wanted:
         return kept
