@@ -26,7 +26,19 @@ Truth = tuple[Bench, Injector]
 
 def attempt(place: str, condition: str, at: float = 10.0, **facts: Any) -> Attempt:
     """An attempt that was given the answer named after its place."""
-    made = Attempt(place, "t-0", condition, at, None, 1, 0, given=sha256(place.encode()), given_at=at + 1, model=MODEL)
+    made = Attempt(
+        place,
+        "t-0",
+        condition,
+        at,
+        None,
+        1,
+        0,
+        given=sha256(place.encode()),
+        given_at=at + 1,
+        model=MODEL,
+        was_found=True,
+    )
     return replace(made, **facts)
 
 
@@ -58,8 +70,14 @@ def test_all_is_well(truth: Truth) -> None:
 
 @pytest.mark.parametrize(
     "change",
-    [{"model": "other"}, {"given": ""}, {"given": sha256(b"else")}, {"fault": ENDS_AT_START, "injected": True}],
-    ids=["model", "cut off", "another text", "no server"],
+    [
+        {"model": "other"},
+        {"given": ""},
+        {"given": sha256(b"else")},
+        {"fault": ENDS_AT_START, "injected": True},
+        {"was_found": False},
+    ],
+    ids=["model", "cut off", "another text", "no server", "no answer of the server"],
 )
 def test_an_answer_that_must_not_count(change: dict[str, Any], truth: Truth) -> None:
     attempts = truth[1].attempts
@@ -73,6 +91,7 @@ def test_an_answer_bought_twice_is_doubled_unless_its_run_was_killed(truth: Trut
     assert found(truth, Disruption(7.0, 7.0, frozenset({"t-0-with"}))) == (0, 0, 0)
     assert found(truth, Disruption(7.0, 7.0, frozenset({"t-0-without"}))) == (0, 1, 0)
     assert found(truth, Disruption(11.0, 12.0, frozenset({"t-0-with"}))) == (0, 1, 0)
+    assert found(truth, Disruption(7.0, 7.0, frozenset(), hits_all=True)) == (0, 0, 0)
 
 
 def test_a_finished_answer_that_is_gone_is_lost_whatever_was_killed(truth: Truth) -> None:

@@ -101,7 +101,9 @@ def _wrong(bench: Path, run: RunId, attempt: Attempt) -> str:
         fault = attempt.fault.name if attempt.fault else "no whole answer was given"
         return f"counts although: {fault}"
     answer = run_files(bench, run).answer.read_bytes()
-    if hashlib.sha256(answer).hexdigest() != attempt.given and attempt.place.encode() not in answer:
+    is_cut = attempt.fault is not None and attempt.fault.reply is not None and attempt.fault.reply.stop_reason
+    is_its_own = attempt.place.encode() in answer if is_cut else hashlib.sha256(answer).hexdigest() == attempt.given
+    if not is_its_own:
         return "its answer is not the one that was given"
     return ""
 
@@ -137,5 +139,6 @@ def _was_disrupted(attempt: Attempt, following: Attempt | None, disruptions: Seq
     """True when something happened to the run after this attempt began, and before the next one did."""
     until = following.first_seen if following else float("inf")
     return any(
-        attempt.stem in each.runs and each.ended >= attempt.first_seen and each.began <= until for each in disruptions
+        (attempt.stem in each.runs or each.hits_all) and each.ended >= attempt.first_seen and each.began <= until
+        for each in disruptions
     )
