@@ -29,6 +29,7 @@ GROUPS: dict[str, dict[str, Verb]] = {
         "check": Verb(
             "lensbench.scenarios.check", "check a task set: what its patterns miss, and what gives facts away"
         ),
+        "try": Verb("lensbench.scenarios.try_answer", "judge a text at once, and show which words decided"),
         "prove": Verb("lensbench.scenarios.proofs", "look up the proofs of a task set in its repositories"),
         "size": Verb("lensbench.scores.sample_size", "how many tasks, repositories and trials a decision needs"),
     },

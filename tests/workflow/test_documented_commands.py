@@ -50,6 +50,7 @@ ELSEWHERE = (
     (r"lensbench discard", "test_discarding_by_hand.py"),
     (r"lensbench view", "test_view.py"),
     (r"lensbench check", "test_check.py"),
+    (r"lensbench try", "test_try_answer.py"),
     (r"lensbench (run|schemas|size|<verb>|status$|completion)", "test_installed.py, test_schemas.py, test_planning.py"),
     (r"lensbench (compare|size|import|prove|draft|fsck|generate)|python -m lensbench.scores.estimates", "test_comparing.py and the others of these names"),
     (r"python (benchmarks/|-m pytest)", "takes minutes"),
