@@ -108,6 +108,40 @@ def test_treatments_have_holms_p_among_them(bench: Make) -> None:
     assert (first["p_holm"], second["p_holm"]) == (0.25, 1)
 
 
+def test_treatments_are_contrasted_with_each_other(bench: Make) -> None:
+    tasks = ("a", "b", "c", "d", "e", "f", "g", "h")
+    servers = {"without": [], "v1": ["lens"], "v2": ["lens"], "v3": ["lens"]}
+    repositories = planned({task: (task, "Debug") for task in tasks})
+    made = bench(tasks=tasks, servers=servers, changes={"tasks": repositories})
+    for task in tasks:
+        made.run(task, "without", points=NONE)
+        made.run(task, "v1", points=HALF)
+        made.run(task, "v2", points=ALL if task != "a" else HALF)
+        if task != "b":
+            made.run(task, "v3", points=HALF)
+    made.build()
+    contrasts = json.loads((made.folder / "estimates.json").read_text())["contrasts"]
+    named = {(each["treatment"], each["baseline"]): each["overall"] for each in contrasts}
+    assert list(named) == [("v2", "v1"), ("v3", "v1"), ("v3", "v2")]
+    better = named["v2", "v1"]
+    low, high = ttest_1samp([0] + [0.5] * 7, 0).confidence_interval(0.95)
+    assert (better["delta"], better["low"], better["high"]) == pytest.approx((0.4375, low, high), abs=1e-6)
+    assert (better["wins"], better["ties"], better["losses"], better["pairs"]) == (7, 1, 0, 8)
+    assert named["v3", "v1"]["delta"] == 0
+    assert (named["v3", "v2"]["losses"], named["v3", "v2"]["pairs"]) == (6, 7)
+    corrected = multipletests([found["p"] for found in named.values()], method="holm")[1]
+    assert [found["p_holm"] for found in named.values()] == pytest.approx(list(corrected), abs=1e-6)
+    page = (made.folder / "results.md").read_text()
+    assert "| v2 against v1 | +43.8pp |" in page
+
+
+def test_a_single_treatment_has_no_contrast(bench: Make) -> None:
+    made = bench(tasks=("a",))
+    paired(made, {"a": (ALL, NONE)})
+    found(made)
+    assert json.loads((made.folder / "estimates.json").read_text())["contrasts"] == []
+
+
 def test_tasks_of_a_few_repositories_speak_of_these_only(bench: Make) -> None:
     made = bench(tasks=("a", "b", "c", "d"))
     paired(made, {"a": (ALL, NONE), "b": (ALL, HALF), "c": (HALF, HALF), "d": (HALF, NONE)})

@@ -106,6 +106,7 @@ def add_findings(data: dict[str, Any], estimates: dict[str, Any], instrument: di
     data["alpha"] = estimates["alpha"]
     data["instrument"] = instrument
     data["judging"] = judges_view(instrument, data)._asdict()
+    data["contrasts"] = estimates.get("contrasts", [])  # older ones have none
     data["selftest"] = estimates["selftest"]
     data["unjudged_criteria"] = sum(found["criteria"] for found in instrument["unjudged"].values())
     data["criteria_of_runs"] = sum(found["of"] for found in instrument["unjudged"].values())

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from lensbench.core.records import RunId
 from lensbench.core.run_status import RunStatus
@@ -19,6 +19,7 @@ from lensbench.scores.measures import Tables, Value
 from lensbench.scores.variance import Components, components
 
 Quantity = Callable[[Tables, RunId], Fraction | None]
+Name = TypeVar("Name")
 
 
 RATIOS: Mapping[str, Quantity] = {
@@ -126,11 +127,11 @@ def _groups(tasks: Iterable[str], name_of: Mapping[str, str]) -> dict[str, list[
     return found
 
 
-def with_holm(family: Mapping[str, Estimate]) -> dict[str, Estimate]:
+def with_holm(family: Mapping[Name, Estimate]) -> dict[Name, Estimate]:
     """The estimates with p values that hold for all of them together (Holm, Scandinavian Journal of Statistics 6,
     1979)."""
     known = {name: found.p for name, found in family.items() if found.p is not None}
-    corrected: dict[str, float] = {}
+    corrected: dict[Name, float] = {}
     largest = 0.0
     for rank, name in enumerate(sorted(known, key=known.__getitem__)):
         largest = max(largest, min(1.0, (len(known) - rank) * known[name]))

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -39,6 +40,21 @@ MOST_VOIDED = 0.05
 def comparisons(tables: Tables) -> dict[str, Comparison]:
     """Every treatment against the baseline."""
     return {name: Comparison(tables, name) for name in treatments(tables.plan)}
+
+
+def contrasts(tables: Tables) -> list[dict[str, Any]]:
+    """Every treatment against each one that the plan names before it, such as two versions of a server.
+
+    Their intervals are those of a single question, of the level that the plan's alpha asks for; the p values hold for
+    all contrasts together (Holm). They are no part of the gate, so they cost its verdicts nothing.
+    """
+    plan = tables.plan
+    found = {
+        (later, earlier): Comparison(tables._replace(plan={**plan, "baseline": earlier}), later)
+        for earlier, later in combinations(treatments(plan), 2)
+    }
+    overall = compared.with_holm({pair: compared.scores(each)["overall"] for pair, each in found.items()})
+    return [{"treatment": pair[0], "baseline": pair[1], "overall": estimate} for pair, estimate in overall.items()]
 
 
 def estimates_of(comparison: Comparison) -> dict[str, Any]:
@@ -217,7 +233,9 @@ def write_estimates(folder: Path) -> dict[str, Any]:
         if now.look.low is not None:
             shown.append(now.draw.model_copy(update={"verdict": each["gate"].verdict}))
     told = {"state": proven.state, "failed": proven.failed, "sentence": proven.sentence}
-    data: dict[str, Any] = plain({"alpha": tables.plan["gate"]["alpha"], "selftest": told, "comparisons": found})
+    data: dict[str, Any] = plain({
+        "alpha": tables.plan["gate"]["alpha"], "selftest": told, "comparisons": found, "contrasts": contrasts(tables),
+    })  # fmt: skip
     if not distrusted:
         note(folder, shown)
     write_json(RunFolder(folder).estimates, data)
