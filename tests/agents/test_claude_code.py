@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lensbench.agents import Assignment, Invocation, load_adapter
-from lensbench.agents.adapters.claude_code import command, read, version
+from lensbench.agents.adapters.claude_code import command, probe, read, version
 from lensbench.core.errors import UserError
 from lensbench.core.records import Attempt, Call, Outcome
 from lensbench.plan.config import Agent
@@ -115,6 +115,15 @@ def test_zai_serves_glm_in_every_tier(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "MY_ZAI_KEY" not in env
     assert {env[f"ANTHROPIC_DEFAULT_{tier}_MODEL"] for tier in ("SONNET", "HAIKU", "OPUS")} == {"glm-5"}
     assert env["CLAUDE_CODE_SUBAGENT_MODEL"] == "glm-5"
+
+
+def test_an_address_of_the_user_s_takes_the_place_of_the_preset(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KEY", "secret")
+    own = {"provider": "zai", "base_url": "http://gateway", "token_env": "KEY"}
+    assert invocation(**own).env["ANTHROPIC_BASE_URL"] == "http://gateway"
+    asked = probe(Agent(**{"kind": "claude-code", "model": "glm-5", **own}).settings)
+    assert asked
+    assert asked.url == "http://gateway/v1/messages"
 
 
 def test_a_tier_without_a_mapping_gets_the_main_model(monkeypatch: pytest.MonkeyPatch) -> None:
