@@ -15,6 +15,7 @@ from lensbench.core.errors import UserError
 from lensbench.core.proof import SelftestStatus
 from lensbench.core.system.files import plain, write_json
 from lensbench.core.system.program import run_stage
+from lensbench.results.page.page import write_page
 from lensbench.scores.estimates import comparisons, write_estimates
 from lensbench.scores.intervals import SCOPE, estimate
 from lensbench.scores.measures import Tables
@@ -131,8 +132,9 @@ def test_treatments_are_contrasted_with_each_other(bench: Make) -> None:
     assert (named["v3", "v2"]["losses"], named["v3", "v2"]["pairs"]) == (6, 7)
     corrected = multipletests([found["p"] for found in named.values()], method="holm")[1]
     assert [found["p_holm"] for found in named.values()] == pytest.approx(list(corrected), abs=1e-6)
-    page = (made.folder / "results.md").read_text()
-    assert "| v2 against v1 | +43.8pp |" in page
+    assert "| v2 against v1 | +43.8pp |" in (made.folder / "results.md").read_text()
+    write_page(made.folder)
+    assert '<th>v2 against v1</th><td class="n">+43.8</td>' in (made.folder / "report.html").read_text()
 
 
 def test_a_single_treatment_has_no_contrast(bench: Make) -> None:

@@ -27,6 +27,7 @@ def page_environment() -> Environment:
         "minus": lambda text: text.replace("-", "\u2212"),
         "percent": _exactly(numbers.percent), "seconds": _exactly(numbers.seconds), "number": _exactly(numbers.number),
         "points": _exactly(numbers.points), "sign": sign, "share": _share, "minute": _minute, "yes_no": _yes_no,
+        "as_points": lambda share: None if share is None else share * 100,
         "signed": lambda value: numbers.MISSING if value is None else signed(value),
         "decimal": lambda value, digits: numbers.MISSING if value is None else f"{value:.{digits}f}",
         "whole": lambda value: numbers.MISSING if value is None else f"{value:.0f}%",
