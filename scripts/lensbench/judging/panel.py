@@ -102,7 +102,7 @@ def criterion_of(row: VerdictRow | DecisionRow) -> int:
     """The number of a row's criterion. Raises UserError when it is none."""
     if not row["criterion"].isdecimal():
         judge = dict(row).get("judge")
-        file = f"verdicts/{judge}.csv" if judge else "decisions.csv"
+        file = f"{RunFolder.judge_verdicts}/{judge}.csv" if judge else f"{RunFolder.decisions}"
         raise UserError(
             f"{file} has {row['criterion'][:40]!r} where a criterion's number must be; "
             "delete it, and the next start rebuilds it"
