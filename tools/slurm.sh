@@ -72,12 +72,17 @@ stop() {
         pid=$(cat "$file" 2> /dev/null) || continue
         kill "$pid" 2> /dev/null || true
         for _ in {1..100}; do
-            kill -0 "$pid" 2> /dev/null || break
+            is_alive "$pid" || break
             sleep 0.1
         done
     done
     rm -rf $home $link
     rmdir --ignore-fail-on-non-empty "$(dirname $link)"
+}
+
+# A daemon that ended, and whose parent has not asked how, is still there for `kill -0`.
+is_alive() {
+    kill -0 "$1" 2> /dev/null && ! grep -qs '^State:[[:space:]]*Z' "/proc/$1/status"
 }
 
 fail() {
