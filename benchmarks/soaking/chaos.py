@@ -112,7 +112,7 @@ class Machine:
             if kind not in ("clock", "daemon")
             else ()
         )
-        self.disruptions.append(Disruption(began, time.time(), hit, kind in ("disk full", "read-only")))
+        self.disruptions.append(Disruption(began, time.time(), hit, kind in ("disk full", "read-only", "daemon")))
         name = {"agent": "kill -9 of the agent", "job": "kill -9 of a job", "snakemake": "kill -9 of Snakemake",
                 "disk full": "disk full", "read-only": "read-only folder", "clock": "clock jump",
                 "daemon": "kill -9 of the daemon"}[kind]  # fmt: skip
