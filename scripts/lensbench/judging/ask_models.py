@@ -31,7 +31,7 @@ from lensbench.changes.task import answer_criteria
 from lensbench.core.conditions import CLOSED_BOOK, NO_SERVERS, treatments
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import AgentSettings, BudgetSettings, Plan, PlannedJudge, SandboxSettings
-from lensbench.core.records import Attempt, sha256
+from lensbench.core.records import sha256
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.backoff import back_off
 from lensbench.core.system.files import write_json
@@ -47,7 +47,7 @@ from lensbench.judging.judges.canaries import Canary, canaries
 from lensbench.judging.judges.normalising import without_comments
 from lensbench.judging.shown_answers import Exhibit
 from lensbench.runs.budget import check_budget, spend
-from lensbench.runs.reasons import Expectation, find_reason
+from lensbench.runs.reasons import Expectation, reason_of
 from lensbench.runs.stopping import StopEverything
 
 _UNIMPORTANT = {"retries", "timeout_s", "max_turns", "mcp_start_s", "pass_env", "token_env", "tools", "tool_search"}
@@ -316,8 +316,7 @@ def _ask(bench: Bench, prompt: str) -> tuple[Said, str, str]:
         said = start_agent(_assignment(bench, prompt, place), place, bench.settings["timeout_s"], redact)
     spend(bench.folder, usd=said.outcome.cost_usd or 0)
     _check_service(bench, said)
-    ended = Attempt(1, said.started_at, said.ended.duration_s, 0.0, said.ended.exit_code, said.ended.timed_out)
-    reason, detail = find_reason(ended, said.outcome, said.answer, Expectation((), ()))
+    reason, detail = reason_of(said, Expectation((), ()))
     tell(service, reason, asked)
     return said, reason, redact(detail)
 

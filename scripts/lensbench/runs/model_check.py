@@ -12,12 +12,11 @@ from lensbench.agents.start import Said, read_text, start_agent
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import PlannedCondition
 from lensbench.core.preflight_results import Check
-from lensbench.core.records import Attempt
 from lensbench.core.system.private_folders import private_folder
 from lensbench.core.system.redaction import Redactor
 from lensbench.runs.attempt import Job, prepare
 from lensbench.runs.budget import spend
-from lensbench.runs.reasons import find_reason
+from lensbench.runs.reasons import reason_of
 
 QUESTION = "Reply with the word OK, and do nothing else."
 LONGEST_S = 120.0
@@ -40,8 +39,7 @@ def ask_model(job: Job, sandbox: Sandbox, redact: Redactor) -> Check:
         last = (read_text(f"{private}/stderr").strip().splitlines() or [""])[-1]
     job.folder.mkdir(parents=True, exist_ok=True)  # before the first run nothing is there
     spend(job.folder, usd=said.outcome.cost_usd or 0)
-    ended = Attempt(1, said.started_at, said.ended.duration_s, 0.0, said.ended.exit_code, said.ended.timed_out)
-    reason, detail = find_reason(ended, said.outcome, said.answer, asking.expected)
+    reason, detail = reason_of(said, asking.expected)
     if not reason:
         return Check("model", "ok", _answered(said, sandbox))
     why = "; ".join(filter(None, (reason, detail, last)))

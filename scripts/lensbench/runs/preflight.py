@@ -65,10 +65,10 @@ def preflight(config: Config, scenarios: ScenarioSet, folder: Path) -> Findings:
     if not findings.failed:
         gateway = check_gateway(adapter, plan["agent"], config.preflight.request)
         findings.checks += gateway
-        job, sandbox = _try_runs(config, plan, scenarios.tasks[0], adapter, folder, findings) or (None, None)
+        tried = _try_runs(config, plan, scenarios.tasks[0], adapter, folder, findings)
         is_unknown = not gateway and hasattr(adapter, "version") and config.preflight.request
-        if job and sandbox and is_unknown and not findings.failed:
-            findings.checks.append(ask_model(job, sandbox, redact))
+        if tried and is_unknown and not findings.failed:
+            findings.checks.append(ask_model(*tried, redact))
     findings.checks = [replace(check, detail=redact(check.detail)) for check in findings.checks]
     return findings
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from lensbench.core.models import is_served
 from lensbench.core.records import Attempt, Outcome
+
+if TYPE_CHECKING:
+    from lensbench.agents.start import Said  # most stages read the reasons alone
 
 
 class Reason(NamedTuple):
@@ -105,6 +108,13 @@ def find_reason(attempt: Attempt, outcome: Outcome, answer: str, expected: Expec
     if outcome.ending == "unknown":
         return "cut_off", f"stop reason {outcome.stop_reason or 'not shown'}"
     return _tools_reason(outcome, expected) or _content_reason(outcome, answer, expected.served) or ("", "")
+
+
+def reason_of(said: Said, expected: Expectation) -> tuple[str, str]:
+    """The same for a single start of an agent that is no run."""
+    ended = said.ended
+    attempt = Attempt(1, said.started_at, ended.duration_s, 0.0, ended.exit_code, ended.timed_out)
+    return find_reason(attempt, said.outcome, said.answer, expected)
 
 
 def _server_reason(outcome: Outcome, expected: Expectation) -> tuple[str, str] | None:

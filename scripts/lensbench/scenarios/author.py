@@ -24,7 +24,7 @@ from lensbench.agents.sandbox import Place, Sandbox
 from lensbench.agents.start import Said, start_agent
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import AgentSettings
-from lensbench.core.records import Attempt, RunId
+from lensbench.core.records import RunId
 from lensbench.core.system.files import write_atomic
 from lensbench.core.system.places import TEMPLATES
 from lensbench.core.system.redaction import Redactor
@@ -33,7 +33,7 @@ from lensbench.core.system.yaml_places import DocumentError, parse_document
 from lensbench.core.tasks import Category, Source, Task
 from lensbench.core.validation import explain
 from lensbench.runs.attempt import Job, prepare
-from lensbench.runs.reasons import Expectation, find_reason, stops
+from lensbench.runs.reasons import Expectation, reason_of, stops
 from lensbench.scenarios.problems import Problem, Reason
 from lensbench.scenarios.rounds import SHORT, Fate, Proposal
 
@@ -108,8 +108,7 @@ class Author:
         write_atomic(self.folder / f"{stem}.jsonl.gz", gzip.compress(said.transcript.encode(), 6, mtime=0))
         if stops(said.outcome):
             raise UserError(f"the agent was refused ({said.outcome.error}); mend that, then start again")
-        ended = Attempt(1, said.started_at, said.ended.duration_s, 0.0, said.ended.exit_code, said.ended.timed_out)
-        reason, detail = find_reason(ended, said.outcome, said.answer, Expectation((), ()))
+        reason, detail = reason_of(said, Expectation((), ()))
         if reason:
             return [_failed(name, category, f"the agent gave no answer that counts: {reason} {detail}") for name in ids]
         return self._proposals(said.answer, category, ids)

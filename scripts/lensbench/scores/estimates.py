@@ -53,7 +53,10 @@ def contrasts(tables: Tables) -> list[dict[str, Any]]:
         (later, earlier): Comparison(tables._replace(plan={**plan, "baseline": earlier}), later)
         for earlier, later in combinations(treatments(plan), 2)
     }
-    overall = compared.with_holm({pair: compared.scores(each)["overall"] for pair, each in found.items()})
+    overall = compared.with_holm({
+        pair: each.over(compared.differences(each.pairs(each.tables.score)), plan["order"], LARGEST)
+        for pair, each in found.items()
+    })  # fmt: skip
     return [{"treatment": pair[0], "baseline": pair[1], "overall": estimate} for pair, estimate in overall.items()]
 
 
