@@ -43,6 +43,10 @@ SYSTEM = (
 KERNEL = ("acpi", "bus", "fs", "irq", "mtrr", "scsi", "sys", "sysrq-trigger")
 """Below /proc. They are the machine's own, not the sandbox's, and root may write to them without any capability."""
 TRIAL_S = 20
+_NOT_OF_IMAGES = frozenset(
+    ("proc", "dev", "sys", "tmp", "node_modules", *(place[1:] for place in (WORKSPACE, SESSION, ENVIRONMENT, REACH)))
+)
+"""Top folders that the sandbox has of its own."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +84,8 @@ class Place:
     """The folder with what a task's tests need; shown at `/env`, and to Node at `/node_modules`."""
     may_install: bool = False
     """The environment is being made: it can be written to."""
+    image: str = ""
+    """The folder with the files of a container image, seen in place of this machine's programs."""
 
     @property
     def _folders(self) -> dict[str, str]:
@@ -124,7 +130,7 @@ class Place:
         if not self.sandbox.program:
             return tuple(argv)
         path = env.get("PATH", os.defpath)
-        if not shutil.which(argv[0], path=path) and not argv[0].startswith(f"{ENVIRONMENT}/"):
+        if not (self.image or shutil.which(argv[0], path=path) or argv[0].startswith(f"{ENVIRONMENT}/")):
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), argv[0])
         servers = json.loads(Path(self.outside(mcp_file)).read_text())["mcpServers"].values() if mcp_file else ()
         commands = [argv, *([entry["command"], *entry.get("args", ())] for entry in servers if "command" in entry)]
@@ -138,6 +144,8 @@ class Place:
             "--chdir",
             self.inside(os.path.join(self.private, "repo")),
         ]
+        if self.image:
+            return _start_image(self.sandbox, self.private, self.image, argv, mounts)
         return _start(self.sandbox, self.private, needed, self.network(env, mcp_file, agents), argv, mounts)
 
     def environment_variables(self, path: str) -> dict[str, str]:
@@ -257,6 +265,30 @@ def _start(
     )
 
 
+def _start_image(
+    sandbox: Sandbox, private: str, root: str, argv: Sequence[str], mounts: Sequence[str]
+) -> tuple[str, ...]:
+    """As `_start`, with the files of an image and without ways out. Our program inside is left out: it would need this
+    machine's Python there."""
+    told = repr({"ways": [], "limits": dict(sandbox.limits), "folder": private})
+    step = (sys.executable, "-IS", str(Path(__file__).with_name("sandbox_start.py")))
+    view = []
+    for entry in sorted(os.scandir(root), key=lambda entry: entry.name):
+        if entry.name not in _NOT_OF_IMAGES:
+            kind, source = ("--symlink", os.readlink(entry)) if entry.is_symlink() else ("--ro-bind", entry.path)
+            view += [kind, source, f"/{entry.name}"]
+    tmp = os.path.join(private, "tmp")
+    view += ["--bind", tmp, "/var/tmp"] if os.path.isdir(os.path.join(root, "var", "tmp")) else []
+    if os.path.isfile(os.path.join(root, "etc", "resolv.conf")):
+        view += ["--ro-bind", os.path.realpath("/etc/resolv.conf"), "/etc/resolv.conf"]
+    return (
+        *(*step, "outside", told),
+        *(*_kernel(sandbox.program), "--bind", tmp, "/tmp", *view),
+        *("--seccomp", str(FILTER_FD), *mounts, "--"),
+        *argv,
+    )
+
+
 def _made(folder: str) -> str:
     os.makedirs(folder, exist_ok=True)
     return folder
@@ -264,11 +296,16 @@ def _made(folder: str) -> str:
 
 def _options(sandbox: Sandbox, needed: Iterable[str], tmp: str) -> list[str]:
     """How bubblewrap is started, but for the private folders. Without capabilities root cannot undo a mount."""
-    options = [sandbox.program, "--die-with-parent", "--unshare-pid", "--unshare-ipc", "--cap-drop", "ALL"]
-    options += ["--proc", "/proc", "--dev", "/dev", "--bind", tmp, "/tmp", "--bind", tmp, "/var/tmp"]
+    binds = ["--bind", tmp, "/tmp", "--bind", tmp, "/var/tmp"]
+    return [*_kernel(sandbox.program), *binds, *_view((*sandbox.shown, *needed), sandbox.hidden)]
+
+
+def _kernel(program: str) -> list[str]:
+    options = [program, "--die-with-parent", "--unshare-pid", "--unshare-ipc", "--cap-drop", "ALL"]
+    options += ["--proc", "/proc", "--dev", "/dev"]
     for name in KERNEL:
         options += ["--ro-bind-try", f"/proc/{name}", f"/proc/{name}"]
-    return options + _view((*sandbox.shown, *needed), sandbox.hidden)
+    return options
 
 
 def _view(shown: Iterable[str], hidden: Iterable[str]) -> list[str]:

@@ -17,9 +17,13 @@ CHANGE = "change"
 
 
 def environments(folder: Path) -> dict[str, str]:
-    """The folder with what the tests of each change task need, by task; "" where they need nothing."""
+    """The folder with what the tests of each change task need, by task; "" where they need nothing, and where they need
+    it in an image, which agents do not see."""
     path = RunFolder(folder).environments
     try:
-        return {task: str(found["folder"]) for task, found in json.loads(path.read_text()).items()}
+        return {
+            task: "" if found.get("image") else str(found["folder"])
+            for task, found in json.loads(path.read_text()).items()
+        }
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise UserError(f"{path}: cannot be read ({error}); delete it, and the next start makes it again") from None

@@ -16,11 +16,12 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from lensbench.agents.sandbox import ENVIRONMENT, WORKSPACE, Place, Sandbox
+from lensbench.changes.images import Image, prepare_image, read_image
 from lensbench.core.errors import UserError
 from lensbench.core.system.files import write_json
 from lensbench.core.system.private_folders import private_folder
@@ -50,42 +51,71 @@ class Environment:
 
     key: str = ""
     folder: Path | None = None
+    image: Image | None = None
+    """What stands in the place of this machine's programs."""
 
     @property
     def path(self) -> str:
         """PATH inside the sandbox."""
-        return search_path(self.folder is not None)
+        return search_path(self.folder is not None, self.image)
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """What programs find in their environment."""
+        own = dict(self.image.variables) if self.image else {}
+        return {**own, "PATH": self.path, **({"VIRTUAL_ENV": ENVIRONMENT} if self.folder else {})}
+
+    def written(self) -> dict[str, str]:
+        """As environments.json has it; `read_environment` reads it."""
+        image = str(self.image.root.parent) if self.image else ""
+        return {"folder": str(self.folder or ""), "key": self.key, "image": image}
+
+    def place(self, sandbox: Sandbox, private: str, may_install: bool = False) -> Place:
+        """The sandbox with this environment in it."""
+        root = str(self.image.root) if self.image else ""
+        return Place(sandbox, private, str(self.folder or ""), may_install, root)
 
 
 NO_ENVIRONMENT = Environment()
 
 
-def search_path(has_environment: bool) -> str:
+def read_environment(written: Mapping[str, str]) -> Environment:
+    """What `Environment.written` gave; before there were images, without `image`. Raises UserError."""
+    image, folder = written.get("image"), written["folder"]
+    return Environment(written["key"], Path(folder) if folder else None, read_image(Path(image)) if image else None)
+
+
+def search_path(has_environment: bool, image: Image | None = None) -> str:
     """PATH inside the sandbox, with the environment first."""
     own = [f"{ENVIRONMENT}/bin", f"{ENVIRONMENT}/node_modules/.bin"] if has_environment else []
-    return os.pathsep.join([*own, os.path.dirname(sys.executable), os.environ.get("PATH", os.defpath)])
+    outside = [image.path] if image else [os.path.dirname(sys.executable), os.environ.get("PATH", os.defpath)]
+    return os.pathsep.join([*own, *outside])
 
 
-def environment_key(commands: Sequence[str], tree: Path) -> str:
-    """What an environment is cached by: its commands, the repository's lock files, and the kind of machine."""
+def environment_key(commands: Sequence[str], tree: Path, container: str = "") -> str:
+    """What an environment is cached by: its commands, the repository's lock files, the image, the kind of machine."""
     found = sorted({path for form in LOCK_FILES for path in tree.glob(form) if path.is_file()})
     locks = [[path.relative_to(tree).as_posix(), hashlib.sha256(path.read_bytes()).hexdigest()] for path in found]
     said = [RECIPE, list(commands), locks, sys.platform, platform.machine(), platform.python_version()]
+    said += [container] if container else []
     return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:16]
 
 
-def prepare_environment(commands: Sequence[str], tree: Path, cache: Path, sandbox: Sandbox) -> Environment:
+def prepare_environment(
+    commands: Sequence[str], tree: Path, cache: Path, sandbox: Sandbox, container: str = ""
+) -> Environment:
     """The environment of these commands for the repository in `tree`, installed if it is not in `cache` yet.
 
-    Raises UserError when a command fails, and when there is no sandbox to install it in.
+    Raises UserError when a command or the image fails, and when there is no sandbox to install it in.
     """
+    image = read_image(prepare_image(container, cache)) if container else None
     if not commands:
-        return NO_ENVIRONMENT
+        return Environment(environment_key((), tree, container), None, image) if image else NO_ENVIRONMENT
     if not sandbox.program:
         raise UserError(
             f"environment: needs bubblewrap, which is missing here ({sandbox.reason or 'sandbox: none'}); install it"
         )
-    key = environment_key(commands, tree)
+    key = environment_key(commands, tree, container)
     home = cache / "environments"
     home.mkdir(parents=True, exist_ok=True)
     folder = home / key
@@ -93,12 +123,12 @@ def prepare_environment(commands: Sequence[str], tree: Path, cache: Path, sandbo
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (folder / "environment.json").exists():
             remove_tree(str(folder))
-            said = _install(commands, tree, folder, sandbox)
+            said = _install(commands, tree, folder, sandbox, image)
             write_json(folder / "environment.json", {"commands": list(commands), "said": said})
-    return Environment(key, (folder / "env").absolute())
+    return Environment(key, (folder / "env").absolute(), image)
 
 
-def _install(commands: Sequence[str], tree: Path, folder: Path, sandbox: Sandbox) -> str:
+def _install(commands: Sequence[str], tree: Path, folder: Path, sandbox: Sandbox, image: Image | None) -> str:
     """Runs the commands; what is half installed is removed. Returns the end of what they printed."""
     try:
         (folder / "env").mkdir(parents=True)
@@ -106,16 +136,16 @@ def _install(commands: Sequence[str], tree: Path, folder: Path, sandbox: Sandbox
             os.mkdir(os.path.join(private, "tmp"))
             os.makedirs(os.path.join(private, "session", "home"))
             copy_tree(str(tree), os.path.join(private, "repo"))
-            place = Place(sandbox, private, str((folder / "env").absolute()), may_install=True)
+            made = Environment("", (folder / "env").absolute(), image)
             for command in commands:
-                said = _run(command, place, private)
+                said = _run(command, made, made.place(sandbox, private, may_install=True), private)
         return said[-_TAIL:]
     except BaseException:
         remove_tree(str(folder))
         raise
 
 
-def _run(command: str, place: Place, private: str) -> str:
+def _run(command: str, made: Environment, place: Place, private: str) -> str:
     env = {name: value for name, value in os.environ.items() if name.startswith(_PASSED)}
     home = os.path.join(private, "session", "home")
     for name in _OWN_SETTINGS:
@@ -123,7 +153,7 @@ def _run(command: str, place: Place, private: str) -> str:
         if source.is_file() and not target.exists():
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(source, target)
-    env |= {"PATH": search_path(True), "HOME": place.inside(home), "TMPDIR": "/tmp", "LANG": "C.UTF-8"}
+    env |= {**made.variables, "HOME": place.inside(home), "TMPDIR": "/tmp", "LANG": "C.UTF-8"}
     env |= {"PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INPUT": "1", "PIP_PROGRESS_BAR": "off", "CI": "1"}
     argv = place.wrap(["/bin/sh", "-ec", command], env, mcp_file="")
     with tempfile.TemporaryFile() as output:

@@ -27,6 +27,8 @@ from lensbench.core.system.private_folders import private_folder
 from lensbench.core.system.trees import READ, copy_tree, remove_tree
 
 REPORT_FOLDER = "/report"
+STARTER_PLACE = "/judge/pytest_starter.py"
+"""Where the tests find what starts pytest, whatever else they see."""
 STARTER = Path(__file__).with_name("pytest_starter.py")
 LOOK_S = 0.05
 """Between two looks at what the tests use."""
@@ -68,7 +70,7 @@ def run_tests(
         return TestRun(unstarted=f"there is no sandbox for the tests ({sandbox.reason or 'sandbox: none'})")
     try:
         with private_folder() as private:
-            return _run(tree, patch, tests, Place(sandbox, private, str(environment.folder or "")), environment)
+            return _run(tree, patch, tests, environment.place(sandbox, private), environment)
     except OSError as error:
         return TestRun(unstarted=f"{error.filename or tree}: {error.strerror}")
 
@@ -158,6 +160,7 @@ class _Job:
         if not command:
             return _Ended(unstarted=f"there is no program {self.tests.command[0]!r} here or in the environment")
         options = ["--unshare-net", "--unshare-uts", "--bind", str(self.report), REPORT_FOLDER]
+        options += ["--ro-bind", str(STARTER), STARTER_PLACE]
         options += [part for path in self._protected() for part in ("--ro-bind", *path)]
         argv = self.place.wrap(command, env, "", options)
         began = time.monotonic()
@@ -192,9 +195,8 @@ class _Job:
         return [(name, self.place.inside(name)) for name in names]
 
     def _env(self) -> dict[str, str]:
-        env = {"PATH": self.environment.path, "HOME": self.place.inside(f"{self.place.private}/session/home")}
-        env |= {"TMPDIR": "/tmp", "LANG": "C.UTF-8", "CI": "1", "PYTHONDONTWRITEBYTECODE": "1", "TZ": "UTC"}
-        return env | ({"VIRTUAL_ENV": ENVIRONMENT} if self.environment.folder else {})
+        env = {**self.environment.variables, "HOME": self.place.inside(f"{self.place.private}/session/home")}
+        return env | {"TMPDIR": "/tmp", "LANG": "C.UTF-8", "CI": "1", "PYTHONDONTWRITEBYTECODE": "1", "TZ": "UTC"}
 
     def _command(self, path: str) -> list[str]:
         first, *rest = self.tests.command
@@ -207,7 +209,7 @@ class _Job:
             python = _found("python", os.path.dirname(first) + os.pathsep + path, self.environment)
         else:
             python, rest = first, rest[2:]
-        starter = [python, "-I", str(STARTER), f"{REPORT_FOLDER}/{self.name}"]
+        starter = [python, "-I", STARTER_PLACE, f"{REPORT_FOLDER}/{self.name}"]
         names_files = any((Path(self.place.private, "repo") / word.partition("::")[0]).exists() for word in rest)
         return [*starter, *rest, *(self.watched.arguments if names_files else ())]
 
@@ -231,6 +233,8 @@ def _found(program: str, path: str, environment: Environment) -> str:
         outside = inside
         if environment.folder and inside.startswith(f"{ENVIRONMENT}/"):
             outside = str(environment.folder) + inside[len(ENVIRONMENT) :]
+        elif environment.image:
+            outside = str(environment.image.root) + inside
         if os.path.lexists(outside) and (os.path.islink(outside) or os.access(outside, os.X_OK)):
             return inside
     return ""

@@ -140,15 +140,9 @@ class ChangeTask(Task):
     container: Annotated[
         str, like(r"^(\S+@sha256:[0-9a-f]{64})?$", "write an image with its digest, name@sha256:...")
     ] = ""
-    """The image in which the tests run. Refused for now: nothing here starts containers."""
+    """The image in which the tests run, in place of this machine's programs."""
     reference: Content = ""
     """The right change, as a patch in git's form. It proves the task, and no agent sees it."""
-
-    @model_validator(mode="after")
-    def _has_no_container(self) -> Self:
-        if self.container:
-            raise ValueError("has a container, but tests run in the sandbox only; write environment: [commands]")
-        return self
 
     @model_validator(mode="after")
     def _with_test_criteria(self) -> Self:

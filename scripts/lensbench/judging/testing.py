@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from lensbench.agents.sandbox import find_sandbox
-from lensbench.changes.environment import Environment
+from lensbench.changes.environment import read_environment
 from lensbench.changes.task import read_task
 from lensbench.core.errors import UserError
 from lensbench.core.records import RunId, patch_file
@@ -23,8 +23,7 @@ def judge_run(folder: Path, run: RunId) -> str:
     """Judges the patch of a run and writes tests/<run>.json; returns what was found, in a sentence."""
     plan, repositories = read_plan(folder), read_json(RunFolder(folder).repositories, needed=True)
     repository = repositories[plan["tasks"][run.task]["repository"] or ""]
-    found = read_json(RunFolder(folder).environments, needed=True)[run.task]
-    environment = Environment(found["key"], Path(found["folder"]) if found["folder"] else None)
+    environment = read_environment(read_json(RunFolder(folder).environments, needed=True)[run.task])
     patch = patch_file(folder, run)
     try:
         content = patch.read_bytes()

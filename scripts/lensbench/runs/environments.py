@@ -30,10 +30,11 @@ def make_environments(folder: Path, cache: Path) -> None:
             continue
         tree = Path(repositories[plan["tasks"][name]["repository"] or ""]["tree"])
         try:
-            environment = prepare_environment(read_task(folder, name).environment, tree, cache, sandbox)
+            task = read_task(folder, name)
+            environment = prepare_environment(task.environment, tree, cache, sandbox, task.container)
         except UserError as error:
             raise UserError(f"task {name!r}: {error}") from None
-        made[name] = {"folder": str(environment.folder or ""), "key": environment.key}
+        made[name] = environment.written()
         print(f"{name}: {environment.key or 'no environment'}", flush=True)
     write_json(RunFolder(folder).environments, made)
 

@@ -39,9 +39,9 @@ class Bench:
     sandbox: Sandbox
     cache: Path
 
-    def environment(self, commands: Sequence[str], tree: Path) -> Environment:
+    def environment(self, commands: Sequence[str], tree: Path, container: str = "") -> Environment:
         """What the tests of the project in `tree` need. Raises UserError."""
-        return prepare_environment(commands, tree, self.cache, self.sandbox)
+        return prepare_environment(commands, tree, self.cache, self.sandbox, container)
 
     def run(self, tree: Path, patch: bytes, tests: Tests, environment: Environment) -> TestRun:
         """One run. Raises UserError when tests cannot be started on this machine at all."""

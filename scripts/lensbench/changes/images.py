@@ -1,0 +1,104 @@
+"""Container images by digest: their files, taken out once, are what tests see in place of this machine's programs.
+
+podman or docker fetches the image and hands over its files; no container is started. The tests run in the sandbox as
+without an image: no network, the same limits, the same watch over forged results.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from lensbench.core.errors import UserError
+from lensbench.core.system.files import write_json
+from lensbench.core.system.trees import remove_tree
+
+ENGINES = ("podman", "docker")
+LIMIT_S = 1800
+_NOTE = "image.json"
+
+
+@dataclass(frozen=True)
+class Image:
+    """The files of an image."""
+
+    root: Path
+    variables: tuple[tuple[str, str], ...]
+    """What the image sets in the environment of its programs."""
+
+    @property
+    def path(self) -> str:
+        """PATH of the image."""
+        return dict(self.variables).get("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
+
+
+def prepare_image(name: str, cache: Path) -> Path:
+    """The folder of the image `name@sha256:...` in `cache`, fetched if it is not there yet. Raises UserError."""
+    folder = (cache / "images" / name.partition("@sha256:")[2][:16]).absolute()
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with open(folder.with_name(f".{folder.name}.lock"), "wb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / _NOTE).exists():
+            remove_tree(str(folder))
+            try:
+                _unpack(name, folder)
+            except BaseException:
+                remove_tree(str(folder))
+                raise
+    return folder
+
+
+def read_image(folder: Path) -> Image:
+    """The image that was taken out into `folder`. Raises UserError."""
+    try:
+        variables = json.loads((folder / _NOTE).read_text())["variables"]
+        return Image(folder / "root", tuple((name, value) for name, value in variables.items()))
+    except (OSError, ValueError, KeyError, AttributeError) as error:
+        raise UserError(f"{folder}: cannot be read ({error}); delete it, and the next start fetches it again") from None
+
+
+def _unpack(name: str, folder: Path) -> None:
+    engine = next((found for found in map(shutil.which, ENGINES) if found), None)
+    if not engine:
+        raise UserError("container: needs podman or docker, and neither is on PATH; install one, or write environment:")
+    if _said(engine, "image", "inspect", name).returncode:
+        _done(_said(engine, "pull", "--quiet", name), name)
+    variables = json.loads(_done(_said(engine, "image", "inspect", "--format", "{{json .Config.Env}}", name), name))
+    made = _done(_said(engine, "create", name, "/none"), name).split()[-1]
+    root = folder / "root"
+    root.mkdir(parents=True)
+    try:
+        with subprocess.Popen([engine, "export", made], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as export:
+            tar = [
+                "tar",
+                "--extract",
+                "--no-same-owner",
+                "--delay-directory-restore",
+                "--exclude=dev/*",
+                "-C",
+                str(root),
+            ]
+            _done(subprocess.run(tar, stdin=export.stdout, capture_output=True, text=True, timeout=LIMIT_S), name)
+        if export.returncode:
+            raise UserError(f"container: {Path(engine).name} could not hand over the files of {name}")
+    finally:
+        _said(engine, "rm", made)
+    write_json(folder / _NOTE, {"variables": dict(entry.split("=", 1) for entry in variables or ())})
+
+
+def _said(engine: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [engine, *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=LIMIT_S
+    )
+
+
+def _done(said: subprocess.CompletedProcess[str], name: str) -> str:
+    """What it printed. Raises UserError when it failed."""
+    if said.returncode:
+        reason = (said.stderr.strip().splitlines() or [f"{said.args[0]} ended with {said.returncode}"])[-1]
+        raise UserError(f"container: {name}: {reason}")
+    return said.stdout
