@@ -104,3 +104,33 @@ def test_tests_that_are_killed_with_everything_run_again_and_no_agent_does(chang
         for process in psutil.process_iter(["cmdline"])
         if str(changing) in " ".join(process.info["cmdline"] or ())
     ]
+
+
+def check_set(project: Path, reference: str | None = None) -> tuple[int, str]:
+    """`lensbench check` of the set, with another reference when one is given."""
+    value = yaml.safe_load((project / "tasks.yaml").read_text())
+    if reference is not None:
+        value["tasks"][0]["reference"] = reference
+        (project / "tasks.yaml").write_text(yaml.safe_dump(value))
+    ended = subprocess.run(
+        [sys.executable, "-m", "lensbench", "check", "tasks.yaml"],
+        cwd=project, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    )  # fmt: skip
+    return ended.returncode, ended.stdout
+
+
+def test_a_set_is_proven_before_it_is_used(changing: Path) -> None:
+    code, said = check_set(changing)
+    assert "mend-add: proven: 2 failing and 1 passing tests" in said
+    assert "no patterns" not in said
+    assert code == 0
+    assert "proven: 2 failing" in (changing / "tasks.check.html").read_text()
+
+
+def test_a_set_whose_reference_fixes_nothing_is_refused(changing: Path) -> None:
+    code, said = check_set(
+        changing, '--- a/calculator.py\n+++ b/calculator.py\n@@ -1,2 +1,2 @@\n-"""Sums."""\n+"""Sum."""\n \n'
+    )
+    assert "test_add does not pass with the reference" in said
+    assert "error: not proven: mend-add" in said
+    assert code == 1

@@ -4,8 +4,9 @@
     lensbench check scenarios/mine.yaml --answers answers/     # files <task>.md, or <task>-<any word>.md
 
 The patterns of each criterion read texts whose verdict is known: its own text (Met), the text with a name or a number
-exchanged and the text negated (Missed), the question alone, and the facts of the other tasks (Missed). Beside the set
-lies a page with all that was read.
+exchanged and the text negated (Missed), the question alone, and the facts of the other tasks (Missed). Tasks whose
+answer is a change are proven: their tests run three times without a change and three times with the reference. Beside
+the set lies a page with all that was read.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from typing import Literal, NamedTuple
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from lensbench.agents.sandbox import find_sandbox
+from lensbench.changes.task import answer_criteria, changes_of
 from lensbench.core.errors import UserError
 from lensbench.core.system.files import write_atomic
 from lensbench.core.system.places import TEMPLATES
@@ -31,8 +34,10 @@ from lensbench.judging.drafting import with_drafts
 from lensbench.judging.judge_sheet import csp_hash
 from lensbench.judging.judges import Verdict, mechanical
 from lensbench.judging.judges.normalising import normalise
+from lensbench.plan.config import DEFAULT_CACHE
 from lensbench.plan.freeze import prompt_of
 from lensbench.plan.task_files import read_scenarios
+from lensbench.scenarios.changes.candidates import Bench, Fate
 
 Kind = Literal["own text", "exchanged", "negated", "question", "other task", "answer"]
 _ORDER = re.compile(
@@ -123,11 +128,11 @@ def negated(fact: str) -> str:
 
 def check(tasks: Sequence[Task], answers: Mapping[str, Sequence[tuple[str, str]]]) -> list[Checked]:
     """All criteria of all tasks. `answers` by task: name and text."""
-    facts = {task.id: "\n\n".join(f"{fact_of(each)}." for each in task.criteria) for task in tasks}
+    facts = {task.id: "\n\n".join(f"{fact_of(each)}." for _, each in answer_criteria(task)) for task in tasks}
     return [
         Checked(task, number, criterion, [*_probes(task, criterion, facts, answers.get(task.id, ()))])
         for task in tasks
-        for number, criterion in enumerate(task.criteria, 1)
+        for number, criterion in answer_criteria(task)
     ]
 
 
@@ -142,7 +147,7 @@ def _probes(
         *(("exchanged", piece, text) for piece, text in exchanged(fact, task.prompt)),
         ("negated", "", negated(fact)),
         ("question", "", task.prompt),
-        *(("other task", other, text) for other, text in facts.items() if other != task.id),
+        *(("other task", other, text) for other, text in facts.items() if text and other != task.id),
         *(("answer", name, text) for name, text in answers),
     ]
     for kind, name, text in texts:
@@ -193,48 +198,55 @@ def table(found: Sequence[Checked]) -> Iterator[str]:
         yield from (f"    {finding}" for finding in each.findings)
 
 
-def render_page(name: str, found: Sequence[Checked]) -> str:
-    """The page: every criterion with what its patterns read, and what agents and judges would be asked."""
+def render_page(name: str, tasks: Sequence[Task], found: Sequence[Checked], fates: Mapping[str, Fate]) -> str:
+    """The page: every criterion with what its patterns read, the proofs of changes, and what agents would be asked."""
     style = (TEMPLATES / "judge_sheet.css").read_text() + (TEMPLATES / "review.css").read_text()
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True,
     )  # fmt: skip
-    by_task: dict[str, list[Checked]] = {}
-    for each in found:
-        by_task.setdefault(each.task.id, []).append(each)
     return environment.get_template("check.html.j2").render(
-        name=name, tasks=[(each[0].task, prompt_of(each[0].task), each) for each in by_task.values()], columns=COLUMNS,
-        wrong=sum(bool(each.findings) for each in found), count=len(found),
+        name=name, columns=COLUMNS, fates=fates, wrong=sum(bool(each.findings) for each in found), count=len(found),
+        tasks=[(task, prompt_of(task), [each for each in found if each.task is task]) for task in tasks],
         style=Markup(style), style_hash=csp_hash(style),
     )  # fmt: skip
 
 
 def main() -> None:
-    """Checks the criteria of a task set on texts whose verdict is known. The exit code is 1 for dead or given-away
-    criteria."""
+    """Checks the criteria of a task set on texts whose verdict is known, and proves the tasks whose answer is a change.
+    The exit code is 1 for dead or given-away criteria, and for changes that are not proven."""
     parser = argparse.ArgumentParser(prog="lensbench check", description=main.__doc__)
     parser.add_argument("set", help="a task set, YAML or Markdown")
     parser.add_argument("--answers", type=Path, help="a folder with answers, <task>.md or <task>-<word>.md")
     parser.add_argument("--drafts", action="store_true", help="check draft patterns where the author wrote none")
     parser.add_argument("--page", type=Path, help="where the page goes; beside the set by default")
+    parser.add_argument("--cache", type=Path, default=Path(DEFAULT_CACHE), help="keeps repositories and environments")
     arguments = parser.parse_args()
     tasks = [task for task in read_scenarios([arguments.set], imported=True).tasks if task.criteria]
     tasks = [with_drafts(task) if arguments.drafts else task for task in tasks]
     if not tasks:
         raise UserError(f"{arguments.set}: has no criterion to check")
     found = check(tasks, read_answers(arguments.answers, tasks) if arguments.answers else {})
+    bench = Bench(find_sandbox({"mode": "auto", "visible": [], "hidden": []}), arguments.cache)
+    fates = {}
+    for change in changes_of(tasks):
+        fates[change.id] = bench.proven(change)
+        print(printable(f"{change.id}: {fates[change.id].sentence}"), flush=True)
     page = arguments.page or Path(arguments.set).with_suffix(".check.html")
-    write_atomic(page, render_page(Path(arguments.set).name, found))
-    print(*map(printable, table(found)), sep="\n")
+    write_atomic(page, render_page(Path(arguments.set).name, tasks, found, fates))
+    if found:
+        print(*map(printable, table(found)), sep="\n")
     wrong = [each for each in found if each.findings]
     denied = sum(probe.is_wrong for each in found for probe in each.probes if probe.kind == "negated")
     if denied:
         print(f"{denied} are met when negated too: patterns see no negation. Where it is likely, write must_not.")
-    print(f"{len(wrong)} of {len(found)} criteria have findings; open {page}")
+    print(f"{len(wrong)} of {len(found)} criteria have findings; open {page}" if found else f"open {page}")
     bad = [f"{each.task.id} {each.number}" for each in found if _is_bad(each)]
-    if bad:
-        raise UserError(f"dead or given away: {', '.join(bad)}")
+    unproven = [name for name, fate in fates.items() if not fate.task]
+    faults = [f"dead or given away: {', '.join(bad)}"] if bad else []
+    faults += [f"not proven: {', '.join(unproven)}"] if unproven else []
+    if faults:
+        raise UserError("; ".join(faults))
 
 
 def _is_bad(each: Checked) -> bool:

@@ -15,6 +15,7 @@ from lensbench.changes.proof import Proof, prove
 from lensbench.changes.reports import TestResult
 from lensbench.changes.task import Binary, ChangeTask, Content, FromSource, Tests
 from lensbench.core.errors import UserError
+from lensbench.repositories.prepare import prepare
 from lensbench.scenarios.changes.suites import Suite
 
 UNKNOWN = ("?",)
@@ -30,6 +31,15 @@ class Fate(NamedTuple):
     task: ChangeTask | None
     reasons: tuple[str, ...] = ()
     proof: Proof | None = None
+
+    @property
+    def sentence(self) -> str:
+        """What became of it, with what was found."""
+        flaky = f"; flaky and left out: {', '.join(self.proof.flaky)}" if self.proof and self.proof.flaky else ""
+        if not self.task or not self.proof:
+            return f"not proven: {'; '.join(self.reasons[:3])}{flaky}"
+        counts = f"{len(self.proof.fail_to_pass)} failing and {len(self.proof.pass_to_pass)} passing tests"
+        return f"proven: {counts}, {self.proof.seconds:.1f} s, {self.proof.memory_mb} MB{flaky}"
 
 
 @dataclass(frozen=True)
@@ -49,6 +59,17 @@ class Bench:
         if done.unstarted:
             raise UserError(f"the tests cannot be started: {done.unstarted}")
         return done
+
+    def proven(self, task: ChangeTask) -> Fate:
+        """The fate of a task as a set has it."""
+        what = task.prompt.splitlines()[0]
+        if task.repository is None:
+            return Fate(task.id, what, None, ("it names no repository; write repository: in the task",))
+        try:
+            tree = prepare(task.repository, self.cache).tree.resolve()
+            return self.judged(task, what, tree, self.environment(task.environment, tree, task.container))
+        except UserError as error:
+            return Fate(task.id, what, None, (str(error).splitlines()[0],))
 
     def judged(self, task: ChangeTask, what: str, tree: Path, environment: Environment) -> Fate:
         """The task with the tests that are proven, or why it is dropped."""
