@@ -16,7 +16,7 @@ from lensbench.core.errors import UserError
 from lensbench.core.system.yaml_places import DocumentError
 from lensbench.core.tasks import Category, Folder
 from lensbench.plan.config import Agent
-from lensbench.scenarios.author import Author, read_reply
+from lensbench.scenarios.author import AskedAgent, Author, read_reply
 from lensbench.scenarios.generate import Examiner
 from lensbench.scenarios.problems import Reason
 from lensbench.scenarios.rounds import Fate, run_rounds
@@ -91,9 +91,8 @@ def ask(fake: Fake, folder: Path, monkeypatch: pytest.MonkeyPatch, max_usd: floa
         token_env="LIVE_TEST_KEY", pass_env=("CLAUDE_CODE_MAX_RETRIES",), timeout_s=120,
     )  # fmt: skip
     known = survey(write_stock(folder / "stock"))
-    author = Author(
-        "stock", Folder(path="stock"), known.root, agent.model_dump(mode="json"), NO_SANDBOX, folder / "said", max_usd
-    )
+    asked = AskedAgent(agent.model_dump(mode="json"), NO_SANDBOX, folder / "said", max_usd)
+    author = Author("stock", Folder(path="stock"), known.root, asked)
     examine = Examiner(known, Workspace(str(known.root)), frozenset())
     return run_rounds(author, examine, {Category.TARGETED: 6})
 

@@ -1,7 +1,7 @@
 """The writer that is an agent: asked category by category for tasks, and again with the reasons for those that failed.
 
 It has a clean copy of the repository, no servers, and no say: what it replies is parsed strictly and checked like any
-other proposal. What it said is kept, without secrets.
+other proposal. What it said is kept, without secrets. `AskedAgent` is how it is asked, for other texts too.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from pydantic import ValidationError
 
 from lensbench.agents import secret_names
-from lensbench.agents.sandbox import Place, Sandbox
+from lensbench.agents.sandbox import Place, Sandbox, find_sandbox
 from lensbench.agents.start import Said, start_agent
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import AgentSettings
@@ -36,6 +36,7 @@ from lensbench.runs.attempt import Job, prepare
 from lensbench.runs.reasons import Expectation, reason_of, stops
 from lensbench.scenarios.problems import Problem, Reason
 from lensbench.scenarios.rounds import SHORT, Fate, Proposal
+from lensbench.scenarios.settings import Settings
 
 MEANING = {
     Category.EXPLORATORY: "how one thing passes through several files; a station of the way per criterion.",
@@ -54,27 +55,80 @@ class Rejected(NamedTuple):
     problems: Sequence[Problem]
 
 
+class NoAnswer(Exception):
+    """The agent gave no answer that counts; the text says why."""
+
+
 @dataclass
-class Author:
-    """Asks the agent; `folder` gets what it said. When `max_usd` is spent, nothing more is asked."""
+class AskedAgent:
+    """The agent that writes; `folder` gets what it said. When `max_usd` is spent, nothing more may be asked."""
 
-    rounds = 4
-
-    name: str
-    source: Source
-    tree: Path
     agent: AgentSettings
     sandbox: Sandbox
     folder: Path
     max_usd: float | None = None
     spent: float = 0.0
-    _written: dict[str, str] = field(default_factory=dict)
     _asked: int = 0
 
     @property
     def spent_all(self) -> bool:
         """Nothing more may be asked."""
         return self.max_usd is not None and self.spent >= self.max_usd
+
+    def ask(self, tree: Path, stem: str, prompt: str) -> str:
+        """The answer of the agent in a clean copy of `tree`; `stem` names what is kept of it.
+
+        Raises NoAnswer, and UserError when the agent is refused, so that asking again is of no use.
+        """
+        said = self._start(tree, prompt)
+        self.spent += said.outcome.cost_usd or 0
+        self._asked += 1
+        name = f"{self._asked:02}-{stem}"
+        write_atomic(self.folder / f"{name}.md", said.answer)
+        write_atomic(self.folder / f"{name}.jsonl.gz", gzip.compress(said.transcript.encode(), 6, mtime=0))
+        if stops(said.outcome):
+            raise UserError(f"the agent was refused ({said.outcome.error}); mend that, then start again")
+        reason, detail = reason_of(said, Expectation((), ()))
+        if reason:
+            raise NoAnswer(f"the agent gave no answer that counts: {reason} {detail}")
+        return said.answer
+
+    def _start(self, tree: Path, prompt: str) -> Said:
+        plan: Any = {
+            "agent": dict(self.agent),
+            "conditions": {"none": _NO_SERVERS},
+            "seed": 1,
+            "tasks": {"scenarios": {}},
+        }
+        job = Job(Path(), RunId("scenarios", "none", 1), plan, prompt, {"tree": str(tree)}, 0.0)
+        redact = Redactor(secret_names(self.agent), os.environ)
+        with tempfile.TemporaryDirectory(prefix="lb-", ignore_cleanup_errors=True) as private:
+            place = Place(self.sandbox, private)
+            said = start_agent(prepare(job, private, self.sandbox), place, self.agent["timeout_s"], redact)
+            remove_tree(private)
+        return said
+
+
+def asked_agent(settings: Settings, folder: Path) -> AskedAgent:
+    """The agent of the settings. Raises UserError when a key is missing."""
+    agent = settings.agent.settings
+    missing = [variable for variable in secret_names(agent) if not os.environ.get(variable)]
+    if missing:
+        raise UserError(f"{', '.join(missing)} is not set in the environment; export it")
+    return AskedAgent(agent, find_sandbox(settings.for_sandbox()), folder, settings.max_usd)
+
+
+@dataclass
+class Author:
+    """Asks the agent for tasks."""
+
+    rounds = 4
+
+    name: str
+    source: Source
+    tree: Path
+    asked: AskedAgent
+    _written: dict[str, str] = field(default_factory=dict)
 
     def write(self, wanted: Mapping[Category, int]) -> list[Proposal]:
         """The tasks that the agent writes, category by category."""
@@ -98,35 +152,13 @@ class Author:
         return proposals
 
     def _ask(self, category: Category, ids: Sequence[str], rejected: Sequence[Rejected]) -> list[Proposal]:
-        if self.spent_all:
+        if self.asked.spent_all:
             return []
-        said = self._start(_prompt(self.name, category, ids, rejected))
-        self.spent += said.outcome.cost_usd or 0
-        self._asked += 1
-        stem = f"{self._asked:02}-{SHORT[category]}"
-        write_atomic(self.folder / f"{stem}.md", said.answer)
-        write_atomic(self.folder / f"{stem}.jsonl.gz", gzip.compress(said.transcript.encode(), 6, mtime=0))
-        if stops(said.outcome):
-            raise UserError(f"the agent was refused ({said.outcome.error}); mend that, then start again")
-        reason, detail = reason_of(said, Expectation((), ()))
-        if reason:
-            return [_failed(name, category, f"the agent gave no answer that counts: {reason} {detail}") for name in ids]
-        return self._proposals(said.answer, category, ids)
-
-    def _start(self, prompt: str) -> Said:
-        plan: Any = {
-            "agent": dict(self.agent),
-            "conditions": {"none": _NO_SERVERS},
-            "seed": 1,
-            "tasks": {"scenarios": {}},
-        }
-        job = Job(Path(), RunId("scenarios", "none", 1), plan, prompt, {"tree": str(self.tree)}, 0.0)
-        redact = Redactor(secret_names(self.agent), os.environ)
-        with tempfile.TemporaryDirectory(prefix="lb-", ignore_cleanup_errors=True) as private:
-            place = Place(self.sandbox, private)
-            said = start_agent(prepare(job, private, self.sandbox), place, self.agent["timeout_s"], redact)
-            remove_tree(private)
-        return said
+        try:
+            answer = self.asked.ask(self.tree, SHORT[category], _prompt(self.name, category, ids, rejected))
+        except NoAnswer as error:
+            return [_failed(name, category, str(error)) for name in ids]
+        return self._proposals(answer, category, ids)
 
     def _proposals(self, answer: str, category: Category, ids: Sequence[str]) -> list[Proposal]:
         """A proposal per id: the task of that id in the reply, or why there is none."""

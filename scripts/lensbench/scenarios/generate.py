@@ -8,18 +8,14 @@ Offline, the tasks are made of facts that are mined from the repository; any oth
 from __future__ import annotations
 
 import argparse
-import os
 import re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lensbench.agents import secret_names
 from lensbench.agents.offline.workspace import Workspace
-from lensbench.agents.sandbox import find_sandbox
 from lensbench.core.errors import UserError
-from lensbench.core.frozen_plan import SandboxSettings
 from lensbench.core.system.files import write_atomic
 from lensbench.core.system.processes import adopt_orphans
 from lensbench.core.system.program import run_program
@@ -27,7 +23,7 @@ from lensbench.core.system.terminal import printable
 from lensbench.core.tasks import Source, Task
 from lensbench.plan.task_files import read_scenarios
 from lensbench.repositories.prepare import prepare
-from lensbench.scenarios.author import Author
+from lensbench.scenarios.author import Author, asked_agent
 from lensbench.scenarios.changes.program import add_options, write_changes
 from lensbench.scenarios.files import Made, render_report, render_set
 from lensbench.scenarios.mining.writer import Miners
@@ -71,7 +67,7 @@ def generate(name: str, source: Source, count: int, settings: Settings, folder: 
     fates = run_rounds(writer, Examiner(known, Workspace(str(tree)), frozenset(settings.tools)), spread(count))
     author = settings.agent.model or settings.agent.kind
     made = Made(name, source, "the miners (no language model)" if settings.offline else author, count, fates, known)
-    spent = isinstance(writer, Author) and writer.spent_all
+    spent = isinstance(writer, Author) and writer.asked.spent_all
     note = (f"the budget of {settings.max_usd} US dollars ended the work",) if spent else ()
     return made._replace(warnings=(*note, *_missing(made)))
 
@@ -79,16 +75,7 @@ def generate(name: str, source: Source, count: int, settings: Settings, folder: 
 def _writer(name: str, source: Source, settings: Settings, known: Survey, folder: Path) -> Writer:
     if settings.offline:
         return Miners(known, name, source, settings.seed)
-    agent = settings.agent.settings
-    missing = [variable for variable in secret_names(agent) if not os.environ.get(variable)]
-    if missing:
-        raise UserError(f"{', '.join(missing)} is not set in the environment; export it")
-    told: SandboxSettings = {
-        "mode": settings.sandbox,
-        "visible": list(settings.sandbox_visible),
-        "hidden": [settings.cache],
-    }
-    return Author(name, source, known.root, agent, find_sandbox(told), folder, settings.max_usd)
+    return Author(name, source, known.root, asked_agent(settings, folder))
 
 
 def _missing(made: Made) -> Iterator[str]:

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from lensbench.core.frozen_plan import SandboxSettings
 from lensbench.core.tasks import Many, Strict
 from lensbench.plan.config import DEFAULT_CACHE, Agent
 
@@ -27,6 +28,10 @@ class Settings(Strict):
     """When so much is spent, nothing more is asked."""
     cache: str = DEFAULT_CACHE
     """Where fetched repositories are kept."""
+
+    def for_sandbox(self) -> SandboxSettings:
+        """The sandbox in which agents and tests are started."""
+        return {"mode": self.sandbox, "visible": list(self.sandbox_visible), "hidden": [self.cache]}
 
     @property
     def offline(self) -> bool:

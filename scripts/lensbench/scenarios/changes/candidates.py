@@ -31,6 +31,8 @@ class Fate(NamedTuple):
     task: ChangeTask | None
     reasons: tuple[str, ...] = ()
     proof: Proof | None = None
+    note: str = ""
+    """What else the report says of it."""
 
     @property
     def sentence(self) -> str:

@@ -9,10 +9,11 @@ from pathlib import Path
 
 from lensbench.agents.sandbox import find_sandbox
 from lensbench.core.errors import UserError
-from lensbench.core.frozen_plan import SandboxSettings
 from lensbench.core.system.files import write_atomic
 from lensbench.core.system.terminal import printable
 from lensbench.plan.task_files import read_scenarios
+from lensbench.scenarios.author import asked_agent
+from lensbench.scenarios.changes.agent_prompts import in_other_words
 from lensbench.scenarios.changes.candidates import Bench, Fate
 from lensbench.scenarios.changes.from_history import tasks_from_history
 from lensbench.scenarios.changes.from_releases import read_releases, tasks_between
@@ -35,6 +36,10 @@ def add_options(parser: argparse.ArgumentParser) -> argparse._MutuallyExclusiveG
     parser.add_argument("--mirrors", type=Path, help="folder with clones of the repositories that --swebench names")
     parser.add_argument("--environment", action="append", default=[], help="a command that installs what tests need")
     parser.add_argument("--command", default="", help="how tests are started; the files of tests follow")
+    parser.add_argument(
+        "--prompts", choices=("author", "agent"), default="author",
+        help="who says what is wanted: the change's author, or the agent of --settings, which does not see the change",
+    )  # fmt: skip
     parser.add_argument("--timeout", type=float, default=60.0, help="seconds that the tests of a task may take")
     return where
 
@@ -42,15 +47,13 @@ def add_options(parser: argparse.ArgumentParser) -> argparse._MutuallyExclusiveG
 def write_changes(given: argparse.Namespace, settings: Settings) -> None:
     """Writes the set, its reference patches and its report. Raises UserError when no task holds."""
     name = given.output.stem
-    told: SandboxSettings = {
-        "mode": settings.sandbox,
-        "visible": list(settings.sandbox_visible),
-        "hidden": [settings.cache],
-    }
-    bench = Bench(find_sandbox(told), Path(settings.cache))
+    bench = Bench(find_sandbox(settings.for_sandbox()), Path(settings.cache))
     if not bench.sandbox.program:
         raise UserError(f"hidden tests need a sandbox ({bench.sandbox.reason or 'sandbox: none'}); install bubblewrap")
-    fates = list(_tried(_source(name, given, bench), given.tasks))
+    told = _source(name, given, bench)
+    if given.prompts == "agent":
+        told = in_other_words(told, asked_agent(settings, given.output.with_suffix(".transcripts")), bench)
+    fates = list(_tried(told, given.tasks))
     if not any(fate.task for fate in fates):
         reasons = "; ".join(f"{fate.id}: {fate.reasons[0]}" for fate in fates[:3])
         raise UserError(f"no task holds, of {len(fates)} changes that were tried ({reasons or 'none asks for tests'})")

@@ -104,6 +104,8 @@ def render_table(fates: Sequence[Fate]) -> str:
     ]
     flaky = [f"- {fate.id}: {plain_text(name)}" for fate in fates if fate.proof for name in fate.proof.flaky]
     lines += ["", "Flaky tests, left out:", "", *flaky] if flaky else []
+    noted = [f"- {fate.id}: {plain_text(fate.note)}" for fate in kept if fate.note]
+    lines += ["", "Prompts:", "", *noted] if noted else []
     dropped = [fate for fate in fates if not fate.task]
     reasons = [
         f"- **{fate.id}**, {plain_text(fate.what)}: {plain_text('; '.join(fate.reasons[:3]))}" for fate in dropped

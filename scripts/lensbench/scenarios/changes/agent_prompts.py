@@ -1,0 +1,85 @@
+"""Prompts of change tasks in an agent's words.
+
+The agent sees the repository as it was before the change, what the change's author said, and which tests fail. It sees
+neither the change nor the tests, so that it can give away no more than what it finds out. What it wrote is then held
+against both: a prompt with a line of them goes back once, without the line.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable, Iterator
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from lensbench.changes.hidden_files import with_files
+from lensbench.changes.proof import given_away
+from lensbench.changes.task import ChangeTask, content_bytes
+from lensbench.core.system.places import TEMPLATES
+from lensbench.core.system.terminal import printable
+from lensbench.repositories.prepare import prepare
+from lensbench.scenarios.author import AskedAgent, NoAnswer
+from lensbench.scenarios.changes.candidates import Bench, Fate
+from lensbench.scenarios.changes.prompts import says_too_little, write_prompt
+
+ROUNDS = 2
+LONGEST = 4000
+"""Characters of a prompt."""
+_REPLY = re.compile(r"^<<<prompt>>>[ \t]*\n(.*?)^<<<end>>>", re.MULTILINE | re.DOTALL)
+
+
+def in_other_words(fates: Iterable[Fate], agent: AskedAgent, bench: Bench) -> Iterator[Fate]:
+    """The fates; proven tasks have the agent's prompt, or their own where it wrote none that can be used."""
+    for fate in fates:
+        if fate.task is None:
+            yield fate
+            continue
+        prompt, note = _asked(with_files(fate.task, bench.cache), agent, bench)
+        print(printable(f"{fate.id}: {note}"), file=sys.stderr, flush=True)
+        yield fate._replace(task=fate.task.model_copy(update={"prompt": prompt or fate.task.prompt}), note=note)
+
+
+def _asked(task: ChangeTask, agent: AskedAgent, bench: Bench) -> tuple[str, str]:
+    """The prompt, or "", and what became of it."""
+    assert task.repository
+    tree = prepare(task.repository, bench.cache).tree.resolve()
+    why = ""
+    for _ in range(ROUNDS):
+        if agent.spent_all:
+            return "", "the author's words: the budget is spent"
+        try:
+            written = read_reply(agent.ask(tree, task.id, _question(task, why)))
+        except NoAnswer as error:
+            return "", f"the author's words: {error}"
+        why = problem(written, task)
+        if not why:
+            return write_prompt(written, task.tests.fail_to_pass), "an agent's words"
+    return "", f"the author's words: what the agent wrote {why}"
+
+
+def read_reply(answer: str) -> str:
+    """The prompt in a reply; "" when there is none between the marks."""
+    found = _REPLY.findall(answer)
+    return str(found[-1]).strip() if found else ""
+
+
+def problem(prompt: str, task: ChangeTask) -> str:
+    """Why a prompt cannot be used, after "it"; "" when it can. `task` has the content of its hidden files."""
+    if says_too_little(prompt):
+        return "does not say what is wanted, between the two marks"
+    if len(prompt) > LONGEST:
+        return f"is longer than {LONGEST} characters"
+    if given_away(prompt, content_bytes(task.reference)):
+        return "holds a line of the right change"
+    hidden = (content_bytes(content) for content in task.tests.files.values())
+    if any(given_away(prompt, b"\n".join(b"+" + line for line in content.splitlines())) for content in hidden):
+        return "holds a line of a hidden test"
+    return ""
+
+
+def _question(task: ChangeTask, why: str) -> str:
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined, trim_blocks=True, autoescape=False
+    )
+    return environment.get_template("write_change_prompt.md.j2").render(said=task.prompt, why=why)
