@@ -104,6 +104,14 @@ def test_the_sentence_holds_everything_that_a_reader_needs() -> None:
     )
 
 
+def test_a_difference_that_cannot_be_is_not_said_to_be_found() -> None:
+    few = over({"a": 0.0, "b": 1.0, "c": 0.0, "d": 1.0})
+    assert few.mde is not None
+    assert few.mde > 1
+    sentence = decide(few, SETTINGS).sentence
+    assert "no difference is so large that 80 % of such benchmarks find it." in sentence
+
+
 def test_one_repository_is_this_repository() -> None:
     assert decide(found(0.1, 0.1, clusters=1), SETTINGS).sentence.endswith("This holds on this repository.")
 

@@ -35,6 +35,7 @@ from lensbench.runs.made_with import endings, notices
 from lensbench.runs.reasons import REASONS, Reason
 from lensbench.runs.stopping import why_stopped
 from lensbench.scores import measures as summaries
+from lensbench.scores.intervals import LARGEST
 from lensbench.scores.measures import Tables, read_tables
 from lensbench.scores.published import mean_delta, published_pairs
 
@@ -263,12 +264,20 @@ def render(data: dict[str, Any], template: str = "results.md.j2") -> str:
         "exact": lambda text: numbers.exact(text or ""), "interval": interval, "coefficient": coefficient,
         "coefficient_interval": coefficient_interval, "p_value": p_value,
         "size": lambda share: numbers.MISSING if share is None else f"{share * 100:.1f}pp",
+        "findable": _findable,
     }  # fmt: skip
     environment.globals |= {
         "reasons": REASONS, "unknown_reason": Reason("a reason of another version", "later", "the file in discards/"),
         "many_discards": MANY_DISCARDS,
     }  # fmt: skip
     return environment.get_template(template).render(data)
+
+
+def _findable(share: float | None) -> str:
+    """A difference that would be found; with few tasks there may be none."""
+    if share is None:
+        return numbers.MISSING
+    return "none that is possible" if share > LARGEST else f"{share * 100:.1f}pp"
 
 
 def interval(found: Mapping[str, Any]) -> str:

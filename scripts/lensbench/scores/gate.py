@@ -162,6 +162,8 @@ def _found(
         found = rounded(Fraction(estimate.mde) * 100, 1)
         share = _percent(settings["power"])
         least = f" If tasks spread as these do, {share} of such benchmarks find a true {found} points."
+        if estimate.mde > LARGEST:
+            least = f" If tasks spread as these do, no difference is so large that {share} of such benchmarks find it."
     delta = _points(estimate.delta or 0)
     if estimate.people:
         delta += f", corrected by what people say of {_count(estimate.people, 'task')}"
