@@ -3,10 +3,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from calculator import FAILING, FIXED, KEPT, SANDBOX, make_task, make_tree, patch_of
+from calculator import FAILING, FIXED, KEPT, SANDBOX, SOURCE, make_task, make_tree, patch_of, write
 
 from lensbench.agents.sandbox import NO_SANDBOX
-from lensbench.changes.execute import run_tests
+from lensbench.changes.execute import count_findings, run_tests
 from lensbench.changes.proof import prove
 from lensbench.changes.reports import TestResult
 
@@ -49,3 +49,15 @@ def test_the_task_is_proven(tree: Path, reference: bytes) -> None:
     assert proof.holds, proof
     assert set(proof.fail_to_pass) == set(FAILING)
     assert list(proof.pass_to_pass) == KEPT
+
+
+def test_a_linter_counts_what_a_change_adds_in_the_files_that_it_touches(tree: Path, tmp_path: Path) -> None:
+    lint = ["grep", "-Hn", "TODO"]
+    write(tree, {"untouched.py": "# TODO\n", "old.py": "# TODO\n# TODO\n", "calculator.py": "# TODO\n" + SOURCE})
+    patch = patch_of(
+        tree, {"calculator.py": "# TODO\n# TODO\n# TODO\n" + FIXED, "old.py": None, "new.py": "# TODO\n"}, tmp_path
+    )
+    assert count_findings(tree, patch, lint, SANDBOX) == (3 + 1) - (1 + 2)
+    assert count_findings(tree, b"", lint, SANDBOX) == 0
+    assert count_findings(tree, patch, ["no-such-linter"], SANDBOX) is None
+    assert count_findings(tree, patch, lint, NO_SANDBOX) is None

@@ -7,19 +7,21 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import resource
 import secrets
+import shlex
 import stat
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
 from lensbench.agents.sandbox import ENVIRONMENT, Place, Sandbox
 from lensbench.changes.canaries import Canaries, canaries
 from lensbench.changes.environment import NO_ENVIRONMENT, Environment
-from lensbench.changes.patches import NOTHING, PatchError, PatchSize, apply_patch, patch_size
+from lensbench.changes.patches import NOTHING, PatchError, PatchSize, apply_patch, patch_size, size_of
 from lensbench.changes.reports import MAX_REPORT, TestResult, read_junit, read_lines
 from lensbench.changes.steering import steering
 from lensbench.changes.task import EXIT, EXIT_ID, JUNIT, PYTEST, REPORT_PLACE, Tests, content_bytes
@@ -32,10 +34,14 @@ STARTER_PLACE = "/judge/pytest_starter.py"
 STARTER = Path(__file__).with_name("pytest_starter.py")
 LOOK_S = 0.05
 """Between two looks at what the tests use."""
-MAX_OUTPUT = 16_000_000
 TAIL = 12_000
 """Characters of the output that are kept."""
+MAX_FINDINGS = 4_000_000
+"""Characters of a linter's output that are read."""
 _MB = 1 << 20
+_NO_PROGRAM = (126, 127)
+"""What a shell ends with that cannot start a program."""
+_FINDING = re.compile(r"^[^\s:][^:\n]*:\d+\b", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -63,19 +69,40 @@ class TestRun:
 
 
 def run_tests(
-    tree: Path, patch: bytes, tests: Tests, sandbox: Sandbox, environment: Environment = NO_ENVIRONMENT
-) -> TestRun:
-    """The results of `tests` on a copy of `tree` with `patch`. Safe in several threads; nothing of it is left."""
+    tree: Path, patch: bytes, tests: Tests, sandbox: Sandbox, environment: Environment = NO_ENVIRONMENT,
+    tail: int = TAIL,
+) -> TestRun:  # fmt: skip
+    """The results of `tests` on a copy of `tree` with `patch`, and the last `tail` characters of what was printed.
+
+    Safe in several threads; nothing of it is left.
+    """
     if not sandbox.program:
         return TestRun(unstarted=f"there is no sandbox for the tests ({sandbox.reason or 'sandbox: none'})")
     try:
         with private_folder() as private:
-            return _run(tree, patch, tests, environment.place(sandbox, private), environment)
+            return _run(tree, patch, tests, environment.place(sandbox, private), environment, tail)
     except OSError as error:
         return TestRun(unstarted=f"{error.filename or tree}: {error.strerror}")
 
 
-def _run(tree: Path, patch: bytes, tests: Tests, place: Place, environment: Environment) -> TestRun:
+def count_findings(
+    tree: Path, patch: bytes, lint: Sequence[str], sandbox: Sandbox, environment: Environment = NO_ENVIRONMENT
+) -> int | None:
+    """How many findings more than before a linter has in the files of the patch; None when it cannot be started."""
+    existing = 'for file do shift; [ -f "$file" ] && set -- "$@" "$file"; done; [ $# = 0 ] || exec "$@"'
+    files = size_of(patch).files
+    words = ["sh", "-c", existing.replace('exec "$@"', f'exec {shlex.join(lint)} "$@"'), "lint", *files]
+    tests = Tests(command=tuple(words), report=EXIT, fail_to_pass=(EXIT_ID,))
+    counts = []
+    for each in (b"", patch):
+        run = run_tests(tree, each, tests, sandbox, environment, MAX_FINDINGS)
+        if run.unstarted or run.problem or run.exit_code in _NO_PROGRAM:
+            return None
+        counts.append(len(_FINDING.findall(run.output)))
+    return counts[1] - counts[0]
+
+
+def _run(tree: Path, patch: bytes, tests: Tests, place: Place, environment: Environment, tail: int) -> TestRun:
     repo, scratch, report = (Path(place.private, name) for name in ("repo", "scratch", "report"))
     for folder in (scratch, report, Path(place.private, "tmp"), Path(place.private, "session", "home")):
         folder.mkdir(parents=True)
@@ -90,7 +117,7 @@ def _run(tree: Path, patch: bytes, tests: Tests, place: Place, environment: Envi
     remove_tree(str(scratch))
     watched = canaries(tests, f"lb{secrets.token_hex(6)}")
     _place_files(repo, tests, watched)
-    job = _Job(place, tests, environment, watched, report)
+    job = _Job(place, tests, environment, watched, report, tail)
     ended = job.start()
     run = TestRun(
         unstarted=ended.unstarted, problem=ended.limit, left_out=left_out, size=size, output=ended.output,
@@ -150,6 +177,7 @@ class _Job:
     environment: Environment
     watched: Canaries
     report: Path
+    tail: int
     nonce: str = field(default_factory=lambda: secrets.token_hex(16))
     name: str = field(default_factory=lambda: f"{secrets.token_hex(8)}.xml")
 
@@ -183,8 +211,8 @@ class _Job:
                 process.wait()
             duration_s = time.monotonic() - began
             size = output.seek(0, os.SEEK_END)
-            output.seek(max(0, size - 4 * TAIL))
-            said = output.read().decode(errors="replace")[-TAIL:]
+            output.seek(max(0, size - 4 * self.tail))
+            said = output.read().decode(errors="replace")[-self.tail :]
         unstarted = said.strip() if said.startswith("bwrap: ") and process.returncode == 1 else ""
         return _Ended(process.returncode, said, duration_s, watch.memory_mb, limit, unstarted)
 

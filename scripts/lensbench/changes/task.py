@@ -135,6 +135,9 @@ class ChangeTask(Task):
     """Up to three facts that the answer must state. The two that tests decide come before them."""
     tests: Tests
     """How the change is judged."""
+    lint: Many[str] = ()
+    """A linter that prints a line `<file>:<line>...` for each finding, as `ruff check --output-format=concise`; the
+    files of the change follow. What it finds more than before is shown, and decides nothing."""
     environment: Many[str] = ()
     """Shell commands that install what the tests need into `/env`; run once, at the top of a copy of the repository."""
     container: Annotated[

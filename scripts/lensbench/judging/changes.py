@@ -12,7 +12,7 @@ from typing import Any
 
 from lensbench.agents.sandbox import Sandbox
 from lensbench.changes.environment import Environment
-from lensbench.changes.execute import TestRun, run_tests
+from lensbench.changes.execute import TestRun, count_findings, run_tests
 from lensbench.changes.patches import NOTHING, PatchSize, size_of
 from lensbench.changes.reports import TestResult
 from lensbench.changes.task import EXIT, FIXED, KEPT, ChangeTask, content_bytes, tests_digest
@@ -47,6 +47,8 @@ class Tested:
     output: str = ""
     duration_s: float = 0.0
     memory_mb: int = 0
+    lint: int | None = None
+    """How many findings more than before the task's linter has; None without one."""
 
     @property
     def resolved(self) -> bool:
@@ -124,7 +126,7 @@ def judge_patch(
         {name: made.results.get(name, "") for name in task.tests.fail_to_pass},
         {name: made.results.get(name, "") for name in names},
         made.unstarted, made.problem, made.left_out, made.size, size_of(reference), made.output, made.duration_s,
-        made.memory_mb,
+        made.memory_mb, count_findings(tree, patch, task.lint, sandbox, environment) if task.lint else None,
     )  # fmt: skip
 
 

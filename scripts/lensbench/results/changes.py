@@ -39,6 +39,7 @@ def _condition(name: str, judged: Mapping[RunId, Tested]) -> dict[str, Any]:
         "files": mean(Fraction(len(each.size.files)) for each in found),
         "lines": mean(Fraction(each.size.added + each.size.removed) for each in found),
         "reference_lines": mean(Fraction(each.reference.added + each.reference.removed) for each in found),
+        "lint": mean(Fraction(each.lint) for each in found if each.lint is not None),
         "left_out": sum(bool(each.left_out) for each in found),
     }
 

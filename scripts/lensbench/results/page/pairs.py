@@ -59,6 +59,8 @@ class Change(NamedTuple):
     problem: str
     left_out: Sequence[str]
     output: str
+    lint: int | None = None
+    """Findings of the linter beyond those before; None without one."""
 
 
 class Column(NamedTuple):
@@ -138,7 +140,7 @@ def _change(folder: Path, run: RunId) -> Change | None:
     tested = read_tested(file)
     results = {**tested.fixed, **tested.kept}
     problem = tested.unstarted or tested.problem
-    return Change(_lines(patch.read_bytes()), results, problem, tested.left_out, tested.output)
+    return Change(_lines(patch.read_bytes()), results, problem, tested.left_out, tested.output, tested.lint)
 
 
 def _column(folder: Path, inputs: Inputs, run: RunId) -> Column:

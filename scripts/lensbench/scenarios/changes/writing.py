@@ -17,7 +17,7 @@ from lensbench.scenarios.changes.candidates import Fate
 from lensbench.scenarios.files import plain_text
 
 _WIDTH = 110
-_KEYS = ("id", "kind", "category", "repository", "prompt", "environment", "container", "tests", "reference")
+_KEYS = ("id", "kind", "category", "repository", "prompt", "environment", "container", "tests", "lint", "reference")
 
 
 class _Dumper(yaml.SafeDumper):
