@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from images import image
 from lensbench.agents.sandbox import find_sandbox
 from lensbench.changes.hidden_files import with_files
 from lensbench.changes.task import ChangeTask, FromSource
@@ -19,6 +20,7 @@ from lensbench.scenarios.changes.suites import suite_of
 from lensbench.scenarios.changes.swebench import Refused, read_instance
 from stock import git
 
+__all__ = ["image"]
 SANDBOX = find_sandbox({"mode": "auto", "visible": [], "hidden": []})
 needs_sandbox = pytest.mark.skipif(not SANDBOX.program, reason="no bubblewrap")
 
@@ -184,6 +186,28 @@ def test_harbor_folders_become_tasks_and_what_needs_an_image_is_named(
         "exit does not pass with the reference",
     ):
         assert said in report
+
+
+@needs_sandbox
+def test_a_harbor_task_runs_in_its_image(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, image: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    settings = f'version = "1.0"\n[environment]\ndocker_image = "{image}"\n'
+    script = "if test -f /only-in-the-image && grep -q done /app/answer.txt; then echo 1; else echo 0; fi"
+    built = {"tests/test.sh": f"{script} > /logs/verifier/reward.txt\n",
+             "environment/Dockerfile": "FROM ubuntu\nWORKDIR /app\nRUN apt-get install -y gcc\nCOPY notes.txt .\n"}  # fmt: skip
+    harbor(Path("tasks", "built"), **built, **{"task.toml": settings})
+    harbor(
+        Path("tasks", "pinned"),
+        **{**built, "environment/Dockerfile": f"FROM {image}\nWORKDIR /app\nCOPY notes.txt .\n"},
+    )
+    harbor(Path("tasks", "tagged"), **built, **{"task.toml": '[environment]\ndocker_image = "ubuntu:24.04"\n'})
+    generate("--harbor", "tasks", "--output", "sets/harbor.yaml")
+    tasks = read_scenarios(["sets/harbor.yaml"]).tasks
+    assert {task.id: task.container for task in tasks if isinstance(task, ChangeTask)} == {
+        "built": image,
+        "pinned": image,
+    }
+    assert "ubuntu:24.04 has no digest; write ubuntu@sha256:" in Path("sets/harbor.report.md").read_text()
 
 
 def test_a_runner_without_a_report_is_refused_by_name(tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
-"""Change tasks from task folders of Harbor (task.toml) and Terminal-Bench (task.yaml) whose environment needs no image.
+"""Change tasks from task folders of Harbor (task.toml) and Terminal-Bench (task.yaml).
 
-The container's working folder becomes the repository. Paths of the container in what the task says and runs are
-rewritten to where they lie here.
+An image is honoured by its digest, as `environment.docker_image` or in the Dockerfile's FROM; without one the tests run
+on this machine, and what would need an image is refused. The container's working folder becomes the repository. Paths
+of the container in what the task says and runs are rewritten to where they lie here.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from lensbench.agents.sandbox import WORKSPACE, Place
-from lensbench.changes.environment import Environment, search_path
+from lensbench.agents.sandbox import WORKSPACE
+from lensbench.changes.environment import Environment
 from lensbench.changes.patches import make_patch
 from lensbench.changes.task import EXIT, EXIT_ID, PYTEST, Binary, ChangeTask, Content, FromSource, Tests
 from lensbench.core.errors import UserError
@@ -38,10 +39,12 @@ _HONOURED = {
     "junior_time_estimate_min", "source", "task.name", "task.description", "task.authors", "task.keywords",
     "verifier.timeout_sec", "agent.timeout_sec", "environment.build_timeout_sec", "environment.cpus",
     "environment.memory", "environment.memory_mb", "environment.storage", "environment.storage_mb",
-    "run_tests_in_same_shell", "estimated_duration_sec",
+    "run_tests_in_same_shell", "estimated_duration_sec", "environment.docker_image",
 }  # fmt: skip
 """Settings that are honoured, or that change nothing about how a task is judged."""
 _HARMLESS: Mapping[str, Any] = {"environment.gpus": 0, "environment.allow_internet": True, "disable_asciinema": True}
+_IMAGE = "environment.docker_image"
+_FROM = re.compile(r"^FROM\s+(?:--\S+\s+)?(\S+@sha256:[0-9a-f]{64})\b", re.IGNORECASE | re.MULTILINE)
 _NETWORK = re.compile(r"\b(apt-get|apt|curl|wget|pip|pip3|uv|uvx|npm|git clone)\b")
 _PYTEST_LINE = re.compile(
     r"#.*|set -\w+.*|(apt-get|apt|curl|source|export|cd|mkdir|exit|echo|uv|uvx|pip|pip3|pytest)\b.*"
@@ -91,16 +94,17 @@ def _fate(name: str, folder: Path, repository: Path, bench: Bench, timeout_s: fl
     refused = [key for key, value in files.settings.items() if not _is_honoured(key, value)]
     if refused:
         raise Refused(f"{', '.join(refused)}: cannot be honoured here")
-    workdir = _fill(files.environment, repository)
+    container = _container(files)
+    workdir = _fill(files.environment, repository, is_built=_IMAGE in files.settings)
     moved = _Moved(workdir)
     source = Folder(path=str(repository))
     tree = prepare(source, bench.cache).tree.resolve()
     tests, environment = _tests(files, moved, timeout_s)
     draft = ChangeTask(
         id=name, kind="change", category=category_of(files.instruction), repository=source, tests=tests,
-        prompt=moved.text(files.instruction), environment=environment,
+        prompt=moved.text(files.instruction), environment=environment, container=container,
     )  # fmt: skip
-    installed = bench.environment(environment, tree)
+    installed = bench.environment(environment, tree, container)
     reference = _solve(files.solution, moved, tree, bench, installed, timeout_s)
     if tests.report == PYTEST:
         runs = [bench.run(tree, patch, tests, installed) for patch in (b"", reference)]
@@ -146,11 +150,28 @@ def _flat(value: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any
             yield f"{before}{key}", each
 
 
-def _fill(environment: Path, repository: Path) -> str:
-    """Writes the files that the Dockerfile copies to the working folder; returns what that is called there."""
+def _container(files: _Files) -> str:
+    """The image of the task, by its digest; "" when it names none."""
+    if image := files.settings.get(_IMAGE):
+        if not re.fullmatch(r"\S+@sha256:[0-9a-f]{64}", str(image)):
+            raise Refused(f"{_IMAGE}: {image} has no digest; write {str(image).partition(':')[0]}@sha256:...")
+        return str(image)
+    found = _FROM.findall(_dockerfile(files.environment))
+    return found[-1] if found else ""
+
+
+def _dockerfile(environment: Path) -> str:
+    file = environment / "Dockerfile"
+    return file.read_text().replace("\\\n", " ") if file.is_file() else ""
+
+
+def _fill(environment: Path, repository: Path, is_built: bool) -> str:
+    """Writes the files that the Dockerfile copies to the working folder; returns what that is called there.
+
+    What else it does was done where the image is built already.
+    """
     workdir, copies = "/app", list[list[str]]()
-    dockerfile = environment / "Dockerfile"
-    text = dockerfile.read_text().replace("\\\n", " ") if dockerfile.is_file() else ""
+    text = _dockerfile(environment)
     for line in filter(None, map(str.strip, text.splitlines())):
         word, _, rest = line.partition(" ")
         if word.startswith("#") or word.upper() in ("FROM", "CMD", "LABEL"):
@@ -159,7 +180,7 @@ def _fill(environment: Path, repository: Path) -> str:
             workdir = rest.strip().rstrip("/") or "/"
         elif word.upper() == "COPY" and "--" not in rest:
             copies.append(shlex.split(rest))
-        else:
+        elif not is_built:
             raise Refused(f"environment/Dockerfile: `{line[:80]}` needs an image")
     composed = [path.name for path in environment.glob("docker-compose*.y*ml")] if not copies and not text else []
     if composed:
@@ -255,9 +276,10 @@ def _solve(script: Path, moved: _Moved, tree: Path, bench: Bench, environment: E
         for folder in (scratch, home, Path(private, "tmp")):
             folder.mkdir(parents=True)
         (home / "solve.sh").write_text(moved.text(script.read_text()))
-        place = Place(bench.sandbox, private, str(environment.folder or ""))
-        env = {"PATH": search_path(environment.folder is not None), "HOME": place.inside(str(home)), "LANG": "C.UTF-8"}
-        argv = place.wrap(["/bin/bash", place.inside(str(home / "solve.sh"))], env, "", ("--unshare-net",))
+        place = environment.place(bench.sandbox, private)
+        env = {**environment.variables, "HOME": place.inside(str(home)), "LANG": "C.UTF-8"}
+        shell = 'command -v bash > /dev/null && exec bash "$0"; exec sh "$0"'
+        argv = place.wrap(["/bin/sh", "-c", shell, place.inside(str(home / "solve.sh"))], env, "", ("--unshare-net",))
         try:
             done = subprocess.run(argv, env=env, stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout_s)
         except subprocess.TimeoutExpired:
