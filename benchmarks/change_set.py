@@ -54,6 +54,8 @@ def _with_prompt(fate: Fate, prompt: str) -> Fate:
         return fate
     if not prompt:
         return fate._replace(task=None, reasons=("nobody has written what it asks",))
+    if not fate.task.tests.pass_to_pass:
+        return fate._replace(task=None, reasons=("no test passes before and after, so breaking things costs nothing",))
     if given := given_away(prompt, content_bytes(fate.task.reference)):
         return fate._replace(task=None, reasons=(f"its prompt holds a line of the reference: {given!r}",))
     return fate._replace(task=fate.task.model_copy(update={"prompt": prompt.strip()}))
