@@ -14,7 +14,15 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lensbench.archive.import_runs import Timed, find_conditions, fit_run_id, import_run, main, parse_timing
+from lensbench.archive.import_runs import (
+    Timed,
+    find_conditions,
+    fit_run_id,
+    import_run,
+    main,
+    match_repositories,
+    parse_timing,
+)
 from lensbench.core.errors import UserError
 from lensbench.core.records import Outcome, RunId, from_json, run_files
 from lensbench.core.system.program import run_program
@@ -122,7 +130,8 @@ def test_a_tidy_run_is_rendered_without_an_agent_and_a_second_start_has_nothing_
     source = write(tmp_path / "2026 02 (copy)", TIDY)
     folder = tmp_path / "bench" / "2026-02-copy"
     done = take(source)
-    assert (done.error, done.warnings) == ("", "")
+    assert done.error == ""
+    assert done.warnings == "warning: Runs whose answer came from a later attempt: app-chg-01-with (2).\n"
     assert "--configfile bench/2026-02-copy/config.yaml" in done.shown
     frozen = (folder / "config.yaml").read_bytes()
     jobs = planned_jobs(snakemake(tmp_path, folder.name))
@@ -153,7 +162,7 @@ def test_a_tidy_run_is_rendered_without_an_agent_and_a_second_start_has_nothing_
     assert results["comparisons"]["with"]["adoption"]["adopted"] == {"runs": 1, "of": 2}
     assert results["counts"] == {"scored": 0, "unjudged": 4, "discarded": 0, "missing": 0}
     assert results["model_mapping"] == "sonnet=glm-5,opus=glm-5"
-    assert results["warnings"] == []
+    assert results["warnings"] == ["Runs whose answer came from a later attempt: app-chg-01-with (2)."]
     assert "| x1.42; largest task " in (folder / "results.md").read_text()
     jaccard = {pair["task"]: pair["jaccard"] for pair in read_table(folder / "pairs.csv")}
     assert jaccard == {"app-exp-01": "1", "app-chg-01": "0.3333"}
@@ -204,6 +213,7 @@ def test_what_breaks_the_rules_is_taken_and_stands_as_a_warning_in_the_results(t
         "Runs without an answer, though another condition has one: one-dbg-01-glob, two-exp-01-without.",
         "Answers without a report: one-tgt-01-without, two-exp-01-glob.",
         "Tasks whose cited files share names but no path, so that they may only seem to differ: one-dbg-01.",
+        "Runs whose answer came from a later attempt: one-tgt-01-with (2).",
         "Runs with several rows in timing.csv, of which the last one counts: one-tgt-01-with.",
         "Runs in timing.csv that have no answer: two-exp-02-with.",
         "Runs without a duration in timing.csv: one-dbg-01-without, one-tgt-01-glob, one-tgt-01-without, "
@@ -229,6 +239,53 @@ def test_what_breaks_the_rules_is_taken_and_stands_as_a_warning_in_the_results(t
     assert set(results["comparisons"]) == {"with", "glob"}
     timing = (folder / "runs" / "timing.csv").read_text()
     assert timing == "model_mapping,sonnet=glm-5\none-dbg-01,with,10,attempt=1\none-tgt-01,with,154.5,attempt=2\n"
+
+
+SEVERAL: dict[str, str | bytes] = {
+    "scenarios-shop.md": task("one-tgt-01") + task("one-tgt-02"),
+    "scenarios-bank.md": task("two-tgt-01") + task("two-tgt-02"),
+    **{f"runs/{name}-{condition}.md": answer(3, f"/srv/{place}/a.cs")
+       for name, place in (("one-tgt-01", "Web Shop"), ("one-tgt-02", "Web Shop"), ("two-tgt-01", "bank"), ("two-tgt-02", "bank"))
+       for condition in ("with", "without")},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "**Repos**: /srv/Web Shop (the shop), `/srv/bank`\n",
+        "**Repositories**:\n\n- shop: `/srv/Web Shop`\n- bank: `/srv/bank` as of May\n",
+    ],
+)
+def test_tasks_of_several_repositories_stay_apart(tmp_path: Path, take: Take, said: str) -> None:
+    written = write(tmp_path / "several", {**SEVERAL, "results.md": f"# Theirs\n\n{said}**Date**: 2026-02-15\n"})
+    took = take(written)
+    folder = tmp_path / "bench" / "several"
+    plan = json.loads((folder / "plan.json").read_text())
+    assert {name: each["repository"] for name, each in plan["tasks"].items()} == {
+        "one-tgt-01": "/srv/Web Shop", "one-tgt-02": "/srv/Web Shop", "two-tgt-01": "/srv/bank", "two-tgt-02": "/srv/bank",
+    }  # fmt: skip
+    assert "Their results.md gives the date 2026-02-15." in took.warnings
+    assert "which of them" not in took.warnings
+    snakemake(tmp_path, "several")
+    results = json.loads((folder / "results.json").read_text())
+    assert {key["key"] for key in results["repositories"]} == {"/srv/Web Shop", "/srv/bank"}
+    assert {from_json(path.read_text()).workspace for path in (folder / "records").glob("one-*")} == {"/srv/Web Shop"}
+
+
+@pytest.mark.parametrize(
+    ("groups", "paths", "found"),
+    [
+        (["shop", "bank"], ["/a/bank", "/a/my_shop"], {"shop": "/a/my_shop", "bank": "/a/bank"}),
+        (["one", "bank"], ["/a/bank", "/a/my_shop"], {"one": "/a/my_shop", "bank": "/a/bank"}),
+        (["one", "two"], ["/a/bank", "/a/my_shop"], {"one": "one", "two": "two"}),
+        (["shop", "two"], ["/a/shop", "/b/shop"], {"shop": "shop", "two": "two"}),
+    ],
+)
+def test_repositories_are_told_by_their_names_and_never_guessed(
+    groups: list[str], paths: list[str], found: dict[str, str]
+) -> None:
+    assert match_repositories(groups, paths) == found
 
 
 def test_a_run_without_timing_csv_has_no_durations_and_no_model(tmp_path: Path, take: Take) -> None:

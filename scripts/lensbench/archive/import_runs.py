@@ -3,7 +3,9 @@
     <folder>/scenarios*.md                        the tasks, in one file or several
     <folder>/runs/<task>-<condition>.md           the answers
     <folder>/runs/timing.csv                      `task,condition,seconds,attempt=N`, and model_mapping rows
-    <folder>/results.md                           only its line `**Repo**: <path>`: cited files begin with that path
+    <folder>/results.md                           its date, and `**Repo**: <path>`, with which cited files begin; with
+                                                  `**Repos**:` each file of tasks, or each beginning of their ids,
+                                                  is about one of several
 
 What others wrote may break our rules: it is taken as it is, and a warning that stands in the results says so. What
 cannot be read is never guessed.
@@ -17,9 +19,10 @@ import re
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 from posixpath import basename
 from typing import Any, NamedTuple
@@ -31,16 +34,19 @@ from lensbench.core.system.files import write_atomic, write_json
 from lensbench.core.system.program import run_program
 from lensbench.core.system.terminal import printable
 from lensbench.core.tables import write_table
+from lensbench.core.tasks import Folder, Task
 from lensbench.plan.freeze import write_plan
 from lensbench.plan.reading import load_config
 from lensbench.plan.task_files import read_scenarios
+from lensbench.plan.task_markdown import render
 from lensbench.runs.reasons import answer_reason
 from lensbench.runs.reports import Report, normalise_path, parse_report
 from lensbench.scores.published import COLUMNS, impossible, read_scores, rows_of
 
 BASELINE, TREATMENT = "without", "with"
 """The protocol's two conditions."""
-
+TASKS = "tasks.md"
+"""All tasks with their repositories, where there are several: their own files name none."""
 
 _CONDITION = re.compile(r"[a-z][a-z0-9_]{0,31}")
 _REPOSITORY = re.compile(
@@ -49,6 +55,11 @@ _REPOSITORY = re.compile(
     re.MULTILINE,
 )
 """The path, and perhaps a note after it: behind a path in backticks, or in brackets."""
+_REPOSITORIES = re.compile(
+    r"^\*\*Repo(?:sitorie)?s\*\*:(?P<paths>[^\r\n]*(?:\r?\n(?:[ \t]*\r?\n)?[ \t]*[-*+|][^\r\n]*)*)", re.MULTILINE
+)
+_PATH = re.compile(r"`(/[^`\r\n]+)`|(?<![\w.`/])(/[^`,;()|\r\n]*[^\s`,;()|])")
+_DATE = re.compile(r"^\*\*Date\*\*:[ \t]*([0-9]{4}-[0-9]{2}-[0-9]{2})\b", re.MULTILINE)
 _TIMING_ROW = re.compile(
     r"([^,]+),([^,]+),\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)\s*,\s*attempt=([1-9][0-9]{0,3})\s*", re.ASCII
 )
@@ -104,22 +115,69 @@ def parse_timing(text: str) -> Timing:
 class Finished:
     """A finished run as it was found."""
 
-    tasks: tuple[str, ...]
+    sets: Mapping[str, tuple[Task, ...]]
+    """The tasks by the name of their file."""
     conditions: tuple[str, ...]
     """The baseline first."""
     answers: Mapping[RunId, bytes]
     timing: Timing
     originals: Mapping[str, bytes]
     """Task sets, and timing.csv and results.md if there are any, by name."""
-    scenario_names: tuple[str, ...]
     left_out: tuple[str, ...]
     """Answers that belong to no task, or to no condition."""
 
     @property
-    def workspace(self) -> str:
-        """Where the repository lay, if results.md says so."""
-        repository = _REPOSITORY.search(_text(self.originals.get("results.md", b"")))
-        return repository["quoted"] or repository["bare"] if repository else ""
+    def tasks(self) -> tuple[str, ...]:
+        """The ids of all tasks."""
+        return tuple(task.id for tasks in self.sets.values() for task in tasks)
+
+    @property
+    def said(self) -> str:
+        """Their results.md."""
+        return _text(self.originals.get("results.md", b""))
+
+    @cached_property
+    def workspaces(self) -> Mapping[str, str]:
+        """Where the repository of each task lay, as far as results.md says so; a name where several are not told
+        apart."""
+        several = _REPOSITORIES.search(self.said)
+        listed = _PATH.findall(several["paths"]) if several else []
+        paths = list(dict.fromkeys(quoted or bare for quoted, bare in listed))
+        if len(paths) > 1:
+            groups = self._groups()
+            found = match_repositories(groups, paths)
+            return {task: found[group] for group, tasks in groups.items() for task in tasks}
+        one = _REPOSITORY.search(self.said)
+        path = paths[0] if paths else (one["quoted"] or one["bare"]) if one else ""
+        return dict.fromkeys(self.tasks, path)
+
+    def _groups(self) -> dict[str, list[str]]:
+        """The tasks of each file, by what its name says beside `scenarios`; of one file, by the beginning of ids."""
+        if len(self.sets) > 1:
+            return {Path(name).stem.removeprefix("scenarios").strip("-_. ") or name: [task.id for task in tasks]
+                    for name, tasks in self.sets.items()}  # fmt: skip
+        groups: dict[str, list[str]] = {}
+        for task in self.tasks:
+            groups.setdefault(task.partition("-")[0], []).append(task)
+        return groups
+
+
+def match_repositories(groups: Iterable[str], paths: Sequence[str]) -> dict[str, str]:
+    """The path whose last part has the name of the group in it, or the only one that is left; else the name itself."""
+    found, left = dict[str, str](), list(paths)
+    for group in groups:
+        name = _letters(group)
+        last = {path: _letters(basename(path)) for path in paths}
+        fits = [path for path in paths if name and last[path] and (name in last[path] or last[path] in name)]
+        if len(fits) == 1:
+            found[group] = fits[0]
+            left = [path for path in left if path != fits[0]]
+    unknown = [group for group in groups if group not in found]
+    return found | {group: left[0] if len(left) == len(unknown) == 1 else group for group in unknown}
+
+
+def _letters(name: str) -> str:
+    return re.sub(r"[\W_]+", "", name).casefold()
 
 
 def read_finished(folder: Path) -> Finished:
@@ -129,6 +187,7 @@ def read_finished(folder: Path) -> Finished:
     if not sets:
         raise UserError(f"{folder}: has no scenarios.md; a finished run has its tasks there and its answers in runs/")
     tasks = tuple(task.id for task in read_scenarios(map(str, sets), imported=True).tasks)
+    by_file = {path.name: read_scenarios([str(path)], imported=True).tasks for path in sets}
     files = {path.relative_to(RunFolder(folder).runs).with_suffix("").as_posix(): path for path in _answers(folder)}
     conditions = find_conditions(tasks, files)
     stems = {run.stem: run for run in (RunId(task, name) for task in tasks for name in conditions)}
@@ -141,7 +200,7 @@ def read_finished(folder: Path) -> Finished:
     kept = {name: path.read_bytes() for name, path in originals.items() if path.is_file()}
     timing = parse_timing(_text(kept.get("timing.csv", b"")))
     left_out = tuple(sorted(files.keys() - stems.keys()))
-    return Finished(tasks, conditions, answers, timing, kept, tuple(path.name for path in sets), left_out)
+    return Finished(by_file, conditions, answers, timing, kept, left_out)
 
 
 def _answers(folder: Path) -> Iterator[Path]:
@@ -189,13 +248,24 @@ def find_warnings(found: Finished) -> list[str]:
         "Runs without an answer, though another condition has one": [stem for stem in missing if stem not in stems],
         "Answers without a report": [run.stem for run, report in reports.items() if not report.present],
         "Tasks whose cited files share names but no path, so that they may only seem to differ": _roots(found, reports),
+        "Runs whose answer came from a later attempt": [
+            f"{task}-{condition} ({timed.attempt})"
+            for (task, condition), timed in found.timing.runs.items()
+            if timed.attempt > 1
+        ],
         "Runs with several rows in timing.csv, of which the last one counts": found.timing.repeated,
         "Runs in timing.csv that have no answer": sorted(timed - stems),
         "Runs without a duration in timing.csv": sorted(stems - timed) if "timing.csv" in found.originals else (),
     }
     warnings = [f"{what}: {', '.join(names)}." for what, names in named.items() if names]
-    if len(found.scenario_names) > 1:
-        warnings.insert(0, f"The tasks come from several files: {', '.join(found.scenario_names)}.")
+    if len(found.sets) > 1:
+        warnings.insert(0, f"The tasks come from several files: {', '.join(found.sets)}.")
+    if unknown := sorted({name for name in found.workspaces.values() if name and not name.startswith("/")}):
+        warnings.append(
+            f"results.md names several repositories, and which of them these are is not known: {', '.join(unknown)}."
+        )
+    if date := _DATE.search(found.said):
+        warnings.append(f"Their results.md gives the date {date[1]}.")
     if "timing.csv" not in found.originals:
         warnings.append("There is no timing.csv: no run has a duration, and the model is not known.")
     return [_shown(warning) for warning in [*warnings, *found.timing.problems]]
@@ -204,7 +274,7 @@ def find_warnings(found: Finished) -> list[str]:
 def _roots(found: Finished, reports: Mapping[RunId, Report]) -> list[str]:
     """The tasks in which two conditions cite files of the same name, but no same path: their roots may differ."""
     cited = {
-        run: {normalise_path(file, found.workspace) for file in report.files_used or ()}
+        run: {normalise_path(file, found.workspaces[run.task]) for file in report.files_used or ()}
         for run, report in reports.items()
     }
     return [
@@ -249,7 +319,7 @@ def import_run(source: Path, run_id: str, force: bool = False, scores: Path | No
     _check_place(folder, source, force)
     found = read_finished(source)
     published = read_scores(scores) if scores else {}
-    warnings = [*find_warnings(found), *score_warnings(published, found, source)]
+    warnings = [*find_warnings(found), *score_warnings(published, found)]
     if folder.exists():
         shutil.rmtree(folder)
     for name, content in found.originals.items():
@@ -260,16 +330,17 @@ def import_run(source: Path, run_id: str, force: bool = False, scores: Path | No
         files = run_files(folder, run)
         write_atomic(files.answer, answer)
         timed = found.timing.runs.get((run.task, run.condition))
-        write_atomic(files.record, to_json(record_of(run, answer, timed, found.workspace)))
+        write_atomic(files.record, to_json(record_of(run, answer, timed, found.workspaces[run.task])))
+    if len(set(found.workspaces.values())) > 1:
+        write_atomic(RunFolder(folder).imported / TASKS, render(_with_repositories(found), "Tasks"))
     write_plan(load_config(_settings(found, folder, warnings)), [], folder)
     write_json(RunFolder(folder).repositories, {})
     return folder, warnings
 
 
-def score_warnings(scores: Mapping[tuple[str, str], Fraction], found: Finished, source: Path) -> Iterator[str]:
+def score_warnings(scores: Mapping[tuple[str, str], Fraction], found: Finished) -> Iterator[str]:
     """What is wrong with published scores, a sentence each."""
-    sets = [str(source / name) for name in found.scenario_names]
-    criteria = {task.id: len(task.criteria) for task in read_scenarios(sets, imported=True).tasks}
+    criteria = {task.id: len(task.criteria) for tasks in found.sets.values() for task in tasks}
     if strange := [*impossible(scores, criteria)]:
         yield f"Published scores that the number of criteria cannot give: {', '.join(strange)}."
     runs = {(run.task, run.condition) for run in found.answers}
@@ -277,8 +348,15 @@ def score_warnings(scores: Mapping[tuple[str, str], Fraction], found: Finished, 
         yield _shown(f"Published scores of runs that have no answer: {', '.join(unknown)}.")
 
 
+def _with_repositories(found: Finished) -> Iterator[Task]:
+    """The tasks, each with the repository that it is about: scores of one repository's tasks hang together."""
+    for tasks in found.sets.values():
+        yield from (task.model_copy(update={"repository": Folder(path=found.workspaces[task.id])}) for task in tasks)
+
+
 def _settings(found: Finished, folder: Path, warnings: list[str]) -> dict[str, Any]:
-    sets = [(RunFolder(folder).imported / name).as_posix() for name in found.scenario_names]
+    names = [TASKS] if (RunFolder(folder).imported / TASKS).exists() else [*found.sets]
+    sets = [(RunFolder(folder).imported / name).as_posix() for name in names]
     return {
         "run_id": folder.name,
         "scenarios": sets[0] if len(sets) == 1 else sets,
