@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -74,8 +75,38 @@ def outcomes(checks: dict[str, Check]) -> dict[str, str]:
 def test_a_server_is_started_as_in_runs_its_tools_are_listed_and_one_is_called(attempt: Try) -> None:
     checks = attempt()
     assert outcomes(checks) == {"repository": "ok", "agent": "ok", "with: lens": "warning"}
-    assert "find, crash; find answered, but named no file" in checks["with: lens"].detail
+    assert "find, crash; find(query='a') answered, but named no file" in checks["with: lens"].detail
     assert attempt.findings.tools == {"with": ["mcp__lens__crash", "mcp__lens__find"]}  # type: ignore[attr-defined]
+
+
+def test_a_search_that_finds_nothing_is_asked_again_for_the_name_of_a_file(attempt: Try, project: Path) -> None:
+    text = Path(STDIO).read_text()
+    answer = """f"found {params['arguments']['query']} in src/cart.py:3\""""
+    assert answer in text
+    finding = """f"{params['arguments']['query']}.py:3" if params["arguments"]["query"] == "cart" else "no match\""""
+    (project / "grep.py").write_text(text.replace(answer, finding))
+    (project / "repo" / "cart.py").write_text("a = 1\n")
+    check = attempt({"lens": server(program=str(project / "grep.py"))})["with: lens"]
+    assert (check.outcome, check.detail) == ("ok", "find, crash; find(query='cart') answered")
+
+
+@pytest.mark.parametrize("breaks", [False, True])
+def test_what_a_server_prints_beside_its_messages_is_shown(attempt: Try, project: Path, breaks: bool) -> None:
+    text = (
+        Path(STDIO)
+        .read_text()
+        .replace("    for line in sys.stdin:", '    print("Loading 3 models", flush=True)\n    for line in sys.stdin:')
+    )
+    (project / "loud.py").write_text(text.replace("json.loads(line)", "json.loads(1)") if breaks else text)
+    check = attempt({"lens": server(program=str(project / "loud.py"))}, agent={"mcp_start_s": 5})["with: lens"]
+    assert check.outcome == ("failed" if breaks else "warning")
+    assert "no message of the protocol ('Loading 3 models')" in check.detail
+
+
+def test_an_address_that_does_not_answer_is_named(attempt: Try) -> None:
+    check = attempt({"lens": {"type": "http", "url": "http://127.0.0.1:9/mcp"}})["with: lens"]
+    assert check.outcome == "failed"
+    assert check.detail.startswith("did not start: http://127.0.0.1:9/mcp: ")
 
 
 def test_a_repository_without_history_says_so_and_one_that_lost_it_warns(attempt: Try, project: Path) -> None:
@@ -90,7 +121,7 @@ def test_the_embedded_server_answers_about_the_workspace(attempt: Try) -> None:
     arguments = ["-P", "-m", "lensbench.lens", "--root", "${workspace}", "--log", "${server_log}"]
     check = attempt({"lens": {"command": "${python}", "args": arguments}})["with: lens"]
     assert check.outcome == "ok", check
-    assert check.detail.endswith("lens_reindex; lens_grep answered")
+    assert re.search(r"lens_reindex; lens_grep\(query=.*\) answered$", check.detail)
 
 
 @pytest.mark.parametrize(
@@ -147,7 +178,7 @@ def test_a_call_that_fails_is_a_failure(attempt: Try, project: Path) -> None:
     (project / "server.py").write_text(text)
     check = attempt({"lens": server(program=str(project / "server.py"))})["with: lens"]
     assert check.outcome == "failed"
-    assert check.detail.startswith("find failed: found")
+    assert check.detail.startswith("find(query='a') failed: found")
 
 
 def test_a_server_has_the_environment_of_the_agent_and_not_ours(
@@ -224,7 +255,7 @@ def test_variables_that_are_not_set_are_named_and_nothing_else_is_tried(
     monkeypatch.setenv("EMPTY", "")
     checks = attempt(agent={"pass_env": ["SET", "EMPTY"], "token_env": "MISSING"})
     assert list(checks) == ["variables"]
-    assert checks["variables"].detail.startswith("not set: EMPTY, MISSING; export them")
+    assert checks["variables"].detail.startswith("not set: EMPTY, MISSING; write `export EMPTY=...` in the shell")
 
 
 def test_servers_and_requests_can_be_left_out(attempt: Try, adapter: SimpleNamespace) -> None:

@@ -53,6 +53,7 @@ GROUPS: dict[str, dict[str, Verb]] = {
         "import": Verb("lensbench.archive.import_runs", "take over a finished run in the protocol's form"),
     },
     "Check and maintain": {
+        "doctor": Verb("lensbench.workflow.doctor", "check machine, agents, keys, servers and config, at any time"),
         "fsck": Verb("lensbench.workflow.damage", "find damaged files in a run folder"),
         "selftest": Verb("lensbench.workflow.selftest", "prove the instrument on benchmarks whose outcome is known"),
         "schemas": Verb("lensbench.plan.schemas", "write the JSON schemas of config, task sets and records"),

@@ -28,6 +28,7 @@ RUN_HERE = (
     "python -m lensbench.runs.validity --help",
     "lensbench status bench/demo",
     "lensbench fsck bench/demo",
+    "lensbench doctor",
 )
 """In a project with a finished benchmark, in this order; what they name is there."""
 

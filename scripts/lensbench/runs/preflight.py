@@ -77,7 +77,10 @@ def _variables(settings: AgentSettings, environment: Mapping[str, str]) -> Itera
     names = secret_names(settings)
     missing = [name for name in names if not environment.get(name)]
     if missing:
-        detail = f"not set: {', '.join(missing)}; export them, or take them out of agent.pass_env and agent.token_env"
+        detail = (
+            f"not set: {', '.join(missing)}; write `export {missing[0]}=...` in the shell that starts lensbench, or "
+            "take them out of agent.pass_env and agent.token_env"
+        )
         yield Check("variables", "failed", detail)
     elif names:
         yield Check("variables", "ok", f"set: {', '.join(names)}")

@@ -17,6 +17,10 @@ from lensbench.core.conditions import filled
 from lensbench.core.preflight_results import Check, Outcome
 from lensbench.plan.config import Condition
 
+_PRINTS = (
+    "it prints on its standard output what is no message of the protocol ({!r}), where some agents give up; let it "
+    "print that on its standard error"
+)
 ROLES = ("search", "neighbourhood", "overview")
 """What a tool may be for that we call it; the first is the cheapest for the server, and shows the most."""
 
@@ -79,7 +83,8 @@ def _check_server(
     name = f"{condition}: {status.name}"
     if not status.connected:
         limit = f"agent.mcp_start_s is {run.settings['mcp_start_s']:g}"
-        return Check(name, "failed", f"did not start: {status.detail}; check {file} ({limit})")
+        prints = f"; {_PRINTS.format(status.junk)}" if status.junk else ""
+        return Check(name, "failed", f"did not start: {status.detail}{prints}; check {file} ({limit})")
     own = [tool for tool in servers.tools if tool.server == status.name]
     listed = ", ".join(tool.name for tool in own)
     if not own:
@@ -89,24 +94,30 @@ def _check_server(
     if tool is None:
         return Check(name, "warning", f"{listed}; none was called: none is known to be harmless and simple to call")
     outcome, said = _call(tool, servers, run, workspace)
-    return Check(name, outcome, f"{said}; check {file}" if outcome == "failed" else f"{listed}; {said}")
+    if outcome == "failed":
+        return Check(name, outcome, f"{said}; check {file}")
+    if junk := next((each.junk for each in servers.statuses if each.name == status.name), ""):
+        outcome, said = "warning", f"{said}; {_PRINTS.format(junk)}"
+    return Check(name, outcome, f"{listed}; {said}")
 
 
 def _call(tool: OfferedTool, servers: Servers, run: Assignment, workspace: Workspace) -> tuple[Outcome, str]:
     """What came of a call about the workspace, by the name that the agent has for it."""
     files = [path for path in workspace.files if not path.startswith(".")] or list(workspace.files) or ["README"]
-    searched = [*queries(tool, read_question(run.prompt)), Path(files[0]).stem]
-    value = searched[0] if role(tool) == "search" else files[0]
-    result = servers.call(tool, arguments(tool, value, run.workspace))
-    said = " ".join(result.text.split())[:200] or "nothing"
-    if result.is_error:
-        return "failed", f"{tool.name} failed: {said}"
-    if run.errors.found(tool.full_name, result.text):
-        remedy = "it has to be told of each workspace: give the condition a setup command"
-        return "failed", f"{tool.name} does not know the workspace: {said}; {remedy}"
-    if not suggestions(result.text.replace(f"{run.workspace}/", ""), workspace):
-        return "warning", f"{tool.name} answered, but named no file of the workspace: {said}"
-    return "ok", f"{tool.name} answered"
+    searched = [*queries(tool, read_question(run.prompt))[:1], *(Path(file).stem for file in files[:2])]
+    for value in searched if role(tool) == "search" else files[:1]:
+        given = arguments(tool, value, run.workspace)
+        asked = f"{tool.name}({', '.join(f'{name}={text!r}' for name, text in given.items())})"
+        result = servers.call(tool, given)
+        said = " ".join(result.text.split())[:200] or "nothing"
+        if result.is_error:
+            return "failed", f"{asked} failed: {said}"
+        if run.errors.found(tool.full_name, result.text):
+            remedy = "it has to be told of each workspace: give the condition a setup command"
+            return "failed", f"{asked}: does not know the workspace: {said}; {remedy}"
+        if suggestions(result.text.replace(f"{run.workspace}/", ""), workspace):
+            return "ok", f"{asked} answered"
+    return "warning", f"{asked} answered, but named no file of the workspace: {said}"
 
 
 def _compared(condition: str, wanted: Sequence[str], tools: Sequence[OfferedTool]) -> Iterator[Check]:

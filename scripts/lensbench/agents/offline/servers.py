@@ -13,7 +13,7 @@ import os
 import signal
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -48,6 +48,8 @@ class Status:
     name: str
     connected: bool
     detail: str = ""
+    junk: str = ""
+    """The first line that the server printed on its standard output and that is no message of the protocol."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +97,17 @@ class Servers:
         self._connections: dict[str, _Connection] = {}
         self._stack = ExitStack()
         self._dead: set[str] = set()
-        self.statuses: tuple[Status, ...] = ()
+        self._reasons: dict[str, Any] = {}
+        self._junk: dict[str, str] = {}
+
+    @property
+    def statuses(self) -> tuple[Status, ...]:
+        """How each server is, in the order of the file."""
+        reasons = {name: reason if isinstance(reason, str) else "" for name, reason in self._reasons.items()}
+        return tuple(
+            Status(name, name in self._connections, reason, self._junk.get(name, ""))
+            for name, reason in reasons.items()
+        )
 
     @property
     def tools(self) -> tuple[OfferedTool, ...]:
@@ -110,11 +122,7 @@ class Servers:
             self.__exit__(None, None, None)
             raise
         self._connections = {name: done for name, done in outcomes.items() if isinstance(done, _Connection)}
-        reasons = self._entries | outcomes
-        self.statuses = tuple(
-            Status(name, name in self._connections, reason if isinstance(reason, str) else "")
-            for name, reason in ((name, reasons[name]) for name in self._entries)
-        )
+        self._reasons = self._entries | outcomes
         return self
 
     def __exit__(
@@ -177,10 +185,15 @@ class Servers:
             text = "\n".join(block.text for block in result.content if block.type == "text")
             return Result(text, bool(result.is_error))
 
+        async def heard(message: Any) -> None:
+            if isinstance(message, Exception):
+                self._junk.setdefault(name, _unread(message))
+
         reason = f"not ready in {self._start_seconds:g} s"
         try:
             with anyio.CancelScope(deadline=anyio.current_time() + self._start_seconds) as starting:
-                async with Client(_transport(entry, self._workspace, self._environment, errors)) as client:
+                transport = _transport(entry, self._workspace, self._environment, errors)
+                async with Client(transport, message_handler=heard) as client:
                     tools = await _list_tools(client, name)
                     starting.deadline = float("inf")
                     ready.set_result(_Connection(lambda tool, values: portal.call(call, tool, values), tools))
@@ -188,7 +201,8 @@ class Servers:
         except Exception as error:
             reason = _reason(error)
         if not ready.done():
-            ready.set_result(". ".join(part for part in (reason, _last_line(errors)) if part))
+            said = f"{entry.url}: {reason}" if entry.url else reason
+            ready.set_result(". ".join(part for part in (said, _last_line(errors)) if part))
 
 
 def read_entry(value: Any) -> Entry | str:
@@ -261,6 +275,12 @@ def _reason(error: BaseException) -> str:
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return " ".join(f"{type(error).__name__}: {error}".split())[:300]
+
+
+def _unread(error: Exception) -> str:
+    """The line that could not be read as a message."""
+    told: Sequence[Mapping[str, Any]] = getattr(error, "errors", list)()
+    return " ".join(str(told[0].get("input", "") if told else error).split())[:80]
 
 
 def _last_line(errors: IO[bytes]) -> str:

@@ -1,0 +1,124 @@
+"""All checks at any time: the machine, the agents on it, and the benchmark of the config here.
+
+    lensbench doctor
+    lensbench doctor --configfile mine.yaml
+
+Nothing is written, and no model is asked for more than the preflight asks before runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from lensbench.agents import load_adapter
+from lensbench.agents.sandbox import find_sandbox
+from lensbench.core.errors import UserError
+from lensbench.core.preflight_results import Check, Outcome, table
+from lensbench.core.system.processes import adopt_orphans, end_children
+from lensbench.core.system.program import run_program
+from lensbench.plan.config import Agent
+from lensbench.plan.reading import load_config, read_file
+from lensbench.plan.task_files import read_scenarios
+from lensbench.runs.preflight import preflight
+from lensbench.workflow.launch import configs
+
+LEAST_GB = 5
+"""What a benchmark of some hundred runs may need on disk, with room for the agents' own files."""
+AGENTS = {"claude-code": "claude", "codex": "codex", "gemini": "gemini", "opencode": "opencode"}
+"""Kinds of agents that are programs of their own, and what these are called."""
+PROGRAMS = {
+    "git": ("failed", "repositories cannot be fetched, nor changes be kept; install git"),
+    "node": ("skipped", "only needed for agents and tests that are written for Node"),
+    "rg": ("skipped", "only needed for opencode's Grep and Glob"),
+    "podman": ("skipped", "only needed, it or docker, for change tasks with container:"),
+}  # fmt: skip
+"""Programs that parts need -> how it is when one is missing."""
+
+
+def machine() -> Iterator[Check]:
+    """What every benchmark needs of this machine, and what parts of some need."""
+    yield Check("python", "ok", platform.python_version())
+    sandbox = find_sandbox({"mode": "auto", "visible": [], "hidden": []})
+    if sandbox.program:
+        yield Check("sandbox", "ok", sandbox.name)
+    else:
+        yield Check(
+            "sandbox", "warning",
+            f"none: {sandbox.reason}; agents can read and change your files, and changes cannot be judged "
+            "(docs/sandbox.md)",
+        )  # fmt: skip
+    for place, folder in (("disk here", "."), ("temporary files", tempfile.gettempdir())):
+        free = shutil.disk_usage(folder).free / 1e9
+        outcome: Outcome = "ok" if free >= LEAST_GB else "warning"
+        yield Check(place, outcome, f"{free:.0f} GB free" + ("" if outcome == "ok" else f"; {LEAST_GB} are safe"))
+    for program, (missing, why) in PROGRAMS.items():
+        found = shutil.which(program)
+        yield Check(program, "ok", found) if found else Check(program, missing, f"not on PATH: {why}")  # type: ignore[arg-type]
+    for kind, program in AGENTS.items():
+        yield _agent(kind, program)
+
+
+def _agent(kind: str, program: str) -> Check:
+    if not shutil.which(program):
+        return Check(program, "skipped", "not on PATH")
+    ask = getattr(load_adapter(kind), "version", None)
+    version = ask(Agent(kind=kind).settings) if ask else None
+    return (
+        Check(program, "ok", f"{version}: agent.kind is {kind}")
+        if version
+        else Check(program, "warning", "does not start, or is another program: it does not say its name and version")
+    )
+
+
+def benchmark(file: Path) -> list[Check]:
+    """The config, its task sets, and the preflight, as a start has it. Raises UserError when they cannot be read."""
+    _, document = read_file(str(file))
+    config = load_config(document.value, [str(file)])
+    scenarios = read_scenarios(config.scenario_files, config.repository, config.imported)
+    read = Check(str(file), "ok", f"tasks: {len(scenarios.tasks)}, conditions: {len(config.conditions)}")
+    if config.imported:
+        return [read, Check("preflight", "skipped", "these runs were made elsewhere")]
+    with tempfile.TemporaryDirectory() as folder:
+        return [read, *preflight(config, scenarios, Path(folder)).checks]
+
+
+def main() -> None:
+    """Checks the machine, the agents on it, and the benchmark of the config here. The exit code is 1 when something
+    failed."""
+    parser = argparse.ArgumentParser(prog="lensbench doctor", description=main.__doc__)
+    parser.add_argument("--configfile", type=Path, help="another config than the one of this folder")
+    given = parser.parse_args().configfile
+    files = [given] if given else [Path(name) for name in configs(Path())]
+    print("machine:", flush=True)
+    found = list(machine())
+    print(*table(found), sep="\n", flush=True)
+    adopt_orphans()
+    try:
+        for file in files:
+            checks = _of_benchmark(file)
+            found += checks
+            print(f"{file}:", *table(checks), sep="\n", flush=True)
+    finally:
+        end_children()
+    if not files:
+        print("There is no config here: `lensbench init` writes one for your server.")
+    failed = [check.name for check in found if check.outcome == "failed"]
+    if failed:
+        raise UserError(f"{', '.join(failed)}: no run could work; mend what is FAILED above")
+    print("No check failed.")
+
+
+def _of_benchmark(file: Path) -> list[Check]:
+    try:
+        return benchmark(file)
+    except UserError as error:
+        return [Check("config", "failed", line) for line in str(error).splitlines()]
+
+
+if __name__ == "__main__":
+    run_program(main)
