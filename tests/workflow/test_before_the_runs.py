@@ -81,7 +81,7 @@ def offline(project: Project, treatment: dict[str, Any], **settings: Any) -> Non
 def test_a_daemon_over_http_is_told_of_every_workspace_and_forgets_it_again(project: Project, daemon: Daemon) -> None:
     offline(project, daemon.condition(project.folder / "mcp.json"))
     said = project.start()
-    assert re.search(r"lens_grep\(query=.*\) answered", said)
+    assert re.search(r"lens_grep\(repoPath=<workspace>, query='.*'\) answered", said)
     assert project.reasons() == {}
     told = daemon.folders("told")
     assert len(set(told)) == 3  # the preflight, and the treatment's run of each of the two tasks

@@ -107,7 +107,8 @@ def _call(tool: OfferedTool, servers: Servers, run: Assignment, workspace: Works
     searched = [*queries(tool, read_question(run.prompt))[:1], *(Path(file).stem for file in files[:2])]
     for value in searched if role(tool) == "search" else files[:1]:
         given = arguments(tool, value, run.workspace)
-        asked = f"{tool.name}({', '.join(f'{name}={text!r}' for name, text in given.items())})"
+        shown = (f"{name}={'<workspace>' if text == run.workspace else repr(text)}" for name, text in given.items())
+        asked = f"{tool.name}({', '.join(shown)})"
         result = servers.call(tool, given)
         said = " ".join(result.text.split())[:200] or "nothing"
         if result.is_error:
