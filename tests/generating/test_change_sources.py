@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -234,3 +235,46 @@ def test_the_plan_freezes_the_content_of_hidden_files(shop: Path) -> None:
         Config.model_validate({"run_id": "r", "scenarios": "set.yaml", "conditions": {"without": {}}}), [], folder
     )
     assert read_task(folder, "a").tests.files == {"tests/test_cart.py": TESTS}
+
+
+@needs_sandbox
+@pytest.mark.skipif(not shutil.which("node"), reason="no Node")
+def test_files_that_the_project_s_own_command_starts_are_tests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    git(folder, "init", "--quiet", "--initial-branch=main")
+    package = {"name": "shop", "type": "module", "scripts": {"test": "lint && node --test test/*.js && build"}}
+    cart = "export const total = (prices) => prices.reduce((a, b) => a + b, 1);\n"
+    commit(folder, "start", {"cart.js": cart, "package.json": json.dumps(package)})
+    tests = (
+        "import {test} from 'node:test';\nimport assert from 'node:assert';\nimport {total} from '../cart.js';\n"
+        "test('sum', () => assert.equal(total([1, 2]), 3));\ntest('number', () => assert.ok(total([1])));\n"
+    )
+    commit(folder, "Fix the total: one too many", {"cart.js": cart.replace(", 1)", ", 0)"), "test/basic.js": tests})
+    command = [sys.executable, "-P", "-m", "lensbench.scenarios.generate", "--kind", "change", "--repo", "shop"]
+    done = subprocess.run(
+        [*command, "--tasks", "1", "--environment", ":", "--output", "shop.yaml"], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    (task,) = read_scenarios(["shop.yaml"]).tasks
+    assert isinstance(task, ChangeTask)
+    assert (task.tests.fail_to_pass, task.tests.pass_to_pass) == (("test::sum",), ("test::number",))
+
+
+@pytest.mark.parametrize(
+    ("script", "started", "passed_over"),
+    [
+        ("xo && node --import=tsx/esm --test test/*.ts && del-cli dist", "test/basic.ts", "test/helpers/wait.ts"),
+        ("node --test 'test/**/*.js'", "test/unit/a.js", "test/unit/a.json"),
+        ("node --test", "test/unit/a.mjs", "tests/unit/a.mjs"),
+        ("node --test tests/", "tests/a/b.js", "spec/b.js"),
+        ("node --test ./{a,b}/?.js; echo", "b/x.js", "c/x.js"),
+        ("vitest run", "src/a.test.ts", "test/a.ts"),
+    ],
+)
+def test_the_script_says_which_files_are_started(tmp_path: Path, script: str, started: str, passed_over: str) -> None:
+    (tmp_path / "package.json").write_text(json.dumps({"scripts": {"test": script}}))
+    suite = suite_of(tmp_path, [], "")
+    assert suite.starts(started)
+    assert not suite.starts(passed_over)

@@ -13,7 +13,6 @@ from lensbench.repositories.prepare import prepare
 from lensbench.repositories.sources.git_program import GitError, git
 from lensbench.scenarios.changes.candidates import Bench, Fate, hidden_tests, told_apart
 from lensbench.scenarios.changes.history import Commit, commits
-from lensbench.scenarios.changes.kinds import is_program
 from lensbench.scenarios.changes.prompts import category_of, says_too_little, write_prompt
 from lensbench.scenarios.changes.suites import suite_of
 from lensbench.scenarios.pin import Pinned
@@ -55,11 +54,11 @@ def _fate(
         history, "--literal-pathspecs", "diff", "--binary", "--full-index", "--no-renames", "--no-ext-diff",
         commit.parent, commit.id, "--", *commit.sources,
     )  # fmt: skip
-    programs = [path for path in commit.tests if is_program(path)]
-    if not programs:
-        return Fate(task_id, what, None, ("it changes no file of tests that can be started",))
     tree = prepare(before, bench.cache).tree.resolve()
     suite = suite_of(tree, environment, command)
+    programs = [path for path in commit.tests if suite.starts(path)]
+    if not programs:
+        return Fate(task_id, what, None, ("it changes no file of tests that can be started",))
     installed = bench.environment(suite.environment, tree)
     after = Git(git=before.git, revision=commit.id)
     tests = hidden_tests(suite, programs, {path: FromSource(source=after) for path in commit.tests}, timeout_s)

@@ -40,7 +40,7 @@ def add_options(parser: argparse.ArgumentParser) -> argparse._MutuallyExclusiveG
         "--prompts", choices=("author", "agent"), default="author",
         help="who says what is wanted: the change's author, or the agent of --settings, which does not see the change",
     )  # fmt: skip
-    parser.add_argument("--timeout", type=float, default=60.0, help="seconds that the tests of a task may take")
+    parser.add_argument("--timeout", type=float, default=120.0, help="seconds that the tests of a task may take")
     return where
 
 

@@ -12,11 +12,28 @@ from typing import Any, NamedTuple
 
 from lensbench.changes.task import JUNIT, PYTEST, REPORT_PLACE
 from lensbench.core.errors import UserError
+from lensbench.scenarios.changes.kinds import is_program
 
 _EXTRAS = ("test", "tests", "testing", "dev")
 _REQUIREMENTS = ("requirements-test.txt", "test-requirements.txt", "requirements-dev.txt", "tests/requirements.txt")
+_BY_NODE = ("**/test/**/*.js", "**/test/**/*.mjs", "**/test/**/*.cjs")
+"""What `node --test` starts by itself, beside files with the name of a test."""
 _NODE_TEST = re.compile(r"\bnode((?: --?[\w-]+(?:=\S+)?)*?) --test\b")
 _OTHER_RUNNERS = ("jest", "mocha", "ava", "tape", "tap", "jasmine", "karma", "uvu", "qunit")
+
+
+def _globs(rest: str) -> tuple[str, ...]:
+    """The files after `--test` in a script, up to its next command; what Node takes when none are named."""
+    words = re.split(r"&&|\|\||[;|&]", rest)[0].split()
+    named = [word.strip("'\"") for word in words if not word.startswith("-")]
+    return tuple(each if re.search(r"[*.]", each) else f"{each.rstrip('/')}/**" for each in named) or _BY_NODE
+
+
+def _regex(glob: str) -> re.Pattern[str]:
+    """A glob with `*`, `**`, `?` and `{a,b}`."""
+    parts = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]", "{": "(?:", "}": ")", ",": "|"}
+    pieces = re.split(r"(\*\*/|\*\*|[*?{},])", glob.removeprefix("./"))
+    return re.compile("".join(parts.get(piece) or re.escape(piece) for piece in pieces))
 
 
 class Suite(NamedTuple):
@@ -25,6 +42,12 @@ class Suite(NamedTuple):
     environment: tuple[str, ...]
     command: tuple[str, ...]
     report: str
+    globs: tuple[str, ...] = ()
+    """What the project's own command starts beside files with the name of a test."""
+
+    def starts(self, path: str) -> bool:
+        """Whether the test file at `path` is one that the runner starts, and no helper or data."""
+        return is_program(path) or any(_regex(glob).fullmatch(path) for glob in self.globs)
 
 
 def suite_of(tree: Path, environment: Sequence[str], command: str) -> Suite:
@@ -87,7 +110,7 @@ def _node(tree: Path, command: str) -> Suite:
     if (found := _NODE_TEST.search(scripts)) or re.search(r"\bborp\b", scripts):
         flags = found[1].split() if found else []
         report = ("--test", "--test-reporter=junit", f"--test-reporter-destination={REPORT_PLACE}")
-        return Suite(environment, ("node", *flags, *report), JUNIT)
+        return Suite(environment, ("node", *flags, *report), JUNIT, _globs(scripts[found.end() :]) if found else ())
     other = next((name for name in _OTHER_RUNNERS if re.search(rf"\b{name}\b", scripts)), "no runner that is known")
     raise UserError(
         f"package.json: tests are run by {other}; give --command with a JUnit reporter that writes to {REPORT_PLACE}"

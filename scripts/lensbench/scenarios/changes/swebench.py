@@ -15,7 +15,6 @@ from lensbench.core.system.trees import copy_tree
 from lensbench.core.tasks import Git
 from lensbench.repositories.prepare import prepare
 from lensbench.scenarios.changes.candidates import Bench, Fate, hidden_tests
-from lensbench.scenarios.changes.kinds import is_program
 from lensbench.scenarios.changes.names import task_id
 from lensbench.scenarios.changes.prompts import category_of
 from lensbench.scenarios.changes.suites import suite_of
@@ -103,10 +102,10 @@ def _fate(
     source = Git(git=str(_mirror(mirrors, instance.repo)), revision=instance.base_commit)
     tree = prepare(source, bench.cache).tree.resolve()
     files = _hidden(tree, instance.test_patch)
-    programs = [path for path in files if is_program(path)]
+    suite = suite_of(tree, environment, command)
+    programs = [path for path in files if suite.starts(path)]
     if not programs:
         raise Refused("test_patch changes no file of tests that can be started")
-    suite = suite_of(tree, environment, command)
     if strange := next((test for test in instance.fail_to_pass if "::" not in test), ""):
         raise Refused(
             f"FAIL_TO_PASS: {strange!r} is no id as pytest or a JUnit report has it (<file or class>::<name>)"
