@@ -13,7 +13,7 @@ from test_change_sources import generate, needs_sandbox, shop
 
 from fakes.messages_api import Fake, MessagesApi, read_rules, serving
 from lensbench.plan.task_files import read_scenarios
-from lensbench.scenarios.changes.agent_prompts import read_reply
+from lensbench.scenarios.author import marked
 
 __all__ = ["shop"]
 GOOD = "The total of a cart is one less than the sum of its prices. It should be the sum."
@@ -93,4 +93,4 @@ def test_where_the_agent_writes_nothing_that_can_be_used_the_author_s_words_stay
     ],
 )
 def test_the_last_marked_text_is_the_prompt(answer: str, found: str) -> None:
-    assert read_reply(answer) == found
+    assert (marked(answer, "prompt") or "").strip() == found

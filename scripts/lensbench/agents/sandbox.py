@@ -254,8 +254,7 @@ def _start(
         options += ["--ro-bind", sockets, REACH]
         options += ["--ro-bind", f"{sockets}/hosts", os.path.realpath("/etc/hosts")]
         options += ["--cap-add", "CAP_NET_BIND_SERVICE"] if any(host.port < 1024 for host in addresses) else []
-    told = repr({"ways": ways, "limits": dict(sandbox.limits), "folder": private})
-    step = (sys.executable, "-IS", str(Path(__file__).with_name("sandbox_start.py")))
+    step, told = _step(), repr({"ways": ways, "limits": dict(sandbox.limits), "folder": private})
     return (
         *(*step, "outside", told),
         *_options(sandbox, (*needed, *_programs(step, os.defpath)), os.path.join(private, "tmp")),
@@ -265,13 +264,16 @@ def _start(
     )
 
 
+def _step() -> tuple[str, ...]:
+    return (sys.executable, "-IS", str(Path(__file__).with_name("sandbox_start.py")))
+
+
 def _start_image(
     sandbox: Sandbox, private: str, root: str, argv: Sequence[str], mounts: Sequence[str]
 ) -> tuple[str, ...]:
     """As `_start`, with the files of an image and without ways out. Our program inside is left out: it would need this
     machine's Python there."""
-    told = repr({"ways": [], "limits": dict(sandbox.limits), "folder": private})
-    step = (sys.executable, "-IS", str(Path(__file__).with_name("sandbox_start.py")))
+    step, told = _step(), repr({"ways": [], "limits": dict(sandbox.limits), "folder": private})
     view = []
     for entry in sorted(os.scandir(root), key=lambda entry: entry.name):
         if entry.name not in _NOT_OF_IMAGES:

@@ -165,9 +165,9 @@ class Finished:
 def match_repositories(groups: Iterable[str], paths: Sequence[str]) -> dict[str, str]:
     """The path whose last part has the name of the group in it, or the only one that is left; else the name itself."""
     found, left = dict[str, str](), list(paths)
+    last = {path: _letters(basename(path)) for path in paths}
     for group in groups:
         name = _letters(group)
-        last = {path: _letters(basename(path)) for path in paths}
         fits = [path for path in paths if name and last[path] and (name in last[path] or last[path] in name)]
         if len(fits) == 1:
             found[group] = fits[0]

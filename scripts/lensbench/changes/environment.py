@@ -7,7 +7,6 @@ packages from any folder. Agents in all conditions, and the judge, see the same 
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
@@ -23,7 +22,7 @@ from pathlib import Path
 from lensbench.agents.sandbox import ENVIRONMENT, WORKSPACE, Place, Sandbox
 from lensbench.changes.images import Image, prepare_image, read_image
 from lensbench.core.errors import UserError
-from lensbench.core.system.files import write_json
+from lensbench.core.system.files import locked, write_json
 from lensbench.core.system.private_folders import private_folder
 from lensbench.core.system.trees import copy_tree, remove_tree
 
@@ -56,8 +55,11 @@ class Environment:
 
     @property
     def path(self) -> str:
-        """PATH inside the sandbox."""
-        return search_path(self.folder is not None, self.image)
+        """PATH inside the sandbox, with the environment first."""
+        own = [f"{ENVIRONMENT}/bin", f"{ENVIRONMENT}/node_modules/.bin"] if self.folder else []
+        if self.image:
+            return os.pathsep.join([*own, self.image.path])
+        return os.pathsep.join([*own, os.path.dirname(sys.executable), os.environ.get("PATH", os.defpath)])
 
     @property
     def variables(self) -> dict[str, str]:
@@ -85,13 +87,6 @@ def read_environment(written: Mapping[str, str]) -> Environment:
     return Environment(written["key"], Path(folder) if folder else None, read_image(Path(image)) if image else None)
 
 
-def search_path(has_environment: bool, image: Image | None = None) -> str:
-    """PATH inside the sandbox, with the environment first."""
-    own = [f"{ENVIRONMENT}/bin", f"{ENVIRONMENT}/node_modules/.bin"] if has_environment else []
-    outside = [image.path] if image else [os.path.dirname(sys.executable), os.environ.get("PATH", os.defpath)]
-    return os.pathsep.join([*own, *outside])
-
-
 def environment_key(commands: Sequence[str], tree: Path, container: str = "") -> str:
     """What an environment is cached by: its commands, the repository's lock files, the image, the kind of machine."""
     found = sorted({path for form in LOCK_FILES for path in tree.glob(form) if path.is_file()})
@@ -108,7 +103,7 @@ def prepare_environment(
 
     Raises UserError when a command or the image fails, and when there is no sandbox to install it in.
     """
-    image = read_image(prepare_image(container, cache)) if container else None
+    image = prepare_image(container, cache) if container else None
     if not commands:
         return Environment(environment_key((), tree, container), None, image) if image else NO_ENVIRONMENT
     if not sandbox.program:
@@ -119,8 +114,7 @@ def prepare_environment(
     home = cache / "environments"
     home.mkdir(parents=True, exist_ok=True)
     folder = home / key
-    with open(home / f".{key}.lock", "wb") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with locked(home / f".{key}.lock"):
         if not (folder / "environment.json").exists():
             remove_tree(str(folder))
             said = _install(commands, tree, folder, sandbox, image)

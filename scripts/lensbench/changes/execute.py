@@ -89,10 +89,10 @@ def count_findings(
     tree: Path, patch: bytes, lint: Sequence[str], sandbox: Sandbox, environment: Environment = NO_ENVIRONMENT
 ) -> int | None:
     """How many findings more than before a linter has in the files of the patch; None when it cannot be started."""
-    existing = 'for file do shift; [ -f "$file" ] && set -- "$@" "$file"; done; [ $# = 0 ] || exec "$@"'
-    files = size_of(patch).files
-    words = ["sh", "-c", existing.replace('exec "$@"', f'exec {shlex.join(lint)} "$@"'), "lint", *files]
-    tests = Tests(command=tuple(words), report=EXIT, fail_to_pass=(EXIT_ID,))
+    existing = 'for file do shift; [ -f "$file" ] && set -- "$@" "$file"; done'
+    script = f'{existing}; [ $# = 0 ] || exec {shlex.join(lint)} "$@"'
+    command = ("sh", "-c", script, "lint", *size_of(patch).files)
+    tests = Tests(command=command, report=EXIT, fail_to_pass=(EXIT_ID,))
     counts = []
     for each in (b"", patch):
         run = run_tests(tree, each, tests, sandbox, environment, MAX_FINDINGS)

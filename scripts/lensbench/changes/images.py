@@ -6,7 +6,6 @@ without an image: no network, the same limits, the same watch over forged result
 
 from __future__ import annotations
 
-import fcntl
 import json
 import shutil
 import subprocess
@@ -14,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lensbench.core.errors import UserError
-from lensbench.core.system.files import write_json
+from lensbench.core.system.files import locked, write_json
 from lensbench.core.system.trees import remove_tree
 
 ENGINES = ("podman", "docker")
@@ -36,12 +35,11 @@ class Image:
         return dict(self.variables).get("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
 
 
-def prepare_image(name: str, cache: Path) -> Path:
-    """The folder of the image `name@sha256:...` in `cache`, fetched if it is not there yet. Raises UserError."""
+def prepare_image(name: str, cache: Path) -> Image:
+    """The image `name@sha256:...`, fetched into `cache` if it is not there yet. Raises UserError."""
     folder = (cache / "images" / name.partition("@sha256:")[2][:16]).absolute()
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with open(folder.with_name(f".{folder.name}.lock"), "wb") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with locked(folder.with_name(f".{folder.name}.lock")):
         if not (folder / _NOTE).exists():
             remove_tree(str(folder))
             try:
@@ -49,7 +47,7 @@ def prepare_image(name: str, cache: Path) -> Path:
             except BaseException:
                 remove_tree(str(folder))
                 raise
-    return folder
+    return read_image(folder)
 
 
 def read_image(folder: Path) -> Image:
@@ -73,15 +71,7 @@ def _unpack(name: str, folder: Path) -> None:
     root.mkdir(parents=True)
     try:
         with subprocess.Popen([engine, "export", made], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as export:
-            tar = [
-                "tar",
-                "--extract",
-                "--no-same-owner",
-                "--delay-directory-restore",
-                "--exclude=dev/*",
-                "-C",
-                str(root),
-            ]
+            tar = ("tar", "-x", "--no-same-owner", "--delay-directory-restore", "--exclude=dev/*", "-C", str(root))
             _done(subprocess.run(tar, stdin=export.stdout, capture_output=True, text=True, timeout=LIMIT_S), name)
         if export.returncode:
             raise UserError(f"container: {Path(engine).name} could not hand over the files of {name}")

@@ -8,7 +8,7 @@ reference.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -119,18 +119,18 @@ def _leaks(task: ChangeTask, tree: Path) -> Iterator[str]:
 
 def given_away(prompt: str, reference: bytes) -> str:
     """A line of the reference that a reader could copy from the prompt; "" when there is none."""
-    return next((line for line in _new_lines(reference) if line in _flat(prompt)), "")
+    lines = reference.decode(errors="replace").splitlines()
+    return copied_line(prompt, [line[1:] for line in lines if line.startswith("+") and not line.startswith("+++")])
+
+
+def copied_line(prompt: str, lines: Iterable[str]) -> str:
+    """The first of the lines that stands in the prompt and is too long to stand there by chance; "" when none does."""
+    said, flat = _flat(prompt), map(_flat, lines)
+    return next((line for line in flat if len(line) >= _LONG_LINE and re.search(r"\w", line) and line in said), "")
 
 
 def _flat(text: str) -> str:
     return " ".join(text.split())
-
-
-def _new_lines(patch: bytes) -> Iterator[str]:
-    for line in patch.decode(errors="replace").splitlines():
-        flat = _flat(line[1:])
-        if line.startswith("+") and not line.startswith("+++") and len(flat) >= _LONG_LINE and re.search(r"\w", flat):
-            yield flat
 
 
 def _seen(tree: Path, path: str, data: bytes) -> str:

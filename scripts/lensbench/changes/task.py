@@ -28,6 +28,8 @@ EXIT_ID: Final = "exit"
 FIXED: Final = "The change makes the failing tests pass."
 KEPT: Final = "It breaks none of the tests that pass without a change."
 TEST_CRITERIA = (FIXED, KEPT)
+IMAGE = r"\S+@sha256:[0-9a-f]{64}"
+"""How an image is named: what has another digest is another image."""
 """The first two criteria of each change task; the judge `tests` decides them, and nobody else."""
 
 
@@ -140,9 +142,7 @@ class ChangeTask(Task):
     files of the change follow. What it finds more than before is shown, and decides nothing."""
     environment: Many[str] = ()
     """Shell commands that install what the tests need into `/env`; run once, at the top of a copy of the repository."""
-    container: Annotated[
-        str, like(r"^(\S+@sha256:[0-9a-f]{64})?$", "write an image with its digest, name@sha256:...")
-    ] = ""
+    container: Annotated[str, like(rf"^({IMAGE})?$", "write an image with its digest, name@sha256:...")] = ""
     """The image in which the tests run, in place of this machine's programs."""
     reference: Content = ""
     """The right change, as a patch in git's form. It proves the task, and no agent sees it."""

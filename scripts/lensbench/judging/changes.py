@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,7 +19,7 @@ from lensbench.core.errors import UserError
 from lensbench.core.listing import some_of
 from lensbench.core.records import RunId
 from lensbench.core.run_folder import RunFolder
-from lensbench.core.system.files import write_json
+from lensbench.core.system.files import locked, write_json
 from lensbench.core.tasks import Task
 from lensbench.judging.judges import Judgement, Verdict, unjudged
 from lensbench.judging.shown_answers import Exhibit, verdict_row
@@ -106,8 +105,7 @@ def judge_patch(
 
     def _kept_run(path: Path, content: bytes) -> TestRun:
         kept.mkdir(parents=True, exist_ok=True)
-        with open(path.with_name(f".{path.stem}.lock"), "wb") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)  # the runs of a pair often make the same change
+        with locked(path.with_name(f".{path.stem}.lock")):  # the runs of a pair often make the same change
             if found := _read_run(path):
                 return found
             made = run_tests(tree, content, task.tests, sandbox, environment)

@@ -9,7 +9,6 @@ and holds nothing that tells an agent what to do or what the answers are (`sourc
 from __future__ import annotations
 
 import argparse
-import fcntl
 import hashlib
 import json
 import os
@@ -17,9 +16,8 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -27,7 +25,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from lensbench.core.errors import UserError
-from lensbench.core.system.files import write_json
+from lensbench.core.system.files import locked, write_json
 from lensbench.core.system.terminal import printable_lines
 from lensbench.core.system.trees import hash_tree, remove_tree
 from lensbench.core.tasks import Folder, Git, Npm, Pypi, Source
@@ -99,7 +97,7 @@ def prepare(source: Source, cache: Path) -> Prepared:
     key = source_key(source)
     try:
         cache.mkdir(parents=True, exist_ok=True)
-        with _locked(cache / f".{key}.lock"):
+        with locked(cache / f".{key}.lock"):
             ready = _read(cache / key)
             if ready and not isinstance(source, Folder):
                 return ready
@@ -108,13 +106,6 @@ def prepare(source: Source, cache: Path) -> Prepared:
         raise UserError(f"git cannot store the repository: {error}; check the disk and the source") from None
     except OSError as error:
         raise UserError(f"the repository cannot be stored in {cache}: {error}; check space and permissions") from None
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    with path.open("wb") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)  # given back when the file is closed, or its process ends
-        yield
 
 
 def _read(home: Path) -> Prepared | None:

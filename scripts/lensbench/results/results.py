@@ -263,7 +263,7 @@ def render(data: dict[str, Any], template: str = "results.md.j2") -> str:
         "minute": lambda moment: moment[:16].replace("T", " "),
         "exact": lambda text: numbers.exact(text or ""), "interval": interval, "coefficient": coefficient,
         "coefficient_interval": coefficient_interval, "p_value": p_value,
-        "size": lambda share: numbers.MISSING if share is None else f"{share * 100:.1f}pp",
+        "size": _size,
         "findable": _findable,
     }  # fmt: skip
     environment.globals |= {
@@ -273,11 +273,13 @@ def render(data: dict[str, Any], template: str = "results.md.j2") -> str:
     return environment.get_template(template).render(data)
 
 
+def _size(share: float | None) -> str:
+    return numbers.MISSING if share is None else f"{share * 100:.1f}pp"
+
+
 def _findable(share: float | None) -> str:
     """A difference that would be found; with few tasks there may be none."""
-    if share is None:
-        return numbers.MISSING
-    return "none that is possible" if share > LARGEST else f"{share * 100:.1f}pp"
+    return "none that is possible" if share and share > LARGEST else _size(share)
 
 
 def interval(found: Mapping[str, Any]) -> str:

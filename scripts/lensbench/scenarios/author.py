@@ -44,7 +44,6 @@ MEANING = {
     Category.CHANGE_IMPACT: "which places a change reaches; the thing, or some of its dependents, per criterion.",
     Category.TARGETED: "what holds when nothing is configured; one value with its name per criterion.",
 }
-_REPLY = re.compile(r"^<<<tasks>>>[ \t]*\n(.*?)^<<<end>>>", re.MULTILINE | re.DOTALL)
 _NO_SERVERS: Mapping[str, Any] = {"mcp": None, "servers": []}
 
 
@@ -188,20 +187,32 @@ def _failed(name: str, category: Category, why: str) -> Proposal:
 
 
 def _prompt(name: str, category: Category, ids: Sequence[str], rejected: Sequence[Rejected]) -> str:
+    return question(
+        "write_tasks.md.j2", name=name, category=category.value, meaning=MEANING[category], count=len(ids), ids=ids,
+        rejected=rejected,
+    )  # fmt: skip
+
+
+def question(template: str, **values: Any) -> str:
+    """What an agent that writes is asked."""
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined, trim_blocks=True, autoescape=False
     )
-    return environment.get_template("write_tasks.md.j2").render(
-        name=name, category=category.value, meaning=MEANING[category], count=len(ids), ids=ids, rejected=rejected
-    )
+    return environment.get_template(template).render(values)
+
+
+def marked(answer: str, mark: str) -> str | None:
+    """The last text between `<<<mark>>>` and `<<<end>>>` in an answer; None when there is none."""
+    found = re.findall(rf"^<<<{mark}>>>[ \t]*\n(.*?)^<<<end>>>", answer, re.MULTILINE | re.DOTALL)
+    return found[-1] if found else None
 
 
 def read_reply(answer: str) -> dict[str, dict[str, Any]]:
     """The tasks in a reply, by id. Raises DocumentError when there is no list of them between the marks."""
-    found = _REPLY.findall(answer)
-    if not found:
+    text = marked(answer, "tasks")
+    if text is None:
         raise DocumentError("there is nothing between <<<tasks>>> and <<<end>>>")
-    value = parse_document(found[-1].encode(errors="replace")).value
+    value = parse_document(text.encode(errors="replace")).value
     tasks = value.get("tasks") if isinstance(value, dict) else None
     if not isinstance(tasks, list) or not all(isinstance(task, dict) for task in tasks):
         raise DocumentError("it has no list 'tasks' of mappings")

@@ -159,11 +159,11 @@ def _found(
         size.append(f"{estimate.pairs} of {_count(estimate.planned, 'pair')}")
     least = ""
     if estimate.mde is not None:
-        found = rounded(Fraction(estimate.mde) * 100, 1)
         share = _percent(settings["power"])
-        least = f" If tasks spread as these do, {share} of such benchmarks find a true {found} points."
+        found = f"{share} of such benchmarks find a true {rounded(Fraction(estimate.mde) * 100, 1)} points"
         if estimate.mde > LARGEST:
-            least = f" If tasks spread as these do, no difference is so large that {share} of such benchmarks find it."
+            found = f"no difference is so large that {share} of such benchmarks find it"
+        least = f" If tasks spread as these do, {found}."
     delta = _points(estimate.delta or 0)
     if estimate.people:
         delta += f", corrected by what people say of {_count(estimate.people, 'task')}"

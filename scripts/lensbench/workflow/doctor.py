@@ -12,7 +12,7 @@ import argparse
 import platform
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from lensbench.agents import load_adapter
@@ -31,7 +31,7 @@ LEAST_GB = 5
 """What a benchmark of some hundred runs may need on disk, with room for the agents' own files."""
 AGENTS = {"claude-code": "claude", "codex": "codex", "gemini": "gemini", "opencode": "opencode"}
 """Kinds of agents that are programs of their own, and what these are called."""
-PROGRAMS = {
+PROGRAMS: Mapping[str, tuple[Outcome, str]] = {
     "git": ("failed", "repositories cannot be fetched, nor changes be kept; install git"),
     "node": ("skipped", "only needed for agents and tests that are written for Node"),
     "rg": ("skipped", "only needed for opencode's Grep and Glob"),
@@ -58,7 +58,7 @@ def machine() -> Iterator[Check]:
         yield Check(place, outcome, f"{free:.0f} GB free" + ("" if outcome == "ok" else f"; {LEAST_GB} are safe"))
     for program, (missing, why) in PROGRAMS.items():
         found = shutil.which(program)
-        yield Check(program, "ok", found) if found else Check(program, missing, f"not on PATH: {why}")  # type: ignore[arg-type]
+        yield Check(program, "ok", found) if found else Check(program, missing, f"not on PATH: {why}")
     for kind, program in AGENTS.items():
         yield _agent(kind, program)
 
@@ -68,11 +68,9 @@ def _agent(kind: str, program: str) -> Check:
         return Check(program, "skipped", "not on PATH")
     ask = getattr(load_adapter(kind), "version", None)
     version = ask(Agent(kind=kind).settings) if ask else None
-    return (
-        Check(program, "ok", f"{version}: agent.kind is {kind}")
-        if version
-        else Check(program, "warning", "does not start, or is another program: it does not say its name and version")
-    )
+    if version:
+        return Check(program, "ok", f"{version}: agent.kind is {kind}")
+    return Check(program, "warning", "does not start, or is another program: it does not say its name and version")
 
 
 def benchmark(file: Path) -> list[Check]:

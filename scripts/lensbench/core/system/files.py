@@ -6,7 +6,8 @@ import fcntl
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -81,6 +82,14 @@ def read_checksums(folder: Path) -> dict[str, str]:
 def _is_inside(name: str) -> bool:
     """What is damaged is deleted, and a list may come from anywhere."""
     return bool(name) and not name.startswith("/") and ".." not in name.split("/")
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Waits until nobody else holds the file at `path`, and holds it for the block."""
+    with path.open("wb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)  # given back when the file is closed, or its process ends
+        yield
 
 
 def write_json(path: Path, value: Any) -> None:

@@ -7,26 +7,22 @@ against both: a prompt with a line of them goes back once, without the line.
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterable, Iterator
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
 from lensbench.changes.hidden_files import with_files
-from lensbench.changes.proof import given_away
+from lensbench.changes.proof import copied_line, given_away
 from lensbench.changes.task import ChangeTask, content_bytes
-from lensbench.core.system.places import TEMPLATES
 from lensbench.core.system.terminal import printable
 from lensbench.repositories.prepare import prepare
-from lensbench.scenarios.author import AskedAgent, NoAnswer
+from lensbench.scenarios.author import AskedAgent, NoAnswer, marked, question
 from lensbench.scenarios.changes.candidates import Bench, Fate
 from lensbench.scenarios.changes.prompts import says_too_little, write_prompt
 
 ROUNDS = 2
 LONGEST = 4000
 """Characters of a prompt."""
-_REPLY = re.compile(r"^<<<prompt>>>[ \t]*\n(.*?)^<<<end>>>", re.MULTILINE | re.DOTALL)
+_TEMPLATE = "write_change_prompt.md.j2"
 
 
 def in_other_words(fates: Iterable[Fate], agent: AskedAgent, bench: Bench) -> Iterator[Fate]:
@@ -49,19 +45,14 @@ def _asked(task: ChangeTask, agent: AskedAgent, bench: Bench) -> tuple[str, str]
         if agent.spent_all:
             return "", "the author's words: the budget is spent"
         try:
-            written = read_reply(agent.ask(tree, task.id, _question(task, why)))
+            answer = agent.ask(tree, task.id, question(_TEMPLATE, said=task.prompt, why=why))
         except NoAnswer as error:
             return "", f"the author's words: {error}"
+        written = (marked(answer, "prompt") or "").strip()
         why = problem(written, task)
         if not why:
             return write_prompt(written, task.tests.fail_to_pass), "an agent's words"
     return "", f"the author's words: what the agent wrote {why}"
-
-
-def read_reply(answer: str) -> str:
-    """The prompt in a reply; "" when there is none between the marks."""
-    found = _REPLY.findall(answer)
-    return str(found[-1]).strip() if found else ""
 
 
 def problem(prompt: str, task: ChangeTask) -> str:
@@ -73,13 +64,6 @@ def problem(prompt: str, task: ChangeTask) -> str:
     if given_away(prompt, content_bytes(task.reference)):
         return "holds a line of the right change"
     hidden = (content_bytes(content) for content in task.tests.files.values())
-    if any(given_away(prompt, b"\n".join(b"+" + line for line in content.splitlines())) for content in hidden):
+    if any(copied_line(prompt, content.decode(errors="replace").splitlines()) for content in hidden):
         return "holds a line of a hidden test"
     return ""
-
-
-def _question(task: ChangeTask, why: str) -> str:
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined, trim_blocks=True, autoescape=False
-    )
-    return environment.get_template("write_change_prompt.md.j2").render(said=task.prompt, why=why)

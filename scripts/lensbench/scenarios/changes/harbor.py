@@ -21,7 +21,7 @@ import yaml
 from lensbench.agents.sandbox import WORKSPACE
 from lensbench.changes.environment import Environment
 from lensbench.changes.patches import make_patch
-from lensbench.changes.task import EXIT, EXIT_ID, PYTEST, Binary, ChangeTask, Content, FromSource, Tests
+from lensbench.changes.task import EXIT, EXIT_ID, IMAGE, PYTEST, Binary, ChangeTask, Content, FromSource, Tests
 from lensbench.core.errors import UserError
 from lensbench.core.system.private_folders import private_folder
 from lensbench.core.system.trees import copy_tree, remove_tree
@@ -33,18 +33,18 @@ from lensbench.scenarios.changes.prompts import category_of
 
 TESTS, VERDICT = ".hidden-tests", ".verdict"
 """Where the container's /tests and /logs/verifier lie in the repository."""
+_IMAGE = "environment.docker_image"
 _HONOURED = {
     "version", "schema_version", "instruction", "author_name", "author_email", "difficulty", "category", "tags",
     "parser_name", "max_agent_timeout_sec", "max_test_timeout_sec", "expert_time_estimate_min",
     "junior_time_estimate_min", "source", "task.name", "task.description", "task.authors", "task.keywords",
     "verifier.timeout_sec", "agent.timeout_sec", "environment.build_timeout_sec", "environment.cpus",
     "environment.memory", "environment.memory_mb", "environment.storage", "environment.storage_mb",
-    "run_tests_in_same_shell", "estimated_duration_sec", "environment.docker_image",
+    "run_tests_in_same_shell", "estimated_duration_sec", _IMAGE,
 }  # fmt: skip
 """Settings that are honoured, or that change nothing about how a task is judged."""
 _HARMLESS: Mapping[str, Any] = {"environment.gpus": 0, "environment.allow_internet": True, "disable_asciinema": True}
-_IMAGE = "environment.docker_image"
-_FROM = re.compile(r"^FROM\s+(?:--\S+\s+)?(\S+@sha256:[0-9a-f]{64})\b", re.IGNORECASE | re.MULTILINE)
+_FROM = re.compile(rf"^FROM\s+(?:--\S+\s+)?({IMAGE})\b", re.IGNORECASE | re.MULTILINE)
 _NETWORK = re.compile(r"\b(apt-get|apt|curl|wget|pip|pip3|uv|uvx|npm|git clone)\b")
 _PYTEST_LINE = re.compile(
     r"#.*|set -\w+.*|(apt-get|apt|curl|source|export|cd|mkdir|exit|echo|uv|uvx|pip|pip3|pytest)\b.*"
@@ -153,7 +153,7 @@ def _flat(value: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any
 def _container(files: _Files) -> str:
     """The image of the task, by its digest; "" when it names none."""
     if image := files.settings.get(_IMAGE):
-        if not re.fullmatch(r"\S+@sha256:[0-9a-f]{64}", str(image)):
+        if not re.fullmatch(IMAGE, str(image)):
             raise Refused(f"{_IMAGE}: {image} has no digest; write {str(image).partition(':')[0]}@sha256:...")
         return str(image)
     found = _FROM.findall(_dockerfile(files.environment))
