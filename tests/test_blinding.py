@@ -12,10 +12,12 @@ from lensbench.core.records import RunId
 from lensbench.core.tasks import Category, Criterion, Regex, Task
 from lensbench.judging.blinding import MARK, Hidden, blind, hidden_names, opaque_id, order
 from lensbench.judging.shown_answers import Exhibit
+from lensbench.judging.tool_talk import ToolTalk
 from lensbench.judging.verdicts import judge_mechanically
 
 TOOLS = ("mcp__lens__lens_grep", "mcp__lens__lens_graph", "mcp__lens__lens_graph_neighbors", "mcp__lens__search")
-HIDDEN = Hidden(TOOLS, ("lens",), ("with", "without"))
+TALK = ToolTalk(("graph", "import graph", "search"), ("hubScore", "importers"))
+HIDDEN = Hidden(TOOLS, ("lens",), ("with", "without"), talk=TALK)
 PLAN = {"conditions": {"without": {"servers": []}, "with": {"servers": ["lens"]}}}
 REPORT = (
     "## Report\n\n- **Tool calls**: 5\n- **Tools used**: Glob, mcp__lens__lens_grep\n- **Files read**: 2\n"
@@ -207,7 +209,8 @@ PIECES = st.sampled_from(
         "- **Key findings**:", "\n", "\n", "- ", "  ", "5", "```\n", "~~~", "> ", "|", "---\n", "`", "**", "_", ", ",
         " and ", "lens", "LENS", "lens_grep", "mcp__lens__lens_graph", "Read", "Grep", "tool", " MCP", " server",
         "using ", "via ", "with ", "the ", " condition", "condition: ", "took ", "3.2 s", " in ", "about ", "I ", ".",
-        ":", "(", "[", MARK, "\\", "Time taken:", "12 ", " trait", "\r", "\x85", "\ud800",
+        ":", "(", "[", MARK, "\\", "Time taken:", "12 ", "LensGrep", "import graph", "graph", " shows", "importers", "=3",
+        "hub score", " trait", "\r", "\x85", "\ud800",
     ]
 )  # fmt: skip
 ANSWERS = st.lists(PIECES | st.text(max_size=3), max_size=40).map("".join)

@@ -33,8 +33,17 @@ def table(checks: Sequence[Check]) -> Iterator[str]:
 
 def read_listed_tools(folder: Path) -> list[str]:
     """The tools that the MCP servers listed in the last preflight of a run folder; none when there was none."""
+    return sorted({str(name) for names in _kept(folder, "tools").values() if isinstance(names, list) for name in names})
+
+
+def read_tool_descriptions(folder: Path) -> dict[str, str]:
+    """Tool -> what its server said of it, from the last preflight of a run folder; empty when there was none."""
+    return {name: text for name, text in _kept(folder, "descriptions").items() if isinstance(text, str)}
+
+
+def _kept(folder: Path, key: str) -> dict[str, object]:
     try:
-        tools = json.loads(RunFolder(folder).preflight.read_text())["tools"]
-        return sorted({str(name) for names in tools.values() for name in names})
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return []
+        value = json.loads(RunFolder(folder).preflight.read_text())[key]
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
+    return value if isinstance(value, dict) else {}

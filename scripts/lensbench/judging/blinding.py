@@ -18,6 +18,7 @@ from typing import NamedTuple
 from lensbench.core.frozen_plan import Plan
 from lensbench.core.records import RunId, sha256
 from lensbench.core.tasks import Criterion, Task
+from lensbench.judging.tool_talk import NO_TALK, ToolTalk, words_of
 from lensbench.runs.reports import process_spans
 
 MARK = "\u2039\u2026\u203a"
@@ -43,6 +44,8 @@ class Hidden(NamedTuple):
     conditions: tuple[str, ...]
     spared: frozenset[str] = frozenset()
     """Names and durations that the task itself uses, in lower case: they are content."""
+    talk: ToolTalk = NO_TALK
+    """Without what the task itself says."""
 
 
 @dataclass(frozen=True)
@@ -97,14 +100,24 @@ class Blinded:
         return (origin, origin + 1) if origin < end else self.removed[index]
 
 
-def hidden_names(plan: Plan, tools: Iterable[str], task: Task) -> Hidden:
-    """What must not be seen in answers to `task`: `tools`, and the plan's servers and conditions."""
+def hidden_names(plan: Plan, tools: Iterable[str], task: Task, talk: ToolTalk = NO_TALK) -> Hidden:
+    """What must not be seen in answers to `task`: `tools`, `talk` of them, and the plan's servers and conditions."""
     full = tuple(sorted({name for name in tools if name.startswith("mcp__")}))
     servers = {name for condition in plan["conditions"].values() for name in condition["servers"]}
     servers |= {name.split("__")[1] for name in full}
     hidden = Hidden(full, tuple(sorted(servers - {""})), tuple(sorted(plan["conditions"])))
     told = "\n".join([task.prompt, *(text for criterion in task.criteria for text in _texts(criterion))])
-    return hidden._replace(spared=_spared(hidden, told))
+    return hidden._replace(spared=_spared(hidden, told), talk=_unsaid(talk, told))
+
+
+def _unsaid(talk: ToolTalk, told: str) -> ToolTalk:
+    """What of `talk` the task does not say itself: there it is the subject."""
+
+    def is_said(phrase: str, kind: str = "") -> bool:
+        return bool(re.search(rf"{_START}{_spelled(phrase)}{kind}{_END}", told, re.IGNORECASE))
+
+    phrases = (each for each in talk.phrases if not is_said(each, "" if " " in each else " tools?"))
+    return ToolTalk(tuple(phrases), tuple(name for name in talk.figures if not is_said(name)))
 
 
 def _texts(criterion: Criterion) -> Iterator[str]:
@@ -116,7 +129,8 @@ def _texts(criterion: Criterion) -> Iterator[str]:
 def _spared(hidden: Hidden, told: str) -> frozenset[str]:
     """Of built-in tools only the exact name: "where is it read" does not speak of Read."""
     names = {*hidden.tools, *map(_short, hidden.tools), *hidden.servers}
-    spared = {name.lower() for name in names if re.search(_word(name), told, re.IGNORECASE)}
+    spelled = {name: _one_of([_any([name]), *filter(None, [_spelled(name)])]) for name in names}
+    spared = {name.lower() for name, it in spelled.items() if re.search(rf"{_START}{it}{_END}", told, re.IGNORECASE)}
     spared |= {name.lower() for name in (*BUILT_IN, _MCP) if re.search(_word(name), told)}
     spared |= {found[0].lower() for found in re.finditer(_FULL, told, re.IGNORECASE)}
     spared |= {found[0].lower() for found in re.finditer(_DURATION, told, re.IGNORECASE)}
@@ -212,6 +226,33 @@ def _of_conditions(conditions: Iterable[str]) -> tuple[str, ...]:
     )
 
 
+_SAYS = r" (?:returned|found|(?:show|report|list|rank)(?:s|ed)|surfaced|gave|says|said|results?|hits?)"
+"""What a way of searching does in an answer; the subject of an answer is seldom in the past."""
+
+
+def _of_talk(talk: ToolTalk) -> tuple[str, ...]:
+    """Tools under other names. A way of searching is hidden where the agent used it, a word of a name before "tool"."""
+    word = _one_of(map(_spelled, talk.phrases))
+    phrase = _one_of(_spelled(each) for each in talk.phrases if " " in each)
+    return (
+        rf"(?:{_VERB} )?{_THE}{_quoted(rf'{_START}(?i:{word}){_END}')}(?: MCP)? (?i:tools?)\b",
+        rf"(?:{_VERB}|\b(?i:according to)) {_THE}{_quoted(rf'{_START}(?i:{phrase}){_END}')}{_CODE}",
+        rf"{_THE}{_quoted(rf'{_START}(?i:{phrase}){_END}')}(?i:{_SAYS})\b",
+    )
+
+
+def _of_figures(talk: ToolTalk) -> str:
+    """A figure with its number, `hubScore=0.8` as `hub score 0.8` too."""
+    single = _one_of(_spelled(name) for name in talk.figures if len(words_of(name)) == 1)
+    several = _one_of(_spelled(name) for name in talk.figures if len(words_of(name)) > 1)
+    return rf"{_START}(?i:{single}(?=\W{{0,3}}[=:])|{several})[\"`*]{{0,3}}(?: ?[=:])? ?-?[0-9]++(?:[.,][0-9]+)*+"
+
+
+def _spelled(name: str) -> str:
+    """A name or phrase in any spelling: snake, kebab or camel case, or words."""
+    return r"(?:\\?_|[ -])?".join(words_of(name))
+
+
 class _Patterns(NamedTuple):
     """What gives a condition away."""
 
@@ -235,10 +276,13 @@ def _patterns(hidden: Hidden) -> _Patterns:
     plain = {name for name in short if re.fullmatch("[A-Za-z]?[a-z]*", name)}
     spared = hidden.spared
     sure = {name for name in {*hidden.servers, *(short - plain)} if name.lower() not in spared}
+    figures = _of_figures(hidden.talk)
+    own = {name for name in sure if words_of(name)[1:] and words_of(name)[0] in map(str.lower, hidden.servers)}
+    joined = {"".join(words_of(name)) for name in short if words_of(name)[1:] and name.lower() not in spared}
     mcp = r"|MCP|(?i:mcp)(?= (?i:tools?|servers?))" if _MCP.lower() not in spared else ""
-    tell = rf"(?:{_FULL}|{_START}(?:(?i:{_any(sure)})(?:_\*)?{mcp}){_END})"
+    tell = rf"(?:{_FULL}|{_START}(?:(?i:{_one_of(sorted(map(_spelled, own)))}|{_any(sure)})(?:_\*)?{mcp}){_END})"
     words = {name for name in {*BUILT_IN, *plain} if name.lower() not in spared}
-    tool = rf"{_START}{_any(words)}{_END}"
+    tool = rf"{_START}(?:{_any(words)}|(?i:{_one_of(sorted(joined))})){_END}"
     shell = {"Bash", "Glob", "Grep"} & words
     either = rf"{_quoted(f'(?:{tell}|{tool})')}"
     more = rf"(?:{_SEPARATOR}{either}){{0,9}}"
@@ -250,10 +294,25 @@ def _patterns(hidden: Hidden) -> _Patterns:
         rf"{_THE}(?:{tools}{_KIND}|{_quoted(f'{_START}(?i:{_any(shell)}){_END}')} (?i:tools?)\b)",
         rf"\b(?i:tools?)(?: used)?(?: ?[:=-])? {tools}{_CODE}",
         *_of_conditions(hidden.conditions),
+        *_of_talk(hidden.talk),
+        figures,
         *_WORK,
     )
-    hints = ("mcp", "tool", "condition", "arm", "took", "spent", *(re.split("[_-]", name.lower())[0] for name in sure))
-    return _Patterns(re.compile(tell), re.compile("|".join(prose)), hints, (*_FIRST_WORDS, *sorted(words)))
+    hints = (
+        *joined,
+        *(each.split()[-1] for each in hidden.talk.phrases if " " in each),
+        *(words_of(name)[0] for name in hidden.talk.figures),
+        "mcp",
+        "tool",
+        "condition",
+        "arm",
+        "took",
+        "spent",
+        *(re.split("[_-]", name.lower())[0] for name in sure),
+    )
+    return _Patterns(
+        re.compile(f"{tell}|{figures}"), re.compile("|".join(prose)), hints, (*_FIRST_WORDS, *sorted(words))
+    )
 
 
 def _short(tool: str) -> str:
@@ -265,7 +324,11 @@ def _any(names: Iterable[str]) -> str:
     spelled = (
         r"\\?[_-]".join(map(re.escape, re.split("[_-]", name))) for name in sorted(names, key=lambda x: (-len(x), x))
     )
-    return f"(?:{'|'.join(spelled) or '(?!)'})"
+    return _one_of(spelled)
+
+
+def _one_of(patterns: Iterable[str]) -> str:
+    return f"(?:{'|'.join(patterns) or '(?!)'})"
 
 
 def _word(name: str) -> str:

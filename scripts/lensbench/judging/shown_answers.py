@@ -14,7 +14,7 @@ from lensbench.core.conditions import treatments
 from lensbench.core.frozen_plan import Plan
 from lensbench.core.numbers import decimal
 from lensbench.core.preflight_results import read_listed_tools
-from lensbench.core.records import RunId, from_json, run_files
+from lensbench.core.records import Record, RunId, from_json, run_files
 from lensbench.core.rows import ValidityRow, VerdictRow, columns
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.run_status import RunStatus
@@ -22,6 +22,7 @@ from lensbench.core.tables import read_table, run_of_row
 from lensbench.core.tasks import Task
 from lensbench.judging.blinding import Blinded, blind, hidden_names, opaque_id, order
 from lensbench.judging.judges import POINTS, Judgement
+from lensbench.judging.tool_talk import read_tool_talk
 from lensbench.plan.own_files import frozen_tasks
 from lensbench.plan.task_files import read_scenarios
 
@@ -56,13 +57,15 @@ def read_exhibits(folder: Path, plan: Plan, tasks: Mapping[str, Task]) -> list[E
         if row["status"] == RunStatus.VALID
     ]
     runs = [run for run in valid if run.task in tasks]
-    tools = sorted({*read_listed_tools(folder), *_offered(folder, runs)})
+    records = {run: from_json(run_files(folder, run).record.read_text()) for run in runs}
+    tools = sorted({*read_listed_tools(folder), *_offered(records.values())})
+    talk = read_tool_talk(folder, records, tools)
     counting = set(runs)
     exhibits = {}
     for run in runs:
         answer = run_files(folder, run).answer.read_text(errors="replace")
         longest = plan["judging"]["max_answer_chars"]
-        blinded = blind(answer[: READ_AHEAD * longest], hidden_names(plan, tools, tasks[run.task]))
+        blinded = blind(answer[: READ_AHEAD * longest], hidden_names(plan, tools, tasks[run.task], talk))
         name = opaque_id(plan["seed"], run, answer)
         text = blinded.text[:longest]
         exhibits[name] = Exhibit(name, run, text, blinded, _has_partner(run, counting, plan))
@@ -74,10 +77,10 @@ def _has_partner(run: RunId, counting: set[RunId], plan: Plan) -> bool:
     return any(run._replace(condition=name) in counting for name in others)
 
 
-def _offered(folder: Path, runs: Iterable[RunId]) -> Iterable[str]:
+def _offered(records: Iterable[Record]) -> Iterable[str]:
     """The MCP tools that any run was offered or called."""
-    for run in runs:
-        outcome = from_json(run_files(folder, run).record.read_text()).outcome
+    for record in records:
+        outcome = record.outcome
         names = [*(outcome.tools_offered or ()), *(call.name for call in outcome.calls or ())]
         yield from (name for name in names if name.startswith("mcp__"))
 

@@ -39,6 +39,9 @@ from lensbench.runs.attempt import Job, prepare
 from lensbench.runs.model_check import ask_model
 from lensbench.runs.server_checks import check_servers
 
+_DESCRIBED = 2000
+"""Characters that are kept of a tool's description."""
+
 
 @dataclass
 class Findings:
@@ -48,6 +51,8 @@ class Findings:
     agent_version: str | None = None
     tools: dict[str, list[str]] = field(default_factory=dict)
     """condition -> the tools of its servers, by the names that agents call them by."""
+    descriptions: dict[str, str] = field(default_factory=dict)
+    """Tool -> the beginning of what its server says of it."""
 
     @property
     def failed(self) -> bool:
@@ -70,6 +75,7 @@ def preflight(config: Config, scenarios: ScenarioSet, folder: Path) -> Findings:
         if tried and is_unknown and not findings.failed:
             findings.checks.append(ask_model(*tried, redact))
     findings.checks = [replace(check, detail=redact(check.detail)) for check in findings.checks]
+    findings.descriptions = {name: redact(text) for name, text in sorted(findings.descriptions.items())}
     return findings
 
 
@@ -157,7 +163,8 @@ def _try_run(config: Config, job: Job, place: Place, adapter: Adapter, is_first:
         if not any(check.outcome == "failed" for check in told):
             checks, tools = check_servers(name, condition, assignment, invocation.env, place)
             findings.checks += checks
-            findings.tools[name] = tools
+            findings.tools[name] = sorted(tool.full_name for tool in tools)
+            findings.descriptions |= {tool.full_name: tool.description[:_DESCRIBED] for tool in tools}
     finally:
         findings.checks += _command(job, "teardown", workspace)
     if hash_tree(workspace) != job.repository["tree_sha256"]:

@@ -27,8 +27,8 @@ ROLES = ("search", "neighbourhood", "overview")
 
 def check_servers(
     condition: str, settings: Condition, run: Assignment, environment: Mapping[str, str], place: Place
-) -> tuple[list[Check], list[str]]:
-    """A row per server and, when the config names tools, one for them; and the full names of all listed tools.
+) -> tuple[list[Check], Sequence[OfferedTool]]:
+    """A row per server and, when the config names tools, one for them; and all listed tools.
 
     Servers start as the agent would start them: with its `environment`, and in its sandbox (`place`).
     """
@@ -42,7 +42,7 @@ def check_servers(
         tools = servers.tools
     if settings.tools and all(status.connected for status in servers.statuses):
         checks += _compared(condition, settings.tools, tools)
-    return checks, sorted(tool.full_name for tool in tools)
+    return checks, tools
 
 
 def unreachable(run: Assignment, place: Place, asks: bool) -> str:

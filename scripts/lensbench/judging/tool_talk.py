@@ -1,0 +1,139 @@
+"""How answers give away that MCP tools were used, learnt from these tools: their names, descriptions and results.
+
+`lens_graph` is also "the graph tool"; a tool described as "Semantic search over code" is also "semantic search
+returned"; and results that say `importers=3` are quoted.
+"""
+
+from __future__ import annotations
+
+import gzip
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from lensbench.agents.timeline import read_timeline
+from lensbench.core.preflight_results import read_tool_descriptions
+from lensbench.core.records import Record, RunId, run_files
+
+SAMPLE = 20
+"""Transcripts that are read of runs with MCP calls, and as many of runs without."""
+_LONGEST = 2_000_000
+"""Characters that are read of a transcript."""
+_MIN_RESULTS, _MIN_TASKS = 3, 2
+"""Fewer results of a tool show what was found, not the tool's form."""
+_INSTRUMENT = (
+    "analys(?:is|er|es)|atlas|embeddings?|explorer|finder|graphs?|grep|index(?:es)?|lookups?|maps?|navigat(?:ion|or)"
+    "|outlines?|overviews?|quer(?:y|ies)|rank(?:ing|er)|retriev(?:al|er)|scan(?:ner)?|search(?:es)?"
+)
+"""What tools that look for things are called; other words of a description are words of any answer."""
+_PLAIN = frozenset({
+    "a", "an", "and", "any", "are", "as", "at", "be", "by", "each", "every", "for", "from", "in", "into", "is",
+    "it", "its", "no", "not", "of", "on", "or", "our", "over", "per", "run", "runs", "same", "that", "the", "their",
+    "them", "then", "this", "to", "use", "uses", "using", "via", "when", "which", "with", "your",
+})  # fmt: skip
+_PHRASE = re.compile(rf"(?:[a-z]+(?:-[a-z]+)*,? ){{1,2}}(?:{_INSTRUMENT})\b", re.IGNORECASE)
+_FIGURE = re.compile(r"(?<!\w)([A-Za-z][A-Za-z_]{2,29})\\?\"?\s?[=:]\s?-?[0-9]")
+
+
+class ToolTalk(NamedTuple):
+    """What tells of the MCP tools beside their names."""
+
+    phrases: tuple[str, ...] = ()
+    """In lower case. A single word, such as graph, tells only as "graph tool"."""
+    figures: tuple[str, ...] = ()
+    """Names that stand before a number in results of these tools, and nowhere else."""
+
+
+NO_TALK = ToolTalk()
+
+
+def read_tool_talk(folder: Path, records: Mapping[RunId, Record], tools: Iterable[str]) -> ToolTalk:
+    """What `tools` (by their full names) and the runs' transcripts teach."""
+    descriptions = read_tool_descriptions(folder)
+    found: list[tuple[str, str, str]] = []
+    elsewhere: set[str] = set()
+    with_calls = [run for run in sorted(records) if _calls_mcp(records[run])]
+    for run in _sample(with_calls):
+        for tool, result in _results(folder, run):
+            if tool.startswith("mcp__"):
+                found.append((tool, run.task, result))
+            else:
+                elsewhere |= figures_of(result)
+    if found:
+        for run in _sample(sorted(set(records) - set(with_calls))):
+            elsewhere |= figures_of(run_files(folder, run).answer.read_text(errors="replace"))
+            elsewhere |= figures_of("".join(_lines(folder, run)))
+    return ToolTalk(learn_phrases(tools, descriptions), learn_figures(found, elsewhere))
+
+
+def _calls_mcp(record: Record) -> bool:
+    return any(call.name.startswith("mcp__") for call in record.outcome.calls or ())
+
+
+def _sample(runs: Sequence[RunId]) -> Sequence[RunId]:
+    return runs[:: max(1, len(runs) // SAMPLE)][:SAMPLE]
+
+
+def _lines(folder: Path, run: RunId) -> Iterator[str]:
+    """A transcript's lines, up to a limit; none when there is no such file."""
+    try:
+        with gzip.open(run_files(folder, run).transcript, "rt", errors="replace") as file:
+            yield from file.readlines(_LONGEST)
+    except (OSError, EOFError):
+        return
+
+
+def _results(folder: Path, run: RunId) -> Iterator[tuple[str, str]]:
+    """Tools and what they returned."""
+    for step in read_timeline(_lines(folder, run)):
+        if step.kind == "call" and not step.failed:
+            yield step.title, step.got
+
+
+def learn_phrases(tools: Iterable[str], descriptions: Mapping[str, str]) -> tuple[str, ...]:
+    """The words of the tools' names without the server's, and what descriptions call a way of searching; sorted."""
+    phrases: set[str] = set()
+    for name in tools:
+        _, server, short = [*name.split("__", 2), "", ""][:3]
+        phrases |= {word for word in words_of(short) if len(word) > 2} - set(words_of(server)) - {"mcp", "tool"}
+        for found in _PHRASE.finditer(descriptions.get(name, "")):
+            phrases |= set(_tails(found[0].lower().replace(",", "").split()))
+    return tuple(sorted(phrases))
+
+
+def _tails(words: Sequence[str]) -> Iterator[str]:
+    """A phrase and its shorter forms that end alike and have two words: "ranked code search" and "code search"."""
+    for start in range(len(words) - 1):
+        if _PLAIN.isdisjoint(words[start:]):
+            yield " ".join(words[start:])
+
+
+def words_of(name: str) -> list[str]:
+    """The words of a name in snake, kebab or camel case, in lower case."""
+    return [word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+", name)]
+
+
+def figures_of(text: str) -> set[str]:
+    """The names that stand before a number, as in `importers=3`, `"score": 1.5` and `hits: 4`."""
+    return {found[1] for found in _FIGURE.finditer(text)}
+
+
+def learn_figures(results: Iterable[tuple[str, str, str]], elsewhere: set[str]) -> tuple[str, ...]:
+    """The names of figures in at least half of a tool's results and not `elsewhere`; sorted.
+
+    `results` are (tool, task, text). What a tool found differs from task to task, and its form does not.
+    """
+    by_tool: dict[str, list[tuple[str, set[str]]]] = defaultdict(list)
+    for tool, task, text in results:
+        by_tool[tool].append((task, figures_of(text[:_LONGEST])))
+    names: set[str] = set()
+    for rows in by_tool.values():
+        if len(rows) < _MIN_RESULTS:
+            continue
+        for name in set().union(*(found for _, found in rows)):
+            tasks = [task for task, found in rows if name in found]
+            if 2 * len(tasks) >= len(rows) and len(set(tasks)) >= _MIN_TASKS:
+                names.add(name)
+    return tuple(sorted(names - elsewhere))
