@@ -227,6 +227,26 @@ def run_program(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
 
+def test_several_sets_become_a_file_each(tmp_path: Path) -> None:
+    sets = [tmp_path / name / "set.md" for name in ("one", "two")] + [tmp_path / "three.md"]
+    for number, path in enumerate(sets):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(MARKDOWN.replace("di-exp-01", f"di-exp-0{number}"))
+    first, second, third = map(str, sets)
+    output = tmp_path / "drafted"
+    for wrong, told in (
+        ([first, second], "set.yaml would be written twice"),
+        ([first, third, "--output", f"{output}.yaml"], "several sets need a folder"),
+        ([first, first], "would be written twice"),
+    ):
+        refused = run_program(*wrong, *([] if "--output" in wrong else ["--output", str(output)]))
+        assert (refused.returncode, told in refused.stderr, output.exists()) == (1, True, False), refused.stderr
+    done = run_program(first, third, "--output", str(output))
+    assert (done.returncode, done.stderr, done.stdout.count("2 criteria with drafted patterns")) == (0, "", 2)
+    made = [str(output / name) for name in ("set.yaml", "three.yaml")]
+    assert [task.id for task in read_scenarios(made, imported=True).tasks] == ["di-exp-00", "di-exp-02"]
+
+
 def test_the_program_writes_a_set_that_is_read_back_with_its_drafts(tmp_path: Path) -> None:
     (tmp_path / "set.md").write_text(MARKDOWN)
     output = tmp_path / "set.yaml"

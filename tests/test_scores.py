@@ -69,9 +69,9 @@ def test_a_run_without_all_verdicts_has_no_score(
 
 def side(
     score: str = "1", used: str = "Read", files: str = "a.py", present: str = "yes", status: str = "scored",
-    workspace: str = "/w/repo", **outcome: Any,
+    workspace: str = "/w/repo", server_calls: str = "", **outcome: Any,
 ) -> Side:  # fmt: skip
-    report = {"report_present": present, "tools_used": used, "files_used": files}
+    report = {"report_present": present, "tools_used": used, "files_used": files, "server_calls": server_calls}
     record = Record("a", "with", 1, "run", outcome=Outcome(**outcome), workspace=workspace)
     return Side({"status": status, "score": score}, report, record)
 
@@ -145,6 +145,18 @@ def test_a_missing_report_is_missing_and_never_a_no(missing: dict[str, str]) -> 
     row = compare(side(**missing), side(), TOOLS)
     assert row["adopted"] is row["diverged"] is row["misdirected"] is None
     assert row.get("adopted_lens_grep") is None
+
+
+@pytest.mark.parametrize(
+    ("used", "calls", "adopted"),
+    [("", "", None), ("", "0", False), ("", "2", True), ("Read", "2", True), ("Read", "0", False), (GREP, "0", True)],
+)
+def test_calls_that_the_report_counts_are_adoption_where_nobody_shows_what_was_offered(
+    used: str, calls: str, adopted: bool | None
+) -> None:
+    assert compare(side(used=used, server_calls=calls), side(), TOOLS)["adopted"] is adopted
+    shown = compare(side(used="Read", server_calls=calls, tools_offered=("Read",)), side(), TOOLS)
+    assert shown["adopted"] is False
 
 
 def test_an_own_tool_of_the_same_name_is_not_adoption() -> None:

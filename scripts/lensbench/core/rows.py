@@ -39,6 +39,7 @@ class ReportRow(RunRow):
     tools_used: ReadOnly[str]
     files_read: ReadOnly[str]
     files_used: ReadOnly[str]
+    server_calls: ReadOnly[str]
 
 
 class VerdictRow(RunRow):

@@ -36,6 +36,8 @@ class Report:
     files_read: int | None = None
     files_used: tuple[str, ...] | None = None
     findings: tuple[str, ...] = ()
+    server_calls: int | None = None
+    """`LENS calls` or `MCP calls`, which people's prompts ask for beside the protocol's fields."""
 
 
 class _Line(NamedTuple):
@@ -75,6 +77,7 @@ _FIELD = re.compile(
     r"(?:#{1,6}\s+)?(?:(?:[-*+•\u2013]|\d{1,2}[.)])\s+)?(?:\[[ xX]\]\s+)?[*_`|\s]{0,9}"
     r"(?:(?:total|number|count|list)\s(?:of\s)?|#\s(?:of\s)?)?"
     r"(?:(?P<tool_calls>tools?[\s_-]calls?(?:\s(?:made|count|total))?)|(?P<tools_used>tools(?:[\s_-]used)?)"
+    r"|(?P<server_calls>(?:lens|mcp)(?:[\s_-](?:mcp|server|tools?)){0,2}[\s_-]calls?(?:\s(?:made|count|total))?)"
     r"|(?P<files_read>files[\s_-]read(?:\scount)?)|(?P<files_used>files[\s_-]used)|(?P<findings>(?:key[\s_-])?findings))"
     r"[*_`\s]{0,9}(?:\([^()]{0,60}\))?[*_`\s]{0,9}(?:[:\uff1a=|]|[-\u2013—](?=\s|$)|(?<=[*_`\s])(?=\d)|$)[*_`]{0,3}",
     re.IGNORECASE,
@@ -118,6 +121,7 @@ def parse_report(answer: str) -> Report:
             _count(fields.get("files_read")),
             _files(fields.get("files_used")),
             _findings(fields.get("findings")),
+            _count(fields.get("server_calls")),
         )
         if read != Report(True) and (section.certain or len(fields) > 1):
             report = read

@@ -64,6 +64,8 @@ class Side:
         self.score = exact(score["score"] or "")
         present = self.counts and report is not None and report["report_present"] == "yes"
         self.reported = items(report["tools_used"]) if present and report else None
+        calls = report.get("server_calls") if present and report else None
+        self.calls_reported = int(calls) > 0 if calls else None
         workspace = record.workspace if record else ""
         files = items(report["files_used"]) if present and report else None
         self.files = None if files is None else frozenset(normalise_path(file, workspace) for file in files)
@@ -74,7 +76,8 @@ def compare(treatment: Side, baseline: Side, tools: Sequence[str]) -> dict[str, 
     """What the protocol asks of a pair (section 3); a missing value on either side stays missing.
 
     Adoption is what the agent reports, as the protocol has it; `offered`, `called` and `called_without_error` are what
-    was observed. What the run was not offered is no adoption, whatever it reports or called. Diverged: the sets of
+    was observed. What the run was not offered is no adoption, whatever it reports or called. Where nobody shows what
+    was offered, as in imports, calls of the server that the report counts are adoption too. Diverged: the sets of
     cited files differ. Misdirected: diverged, and the treatment scored less.
     """
     delta = None if treatment.score is None or baseline.score is None else treatment.score - baseline.score
@@ -105,6 +108,8 @@ def _adoption(side: Side, tools: Sequence[str]) -> dict[str, Any]:
             used = tool in offered and named
             row[f"adopted_{short}"] = row.get(f"adopted_{short}", False) or used
             row["adopted"] = row["adopted"] or used
+    if side.calls_reported is not None and shown is None:
+        row["adopted"] = side.calls_reported or bool(row["adopted"])
     if shown is not None:
         row["offered"] = bool(offered)
     if side.outcome and side.outcome.calls is not None:

@@ -68,17 +68,32 @@ def _item(value: dict[str, object], indent: str) -> Iterator[str]:
 
 
 def main() -> None:
-    """Proposes patterns for the criteria of a task set that have none."""
+    """Proposes patterns for the criteria of task sets that have none."""
     parser = argparse.ArgumentParser(prog="lensbench draft", description=main.__doc__)
-    parser.add_argument("set", type=Path, help="a task set, Markdown or YAML")
-    parser.add_argument("--output", required=True, type=Path, help="the YAML file to write; it must not be there yet")
+    parser.add_argument("sets", nargs="+", type=Path, metavar="set", help="a task set, Markdown or YAML")
+    told = "the YAML file to write, or for several sets the folder of a file for each; none may be there yet"
+    parser.add_argument("--output", required=True, type=Path, help=told)
     arguments = parser.parse_args()
-    if arguments.output.exists():
-        raise UserError(f"{arguments.output} is there already, and may hold a person's work; give another name")
-    tasks = [with_drafts(task) for task in read_scenarios([str(arguments.set)], imported=True).tasks]
-    write_atomic(arguments.output, render(tasks, arguments.set.name))
-    drafted = sum(criterion.drafted for task in tasks for criterion in task.criteria)
-    print(f"{arguments.output}: {drafted} criteria with drafted patterns; look at each one before you use them")
+    targets = _targets(arguments.sets, arguments.output)
+    read_scenarios(list(map(str, arguments.sets)), imported=True)  # no id twice
+    for path, target in zip(arguments.sets, targets, strict=True):
+        tasks = [with_drafts(task) for task in read_scenarios([str(path)], imported=True).tasks]
+        target.parent.mkdir(parents=True, exist_ok=True)
+        write_atomic(target, render(tasks, path.name))
+        drafted = sum(criterion.drafted for task in tasks for criterion in task.criteria)
+        print(f"{target}: {drafted} criteria with drafted patterns; look at each one before you use them")
+
+
+def _targets(sets: Sequence[Path], output: Path) -> list[Path]:
+    """The file to write for each set. Raises UserError when one is there, or would be written twice."""
+    if len(sets) > 1 and output.suffix in (".yaml", ".yml"):
+        raise UserError(f"--output {output}: several sets need a folder, for a file each")
+    targets = [output / f"{path.stem}.yaml" for path in sets] if len(sets) > 1 else [output]
+    for target in targets:
+        if target.exists() or targets.count(target) > 1:
+            why = "is there already, and may hold a person's work" if target.exists() else "would be written twice"
+            raise UserError(f"{target} {why}; give another name")
+    return targets
 
 
 if __name__ == "__main__":
