@@ -10,6 +10,7 @@ import shutil
 import yaml
 
 from conftest import Files, Project
+from lensbench.core.system.files import note_checksum
 from lensbench.runs.discards import discard_files
 
 DERIVED = (
@@ -129,6 +130,21 @@ def test_criteria_templates_and_code_repeat_no_run_and_a_prompt_stops_unless_it_
     assert "Accepted change in the middle of this run: task 'anna'" in (finished.bench / "results.md").read_text()
     assert finished.ledger() == []
     assert NOTHING in finished.start("-n", "--config", "accept_changes=true")
+
+
+def test_other_code_makes_everything_but_runs_anew(finished: Project) -> None:
+    estimates = finished.bench / "estimates.json"
+    before, known = finished.files(), estimates.read_bytes()
+    estimates.write_text("{}")  # as code of another version wrote it
+    moment = (finished.bench / "results.json").stat().st_mtime - 0.001
+    os.utime(estimates, (moment, moment))
+    note_checksum(finished.bench, estimates.name, estimates.read_bytes())
+    module = finished.copy_house() / "scripts" / "lensbench" / "scores" / "estimates.py"
+    module.write_text(f"{module.read_text()}# another version\n")
+    finished.start()
+    assert (finished.files(), finished.ledger()) == (before, [])
+    assert json.loads(estimates.read_text()).keys() == json.loads(known).keys()
+    assert NOTHING in finished.start("-n")
 
 
 def test_more_trials_add_their_runs_only_and_new_tasks_theirs_with_their_repository(finished: Project) -> None:

@@ -27,8 +27,9 @@ from lensbench.core.frozen_plan import Plan, PlannedCondition, PlannedJudge, Pla
 from lensbench.core.records import sha256
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import write_atomic, write_json
-from lensbench.core.system.places import PROTOCOL, TEMPLATES
+from lensbench.core.system.places import PACKAGE, PROTOCOL, TEMPLATES
 from lensbench.core.system.program import run_program
+from lensbench.core.system.trees import hash_tree
 from lensbench.core.tasks import Folder, Git, Npm, Pypi, Source, Task
 from lensbench.plan import task_markdown
 from lensbench.plan.config import Agent, Condition, Config, Gate, ModelJudge
@@ -239,11 +240,12 @@ def settings_text(config: Config) -> str:
 
 
 def plan_mark(config: Config, accepted: list[str], folder: Path) -> Path:
-    """An empty file named after the settings: other settings lack theirs, which Snakemake sees in every case.
+    """An empty file named after the settings and this code: others lack theirs, which Snakemake sees in every case.
 
-    Its own memory of parameters is lost with `.snakemake`.
+    Its own memory of parameters is lost with `.snakemake`. Tables of older code may lack what newer stages read, so
+    they are made anew, as after a change of the settings; runs are not.
     """
-    digest = sha256(f"{settings_text(config)}\n{json.dumps(accepted)}".encode())
+    digest = sha256("\n".join([settings_text(config), json.dumps(accepted), hash_tree(str(PACKAGE))]).encode())
     return RunFolder(folder).frozen_settings / f"settings-{digest[:16]}"
 
 
