@@ -76,6 +76,7 @@ class Bench:
         attempts: int = 1,
         started: str = "2026-01-02T03:04:05.000Z",
         tree_before: str = "t",
+        seen: Sequence[Call] = (Call("Read", 3),),
         **outcome: Any,
     ) -> Record:
         """Adds a run; `points` are those of its criteria, None is unjudged."""
@@ -84,12 +85,12 @@ class Bench:
             Attempt(number, started, duration_s, 0.0, 0, False, reason, detail) for number in range(1, attempts + 1)
         ]
         offered = ("Read", *(f"mcp__{name}__{tool}" for name in self.servers[condition] for tool in ("lens_grep",)))
-        seen = Outcome(**{
+        shown = Outcome(**{
             "models": ("glm-5",), "servers": dict.fromkeys(self.servers[condition], "connected"),
-            "tools_offered": offered, "calls": (Call("Read", 3),), "files_read": ("a.py",), "agent_version": "1.0",
+            "tools_offered": offered, "calls": seen, "files_read": ("a.py",), "agent_version": "1.0",
         } | outcome)  # fmt: skip
         record = Record(
-            task, condition, trial, "run", tuple(tried), seen, sha256(answer.encode()), len(answer), "p", "s",
+            task, condition, trial, "run", tuple(tried), shown, sha256(answer.encode()), len(answer), "p", "s",
             workspace="/w/repo", tree_before=tree_before, tree_after=tree_before, revision="rev", arrived_at=started,
             opened_at=started, lensbench="0.1.0",
         )  # fmt: skip

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lensbench.core.records import Call
 from lensbench.results.results import MAX_CELL, cell, sentence
 
 Make = Callable[..., Any]
@@ -118,7 +119,7 @@ def test_the_page_has_every_section_also_without_any_run(bench: Make) -> None:
     assert data["headlines"] == ["with against without: no complete pair yet (2 planned)."]
     assert data["counts"] == {"scored": 0, "unjudged": 0, "discarded": 0, "missing": 4}
     assert [row[1:] for row in rows(made.page, "Raw results")[:1]] == [
-        ["with", "missing", "— / —", "— / —", "—", "—", "—"]
+        ["with", "missing", "— / —", "—", "— / —", "—", "—", "—"]
     ]
     assert "Runs began | not recorded" in made.page
     assert "makes the 4 runs that stand discarded or missing now" in made.page
@@ -133,6 +134,25 @@ def test_the_headline_compares_like_with_like(bench: Make) -> None:
     made.run("b", "with", points=("1", "1"))
     made.build()
     assert "\nwith 50%, without 100%: -50pp over 1 of 3 pairs (0 better, 0 equal, 1 worse).\n" in made.page
+
+
+GREP, GRAPH = "mcp__lens__lens_grep", "mcp__lens__lens_graph"
+
+
+def test_the_protocols_columns_say_which_tools_were_used_and_how_many_calls_they_saved(bench: Make) -> None:
+    made = bench(changes={"notes": ["the description of `lens_grep` says *when* to use it"]})
+    offered = ("Read", GREP, GRAPH)
+    made.run("a", "with", tools_offered=offered, seen=(Call("Read", 2), Call(GREP, 1)))
+    made.run("a", "without", seen=(Call("Read", 7),))
+    made.run("b", "with", tools_offered=offered, points=("1", "0"))
+    made.run("b", "without")
+    made.build()
+    assert "## Changes this run\n\n- the description of `lens_grep` says \\*when\\* to use it\n" in made.page
+    assert "| MCP servers of with | lens: lens_graph, lens_grep |" in made.page
+    assert [row[4] for row in rows(made.page, "Raw results")] == ["Yes", "—", "No", "—"]
+    assert rows(made.page, "By category")[0][-2:] == ["+2", "0/2"]
+    assert "| complete (score of 80% or more) | 1/2 (50%) | 2/2 (100%) | -50pp |" in made.page
+    assert "| Task | lens_grep |\n|---|--:|\n| a | 1 |\n| b | 0 |\n" in made.page
 
 
 def test_each_treatment_has_its_section_and_headline(bench: Make) -> None:

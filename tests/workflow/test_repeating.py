@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import shutil
 
 import yaml
@@ -130,6 +131,30 @@ def test_criteria_templates_and_code_repeat_no_run_and_a_prompt_stops_unless_it_
     assert "Accepted change in the middle of this run: task 'anna'" in (finished.bench / "results.md").read_text()
     assert finished.ledger() == []
     assert NOTHING in finished.start("-n", "--config", "accept_changes=true")
+
+
+def test_dated_runs_go_on_until_the_experiment_is_another_one(project: Project) -> None:
+    def dated() -> list[str]:
+        return sorted(folder.name for folder in (project.folder / "bench").glob("2*"))
+
+    project.configure(run_id="auto")
+    project.start()
+    (first,) = dated()
+    assert re.fullmatch(r"\d{4}-\d{2}-\d{2}-\d{4}", first)
+    assert json.loads((project.folder / "bench" / first / "plan.json").read_text())["run_id"] == first
+    assert NOTHING in project.start("-n")
+    project.configure(run_id="auto", gate={"effect": 10}, notes="one")
+    project.start("--config", "accept_changes=true")
+    assert dated() == [first]
+    assert len(project.ledger()) == 4
+    results = (project.folder / "bench" / first / "results.md").read_text()
+    assert "## Changes this run\n\n- one\n" in results
+
+    mcp = project.folder / "mcp.json"
+    mcp.write_text(mcp.read_text().replace("{", "{ ", 1))
+    project.start()
+    assert len(dated()) == 2
+    assert len(project.ledger()) == 8
 
 
 def test_other_code_makes_everything_but_runs_anew(finished: Project) -> None:

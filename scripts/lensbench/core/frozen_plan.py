@@ -153,6 +153,8 @@ class Plan(TypedDict):
     repositories: ReadOnly[Mapping[str, Mapping[str, Any]]]
     accepted_changes: ReadOnly[Sequence[str]]
     warnings: ReadOnly[Sequence[str]]
+    notes: ReadOnly[NotRequired[Sequence[str]]]
+    """What the user says is new in this run."""
     settings_sha256: ReadOnly[str]
     dealt: ReadOnly[NotRequired[Sequence[str]]]
     """The tasks that were dealt into waves, when others were added later."""

@@ -250,13 +250,15 @@ class Config(Strict):
     """Everything that a user can set."""
 
     run_id: Annotated[str, like(RUN_ID, "use letters, digits and '-' only, at most 64")]
-    """Names the run folder, `bench/<run_id>`."""
+    """Names the run folder, `bench/<run_id>`; `auto`: by date and time, a new one when the experiment is another."""
     scenarios: str | Many[str]
     """The task set, or several: YAML, or Markdown in the protocol's form."""
     repository: Source | None = None
     """The repository of tasks that name none (Markdown sets)."""
     conditions: dict[ConditionName, Condition]
     """The arms; one of them is the baseline, the others are treatments."""
+    notes: Annotated[Many[str], BeforeValidator(lambda value: [value] if isinstance(value, str) else value)] = ()
+    """What is new in this run, for whoever reads its results; no setting."""
     baseline: str = "without"
     """The condition that the others are compared with."""
     trials: Annotated[Whole, Field(ge=1, le=99)] = 1

@@ -85,6 +85,7 @@ def make_plan(config: Config, scenarios: ScenarioSet, accepted: list[str]) -> Pl
         "repositories": {key: source.model_dump(mode="json") for key, source in repositories.items()},
         "accepted_changes": accepted,
         "warnings": [*config.warnings, *scenarios.warnings],
+        "notes": list(config.notes),
         "settings_sha256": sha256(json.dumps(told, sort_keys=True).encode()),
     }
 

@@ -76,13 +76,22 @@ def _figure(name: str, measure: Mapping[str, Any], estimated: Mapping[str, Any])
     )
     return Figure(
         LABELS[name],
-        amount(measure[f"{of}treatment"]),
-        amount(measure[f"{of}baseline"]),
+        _counted(name, measure, "treatment") or amount(measure[f"{of}treatment"]),
+        _counted(name, measure, "baseline") or amount(measure[f"{of}baseline"]),
         change(measure["delta"] if kind == "share" else delta),
         numbers.MISSING if low is None or high is None else f"{change(low)} to {change(high)}",
         _total(measure) if kind == "log ratio" else "",
         measure["pairs"],
     )
+
+
+def _counted(name: str, measure: Mapping[str, Any], side: str) -> str:
+    """How many tasks are complete, such as `2/2 (100%)`; "" where several trials make it no whole number."""
+    if name != "complete" or not measure["pairs"]:
+        return ""
+    share = measure[f"paired_{side}"]
+    count = share * measure["pairs"]
+    return f"{count}/{measure['pairs']} ({numbers.percent(share)})" if count.denominator == 1 else ""
 
 
 def _total(measure: Mapping[str, Any]) -> str:

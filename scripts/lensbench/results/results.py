@@ -15,6 +15,8 @@ from lensbench.agents import known_kinds, load_adapter
 from lensbench.core import numbers
 from lensbench.core.conditions import treatments
 from lensbench.core.frozen_plan import AgentSettings
+from lensbench.core.preflight_results import read_listed_tools
+from lensbench.core.records import RunId
 from lensbench.core.rows import ValidityRow, VerdictRow
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.run_status import RunStatus
@@ -38,17 +40,24 @@ from lensbench.scores import measures as summaries
 from lensbench.scores.intervals import LARGEST
 from lensbench.scores.measures import Tables, read_tables
 from lensbench.scores.published import mean_delta, published_pairs
+from lensbench.scores.scores import short_name, tools_of_condition, treatment_tools
 
 MANY_DISCARDS = 4
 """Above this many discards the cause has to be looked for (protocol, section 7)."""
 
 
-def collect(tables: Tables, repositories: dict[str, Any], stopped: str = "") -> dict[str, Any]:
-    """All numbers and names of the results as plain data; numbers are exact fractions. `stopped`: why, if it was."""
+def collect(
+    tables: Tables, repositories: dict[str, Any], stopped: str = "", listed: Sequence[str] = ()
+) -> dict[str, Any]:
+    """All numbers and names of the results as plain data; numbers are exact fractions.
+
+    `stopped`: why, if it was; `listed`: the tools that servers listed in the preflight.
+    """
     plan = tables.plan
     made = [record for record in tables.valid if record.source == "run"]
     statuses = [row["status"] for row in tables.scores.values()]
     skews = summaries.start_skews(tables)
+    tools = treatment_tools(plan, tables.records.values(), tables.reports.values(), listed)
     data: dict[str, Any] = {
         "run_id": plan["run_id"],
         "lensbench": __version__,
@@ -56,6 +65,10 @@ def collect(tables: Tables, repositories: dict[str, Any], stopped: str = "") -> 
         "baseline": plan["baseline"],
         "treatments": treatments(plan),
         "conditions": plan["conditions"],
+        "tools": {
+            name: sorted(set(map(short_name, tools_of_condition(plan, name, tools)))) for name in treatments(plan)
+        },
+        "notes": list(plan.get("notes", ())),
         "agent": plan["agent"],
         "agent_versions": sorted({record.outcome.agent_version or "not shown" for record in made}),
         "model_mapping": plan["model_mapping"],
@@ -77,9 +90,11 @@ def collect(tables: Tables, repositories: dict[str, Any], stopped: str = "") -> 
         "verdicts": len(tables.verdicts),
         "judges": _judges(tables.verdicts),
         "drafted_verdicts": sum(row["version"].endswith(DRAFTED) for row in tables.verdicts),
-        "runs": [_run(tables, row) for row in tables.validity],
+        "runs": [_run(tables, row, used) for used in [_used(tables)] for row in tables.validity],
         "pairs": [dict(row) for row in tables.pairs],
-        "comparisons": {name: _comparison(tables, name) for name in treatments(plan)},
+        "comparisons": {
+            name: _comparison(tables, name, tools_of_condition(plan, name, tools)) for name in treatments(plan)
+        },
         "discards": summaries.discard_counts(tables.validity),
         "given_up": [dict(row) for row in tables.validity if row["given_up"] == "yes"],
         "disagreements": summaries.disagreements(tables),
@@ -154,7 +169,14 @@ def _unpinned(agent: AgentSettings) -> list[str]:
 _REPOSITORY = ("revision", "removed", "history")
 
 
-def _run(tables: Tables, row: ValidityRow) -> dict[str, Any]:
+def _used(tables: Tables) -> dict[RunId, str]:
+    """Whether the tools of a treatment were used, yes or no: what the transcript shows, else what the agent reports."""
+    return {
+        RunId(row["task"], row["treatment"], int(row["trial"])): row["called"] or row["adopted"] for row in tables.pairs
+    }
+
+
+def _run(tables: Tables, row: ValidityRow, used: Mapping[RunId, str]) -> dict[str, Any]:
     run = run_of_row(row)
     score = tables.scores[run]
     report = tables.reports.get(run)
@@ -167,6 +189,7 @@ def _run(tables: Tables, row: ValidityRow) -> dict[str, Any]:
         "score": tables.score(run),
         "complete": score["complete"],
         "duration_s": tables.duration(run),
+        "tools_used": used.get(run, ""),
         "tool_calls_reported": tables.reported_calls(run),
         "tool_calls_observed": tables.observed_calls(run),
         "files_read_reported": tables.reported_files(run),
@@ -175,7 +198,7 @@ def _run(tables: Tables, row: ValidityRow) -> dict[str, Any]:
     }
 
 
-def _comparison(tables: Tables, treatment: str) -> dict[str, Any]:
+def _comparison(tables: Tables, treatment: str, tools: Sequence[str]) -> dict[str, Any]:
     pairs = [row for row in tables.pairs if row["treatment"] == treatment]
     deltas = [value for row in pairs if (value := numbers.exact(row["delta"])) is not None]
     return {
@@ -185,10 +208,11 @@ def _comparison(tables: Tables, treatment: str) -> dict[str, Any]:
         "ties": sum(value == 0 for value in deltas),
         "losses": sum(value < 0 for value in deltas),
         "categories": {
-            name: {**value, "score": value["score"]._asdict()}
+            name: {**value, "score": value["score"]._asdict(), "tool_calls": value["tool_calls"]._asdict()}
             for name, value in summaries.categories(tables, treatment).items()
         },
         "adoption": summaries.adoption_table(pairs),
+        "tools_by_run": summaries.tools_by_run(tables, pairs, tools),
         "by_adoption": summaries.by_adoption(tables, treatment),
     }
 
@@ -306,7 +330,8 @@ def headline(data: dict[str, Any], treatment: str) -> str:
 def write_results(folder: Path) -> dict[str, Any]:
     """Writes results.json, results.md, summary.md and junit.xml; returns what stands in them."""
     tables = read_tables(folder)
-    data = collect(tables, read_json(RunFolder(folder).repositories), why_stopped(folder))
+    repositories = read_json(RunFolder(folder).repositories)
+    data = collect(tables, repositories, why_stopped(folder), read_listed_tools(folder))
     pairs = published_pairs(folder, tables)
     data["published"] = [pair._asdict() for pair in pairs]
     data["published_delta"] = {name: mean_delta(pairs, name) for name in data["treatments"]}

@@ -23,7 +23,7 @@ from lensbench.core.tables import items, read_table, run_of_row
 from lensbench.plan.waves import read_opened_plan
 from lensbench.runs.made_with import as_made
 from lensbench.runs.reasons import tools_of
-from lensbench.scores.scores import read_present_records
+from lensbench.scores.scores import read_present_records, short_name
 
 Value = Callable[[RunId], Fraction | None]
 
@@ -92,6 +92,11 @@ class Tables(NamedTuple):
         """Tool calls in the transcript."""
         calls = self.records[run].outcome.calls if self._counts(run) else None
         return None if calls is None else Fraction(sum(call.count for call in calls))
+
+    def known_calls(self, run: RunId) -> Fraction | None:
+        """Tool calls in the transcript; by the agent's own word where nobody saw them."""
+        observed = self.observed_calls(run)
+        return self.reported_calls(run) if observed is None else observed
 
     def observed_files(self, run: RunId) -> Fraction | None:
         """Files read in the transcript."""
@@ -192,7 +197,7 @@ def measures(tables: Tables, treatment: str) -> dict[str, Measure]:
 
 
 def categories(tables: Tables, treatment: str) -> dict[str, dict[str, Any]]:
-    """Score and adoption by category, in the order in which the categories appear."""
+    """Score, tool calls and adoption by category, in the order in which the categories appear."""
     found: dict[str, list[str]] = {}
     for task in tables.plan["order"]:
         found.setdefault(tables.plan["tasks"][task]["category"], []).append(task)
@@ -200,6 +205,7 @@ def categories(tables: Tables, treatment: str) -> dict[str, dict[str, Any]]:
         category: {
             "tasks": len(tasks),
             "score": measure(tables, tables.score, treatment, tasks),
+            "tool_calls": measure(tables, tables.known_calls, treatment, tasks),
             "adoption": adoption(
                 row["adopted"] for row in tables.pairs if row["treatment"] == treatment and row["task"] in tasks
             ),
@@ -222,6 +228,24 @@ def adoption_table(pairs: Sequence[PairRow]) -> dict[str, dict[str, int]]:
     failed = [row["called_without_error"] == "no" for row in pairs if row["called"] == "yes"]
     table = {column: adoption(row[column] for row in rows) for column in [*facts, *tools]}
     return {**table, "all_calls_failed": {"runs": sum(failed), "of": len(failed)}}
+
+
+def tools_by_run(tables: Tables, pairs: Sequence[PairRow], tools: Sequence[str]) -> list[dict[str, Any]]:
+    """How often each run called each of `tools` that any run used; yes or no where only the report tells."""
+    rows: list[dict[str, Any]] = []
+    for pair in pairs:
+        outcome = tables.records[run].outcome if (run := _treated(pair)) in tables.records else None
+        calls = outcome.calls if outcome and tables.scores[run]["status"] in COUNTING else None
+        cells: Mapping[str, Any] = pair
+        reported = {tool: cells.get(f"adopted_{short_name(tool)}") or None for tool in tools}
+        seen = {tool: sum(call.count for call in calls or () if call.name == tool) for tool in tools}
+        rows.append({"task": run.task, "trial": run.trial, "tools": reported if calls is None else seen})
+    used = [tool for tool in tools if any(row["tools"][tool] not in (None, 0, "no") for row in rows)]
+    return [{**row, "tools": {short_name(tool): row["tools"][tool] for tool in used}} for row in rows] if used else []
+
+
+def _treated(pair: PairRow) -> RunId:
+    return RunId(pair["task"], pair["treatment"], int(pair["trial"]))
 
 
 def by_adoption(tables: Tables, treatment: str) -> dict[str, dict[str, Any]]:

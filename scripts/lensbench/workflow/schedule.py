@@ -25,6 +25,7 @@ from lensbench.core.tables import read_table
 from lensbench.judging.judges.again import has_failed, note, rounds_of
 from lensbench.plan import freeze as planning
 from lensbench.plan.config import Config, ModelJudge, judge_names, parts_of
+from lensbench.plan.dated_runs import AUTO, dated_run
 from lensbench.plan.frozen import read_plan
 from lensbench.plan.names import HUMAN, TESTS
 from lensbench.plan.own_files import in_the_way, local_paths, own_files, place_of_tasks, run_folder
@@ -385,6 +386,9 @@ def read_schedule(
     scenarios = read_scenarios(sets, config.repository, config.imported)
     _check_repositories(config, scenarios)
     plan = planning.make_plan(config, scenarios, [])
+    if config.run_id == AUTO:
+        config = config.model_copy(update={"run_id": dated_run(plan, Path("bench"))})
+        plan = {**plan, "run_id": config.run_id}
     schedule = Schedule(config, plan, [], own_files(config, files))
     if not config.makes_benchmark:
         return schedule

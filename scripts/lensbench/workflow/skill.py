@@ -20,6 +20,7 @@ from lensbench.core.system.claim import at_work
 from lensbench.core.system.places import ROOT
 from lensbench.core.system.program import run_program
 from lensbench.plan.config import RUN_ID
+from lensbench.plan.dated_runs import AUTO, new_dated, newest_dated
 from lensbench.plan.freeze import make_plan
 from lensbench.plan.reading import read_config, read_file
 from lensbench.plan.task_files import ScenarioSet
@@ -185,6 +186,8 @@ def read_bench(run_id: str, options: Sequence[str]) -> Bench:
     if not (isinstance(given.get("run_id"), str) and isinstance(first, str)):
         raise UserError(f"{file}: needs run_id and scenarios, which are texts")
     run_id = run_id or given["run_id"]
+    if run_id == AUTO:
+        run_id = newest_dated(Path("bench")) or new_dated(Path("bench"))
     if not re.fullmatch(RUN_ID, run_id):
         raise UserError(f"{run_id!r} names no benchmark; use letters, digits and '-' only")
     return Bench(file, Path(first), run_id, options)

@@ -1,0 +1,44 @@
+"""`run_id: auto`: runs that are named by date and time (protocol, section 5)."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+
+from lensbench.core.frozen_plan import Plan
+from lensbench.core.run_folder import RunFolder
+from lensbench.plan.freeze import changes
+from lensbench.plan.frozen import read_plan
+
+AUTO = "auto"
+_DATED = re.compile(r"\d{4}-\d{2}-\d{2}-\d{4}(-\d{1,4})?")
+
+
+def newest_dated(benches: Path) -> str:
+    """The newest run folder in `benches` that is named by its date; "" when there is none."""
+    found = [folder.name for folder in benches.glob("*-*-*-*") if _DATED.fullmatch(folder.name)]
+    return max((name for name in found if RunFolder(benches / name).plan.exists()), key=_place, default="")
+
+
+def _place(name: str) -> tuple[str, int]:
+    """Names of one minute are in the order of their last number."""
+    return name[:15], int(name[16:] or 1)
+
+
+def dated_run(plan: Plan, benches: Path) -> str:
+    """The newest dated run when this plan can go on with it, else a new name of the time in UTC.
+
+    What begins a new one is what would be refused in a named run: another agent, condition, prompt or repository.
+    """
+    newest = newest_dated(benches)
+    if newest and not changes(read_plan(benches / newest), plan):
+        return newest
+    return new_dated(benches)
+
+
+def new_dated(benches: Path) -> str:
+    """A name that no folder in `benches` has."""
+    now = f"{datetime.now(UTC):%Y-%m-%d-%H%M}"
+    names = (now, *(f"{now}-{number}" for number in range(2, 9999)))
+    return next(name for name in names if not (benches / name).exists())
