@@ -1,12 +1,12 @@
 """Writes report.html, the page that people look at, and the answers side by side.
 
-One file without scripts and without requests. The answers are beside it in `answers/`, or folded into it.
+One file that asks nothing of anybody and is whole without its small scripts. The answers are beside it in `answers/`,
+or folded into it.
 """
 
 from __future__ import annotations
 
 import argparse
-import base64
 import hashlib
 from collections.abc import Iterable
 from fractions import Fraction
@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from jinja2 import Environment
 from markupsafe import Markup
 
-from lensbench.core.numbers import rounded
+from lensbench.core.numbers import exact, rounded
 from lensbench.core.preflight_results import read_listed_tools
 from lensbench.core.records import RunId
 from lensbench.core.rows import DecisionRow, PairRow, RunRow
@@ -26,6 +26,7 @@ from lensbench.core.system.files import read_json, write_atomic
 from lensbench.core.system.places import ROOT, TEMPLATES
 from lensbench.core.system.program import run_program
 from lensbench.core.tables import read_table, run_of_row
+from lensbench.judging.judge_sheet import csp_hash
 from lensbench.judging.shown_answers import read_tasks
 from lensbench.plan.own_files import frozen_tasks
 from lensbench.results.page import data, pairs, runs
@@ -84,6 +85,9 @@ def render(folder: Path, inputs: Inputs, folded: bool = False) -> dict[str, str]
         many_discards=MANY_DISCARDS,
         hashes=_hashes(folder),
         folded=answers if folded else [],
+        outcome=_outcome,
+        discarded_because=partial(_discarded_because, inputs),
+        **_script("tables.js", *(["words.js"] if folded else [])),
     )
     if folded:
         return {RunFolder.page: report}
@@ -104,8 +108,9 @@ def render(folder: Path, inputs: Inputs, folded: bool = False) -> dict[str, str]
                 )
                 timelines[column.condition] = home + place
         beside[path] = page(
-            "pair.html.j2", pair=pair, home=f"{home}{RunFolder.page}", siblings=siblings, timelines=timelines
-        )
+            "pair.html.j2", pair=pair, home=f"{home}{RunFolder.page}", siblings=siblings, timelines=timelines,
+            **_script("words.js"),
+        )  # fmt: skip
     return {RunFolder.page: report, **beside}
 
 
@@ -122,8 +127,25 @@ def _facts(inputs: Inputs, status: str, run: RunId) -> list[str]:
 def style_of_the_page() -> dict[str, Any]:
     """The style sheet, and the hash by which the page's own policy lets it through: the white space counts."""
     style = (TEMPLATES / "report.css").read_text().strip()
-    digest = hashlib.sha256(f"\n{style}\n".encode()).digest()
-    return {"style": Markup(style), "style_hash": base64.b64encode(digest).decode()}
+    return {"style": Markup(style), "style_hash": Markup(csp_hash(f"\n{style}\n"))}
+
+
+def _script(*names: str) -> dict[str, Markup]:
+    """The scripts of a page as one, and the hash that lets it through."""
+    script = "".join((TEMPLATES / name).read_text() for name in names)
+    return {"script": Markup(script), "script_hash": Markup(csp_hash(script))}
+
+
+def _outcome(pair: PairRow) -> str:
+    delta = exact(pair["delta"])
+    return "no score" if delta is None else "better" if delta > 0 else "worse" if delta < 0 else "equal"
+
+
+def _discarded_because(inputs: Inputs, pair: PairRow) -> str:
+    """Why a run of the pair does not count, such as `timed_out`; "" when both do."""
+    run = RunId(pair["task"], pair["treatment"], int(pair["trial"]))
+    rows = (inputs.validity[each] for each in (run._replace(condition=inputs.tables.plan["baseline"]), run))
+    return ", ".join(dict.fromkeys(row["reason"] for row in rows if row["reason"]))
 
 
 def _durations(inputs: Inputs, pair: PairRow) -> tuple[Fraction | None, Fraction | None]:
