@@ -29,9 +29,9 @@ def starting(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        ([], "error: missing: --mcp or --url, --name, --agent, --repo; there is no terminal to ask on"),
+        ([], "error: missing: --mcp, --url or --from, --name, --agent, --repo; there is no terminal to ask on"),
         (["--mcp", "true", "--name", "a"], "error: missing: --agent, --repo; there is no terminal to ask on"),
-        (["--yes"], "error: missing: --mcp or --url, "),
+        (["--yes"], "error: missing: --mcp, --url or --from, "),
         (["--mcp", "true", "--yes", "--name", "My server"], "error: --name 'My server': use a-z, 0-9 and '-'"),
         (["--mcp", "true", "--yes", "--agent", "cursor"], "error: --agent 'cursor' is not one of claude-code, "),
         (["--mcp", "my-server 'half", "--yes"], "error: --mcp my-server 'half: No closing quotation"),

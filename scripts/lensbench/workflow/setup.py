@@ -30,6 +30,7 @@ from lensbench.core.system.program import run_program
 from lensbench.plan.config import Agent
 from lensbench.plan.task_files import read_scenarios
 from lensbench.repositories.sources.git import PASSWORD
+from lensbench.workflow.known_servers import KnownServer, home_folder, known_servers, server_of
 from lensbench.workflow.prices import estimate, price
 
 TASKS = 12
@@ -70,6 +71,8 @@ class Wishes(NamedTuple):
     """The command that tells a server that runs already of a workspace; `{workspace}` is its folder."""
     teardown: tuple[str, ...] = ()
     """The command that has it forgotten again."""
+    known: KnownServer | None = None
+    """The server as another program has it; then `server` is its name."""
 
     @property
     def files(self) -> dict[str, Path]:
@@ -92,8 +95,9 @@ def ask(given: argparse.Namespace) -> Wishes:
 
     Raises UserError when something is missing and cannot be asked for, or is wrong.
     """
-    server, can_ask = given.mcp or given.url, sys.stdin.isatty() and not given.yes
-    flags = {"--mcp or --url": server, "--name": given.name, "--agent": given.agent, "--repo": given.repo}
+    known = server_of(given.source, given.server, Path()) if given.source else None
+    server, can_ask = given.mcp or given.url or (known and known.name), sys.stdin.isatty() and not given.yes
+    flags = {"--mcp, --url or --from": server, "--name": given.name, "--agent": given.agent, "--repo": given.repo}
     missing = [flag for flag, value in flags.items() if value is None]
     if not can_ask and ((missing and not given.yes) or server is None):
         raise UserError(
@@ -111,13 +115,18 @@ def ask(given: argparse.Namespace) -> Wishes:
                 raise UserError(wrong)
             print(wrong)
 
-    server = settle(server, "MCP server: the command that starts it, or its URL", "", server_problem)
+    found = known_servers(Path(), home_folder()) if server is None else []
+    if found:
+        print("configured here:", ", ".join(f"{each.name} ({each.file})" for each in found))
+    question = "MCP server: the command that starts it, or its URL" + (", or one of these names" if found else "")
+    server = settle(server, question, "", server_problem)
+    known = known or next((each for each in found if each.name == server), None)
     name = settle(given.name, "Name of the benchmark", "mine", name_problem)
     agent = settle(given.agent, f"Agent ({', '.join(KINDS)})", "claude-code", agent_problem)
     model = settle(given.model, "Model", KINDS[agent].model) if agent != "offline" else ""
     repo = settle(given.repo, "Repository to ask about, a folder or a git URL (empty: the demo's)")
     setup, teardown = (_command(flag, told) for flag, told in (("setup", given.setup), ("teardown", given.teardown)))
-    return Wishes(name, server, agent, model, repo, setup, teardown)
+    return Wishes(name, server, agent, model, repo, setup, teardown, known)
 
 
 def _command(flag: str, line: str | None) -> tuple[str, ...]:
@@ -134,7 +143,7 @@ def _command(flag: str, line: str | None) -> tuple[str, ...]:
 def server_problem(server: str) -> str:
     """What is wrong with a command line or a URL; "" for nothing."""
     if not server:
-        return "no server is named; give --mcp 'my-server --stdio ${workspace}', or --url http://..."
+        return "no server is named; give --mcp 'my-server --stdio ${workspace}', --url http://..., or --from .mcp.json"
     if PASSWORD.match(server):
         return "the URL holds a password; give a token in the MCP file's headers instead (docs/servers.md)"
     try:
@@ -188,6 +197,8 @@ def _input(question: str, default: str) -> str:
 
 def mcp_file(wishes: Wishes) -> dict[str, Any]:
     """The MCP file."""
+    if wishes.known:
+        return {"mcpServers": {wishes.known.name: wishes.known.entry}}
     if re.match(r"https?://", wishes.server):
         return {"mcpServers": {wishes.name: {"type": "http", "url": wishes.server}}}
     command, *arguments = shlex.split(wishes.server)
@@ -201,7 +212,8 @@ def config_text(wishes: Wishes, version: str, tools: list[str], max_usd: int) ->
         keep_trailing_newline=True, autoescape=False,
     )  # fmt: skip
     files = {kind: str(path) for kind, path in wishes.files.items()}
-    told = {**wishes._asdict(), **files, "key": KINDS[wishes.agent].key}
+    keys = [KINDS[wishes.agent].key, *(wishes.known.variables if wishes.known else ())]
+    told = {**wishes._asdict(), **files, "keys": list(filter(None, keys))}
     page = environment.get_template("starting.yaml.j2")
     return page.render(told, version=version, tools=tools, max_usd=max_usd)
 
@@ -223,7 +235,9 @@ def smoke_command(wishes: Wishes) -> list[str]:
     whole = yaml.safe_load(wishes.files["tasks"].read_text())
     few = Path(".cache") / "starting" / f"{wishes.name}-smoke.yaml"
     write_atomic(few, yaml.safe_dump({**whole, "tasks": whole["tasks"][:SMOKE_TASKS]}, sort_keys=False))
-    agent = "agent={kind: offline, model: '', version: '', pass_env: []}"
+    settings = yaml.safe_load(wishes.files["config"].read_text())["agent"]
+    keys = json.dumps([name for name in settings.get("pass_env", []) if name != KINDS[wishes.agent].key])
+    agent = f"agent={{kind: offline, model: '', version: '', pass_env: {keys}}}"
     changed = [f"run_id={wishes.smoke.name}", f"scenarios={few}", agent]
     return ["--cores", "2", "--configfile", str(wishes.files["config"]), "--config", *changed]
 
@@ -269,7 +283,7 @@ def _try(wishes: Wishes) -> list[str]:
         files = f"{wishes.files['mcp']} or {wishes.files['config']}"
         again = f"{_lensbench()} init --name {wishes.name}"
         raise UserError(f"the trial failed; fix {files} (docs/servers.md, docs/sandbox.md), then go on with\n  {again}")
-    return [tool.removeprefix(f"mcp__{wishes.name}__") for tool in read_listed_tools(wishes.smoke)]
+    return [tool.split("__", 2)[2] for tool in read_listed_tools(wishes.smoke)]
 
 
 def _what_next(wishes: Wishes, version: str, tools: list[str]) -> Iterator[str]:
@@ -304,6 +318,8 @@ def main() -> None:
         "--mcp", help="the command of the server, paths absolute; ${workspace} is the repository's folder"
     )
     which.add_argument("--url", help="the address of a server that runs already")
+    which.add_argument("--from", dest="source", type=Path, metavar="FILE", help="a file that has the server already")
+    parser.add_argument("--server", help="its name in that file, which may be left out when there is only one")
     told = "for such a server: the command that {} it of each run's {{workspace}} (docs/servers.md)"
     parser.add_argument("--setup", help=told.format("tells"))
     parser.add_argument("--teardown", help="for such a server: the command that makes it forget {workspace} again")

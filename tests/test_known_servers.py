@@ -1,0 +1,83 @@
+"""Servers that other programs have already: found, made ours, and without their secrets."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from lensbench.core.errors import UserError
+from lensbench.plan.reading import load_config
+from lensbench.workflow.known_servers import known_servers, server_of
+from lensbench.workflow.setup import Wishes, config_text, mcp_file
+
+TOKEN = "sk-live-0123456789abcdef"
+
+
+def put(path: Path, value: Any) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(value if isinstance(value, str) else json.dumps(value))
+    return path
+
+
+def test_servers_of_projects_editors_and_claude_are_found_the_nearest_first(tmp_path: Path) -> None:
+    here, home = tmp_path / "here", tmp_path / "home"
+    put(here / ".mcp.json", {"mcpServers": {"lens": {"command": "lens", "args": ["${workspaceFolder}"]}, "bad": {}}})
+    put(here / ".vscode/mcp.json", '// ours\n{"servers": {"web": {"type": "http", "url": "http://localhost:1/mcp"}}}')
+    put(
+        home / ".claude.json",
+        {
+            "mcpServers": {"user": {"type": "stdio", "command": "u"}, "lens": {"command": "other"}},
+            "projects": {str(here): {"mcpServers": {"local": {"command": "l"}}}, "/else": {"mcpServers": {"x": {}}}},
+        },
+    )
+    put(home / ".cursor/mcp.json", "no json")
+    found = known_servers(here, home)
+    assert [(server.name, server.file) for server in found] == [
+        ("lens", ".mcp.json"), ("web", ".vscode/mcp.json"), ("local", "~/.claude.json"), ("user", "~/.claude.json"),
+    ]  # fmt: skip
+    assert found[0].entry == {"command": "lens", "args": ["${workspace}"]}
+
+
+def test_secrets_stay_where_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = {
+        "command": "lens",
+        "args": ["--api-key", f"{TOKEN}1", f"--auth-token={TOKEN}2", "--token", "${TOKEN}", "--keys", "all"],
+        "env": {"LENS_TOKEN": TOKEN, "MODE": "fast"},
+        "headers": {"Authorization": f"Bearer {TOKEN}x"},
+        "disabled": False,
+    }
+    server = server_of(put(tmp_path / "mcp.json", {"mcpServers": {"lens": entry}}), None, tmp_path)
+    assert server.variables == ("API_KEY", "AUTHORIZATION", "AUTH_TOKEN", "LENS_TOKEN")
+    told = ["--api-key", "${API_KEY}", "--auth-token=${AUTH_TOKEN}", "--token", "${TOKEN}", "--keys", "all"]
+    assert server.entry["args"] == told
+    assert server.entry["env"] == {"LENS_TOKEN": "${LENS_TOKEN}", "MODE": "fast"}
+    assert server.entry["headers"] == {"Authorization": "Bearer ${AUTHORIZATION}"}
+
+    monkeypatch.chdir(tmp_path)
+    for agent in ("claude-code", "offline"):
+        wishes = Wishes("mine", "lens", agent, "sonnet", "", known=server)
+        put(tmp_path / "mcp.mine.json", mcp_file(wishes))
+        text = config_text(wishes, "1.2.3", [], 3)
+        put(tmp_path / "config.mine.yaml", text)
+        config = load_config({**yaml.safe_load(text), "scenarios": []}, ["config.mine.yaml"])
+        assert set(config.agent.pass_env) >= {"AUTHORIZATION", "LENS_TOKEN"}
+        assert TOKEN not in text + (tmp_path / "mcp.mine.json").read_text()
+
+
+def test_of_several_servers_one_is_named(tmp_path: Path) -> None:
+    file = put(tmp_path / "mcp.json", {"mcpServers": {"a": {"command": "a"}, "lens": {"command": "b"}}})
+    assert server_of(file, "lens", tmp_path).entry == {"command": "b"}
+    for name, told in (
+        (None, "has several servers, a, lens; add --server"),
+        ("len", "has no server 'len'; it has a, lens; did you mean 'lens'"),
+    ):
+        with pytest.raises(UserError, match=told):
+            server_of(file, name, tmp_path)
+    with pytest.raises(UserError, match="is not there"):
+        server_of(tmp_path / "none.json", None, tmp_path)
+    with pytest.raises(UserError, match="names no MCP server"):
+        server_of(put(tmp_path / "empty.json", {"x": 1}), None, tmp_path)
