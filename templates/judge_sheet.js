@@ -41,10 +41,18 @@
     }
   }
 
+  // What another tab with the same sheet has kept meanwhile; this one's place on the page stays.
+  function adopt() {
+    const { at } = state;
+    recall();
+    state.at = at;
+  }
+
   const given = (item) => state.verdicts[item.id] ?? { verdict: "", evidence: "", note: "" };
   const isOpen = (item) => !given(item).verdict;
 
   function change(item, part, typing = false) {
+    adopt();
     const field = typing ? `${item.id} ${Object.keys(part)}` : "";
     if (!field || field !== lastTyped) past.push(state.verdicts);
     lastTyped = field;
@@ -363,10 +371,12 @@
   });
   addEventListener("beforeunload", (event) => state.unsaved && event.preventDefault());
   addEventListener("storage", (event) => {
-    if (event.key !== key) return; // another tab with the same sheet
-    const { at } = state;
-    recall();
-    state.at = at;
+    if (event.key !== key) return;
+    adopt();
+    paintAll();
+  });
+  addEventListener("focus", () => { // a tab in the background may not have been told
+    adopt();
     paintAll();
   });
 

@@ -169,9 +169,24 @@ def test_two_tabs_with_the_same_sheet_do_not_overwrite_each_other(sheet: Page) -
     other = sheet.context.new_page()
     other.goto(sheet.url)
     keys(other, "j", "2")
+    expect(other.locator("#count")).to_have_text(f"1 of {ITEMS}")
+    sheet.bring_to_front()
+    sheet.evaluate("dispatchEvent(new Event('focus'))")  # as a person's click on the tab would
     expect(sheet.locator("#count")).to_have_text(f"1 of {ITEMS}")
     keys(sheet, "1")
+    other.evaluate("dispatchEvent(new Event('focus'))")
     expect(other.locator("#count")).to_have_text(f"2 of {ITEMS}")
+
+
+def test_a_tab_that_was_not_told_of_the_other_overwrites_nothing(sheet: Page) -> None:
+    other = sheet.context.new_page()
+    other.goto(sheet.url)
+    sheet.evaluate("addEventListener('storage', (event) => event.stopImmediatePropagation(), true)")
+    keys(other, "j", "2")
+    expect(other.locator("#count")).to_have_text(f"1 of {ITEMS}")
+    keys(sheet, "1")
+    sheet.reload()
+    expect(sheet.locator("#count")).to_have_text(f"2 of {ITEMS}")
 
 
 def test_without_storage_the_page_works_and_asks_to_save_often(page: Page, folder: Path) -> None:
