@@ -14,6 +14,7 @@ import yaml
 from lensbench.core.system.files import write_atomic
 from lensbench.core.system.places import ROOT
 from lensbench.plan.reading import load_config
+from lensbench.plan.task_files import read_scenarios
 from lensbench.workflow.prices import FEW, OFFLINE, PUBLISHED, estimate, price
 from lensbench.workflow.setup import KINDS, Wishes, config_text, mcp_file, unfinished
 from terminal import type_into
@@ -60,6 +61,18 @@ def test_nothing_is_overwritten(tmp_path: Path, name: str) -> None:
     assert ended.stderr == f"error: {name} is there already; choose another --name, or take it away\n"
     assert there.read_text() == "mine"
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == [there]
+
+
+@pytest.mark.parametrize("repo", ["", "../my-project", "https://example.org/mine.git"])
+def test_a_set_to_fill_in_is_valid_and_is_not_overwritten(tmp_path: Path, repo: str) -> None:
+    made = starting(tmp_path, "--tasks", "scenarios/My set.yaml", "--repo", repo)
+    assert (made.returncode, made.stderr) == (0, "")
+    assert "scenarios/My set.yaml: fill in what says WRITE, then " in made.stdout
+    (task,) = read_scenarios([str(tmp_path / "scenarios" / "My set.yaml")], imported=True).tasks
+    assert task.id == "my-set-tgt-01"
+    assert all("WRITE" in criterion.text and criterion.mechanical for criterion in task.criteria)
+    again = starting(tmp_path, "--tasks", "scenarios/My set.yaml")
+    assert again.stderr.startswith("error: scenarios/My set.yaml is there already")
 
 
 def test_a_terminal_is_asked_for_what_no_flag_names(tmp_path: Path) -> None:

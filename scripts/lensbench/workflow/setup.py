@@ -207,15 +207,18 @@ def mcp_file(wishes: Wishes) -> dict[str, Any]:
 
 def config_text(wishes: Wishes, version: str, tools: list[str], max_usd: int) -> str:
     """The config, with a comment for each choice."""
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
-        keep_trailing_newline=True, autoescape=False,
-    )  # fmt: skip
     files = {kind: str(path) for kind, path in wishes.files.items()}
     keys = [KINDS[wishes.agent].key, *(wishes.known.variables if wishes.known else ())]
     told = {**wishes._asdict(), **files, "keys": list(filter(None, keys))}
-    page = environment.get_template("starting.yaml.j2")
+    page = _templates().get_template("starting.yaml.j2")
     return page.render(told, version=version, tools=tools, max_usd=max_usd)
+
+
+def _templates() -> Environment:
+    return Environment(
+        loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+        keep_trailing_newline=True, autoescape=False,
+    )  # fmt: skip
 
 
 def write_tasks(wishes: Wishes) -> None:
@@ -228,6 +231,16 @@ def write_tasks(wishes: Wishes) -> None:
     told = ["--repo", wishes.repo, "--tasks", str(TASKS), "--output", str(target)]
     if subprocess.run([sys.executable, "-P", "-m", "lensbench.scenarios.generate", *told], check=False).returncode:
         raise UserError(f"no tasks could be made about {wishes.repo}; name another --repo, or none for the demo's")
+
+
+def write_guide(path: Path, repo: str) -> None:
+    """A task set to fill in, with what to think of. Raises UserError when the file is there already."""
+    if path.exists():
+        raise UserError(f"{path} is there already, and may hold a person's work; give another name")
+    prefix = re.sub(r"[^a-z0-9]+", "-", path.stem.lower()).strip("-") or "mine"
+    told = {"path": path, "prefix": prefix, "repo": repo, "is_url": bool(re.match(r"\w+://|git@", repo))}
+    write_atomic(path, _templates().get_template("tasks.yaml.j2").render(told))
+    print(f"{path}: fill in what says WRITE, then {_lensbench()} check {path}")
 
 
 def smoke_command(wishes: Wishes) -> list[str]:
@@ -327,8 +340,11 @@ def main() -> None:
     parser.add_argument("--model", help="in the agent's own words")
     parser.add_argument("--repo", help="a folder or a git URL to ask about (default: the demo's projects)")
     parser.add_argument("--yes", action="store_true", help="ask nothing: what is not given has its default")
+    parser.add_argument("--tasks", type=Path, metavar="FILE", help="only write a task set to fill in by hand, to FILE")
     given = parser.parse_args()
-    if wishes := unfinished(given.name) if given.name else None:
+    if given.tasks:
+        write_guide(given.tasks, given.repo or "")
+    elif wishes := unfinished(given.name) if given.name else None:
         resume(wishes)
     else:
         start(ask(given))
