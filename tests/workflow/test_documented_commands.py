@@ -45,7 +45,7 @@ ELSEWHERE = (
     (r"snakemake .*\bfail_on=|lensbench run .*\bfail_on=", "test_ci.py"),
     (r"snakemake .*profiles/(slurm|cluster)", "test_clusters.py, test_slurm.py"),
     (r"snakemake .*--report ", "above, with the demo's name"),
-    (r"snakemake (--cores (\d+|N) ?)?(--verbose|--configfile mine.yaml.*|--config (run_id|scenarios)=.*)?$", "test_repeating.py"),
+    (r"snakemake (--cores (\d+|N) ?)?(--verbose|--configfile mine.yaml.*|--config (run_id|scenarios|notes)=.*)?$", "test_repeating.py"),
     (r"snakemake scenarios|snakemake --cores 2 scenarios$", "a name"),
     (r"snakemake --unlock", "test_locks.py"),
     (r"lensbench discard", "test_discarding_by_hand.py"),
