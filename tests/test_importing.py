@@ -250,6 +250,12 @@ SEVERAL: dict[str, str | bytes] = {
 }  # fmt: skip
 
 
+THEIRS = (
+    "**Date**: 2026-02-15\n**Mode**: MCP (on demand)\n\n## Changes This Run\n\n- **Description rewritten**: shorter\n"
+    "- Tasks: new\n\n## Raw Results\n\n- none\n"
+)
+
+
 @pytest.mark.parametrize(
     "said",
     [
@@ -258,7 +264,7 @@ SEVERAL: dict[str, str | bytes] = {
     ],
 )
 def test_tasks_of_several_repositories_stay_apart(tmp_path: Path, take: Take, said: str) -> None:
-    written = write(tmp_path / "several", {**SEVERAL, "results.md": f"# Theirs\n\n{said}**Date**: 2026-02-15\n"})
+    written = write(tmp_path / "several", {**SEVERAL, "results.md": f"# Theirs\n\n{said}{THEIRS}"})
     took = take(written)
     folder = tmp_path / "bench" / "several"
     plan = json.loads((folder / "plan.json").read_text())
@@ -266,6 +272,7 @@ def test_tasks_of_several_repositories_stay_apart(tmp_path: Path, take: Take, sa
         "one-tgt-01": "/srv/Web Shop", "one-tgt-02": "/srv/Web Shop", "two-tgt-01": "/srv/bank", "two-tgt-02": "/srv/bank",
     }  # fmt: skip
     assert "Their results.md gives the date 2026-02-15." in took.warnings
+    assert plan["notes"] == ["Mode: MCP (on demand)", "Description rewritten: shorter", "Tasks: new"]
     assert "which of them" not in took.warnings
     snakemake(tmp_path, "several")
     results = json.loads((folder / "results.json").read_text())

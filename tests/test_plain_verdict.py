@@ -76,6 +76,20 @@ def test_runs_without_a_score_are_counted() -> None:
     assert "lensbench run" in nothing.next
 
 
+@pytest.mark.parametrize(
+    ("unjudged", "kind", "said"),
+    [
+        (4, "none", "Nobody has judged these answers. Add a model"),
+        (0, "none", "made elsewhere"),
+        (1, "codex", "Nobody"),
+    ],
+)
+def test_what_to_do_where_nothing_can_be_compared_is_what_helps(unjudged: int, kind: str, said: str) -> None:
+    data = results(gone=24, overall={"n": 0}, kind=kind)
+    data["counts"]["unjudged"] = unjudged
+    assert said in plain_verdict(data, "with").next
+
+
 def test_the_terminal_says_the_same(tmp_path: Any) -> None:
     data = results()
     data |= {"plain": {"with": plain_verdict(data, "with")._asdict()}, "headlines": ["figures"]}

@@ -366,7 +366,17 @@ def _settings(found: Finished, folder: Path, warnings: list[str]) -> dict[str, A
         "discards": {"max_rounds": 0},
         "imported": True,
         "warnings": warnings,
+        "notes": _their_notes(found.said),
     }
+
+
+def _their_notes(said: str) -> list[str]:
+    """The mode and the changes of the run that a results.md in the protocol's form names."""
+    mode = re.search(r"^\*\*Mode\*\*: *(\S.*)$", said, re.MULTILINE)
+    section = re.search(r"^#+ *Changes This Run *\n(.*?)(?=^#|\Z)", said, re.MULTILINE | re.DOTALL | re.IGNORECASE)
+    changes = re.findall(r"^[-*] +(\S.*)$", section[1], re.MULTILINE) if section else []
+    notes = [*([f"Mode: {mode[1]}"] if mode else []), *changes]
+    return [_shown(note.replace("**", "")) for note in notes]
 
 
 def _check_place(folder: Path, source: Path, force: bool) -> None:

@@ -29,7 +29,8 @@ def plain_verdict(data: Mapping[str, Any], treatment: str) -> Plain:
     found, comparison = data["estimates"][treatment], data["comparisons"][treatment]
     overall, gate = found["score"]["overall"], found["gate"]
     if not overall["n"]:
-        return Plain("Nothing can be compared yet.", f"No task has a score in both conditions.{_missing(data)}", _START)
+        facts_alone = f"No task has a score in both conditions.{_missing(data)}"
+        return Plain("Nothing can be compared yet.", facts_alone, _first_step(data))
     low, verdict = gate["low"], gate["verdict"]
     is_refused = gate["sentence"].startswith("INCONCLUSIVE: no verdict")
     lead = {
@@ -41,7 +42,20 @@ def plain_verdict(data: Mapping[str, Any], treatment: str) -> Plain:
     return Plain(lead, f"{'; '.join(filter(None, [facts[0], _joined(facts[1:])]))}.{_missing(data)}", _next(data, gate))
 
 
-_START = "Start again: `lensbench run` makes what is missing."
+WITHOUT_VERDICTS = (
+    "Add a model to judges, or judge them on the sheet (`lensbench judge`), or set judging.drafts: true, or write "
+    "patterns; then start again: no run is repeated."
+)
+"""What to do when criteria have no verdict."""
+
+
+def _first_step(data: Mapping[str, Any]) -> str:
+    """What to do where nothing can be compared."""
+    if data["counts"][RunStatus.UNJUDGED]:
+        return f"Nobody has judged these answers. {WITHOUT_VERDICTS}"
+    if data["agent"]["kind"] == "none":
+        return "These runs were made elsewhere: a pair that lacks a run stays without a score."
+    return "Start again: `lensbench run` makes what is missing."
 
 
 def _tasks(overall: Mapping[str, Any]) -> str:

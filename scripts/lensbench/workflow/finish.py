@@ -18,6 +18,7 @@ from lensbench.core.run_folder import RunFolder
 from lensbench.core.run_status import RunStatus
 from lensbench.core.system.program import run_stage
 from lensbench.core.system.terminal import printable
+from lensbench.results.plain_verdict import WITHOUT_VERDICTS
 from lensbench.workflow.status import Status
 
 MOST_COLUMNS = 100
@@ -25,11 +26,6 @@ MOST_COLUMNS = 100
 
 MOST_NAMES = 8
 """Of missing runs."""
-
-_REMEDY = (
-    "Add a model to judges, or judge them on the sheet (`lensbench judge`), or set judging.drafts: true, or write "
-    "patterns; then start again: no run is repeated."
-)
 
 
 def lines(folder: Path, data: dict[str, Any]) -> Iterator[str]:
@@ -50,7 +46,7 @@ def lines(folder: Path, data: dict[str, Any]) -> Iterator[str]:
         if data["agent"]["kind"] != "none" and (left := Status(folder).left):
             yield f"Start again to make the {left} runs that are discarded or missing, and only those."
     if unread := data.get("unjudged_criteria"):
-        yield f"{unread} of {data['criteria_of_runs']} criteria of runs that count have no verdict. {_REMEDY}"
+        yield f"{unread} of {data['criteria_of_runs']} criteria of runs that count have no verdict. {WITHOUT_VERDICTS}"
     yield f"open {RunFolder(folder).page} or {RunFolder(folder).results}"
 
 
