@@ -9,7 +9,7 @@ from typing import Any
 from lensbench.core.system.files import write_atomic, write_json
 from lensbench.core.tasks import Task
 from lensbench.judging.judge_sheet import write_sheet
-from lensbench.judging.shown_answers import Exhibit, read_exhibits, read_tasks
+from lensbench.judging.shown_answers import ShownAnswer, read_shown_answers, read_tasks
 from lensbench.plan.frozen import read_plan
 from lensbench.plan.task_markdown import render
 from lensbench.runs.validity import judge_validity
@@ -64,7 +64,7 @@ def lay_out(
     return folder
 
 
-def exhibits_of(folder: Path) -> tuple[list[Exhibit], dict[str, Task]]:
+def exhibits_of(folder: Path) -> tuple[list[ShownAnswer], dict[str, Task]]:
     """What judges see of a run folder."""
     tasks = read_tasks(folder)
-    return read_exhibits(folder, read_plan(folder), tasks), tasks
+    return read_shown_answers(folder, read_plan(folder), tasks), tasks

@@ -26,8 +26,8 @@ def folder(bench: Callable[..., Any]) -> Path:
 
 
 def name_of(folder: Path, task: str, condition: str) -> str:
-    exhibits, _ = exhibits_of(folder)
-    return next(each.id for each in exhibits if each.run == RunId(task, condition, 1))
+    seen, _ = exhibits_of(folder)
+    return next(each.id for each in seen if each.run == RunId(task, condition, 1))
 
 
 def said(folder: Path, task: str = "a", condition: str = TREATMENT, **changes: Any) -> dict[str, Any]:
@@ -72,8 +72,8 @@ def test_evidence_over_a_removed_part_is_kept_as_the_person_saw_it(folder: Path)
         def span(self, start: int, end: int) -> None:
             return None
 
-    exhibits, tasks = exhibits_of(folder)
-    cut = [replace(each, blinded=Cut()) for each in exhibits]  # type: ignore[arg-type]
+    seen, tasks = exhibits_of(folder)
+    cut = [replace(each, blinded=Cut()) for each in seen]  # type: ignore[arg-type]
     (row,) = read_human_file(drop(folder, said(folder)), cut, tasks)
     assert (row["evidence"], row["position"]) == ("**`read_all`** in", None)
 

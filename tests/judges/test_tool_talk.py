@@ -13,7 +13,7 @@ from lensbench.core.records import from_json, run_files
 from lensbench.core.system.files import write_json
 from lensbench.core.tasks import Category, Criterion, Task
 from lensbench.judging.blinding import MARK, Hidden, blind, hidden_names
-from lensbench.judging.shown_answers import read_exhibits, read_tasks
+from lensbench.judging.shown_answers import read_shown_answers, read_tasks
 from lensbench.judging.tool_talk import ToolTalk, figures_of, learn_figures, learn_phrases, read_tool_talk
 
 TOOLS = ("mcp__lens__lens_grep", "mcp__lens__lens_graph", "mcp__lens__find_usages")
@@ -120,7 +120,7 @@ def test_judges_see_nothing_of_what_a_benchmarks_own_transcripts_and_preflight_t
     assert read_tool_talk(folder, records, TOOLS).figures == ("importers",)
     run_files(folder, next(iter(records))).transcript.unlink()
     plan = json.loads((folder / "plan.json").read_text())
-    shown = read_exhibits(folder, plan, read_tasks(folder))
+    shown = read_shown_answers(folder, plan, read_tasks(folder))
     assert len(shown) == len(records)
     assert {each.text.splitlines()[0] for each in shown} == {
         f"{MARK} it: limit=20.",

@@ -45,7 +45,7 @@ from lensbench.judging.judges import Judgement, Verdict, unjudged
 from lensbench.judging.judges import model as judging
 from lensbench.judging.judges.canaries import Canary, canaries
 from lensbench.judging.judges.normalising import without_comments
-from lensbench.judging.shown_answers import Exhibit
+from lensbench.judging.shown_answers import ShownAnswer
 from lensbench.runs.budget import check_budget, spend
 from lensbench.runs.reasons import Expectation, reason_of
 from lensbench.runs.stopping import StopEverything
@@ -100,10 +100,10 @@ class Bench:
 
 
 def judge_by_model(
-    folder: Path, plan: Plan, judge: PlannedJudge, tasks: Mapping[str, Task], exhibits: Sequence[Exhibit],
+    folder: Path, plan: Plan, judge: PlannedJudge, tasks: Mapping[str, Task], seen: Sequence[ShownAnswer],
     parallel: int,
     ask: bool = True,
-) -> Iterator[tuple[Exhibit, int, Given]]:  # fmt: skip
+) -> Iterator[tuple[ShownAnswer, int, Given]]:  # fmt: skip
     """What the judge gave for each criterion (from 1) of each answer; those of incomplete pairs are not asked about.
 
     Without `ask`, what it gave before, and nothing for the rest.
@@ -113,28 +113,28 @@ def judge_by_model(
     bench = bench_of(folder, plan, judge)
     bench = bench if ask else replace(bench, attempts=0)
     asked = {name: answer_criteria(task) for name, task in tasks.items()}
-    ready = [exhibit for exhibit in exhibits if exhibit.pair_complete and asked[exhibit.run.task]]
-    facts = [[criterion.text for _, criterion in asked[exhibit.run.task]] for exhibit in ready]
+    ready = [shown for shown in seen if shown.pair_complete and asked[shown.run.task]]
+    facts = [[criterion.text for _, criterion in asked[shown.run.task]] for shown in ready]
     others = {
         name: [criterion.text for other, criteria in asked.items() if other != name for _, criterion in criteria]
         for name in asked
     }
-    foreign = [others[exhibit.run.task] for exhibit in ready]
-    questions = [tasks[exhibit.run.task].prompt for exhibit in ready]
+    foreign = [others[shown.run.task] for shown in ready]
+    questions = [tasks[shown.run.task].prompt for shown in ready]
     spent = failed = 0.0
-    for exhibit in exhibits:
-        if not exhibit.pair_complete:
+    for shown in seen:
+        if not shown.pair_complete:
             waiting = Given(unjudged("pair_incomplete", "the other run of the pair does not count yet"))
-            yield from ((exhibit, number, waiting) for number, _ in asked[exhibit.run.task])
+            yield from ((shown, number, waiting) for number, _ in asked[shown.run.task])
     with workers(parallel) as pool:
         results = pool.map(judge_batch, [bench] * len(ready), questions, facts, foreign, ready)
-        for done, (exhibit, given) in enumerate(zip(ready, results, strict=True), 1):
+        for done, (shown, given) in enumerate(zip(ready, results, strict=True), 1):
             spent += sum(each.cost_usd or 0 for each in given)
             failed += sum(bool(each.judgement.failure) for each in given)
             print(f"{done} of {len(ready)} answers, {failed:.0f} criteria without a verdict, {spent:.4f} US dollars",
                   file=sys.stderr, flush=True)  # fmt: skip
-            numbers = (number for number, _ in asked[exhibit.run.task])
-            yield from ((exhibit, number, each) for number, each in zip(numbers, given, strict=True))
+            numbers = (number for number, _ in asked[shown.run.task])
+            yield from ((shown, number, each) for number, each in zip(numbers, given, strict=True))
 
 
 def bench_of(folder: Path, plan: Plan, judge: PlannedJudge) -> Bench:
@@ -156,43 +156,43 @@ def _begin(parent: int) -> None:
 
 
 def judge_batch(
-    bench: Bench, question: str, facts: Sequence[str], others: Sequence[str], exhibit: Exhibit
+    bench: Bench, question: str, facts: Sequence[str], others: Sequence[str], shown: ShownAnswer
 ) -> list[Given]:
     """What the judge gives for each of `facts`, in their order; `others` are the facts of other tasks."""
-    if not any(character.isalnum() for character in without_comments(exhibit.text).replace(MARK, "")):
+    if not any(character.isalnum() for character in without_comments(shown.text).replace(MARK, "")):
         return [Given(Judgement(Verdict.MISSED, "", None, "nothing is stated")) for _ in facts]
-    seal = judging.nonce_of(str(bench.seed), bench.judge["prompt"], exhibit.text)
-    known = list(canaries(exhibit.text, seal, question, facts, others))
-    first, *later = _judge_all(bench, question, facts, exhibit, known)
-    asked = (_read(bench, _key(bench, question, canary.fact, canary.shown(exhibit.text))) for canary in known)
+    seal = judging.nonce_of(str(bench.seed), bench.judge["prompt"], shown.text)
+    known = list(canaries(shown.text, seal, question, facts, others))
+    first, *later = _judge_all(bench, question, facts, shown, known)
+    asked = (_read(bench, _key(bench, question, canary.fact, canary.shown(shown.text))) for canary in known)
     costs = [first.cost_usd, *(kept.cost_usd for kept in asked if kept)]
     return [first._replace(cost_usd=_sum(costs)), *later]  # the canaries' cost stands with the first criterion's
 
 
 def _judge_all(
-    bench: Bench, question: str, facts: Sequence[str], exhibit: Exhibit, before: Iterable[Canary]
+    bench: Bench, question: str, facts: Sequence[str], shown: ShownAnswer, before: Iterable[Canary]
 ) -> list[Given]:
-    known = [_kept(bench, _key(bench, question, fact, exhibit.text)) for fact in facts]
+    known = [_kept(bench, _key(bench, question, fact, shown.text)) for fact in facts]
     if all(known):
         return [given for given in known if given]
     for canary in before:
-        given = _ask_until(bench, question, canary.fact, exhibit, canary)._replace(cost_usd=None)
+        given = _ask_until(bench, question, canary.fact, shown, canary)._replace(cost_usd=None)
         if given.judgement.failure in ("not_reached", "api_error", "timeout"):
             return [each or given for each in known]
         if given.judgement.verdict not in canary.allowed:
             said = given.judgement.failure or given.judgement.verdict.value
             void = unjudged("canary", f"{said} for a criterion that is {canary.allowed[0].value}: {canary.fact}")
             return [given._replace(judgement=void) for _ in facts]
-    return [each or _ask_until(bench, question, fact, exhibit) for each, fact in zip(known, facts, strict=True)]
+    return [each or _ask_until(bench, question, fact, shown) for each, fact in zip(known, facts, strict=True)]
 
 
-def _ask_until(bench: Bench, question: str, fact: str, exhibit: Exhibit, canary: Canary | None = None) -> Given:
+def _ask_until(bench: Bench, question: str, fact: str, shown: ShownAnswer, canary: Canary | None = None) -> Given:
     """Asks until there is a verdict or the attempts are used up; keeps it.
 
     A canary that is stated is asked again while the verdict is wrong. Met for another one is leniency, which asking
     again would hide.
     """
-    answer = canary.shown(exhibit.text) if canary else exhibit.text
+    answer = canary.shown(shown.text) if canary else shown.text
     planted = canary.planted if canary else ""
     wanted = canary.allowed if canary and Verdict.MET in canary.allowed else tuple(Verdict)
     key = _key(bench, question, fact, answer)
@@ -210,7 +210,7 @@ def _ask_until(bench: Bench, question: str, fact: str, exhibit: Exhibit, canary:
             break
         nonce = judging.nonce_of(key, str(attempt))
         prompt = _request(bench, bench.judge["prompt"], nonce, question, answer, fact=fact)
-        given, told = _ask_once(bench, prompt, nonce, exhibit, fact, planted)
+        given, told = _ask_once(bench, prompt, nonce, shown, fact, planted)
         attempts.append(told)
         if not given.judgement.failure and given.judgement.verdict in wanted:
             break
@@ -227,7 +227,7 @@ def _sum(costs: Iterable[float | None]) -> float | None:
 
 
 def _ask_once(
-    bench: Bench, prompt: str, nonce: str, exhibit: Exhibit, fact: str, planted: str
+    bench: Bench, prompt: str, nonce: str, shown: ShownAnswer, fact: str, planted: str
 ) -> tuple[Given, dict[str, Any]]:
     """One request, and what is kept of it. Where a sentence was planted, evidence has to come from there."""
     said, reason, detail = _ask(bench, prompt)
@@ -240,8 +240,8 @@ def _ask_once(
     elif any(call.count for call in outcome.calls or ()):
         judgement = unjudged("used_tools", ", ".join(call.name for call in outcome.calls or ()))
     else:
-        judgement = judging.read_reply(said.answer, nonce, planted or exhibit.text, fact)
-        judgement = judgement if planted else _within_the_original(judgement, exhibit)
+        judgement = judging.read_reply(said.answer, nonce, planted or shown.text, fact)
+        judgement = judgement if planted else _within_the_original(judgement, shown)
     version = f"{bench.prompt_version}+{outcome.agent_version or 'not shown'}"
     given = Given(judgement, ", ".join(outcome.models or ()), version, outcome.cost_usd)
     return given, {
@@ -251,12 +251,12 @@ def _ask_once(
     }  # fmt: skip
 
 
-def _within_the_original(judgement: Judgement, exhibit: Exhibit) -> Judgement:
+def _within_the_original(judgement: Judgement, shown: ShownAnswer) -> Judgement:
     """Evidence that runs over a place where something was removed does not stand in the answer."""
     if judgement.position is None:
         return judgement
     end = judgement.position + len(judgement.evidence)
-    if exhibit.blinded.span(judgement.position, end):
+    if shown.blinded.span(judgement.position, end):
         return judgement
     return unjudged("evidence_not_found", "the evidence runs over a place where something was removed")
 
@@ -269,24 +269,22 @@ def _request(bench: Bench, template: str, nonce: str, question: str, answer: str
 
 
 def guess_by_model(
-    folder: Path, plan: Plan, judge: PlannedJudge, tasks: Mapping[str, Task], exhibits: Sequence[Exhibit],
+    folder: Path, plan: Plan, judge: PlannedJudge, tasks: Mapping[str, Task], seen: Sequence[ShownAnswer],
     parallel: int,
-) -> Iterator[tuple[Exhibit, str | None]]:  # fmt: skip
+) -> Iterator[tuple[ShownAnswer, str | None]]:  # fmt: skip
     """The condition that the judge takes each answer of a complete pair for; None when it gave no guess."""
     bench = bench_of(folder, plan, judge)
-    ready = [each for each in exhibits if each.pair_complete and each.run.condition != CLOSED_BOOK]
+    ready = [each for each in seen if each.pair_complete and each.run.condition != CLOSED_BOOK]
     names = treatments(plan)
-    pairs = [
-        (exhibit.run.condition if exhibit.run.condition in names else names[0], plan["baseline"]) for exhibit in ready
-    ]
-    questions = [tasks[exhibit.run.task].prompt for exhibit in ready]
+    pairs = [(shown.run.condition if shown.run.condition in names else names[0], plan["baseline"]) for shown in ready]
+    questions = [tasks[shown.run.task].prompt for shown in ready]
     with workers(parallel) as pool:
         yield from zip(ready, pool.map(_guess, [bench] * len(ready), questions, pairs, ready), strict=True)
 
 
-def _guess(bench: Bench, question: str, conditions: tuple[str, str], exhibit: Exhibit) -> str | None:
+def _guess(bench: Bench, question: str, conditions: tuple[str, str], shown: ShownAnswer) -> str | None:
     template = _GUESSING.read_text()
-    key = sha256(json.dumps([bench.identity, template, question, conditions, exhibit.text]).encode())
+    key = sha256(json.dumps([bench.identity, template, question, conditions, shown.text]).encode())
     with suppress(OSError, ValueError, KeyError):
         kept: str = json.loads(_file(bench, key).read_text())["condition"]
         return kept
@@ -298,7 +296,7 @@ def _guess(bench: Bench, question: str, conditions: tuple[str, str], exhibit: Ex
     treatment, baseline = conditions
     first, second = conditions if int(nonce, 16) % 2 else (baseline, treatment)
     names = {"treatment": treatment, "baseline": baseline, "first": first, "second": second}
-    said, reason, _ = _ask(bench, _request(bench, template, nonce, question, exhibit.text, **names))
+    said, reason, _ = _ask(bench, _request(bench, template, nonce, question, shown.text, **names))
     guessed = None if reason else judging.read_guess(said.answer, nonce, conditions)
     if guessed:
         write_json(_file(bench, key), {"key": key, "judge": bench.judge["name"], "condition": guessed})

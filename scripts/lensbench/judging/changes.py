@@ -22,7 +22,7 @@ from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import locked, write_json
 from lensbench.core.tasks import Task
 from lensbench.judging.judges import Judgement, Verdict, unjudged
-from lensbench.judging.shown_answers import Exhibit, verdict_row
+from lensbench.judging.shown_answers import ShownAnswer, verdict_row
 from lensbench.plan.names import TESTS
 
 VERSION = "1"
@@ -144,15 +144,15 @@ def _read_run(path: Path) -> TestRun | None:
         return None
 
 
-def judge_changes(folder: Path, exhibits: Iterable[Exhibit], tasks: Mapping[str, Task]) -> Iterator[dict[str, Any]]:
+def judge_changes(folder: Path, seen: Iterable[ShownAnswer], tasks: Mapping[str, Task]) -> Iterator[dict[str, Any]]:
     """The verdicts of the tests, for the runs that were asked for a change."""
-    for exhibit in exhibits:
-        numbers = {each.text: number for number, each in enumerate(tasks[exhibit.run.task].criteria, 1)}
+    for shown in seen:
+        numbers = {each.text: number for number, each in enumerate(tasks[shown.run.task].criteria, 1)}
         if not {FIXED, KEPT} <= numbers.keys():
             continue
-        tested = read_tested(tested_file(folder, exhibit.run))
+        tested = read_tested(tested_file(folder, shown.run))
         for text, (verdict, reason) in zip((FIXED, KEPT), tested.verdicts, strict=True):
             judgement = Judgement(verdict, "", None, reason)
             if tested.unstarted:
                 judgement = unjudged("no_test_run", tested.unstarted)
-            yield verdict_row(exhibit, numbers[text], TESTS, judgement, version=VERSION)
+            yield verdict_row(shown, numbers[text], TESTS, judgement, version=VERSION)

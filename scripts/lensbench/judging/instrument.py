@@ -35,7 +35,7 @@ from lensbench.judging.drafting import with_drafts
 from lensbench.judging.judge_sheet import Group, sampled_pairs
 from lensbench.judging.judges import NOT_ASKED, Verdict
 from lensbench.judging.panel import criterion_of, is_person, verdict_of
-from lensbench.judging.shown_answers import Exhibit, read_exhibits, read_tasks
+from lensbench.judging.shown_answers import ShownAnswer, read_shown_answers, read_tasks
 from lensbench.plan.frozen import read_plan
 
 CANARY = "canary"
@@ -197,12 +197,12 @@ def answers_judged(rows: Iterable[VerdictRow]) -> dict[str, int]:
     return Counter(judge for judge, _ in {(row["judge"], run_of_row(row)) for row in rows})
 
 
-def blinding(judged: Judged, exhibits: Iterable[Exhibit], guesses: Mapping[str, Sequence[GuessRow]]) -> dict[str, Any]:
+def blinding(judged: Judged, seen: Iterable[ShownAnswer], guesses: Mapping[str, Sequence[GuessRow]]) -> dict[str, Any]:
     """How well the condition shows in what judges saw: to a classifier by treatment, and to judges who were asked."""
     answers = [
-        BlindedAnswer(exhibit.run.task, exhibit.run.condition, exhibit.text, exhibit.blinded.original)
-        for exhibit in exhibits
-        if exhibit.run.condition in judged.compared
+        BlindedAnswer(shown.run.task, shown.run.condition, shown.text, shown.blinded.original)
+        for shown in seen
+        if shown.run.condition in judged.compared
     ]
     return {
         "classifier": guess_conditions(answers, judged.plan["baseline"], judged.plan["seed"]),
@@ -236,10 +236,10 @@ def read_guesses(folder: Path) -> dict[str, list[GuessRow]]:
 def measure_instrument(folder: Path) -> None:
     """Reads the verdicts, the decisions, the scores and the blinded answers, and writes instrument.json."""
     judged = read_judged(folder)
-    exhibits = read_exhibits(folder, judged.plan, judged.tasks)
+    seen = read_shown_answers(folder, judged.plan, judged.tasks)
     # Thousands of tiny fits: on a busy machine, threads that wait for each other made them 60 times slower.
     with threadpool_limits(1):
-        found = measure(judged) | {"blinding": blinding(judged, exhibits, read_guesses(folder))}
+        found = measure(judged) | {"blinding": blinding(judged, seen, read_guesses(folder))}
         everybody = found["agreement"]["all"]["overall"]
         found["belief"] = belief(judged, everybody, found["blinding"]["classifier"], found["blinding"]["judges"])
     write_json(RunFolder(folder).instrument, plain(found))

@@ -31,7 +31,7 @@ from lensbench.core.tables import read_table
 from lensbench.core.tasks import Task
 from lensbench.judging.blinding import MARK
 from lensbench.judging.judges.human import MAX_EVIDENCE
-from lensbench.judging.shown_answers import Exhibit, read_exhibits, read_tasks
+from lensbench.judging.shown_answers import ShownAnswer, read_shown_answers, read_tasks
 from lensbench.plan.names import HUMAN, TESTS
 from lensbench.plan.waves import read_opened_plan
 
@@ -44,7 +44,7 @@ class Question:
     """A part of the sheet: the answers to one prompt, and the criteria (number, text) that are asked about each."""
 
     prompt: str
-    answers: tuple[Exhibit, ...]
+    answers: tuple[ShownAnswer, ...]
     criteria: tuple[tuple[int, str], ...]
 
 
@@ -61,16 +61,16 @@ def sampled_pairs(plan: Plan, groups: Iterable[Group]) -> frozenset[Group]:
 
 
 def questions(
-    plan: Plan, tasks: Mapping[str, Task], exhibits: Iterable[Exhibit], disputed: Collection[tuple[str, int, int]]
+    plan: Plan, tasks: Mapping[str, Task], seen: Iterable[ShownAnswer], disputed: Collection[tuple[str, int, int]]
 ) -> list[Question]:
-    """What stands on the sheet, in the exhibits' order: the sample, and the `disputed` criteria (task, trial, number).
+    """What stands on the sheet, in the order of the answers: the sample, and what is `disputed` (task, trial, number).
 
     A disputed criterion is asked about every answer of its pair, so that nobody sees which one the dispute is about.
     """
-    groups: dict[Group, list[Exhibit]] = {}
-    for exhibit in exhibits:
-        if exhibit.pair_complete:
-            groups.setdefault((exhibit.run.task, exhibit.run.trial), []).append(exhibit)
+    groups: dict[Group, list[ShownAnswer]] = {}
+    for shown in seen:
+        if shown.pair_complete:
+            groups.setdefault((shown.run.task, shown.run.trial), []).append(shown)
     sample = sampled_pairs(plan, groups)
     found = []
     for group, answers in groups.items():
@@ -134,7 +134,7 @@ def write_sheet(folder: Path) -> None:
     """Reads answers and criteria, and writes judge_sheet.html; a page that says so when there is nothing to judge."""
     plan = read_opened_plan(folder)
     tasks = read_tasks(folder)
-    asked = questions(plan, tasks, read_exhibits(folder, plan, tasks), read_disputed(folder))
+    asked = questions(plan, tasks, read_shown_answers(folder, plan, tasks), read_disputed(folder))
     write_atomic(RunFolder(folder).judge_sheet, render_sheet(asked) if asked else NOTHING)
 
 

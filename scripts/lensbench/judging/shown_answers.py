@@ -31,7 +31,7 @@ READ_AHEAD = 4
 
 
 @dataclass(frozen=True)
-class Exhibit:
+class ShownAnswer:
     """One answer as judges see it."""
 
     id: str
@@ -49,7 +49,7 @@ def read_tasks(folder: Path) -> dict[str, Task]:
     return {task.id: task for task in read_scenarios([str(frozen_tasks(folder))], imported=True).tasks}
 
 
-def read_exhibits(folder: Path, plan: Plan, tasks: Mapping[str, Task]) -> list[Exhibit]:
+def read_shown_answers(folder: Path, plan: Plan, tasks: Mapping[str, Task]) -> list[ShownAnswer]:
     """The answers of all runs that count, in a random order that the seed fixes."""
     valid = [
         run_of_row(row)
@@ -61,15 +61,15 @@ def read_exhibits(folder: Path, plan: Plan, tasks: Mapping[str, Task]) -> list[E
     tools = sorted({*read_listed_tools(folder), *_offered(records.values())})
     talk = read_tool_talk(folder, records, tools)
     counting = set(runs)
-    exhibits = {}
+    seen = {}
     for run in runs:
         answer = run_files(folder, run).answer.read_text(errors="replace")
         longest = plan["judging"]["max_answer_chars"]
         blinded = blind(answer[: READ_AHEAD * longest], hidden_names(plan, tools, tasks[run.task], talk))
         name = opaque_id(plan["seed"], run, answer)
         text = blinded.text[:longest]
-        exhibits[name] = Exhibit(name, run, text, blinded, _has_partner(run, counting, plan))
-    return [exhibits[name] for name in order(exhibits, plan["seed"])]
+        seen[name] = ShownAnswer(name, run, text, blinded, _has_partner(run, counting, plan))
+    return [seen[name] for name in order(seen, plan["seed"])]
 
 
 def _has_partner(run: RunId, counting: set[RunId], plan: Plan) -> bool:
@@ -88,14 +88,14 @@ def _offered(records: Iterable[Record]) -> Iterable[str]:
 VERDICT_COLUMNS = columns(VerdictRow)
 
 
-def verdict_row(exhibit: Exhibit, criterion: int, judge: str, judgement: Judgement, **served: Any) -> dict[str, Any]:
+def verdict_row(shown: ShownAnswer, criterion: int, judge: str, judgement: Judgement, **served: Any) -> dict[str, Any]:
     """A judgement as a row of verdicts.csv; its evidence becomes the piece of the original that it stands for."""
     span = None
     if judgement.position is not None:
-        span = exhibit.blinded.span(judgement.position, judgement.position + len(judgement.evidence))
-    original = exhibit.blinded.original
+        span = shown.blinded.span(judgement.position, judgement.position + len(judgement.evidence))
+    original = shown.blinded.original
     return {
-        **exhibit.run._asdict(), "criterion": criterion, "judge": judge, "verdict": judgement.verdict.value,
+        **shown.run._asdict(), "criterion": criterion, "judge": judge, "verdict": judgement.verdict.value,
         "points": decimal(POINTS.get(judgement.verdict)),
         "evidence": original[span[0] : span[1]] if span else judgement.evidence,
         "position": span[0] if span else None, "reason": judgement.reason, "failure": judgement.failure,

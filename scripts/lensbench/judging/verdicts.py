@@ -24,27 +24,27 @@ from lensbench.judging.drafting import with_drafts
 from lensbench.judging.judges import DRAFTED, human, mechanical
 from lensbench.judging.judges.again import count_round
 from lensbench.judging.judges.normalising import normalise
-from lensbench.judging.shown_answers import VERDICT_COLUMNS, Exhibit, read_exhibits, read_tasks, verdict_row
+from lensbench.judging.shown_answers import VERDICT_COLUMNS, ShownAnswer, read_shown_answers, read_tasks, verdict_row
 from lensbench.plan.names import HUMAN, MECHANICAL, TESTS
 from lensbench.plan.waves import read_opened_plan
 
 
 def judge_mechanically(
-    exhibits: Sequence[Exhibit], tasks: Mapping[str, Task], judging: Mapping[str, Any]
+    seen: Sequence[ShownAnswer], tasks: Mapping[str, Task], judging: Mapping[str, Any]
 ) -> Iterator[dict[str, Any]]:
     """The verdicts of the patterns, by the plan's `judging`: with `drafts`, proposed ones where the author wrote none.
 
     Patterns read the answer with its names: the name of a server may be a folder that a fact is about.
     """
     judged = {name: with_drafts(task) if judging["drafts"] else task for name, task in tasks.items()}
-    for blinded in exhibits:
+    for blinded in seen:
         named = without_report(blinded.blinded.original)
-        exhibit = replace(blinded, blinded=named, text=named.text[: judging["max_answer_chars"]])
-        text = normalise(exhibit.text)
-        for number, criterion in answer_criteria(judged[exhibit.run.task]):
+        shown = replace(blinded, blinded=named, text=named.text[: judging["max_answer_chars"]])
+        text = normalise(shown.text)
+        for number, criterion in answer_criteria(judged[shown.run.task]):
             judgement = mechanical.judge(criterion, text)
             version = f"{mechanical.VERSION}{DRAFTED if criterion.drafted else ''}"
-            yield verdict_row(exhibit, number, MECHANICAL, judgement, version=version)
+            yield verdict_row(shown, number, MECHANICAL, judgement, version=version)
 
 
 def judge_all(folder: Path, name: str, parallel: int = 1, ask: bool = True, counts: bool = True) -> None:
@@ -55,8 +55,8 @@ def judge_all(folder: Path, name: str, parallel: int = 1, ask: bool = True, coun
     """
     plan = read_opened_plan(folder)
     tasks = read_tasks(folder)
-    exhibits = read_exhibits(folder, plan, tasks)
-    found = list(_rows(folder, plan, tasks, exhibits, name, parallel, ask))
+    seen = read_shown_answers(folder, plan, tasks)
+    found = list(_rows(folder, plan, tasks, seen, name, parallel, ask))
     place = {task: number for number, task in enumerate(plan["order"])}
     found.sort(key=lambda each: (each["trial"], place[each["task"]], each["condition"], each["criterion"]))
     write_table(RunFolder(folder).judge_verdicts / f"{name}.csv", VERDICT_COLUMNS, found)
@@ -65,22 +65,28 @@ def judge_all(folder: Path, name: str, parallel: int = 1, ask: bool = True, coun
 
 
 def _rows(
-    folder: Path, plan: Plan, tasks: Mapping[str, Task], exhibits: list[Exhibit], name: str, parallel: int, ask: bool
+    folder: Path,
+    plan: Plan,
+    tasks: Mapping[str, Task],
+    seen: list[ShownAnswer],
+    name: str,
+    parallel: int,
+    ask: bool,
 ) -> Iterator[dict[str, Any]]:
     if name == MECHANICAL:
-        return judge_mechanically(exhibits, tasks, plan["judging"])
+        return judge_mechanically(seen, tasks, plan["judging"])
     if name == TESTS:
-        return judge_changes(folder, exhibits, tasks)
+        return judge_changes(folder, seen, tasks)
     if name.startswith(f"{HUMAN}-"):
-        return human.judge(folder, name, exhibits, tasks)
-    given = judge_by_model(folder, plan, _model_judge(plan, name), tasks, exhibits, parallel, ask)
+        return human.judge(folder, name, seen, tasks)
+    given = judge_by_model(folder, plan, _model_judge(plan, name), tasks, seen, parallel, ask)
     return (
         verdict_row(
-            exhibit, number, name, each.judgement,
+            shown, number, name, each.judgement,
             version=each.version, model=each.models,
             cost_usd=None if each.cost_usd is None else decimal(Fraction(each.cost_usd)),
         )
-        for exhibit, number, each in given
+        for shown, number, each in given
     )  # fmt: skip
 
 
@@ -96,9 +102,9 @@ def guess_all(folder: Path, name: str, parallel: int) -> None:
     """Asks a model judge which condition each answer comes from, and writes guesses/<judge>.csv."""
     plan = read_opened_plan(folder)
     tasks = read_tasks(folder)
-    exhibits = read_exhibits(folder, plan, tasks)
-    guesses = guess_by_model(folder, plan, _model_judge(plan, name), tasks, exhibits, parallel)
-    rows = sorted((exhibit.run, guessed) for exhibit, guessed in guesses)
+    seen = read_shown_answers(folder, plan, tasks)
+    guesses = guess_by_model(folder, plan, _model_judge(plan, name), tasks, seen, parallel)
+    rows = sorted((shown.run, guessed) for shown, guessed in guesses)
     columns = ("task", "condition", "trial", "guessed")
     write_table(
         RunFolder(folder).guesses / f"{name}.csv", columns, [{**run._asdict(), "guessed": to} for run, to in rows]

@@ -17,7 +17,7 @@ from lensbench.core.tasks import Many, Strict, Task, like
 from lensbench.core.validation import explain
 from lensbench.judging.blinding import opaque_id
 from lensbench.judging.judges import Judgement, Verdict, unjudged
-from lensbench.judging.shown_answers import Exhibit, verdict_row
+from lensbench.judging.shown_answers import ShownAnswer, verdict_row
 from lensbench.plan.frozen import read_plan
 from lensbench.plan.names import HUMAN
 from lensbench.runs.discards import discard_files, is_discarded, read_discard
@@ -67,7 +67,7 @@ def human_judges(folder: Path) -> list[str]:
     return sorted({_name(_parse(path)) for path in human_files(folder)})
 
 
-def judge(folder: Path, name: str, exhibits: Sequence[Exhibit], tasks: Mapping[str, Task]) -> Iterator[dict[str, Any]]:
+def judge(folder: Path, name: str, seen: Sequence[ShownAnswer], tasks: Mapping[str, Task]) -> Iterator[dict[str, Any]]:
     """A row of verdicts.csv for every criterion of every answer, Unjudged where the person `name` gave no verdict.
 
     Raises UserError for a file that does not fit the answers, and for two verdicts on one criterion.
@@ -77,42 +77,40 @@ def judge(folder: Path, name: str, exhibits: Sequence[Exhibit], tasks: Mapping[s
         raise UserError(f"{RunFolder(folder).human}: no file there is of {name}; save one from the judge sheet")
     rows: dict[tuple[Any, ...], dict[str, Any]] = {}
     for path in files:
-        for row in read_human_file(path, exhibits, tasks):
+        for row in read_human_file(path, seen, tasks):
             key = (row["task"], row["condition"], row["trial"], row["criterion"])
             if key in rows:
                 raise UserError(f"{path}: verdicts of {name} on the same criteria stand in another file; keep one file")
             rows[key] = row
-    for exhibit in exhibits:
-        for number, _ in answer_criteria(tasks[exhibit.run.task]):
-            yield rows.get((*exhibit.run, number)) or verdict_row(exhibit, number, name, unjudged("not_sampled", ""))
+    for shown in seen:
+        for number, _ in answer_criteria(tasks[shown.run.task]):
+            yield rows.get((*shown.run, number)) or verdict_row(shown, number, name, unjudged("not_sampled", ""))
 
 
-def read_human_file(path: Path, exhibits: Sequence[Exhibit], tasks: Mapping[str, Task]) -> list[dict[str, Any]]:
+def read_human_file(path: Path, seen: Sequence[ShownAnswer], tasks: Mapping[str, Task]) -> list[dict[str, Any]]:
     """The verdicts of one file as rows of verdicts.csv; the version is the sheet's id, shortened.
 
     Raises UserError with the file and the place when the file is none of the sheet's, judges a criterion twice, names
     an answer or a criterion that is not there (any more), or gives evidence that the answer does not have.
     """
     given = _parse(path)
-    known = {exhibit.id: exhibit for exhibit in exhibits}
-    seen: set[tuple[str, int]] = set()
+    known = {shown.id: shown for shown in seen}
+    given_before: set[tuple[str, int]] = set()
     rows = []
     for each in given.verdicts:
         place = f"{path}: answer {each.answer}, criterion {each.criterion}"
-        if (each.answer, each.criterion) in seen:
+        if (each.answer, each.criterion) in given_before:
             raise UserError(f"{place}: is judged twice; take one of the two verdicts out")
-        seen.add((each.answer, each.criterion))
+        given_before.add((each.answer, each.criterion))
         if each.answer not in known and _is_apart(path.parent.parent, each.answer):
             continue
         if each.answer not in known:
             raise UserError(f"{place}: {_gone(path.parent.parent, each.answer)}; {_AGAIN}")
-        exhibit = known[each.answer]
-        if problem := _problem(each, exhibit, tasks[exhibit.run.task]):
+        shown = known[each.answer]
+        if problem := _problem(each, shown, tasks[shown.run.task]):
             raise UserError(f"{place}: {problem}")
-        judgement = Judgement(Verdict(each.verdict), each.evidence, _position(each.evidence, exhibit), each.note)
-        rows.append(
-            verdict_row(exhibit, each.criterion, _name(given), judgement, version=given.sheet[:_VERSION_LENGTH])
-        )
+        judgement = Judgement(Verdict(each.verdict), each.evidence, _position(each.evidence, shown), each.note)
+        rows.append(verdict_row(shown, each.criterion, _name(given), judgement, version=given.sheet[:_VERSION_LENGTH]))
     return rows
 
 
@@ -153,17 +151,17 @@ def _gone(folder: Path, answer: str) -> str:
     return "no run that counts has this answer; it was made again, or the sheet is of another benchmark"
 
 
-def _problem(given: GivenVerdict, exhibit: Exhibit, task: Task) -> str:
+def _problem(given: GivenVerdict, shown: ShownAnswer, task: Task) -> str:
     """What is wrong with a verdict; empty for nothing."""
     if given.criterion > len(task.criteria):
         return f"the task has {len(task.criteria)} criteria; take the verdict out"
     if given.text and given.text != task.criteria[given.criterion - 1].text:
-        return f"the criterion of {exhibit.run.stem} was reworded after it was judged; {_AGAIN}"
-    if given.evidence not in exhibit.text:
-        shown = given.evidence if len(given.evidence) <= 60 else given.evidence[:57] + "..."
-        return f"the evidence {shown!r} does not stand in the answer of {exhibit.run.stem}; {_AGAIN}"
+        return f"the criterion of {shown.run.stem} was reworded after it was judged; {_AGAIN}"
+    if given.evidence not in shown.text:
+        quoted = given.evidence if len(given.evidence) <= 60 else given.evidence[:57] + "..."
+        return f"the evidence {quoted!r} does not stand in the answer of {shown.run.stem}; {_AGAIN}"
     return ""
 
 
-def _position(evidence: str, exhibit: Exhibit) -> int | None:
-    return exhibit.text.find(evidence) if evidence else None
+def _position(evidence: str, shown: ShownAnswer) -> int | None:
+    return shown.text.find(evidence) if evidence else None
