@@ -126,3 +126,15 @@ def test_judges_see_nothing_of_what_a_benchmarks_own_transcripts_and_preflight_t
         f"{MARK} it: limit=20.",
         f"{MARK} it: {MARK}, limit=20.",
     }
+
+
+def test_a_damaged_transcript_teaches_nothing(tmp_path: Path) -> None:
+    folder = make_bench(tmp_path / "b", Shape(tasks=2))
+    records = {from_json(path.read_text()).run: from_json(path.read_text()) for path in folder.glob("records/*.json")}
+    for run in records:
+        transcript = run_files(folder, run).transcript
+        transcript.parent.mkdir(exist_ok=True)
+        whole = bytearray(gzip.compress(said("Read", "limit = 20").encode() * 50))
+        whole[20:40] = bytes(20)
+        transcript.write_bytes(bytes(whole))
+    assert read_tool_talk(folder, records, TOOLS).figures == ()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import re
+import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -77,11 +78,11 @@ def _sample(runs: Sequence[RunId]) -> Sequence[RunId]:
 
 
 def _lines(folder: Path, run: RunId) -> Iterator[str]:
-    """A transcript's lines, up to a limit; none when there is no such file."""
+    """A transcript's lines, up to a limit; none of one that is not there or is damaged."""
     try:
         with gzip.open(run_files(folder, run).transcript, "rt", errors="replace") as file:
             yield from file.readlines(_LONGEST)
-    except (OSError, EOFError):
+    except (OSError, EOFError, zlib.error):
         return
 
 

@@ -20,7 +20,7 @@ from lensbench.agents.sandbox import Place, Sandbox, find_sandbox
 from lensbench.core.conditions import Command, mcp_secrets, run_command
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import AgentSettings, Plan, PlannedCondition
-from lensbench.core.preflight_results import Check, table
+from lensbench.core.preflight_results import Check, read_tool_descriptions, table
 from lensbench.core.records import RunId
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import write_json
@@ -222,6 +222,10 @@ def insist(config: Config, scenarios: ScenarioSet, folder: Path) -> None:
         findings = preflight(config, scenarios, folder)
     finally:
         end_children()
+    findings.descriptions = {
+        **read_tool_descriptions(folder),
+        **findings.descriptions,
+    }  # a later start may ask no server
     write_json(RunFolder(folder).preflight, asdict(findings))
     print("preflight:", *table(findings.checks), sep="\n", flush=True)
     if findings.failed:
