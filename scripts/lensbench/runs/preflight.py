@@ -222,10 +222,8 @@ def insist(config: Config, scenarios: ScenarioSet, folder: Path) -> None:
         findings = preflight(config, scenarios, folder)
     finally:
         end_children()
-    findings.descriptions = {
-        **read_tool_descriptions(folder),
-        **findings.descriptions,
-    }  # a later start may ask no server
+    # what judges are shown rests on them, and this start may have asked no server
+    findings.descriptions = {**read_tool_descriptions(folder), **findings.descriptions}
     write_json(RunFolder(folder).preflight, asdict(findings))
     print("preflight:", *table(findings.checks), sep="\n", flush=True)
     if findings.failed:
