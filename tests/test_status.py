@@ -63,18 +63,34 @@ def test_a_damaged_run_is_left(begun: Bench) -> None:
     assert Status(begun.folder).counts["with"] == Count(0, 1, 3)
 
 
-def test_the_line_tells_time_by_the_median_and_what_was_spent_and_fits_a_terminal(begun: Bench) -> None:
+def test_the_line_tells_time_by_each_conditions_mean_and_what_was_spent_and_fits_a_terminal(begun: Bench) -> None:
     spend(begun.folder, runs=4, hours=0.5)
     status = Status(begun.folder)
     assert line(status, 2, 2) == (
         "4/8 runs | with: 1 valid, 1 discarded, 2 left | without: 2 valid, 0 discarded, 2 left"
-        " | 2 running | 60s left | spent 30m"
+        " | 2 running | 55s left | spent 30m"
     )
     spend(begun.folder, usd=1.5)
-    assert line(status, 2, 2, 80) == "4/8 valid/discarded/left: with 1/1/2 without 2/0/2; 2 running, 60s left, $1.50"
+    assert line(status, 2, 2, 80) == "4/8 valid/discarded/left: with 1/1/2 without 2/0/2; 2 running, 55s left, $1.50"
     assert len(line(status, 2, 2, 40)) < 40
     (begun.folder / "spent.json").write_text("damaged")
     assert line(status, 2, 2).endswith("spent ?")
+
+
+def test_what_is_to_come_is_told_condition_by_condition(bench: Callable[..., Bench]) -> None:
+    made = bench(tasks=("a", "b", "c", "d"))
+    write_json(made.folder / "plan.json", made.plan)
+    made.run("a", "with", duration_s=100.0, cost_usd=0.5)
+    made.run("a", "without", duration_s=10.0)
+    status = Status(made.folder)
+    assert (status.left_s(2), status.left_usd) == ((3 * 100 + 3 * 10) / 2, 3 * 0.5 + 3 * 0.5)
+    assert line(status, 2, 2).endswith("165s left | spent 0s, about $3.00 to come".replace("165s", span(165)))
+    made.run("b", "without", duration_s=30.0, cost_usd=0.1)
+    status.ended(RunId("b", "without"))
+    assert (status.left_s(1), status.left_usd) == pytest.approx((3 * 100 + 2 * 20, 3 * 0.5 + 2 * 0.1))
+    assert (status.left_s(2), status.left_usd) == pytest.approx(
+        (Status(made.folder).left_s(2), Status(made.folder).left_usd)
+    )
 
 
 def test_a_person_sees_who_is_running_and_the_last_discards(begun: Bench) -> None:

@@ -5,9 +5,9 @@ Whether a run counts is said by the rules of `validity`, before that stage has r
 
 from __future__ import annotations
 
-import math
 from bisect import bisect_left, insort
 from collections.abc import Iterator
+from functools import reduce
 from pathlib import Path
 from typing import NamedTuple
 
@@ -38,6 +38,21 @@ class Count(NamedTuple):
     left: int
 
 
+class _Made(NamedTuple):
+    """What runs have taken together."""
+
+    runs: int = 0
+    seconds: float = 0.0
+    priced: int = 0
+    """Runs whose agent says what they cost."""
+    usd: float = 0.0
+
+    def plus(self, other: _Made, sign: int = 1) -> _Made:
+        """Both together; with a `sign` of -1 this without the other."""
+        runs, priced = self.runs + sign * other.runs, self.priced + sign * other.priced
+        return _Made(runs, self.seconds + sign * other.seconds, priced, self.usd + sign * other.usd)
+
+
 class Status:
     """How far a benchmark is. Reads everything once; then `ended` tells it of each run that was made.
 
@@ -49,7 +64,8 @@ class Status:
         self.plan = read_opened_plan(folder)
         self._discards = discard_files(folder)
         self._filed: dict[RunId, Discard] = {}
-        self._seconds: dict[RunId, float] = {}
+        self._made: dict[RunId, _Made] = {}
+        self._together = dict.fromkeys(self.plan["conditions"], _Made())
         self._sorted_seconds: list[float] = []
         self._standing: dict[RunId, Count] = {}
         self.counts = dict.fromkeys(self.plan["conditions"], Count(0, 0, 0))
@@ -89,8 +105,33 @@ class Status:
         return self._sorted_seconds[len(self._sorted_seconds) // 2] if self._sorted_seconds else None
 
     def left_s(self, at_a_time: int) -> float | None:
-        """How long the runs that are left will take by the median."""
-        return None if self.median_s is None else math.ceil(self.left / max(at_a_time, 1)) * self.median_s
+        """How long the runs that are left will take; None before any was made.
+
+        By the mean of each condition: a treatment may take many times as long as the baseline.
+        """
+        everything = self._all
+        if not everything.runs:
+            return None
+        work = (
+            count.left * (made.seconds / made.runs if made.runs else everything.seconds / everything.runs)
+            for count, made in zip(self.counts.values(), self._together.values(), strict=True)
+        )
+        return sum(work) / max(min(at_a_time, self.left), 1)
+
+    @property
+    def left_usd(self) -> float | None:
+        """What the runs that are left will cost, by the mean of each condition; None while no agent says a price."""
+        everything = self._all
+        if not everything.priced:
+            return None
+        return sum(
+            count.left * (made.usd / made.priced if made.priced else everything.usd / everything.priced)
+            for count, made in zip(self.counts.values(), self._together.values(), strict=True)
+        )
+
+    @property
+    def _all(self) -> _Made:
+        return reduce(_Made.plus, self._together.values(), _Made())
 
     @property
     def running(self) -> list[str]:
@@ -122,14 +163,18 @@ class Status:
         except UserError:
             return None  # damaged: it will be made again
         if record:
-            self._time(run, sum(attempt.waited_s + (attempt.duration_s or 0) for attempt in record.attempts))
+            seconds = sum(attempt.waited_s + (attempt.duration_s or 0) for attempt in record.attempts)
+            usd = record.outcome.cost_usd
+            self._note(run, _Made(1, seconds, int(usd is not None), usd or 0.0))
         return record
 
-    def _time(self, run: RunId, seconds: float) -> None:
-        if run in self._seconds:
-            del self._sorted_seconds[bisect_left(self._sorted_seconds, self._seconds[run])]
-        self._seconds[run] = seconds
-        insort(self._sorted_seconds, seconds)
+    def _note(self, run: RunId, made: _Made) -> None:
+        total = self._together[run.condition]
+        if before := self._made.get(run):
+            del self._sorted_seconds[bisect_left(self._sorted_seconds, before.seconds)]
+            total = total.plus(before, -1)
+        self._made[run], self._together[run.condition] = made, total.plus(made)
+        insort(self._sorted_seconds, made.seconds)
 
     def _filing(self, run: RunId) -> Discard | None:
         paths = self._discards.get(run.stem)
@@ -165,10 +210,12 @@ def line(status: Status, running: int, at_a_time: int, width: int | None = None)
     """Everything in one line; a shorter one where `width` needs it."""
     counts, done = status.counts, status.planned - status.left
     seconds, price = status.left_s(at_a_time), _price(status.folder)
+    to_come = status.left_usd if status.left else None
+    about = f", about ${to_come:.2f} to come" if to_come else ""
     time_left = f"{span(seconds)} left" if seconds is not None and status.left else ""
     sides = [f"{name}: {_words(count)}" for name, count in counts.items()]
     long = " | ".join(filter(None, [
-        f"{done}/{status.planned} runs", *sides, f"{running} running", time_left, f"spent {price}"
+        f"{done}/{status.planned} runs", *sides, f"{running} running", time_left, f"spent {price}{about}"
     ]))  # fmt: skip
     if width is None or len(long) < width:
         return long
