@@ -13,7 +13,7 @@ from lensbench.core.records import RunId, run_files
 from lensbench.core.system.files import write_json
 from lensbench.runs.budget import spend
 from lensbench.runs.validity import judge_validity
-from lensbench.workflow.status import Count, Status, line, lines, span
+from lensbench.workflow.status import Count, Status, block, line, lines, span
 
 
 @pytest.fixture
@@ -71,8 +71,16 @@ def test_the_line_tells_time_by_each_conditions_mean_and_what_was_spent_and_fits
         " | 2 running | 55s left | spent 30m"
     )
     spend(begun.folder, usd=1.5)
-    assert line(status, 2, 2, 80) == "4/8 valid/discarded/left: with 1/1/2 without 2/0/2; 2 running, 55s left, $1.50"
-    assert len(line(status, 2, 2, 40)) < 40
+    assert block(status, {"a-with": "14:02:11", "b-with": "14:02:12"}, 2, 80) == [
+        "4/8 runs | 2 running | 55s left | spent $1.50",
+        "  with       1 valid, 1 discarded, 2 left",
+        "  without    2 valid, 0 discarded, 2 left",
+        "  running    a-with since 14:02:11, b-with since 14:02:12",
+    ]
+    assert all(len(text) < 30 for text in block(status, {"a-with": "14:02:11"}, 2, 30))
+    begun.run("b", "with", 2, reason="timed_out", detail="after\x1b[2J 50 s")
+    status.ended(RunId("b", "with", 2))
+    assert block(status, {}, 2, 80)[-1] == "  discarded  t2/b-with: timed_out (after 50 s)"
     (begun.folder / "spent.json").write_text("damaged")
     assert line(status, 2, 2).endswith("spent ?")
 

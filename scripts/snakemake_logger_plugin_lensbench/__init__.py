@@ -1,7 +1,7 @@
-"""Snakemake's logger plugin `lensbench`: one line that says how far the benchmark is (docs/progress.md).
+"""Snakemake's logger plugin `lensbench`: it says how far the benchmark is (docs/progress.md).
 
-On a terminal the line is rewritten, in a file it is written now and then. Errors and warnings stay; the rest of what
-Snakemake says is in its log file. A dry run, `--verbose` and `--quiet` are Snakemake's own output.
+On a terminal a few lines are rewritten, in a file one line is written now and then. Errors and warnings stay; the rest
+of what Snakemake says is in its log file. A dry run, `--verbose` and `--quiet` are Snakemake's own output.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ if TYPE_CHECKING:  # Snakemake imports every logger plugin at every start
 
 EVERY_S = 30.0
 """In a file: how often a line is written, at most."""
-_CLEAR = "\r\x1b[K"
+_CLEAR = "\r\x1b[J"
+"""Takes away everything from the beginning of this line to the end of the screen."""
 _UNSAID_EVENTS = frozenset({
     LogEvent.JOB_INFO, LogEvent.JOB_STARTED, LogEvent.JOB_FINISHED, LogEvent.GROUP_INFO, LogEvent.PROGRESS,
     LogEvent.RESOURCES_INFO, LogEvent.RUN_INFO, LogEvent.WORKFLOW_STARTED, LogEvent.RULEGRAPH,
@@ -58,11 +59,11 @@ class LogHandler(LogHandlerBase):
         self._is_snakemakes = bool(told.dryrun or told.verbose or told.debug_dag or quiet)
         self._status: Status | None = None
         self._may_be_old = True
-        self._runs: dict[int, RunId] = {}
+        self._runs: dict[int, tuple[RunId, str]] = {}
         self._at_a_time = 1
         self._has_failed = False
         self._is_over = False
-        self._is_drawn = False
+        self._drawn = 0  # lines
         self._drawn_at = 0.0
 
     def emit(self, record: LogRecord) -> None:
@@ -123,13 +124,13 @@ class LogHandler(LogHandlerBase):
                 self._write(message)  # on a line of its own: its program may write to the terminal, too
             return
         folder, run = place
-        self._runs[job] = run
+        self._runs[job] = run, time.strftime("%H:%M:%S")
         if self._may_be_old and not (self._status and self._status.knows(run)):
             self._status = _read(folder)
             self._may_be_old = False
 
     def _finished(self, job: int) -> bool:
-        run = self._runs.pop(job, None)
+        run, _ = self._runs.pop(job, (None, ""))
         self._may_be_old |= run is None  # a look may have opened the next wave
         if run and self._status and self._status.knows(run):
             self._status.ended(run)
@@ -138,16 +139,18 @@ class LogHandler(LogHandlerBase):
     def _draw(self) -> None:
         if not self._status:
             return
-        from lensbench.workflow.status import line
+        from lensbench.workflow.status import block, line
 
         self._drawn_at = time.monotonic()
-        width = os.get_terminal_size(self._stream.fileno()).columns or 80 if self._is_terminal else None
-        text = line(self._status, len(self._runs), self._at_a_time, width)
         if not self._is_terminal:
-            self._write(text)
+            self._write(line(self._status, len(self._runs), self._at_a_time))
             return
-        self._stream.write(f"{_CLEAR}{text}")
-        self._is_drawn = True
+        width = os.get_terminal_size(self._stream.fileno()).columns or 80
+        running = {run.stem: since for run, since in self._runs.values()}
+        lines = block(self._status, running, self._at_a_time, width)
+        self._clear()
+        self._stream.write("\n".join(lines))
+        self._drawn = len(lines)
         if self._is_over:
             self._end_line()
         self._stream.flush()
@@ -157,14 +160,15 @@ class LogHandler(LogHandlerBase):
         print(moment, text, sep="", file=self._stream, flush=True)
 
     def _clear(self) -> None:
-        if self._is_drawn:
-            self._stream.write(_CLEAR)
-            self._is_drawn = False
+        if self._drawn:
+            up = f"\x1b[{self._drawn - 1}A" if self._drawn > 1 else ""
+            self._stream.write(f"{up}{_CLEAR}")
+            self._drawn = 0
 
     def _end_line(self) -> None:
-        if self._is_drawn:
+        if self._drawn:
             self._stream.write("\n")
-            self._is_drawn = False
+            self._drawn = 0
 
     def close(self) -> None:
         """Says how far it came, and leaves the cursor on a line of its own."""

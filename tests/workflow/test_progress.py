@@ -48,15 +48,17 @@ def test_a_file_gets_a_line_with_its_time_and_none_of_snakemakes(project: Projec
     assert "Nothing to be done" not in again
 
 
-def test_a_terminal_has_one_line_that_is_rewritten_and_fits(project: Project) -> None:
+def test_a_terminal_has_a_few_lines_that_are_rewritten_and_fit(project: Project) -> None:
     project.behave(bert_without="crash")
     said = on_a_terminal(project, 0)  # as where nobody told its width: it counts as 80
-    drawn = [part.partition("\r\n")[0] for part in said.split("\r\x1b[K")]
-    assert max(len(part) for part in drawn if "/4 " in part) < 80
-    assert any(part.startswith("4/4 valid/discarded/left: with 2/0/0 without 1/1/0; 0 running, ") for part in drawn)
+    drawn = [part.partition("\r\ndeciding")[0].split("\r\n") for part in said.split("\r\x1b[J")[1:]]
+    assert max(len(line) for part in drawn for line in part if "/4 runs" in line or " left" in line) < 80
+    last = next(part for part in reversed(drawn) if part[0].startswith("4/4 runs | 0 running | "))
+    assert {"  with       2 valid, 0 discarded, 0 left", "  without    1 valid, 1 discarded, 0 left"} <= set(last)
+    assert any(line.startswith("  discarded  bert-without: ") for part in drawn for line in part)
+    assert any(line.startswith("  running    ") and " since " in line for part in drawn for line in part)
     assert "\r\ndeciding which runs count\r\n" in said
-    assert len([line for line in said.split("\r\n") if "/4 valid/discarded/left" in line]) == 2
-    assert "1 runs discarded" in said.rpartition("\r\x1b[K")[2]
+    assert "1 runs discarded" in said.rpartition("\r\x1b[J")[2]
 
 
 def test_an_error_is_shown_with_its_log_below_it(project: Project) -> None:

@@ -6,7 +6,7 @@ Whether a run counts is said by the rules of `validity`, before that stage has r
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import reduce
 from pathlib import Path
 from typing import NamedTuple
@@ -68,6 +68,8 @@ class Status:
         self._together = dict.fromkeys(self.plan["conditions"], _Made())
         self._sorted_seconds: list[float] = []
         self._standing: dict[RunId, Count] = {}
+        self.last_discard = ""
+        """The run that was discarded last since this was read, and why."""
         self.counts = dict.fromkeys(self.plan["conditions"], Count(0, 0, 0))
         worker = last_worker(folder)
         number, of = parts_of(worker.part if worker else "")
@@ -87,7 +89,10 @@ class Status:
     def ended(self, run: RunId) -> None:
         """Takes note of a run that was made: it can change those of the same task and trial, and no other."""
         self._filed.pop(run, None)
-        self._decide(run)
+        for validity in self._decide(run):
+            if validity.status == RunStatus.DISCARDED:
+                why = f"{validity.reason} ({validity.detail})" if validity.detail else validity.reason
+                self.last_discard = f"{validity.run.stem}: {why}"
 
     @property
     def planned(self) -> int:
@@ -146,16 +151,18 @@ class Status:
         ]
         return sorted(read, key=lambda item: _moment(item[1]), reverse=True)[:LAST_DISCARDS]
 
-    def _decide(self, run: RunId) -> None:
+    def _decide(self, run: RunId) -> list[Validity]:
         together = [run._replace(condition=name) for name in self.plan["conditions"]]
         records = {each: record for each in together if (record := self._read(each))}
-        for validity in decide_together(together, records, self.plan, self._filed):
+        found = list(decide_together(together, records, self.plan, self._filed))
+        for validity in found:
             before, now = self._standing.get(validity.run, Count(0, 0, 0)), self._stands(validity)
             self._standing[validity.run] = now
             total = self.counts[validity.run.condition]
             self.counts[validity.run.condition] = Count(
                 *(a - b + c for a, b, c in zip(total, before, now, strict=True))
             )
+        return found
 
     def _read(self, run: RunId) -> Record | None:
         try:
@@ -206,22 +213,34 @@ def _price(folder: Path) -> str:
     return f"${cost['usd']:.2f}" if cost["usd"] else span(cost["hours"] * 3600)
 
 
-def line(status: Status, running: int, at_a_time: int, width: int | None = None) -> str:
-    """Everything in one line; a shorter one where `width` needs it."""
-    counts, done = status.counts, status.planned - status.left
-    seconds, price = status.left_s(at_a_time), _price(status.folder)
-    to_come = status.left_usd if status.left else None
-    about = f", about ${to_come:.2f} to come" if to_come else ""
-    time_left = f"{span(seconds)} left" if seconds is not None and status.left else ""
-    sides = [f"{name}: {_words(count)}" for name, count in counts.items()]
-    long = " | ".join(filter(None, [
-        f"{done}/{status.planned} runs", *sides, f"{running} running", time_left, f"spent {price}{about}"
-    ]))  # fmt: skip
-    if width is None or len(long) < width:
-        return long
-    numbers = " ".join(f"{name} {'/'.join(map(str, count))}" for name, count in counts.items())
-    rest = ", ".join(filter(None, [f"{running} running", time_left, price]))
-    return f"{done}/{status.planned} valid/discarded/left: {numbers}; {rest}"[: width - 1]
+def line(status: Status, running: int, at_a_time: int) -> str:
+    """Everything in one line."""
+    runs, *rest = _totals(status, running, at_a_time)
+    return " | ".join([runs, *(f"{name}: {_words(count)}" for name, count in status.counts.items()), *rest])
+
+
+def block(status: Status, running: Mapping[str, str], at_a_time: int, width: int) -> list[str]:
+    """The same for a terminal of this width, in lines that fit: the totals, a line for each condition, what is being
+    made (`running`: run -> since when) and the last discard."""
+    names = max(map(len, [*status.counts, "discarded"]))
+    rows = [(name, _words(count)) for name, count in status.counts.items()]
+    if running:
+        rows.append(("running", ", ".join(f"{run} since {since}" for run, since in running.items())))
+    if status.last_discard:
+        rows.append(("discarded", status.last_discard))
+    totals = " | ".join(_totals(status, len(running), at_a_time))
+    shown = [totals, *(f"  {name:{names}}  {text}" for name, text in rows)]
+    return [text if len(text) < width else f"{text[: width - 2]}…" for text in map(printable, shown)]
+
+
+def _totals(status: Status, running: int, at_a_time: int) -> list[str]:
+    seconds, to_come = status.left_s(at_a_time), status.left_usd
+    is_left = status.left > 0
+    return [
+        f"{status.planned - status.left}/{status.planned} runs", f"{running} running",
+        *([f"{span(seconds)} left"] if seconds is not None and is_left else []),
+        f"spent {_price(status.folder)}" + (f", about ${to_come:.2f} to come" if to_come and is_left else ""),
+    ]  # fmt: skip
 
 
 def _words(count: Count) -> str:
