@@ -37,7 +37,8 @@ def treatments(plan: Plan) -> list[str]:
 
 
 def fill_mcp_file(condition: PlannedCondition, values: Mapping[str, str]) -> str:
-    """The MCP file of a planned condition for one run: `${workspace}`, `${python}` and `${server_log}` are put in.
+    """The MCP file of a planned condition for one run: `${workspace}`, `${python}` and `${server_log}` are put in, and
+    `${here}`, the folder of the file itself.
 
     Other `${...}` stay, for agents that fill them from their environment. Raises UserError when the file is not the
     planned one.
@@ -47,7 +48,8 @@ def fill_mcp_file(condition: PlannedCondition, values: Mapping[str, str]) -> str
     content = Path(condition["mcp"]).read_bytes()
     if sha256(content) != condition["mcp_sha256"]:
         raise UserError(f"{condition['mcp']} was changed while runs are being made; start Snakemake again")
-    return json.dumps(filled(json.loads(content), values))
+    here = str(Path(condition["mcp"]).resolve().parent)
+    return json.dumps(filled(json.loads(content), {"here": here, **values}))
 
 
 def mcp_secrets(plan: Plan) -> dict[str, str]:

@@ -91,7 +91,8 @@ def _ours(name: str, file: str, entry: Mapping[str, Any]) -> KnownServer:
         if json.dumps(secret)[1:-1] in text:
             text = text.replace(json.dumps(secret)[1:-1], f"${{{variable}}}")
             variables.add(variable)
-    return KnownServer(name, file, json.loads(text), tuple(sorted(variables)))
+    fit = re.sub(r"[^A-Za-z0-9_-]+|__+", "-", name).strip("-_")[:64] or "server"
+    return KnownServer(fit, file, json.loads(text), tuple(sorted(variables)))
 
 
 def _told_secrets(arguments: Sequence[str]) -> Iterator[tuple[str, str]]:
