@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
+from lensbench.core.errors import UserError
 from lensbench.core.system.files import write_atomic
 from lensbench.core.system.places import ROOT
 from lensbench.plan.reading import load_config
@@ -68,7 +69,11 @@ def test_a_set_to_fill_in_is_valid_and_is_not_overwritten(tmp_path: Path, repo: 
     made = starting(tmp_path, "--tasks", "scenarios/My set.yaml", "--repo", repo)
     assert (made.returncode, made.stderr) == (0, "")
     assert "scenarios/My set.yaml: fill in what says WRITE, then " in made.stdout
-    (task,) = read_scenarios([str(tmp_path / "scenarios" / "My set.yaml")], imported=True).tasks
+    path = tmp_path / "scenarios" / "My set.yaml"
+    with pytest.raises(UserError, match="prompt is not written yet; put the question there"):
+        read_scenarios([str(path)], imported=True)
+    path.write_text(path.read_text().replace("WRITE: the question.", "Where is it?"))
+    (task,) = read_scenarios([str(path)], imported=True).tasks
     assert task.id == "my-set-tgt-01"
     assert all("WRITE" in criterion.text and criterion.mechanical for criterion in task.criteria)
     again = starting(tmp_path, "--tasks", "scenarios/My set.yaml")

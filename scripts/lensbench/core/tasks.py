@@ -63,12 +63,18 @@ def _one_line(text: str) -> str:
     return folded
 
 
+UNWRITTEN = "WRITE:"
+"""What a prompt begins with in a task set that is to be filled in."""
+
+
 def _trimmed(text: str) -> str:
     if "\0" in text:
         raise ValueError("has a NUL character, with which no program can be started; remove it")
     trimmed = text.replace("\r\n", "\n").replace("\r", "\n").strip()
     if not trimmed:
         raise ValueError("is empty")
+    if trimmed.startswith(UNWRITTEN):
+        raise ValueError("is not written yet; put the question there")
     return trimmed
 
 
