@@ -78,6 +78,8 @@ def test_the_line_tells_time_by_each_conditions_mean_and_what_was_spent_and_fits
         "  running    a-with since 14:02:11, b-with since 14:02:12",
     ]
     assert all(len(text) < 30 for text in block(status, {"a-with": "14:02:11"}, 2, 30))
+    status.ended(RunId("b", "without"))
+    assert status.last_discard == ""  # that of its partner is an older one
     begun.run("b", "with", 2, reason="timed_out", detail="after\x1b[2J 50 s")
     status.ended(RunId("b", "with", 2))
     assert block(status, {}, 2, 80)[-1] == "  discarded  t2/b-with: timed_out (after 50 s)"

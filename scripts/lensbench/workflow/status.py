@@ -6,7 +6,7 @@ Whether a run counts is said by the rules of `validity`, before that stage has r
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import reduce
 from pathlib import Path
 from typing import NamedTuple
@@ -89,8 +89,11 @@ class Status:
     def ended(self, run: RunId) -> None:
         """Takes note of a run that was made: it can change those of the same task and trial, and no other."""
         self._filed.pop(run, None)
+        pair = (run._replace(condition=name) for name in self.plan["conditions"])
+        before = {each for each in pair if each in self._standing and self._standing[each].discarded}
         for validity in self._decide(run):
-            if validity.status == RunStatus.DISCARDED:
+            is_new = validity.run == run or validity.run not in before
+            if validity.status == RunStatus.DISCARDED and is_new:
                 why = f"{validity.reason} ({validity.detail})" if validity.detail else validity.reason
                 self.last_discard = f"{validity.run.stem}: {why}"
 
@@ -114,29 +117,21 @@ class Status:
 
         By the mean of each condition: a treatment may take many times as long as the baseline.
         """
-        everything = self._all
-        if not everything.runs:
-            return None
-        work = (
-            count.left * (made.seconds / made.runs if made.runs else everything.seconds / everything.runs)
-            for count, made in zip(self.counts.values(), self._together.values(), strict=True)
-        )
-        return sum(work) / max(min(at_a_time, self.left), 1)
+        work = self._to_come(lambda made: made.seconds / made.runs if made.runs else None)
+        return None if work is None else work / max(min(at_a_time, self.left), 1)
 
     @property
     def left_usd(self) -> float | None:
         """What the runs that are left will cost, by the mean of each condition; None while no agent says a price."""
-        everything = self._all
-        if not everything.priced:
-            return None
-        return sum(
-            count.left * (made.usd / made.priced if made.priced else everything.usd / everything.priced)
-            for count, made in zip(self.counts.values(), self._together.values(), strict=True)
-        )
+        return self._to_come(lambda made: made.usd / made.priced if made.priced else None)
 
-    @property
-    def _all(self) -> _Made:
-        return reduce(_Made.plus, self._together.values(), _Made())
+    def _to_come(self, mean: Callable[[_Made], float | None]) -> float | None:
+        """What the runs that are left will take together; a condition without a mean of its own has the common one."""
+        common = mean(reduce(_Made.plus, self._together.values(), _Made()))
+        if common is None:
+            return None
+        means = (common if (own := mean(made)) is None else own for made in self._together.values())
+        return sum(count.left * each for count, each in zip(self.counts.values(), means, strict=True))
 
     @property
     def running(self) -> list[str]:
