@@ -53,8 +53,7 @@ function labelled(word, control) {
 
 function choices(table, field) {
   const known = [...new Set([...table.tBodies[0].rows].map((row) => row.dataset[field]))].filter(Boolean).sort();
-  if (known.length < 2 && field !== "discarded") return null;
-  if (!known.length) return null;
+  if (known.length < (field === "discarded" ? 1 : 2)) return null;
   const select = document.createElement("select");
   select.append(new Option("all", ""), ...known.map((name) => new Option(name, name)));
   select.name = field;

@@ -10,7 +10,7 @@ from typing import Any, TypeVar, overload
 
 from lensbench.core.errors import UserError
 from lensbench.core.records import RunId
-from lensbench.core.rows import RunRow
+from lensbench.core.rows import PairRow, RunRow
 from lensbench.core.system.files import write_atomic
 
 Row = dict[str, str]
@@ -78,6 +78,11 @@ def run_of_row(row: RunRow) -> RunId:
     if not row["trial"].isdecimal():
         raise UserError(f"a table has {row['trial'][:40]!r} where a trial must be; delete the file to have it rebuilt")
     return RunId(row["task"], row["condition"], int(row["trial"]))
+
+
+def run_of_pair(pair: PairRow) -> RunId:
+    """The treatment's run of a pair."""
+    return RunId(pair["task"], pair["treatment"], int(pair["trial"]))
 
 
 NONE = "none"

@@ -246,6 +246,9 @@ Judge = Annotated[
 ]
 
 
+_ONE_OR_MANY = BeforeValidator(lambda value: [value] if isinstance(value, str) else value)
+
+
 class Config(Strict):
     """Everything that a user can set."""
 
@@ -257,7 +260,7 @@ class Config(Strict):
     """The repository of tasks that name none (Markdown sets)."""
     conditions: dict[ConditionName, Condition]
     """The arms; one of them is the baseline, the others are treatments."""
-    notes: Annotated[Many[str], BeforeValidator(lambda value: [value] if isinstance(value, str) else value)] = ()
+    notes: Annotated[Many[str], _ONE_OR_MANY] = ()
     """What is new in this run, for whoever reads its results; no setting."""
     baseline: str = "without"
     """The condition that the others are compared with."""
@@ -300,7 +303,7 @@ class Config(Strict):
     """What is scarce beside cores."""
     archive: Archive = Archive()
     """What `snakemake archive` writes."""
-    fail_on: Annotated[Many[Verdict], BeforeValidator(lambda value: [value] if isinstance(value, str) else value)] = ()
+    fail_on: Annotated[Many[Verdict], _ONE_OR_MANY] = ()
     """Verdicts of the gate with which Snakemake ends with exit code 1, after everything is written."""
     prompt: str = ""
     """What `snakemake eval` asks."""

@@ -24,7 +24,7 @@ from lensbench.core.system.files import read_json, write_atomic, write_json
 from lensbench.core.system.places import TEMPLATES
 from lensbench.core.system.program import run_stage
 from lensbench.core.system.terminal import printable
-from lensbench.core.tables import items, run_of_row
+from lensbench.core.tables import items, run_of_pair, run_of_row
 from lensbench.judging.judges import DRAFTED
 from lensbench.judging.panel import is_person
 from lensbench.results import chosen_runs
@@ -57,6 +57,7 @@ def collect(
     made = [record for record in tables.valid if record.source == "run"]
     statuses = [row["status"] for row in tables.scores.values()]
     skews = summaries.start_skews(tables)
+    used = _used(tables)
     tools = treatment_tools(plan, tables.records.values(), tables.reports.values(), listed)
     data: dict[str, Any] = {
         "run_id": plan["run_id"],
@@ -90,7 +91,7 @@ def collect(
         "verdicts": len(tables.verdicts),
         "judges": _judges(tables.verdicts),
         "drafted_verdicts": sum(row["version"].endswith(DRAFTED) for row in tables.verdicts),
-        "runs": [_run(tables, row, used) for used in [_used(tables)] for row in tables.validity],
+        "runs": [_run(tables, row, used) for row in tables.validity],
         "pairs": [dict(row) for row in tables.pairs],
         "comparisons": {
             name: _comparison(tables, name, tools_of_condition(plan, name, tools)) for name in treatments(plan)
@@ -171,9 +172,7 @@ _REPOSITORY = ("revision", "removed", "history")
 
 def _used(tables: Tables) -> dict[RunId, str]:
     """Whether the tools of a treatment were used, yes or no: what the transcript shows, else what the agent reports."""
-    return {
-        RunId(row["task"], row["treatment"], int(row["trial"])): row["called"] or row["adopted"] for row in tables.pairs
-    }
+    return {run_of_pair(row): row["called"] or row["adopted"] for row in tables.pairs}
 
 
 def _run(tables: Tables, row: ValidityRow, used: Mapping[RunId, str]) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from lensbench.core.records import Record, RunId
 from lensbench.core.rows import PairRow, ReportRow, ScoreRow, ValidityRow, VerdictRow
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.run_status import COUNTING, RunStatus
-from lensbench.core.tables import items, read_table, run_of_row
+from lensbench.core.tables import items, read_table, run_of_pair, run_of_row
 from lensbench.plan.waves import read_opened_plan
 from lensbench.runs.made_with import as_made
 from lensbench.runs.reasons import tools_of
@@ -234,7 +234,7 @@ def tools_by_run(tables: Tables, pairs: Sequence[PairRow], tools: Sequence[str])
     """How often each run called each of `tools` that any run used; yes or no where only the report tells."""
     rows: list[dict[str, Any]] = []
     for pair in pairs:
-        outcome = tables.records[run].outcome if (run := _treated(pair)) in tables.records else None
+        outcome = tables.records[run].outcome if (run := run_of_pair(pair)) in tables.records else None
         calls = outcome.calls if outcome and tables.scores[run]["status"] in COUNTING else None
         cells: Mapping[str, Any] = pair
         reported = {tool: cells.get(f"adopted_{short_name(tool)}") or None for tool in tools}
@@ -242,10 +242,6 @@ def tools_by_run(tables: Tables, pairs: Sequence[PairRow], tools: Sequence[str])
         rows.append({"task": run.task, "trial": run.trial, "tools": reported if calls is None else seen})
     used = [tool for tool in tools if any(row["tools"][tool] not in (None, 0, "no") for row in rows)]
     return [{**row, "tools": {short_name(tool): row["tools"][tool] for tool in used}} for row in rows] if used else []
-
-
-def _treated(pair: PairRow) -> RunId:
-    return RunId(pair["task"], pair["treatment"], int(pair["trial"]))
 
 
 def by_adoption(tables: Tables, treatment: str) -> dict[str, dict[str, Any]]:
@@ -261,7 +257,7 @@ def by_adoption(tables: Tables, treatment: str) -> dict[str, dict[str, Any]]:
 
 
 def _group(tables: Tables, treatment: str, rows: Sequence[PairRow]) -> dict[str, Any]:
-    runs = {RunId(row["task"], treatment, int(row["trial"])): row for row in rows}
+    runs = {run_of_pair(row): row for row in rows}
     baseline = tables.plan["baseline"]
     return {
         "pairs": len(rows),

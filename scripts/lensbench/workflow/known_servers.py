@@ -6,7 +6,6 @@ Their secrets stay where they are: what we write has `${NAME}` in their place.
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
@@ -102,8 +101,3 @@ def _told_secrets(arguments: Sequence[str]) -> Iterator[tuple[str, str]]:
             value = found[2] if found[2] is not None else following
             if value and "${" not in value and not value.startswith("-"):
                 yield found[1], value
-
-
-def home_folder() -> Path:
-    """Where `~` leads."""
-    return Path(os.path.expanduser("~"))

@@ -107,7 +107,7 @@ class Schedule:
             f"pages made anew, delete these alone; to start over, take another run_id, or delete {self.folder} yourself"
         )
 
-    @property
+    @cached_property
     def plan_mark(self) -> str:
         """The file that is there when the plan was made with these settings."""
         return planning.plan_mark(self.config, self.accepted, self.folder).as_posix()

@@ -30,7 +30,7 @@ from lensbench.core.system.program import run_program
 from lensbench.plan.config import Agent
 from lensbench.plan.task_files import read_scenarios
 from lensbench.repositories.sources.git import PASSWORD
-from lensbench.workflow.known_servers import KnownServer, home_folder, known_servers, server_of
+from lensbench.workflow.known_servers import KnownServer, known_servers, server_of
 from lensbench.workflow.prices import estimate, price
 
 TASKS = 12
@@ -115,7 +115,7 @@ def ask(given: argparse.Namespace) -> Wishes:
                 raise UserError(wrong)
             print(wrong)
 
-    found = known_servers(Path(), home_folder()) if server is None else []
+    found = known_servers(Path(), Path.home()) if server is None else []
     if found:
         print("configured here:", ", ".join(f"{each.name} ({each.file})" for each in found))
     question = "MCP server: the command that starts it, or its URL" + (", or one of these names" if found else "")
@@ -157,8 +157,13 @@ def name_problem(name: str) -> str:
     """What is wrong with the name of a benchmark, with one that can be used; "" for nothing."""
     if re.fullmatch(r"[a-z0-9][a-z0-9-]{0,40}", name):
         return ""
-    better = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:41].strip("-")
+    better = _as_name(name)[:41].strip("-")
     return f"--name {name!r}: use a-z, 0-9 and '-', at most 41" + (f", such as {better}" if better else "")
+
+
+def _as_name(text: str) -> str:
+    """The nearest text of a-z, 0-9 and '-'; "" when nothing of it fits."""
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
 
 
 def agent_problem(agent: str) -> str:
@@ -237,7 +242,7 @@ def write_guide(path: Path, repo: str) -> None:
     """A task set to fill in, with what to think of. Raises UserError when the file is there already."""
     if path.exists():
         raise UserError(f"{path} is there already, and may hold a person's work; give another name")
-    prefix = re.sub(r"[^a-z0-9]+", "-", path.stem.lower()).strip("-") or "mine"
+    prefix = _as_name(path.stem) or "mine"
     told = {"path": path, "prefix": prefix, "repo": repo, "is_url": bool(re.match(r"\w+://|git@", repo))}
     write_atomic(path, _templates().get_template("tasks.yaml.j2").render(told))
     print(f"{path}: fill in what says WRITE, then {_lensbench()} check {path}")

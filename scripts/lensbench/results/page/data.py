@@ -11,7 +11,7 @@ from lensbench.core.numbers import exact, mean
 from lensbench.core.records import RunId
 from lensbench.core.rows import DecisionRow, PairRow, ValidityRow, VerdictRow
 from lensbench.core.run_status import COUNTING
-from lensbench.core.tables import items
+from lensbench.core.tables import items, run_of_pair
 from lensbench.core.tasks import Task
 from lensbench.results.charts.scores import Dumbbell, Interval, Look
 from lensbench.results.charts.usage import Cell, Point
@@ -207,7 +207,7 @@ def points_of(inputs: Inputs, treatment: str, value: Value, address: Address) ->
     found = []
     for pair in inputs.tables.pairs:
         if pair["treatment"] == treatment:
-            run = RunId(pair["task"], treatment, int(pair["trial"]))
+            run = run_of_pair(pair)
             before, after = value(run._replace(condition=baseline)), value(run)
             if before and after and before > 0 and after > 0:
                 delta = _percent(exact(pair["delta"]))
@@ -275,7 +275,7 @@ def regressions(inputs: Inputs, treatment: str, address: Address) -> list[Regres
 
 
 def _regression(inputs: Inputs, pair: PairRow, address: Address) -> Regression:
-    run = RunId(pair["task"], pair["treatment"], int(pair["trial"]))
+    run = run_of_pair(pair)
     both = (
         inputs.decisions.get(run._replace(condition=inputs.tables.plan["baseline"]), ()),
         inputs.decisions.get(run, ()),

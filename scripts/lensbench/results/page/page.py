@@ -25,7 +25,7 @@ from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import read_json, write_atomic
 from lensbench.core.system.places import ROOT, TEMPLATES
 from lensbench.core.system.program import run_program
-from lensbench.core.tables import read_table, run_of_row
+from lensbench.core.tables import read_table, run_of_pair, run_of_row
 from lensbench.judging.judge_sheet import csp_hash
 from lensbench.judging.shown_answers import read_tasks
 from lensbench.plan.own_files import frozen_tasks
@@ -143,14 +143,14 @@ def _outcome(pair: PairRow) -> str:
 
 def _discarded_because(inputs: Inputs, pair: PairRow) -> str:
     """Why a run of the pair does not count, such as `timed_out`; "" when both do."""
-    run = RunId(pair["task"], pair["treatment"], int(pair["trial"]))
+    run = run_of_pair(pair)
     rows = (inputs.validity[each] for each in (run._replace(condition=inputs.tables.plan["baseline"]), run))
     return ", ".join(dict.fromkeys(row["reason"] for row in rows if row["reason"]))
 
 
 def _durations(inputs: Inputs, pair: PairRow) -> tuple[Fraction | None, Fraction | None]:
     """Seconds of both runs of a pair, the baseline first."""
-    run = RunId(pair["task"], pair["treatment"], int(pair["trial"]))
+    run = run_of_pair(pair)
     duration = inputs.tables.duration
     return duration(run._replace(condition=inputs.tables.plan["baseline"])), duration(run)
 
