@@ -29,9 +29,9 @@ from lensbench.core.records import sha256
 from lensbench.core.system.files import write_atomic
 from lensbench.core.system.places import PACKAGE, ROOT
 
-WORKSPACE, SESSION, ENVIRONMENT, REACH = "/repo", "/session", "/env", "/reach"
-"""Where the agent finds the repository; its home, prompt, MCP file, answer and server log; what tests need; its ways
-out of a network of its own."""
+WORKSPACE, SESSION, ENVIRONMENT, INDEX, REACH = "/repo", "/session", "/env", "/index", "/reach"
+"""Where the agent finds the repository; its home, prompt, MCP file, answer and server log; what tests need; the index
+of its server; its ways out of a network of its own."""
 DEFAULT_LIMITS: Final[Mapping[str, Any]] = {"memory_gb": 8, "processes": 512, "open_files": 4096, "disk_gb": 10}
 """The part of the config's `limits` that each run has."""
 
@@ -43,9 +43,8 @@ SYSTEM = (
 KERNEL = ("acpi", "bus", "fs", "irq", "mtrr", "scsi", "sys", "sysrq-trigger")
 """Below /proc. They are the machine's own, not the sandbox's, and root may write to them without any capability."""
 TRIAL_S = 20
-_NOT_OF_IMAGES = frozenset(
-    ("proc", "dev", "sys", "tmp", "node_modules", *(place[1:] for place in (WORKSPACE, SESSION, ENVIRONMENT, REACH)))
-)
+_OWN_FOLDERS = (WORKSPACE, SESSION, ENVIRONMENT, INDEX, REACH)
+_NOT_OF_IMAGES = frozenset(("proc", "dev", "sys", "tmp", "node_modules", *(place[1:] for place in _OWN_FOLDERS)))
 """Top folders that the sandbox has of its own."""
 
 
@@ -84,6 +83,8 @@ class Place:
     """The folder with what a task's tests need; shown at `/env`, and to Node at `/node_modules`."""
     may_install: bool = False
     """The environment is being made: it can be written to."""
+    index: str = ""
+    """The folder with the embedded server's index of the repository; shown read-only at `/index`."""
     image: str = ""
     """The folder with the files of a container image, seen in place of this machine's programs."""
 
@@ -93,6 +94,7 @@ class Place:
         repo = os.path.join(self.private, "repo")
         is_moved = not self.sandbox.same_path or self.environment  # tests are built for one path
         folders = {repo: WORKSPACE if is_moved else repo, os.path.join(self.private, "session"): SESSION}
+        folders |= {self.index: INDEX} if self.index else {}
         return folders if self.sandbox.program else {folder: folder for folder in folders}
 
     def outside(self, path: str) -> str:
@@ -135,7 +137,8 @@ class Place:
         servers = json.loads(Path(self.outside(mcp_file)).read_text())["mcpServers"].values() if mcp_file else ()
         commands = [argv, *([entry["command"], *entry.get("args", ())] for entry in servers if "command" in entry)]
         needed = (part for command in commands for part in _programs(command, path))
-        mounts = [part for outside, inside in self._folders.items() for part in ("--bind", outside, inside)]
+        binds = {outside: "--ro-bind" if outside == self.index else "--bind" for outside in self._folders}
+        mounts = [part for outside, inside in self._folders.items() for part in (binds[outside], outside, inside)]
         mounts += [
             *self._environment(),
             *options,

@@ -23,6 +23,9 @@ CLOSED_BOOK = "closed_book"
 NO_SERVERS = '{"mcpServers": {}}\n'
 LONGEST_LINE = 300
 
+LENS_CACHE = "lens_cache"
+"""In MCP files: the folder with the embedded server's index of the repository."""
+
 Command = Literal["setup", "teardown"]
 
 
@@ -50,6 +53,13 @@ def fill_mcp_file(condition: PlannedCondition, values: Mapping[str, str]) -> str
         raise UserError(f"{condition['mcp']} was changed while runs are being made; start Snakemake again")
     here = str(Path(condition["mcp"]).resolve().parent)
     return json.dumps(filled(json.loads(content), {"here": here, **values}))
+
+
+def reads_index(condition: PlannedCondition) -> bool:
+    """True when the condition's MCP file names the folder of indexes."""
+    with suppress(OSError, UnicodeDecodeError):  # said where the file is read for a run
+        return condition["mcp"] is not None and f"${{{LENS_CACHE}}}" in Path(condition["mcp"]).read_text()
+    return False
 
 
 def mcp_secrets(plan: Plan) -> dict[str, str]:

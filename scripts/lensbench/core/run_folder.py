@@ -43,6 +43,8 @@ class RunFolder:
 
     # before and during runs
     repositories = _Place("repositories.json")
+    indexes = _Place("indexes.json")
+    """Where the embedded server's index of each repository lies."""
     environments = _Place("environments.json")
     """Where the environment of each change task lies."""
     preflight = _Place("preflight.json")

@@ -22,11 +22,12 @@ def main() -> None:
     parser.add_argument("--host", default="127.0.0.1", help="http: a loopback address (default: %(default)s)")
     parser.add_argument("--port", type=int, default=4111, help="http: the port (default: %(default)s); path /mcp")
     parser.add_argument("--log", type=Path, help=f"append every call to this JSON Lines file (or set {LOG_VARIABLE})")
+    parser.add_argument("--cache", type=Path, help="a folder of indexes that were made before; it is only read")
     arguments = parser.parse_args()
     if arguments.transport == "http":
         check_address(arguments.host, arguments.port)
     path = arguments.log or (Path(os.environ[LOG_VARIABLE]) if os.environ.get(LOG_VARIABLE) else None)
-    serve(arguments.root, arguments.transport, arguments.host, arguments.port, path)
+    serve(arguments.root, arguments.transport, arguments.host, arguments.port, path, arguments.cache)
 
 
 def check_address(host: str, port: int) -> None:
@@ -45,7 +46,7 @@ def check_address(host: str, port: int) -> None:
         raise UserError(f"--port {port} on {host} cannot be used: {error}. Choose another port.") from None
 
 
-def serve(root: Path, transport: str, host: str, port: int, log: Path | None) -> None:
+def serve(root: Path, transport: str, host: str, port: int, log: Path | None, cache: Path | None) -> None:
     """Serves `root`. The heavy imports are here, so that --help and mistakes answer at once.
 
     Raises UserError if the root is no folder or the log cannot be written.
@@ -54,7 +55,7 @@ def serve(root: Path, transport: str, host: str, port: int, log: Path | None) ->
     from lensbench.lens.server import make_server
     from lensbench.lens.service import Service
 
-    service = Service(root)
+    service = Service(root, cache)
     server = make_server(service, CallLog(log) if log else None)
     service.warm_up()
     try:

@@ -56,7 +56,7 @@ def list_sources(root: Path) -> list[Source]:
     sources: dict[str, Source] = {}
     for name in names:
         try:
-            status = os.lstat(os.path.join(root, name))
+            status = os.lstat(f"{root}/{name}")
         except (OSError, ValueError):
             continue
         if stat.S_ISREG(status.st_mode) and status.st_size <= MAX_BYTES:
@@ -67,17 +67,23 @@ def list_sources(root: Path) -> list[Source]:
 
 def read_text(root: Path, source: Source) -> str | None:
     """The file's text, undecodable bytes replaced; None if it is gone, binary, no plain file any more or too big."""
+    content = read_bytes(root, source)
+    if content is None or b"\0" in content[:BINARY_PROBE]:
+        return None
+    return content.decode("utf-8", "replace")
+
+
+def read_bytes(root: Path, source: Source) -> bytes | None:
+    """The file's content; None if it is gone, no plain file any more or too big."""
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     try:
-        with open(os.open(os.path.join(root, source.name), flags), "rb") as file:
+        with open(os.open(os.path.join(root, source.name), flags), "rb", buffering=0) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 return None
             content = file.read(MAX_BYTES + 1)
     except OSError:
         return None
-    if len(content) > MAX_BYTES or b"\0" in content[:BINARY_PROBE]:
-        return None
-    return content.decode("utf-8", "replace")
+    return None if len(content) > MAX_BYTES else content
 
 
 def _git_names(root: Path) -> list[str] | None:
@@ -88,12 +94,16 @@ def _git_names(root: Path) -> list[str] | None:
 
 def _inside(root: Path, names: list[str]) -> Iterator[str]:
     """The names whose folder is really below `root`: git also lists files behind a folder replaced by a symlink."""
-    real: dict[str, bool] = {}
-    for name in dict.fromkeys(names):
-        folder, parts = os.path.dirname(name), name.split("/")
+    real = {"": True}
+
+    def is_real(folder: str) -> bool:
         if folder not in real:
-            real[folder] = os.path.realpath(os.path.join(root, folder)) == os.path.normpath(os.path.join(root, folder))
-        if real[folder] and ".git" not in parts and ".." not in parts:
+            real[folder] = is_real(os.path.dirname(folder)) and not os.path.islink(f"{root}/{folder}")
+        return real[folder]
+
+    for name in dict.fromkeys(names):
+        parts = name.split("/")
+        if ".git" not in parts and ".." not in parts and is_real(os.path.dirname(name)):
             yield name
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 from lensbench.core.errors import UserError
@@ -14,7 +13,7 @@ from lensbench.lens.scope import Scope
 from lensbench.lens.symbols import Facts
 from lensbench.lens.texts import Texts
 from lensbench.lens.tree import Tree
-from lensbench.lens.words import words
+from lensbench.lens.words import squeeze, words
 
 MAX_TERMS = 10
 MAX_WORDS = 20
@@ -62,12 +61,6 @@ class Term:
         return self.needle in name.lower() or self.squeezed in squeeze(name)
 
 
-@lru_cache(maxsize=100_000)  # asked for every symbol of the tree by every search
-def squeeze(name: str) -> str:
-    """An identifier without what tells styles apart: OptionParser, option_parser and _option_parser are the same."""
-    return name.replace("_", "").replace("-", "").lower()
-
-
 def terms_of(query: str) -> list[Term]:
     """The terms of a query, separated by `|`, each once.
 
@@ -109,7 +102,7 @@ def grep(tree: Tree, texts: Texts, scope: Scope, query: str, limit: int) -> str:
 def _ranked(tree: Tree, texts: Texts, scope: Scope, term: Term) -> list[tuple[str, float]]:
     """The files that match a term, best first: bm25 of its words, plus what matches it literally."""
     scores = {found.path: found.score for found in texts.search(term.words, term.phrase, every=True)}
-    literal = {path: bonus for path in tree.facts if (bonus := _literal_bonus(path, tree.facts[path], term))}
+    literal = {path: bonus for path in tree.facts if (bonus := _literal_bonus(tree, path, term))}
     if term.needle not in term.words:  # a single plain word has been ranked by how often it occurs
         for path in texts.containing(term.needle, term.phrase):
             literal[path] = literal.get(path, 0.0) + BONUS_BODY
@@ -126,11 +119,13 @@ def _ranked(tree: Tree, texts: Texts, scope: Scope, term: Term) -> list[tuple[st
     return sorted(total.items(), key=lambda item: (-item[1], item[0]))
 
 
-def _literal_bonus(path: str, facts: Facts, term: Term) -> float:
+def _literal_bonus(tree: Tree, path: str, term: Term) -> float:
     """How strongly the name of a file, its symbols, docstring and sections contain the term as it is written."""
     stem = path.rsplit("/", 1)[-1].split(".")[0]
     bonus = BONUS_FILE_NAMED if term.names(stem) else BONUS_PATH if term.part_of(path) else 0.0
-    parts = [symbol for symbol in facts.symbols if term.part_of(symbol.name)]
+    facts, spellings = tree.facts[path], tree.spellings[path]
+    is_there = term.needle in spellings or term.squeezed in spellings
+    parts = [symbol for symbol in facts.symbols if term.part_of(symbol.name)] if is_there else []
     if any(not symbol.local and term.names(symbol.name) for symbol in parts):
         bonus += BONUS_SYMBOL_NAMED
     elif parts:

@@ -9,23 +9,27 @@ from pathlib import Path
 from lensbench.core.errors import UserError
 from lensbench.lens import graph
 from lensbench.lens.grep import grep
+from lensbench.lens.index_files import find_index
 from lensbench.lens.output import render
 from lensbench.lens.scope import Scope, relative, scope_of
 from lensbench.lens.texts import Texts
 from lensbench.lens.tree import Tree, scan
 
+CLOSING = "the server is shutting down."
+
 
 class Service:
     """Answers calls one at a time. The index is made at the first need, or before by `warm_up`."""
 
-    def __init__(self, root: Path) -> None:
-        """`root` is the folder to serve.
+    def __init__(self, root: Path, cache: Path | None = None) -> None:
+        """`root` is the folder to serve, `cache` a folder of indexes that were made before (`index_files`).
 
         Raises UserError if it is no folder.
         """
         if not root.is_dir():
             raise UserError(f"--root {root} is no folder. Name the folder that the server shall serve.")
         self.root = root.resolve()
+        self._cache = cache
         self._texts = Texts()
         self._tree: Tree | None = None
         self._lock = threading.RLock()
@@ -91,22 +95,34 @@ class Service:
         """What the background does. A failure is told by the call that needs the index."""
         try:
             with self._lock:
-                self._ready()
+                _ = self._ready().spellings
         except UserError:
             return
 
     def _ready(self) -> Tree:
         """The tree, made now if need be."""
+        if self._tree is None and self._cache:
+            self._take_over(self._cache)
         if self._tree is None:
             self._tree = self._scan(Tree())
         return self._tree
+
+    def _take_over(self, cache: Path) -> None:
+        """Takes an index that was made before, where the folder still has that content."""
+        try:
+            found = find_index(cache, self.root, self._stop.is_set)
+        except InterruptedError:
+            raise UserError(CLOSING) from None
+        if found:
+            self._texts.close()
+            self._tree, self._texts = found
 
     def _scan(self, before: Tree) -> Tree:
         """A scan that leaves nothing half done: after a failure the next call starts from scratch."""
         try:
             return scan(self.root, self._texts, before, self._stop.is_set)
         except InterruptedError:
-            raise UserError("the server is shutting down.") from None
+            raise UserError(CLOSING) from None
         except Exception:
             self._forget()
             raise

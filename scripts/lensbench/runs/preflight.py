@@ -150,7 +150,7 @@ def _sandbox(sandbox: Sandbox) -> Iterator[Check]:
 
 
 def _try_run(config: Config, job: Job, place: Place, adapter: Adapter, is_first: bool, findings: Findings) -> None:
-    assignment = prepare(job, place.private, place.sandbox)
+    assignment = prepare(job, place)
     workspace, invocation = place.outside(assignment.workspace), adapter.command(assignment)
     if is_first:
         findings.checks += _agent(adapter, invocation, job.agent, workspace, findings)

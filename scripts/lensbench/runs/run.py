@@ -20,7 +20,7 @@ from lensbench.agents import secret_names
 from lensbench.agents.sandbox import Place, find_sandbox
 from lensbench.agents.services import service_of, tell, wait_for
 from lensbench.agents.start import now
-from lensbench.core.conditions import mcp_secrets
+from lensbench.core.conditions import mcp_secrets, reads_index
 from lensbench.core.errors import UserError
 from lensbench.core.records import Attempt, Record, RunFiles, RunId, from_json, patch_file, run_files, sha256, to_json
 from lensbench.core.run_folder import RunFolder
@@ -94,7 +94,7 @@ def make_run(job: Job) -> str:
             spend(job.folder, runs=1)
             asked = time.time()
             with private_folder() as private:
-                place = Place(sandbox, private, job.environment)
+                place = Place(sandbox, private, job.environment, index=job.index_folder)
                 tried = make_attempt(job, place, len(attempts) + 1, waited_s, redact, keep)
             tell(service, tried.attempt.reason, asked)
             policy = REASONS[tried.attempt.reason].policy if tried.attempt.reason else ""
@@ -179,7 +179,11 @@ def read_job(folder: Path, run: RunId, gate_s: float, grace_s: float = GRACE_S) 
         repositories = json.loads(RunFolder(folder).repositories.read_text())
         prompt = (RunFolder(folder).prompts / f"{run.task}.md").read_bytes().decode()
         source = plan["tasks"][run.task]["repository"]
-        return Job(folder, run, plan, prompt, repositories[source] if source else {}, gate_s, grace_s)
+        repository = repositories[source] if source else {}
+        index = ""
+        if source and reads_index(plan["conditions"][run.condition]) and RunFolder(folder).indexes.exists():
+            index = json.loads(RunFolder(folder).indexes.read_text())[source]
+        return Job(folder, run, plan, prompt, repository, gate_s, grace_s, index if os.path.isdir(index) else "")
     except (OSError, ValueError, KeyError) as error:
         raise UserError(f"{folder} has no plan for {run.stem} ({error}); start Snakemake, which writes it") from None
 

@@ -103,7 +103,7 @@ class AskedAgent:
         redact = Redactor(secret_names(self.agent), os.environ)
         with tempfile.TemporaryDirectory(prefix="lb-", ignore_cleanup_errors=True) as private:
             place = Place(self.sandbox, private)
-            said = start_agent(prepare(job, private, self.sandbox), place, self.agent["timeout_s"], redact)
+            said = start_agent(prepare(job, place), place, self.agent["timeout_s"], redact)
             remove_tree(private)
         return said
 

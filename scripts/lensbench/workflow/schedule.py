@@ -14,7 +14,7 @@ from typing import Any
 
 from lensbench.agents import services
 from lensbench.changes import CHANGE
-from lensbench.core.conditions import CLOSED_BOOK, compared
+from lensbench.core.conditions import CLOSED_BOOK, compared, reads_index
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import Plan
 from lensbench.core.records import RunId, run_files, trial_folder
@@ -164,6 +164,10 @@ class Schedule:
         servers = [condition.mcp for condition in self.config.conditions.values() if condition.mcp]
         prompts = [str(planning.judge_prompt(judge)) for judge in self.model_judges]
         return [*self.config.scenario_files, *servers, *prompts]
+
+    def reads_index(self, condition: str) -> bool:
+        """True when the embedded server of a condition takes over an index that was made before the runs."""
+        return reads_index(self.plan["conditions"][condition])
 
     @property
     def lacks_repositories(self) -> bool:
