@@ -23,8 +23,8 @@ from lensbench.core.records import RunId
 from lensbench.judging.agreement import Verdicts, agreement
 from lensbench.judging.belief import believe, votes_of
 from lensbench.judging.bias import judge_bias, persons_verdicts
+from lensbench.judging.decisions import decide as decide_criterion
 from lensbench.judging.judges import POINTS, Verdict
-from lensbench.judging.panel import decide as decide_criterion
 from lensbench.plan.names import MECHANICAL
 from lensbench.scores import intervals
 from lensbench.scores.gate import DEFAULTS, decide

@@ -12,8 +12,8 @@ from lensbench.core.records import RunId
 from lensbench.judging.agreement import All, Coefficient, agreement
 from lensbench.judging.belief import Basis, Belief, Vote, believe
 from lensbench.judging.blinding_check import BlindingCheck, GuessCheck
+from lensbench.judging.decisions import majority
 from lensbench.judging.judges import Verdict
-from lensbench.judging.panel import majority
 
 MET, PARTIAL, MISSED = Verdict.MET, Verdict.PARTIAL, Verdict.MISSED
 Reads = Callable[[RunId, int], Verdict | None]

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from lensbench.core.records import RunId
 from lensbench.judging.agreement import All, Verdicts, two_judges
 from lensbench.judging.bias import persons_verdicts
+from lensbench.judging.decisions import is_person, majority
 from lensbench.judging.judges import DRAFTED, Verdict
-from lensbench.judging.panel import is_person, majority
 from lensbench.plan.names import HUMAN, MECHANICAL, TESTS
 
 if TYPE_CHECKING:  # numpy and scipy come with it

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 from lensbench.core.numbers import mean, nearest_5_percent
 from lensbench.core.records import RunId
 from lensbench.judging.agreement import CONFIDENCE, Verdicts
+from lensbench.judging.decisions import is_person, majority
 from lensbench.judging.judges import POINTS, Verdict
-from lensbench.judging.panel import is_person, majority
 
 WORTH_SAYING = 0.005
 """A difference of errors above this half point is said in a sentence."""

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import optimize, sparse, special, stats
+from scipy import optimize, sparse, special
 
+from lensbench.core.distributions import t_isf
 from lensbench.judging.blinding import MARK
 
 MIN_TASKS = 6
@@ -64,7 +65,7 @@ class Share(NamedTuple):
     @property
     def would_find(self) -> float | None:
         """The true share that is told from chance with 80 % probability; None when the tasks do not differ."""
-        far, close = stats.t.isf((0.025, 0.2), self.tasks - 1)
+        far, close = t_isf((0.025, 0.2), self.tasks - 1)
         half = max(self.accuracy - self.low, self.high - self.accuracy)
         return min(1.0, 0.5 + float(half * (1 + close / far))) if half else None
 
@@ -156,9 +157,9 @@ def _share(guesses: Iterable[tuple[str, str, bool]]) -> Share:
     for task, condition, hit in guesses:
         right.setdefault(task, {}).setdefault(condition, []).append(hit)
     shares = [float(np.mean([np.mean(hits) for hits in conditions.values()])) for conditions in right.values()]
-    mean, error = float(np.mean(shares)), float(stats.sem(shares))
-    low, high = stats.t.interval(0.95, len(shares) - 1, mean, error) if error else (mean, mean)
-    return Share(len(shares), mean, max(0.0, float(low)), min(1.0, float(high)))
+    mean, error = float(np.mean(shares)), float(np.std(shares, ddof=1)) / len(shares) ** 0.5
+    margin = float(t_isf(0.025, len(shares) - 1)) * error if error else 0.0
+    return Share(len(shares), mean, max(0.0, mean - margin), min(1.0, mean + margin))
 
 
 def _check(answers: Sequence[BlindedAnswer], baseline: str, seed: int) -> BlindingCheck:
@@ -234,7 +235,8 @@ class _Words:
     def auc(self, scores: Any) -> float:
         """The share of pairs of answers of both conditions in which the treatment's has the higher score."""
         ours, theirs = scores[self.labels], scores[~self.labels]
-        return float(stats.mannwhitneyu(ours, theirs).statistic / (len(ours) * len(theirs)))
+        below = [np.searchsorted(np.sort(theirs), ours, side) for side in ("left", "right")]  # a tie counts half
+        return float(np.mean(below) / len(theirs))
 
     def telling(self) -> dict[str, list[str]]:
         """By condition, the words with the largest weights, learned from all answers."""

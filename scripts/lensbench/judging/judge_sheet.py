@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from lensbench.changes.task import answer_criteria
@@ -27,6 +26,7 @@ from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import write_atomic
 from lensbench.core.system.places import TEMPLATES
 from lensbench.core.system.program import run_verb
+from lensbench.core.system.templates import template_environment
 from lensbench.core.tables import read_table
 from lensbench.core.tasks import Task
 from lensbench.judging.blinding import MARK
@@ -103,10 +103,7 @@ def render_sheet(asked: Sequence[Question]) -> str:
     style, script = ((TEMPLATES / f"judge_sheet.{kind}").read_text() for kind in ("css", "js"))
     answers = [{"answer": answer.id, "text": answer.text} for each in asked for answer in each.answers]
     data = {"sheet": sheet_id(asked), "maxEvidence": MAX_EVIDENCE, "answers": answers}
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
-        lstrip_blocks=True,
-    )  # fmt: skip
+    environment = template_environment(html=True)
     return environment.get_template("judge_sheet.html.j2").render(
         questions=asked, sheet=data["sheet"], data=embedded(data), style=Markup(style), script=Markup(script),
         style_hash=csp_hash(style), script_hash=csp_hash(script), mark=MARK,

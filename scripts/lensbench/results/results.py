@@ -8,8 +8,6 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
 from lensbench import __version__
 from lensbench.agents import known_kinds, load_adapter
 from lensbench.core import numbers
@@ -21,12 +19,12 @@ from lensbench.core.rows import ValidityRow, VerdictRow
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.run_status import RunStatus
 from lensbench.core.system.files import read_json, write_atomic, write_json
-from lensbench.core.system.places import TEMPLATES
 from lensbench.core.system.program import run_stage
+from lensbench.core.system.templates import template_environment
 from lensbench.core.system.terminal import printable
 from lensbench.core.tables import items, run_of_pair, run_of_row
+from lensbench.judging.decisions import is_person
 from lensbench.judging.judges import DRAFTED
-from lensbench.judging.panel import is_person
 from lensbench.results import chosen_runs
 from lensbench.results.changes import changes_view
 from lensbench.results.junit import junit
@@ -272,10 +270,7 @@ def _escaped(text: str) -> str:
 
 def render(data: dict[str, Any], template: str = "results.md.j2") -> str:
     """results.md, or another page of the same data."""
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
-        keep_trailing_newline=True, autoescape=False,
-    )  # fmt: skip
+    environment = template_environment()
     environment.filters |= {
         "cell": cell, "sentence": sentence, "percent": numbers.percent, "points": numbers.points,
         "seconds": numbers.seconds, "number": numbers.number, "change": numbers.change, "delta": numbers.signed_number,

@@ -19,7 +19,6 @@ from itertools import cycle
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from lensbench.agents.sandbox import find_sandbox
@@ -28,6 +27,7 @@ from lensbench.core.errors import UserError
 from lensbench.core.system.files import write_atomic
 from lensbench.core.system.places import TEMPLATES
 from lensbench.core.system.program import run_program
+from lensbench.core.system.templates import template_environment
 from lensbench.core.system.terminal import printable
 from lensbench.core.tasks import Criterion, Task
 from lensbench.judging.drafting import with_drafts
@@ -201,10 +201,7 @@ def table(found: Sequence[Checked]) -> Iterator[str]:
 def render_page(name: str, tasks: Sequence[Task], found: Sequence[Checked], fates: Mapping[str, Fate]) -> str:
     """The page: every criterion with what its patterns read, the proofs of changes, and what agents would be asked."""
     style = (TEMPLATES / "judge_sheet.css").read_text() + (TEMPLATES / "review.css").read_text()
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
-        lstrip_blocks=True,
-    )  # fmt: skip
+    environment = template_environment(html=True)
     return environment.get_template("check.html.j2").render(
         name=name, columns=COLUMNS, fates=fates, wrong=sum(bool(each.findings) for each in found), count=len(found),
         tasks=[(task, prompt_of(task), [each for each in found if each.task is task]) for task in tasks],

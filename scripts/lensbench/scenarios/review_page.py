@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from lensbench.core.numbers import percent
 from lensbench.core.system.places import TEMPLATES
+from lensbench.core.system.templates import template_environment
 from lensbench.core.tasks import Proof
 from lensbench.judging.judge_sheet import csp_hash, embedded
 from lensbench.scenarios.files import Made, set_value
@@ -27,10 +27,7 @@ def render_review(made: Made) -> str:
     """The page. Its own script and style are allowed by their hashes, and nothing else is."""
     style = (TEMPLATES / "judge_sheet.css").read_text() + (TEMPLATES / "review.css").read_text()
     script = (TEMPLATES / "review.js").read_text()
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
-        lstrip_blocks=True,
-    )  # fmt: skip
+    environment = template_environment(html=True)
     fates = kept(made.fates)
     return environment.get_template("review.html.j2").render(
         name=made.name, set=set_value(made), data=embedded({"set": set_value(made)}),

@@ -22,8 +22,6 @@ def mcnemar(pairs: Mapping[str, Sequence[Pair]], trials: int) -> dict[str, Any]:
     """McNemar's test of the tasks that only one side completes: exact (binomial), and mid-p, which is twice the
     smaller tail with half of its last probability (Fagerland, Lydersen and Laake, BMC Medical Research Methodology 13,
     2013). With several trials there is none, and `reason` says why."""
-    from scipy.stats import binom
-
     if trials > 1:
         return {"reason": "the trials of a task are not independent, so McNemar's test does not fit several trials"}
     counts = [[0, 0], [0, 0]]
@@ -31,15 +29,15 @@ def mcnemar(pairs: Mapping[str, Sequence[Pair]], trials: int) -> dict[str, Any]:
         for treated, base in both:
             counts[int(treated)][int(base)] += 1
     gained, lost = counts[1][0], counts[0][1]
-    fewer, changed = min(gained, lost), binom(gained + lost, 0.5)
-    tails = float(2 * changed.cdf(fewer))
+    changed, fewer = gained + lost, min(gained, lost)
+    tails = 2 * sum(comb(changed, k) for k in range(fewer + 1)) / 2**changed
     return {
         "treatment_only": gained,
         "baseline_only": lost,
         "both": counts[1][1],
         "neither": counts[0][0],
         "exact_p": min(1.0, tails),
-        "mid_p": tails - float(changed.pmf(fewer)),
+        "mid_p": tails - comb(changed, fewer) / 2**changed,
         "reason": "",
     }
 

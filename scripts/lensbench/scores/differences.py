@@ -10,6 +10,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Any, TypeVar
 
+from lensbench.core.distributions import t_isf
 from lensbench.core.records import RunId
 from lensbench.core.run_status import RunStatus
 from lensbench.scores.account import digests
@@ -224,14 +225,12 @@ def corrected_by_people(found: Estimate, correction: Mapping[str, Any], alpha: f
     `correction` is that of instrument.json, which takes tasks as independent. Where tasks share repositories its
     standard error grows as that of all tasks does there (the design effect), and its degrees of freedom are no more.
     """
-    from scipy.stats import t
-
     mean = correction.get("corrected") or {}
     if mean.get("se") is None or not (found.se and found.df and found.sd):
         return None
     se = mean["se"] * max(1.0, found.se * math.sqrt(found.n) / found.sd)
     df = min(mean["n"] - 1, found.df)
-    margin = float(t.isf(alpha / 2, df)) * se
+    margin = float(t_isf(alpha / 2, df)) * se
     return replace(
         found, delta=mean["value"], se=se, df=df, people=mean["n"], method=f"{found.method}, corrected by people",
         low=max(mean["value"] - margin, -LARGEST), high=min(mean["value"] + margin, LARGEST), generalised=None,

@@ -11,6 +11,7 @@ from fractions import Fraction
 from itertools import islice
 from typing import NamedTuple
 
+from lensbench.core.distributions import beta_ppf
 from lensbench.core.frozen_plan import GateSettings
 from lensbench.core.numbers import rounded
 from lensbench.plan.names import Verdict
@@ -214,9 +215,7 @@ def _disagreement(estimate: Estimate, verdict: Verdict) -> str:
 
 def _losses(estimate: Estimate, look: LookResult | None, one_loss: Estimate | None) -> str:
     """How many tasks lost heavily, and how many may in truth: a mean of few tasks knows little of rare losses."""
-    from scipy.stats import beta
-
-    most = float(beta.ppf(0.95, estimate.heavy + 1, max(estimate.n - estimate.heavy, 1)))
+    most = beta_ppf(0.95, estimate.heavy + 1, max(estimate.n - estimate.heavy, 1))
     which = "None" if not estimate.heavy else str(estimate.heavy)
     told = (
         f"{which} of {_count(estimate.n, 'task')} lost {-100 * HEAVY:g} points; up to {100 * most:.0f} % of tasks may."

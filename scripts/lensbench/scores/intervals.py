@@ -1,6 +1,6 @@
 """The difference between a treatment and the baseline, one number per task, and how far it can be trusted.
 
-Every figure comes from scipy; docs/statistics.md says which one is used when, and why.
+Quantiles come from scipy; docs/statistics.md says which one is used when, and why.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, SupportsFloat
 
+from lensbench.core.distributions import t_isf
 from lensbench.scores.power import FEWEST_REPOSITORIES, standard_effect
 
 RESAMPLES = 9_999
@@ -169,12 +170,8 @@ def _intervals(d: Any, groups: Sequence[int], alpha: float) -> tuple[Interval, I
 
 
 def paired_t(d: Any, alpha: float) -> Interval:
-    """Student's interval over tasks (scipy's ttest_1samp); the differences must not be all the same."""
-    from scipy.stats import ttest_1samp
-
-    result = ttest_1samp(d, 0)
-    low, high = result.confidence_interval(1 - alpha)
-    return Interval(float(low), float(high), float(d.std(ddof=1)) / math.sqrt(len(d)), float(result.df), PAIRED)
+    """Student's interval over tasks; the differences must not be all the same."""
+    return _interval(d, float(d.std(ddof=1)) / math.sqrt(len(d)), len(d) - 1.0, alpha, PAIRED)
 
 
 def cluster_robust(d: Any, groups: Sequence[int], alpha: float) -> Interval | None:
@@ -210,11 +207,11 @@ def within_repositories(d: Any, groups: Sequence[int], alpha: float) -> Interval
 
 def _around_the_mean(d: Any, se: float, df: float, alpha: float, method: str) -> Interval | None:
     """A t interval; None where there is no spread."""
-    from scipy.stats import t
+    return _interval(d, se, df, alpha, method) if se > NO_SPREAD * float(abs(d).max()) else None
 
-    if se <= NO_SPREAD * float(abs(d).max()):
-        return None
-    mean, margin = float(d.mean()), float(t.isf(alpha / 2, df)) * se
+
+def _interval(d: Any, se: float, df: float, alpha: float, method: str) -> Interval:
+    mean, margin = float(d.mean()), float(t_isf(alpha / 2, df)) * se
     return Interval(mean - margin, mean + margin, se, df, method)
 
 

@@ -7,7 +7,11 @@ from bisect import bisect_left
 from functools import lru_cache
 from typing import NamedTuple
 
+from lensbench.core.distributions import chi2_ppf, nct_cdf, t_isf
+
 FEWEST_REPOSITORIES = 6
+STEPS = 1 << 40
+"""In which an effect is searched for."""
 TRIALS = (1, 2, 3, 5)
 """The numbers of trials that are planned for."""
 
@@ -26,10 +30,8 @@ def tasks_needed(sd: float, effect: float, power: float = 0.8, alpha: float = 0.
 
 def tasks_for_width(sd: float, width: float, alpha: float = 0.05) -> int:
     """Tasks for which the interval is shorter than `width`, in the unit of `sd`."""
-    from scipy.stats import t
-
     tasks = 2
-    while 2 * t.isf(alpha / 2, tasks - 1) * sd / math.sqrt(tasks) >= width:
+    while 2 * t_isf(alpha / 2, tasks - 1) * sd / math.sqrt(tasks) >= width:
         tasks = max(tasks + 1, math.ceil(tasks * 1.01))
     return tasks
 
@@ -42,12 +44,11 @@ def detectable(sd: float, tasks: int, power: float = 0.8, alpha: float = 0.05) -
 @lru_cache
 def standard_effect(tasks: int, power: float, alpha: float) -> float:
     """In standard deviations."""
-    from scipy.optimize import brentq
-
     largest = 1.0
     while _power(largest, tasks, alpha) < power:
         largest *= 2
-    return float(brentq(lambda size: _power(size, tasks, alpha) - power, 0, largest))
+    step = largest / STEPS
+    return step * bisect_left(range(STEPS), power, key=lambda steps: _power(step * steps, tasks, alpha))
 
 
 def chance(sd: float, effect: float, tasks: int, alpha: float = 0.05) -> float:
@@ -57,19 +58,15 @@ def chance(sd: float, effect: float, tasks: int, alpha: float = 0.05) -> float:
 
 def _power(size: float, tasks: int, alpha: float) -> float:
     """Of a two-sided paired t test; `size` in standard deviations (Cohen, Statistical Power Analysis, 1988)."""
-    from scipy.stats import nct, t
-
-    far = t.isf(alpha / 2, tasks - 1)
+    far = t_isf(alpha / 2, tasks - 1)
     shift = size * math.sqrt(tasks)
-    other_tail = float(nct.cdf(-far, tasks - 1, shift))  # scipy gives NaN for some that are below 1e-15
-    return float(nct.sf(far, tasks - 1, shift)) + (0.0 if math.isnan(other_tail) else other_tail)
+    other_tail = nct_cdf(-far, tasks - 1, shift)  # scipy gives NaN for some that are below 1e-15
+    return 1 - nct_cdf(far, tasks - 1, shift) + (0.0 if math.isnan(other_tail) else other_tail)
 
 
 def upper_sd(sd: float, tasks: int) -> float:
     """The 80 % upper bound of a spread that was observed in so many tasks: 1.25 times it at 12, 1.16 times at 24."""
-    from scipy.stats import chi2
-
-    return sd * math.sqrt((tasks - 1) / float(chi2.ppf(0.2, tasks - 1)))
+    return sd * math.sqrt((tasks - 1) / chi2_ppf(0.2, tasks - 1))
 
 
 def repositories_needed(sd: float, effect: float, tasks_each: int, icc: float, power: float, alpha: float) -> int:

@@ -12,6 +12,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from lensbench.core.distributions import norm_isf, norm_sf, t_isf, t_sf
 from lensbench.core.frozen_plan import Aim, GateSettings
 from lensbench.scores.intervals import LARGEST, Estimate
 from lensbench.scores.verdict_of import DEFAULTS, verdict_of
@@ -61,9 +62,7 @@ _LEAST = 2e-4
 def spending(fraction: float, alpha: float) -> float:
     """The error, two-sided, that is spent up to a fraction t of the information: 4 (1 - F(q / sqrt(t))), where
     F(q) = 1 - alpha / 4."""
-    from scipy.stats import norm
-
-    return float(4 * norm.sf(norm.isf(alpha / 4) / math.sqrt(fraction))) if fraction > 0 else 0.0
+    return float(4 * norm_sf(norm_isf(alpha / 4) / math.sqrt(fraction))) if fraction > 0 else 0.0
 
 
 @lru_cache(maxsize=4096)
@@ -72,15 +71,14 @@ def next_boundary(limits: tuple[float, ...], correlations: tuple[tuple[float, ..
     which none of those before has reached its limit. Rounded to 3 decimals after other limits, which is what the
     integration is good for.
     """
-    import numpy as np
-    from scipy.optimize import brentq
-    from scipy.stats import multivariate_normal, norm
-
     if spend <= 0:
         return HIGHEST
-    alone = float(norm.isf(spend / 2))
+    alone = norm_isf(spend / 2)
     if not limits or spend < _LEAST:
         return round(min(alone, HIGHEST), 6)
+    import numpy as np
+    from scipy.optimize import brentq
+    from scipy.stats import multivariate_normal
 
     def below(*values: float) -> float:
         count = len(values)
@@ -114,11 +112,9 @@ def interval_at(estimate: Estimate, boundary: float) -> tuple[float, float] | No
     The boundary is used as a nominal p, on the t distribution with the estimate's degrees of freedom, because the
     normal one promises too much for few tasks.
     """
-    from scipy.stats import norm, t
-
     if not estimate.se or not estimate.df or estimate.delta is None:
         return None
-    margin = float(t.isf(norm.sf(boundary), estimate.df)) * estimate.se
+    margin = float(t_isf(norm_sf(boundary), estimate.df)) * estimate.se
     return max(estimate.delta - margin, -LARGEST), min(estimate.delta + margin, LARGEST)
 
 
@@ -148,12 +144,10 @@ def look_result(
 
 def deviate(estimate: Estimate) -> float | None:
     """The estimate as a normal deviate with the same p; None when nothing can be estimated."""
-    from scipy.stats import norm, t
-
     if not estimate.se or not estimate.df or estimate.delta is None:
         return None
-    tail = max(float(t.sf(abs(estimate.delta) / estimate.se, estimate.df)), 1e-300)
-    return math.copysign(float(norm.isf(tail)), estimate.delta)
+    tail = max(t_sf(abs(estimate.delta) / estimate.se, estimate.df), 1e-300)
+    return math.copysign(norm_isf(tail), estimate.delta)
 
 
 def _open(verdict: str, power: float | None) -> tuple[bool, str]:
@@ -174,10 +168,8 @@ def conditional_power(z: Any, se: float, time: float, final: float, settings: Ai
     runs are too few to find that one, with the effect that they find with the planned power. What was observed so far
     counts as it is. (Brownian motion: Lan and Wittes, Biometrics 44, 1988.)
     """
-    from scipy.stats import norm
-
     planned_se = se * math.sqrt(time)
-    detectable = norm.isf(settings["alpha"] / 2) + norm.ppf(settings["power"])
+    detectable = norm_isf(settings["alpha"] / 2) - norm_isf(settings["power"])
     drift = max(settings["effect"] / 100 / planned_se, detectable)
     missing = final - z * math.sqrt(time) - drift * (1 - time)
-    return norm.sf(missing / math.sqrt(1 - time))
+    return norm_sf(missing / math.sqrt(1 - time))

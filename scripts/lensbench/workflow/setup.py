@@ -19,14 +19,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import yaml
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from lensbench.agents import load_adapter
 from lensbench.core.errors import UserError, did_you_mean
 from lensbench.core.preflight_results import read_listed_tools
 from lensbench.core.system.files import write_atomic, write_json
-from lensbench.core.system.places import ROOT, TEMPLATES
+from lensbench.core.system.places import ROOT
 from lensbench.core.system.program import run_program
+from lensbench.core.system.templates import template_environment
 from lensbench.plan.config import Agent
 from lensbench.plan.task_files import read_scenarios
 from lensbench.repositories.sources.git import PASSWORD
@@ -215,15 +215,8 @@ def config_text(wishes: Wishes, version: str, tools: list[str], max_usd: int) ->
     files = {kind: str(path) for kind, path in wishes.files.items()}
     keys = [KINDS[wishes.agent].key, *(wishes.known.variables if wishes.known else ())]
     told = {**wishes._asdict(), **files, "keys": list(filter(None, keys))}
-    page = _templates().get_template("starting.yaml.j2")
+    page = template_environment().get_template("starting.yaml.j2")
     return page.render(told, version=version, tools=tools, max_usd=max_usd)
-
-
-def _templates() -> Environment:
-    return Environment(
-        loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
-        keep_trailing_newline=True, autoescape=False,
-    )  # fmt: skip
 
 
 def write_tasks(wishes: Wishes) -> None:
@@ -244,7 +237,7 @@ def write_guide(path: Path, repo: str) -> None:
         raise UserError(f"{path} is there already, and may hold a person's work; give another name")
     prefix = _as_name(path.stem) or "mine"
     told = {"path": path, "prefix": prefix, "repo": repo, "is_url": bool(re.match(r"\w+://|git@", repo))}
-    write_atomic(path, _templates().get_template("tasks.yaml.j2").render(told))
+    write_atomic(path, template_environment().get_template("tasks.yaml.j2").render(told))
     print(f"{path}: fill in what says WRITE, then {_lensbench()} check {path}")
 
 

@@ -11,14 +11,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
 from lensbench import __version__
 from lensbench.core.conditions import treatments
 from lensbench.core.run_status import RunStatus
 from lensbench.core.system.files import plain, write_atomic, write_json
-from lensbench.core.system.places import TEMPLATES
 from lensbench.core.system.program import run_program
+from lensbench.core.system.templates import template_environment
 from lensbench.results.compare.differences import SCORE, Shared, by_task, changes
 from lensbench.results.compare.page import render_page
 from lensbench.results.compare.runs import FinishedRun, read_runs, shared_tasks
@@ -95,10 +93,7 @@ def _treatment(shared: Shared, name: str) -> dict[str, Any]:
 
 def render(data: Mapping[str, Any], *, short: bool = False) -> str:
     """comparison.md; `short` leaves out the single tasks, for the terminal."""
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
-        keep_trailing_newline=True, autoescape=False,
-    )  # fmt: skip
+    environment = template_environment()
     environment.filters |= {
         "cell": cell, "sentence": sentence, "in_points": points, "in_percent": lambda value: amount(SCORE, value),
     }  # fmt: skip

@@ -11,7 +11,7 @@ from lensbench.core.frozen_plan import Plan
 from lensbench.core.listing import some_of
 from lensbench.core.records import sha256
 from lensbench.core.rows import VerdictRow
-from lensbench.judging.panel import is_person
+from lensbench.judging.decisions import is_person
 from lensbench.plan.config import Agent
 from lensbench.results.compare.runs import FinishedRun
 

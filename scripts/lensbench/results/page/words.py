@@ -7,11 +7,11 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup, escape
 
 from lensbench.core import numbers
-from lensbench.core.system.places import TEMPLATES
+from lensbench.core.system.templates import template_environment
 from lensbench.results.charts.parts import sign, signed
 from lensbench.results.page.judges import coefficient, coefficient_interval
 from lensbench.results.presented import LABELS
@@ -19,10 +19,7 @@ from lensbench.results.presented import LABELS
 
 def page_environment() -> Environment:
     """The Jinja environment of the page's templates."""
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
-        autoescape=True,
-    )  # fmt: skip
+    environment = template_environment(html=True)
     environment.filters |= {
         "minus": lambda text: text.replace("-", "\u2212"),
         "percent": _exactly(numbers.percent), "seconds": _exactly(numbers.seconds), "number": _exactly(numbers.number),

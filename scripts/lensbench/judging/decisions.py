@@ -1,0 +1,119 @@
+"""What counts when several judges have spoken, criterion by criterion (protocol, section 4).
+
+A person's verdict decides. Else the judges' majority does, and a tie goes to the stricter verdict. A judge that failed
+has voted for nobody: unless more than half of the judges that were asked gave a verdict, the criterion stays unjudged.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from lensbench.core.errors import UserError
+from lensbench.core.frozen_plan import Plan
+from lensbench.core.records import RunId
+from lensbench.core.rows import DecisionRow, ValidityRow, VerdictRow
+from lensbench.core.run_folder import RunFolder
+from lensbench.core.run_status import RunStatus
+from lensbench.core.tables import run_of_row
+from lensbench.judging.judges import NOT_ASKED, POINTS, Verdict
+from lensbench.plan.names import HUMAN
+
+
+class Decision(NamedTuple):
+    """What counts for one criterion of one run."""
+
+    verdict: Verdict
+    decided_by: str
+    """`human`, `majority` or `single`; empty when the criterion is unjudged."""
+    votes: tuple[str, ...]
+    """`judge=verdict` of everybody who was asked, by name."""
+    disagreement: bool
+    """The judges differ among themselves, or persons do."""
+    judges_verdict: Verdict
+    """What the judges say without persons."""
+
+    @property
+    def escalated(self) -> bool:
+        """A person has to look at it, and none has."""
+        return self.disagreement and self.decided_by != HUMAN
+
+
+def is_person(judge: str) -> bool:
+    """True for the name of a person among the judges."""
+    return judge == HUMAN or judge.startswith(f"{HUMAN}-")
+
+
+def decide(votes: Mapping[str, VerdictRow]) -> Decision:
+    """The decision on one criterion of one run, from its rows of verdicts.csv by judge.
+
+    Raises UserError for a row with an unknown verdict.
+    """
+    said = {judge: verdict_of(votes[judge]) for judge in sorted(votes) if votes[judge]["failure"] not in NOT_ASKED}
+    persons = _given(said[judge] for judge in said if is_person(judge))
+    asked = [said[judge] for judge in said if not is_person(judge)]
+    judges = _given(asked)
+    by_judges = majority(judges) if 2 * len(judges) > len(asked) else Verdict.UNJUDGED
+    verdict = majority(persons) if persons else by_judges
+    decided_by = HUMAN if persons else "single" if len(asked) == 1 else "majority"
+    return Decision(
+        verdict=verdict,
+        decided_by="" if verdict is Verdict.UNJUDGED else decided_by,
+        votes=tuple(f"{judge}={vote}" for judge, vote in said.items()),
+        disagreement=len(set(persons)) > 1 or len(set(judges)) > 1,
+        judges_verdict=by_judges,
+    )
+
+
+def _given(verdicts: Iterable[Verdict]) -> list[Verdict]:
+    return [verdict for verdict in verdicts if verdict is not Verdict.UNJUDGED]
+
+
+def majority(verdicts: Sequence[Verdict]) -> Verdict:
+    """The most frequent verdict, the stricter of equally frequent ones; Unjudged when there is none."""
+    counts = Counter(verdicts)
+    return min(counts, key=lambda verdict: (-counts[verdict], POINTS[verdict]), default=Verdict.UNJUDGED)
+
+
+def verdict_of(row: VerdictRow) -> Verdict:
+    """The verdict in a row. Raises UserError when it is none."""
+    try:
+        return Verdict(row["verdict"])
+    except ValueError:
+        names = ", ".join(Verdict)
+        where = f"criterion {row['criterion']} of {row['task']} ({row['condition']})"
+        raise UserError(
+            f"judge {row['judge']!r} has the verdict {row['verdict'][:40]!r} for {where}; it must be one of {names}. "
+            f"Delete verdicts/{row['judge']}.csv, and the next start rebuilds it"
+        ) from None
+
+
+def criterion_of(row: VerdictRow | DecisionRow) -> int:
+    """The number of a row's criterion. Raises UserError when it is none."""
+    if not row["criterion"].isdecimal():
+        judge = dict(row).get("judge")
+        file = f"{RunFolder.judge_verdicts}/{judge}.csv" if judge else f"{RunFolder.decisions}"
+        raise UserError(
+            f"{file} has {row['criterion'][:40]!r} where a criterion's number must be; "
+            "delete it, and the next start rebuilds it"
+        )
+    return int(row["criterion"])
+
+
+Votes = dict[tuple[RunId, int], dict[str, VerdictRow]]
+"""The rows of verdicts.csv by run, criterion and judge."""
+
+
+def collect(plan: Plan, validity: Iterable[ValidityRow], rows: Iterable[VerdictRow]) -> Votes:
+    """All criteria of all runs that count, in the plan's order, with the rows of their judges by name."""
+    place = {task: number for number, task in enumerate(plan["order"])}
+    runs = [run_of_row(row) for row in validity if row["status"] == RunStatus.VALID]
+    runs.sort(key=lambda run: (place[run.task], run.trial))
+    votes: Votes = {(run, number): {} for run in runs for number in range(1, plan["tasks"][run.task]["criteria"] + 1)}
+    for row in rows:
+        key = run_of_row(row), criterion_of(row)
+        # Judges may have read an answer that was discarded since, or a criterion that is gone.
+        if key in votes:
+            votes[key][row["judge"]] = row
+    return votes
