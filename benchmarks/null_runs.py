@@ -1,12 +1,13 @@
 """What lensbench itself costs: many runs of an agent that prints a fixed answer and ends.
 
-    python benchmarks/null_runs.py [100 1000 10000] [--keep <folder>]
+    python benchmarks/null_runs.py [100 1000 10000] [--keep <folder>] [--repeat 3] [--json <file>]
 
 A tenth as many tasks as runs, in two conditions and five trials. For each size: what would run (`-n`); all runs, beside
 a bare Snakemake workflow with the same number of `echo` jobs in the same minutes; a second start with nothing to do;
 everything after the runs made again by one start, and each of its stages alone; files and size on disk. CPU is user +
 system of the whole process tree; memory is the largest single process. The last column is the growth since the size
-before: 1 is linear, 2 is a square.
+before: 1 is linear, 2 is a square. Of several repeats the one with the least CPU counts; `figures.py` compares two
+files.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
+
+from figures import write_figures
 
 ROOT = Path(__file__).resolve().parents[1]
 TRIALS = 5
@@ -116,12 +119,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("sizes", nargs="*", type=int, default=[100, 1000, 10_000])
     parser.add_argument("--keep", type=Path, help="make the projects here, and leave them")
+    parser.add_argument("--repeat", type=int, default=1, help="do all of it so often, and take the least")
+    parser.add_argument("--json", type=Path, help="write CPU seconds by step for figures.py")
     arguments = parser.parse_args()
     print("| runs | step | wall s | CPU s | CPU ms per run | memory MB | growth |\n|--:|---|--:|--:|--:|--:|--:|")
     earlier: dict[str, tuple[int, float]] = {}
+    figures: dict[str, float] = {}
     for runs in arguments.sizes:
-        folder = arguments.keep / str(runs) if arguments.keep else Path(tempfile.mkdtemp(prefix="null-runs-"))
-        for step, cost in benchmark(runs, folder):
+        *others, folder = (
+            arguments.keep / f"{runs}-{number}" if arguments.keep else Path(tempfile.mkdtemp(prefix="null-runs-"))
+            for number in range(arguments.repeat)
+        )
+        costs = [dict(benchmark(runs, other)) for other in others]
+        for step, last in benchmark(runs, folder):
+            cost = min(last, *(each[step] for each in costs), key=lambda each: each.cpu_s)
+            figures[f"{runs} runs: {step}"] = cost.cpu_s
             before = earlier.get(step)
             growth = f"{math.log(cost.cpu_s / before[1]) / math.log(runs / before[0]):.2f}" if before else ""
             earlier[step] = runs, cost.cpu_s
@@ -130,7 +142,10 @@ def main() -> None:
         for name in ("bench", ".snakemake"):
             print("| {} | {}: {} files, {:.1f} MB | | | | | |".format(runs, name, *on_disk(folder / "ours" / name)))
         if not arguments.keep:
-            shutil.rmtree(folder)
+            for each in (*others, folder):
+                shutil.rmtree(each)
+    if arguments.json:
+        write_figures(arguments.json, figures)
 
 
 if __name__ == "__main__":
