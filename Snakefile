@@ -18,7 +18,7 @@ from lensbench.core.system.processes import WORKFLOW
 from lensbench.core.system.terminal import printable_lines
 from lensbench.plan.reading import insist_on_config
 from lensbench.runs import stopping
-from lensbench.workflow import begin, snakemake_inside
+from lensbench.workflow import begin, snakemake_inside, targets
 from lensbench.workflow.schedule import frozen_schedule, read_schedule, run_of
 
 min_version("9.27")
@@ -41,7 +41,7 @@ try:
         SCHEDULE = read_schedule(config, workflow.configfiles, prepare)
         if SCHEDULE.config.makes_benchmark and not workflow.output_settings.dryrun:
             SCHEDULE.outdate_plan()
-        JUDGES = SCHEDULE.judges
+        JUDGES = SCHEDULE.judging.names
     else:  # one job, on another machine: its rule asks for no list of judges
         SCHEDULE, JUDGES = frozen_schedule(os.environ.get(SETTINGS)), []
 except UserError as error:
@@ -93,9 +93,9 @@ rule all:
         rules.validity.output,
         rules.reports.output,
         expand(rules.judging.output, judge=JUDGES),
-        expand(rules.guesses.output, judge=SCHEDULE.guessing_judges),
+        expand(rules.guesses.output, judge=SCHEDULE.judging.guessing),
         rules.panel.output,
-        rules.judge_sheet.output if SCHEDULE.wants_sheet else [],
+        rules.judge_sheet.output if SCHEDULE.judging.wants_sheet else [],
         rules.scores.output,
         rules.instrument.output,
         rules.estimates.output,
@@ -107,7 +107,7 @@ rule all:
 
 onstart:
     snakemake_inside.lift_rate_limit(workflow)
-    if problem := SCHEDULE.misused(snakemake_inside.rules_to_run(workflow)):
+    if problem := targets.misused(SCHEDULE.config, snakemake_inside.rules_to_run(workflow)):
         sys.exit(f"error: {problem}")
     if MAKES_BENCHMARK:
         stopping.clear(SCHEDULE.folder)

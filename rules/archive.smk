@@ -12,7 +12,7 @@ rule archive:
         needed_runs,
         rules.results.output,
         rules.page.output,
-        rules.judge_sheet.output if SCHEDULE.wants_sheet else [],
+        rules.judge_sheet.output if SCHEDULE.judging.wants_sheet else [],
     output:
         f"{BENCH}.zip",
     log:

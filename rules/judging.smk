@@ -43,15 +43,15 @@ rule judging:
         rules.plan.output.scenarios,
         rules.validity.output.table,
         needed_tests,
-        lambda wildcards: [trigger(*each) for each in SCHEDULE.judge_inputs(wildcards.judge)],
+        lambda wildcards: [trigger(*each) for each in SCHEDULE.judging.inputs(wildcards.judge)],
     output:
         f"{BENCH}/verdicts/{{judge}}.csv",
     log:
         f"{BENCH}/logs/judging/{{judge}}.log",
-    localrule: not SCHEDULE.model_judges  # patterns are quicker than the way to another machine
-    threads: lambda wildcards: SCHEDULE.judge_threads(wildcards.judge)
+    localrule: not SCHEDULE.judging.models  # patterns are quicker than the way to another machine
+    threads: lambda wildcards: SCHEDULE.judging.threads(wildcards.judge)
     resources:
-        **SCHEDULE.judge_claims(),
+        **SCHEDULE.judging.claims(),
     message:
         "judging the answers: {wildcards.judge}"
     shell:
@@ -66,9 +66,9 @@ rule guesses:
         f"{BENCH}/guesses/{{judge}}.csv",
     log:
         f"{BENCH}/logs/guesses/{{judge}}.log",
-    threads: lambda wildcards: SCHEDULE.judge_threads(wildcards.judge)
+    threads: lambda wildcards: SCHEDULE.judging.threads(wildcards.judge)
     resources:
-        **SCHEDULE.judge_claims(),
+        **SCHEDULE.judging.claims(),
     message:
         "guessing the conditions: {wildcards.judge}"
     shell:
@@ -116,7 +116,7 @@ rule instrument:
         rules.validity.output.table,
         rules.panel.output,
         lambda wildcards: rules.scores.output,  # a later file, whose scores these figures need
-        expand(rules.guesses.output, judge=SCHEDULE.guessing_judges),
+        expand(rules.guesses.output, judge=SCHEDULE.judging.guessing),
     output:
         report(f"{BENCH}/instrument.json", caption="../report/instrument.rst", category="Data"),
     log:

@@ -6,19 +6,21 @@ leaves  scenarios/<name>.yaml, <name>.report.md (what was kept, repaired and dro
 No run folder is read or written. A set that is there stays until it is deleted, or other settings are given.
 """
 
+TASK_SET = targets.task_set(SCHEDULE.config)
+
 
 rule scenarios:
     output:
-        tasks=SCHEDULE.task_set,
-        report=SCHEDULE.task_set.replace(".yaml", ".report.md"),
-        review=SCHEDULE.task_set.replace(".yaml", ".review.html"),
+        tasks=f"{TASK_SET}.yaml",
+        report=f"{TASK_SET}.report.md",
+        review=f"{TASK_SET}.review.html",
     log:
-        SCHEDULE.task_set.replace(".yaml", ".log"),
+        f"{TASK_SET}.log",
     localrule: True
     params:
         repo=lambda wildcards: SCHEDULE.config.repo,
         tasks=SCHEDULE.config.tasks,
-        writer=lambda wildcards: SCHEDULE.writer,
+        writer=lambda wildcards: targets.writer(SCHEDULE.config, SCHEDULE.plan),
     message:
         "writing {params.tasks} tasks"
     shell:

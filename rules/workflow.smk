@@ -22,7 +22,7 @@ checkpoint look:
     log:
         f"{BENCH}/logs/look-{{look}}.log",
     localrule: True
-    threads: SCHEDULE.judges_at_a_time
+    threads: SCHEDULE.judging.at_a_time
     message:
         "looking at the results after wave {wildcards.look}"
     shell:
@@ -40,7 +40,7 @@ rule eval:
         "bench/evals/eval.log",
     localrule: True
     params:
-        prompt=lambda wildcards: SCHEDULE.question,
+        prompt=lambda wildcards: targets.question(SCHEDULE.config),
         repo=SCHEDULE.config.repo,
         settings=lambda wildcards: SCHEDULE.settings,
     message:

@@ -41,7 +41,7 @@ def scheduled(config: dict[str, Any], **changes: Any) -> Schedule:
 def test_without_limits_there_is_nothing_but_cores(config: dict[str, Any]) -> None:
     schedule = scheduled(config, judges=[JUDGE])
     assert schedule.resources == {}
-    assert schedule.judges_at_a_time == 4
+    assert schedule.judging.at_a_time == 4
     assert schedule.gate_s(WITH, 8) == 900
 
 
@@ -82,10 +82,10 @@ def test_requests_a_minute_are_shared_out_by_what_an_agent_makes(config: dict[st
 
 def test_judges_read_as_many_answers_as_their_service_bears(config: dict[str, Any]) -> None:
     schedule = scheduled(config, judges=["mechanical", JUDGE], limits={"requests_per_minute": {"zai": 30}})
-    assert [schedule.judge_threads(name) for name in ("mechanical", "claude-code-haiku")] == [1, 2]
-    claimed = schedule.judge_claims()["requests_per_minute_zai"]
+    assert [schedule.judging.threads(name) for name in ("mechanical", "claude-code-haiku")] == [1, 2]
+    claimed = schedule.judging.claims()["requests_per_minute_zai"]
     assert [claimed(SimpleNamespace(judge=name)) for name in ("mechanical", "claude-code-haiku")] == [0, 24]
-    assert scheduled(config, judges=[JUDGE], limits={"requests_per_minute": {"zai": 5}}).judges_at_a_time == 1
+    assert scheduled(config, judges=[JUDGE], limits={"requests_per_minute": {"zai": 5}}).judging.at_a_time == 1
 
 
 def test_limits_are_no_part_of_the_experiment(config: dict[str, Any]) -> None:

@@ -18,27 +18,22 @@ from lensbench.core.conditions import CLOSED_BOOK, compared, reads_index
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import Plan
 from lensbench.core.records import RunId, run_files, trial_folder
-from lensbench.core.rows import VerdictRow
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system import backoff
-from lensbench.core.tables import read_table
-from lensbench.judging.judges.again import has_failed, note, rounds_of
 from lensbench.plan import freeze as planning
-from lensbench.plan.config import Config, ModelJudge, judge_names, parts_of
+from lensbench.plan.config import Config, parts_of
 from lensbench.plan.dated_runs import AUTO, dated_run
 from lensbench.plan.frozen import read_plan
-from lensbench.plan.names import HUMAN, TESTS
+from lensbench.plan.names import TESTS
 from lensbench.plan.own_files import in_the_way, local_paths, own_files, place_of_tasks, run_folder
 from lensbench.plan.reading import load_config
 from lensbench.plan.task_files import ScenarioSet, read_scenarios
 from lensbench.plan.waves import Wave, opened, waves
 from lensbench.runs.discards import describes, discard_files
-from lensbench.scenarios.pin import repository_name
 from lensbench.workflow.begin import leave
+from lensbench.workflow.judge_schedule import Claims, JudgeSchedule
 from lensbench.workflow.resources import Capacity
 
-Claims = dict[str, Callable[[Any], int]]
-"""What a job takes of each resource, as functions of its wildcards."""
 SPARE_MIN = 10
 LONGEST_PAUSE_S = backoff.LONGEST_S + 2 * services.LONGEST_S
 
@@ -63,38 +58,6 @@ class Schedule:
     def settings(self) -> str:
         """The argument of the plan stage."""
         return planning.settings_text(self.config)
-
-    @property
-    def question(self) -> str:
-        """What `snakemake eval` asks. Raises UserError when there is nothing."""
-        if not self.config.prompt:
-            raise UserError("there is no question; add --config 'prompt=how does auth work?'")
-        return self.config.prompt
-
-    @property
-    def writer(self) -> str:
-        """The argument of `snakemake scenarios`: who writes tasks, and what no question may name."""
-        kept = {"agent", "seed", "sandbox", "sandbox_visible", "cache"}
-        told = self.config.model_dump(mode="json", exclude_defaults=True, include=kept)
-        servers = {name for condition in self.plan["conditions"].values() for name in condition["servers"]}
-        tools = {tool for condition in self.config.conditions.values() for tool in condition.tools}
-        told |= {"tools": sorted(servers | tools)} | (
-            {"max_usd": self.config.budget.max_usd} if self.config.budget.max_usd else {}
-        )
-        return json.dumps(told, sort_keys=True)
-
-    def misused(self, rules: Set[str]) -> str:
-        """Why these rules cannot be started with this config; "" when they can."""
-        if "scenarios" in rules and not self.config.repo:
-            return "say which repository: snakemake scenarios --config repo=<git url or path> tasks=12"
-        if rules - {"scenarios", "eval"} and not self.config.makes_benchmark:
-            return "prompt and repo are for `snakemake eval` and `snakemake scenarios`; leave them out for a benchmark"
-        return ""
-
-    @property
-    def task_set(self) -> str:
-        """Where `snakemake scenarios` puts the tasks about `repo`."""
-        return f"scenarios/{repository_name(self.config.repo)}.yaml"
 
     def why_not_deleted(self) -> str:
         """Why the outputs must not be deleted together; "" when no answer is among them."""
@@ -162,7 +125,7 @@ class Schedule:
     def inputs(self) -> list[str]:
         """The files that the experiment is read from."""
         servers = [condition.mcp for condition in self.config.conditions.values() if condition.mcp]
-        prompts = [str(planning.judge_prompt(judge)) for judge in self.model_judges]
+        prompts = [str(planning.judge_prompt(judge)) for judge in self.judging.models]
         return [*self.config.scenario_files, *servers, *prompts]
 
     def reads_index(self, condition: str) -> bool:
@@ -252,51 +215,9 @@ class Schedule:
         return opened(self.folder, self.plan)
 
     @cached_property
-    def judges(self) -> list[str]:
-        """The judges whose verdicts there are to be: those of the config, and everybody who left a file."""
-        named = [name for name in judge_names(self.config.judges) if name != HUMAN]
-        named += [TESTS] if self.change_tasks else []
-        if not self._human_files:
-            return named
-        from lensbench.judging.judges.human import human_judges  # a tenth of a second, and most benchmarks need none
-
-        return [*named, *human_judges(self.folder)]
-
-    @cached_property
-    def _human_files(self) -> list[Path]:
-        return sorted(RunFolder(self.folder).human.glob("*.json"))
-
-    @property
-    def model_judges(self) -> list[ModelJudge]:
-        """The judges that are models."""
-        return [judge for judge in self.config.judges if isinstance(judge, ModelJudge)]
-
-    @property
-    def guessing_judges(self) -> list[str]:
-        """The judges that are asked for the condition."""
-        return [judge.shown_name for judge in self.model_judges if judge.ask_condition]
-
-    @property
-    def wants_sheet(self) -> bool:
-        """True when people are asked to judge."""
-        return HUMAN in self.config.judges
-
-    def judge_threads(self, name: str) -> int:
-        """How many answers the judge reads at a time."""
-        models = [judge.shown_name for judge in self.model_judges]
-        return self.judges_at_a_time if name in models else 1
-
-    @property
-    def judges_at_a_time(self) -> int:
-        """How many answers model judges may read at a time, as far as their services bear it."""
-        return min(self.config.judging.parallel, self._capacity.judges_at_a_time)
-
-    def judge_claims(self) -> Claims:
-        """What judging takes."""
-        return {resource: partial(self._judge_claim, resource) for resource in self.resources}
-
-    def _judge_claim(self, resource: str, wildcards: Any) -> int:
-        return self._capacity.judge_claim(resource, wildcards.judge, self.judge_threads(wildcards.judge))
+    def judging(self) -> JudgeSchedule:
+        """Who judges, and how many answers at a time."""
+        return JudgeSchedule(self.config, self.folder, self._capacity, self.change_tasks)
 
     @cached_property
     def _capacity(self) -> Capacity:
@@ -317,16 +238,6 @@ class Schedule:
     def claim(self, resource: str, run: RunId, at_once: int) -> int:
         """What the run takes of a resource."""
         return self._capacity.claim(resource, run.condition, paired=self.gate_s(run, at_once) > 0)
-
-    def judge_inputs(self, name: str) -> list[tuple[str, bool]]:
-        """What only this judge needs, and whether it may be a trigger: people's files, and the note that criteria were
-        left without a verdict, which asks for another round."""
-        files = [(str(file), True) for file in self._human_files if name.startswith(f"{HUMAN}-")]
-        again = note(self.folder, name)
-        if again.exists():
-            asks = has_failed(_verdicts(RunFolder(self.folder).judge_verdicts / f"{name}.csv"))
-            files.append((str(again), asks and rounds_of(self.folder, name) <= self.config.discards.max_rounds))
-        return files
 
     @cached_property
     def _places(self) -> dict[str, int]:
@@ -451,14 +362,6 @@ def _has_run_that_counts(schedule: Schedule) -> bool:
 
 def _stem(folder: Path, record: Path) -> str:
     return record.relative_to(RunFolder(folder).records).with_suffix("").as_posix()
-
-
-def _verdicts(path: Path) -> list[VerdictRow]:
-    """The rows of a table; none when it is not there or is damaged."""
-    try:
-        return read_table(path, VerdictRow)
-    except UserError:
-        return []
 
 
 def run_of(task: str, condition: str, trial: str) -> RunId:

@@ -26,7 +26,7 @@ from lensbench.plan.reading import read_config, read_file
 from lensbench.plan.task_files import ScenarioSet
 from lensbench.runs.start_gate import who_is_there
 from lensbench.workflow.background import Detached
-from lensbench.workflow.schedule import Schedule
+from lensbench.workflow.targets import writer
 
 OWN_CONFIG = Path("benchmark.yaml")
 DEFAULT_CONFIG = ROOT / ".claude" / "skills" / "benchmark" / "benchmark.yaml"
@@ -101,8 +101,8 @@ def write_tasks(bench: Bench) -> None:
     if bench.scenarios.exists():
         raise UserError(f"{bench.scenarios} is there already; delete it to have other tasks written")
     config = read_config(bench.config)
-    writer = Schedule(config, make_plan(config, ScenarioSet(()), []), []).writer
-    command = ["lensbench.scenarios.generate", "--repo", ".", "--output", str(bench.scenarios), "--settings", writer]
+    settings = writer(config, make_plan(config, ScenarioSet(()), []))
+    command = ["lensbench.scenarios.generate", "--repo", ".", "--output", str(bench.scenarios), "--settings", settings]
     follow(python(*command, *bench.options), bench.scenarios.with_suffix(".log"))
 
 
