@@ -20,11 +20,7 @@ needs   plan.json, all records and answers
 leaves  validity.csv, runs/timing.csv, discards/ (where the next start finds the runs that do not count), reports.csv
 """
 
-# A job on another machine cannot know how many runs may be at work together, and counts on its partners.
-runs_at_once = (
-    lambda: (sys.maxsize if not workflow.is_main_process else workflow.cores if workflow.local_exec else workflow.nodes)
-    or 1
-)
+runs_at_once = lambda: start.runs_at_once(workflow)
 
 
 rule environments:

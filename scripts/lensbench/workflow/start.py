@@ -1,0 +1,116 @@
+"""What a start of Snakemake does before its first rule and after its last one; the Snakefile only calls it.
+
+A user's mistake ends the start with one line; any other exception would come with a traceback of Snakemake's.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from lensbench.core.errors import UserError
+from lensbench.core.run_folder import RunFolder
+from lensbench.core.system.files import keep_from_others
+from lensbench.core.system.processes import WORKFLOW
+from lensbench.core.system.terminal import printable_lines
+from lensbench.plan.reading import insist_on_config
+from lensbench.runs import stopping
+from lensbench.workflow import begin, snakemake_inside, targets
+from lensbench.workflow.schedule import Schedule, frozen_schedule, read_schedule
+from snakemake_logger_plugin_lensbench import catch_up, says_when_nothing_is_to_be_done
+
+PYTHON = f"{shlex.quote(sys.executable)} -P -m"
+"""How rules start our programs; `exec` it, so that a program ends with the Snakemake that started it."""
+
+
+@contextmanager
+def _one_line() -> Iterator[None]:
+    try:
+        yield
+    except UserError as error:
+        sys.exit(printable_lines(f"error: {error}"))
+
+
+def reads_config(workflow: Any, name: str) -> bool:
+    """True where the Snakefile has to name its config: nobody gave another one. It is there, or the start ends."""
+    if not workflow.is_main_process or workflow.overwrite_configfiles or workflow.modifier.skip_configfile:
+        return False
+    with _one_line():
+        insist_on_config(name)  # Snakemake's own message names neither line nor remedy
+    return True
+
+
+def read_start(workflow: Any, config: Mapping[str, Any]) -> Schedule:
+    """The schedule of this start, or in a job on another machine that of the start that sent it. The run folder is
+    claimed and mended, and what Snakemake does otherwise is set."""
+    keep_from_others()
+    is_dry = workflow.output_settings.dryrun
+    settings = f"LENSBENCH_SETTINGS_{workflow.modifier.namespace or ''}"  # for the jobs on other machines
+    with _one_line():
+        if workflow.is_main_process:
+            schedule = read_schedule(config, workflow.configfiles, begin.foretell if is_dry else begin.begin)
+            if schedule.config.makes_benchmark and not is_dry:
+                schedule.outdate_plan()
+            _ = schedule.judging.names  # files of people that are damaged are said here
+        else:
+            schedule = frozen_schedule(os.environ.get(settings))
+    if schedule.config.makes_benchmark:
+        says_when_nothing_is_to_be_done(schedule.folder)
+        snakemake_inside.forbid_deleting(workflow, schedule.why_not_deleted)
+    os.environ[settings] = schedule.config.model_dump_json(exclude_defaults=True)
+    os.environ[WORKFLOW] = str(os.getpid())
+    snakemake_inside.add_resources(workflow, schedule.resources)
+    snakemake_inside.share_names(workflow, BENCH=schedule.folder.as_posix(), PYTHON=PYTHON)
+    snakemake_inside.trust_the_clock()
+    return schedule
+
+
+def runs_at_once(workflow: Any) -> int:
+    """How many runs may be at work together. A job on another machine cannot know, and counts on its partners."""
+    if not workflow.is_main_process:
+        return sys.maxsize
+    return (workflow.cores if workflow.local_exec else workflow.nodes) or 1
+
+
+def before_jobs(workflow: Any, schedule: Schedule) -> None:
+    """Refuses what was not meant, and tries what all runs need before the first of them costs money."""
+    snakemake_inside.lift_rate_limit(workflow)
+    if problem := targets.misused(schedule.config, snakemake_inside.rules_to_run(workflow)):
+        sys.exit(f"error: {problem}")
+    if schedule.config.makes_benchmark:
+        stopping.clear(schedule.folder)
+        RunFolder(schedule.folder).refused.unlink(missing_ok=True)
+    catch_up()
+    if schedule.starts_agents and not workflow.touch:
+        try:
+            _start("lensbench.judging.readers", "--settings", schedule.settings)
+            _start("lensbench.runs.preflight", "--settings", schedule.settings, "--folder", str(schedule.folder))
+        except (subprocess.CalledProcessError, KeyboardInterrupt):
+            sys.exit(1)  # what is wrong stands on the terminal
+
+
+def after_success(schedule: Schedule) -> None:
+    """Says the result."""
+    catch_up()
+    if schedule.config.makes_benchmark and RunFolder(schedule.folder).results_json.exists():
+        _start("lensbench.workflow.finish", "--folder", str(schedule.folder))
+
+
+def after_failure(schedule: Schedule) -> None:
+    """Says the result of what there is, and why no more was made."""
+    catch_up()
+    folder = RunFolder(schedule.folder)
+    if folder.refused.exists():
+        _start("lensbench.workflow.finish", "--folder", str(schedule.folder))
+        print("error:", folder.refused.read_text().strip(), file=sys.stderr)
+    elif schedule.config.makes_benchmark and folder.plan.exists():
+        _start("lensbench.workflow.render", "--folder", str(schedule.folder))
+
+
+def _start(*program: str) -> None:
+    subprocess.run([sys.executable, "-P", "-m", *program], check=True)
