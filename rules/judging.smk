@@ -42,6 +42,7 @@ rule judging:
         rules.plan.output.plan,
         rules.plan.output.scenarios,
         rules.validity.output.table,
+        SCHEDULE.preflight,
         needed_tests,
         lambda wildcards: [trigger(*each) for each in SCHEDULE.judging.inputs(wildcards.judge)],
     output:
@@ -62,6 +63,7 @@ rule guesses:
     input:
         rules.plan.output.plan,
         rules.validity.output.table,
+        SCHEDULE.preflight,
     output:
         f"{BENCH}/guesses/{{judge}}.csv",
     log:
@@ -98,6 +100,7 @@ rule judge_sheet:
         rules.plan.output.mark,
         rules.plan.output.scenarios,
         rules.validity.output.table,
+        SCHEDULE.preflight,
         rules.panel.output.decisions,
     output:
         f"{BENCH}/judge_sheet.html",
@@ -114,6 +117,7 @@ rule instrument:
     input:
         rules.plan.output.plan,
         rules.validity.output.table,
+        SCHEDULE.preflight,
         rules.panel.output,
         lambda wildcards: rules.scores.output,  # a later file, whose scores these figures need
         expand(rules.guesses.output, judge=SCHEDULE.judging.guessing),

@@ -24,6 +24,7 @@ rule results:
         rules.estimates.output,
         rules.reports.output,
         rules.validity.output.table,
+        SCHEDULE.preflight,
         templates=[
             workflow.source_path("../templates/results.md.j2"),
             workflow.source_path("../templates/summary.md.j2"),
@@ -48,6 +49,7 @@ rule page:
         rules.estimates.output,
         rules.instrument.output,
         rules.panel.output,
+        SCHEDULE.preflight,
         [
             workflow.source_path("../templates/report.html.j2"),
             workflow.source_path("../templates/report_judges.html.j2"),

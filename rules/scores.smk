@@ -14,6 +14,7 @@ rule scores:
         rules.panel.output.decisions,
         rules.validity.output.table,
         rules.reports.output,
+        SCHEDULE.preflight,
     output:
         scores=report(f"{BENCH}/scores.csv", caption="../report/scores.rst", category="Tables"),
         pairs=report(f"{BENCH}/pairs.csv", caption="../report/pairs.rst", category="Tables"),

@@ -16,7 +16,7 @@ from lensbench.core.errors import UserError
 from lensbench.core.run_folder import RunFolder, names_of_run
 from lensbench.core.system.claim import claim
 from lensbench.core.system.clock import date_back
-from lensbench.core.system.files import note_checksum
+from lensbench.core.system.files import note_checksum, write_json
 from lensbench.plan.config import Config
 from lensbench.workflow.damage import Check, Damage, read_index, write_index
 from lensbench.workflow.snakemake_inside import remove_locks
@@ -34,6 +34,8 @@ def begin(config: Config, folder: Path, own: Set[str]) -> None:
         _say(f"the Snakemake before this one was killed: removed its lock on {folder}")
     date_back(folder)
     RunFolder(folder).checksums.touch()
+    if not RunFolder(folder).preflight.exists():  # an input of rules, though a start that makes no run has none
+        write_json(RunFolder(folder).preflight, {})
     check = Check(folder, read_index(folder), own)
     for damage in check.damages:
         _say(f"{folder / damage.name} is damaged ({damage.why}): {_mend(folder, damage, config)}")

@@ -133,6 +133,13 @@ class Schedule:
         return reads_index(self.plan["conditions"][condition])
 
     @property
+    def preflight(self) -> list[str]:
+        """What the last preflight found, which says how answers are blinded and who used a tool. It is written before
+        the first job, and by a dry run of a new benchmark not at all."""
+        file = RunFolder(self.folder).preflight
+        return [file.as_posix()] if file.exists() else []
+
+    @property
     def lacks_repositories(self) -> bool:
         """True when the repository of a task was not fetched for this benchmark yet."""
         try:
