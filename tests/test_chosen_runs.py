@@ -9,7 +9,8 @@ import pytest
 
 from lensbench.core.records import RunId
 from lensbench.core.system.files import write_atomic
-from lensbench.runs.discards import BY_HAND, file_discard
+from lensbench.runs.discards import file_discard
+from lensbench.runs.reasons import DiscardReason
 from lensbench.workflow.finish import lines
 
 Make = Callable[..., Any]
@@ -28,12 +29,12 @@ def make(bench: Make) -> Any:
 
 def test_the_delta_is_shown_with_and_without_what_was_chosen(bench: Make) -> None:
     made = make(bench)
-    file_discard(made.folder, RunId("b", "with"), BY_HAND, "it looked | odd", "0")
+    file_discard(made.folder, RunId("b", "with"), DiscardReason.BY_HAND, "it looked | odd", "0")
     data = made.build()
     told = "Discarded by hand: with 1, without 0. With these runs counted the delta of with is -25pp, not +50pp."
     assert data["by_hand"]["sentences"] == [told]
     assert data["by_hand"]["runs"][0]["counts_again"] is False
-    assert data["discards"] == {BY_HAND: {"with": 1}}
+    assert data["discards"] == {DiscardReason.BY_HAND: {"with": 1}}
     assert "- b, with, trial 1 was discarded by hand: it looked \\| odd (score then: 0%)." in made.page
     assert told in made.page
     assert told in "\n".join(lines(made.folder, data))
@@ -41,14 +42,14 @@ def test_the_delta_is_shown_with_and_without_what_was_chosen(bench: Make) -> Non
 
 def test_a_run_without_a_score_gives_both_ends(bench: Make) -> None:
     made = make(bench)
-    file_discard(made.folder, RunId("b", "without"), BY_HAND, "odd", "")
+    file_discard(made.folder, RunId("b", "without"), DiscardReason.BY_HAND, "odd", "")
     (said,) = made.build()["by_hand"]["sentences"]
     assert said.endswith("without 1. With these runs counted the delta of with is -25pp to +25pp, not +50pp.")
 
 
 def test_a_run_that_was_made_again_still_has_its_first_score_in_the_second_delta(bench: Make) -> None:
     made = make(bench)
-    for reason, score in ((BY_HAND, "0"), ("empty", None), (BY_HAND, "0.5")):
+    for reason, score in ((DiscardReason.BY_HAND, "0"), ("empty", None), (DiscardReason.BY_HAND, "0.5")):
         file_discard(made.folder, RunId("b", "with"), reason, "odd", score)
         made.verdicts = [row for row in made.verdicts if (row["task"], row["condition"]) != ("b", "with")]
         made.run("b", "with", points=("1", "1"), answer=f"again {reason} {score}")
@@ -57,7 +58,7 @@ def test_a_run_that_was_made_again_still_has_its_first_score_in_the_second_delta
         "task": "b", "condition": "with", "trial": 1, "why": "", "score": 0, "counts_again": True,
     }  # fmt: skip
     assert data["by_hand"]["sentences"][0].endswith("the delta of with is -25pp, not +25pp.")
-    assert data["discards"] == {BY_HAND: {"with": 2}, "empty": {"with": 1}}
+    assert data["discards"] == {DiscardReason.BY_HAND: {"with": 2}, "empty": {"with": 1}}
 
 
 @pytest.mark.parametrize("name", ["b-with.json", "why-i-removed-b.txt"])

@@ -9,7 +9,6 @@ from lensbench.core.records import Attempt, Record, RunId, run_files, to_json
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import write_atomic
 from lensbench.runs.discards import (
-    BY_HAND,
     describes,
     discard_files,
     discard_files_of,
@@ -19,6 +18,7 @@ from lensbench.runs.discards import (
     is_discarded,
     read_discard,
 )
+from lensbench.runs.reasons import DiscardReason
 
 RUN = RunId("a", "with")
 
@@ -116,7 +116,7 @@ def test_what_is_no_discard_of_a_planned_run_is_foreign(tmp_path: Path) -> None:
 def test_a_discard_that_is_forgotten_leaves_no_copy(tmp_path: Path) -> None:
     RunFolder(tmp_path).checksums.touch()
     answer(tmp_path, RUN, "x")
-    filed = file_discard(tmp_path, RUN, BY_HAND, "the machine slept", "0.5")
+    filed = file_discard(tmp_path, RUN, DiscardReason.BY_HAND, "the machine slept", "0.5")
     assert read_discard(filed.path).score == "0.5"
     assert (RunFolder(tmp_path).copies / "discards" / "a-with-1.json").exists()
     forget(tmp_path, filed.path)

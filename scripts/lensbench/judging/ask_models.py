@@ -47,7 +47,7 @@ from lensbench.judging.judges.canaries import Canary, canaries
 from lensbench.judging.judges.normalising import without_comments
 from lensbench.judging.shown_answers import ShownAnswer
 from lensbench.runs.budget import check_budget, spend
-from lensbench.runs.reasons import Expectation, reason_of
+from lensbench.runs.reasons import DiscardReason, Expectation, reason_of
 from lensbench.runs.stopping import StopEverything
 
 _UNIMPORTANT = {"retries", "timeout_s", "max_turns", "mcp_start_s", "pass_env", "token_env", "tools", "tool_search"}
@@ -235,7 +235,7 @@ def _ask_once(
     if outcome.gave_up:
         judgement = unjudged("refused", outcome.gave_up)
     elif reason:
-        failure = "timeout" if reason == "timed_out" else "api_error"
+        failure = "timeout" if reason == DiscardReason.TIMED_OUT else "api_error"
         judgement = unjudged(failure, f"{reason}: {detail}")
     elif any(call.count for call in outcome.calls or ()):
         judgement = unjudged("used_tools", ", ".join(call.name for call in outcome.calls or ()))

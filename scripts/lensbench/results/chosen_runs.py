@@ -12,7 +12,8 @@ from lensbench.core.listing import some_of
 from lensbench.core.numbers import exact, points
 from lensbench.core.records import RunId
 from lensbench.plan.frozen import read_plan
-from lensbench.runs.discards import BY_HAND, discard_files, foreign_files
+from lensbench.runs.discards import discard_files, foreign_files
+from lensbench.runs.reasons import DiscardReason
 from lensbench.runs.validity import planned_runs, read_filed
 from lensbench.scores.measures import Tables, measure
 
@@ -35,7 +36,8 @@ def chosen_runs(folder: Path, tables: Tables) -> list[ChosenRun]:
     valid = {record.run for record in tables.valid}
     found = []
     for run in planned_runs(tables.plan):
-        by_hand = [discard for path in filed.get(run.stem, []) if (discard := read_filed(path)).reason == BY_HAND]
+        discards = map(read_filed, filed.get(run.stem, []))
+        by_hand = [discard for discard in discards if discard.reason == DiscardReason.BY_HAND]
         if by_hand:
             found.append(ChosenRun(run, by_hand[0].detail, exact(by_hand[0].score), run in valid))
     return found

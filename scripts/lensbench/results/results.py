@@ -32,7 +32,7 @@ from lensbench.results.page.judges import coefficient, coefficient_interval, jud
 from lensbench.results.plain_verdict import plain_verdict
 from lensbench.results.presented import presented
 from lensbench.runs.made_with import endings, notices
-from lensbench.runs.reasons import REASONS, Reason
+from lensbench.runs.reasons import REASONS, Remedy
 from lensbench.runs.stopping import why_stopped
 from lensbench.scores import measures as summaries
 from lensbench.scores.intervals import LARGEST
@@ -285,7 +285,7 @@ def render(data: dict[str, Any], template: str = "results.md.j2") -> str:
         "findable": _findable,
     }  # fmt: skip
     environment.globals |= {
-        "reasons": REASONS, "unknown_reason": Reason("a reason of another version", "later", "the file in discards/"),
+        "reasons": REASONS, "unknown_reason": Remedy("a reason of another version", "later", "the file in discards/"),
         "many_discards": MANY_DISCARDS,
     }  # fmt: skip
     return environment.get_template(template).render(data)

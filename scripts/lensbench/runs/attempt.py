@@ -35,7 +35,7 @@ from lensbench.core.system.redaction import Redactor
 from lensbench.core.system.terminal import printable
 from lensbench.core.system.trees import MOST_BYTES, copy_tree, exceeds, hash_tree
 from lensbench.runs.budget import spend
-from lensbench.runs.reasons import UNCHECKED, Expectation, find_reason
+from lensbench.runs.reasons import DiscardReason, Expectation, find_reason
 
 EDIT_TOOLS = ("Edit", "Write")
 """Built-in tools that agents have for tasks that ask for a change, in every condition."""
@@ -145,7 +145,7 @@ def make_attempt(job: Job, place: Place, number: int, waited_s: float, redact: R
     failure = run_command(job.condition, "setup", workspace) or _unreachable(assignment, place, asks=False)
     try:
         if failure:
-            not_run = Attempt(number, now(), 0.0, waited_s, None, False, "mcp_failed", redact(failure))
+            not_run = Attempt(number, now(), 0.0, waited_s, None, False, DiscardReason.MCP_FAILED, redact(failure))
             tried = Tried(not_run, Outcome(finished=False), "", "", before, before, assignment.workspace, None)
         else:
             tried = _ask(job, place, assignment, before, Attempt(number, "", None, waited_s, None, False), redact, keep)
@@ -154,7 +154,7 @@ def make_attempt(job: Job, place: Place, number: int, waited_s: float, redact: R
         if left:
             print(printable(left), file=sys.stderr)
     if left and not tried.attempt.reason and (gone := _unreachable(assignment, place, asks=False)):
-        tried = tried._replace(attempt=replace(tried.attempt, reason="mcp_gone", detail=redact(gone)))
+        tried = tried._replace(attempt=replace(tried.attempt, reason=DiscardReason.MCP_GONE, detail=redact(gone)))
     return tried._replace(attempt=replace(tried.attempt, teardown=left))
 
 
@@ -177,7 +177,7 @@ def _ask(
         exit_code=said.ended.exit_code, timed_out=said.ended.timed_out,
     )  # fmt: skip
     spend(job.folder, hours=said.ended.duration_s / 3600, usd=said.outcome.cost_usd or 0)
-    unchecked = replace(attempt, reason=UNCHECKED, detail="it was killed before the run was checked")
+    unchecked = replace(attempt, reason=DiscardReason.HARNESS_FAILED, detail="it was killed before the run was checked")
     tried = Tried(
         unchecked, said.outcome, said.answer, said.transcript, before, "", assignment.workspace, None, said.network
     )
@@ -199,22 +199,22 @@ def _checked(job: Job, place: Place, assignment: Assignment, tried: Tried, said:
     is_too_large = exceeds(place.outside(tried.workspace))
     after = "" if is_too_large else hash_tree(place.outside(tried.workspace))
     reason, detail = find_reason(tried.attempt, tried.outcome, tried.answer, job.expected)
-    if said.unread and reason != "timed_out":
-        reason, detail = UNCHECKED, said.unread
+    if said.unread and reason != DiscardReason.TIMED_OUT:
+        reason, detail = DiscardReason.HARNESS_FAILED, said.unread
     if said.over_limit:
-        reason, detail = "over_limit", said.over_limit
+        reason, detail = DiscardReason.OVER_LIMIT, said.over_limit
     if is_too_large:
         reason, detail = (
-            "over_limit",
+            DiscardReason.OVER_LIMIT,
             f"its workspace has more than {MOST_BYTES / 1e9:g} GB after the run, and was not read",
         )
     direct = _direct_calls(job, place, said)
     if not reason and direct:
-        reason, detail = "contaminated", f"by the address of a server: {direct[0]}"
+        reason, detail = DiscardReason.CONTAMINATED, f"by the address of a server: {direct[0]}"
     if not reason and after != tried.tree_before and not job.is_change:
-        reason, detail = "workspace_changed", "its hash is another one after the run"
+        reason, detail = DiscardReason.WORKSPACE_CHANGED, "its hash is another one after the run"
     if not reason and (gone := _unreachable(assignment, place, asks=True)):
-        reason, detail = "mcp_gone", gone
+        reason, detail = DiscardReason.MCP_GONE, gone
     return tried._replace(
         attempt=replace(tried.attempt, reason=reason, detail=detail),
         tree_after=after,

@@ -13,8 +13,6 @@ from lensbench.core.records import RunId, run_files, sha256, trial_folder
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import write_atomic, write_json
 
-BY_HAND = "by_hand"
-"""The reason of a run that a person discarded."""
 _NAME = re.compile(r"(?:t(?P<trial>\d+)/)?(?P<stem>.+)-(?P<number>\d+)\.json$")
 
 

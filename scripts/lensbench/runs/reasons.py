@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from enum import StrEnum
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from lensbench.core.models import is_served
 from lensbench.core.records import Attempt, Outcome
@@ -13,52 +14,114 @@ if TYPE_CHECKING:
     from lensbench.agents.start import Said  # most stages read the reasons alone
 
 
-class Reason(NamedTuple):
-    """A row of the table below."""
+class DiscardReason(StrEnum):
+    """Why a run does not count, as records and tables have it."""
+
+    TIMED_OUT = "timed_out"
+    API_ERROR = "api_error"
+    RATE_LIMITED = "rate_limited"
+    CRASHED = "crashed"
+    CONTAMINATED = "contaminated"
+    MCP_FAILED = "mcp_failed"
+    MCP_NOT_OFFERED = "mcp_not_offered"
+    CALL_DENIED = "call_denied"
+    SUBAGENTS = "subagents"
+    MODEL_CHANGED = "model_changed"
+    OVER_LIMIT = "over_limit"
+    WORKSPACE_CHANGED = "workspace_changed"
+    PROMPT_MISMATCH = "prompt_mismatch"
+    SETTINGS_CHANGED = "settings_changed"
+    MCP_GONE = "mcp_gone"
+    CUT_OFF = "cut_off"
+    BY_HAND = "by_hand"
+    EMPTY = "empty"
+    HARNESS_FAILED = "harness_failed"
+
+
+class Remedy(NamedTuple):
+    """What a reason means, what becomes of the run, and what a person can do."""
 
     meaning: str
-    policy: str
+    policy: Literal["again", "later"]
     """`again`: another attempt at once, with back-off. `later`: the next start repeats the run."""
     look_at: str
 
 
-UNCHECKED = "harness_failed"
-"""The reason of a run that was not checked after its agent had ended."""
-REASONS = {
-    "timed_out": Reason("the attempt ran into its time limit", "later", "agent.timeout_s; a task that is too large"),
-    "api_error": Reason("the model's service failed", "again", "the service's status page; your quota; the key"),
-    "rate_limited": Reason("the model's service asked for a pause", "again", "your quota; fewer runs at once"),
-    "crashed": Reason("the agent ended badly or its output was cut off", "again",
-                      "the run's log; memory; agent version"),
-    "contaminated": Reason("a tool of the treatment was offered or called where it must not be, or its server was "
-                           "called by its address", "later",
-                           "MCP servers that the agent or the repository configures by itself; sandbox_network"),
-    "mcp_failed": Reason("an MCP server of the condition did not start or broke off", "again",
-                         "the command in the MCP file, by hand; agent.mcp_start_s"),
-    "mcp_not_offered": Reason("the server started, but its tools did not reach the agent", "again",
-                              "the server's tools/list; the agent's tool search and permissions"),
-    "call_denied": Reason("a call of the treatment's tools was refused by permissions", "later",
-                          "the agent's permission rules for the server's tools"),
-    "subagents": Reason("a sub-agent did part of the work, which the figures do not show", "later",
-                        "agent.tools; the adapter's list of denied tools"),
-    "model_changed": Reason("another model answered, within the run, than in its pair, or than agent.served", "later",
-                            "the gateway's model mapping; an alias that moved"),
-    "over_limit": Reason("the agent used more of the machine than a run may", "later",
-                         "limits in the config; what the agent or a server wrote"),
-    "workspace_changed": Reason("files of the repository were changed by the run", "later",
-                                "the prompt; the agent's write permissions"),
-    "prompt_mismatch": Reason("the prompt was not the one of the pair", "later", "accepted changes of this run"),
-    "settings_changed": Reason("the agent's settings were not those of the pair", "later",
-                               "accepted changes of this run"),
-    "mcp_gone": Reason("an MCP server of the condition answered no more after the run", "later",
-                       "the server's own log; its memory"),
-    "cut_off": Reason("the answer was cut off for a reason that is none of the model's limits", "again",
-                      "the stop reason in the record; the service's status page"),
-    "by_hand": Reason("a person discarded the run", "later", "the reason given; the delta with these runs counted"),
-    "empty": Reason("there is no answer", "again", "the transcript"),
-    UNCHECKED: Reason("lensbench failed or was killed after the agent had ended, before the run was checked",
-                             "later", "the run's log; the detail names the place; report it if it comes again"),
-}  # fmt: skip
+REASONS: dict[str, Remedy] = {
+    DiscardReason.TIMED_OUT: Remedy(
+        "the attempt ran into its time limit", "later", "agent.timeout_s; a task that is too large"
+    ),
+    DiscardReason.API_ERROR: Remedy(
+        "the model's service failed", "again", "the service's status page; your quota; the key"
+    ),
+    DiscardReason.RATE_LIMITED: Remedy(
+        "the model's service asked for a pause", "again", "your quota; fewer runs at once"
+    ),
+    DiscardReason.CRASHED: Remedy(
+        "the agent ended badly or its output was cut off", "again", "the run's log; memory; agent version"
+    ),
+    DiscardReason.CONTAMINATED: Remedy(
+        "a tool of the treatment was offered or called where it must not be, or its server was called by its address",
+        "later",
+        "MCP servers that the agent or the repository configures by itself; sandbox_network",
+    ),
+    DiscardReason.MCP_FAILED: Remedy(
+        "an MCP server of the condition did not start or broke off",
+        "again",
+        "the command in the MCP file, by hand; agent.mcp_start_s",
+    ),
+    DiscardReason.MCP_NOT_OFFERED: Remedy(
+        "the server started, but its tools did not reach the agent",
+        "again",
+        "the server's tools/list; the agent's tool search and permissions",
+    ),
+    DiscardReason.CALL_DENIED: Remedy(
+        "a call of the treatment's tools was refused by permissions",
+        "later",
+        "the agent's permission rules for the server's tools",
+    ),
+    DiscardReason.SUBAGENTS: Remedy(
+        "a sub-agent did part of the work, which the figures do not show",
+        "later",
+        "agent.tools; the adapter's list of denied tools",
+    ),
+    DiscardReason.MODEL_CHANGED: Remedy(
+        "another model answered, within the run, than in its pair, or than agent.served",
+        "later",
+        "the gateway's model mapping; an alias that moved",
+    ),
+    DiscardReason.OVER_LIMIT: Remedy(
+        "the agent used more of the machine than a run may",
+        "later",
+        "limits in the config; what the agent or a server wrote",
+    ),
+    DiscardReason.WORKSPACE_CHANGED: Remedy(
+        "files of the repository were changed by the run", "later", "the prompt; the agent's write permissions"
+    ),
+    DiscardReason.PROMPT_MISMATCH: Remedy(
+        "the prompt was not the one of the pair", "later", "accepted changes of this run"
+    ),
+    DiscardReason.SETTINGS_CHANGED: Remedy(
+        "the agent's settings were not those of the pair", "later", "accepted changes of this run"
+    ),
+    DiscardReason.MCP_GONE: Remedy(
+        "an MCP server of the condition answered no more after the run", "later", "the server's own log; its memory"
+    ),
+    DiscardReason.CUT_OFF: Remedy(
+        "the answer was cut off for a reason that is none of the model's limits",
+        "again",
+        "the stop reason in the record; the service's status page",
+    ),
+    DiscardReason.BY_HAND: Remedy(
+        "a person discarded the run", "later", "the reason given; the delta with these runs counted"
+    ),
+    DiscardReason.EMPTY: Remedy("there is no answer", "again", "the transcript"),
+    DiscardReason.HARNESS_FAILED: Remedy(
+        "lensbench failed or was killed after the agent had ended, before the run was checked",
+        "later",
+        "the run's log; the detail names the place; report it if it comes again",
+    ),
+}
 
 STOP_STATUS = {400, 401, 403, 404, 413}
 """HTTP statuses that no second attempt can mend: a wrong key must not burn a whole benchmark."""
@@ -96,17 +159,17 @@ def find_reason(attempt: Attempt, outcome: Outcome, answer: str, expected: Expec
     What an agent does not show (None) is not held against it.
     """
     if attempt.timed_out:
-        return "timed_out", f"after {attempt.duration_s:.0f} s"
+        return DiscardReason.TIMED_OUT, f"after {attempt.duration_s:.0f} s"
     if not stops(outcome) and (failed := _server_reason(outcome, expected)):
         return failed
     if outcome.error:
-        return "rate_limited" if outcome.error_status == 429 else "api_error", outcome.error
+        return DiscardReason.RATE_LIMITED if outcome.error_status == 429 else DiscardReason.API_ERROR, outcome.error
     if attempt.exit_code != 0 and not outcome.gave_up:
-        return "crashed", f"exit code {attempt.exit_code}"
+        return DiscardReason.CRASHED, f"exit code {attempt.exit_code}"
     if not outcome.finished:
-        return "crashed", "the output ends in the middle"
+        return DiscardReason.CRASHED, "the output ends in the middle"
     if outcome.ending == "unknown":
-        return "cut_off", f"stop reason {outcome.stop_reason or 'not shown'}"
+        return DiscardReason.CUT_OFF, f"stop reason {outcome.stop_reason or 'not shown'}"
     return _tools_reason(outcome, expected) or _content_reason(outcome, answer, expected.served) or ("", "")
 
 
@@ -124,7 +187,7 @@ def _server_reason(outcome: Outcome, expected: Expectation) -> tuple[str, str] |
     for server in expected.servers:
         status = outcome.servers.get(server, "absent")
         if status != "connected":
-            return "mcp_failed", f"{server}: {status}"
+            return DiscardReason.MCP_FAILED, f"{server}: {status}"
     return None
 
 
@@ -132,34 +195,34 @@ def _tools_reason(outcome: Outcome, expected: Expectation) -> tuple[str, str] | 
     called = [call.name for call in outcome.calls or () if call.count > call.errors]  # a made-up name calls nothing
     foreign = tools_of(expected.denied_servers, [*(outcome.tools_offered or ()), *called])
     if foreign:
-        return "contaminated", ", ".join(sorted(set(foreign)))
+        return DiscardReason.CONTAMINATED, ", ".join(sorted(set(foreign)))
     if outcome.tools_offered is not None:
         for server in expected.servers:
             if not tools_of([server], outcome.tools_offered):
-                return "mcp_not_offered", f"no tool of {server}"
+                return DiscardReason.MCP_NOT_OFFERED, f"no tool of {server}"
             if outcome.tools_deferred is not None:
                 deferred = bool(tools_of([server], outcome.tools_deferred))
                 if deferred != expected.tool_search:
                     how = "deferred" if deferred else "not deferred"
-                    return "mcp_not_offered", f"the tools of {server} were {how}"
+                    return DiscardReason.MCP_NOT_OFFERED, f"the tools of {server} were {how}"
     denied = tools_of(expected.servers, outcome.denied_calls or ())
     if denied:
-        return "call_denied", ", ".join(denied)
-    return ("subagents", str(outcome.subagents)) if outcome.subagents else None
+        return DiscardReason.CALL_DENIED, ", ".join(denied)
+    return (DiscardReason.SUBAGENTS, str(outcome.subagents)) if outcome.subagents else None
 
 
 def _content_reason(outcome: Outcome, answer: str, served: str) -> tuple[str, str] | None:
     if outcome.models is not None and len(set(outcome.models)) > 1:
-        return "model_changed", " and ".join(sorted(set(outcome.models)))
+        return DiscardReason.MODEL_CHANGED, " and ".join(sorted(set(outcome.models)))
     if served and (others := [model for model in outcome.models or () if not is_served(model, served)]):
-        return "model_changed", f"{', '.join(others)} answered; agent.served is {served}"
+        return DiscardReason.MODEL_CHANGED, f"{', '.join(others)} answered; agent.served is {served}"
     return None if outcome.gave_up else answer_reason(answer)
 
 
 def answer_reason(answer: str) -> tuple[str, str] | None:
     """Why a text is no answer, and the detail; None when it may be one. All that can be said of an imported run."""
     if not answer.strip():
-        return "empty", ""
+        return DiscardReason.EMPTY, ""
     if answer.lstrip().startswith("API Error:"):
-        return "api_error", " ".join(answer.split())[:200]
+        return DiscardReason.API_ERROR, " ".join(answer.split())[:200]
     return None

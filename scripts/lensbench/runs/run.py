@@ -34,7 +34,7 @@ from lensbench.core.system.terminal import printable
 from lensbench.runs.attempt import Job, Tried, gate_name, make_attempt
 from lensbench.runs.budget import check_budget, spend
 from lensbench.runs.discards import describes, discard_files_of, is_discarded
-from lensbench.runs.reasons import REASONS, UNCHECKED, stops
+from lensbench.runs.reasons import REASONS, DiscardReason, stops
 from lensbench.runs.start_gate import GRACE_S, at_the_gate
 from lensbench.runs.stopping import StopEverything, check_not_stopped, stop_everything
 
@@ -121,7 +121,7 @@ def _take_over(job: Job, paid: RunFiles, files: RunFiles) -> bool:
         _forget(paid)
         return False
     aside = run_files(RunFolder(job.folder).paid / "unchecked", job.run)
-    is_checked = from_json(paid.record.read_text()).last.reason != UNCHECKED
+    is_checked = from_json(paid.record.read_text()).last.reason != DiscardReason.HARNESS_FAILED
     is_taken = is_checked or aside.record.exists()
     with held_signals():
         for left, place in zip(paid, files if is_taken else aside, strict=True):

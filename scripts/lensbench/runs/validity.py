@@ -25,6 +25,7 @@ from lensbench.core.tables import write_table
 from lensbench.plan.waves import read_opened_plan
 from lensbench.runs.discards import Discard, describes, discard_files, file_discard, read_discard
 from lensbench.runs.made_with import as_made
+from lensbench.runs.reasons import DiscardReason
 
 
 @dataclass(frozen=True)
@@ -95,18 +96,20 @@ def _apart(together: list[Record], plan: Plan) -> Iterable[tuple[Record, str, st
     models = {record.run.condition: record.outcome.models for record in together if record.outcome.models}
     if len({frozenset(served) for served in models.values()}) > 1:
         detail = "; ".join(f"{condition}: {', '.join(served)}" for condition, served in models.items())
-        yield from ((record, "model_changed", detail) for record in together)
+        yield from ((record, DiscardReason.MODEL_CHANGED, detail) for record in together)
         return
     planned = plan["tasks"][together[0].task]["prompt_sha256"]
     if len({record.prompt_sha256 for record in together}) > 1:
         odd = [record for record in together if record.prompt_sha256 != planned]
-        yield from ((record, "prompt_mismatch", "its prompt is not the planned one") for record in odd)
+        yield from ((record, DiscardReason.PROMPT_MISMATCH, "its prompt is not the planned one") for record in odd)
     elif len({record.agent_sha256 for record in together if record.agent_sha256}) > 1:
         odd = [record for record in together if record.agent_sha256 != plan.get("agent_sha256")]
-        yield from ((record, "settings_changed", "the agent's settings are not the planned ones") for record in odd)
+        yield from (
+            (record, DiscardReason.SETTINGS_CHANGED, "the agent's settings are not the planned ones") for record in odd
+        )
     elif len({record.tree_before for record in together}) > 1:
         detail = "the runs of the pair began with different files"
-        yield from ((record, "workspace_changed", detail) for record in together)
+        yield from ((record, DiscardReason.WORKSPACE_CHANGED, detail) for record in together)
 
 
 def read_records(folder: Path, plan: Plan) -> dict[RunId, Record]:

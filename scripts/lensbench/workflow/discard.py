@@ -15,7 +15,8 @@ from lensbench.core.system.program import only_benchmark, run_program
 from lensbench.core.tables import read_table, run_of_row
 from lensbench.judging.verdicts import judge_all
 from lensbench.plan.waves import read_opened_plan
-from lensbench.runs.discards import BY_HAND, describes, discard_files_of, file_discard, forget, read_discard
+from lensbench.runs.discards import describes, discard_files_of, file_discard, forget, read_discard
+from lensbench.runs.reasons import DiscardReason
 from lensbench.runs.validity import planned_runs
 from lensbench.scores.rescore import score_present
 from lensbench.workflow.render import render_present
@@ -31,7 +32,7 @@ def discard(folder: Path, name: str, why: str) -> RunId:
         said = f"{row['status']} already{': ' if row['reason'] else ''}{row['reason']}"
         raise UserError(f"{run.stem} is {said}; only a run that counts can be discarded")
     score = next(row["score"] for row in read_table(RunFolder(folder).scores, ScoreRow) if run_of_row(row) == run)
-    file_discard(folder, run, BY_HAND, why, score)
+    file_discard(folder, run, DiscardReason.BY_HAND, why, score)
     return run
 
 
@@ -39,7 +40,7 @@ def take_back(folder: Path, name: str) -> RunId:
     """Lets a run count that was discarded by hand. Raises UserError when it was not, or was made again since."""
     _refuse_at_work(folder)
     run = _run_of(folder, name)
-    filed = [path for path in discard_files_of(folder, run) if read_discard(path).reason == BY_HAND]
+    filed = [path for path in discard_files_of(folder, run) if read_discard(path).reason == DiscardReason.BY_HAND]
     if not filed:
         raise UserError(f"{run.stem} was not discarded by hand; nothing to take back")
     if not describes(filed[-1], run_files(folder, run).record):
