@@ -1,7 +1,8 @@
 """Indexes that are kept: one file for one content of a folder, made once and read by every server of that content.
 
-A file is named by the commit that is checked out and by the path and content of every file that is indexed, so a copy
-of the folder finds it and a changed one does not. Servers only read it; what changes later they index for themselves.
+A file is named by the commit that is checked out, by the path and content of every file that is indexed, and by this
+package's own code: a copy of the folder finds it, and neither a changed folder nor another version of the server does.
+Servers only read it; what changes later they index for themselves.
 """
 
 from __future__ import annotations
@@ -17,14 +18,13 @@ from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
+from lensbench.core.system.trees import hash_tree
 from lensbench.lens.files import Source, list_sources, read_bytes
 from lensbench.lens.history import History, head_of
 from lensbench.lens.symbols import Facts, Import, Symbol
 from lensbench.lens.texts import Texts
 from lensbench.lens.tree import Tree, scan
 
-FORM = 1
-"""Raised when the same files give another index than before."""
 SUFFIX = ".index"
 
 Index = tuple[Tree, Texts]
@@ -69,7 +69,7 @@ def make_index(cache: Path, root: Path) -> Path:
 
 def _name(root: Path, head: str, listed: Iterable[Source], stopped: Callable[[], bool]) -> str:
     """Raises InterruptedError as soon as `stopped()` says so."""
-    total = hashlib.sha256(f"{FORM} {head}".encode())
+    total = hashlib.sha256(hash_tree(str(Path(__file__).parent)).encode() + head.encode())
     for source in listed:
         if stopped():
             raise InterruptedError
