@@ -107,7 +107,7 @@ def test_criteria_templates_and_code_repeat_no_run_and_a_prompt_stops_unless_it_
         ("templates/results.md.j2", "# Benchmark results", "# The benchmark's results"),
         ("scripts/lensbench/runs/run.py", '"""One run', '"""Another comment. One run'),
         ("rules/runs.smk", "Makes the runs", "Really makes the runs"),
-        ("Snakefile", "BENCH = ", "ANYTHING = 1\nBENCH = "),
+        ("Snakefile", "SCHEDULE = ", "ANYTHING = 1\nSCHEDULE = "),
     ):
         text = (house / name).read_text()
         assert old in text
