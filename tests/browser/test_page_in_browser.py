@@ -90,6 +90,16 @@ def test_the_page_itself_never_scrolls_sideways(page: Page, report: Path, width:
         assert page.evaluate("document.documentElement.scrollWidth") == width
 
 
+def test_on_a_phone_no_verdict_is_out_of_sight(page: Page, report: Path) -> None:
+    page.set_viewport_size({"width": 400, "height": 800})
+    for path in (report, next(report.parent.glob("answers/*.html"))):
+        page.goto(path.as_uri())
+        for region in page.locator(".scroll:has(> .stack)").all():
+            assert region.evaluate("one => one.scrollWidth <= one.clientWidth")
+    labels = page.locator(".stack td[data-label]").evaluate_all("cells => cells.map(cell => cell.dataset.label)")
+    assert len(set(labels)) > 1
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_words_stand_out_from_the_ground_in_both_colour_schemes(page: Page, report: Path, scheme: str) -> None:
     page.emulate_media(color_scheme="light" if scheme == "light" else "dark")
