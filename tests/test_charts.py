@@ -140,6 +140,16 @@ def test_hostile_names_are_text() -> None:
         assert drawing.count("</svg>") == 1
 
 
+@pytest.mark.parametrize(
+    ("letters", "label"),
+    [(28, "click==8.3.1 (12ff4785d337)"), (12, "click==8.3.1"), (11, "click"), (4, "cl…)")],
+)
+def test_a_package_keeps_its_name_where_there_is_room_for_no_more(letters: int, label: str) -> None:
+    interval = Interval("click==8.3.1 (12ff4785d337)", "repository", 3, 0, 0, 0)
+    drawn = str(draw(scores.forest([interval], None, scores.FOREST_NARROW._replace(letters=letters)), "n"))
+    assert f">{label}</text>" in drawn
+
+
 def test_long_names_lose_their_middle() -> None:
     assert parts.shortened("a-name-that-is-far-too-long-01", 12) == "a-name…ng-01"
     assert parts.shortened("short", 12) == "short"

@@ -136,13 +136,19 @@ KINDS = ("overall", "category", "repository")
 """The groups of the forest plot, in their order."""
 
 
+def _label(text: str, letters: int) -> str:
+    """A package loses its hash, then its version, where there is no room for them."""
+    forms = (text, text.partition(" (")[0], text.partition("==")[0])
+    return next((form for form in forms if len(form) <= letters), shortened(text, letters))
+
+
 def forest(intervals: Sequence[Interval], effect: float | None, size: Size) -> Chart:
     """Differences with their intervals, group by group; a dashed line at the smallest worthwhile effect."""
     compact = size.plot < 200
     size = size.fitted((each.label for each in intervals), 66)
     values = [
         {
-            "row": index + 0.6 * KINDS.index(each.kind), "label": shortened(each.label, size.letters),
+            "row": index + 0.6 * KINDS.index(each.kind), "label": _label(each.label, size.letters),
             "kind": each.kind, "tasks": f"n {each.tasks}", "delta": each.delta, "low": each.low, "high": each.high,
             "words": each.words(0 if compact else 1), "sign": each.side,
         }
