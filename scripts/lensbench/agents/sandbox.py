@@ -83,10 +83,10 @@ class Place:
     """The folder with what a task's tests need; shown at `/env`, and to Node at `/node_modules`."""
     may_install: bool = False
     """The environment is being made: it can be written to."""
-    index: str = ""
-    """The folder with the embedded server's index of the repository; shown read-only at `/index`."""
     image: str = ""
     """The folder with the files of a container image, seen in place of this machine's programs."""
+    index: str = ""
+    """The folder with the embedded server's index of the repository; shown read-only at `/index`."""
 
     @property
     def _folders(self) -> dict[str, str]:
