@@ -37,7 +37,7 @@ def test_all_five_outputs_show_the_same_figures(finished: Project) -> None:
         assert summary[label] == ["with", *words]
         row = re.search(rf"<tr><th>{re.escape(label)}</th>(.*?)</tr>", page)
         assert row, label
-        cells = re.findall(r'<td class="n">(.*?)</td>', row[1])
+        cells = re.findall(r'<td class="n"[^>]*>(.*?)</td>', row[1])
         assert cells == [words[1], words[0], *words[2:], tasks]
         after, before, change, interval, total = words
         in_all = f"; in all {total}" if total else ""
