@@ -47,7 +47,7 @@ rule run:
         ancient(str(rules.plan.output.prompts)),
         ancient(str(rules.repositories.output)),
         [ancient(str(rules.environments.output))] if SCHEDULE.change_tasks else [],
-        lambda wildcards: ancient(str(rules.indexes.output)) if SCHEDULE.reads_index(wildcards.condition) else [],
+        lambda wildcards: ancient(str(rules.indexes.output)) if wildcards.condition in SCHEDULE.index_readers else [],
         discards=lambda wildcards: [trigger(*each) for each in SCHEDULE.discards(run_of(**wildcards).stem)],
     output:
         answer=update(f"{BENCH}/runs/{{trial}}{{task}}-{{condition}}.md"),

@@ -128,9 +128,10 @@ class Schedule:
         prompts = [str(planning.judge_prompt(judge)) for judge in self.judging.models]
         return [*self.config.scenario_files, *servers, *prompts]
 
-    def reads_index(self, condition: str) -> bool:
-        """True when the embedded server of a condition takes over an index that was made before the runs."""
-        return reads_index(self.plan["conditions"][condition])
+    @cached_property
+    def index_readers(self) -> set[str]:
+        """The conditions whose embedded server takes over an index that was made before the runs."""
+        return {name for name, condition in self.plan["conditions"].items() if reads_index(condition)}
 
     @property
     def preflight(self) -> list[str]:
