@@ -1,4 +1,4 @@
-"""What judges make of attacks in answers (tests/judges/attacks.py has them): `python benchmarks/attacks.py`."""
+"""What judges make of attacks in answers (tests/judging/attacks.py has them): `python benchmarks/attacks.py`."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from contextlib import redirect_stderr
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "judges")]
+sys.path[:0] = [str(ROOT / "tests" / each) for each in (".", "support", "judging")]
 
 from attacks import ATTACKS, fooled, lay_out, question, what_counts  # noqa: E402
 
-from conftest import Bench  # noqa: E402
+from handmade import Bench  # noqa: E402
 
 
 def main() -> None:

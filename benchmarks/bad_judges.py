@@ -41,8 +41,8 @@ Reads = Callable[[Key, Verdict, random.Random], Verdict]
 def wrong_in(share: float, verdict: Verdict | None = None) -> Reads:
     """A judge that errs in a share of the cases, in both conditions alike; always towards `verdict` if there is one."""
 
-    def read(key: Key, true: Verdict, dice: random.Random) -> Verdict:
-        return true if dice.random() >= share else verdict or dice.choice([*POINTS])
+    def read(key: Key, true: Verdict, rng: random.Random) -> Verdict:
+        return true if rng.random() >= share else verdict or rng.choice([*POINTS])
 
     return read
 
@@ -50,8 +50,8 @@ def wrong_in(share: float, verdict: Verdict | None = None) -> Reads:
 def favours(share: float) -> Reads:
     """A judge that takes a share of what the treatment's answers do not state for met."""
 
-    def read(key: Key, true: Verdict, dice: random.Random) -> Verdict:
-        return Verdict.MET if key[0].condition == TREATMENT and dice.random() < share else true
+    def read(key: Key, true: Verdict, rng: random.Random) -> Verdict:
+        return Verdict.MET if key[0].condition == TREATMENT and rng.random() < share else true
 
     return read
 
@@ -94,11 +94,11 @@ def truths(points: float, replications: int, seed: int) -> Iterator[Truth]:
         yield found
 
 
-def verdict_rows(panel: Panel, truth: Truth, dice: random.Random) -> Iterator[dict[str, Any]]:
+def verdict_rows(panel: Panel, truth: Truth, rng: random.Random) -> Iterator[dict[str, Any]]:
     """The rows of verdicts.csv; people come after the judges."""
     labelled = {f"t{task:03}" for task in range(TASKS) if task < panel.labelled * TASKS}
     for key, true in truth.items():
-        given = {name: read(key, true, dice) for name, read in panel.judges.items()}
+        given = {name: read(key, true, rng) for name, read in panel.judges.items()}
         given |= {"human-anna": true} if key[0].task in labelled else {}
         for judge, verdict in given.items():
             row = {**key[0]._asdict(), "criterion": key[1], "judge": judge, "verdict": verdict.value}

@@ -58,16 +58,16 @@ class World(NamedTuple):
     """How many repositories share the tasks, and half of the variance of the effect; 0: one for each task."""
 
 
-def verdict_counts(world: World, replications: int, dice: np.random.Generator) -> tuple[Any, Any]:
+def verdict_counts(world: World, replications: int, rng: np.random.Generator) -> tuple[Any, Any]:
     """How many criteria are Met and Partial: arrays by replication, task, side (baseline first) and trial."""
     shape = (replications, world.tasks)
-    known = KNOWN + dice.normal(0, BY_TASK, shape)[..., None] + dice.normal(0, BY_CRITERION, (*shape, 5))
-    effect = dice.normal(0, 1, shape)
+    known = KNOWN + rng.normal(0, BY_TASK, shape)[..., None] + rng.normal(0, BY_CRITERION, (*shape, 5))
+    effect = rng.normal(0, 1, shape)
     if world.repositories:
-        shared = dice.normal(0, 1, (replications, world.repositories))
+        shared = rng.normal(0, 1, (replications, world.repositories))
         effect = (effect + shared[:, np.arange(world.tasks) % world.repositories]) / np.sqrt(2)
     added = np.stack([np.zeros(shape), world.shift + world.spread * effect], axis=-1)
-    chance = dice.normal(0, BY_CHANCE, (*shape, 2, world.trials, 5))
+    chance = rng.normal(0, BY_CHANCE, (*shape, 2, world.trials, 5))
     seen = known[:, :, None, None, :] + added[..., None, None] + chance
     asked = np.arange(5) < criteria_of(np.arange(world.tasks))[:, None, None, None]
     return ((seen > PARTLY) & asked).sum(-1), ((seen > 0) & (seen <= PARTLY) & asked).sum(-1)
@@ -97,9 +97,9 @@ def delta(criteria: int, treatment: tuple[int, int], baseline: tuple[int, int]) 
 
 def benchmarks(world: World, replications: int, seed: int) -> Iterator[dict[str, Fraction]]:
     """The differences of one benchmark after the other: a number per task, over its trials."""
-    dice = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     for _ in range(0, replications, BATCH):
-        met, partial = (counts.tolist() for counts in verdict_counts(world, BATCH, dice))
+        met, partial = (counts.tolist() for counts in verdict_counts(world, BATCH, rng))
         for benchmark in range(BATCH):
             yield {
                 f"t{task:03}": task_difference(criteria_of(task), met[benchmark][task], partial[benchmark][task])
@@ -192,8 +192,8 @@ def error(share: float, replications: int) -> float:
 
 def false_go(draws_go: Any, replications: int, seed: int = 1) -> float:
     """How often a server that does not help gets a GO."""
-    dice = np.random.default_rng(seed)
-    return sum(draws_go(dice) for _ in range(replications)) / replications
+    rng = np.random.default_rng(seed)
+    return sum(draws_go(rng) for _ in range(replications)) / replications
 
 
 def null_worlds() -> Iterator[tuple[str, World]]:

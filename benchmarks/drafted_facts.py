@@ -24,7 +24,7 @@ from typing import NamedTuple
 import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path.insert(0, str(ROOT / "tests" / "support"))
 
 from labelled import dressed, mined  # noqa: E402
 from lensbench.core.tasks import Criterion, Task  # noqa: E402
@@ -113,22 +113,22 @@ def own_words(text: str) -> str:
     return _HEAD.sub("", text, count=1)
 
 
-def exchanged(fact: Stated, others: Sequence[Stated], dice: random.Random) -> str | None:
+def exchanged(fact: Stated, others: Sequence[Stated], rng: random.Random) -> str | None:
     """The fact with one of its tokens exchanged, everywhere in it: by another fact's, or in a letter or digit."""
     text = own_words(fact.text)
     found = [(kind, token) for kind, pattern in _TOKENS.items() for token in sorted(set(pattern.findall(text)))]
     found = [(kind, token) for kind, token in found if token not in fact.prompt]
     if not found:
         return None
-    kind, token = dice.choice(found)
+    kind, token = rng.choice(found)
     pool = sorted({each for other in others for each in _TOKENS[kind].findall(other.text)} - set(found[0]) - {token})
     pool = [each for each in pool if each not in fact.text and token not in each]
-    if pool and dice.random() < 0.7:
-        wrong = dice.choice(pool)
+    if pool and rng.random() < 0.7:
+        wrong = rng.choice(pool)
     else:
-        at = dice.choice([at for at, each in enumerate(token) if each.isalnum()])
+        at = rng.choice([at for at, each in enumerate(token) if each.isalnum()])
         alphabet = "0123456789" if token[at].isdigit() else "abcdefghijklmnopqrstuvwxyz"
-        wrong = token[:at] + dice.choice([each for each in alphabet if each != token[at].lower()]) + token[at + 1 :]
+        wrong = token[:at] + rng.choice([each for each in alphabet if each != token[at].lower()]) + token[at + 1 :]
     return re.sub(rf"(?<![\w/]){re.escape(token)}(?!\w)", lambda _: wrong, text)
 
 
@@ -140,37 +140,37 @@ _VERB = re.compile(
 )
 
 
-def negated(text: str, dice: random.Random) -> str | None:
+def negated(text: str, rng: random.Random) -> str | None:
     """The fact denied; None when it is a denial itself, or its verb is not known."""
     text = own_words(text)
     if re.search(r"\b(not|no|never|none|nothing|without|only|neither)\b|n't\b", text):
         return None
-    whole = f"It is {dice.choice(['not true', 'not the case', 'wrong', 'false'])} that {text}"
+    whole = f"It is {rng.choice(['not true', 'not the case', 'wrong', 'false'])} that {text}"
     if found := _AUXILIARY.search(text):
-        inner = text[: found.end()] + dice.choice([" not", " never", " no longer"]) + text[found.end() :]
-        return dice.choice([inner, inner, whole])
+        inner = text[: found.end()] + rng.choice([" not", " never", " no longer"]) + text[found.end() :]
+        return rng.choice([inner, inner, whole])
     if found := _VERB.search(text):
         verb = re.sub(r"(?<=[sxz])es$|(?<=[cs]h)es$|s$", "", found[0])
-        deny = dice.choice(["does not ", "never ", "doesn't ", "doesn\u2019t "])
-        return dice.choice([text[: found.start()] + deny + verb + text[found.end() :], whole])
+        deny = rng.choice(["does not ", "never ", "doesn't ", "doesn\u2019t "])
+        return rng.choice([text[: found.start()] + deny + verb + text[found.end() :], whole])
     return whole
 
 
-def answers(fact: Stated, others: Sequence[Stated], dice: random.Random) -> Iterator[tuple[str, str]]:
+def answers(fact: Stated, others: Sequence[Stated], rng: random.Random) -> Iterator[tuple[str, str]]:
     """Kind and text of the answers to a fact."""
 
     def as_answer(text: str) -> str:
-        marked = _NAME.sub(lambda name: f"`{name[0]}`", text) if dice.random() < 0.5 else text
-        marked = _FILE.sub(lambda path: f"{path[0]}:{dice.randint(3, 900)}", marked) if dice.random() < 0.3 else marked
-        return dressed([marked], dice)
+        marked = _NAME.sub(lambda name: f"`{name[0]}`", text) if rng.random() < 0.5 else text
+        marked = _FILE.sub(lambda path: f"{path[0]}:{rng.randint(3, 900)}", marked) if rng.random() < 0.3 else marked
+        return dressed([marked], rng)
 
     yield "gold", as_answer(own_words(fact.text))
-    if wrong := exchanged(fact, others, dice):
+    if wrong := exchanged(fact, others, rng):
         yield "exchanged", as_answer(wrong)
-    if denial := negated(fact.text, dice):
+    if denial := negated(fact.text, rng):
         yield "negated", as_answer(denial)
     near = [each for each in others if each.source == fact.source and each.text != fact.text] or others
-    yield "other", as_answer(own_words(dice.choice(near).text))
+    yield "other", as_answer(own_words(rng.choice(near).text))
 
 
 def shares(given: Sequence[Stated], wrong: dict[str, list[str]]) -> Share:
@@ -182,8 +182,8 @@ def shares(given: Sequence[Stated], wrong: dict[str, list[str]]) -> Share:
         if not criterion.drafted:
             wrong["no draft"].append(fact.text)
             continue
-        dice = random.Random(fact.text)
-        for kind, answer in answers(fact, given, dice):
+        rng = random.Random(fact.text)
+        for kind, answer in answers(fact, given, rng):
             said = judge(criterion, normalise(answer))
             count[kind] += 1
             met[kind] += said.verdict == "Met"
@@ -203,16 +203,16 @@ class Scored(NamedTuple):
 def engineers_answers(halves: Sequence[bool]) -> Iterator[Scored]:
     """Answers in other words than the criteria's, which state all of a task's facts or some of them."""
     by_id = {task.id: task for task in tasks()}
-    complete = yaml.safe_load((ROOT / "tests/standard_answers.yaml").read_text())
-    told = yaml.safe_load((ROOT / "tests/paraphrases.yaml").read_text())
+    complete = yaml.safe_load((ROOT / "tests/support/standard_answers.yaml").read_text())
+    told = yaml.safe_load((ROOT / "tests/support/paraphrases.yaml").read_text())
     for name, answer in complete.items():
         if held_out(name) in halves:
             yield Scored(name, 100, _score(by_id[name], answer))
     for name, pairs in told.items():
         if held_out(name) in halves:
             for seed in range(6):
-                dice = random.Random(f"{seed} {name}")
-                full = [dice.random() < 0.6 for _ in pairs]
+                rng = random.Random(f"{seed} {name}")
+                full = [rng.random() < 0.6 for _ in pairs]
                 lines = [pair[0] if whole else pair[1] for pair, whole in zip(pairs, full, strict=True)]
                 # The weaker sentence states a part of the fact, or less: an author gives it half of the points or none.
                 yield Scored(

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path.insert(0, str(ROOT / "tests" / "support"))
 
 from drafted_answers import Answer, Scored, bare, closeness, crude, demo_set, made_answers, patterns, scored  # noqa: E402
 from lensbench.core.tasks import Task  # noqa: E402

@@ -3,8 +3,8 @@
     make fuzz ARGS="--target report --seconds 600"
 
 It begins with the corpus of tests/fuzz/<target>/ and what it reached before (.cache/fuzz/<target>/corpus). A finding is
-an input that breaks what tests/fuzz_targets.py promises, or takes more than 20 s or 500 MB. Each kind is kept once in
-.cache/fuzz/<target>/findings; a mended one belongs into tests/fuzz/<target>/. Exit code 1 when there is one.
+an input that breaks what tests/support/fuzz_targets.py promises, or takes more than 20 s or 500 MB. Each kind is kept
+once in .cache/fuzz/<target>/findings; a fixed one belongs into tests/fuzz/<target>/. Exit code 1 when there is one.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "tests")]
+sys.path[:0] = [str(ROOT / "tests" / "support")]
 SEEDS = ROOT / "tests" / "fuzz"
 MAX_S, MAX_MB, MAX_BYTES = 20, 500, 20_000
 MAX_STARTS = 50

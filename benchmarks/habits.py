@@ -15,6 +15,7 @@ import numpy as np
 from lensbench.judging.bias import correction
 from lensbench.scores import intervals
 from lensbench.scores.account import Draw, digests, draw, holm
+from lensbench.scores.bank import is_possible
 from lensbench.scores.differences import corrected_by_people
 from lensbench.scores.gate import DEFAULTS, agrees, decide
 from lensbench.scores.power import FEWEST_REPOSITORIES
@@ -25,13 +26,14 @@ Differences = dict[str, float]
 
 def looked_at(
     differences: Differences, ledger: list[Draw], repositories: Mapping[str, str] | None = None,
-    worst: Differences | None = None, fraction: float = 1.0, pairs: tuple[str, ...] = (), **gate: Any,
+    worst: Differences | None = None, fraction: float = 1.0, pairs: tuple[str, ...] = (), drift: float = 0.0,
+    **gate: Any,
 ) -> str:  # fmt: skip
     """The verdict that a start shows: drawn from the account, and noted in it. `worst`: with what is missing filled;
     `pairs`: what the differences rest on, when that is more than one pair a task."""
     own = repositories or {task: task for task in {**differences, **(worst or {})}}
     planned = len(worst or differences)
-    found = intervals.estimate(differences, own, planned=planned, limit=intervals.LARGEST)
+    found = intervals.estimate(differences, own, planned=planned, limit=intervals.LARGEST, drift=drift)
     settings = {**DEFAULTS, **gate}
     pairs = pairs or digests((task, 1, value) for task, value in differences.items())
     drawn = draw(ledger, "with", pairs, settings, (len(differences), 1), fraction)
@@ -41,10 +43,10 @@ def looked_at(
     return decide(found, settings, look, filled=(filled, filled) if filled else None).verdict
 
 
-def drawn_differences(dice: np.random.Generator, tasks: int, trials: int = 1) -> np.ndarray[Any, Any]:
+def drawn_differences(rng: np.random.Generator, tasks: int, trials: int = 1) -> np.ndarray[Any, Any]:
     """Differences of a server that does nothing on average, by task and trial: half of the variance is the tasks' own,
     and scores have steps of 5 points."""
-    own = dice.normal(0, 0.15, (tasks, 1)) + dice.normal(0, 0.15, (tasks, trials))
+    own = rng.normal(0, 0.15, (tasks, 1)) + rng.normal(0, 0.15, (tasks, trials))
     return np.round(own / 0.05) * 0.05
 
 
@@ -53,16 +55,16 @@ def named(values: Any) -> Differences:
     return {f"t{number:03}": float(value) for number, value in enumerate(values)}
 
 
-def more_tasks(dice: np.random.Generator) -> bool:
+def more_tasks(rng: np.random.Generator) -> bool:
     """12 tasks, and 12 more while nothing is decided, up to five times: is there a GO in the end?"""
-    values, ledger = drawn_differences(dice, 72)[:, 0], []  # type: ignore[var-annotated]
+    values, ledger = drawn_differences(rng, 72)[:, 0], []  # type: ignore[var-annotated]
     verdicts = (looked_at(named(values[:count]), ledger) for count in range(12, 73, 12))
     return next((verdict for verdict in verdicts if verdict != "INCONCLUSIVE"), "") == "GO"
 
 
-def more_trials(dice: np.random.Generator) -> bool:
+def more_trials(rng: np.random.Generator) -> bool:
     """24 tasks, and one more trial of each while nothing is decided, up to six."""
-    values, ledger = drawn_differences(dice, 24, 6), []  # type: ignore[var-annotated]
+    values, ledger = drawn_differences(rng, 24, 6), []  # type: ignore[var-annotated]
 
     def look(count: int) -> str:
         pairs = digests((f"t{task:03}", trial, value) for (task, trial), value in np.ndenumerate(values[:, :count]))
@@ -72,9 +74,9 @@ def more_trials(dice: np.random.Generator) -> bool:
     return next((verdict for verdict in verdicts if verdict != "INCONCLUSIVE"), "") == "GO"
 
 
-def all_runs_after_futility(dice: np.random.Generator) -> bool:
+def all_runs_after_futility(rng: np.random.Generator) -> bool:
     """48 tasks in four planned looks; all runs at once when the gate stops because a GO is unlikely."""
-    values, ledger = drawn_differences(dice, 48)[:, 0], []  # type: ignore[var-annotated]
+    values, ledger = drawn_differences(rng, 48)[:, 0], []  # type: ignore[var-annotated]
     for look, share in enumerate(even_fractions(4), 1):
         verdict = looked_at(named(values[: 12 * look]), ledger, fraction=share, looks=4)
         if verdict != "INCONCLUSIVE":
@@ -84,9 +86,9 @@ def all_runs_after_futility(dice: np.random.Generator) -> bool:
     return False
 
 
-def looser_gate(dice: np.random.Generator) -> bool:
+def looser_gate(rng: np.random.Generator) -> bool:
     """24 tasks, and alpha 0.2 and effect 1 once the result was inconclusive; then 24 more tasks."""
-    values, ledger = drawn_differences(dice, 48)[:, 0], []  # type: ignore[var-annotated]
+    values, ledger = drawn_differences(rng, 48)[:, 0], []  # type: ignore[var-annotated]
     if (verdict := looked_at(named(values[:24]), ledger)) != "INCONCLUSIVE":
         return verdict == "GO"
     loose = {"alpha": 0.2, "effect": 1}
@@ -96,8 +98,8 @@ def looser_gate(dice: np.random.Generator) -> bool:
 def servers(count: int) -> Any:
     """So many servers that do nothing against one baseline: does any get a GO?"""
 
-    def any_go(dice: np.random.Generator) -> bool:
-        scores = dice.normal(0, 0.15, (24, count + 1))
+    def any_go(rng: np.random.Generator) -> bool:
+        scores = rng.normal(0, 0.15, (24, count + 1))
         found = {
             str(server): intervals.estimate(
                 named(scores[:, server] - scores[:, 0]), {f"t{task:03}": str(task) for task in range(24)}
@@ -124,20 +126,20 @@ def unequal_repositories(largest: int, others: int) -> Any:
     """Eleven repositories, the first with so many tasks, and effects that differ by repository. Where they are worth
     fewer than six, a GO is about these repositories only, and so is what is true: nothing on average over them."""
 
-    def go(dice: np.random.Generator) -> bool:
+    def go(rng: np.random.Generator) -> bool:
         sizes = np.array([largest, *[others] * 10])
-        shared = np.repeat(dice.normal(0, 0.15, len(sizes)), sizes)
+        shared = np.repeat(rng.normal(0, 0.15, len(sizes)), sizes)
         if sizes.sum() ** 2 < FEWEST_REPOSITORIES * (sizes**2).sum():
             shared -= shared.mean()
         homes = {f"t{task:03}": f"r{home}" for task, home in enumerate(np.repeat(np.arange(len(sizes)), sizes))}
-        return looked_at(named(shared + dice.normal(0, 0.15, len(shared))), [], homes) == "GO"
+        return looked_at(named(shared + rng.normal(0, 0.15, len(shared))), [], homes) == "GO"
 
     return go
 
 
-def early_discards(dice: np.random.Generator) -> bool:
+def early_discards(rng: np.random.Generator) -> bool:
     """48 tasks in four planned looks; half of the pairs of the first two waves are discarded until the last look."""
-    values, ledger = drawn_differences(dice, 48)[:, 0], []  # type: ignore[var-annotated]
+    values, ledger = drawn_differences(rng, 48)[:, 0], []  # type: ignore[var-annotated]
     for look in range(1, 5):
         there = [task for task in range(12 * look) if look == 4 or task >= 24 or task % 2]
         differences = {f"t{task:03}": float(values[task]) for task in there}
@@ -151,11 +153,11 @@ def crashes(share: float) -> Any:
     """So many of the treatment's runs crash, all where the baseline is good: a crash is worth 0, and its pair is
     missing."""
 
-    def go(dice: np.random.Generator) -> bool:
-        baseline = np.clip(dice.normal(0.6, 0.25, 48), 0, 1)
+    def go(rng: np.random.Generator) -> bool:
+        baseline = np.clip(rng.normal(0.6, 0.25, 48), 0, 1)
         good = baseline > 0.55  # 58 % of the tasks, where the baseline has 0.75 on average
-        treatment = np.clip(baseline + 0.75 * share + dice.normal(0, 0.15, 48), 0, 1)
-        crashed = good & (dice.random(48) < share / 0.58)
+        treatment = np.clip(baseline + 0.75 * share + rng.normal(0, 0.15, 48), 0, 1)
+        crashed = good & (rng.random(48) < share / 0.58)
         there = named(treatment - baseline)
         worst = named(np.where(crashed, -baseline, treatment - baseline))
         kept = {task: there[task] for task, gone in zip(there, crashed, strict=True) if not gone}
@@ -168,9 +170,9 @@ def kind_judge(points: float, labelled: int, tasks: int = 96) -> Any:
     """A judge gives the treatment so many points more than people would; people judge so many tasks of a random
     sample."""
 
-    def go(dice: np.random.Generator) -> bool:
-        truth = drawn_differences(dice, tasks)[:, 0]
-        seen = np.round((truth + points / 100 + dice.normal(0, 0.08, tasks)) / 0.05) * 0.05
+    def go(rng: np.random.Generator) -> bool:
+        truth = drawn_differences(rng, tasks)[:, 0]
+        seen = np.round((truth + points / 100 + rng.normal(0, 0.08, tasks)) / 0.05) * 0.05
         by_judges, by_people = (
             {(name, 1): Fraction(value).limit_denominator(100) for name, value in named(each).items()}
             for each in (seen, truth)
@@ -188,12 +190,25 @@ def kind_judge(points: float, labelled: int, tasks: int = 96) -> Any:
     return go
 
 
+def earlier_baseline(tasks: int, changed: float, bound: float) -> Any:
+    """The baseline is that of an earlier benchmark, from before a change by so many points that a verdict must not take
+    for the server's; a fifth of it is made again."""
+
+    def go(rng: np.random.Generator) -> bool:
+        values = drawn_differences(rng, tasks)[:, 0] + changed / 100
+        again = named(drawn_differences(rng, -(-tasks // 5))[:, 0] + changed / 100)
+        change = intervals.estimate(again, {task: task for task in again}, limit=intervals.LARGEST)
+        return is_possible(change, bound / 100) and looked_at(named(values), [], drift=bound / 100) == "GO"
+
+    return go
+
+
 def heavy_losses(tasks: int) -> Any:
     """5 % of the tasks lose 95 points, the others gain 5."""
 
-    def go(dice: np.random.Generator) -> bool:
-        gains = 0.05 + dice.normal(0, 0.1, tasks)
-        return looked_at(named(np.where(dice.random(tasks) < 0.05, -0.95, gains)), []) == "GO"
+    def go(rng: np.random.Generator) -> bool:
+        gains = 0.05 + rng.normal(0, 0.1, tasks)
+        return looked_at(named(np.where(rng.random(tasks) < 0.05, -0.95, gains)), []) == "GO"
 
     return go
 
@@ -216,10 +231,22 @@ PEOPLE = {
         for points in (2, 5)
         for labelled in (24, 48)
     },
+    **{
+        f"{tasks} tasks, an earlier baseline {changed} points lower, bank.drift {changed}": earlier_baseline(
+            tasks, changed, changed
+        )
+        for tasks in (24, 48)
+        for changed in (2, 5)
+    },
 }
 """Where the gate promises a GO in 2.5 % or fewer."""
 UNKNOWABLE = {
     **{f"rare heavy losses, {tasks} tasks": heavy_losses(tasks) for tasks in (12, 24)},
     **{f"a judge favours the treatment by {points} points, nobody checked": kind_judge(points, 0) for points in (2, 5)},
+    **{
+        f"{tasks} tasks, an earlier baseline {changed} points lower, bank.drift 2": earlier_baseline(tasks, changed, 2)
+        for tasks in (24, 48)
+        for changed in (5, 10)
+    },
 }
 """What the data cannot show; the sentence of a GO says so."""

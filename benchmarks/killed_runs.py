@@ -77,7 +77,7 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=4)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    dice = random.Random(options.seed)
+    rng = random.Random(options.seed)
     report = "## Report\n\n- **Tool calls**: 0\n- **Files used**: cart.py\n"
     rules = read_rules([{"reply": {"text": f"Cart is in cart.py.\n\n{report}", "delay_s": 1}}])
     with tempfile.TemporaryDirectory(prefix="killed-") as name, serving(MessagesApi(), rules) as api:
@@ -89,7 +89,7 @@ def main() -> None:
         changed = left = 0
         for _ in range(options.kills):
             process = subprocess.Popen(command, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            time.sleep(dice.uniform(12, 25))
+            time.sleep(rng.uniform(12, 25))
             process.send_signal(signal.SIGKILL)
             process.wait()
             time.sleep(LIMIT_S)

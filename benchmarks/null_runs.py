@@ -31,8 +31,8 @@ from figures import write_figures
 ROOT = Path(__file__).resolve().parents[1]
 TRIALS = 5
 STAGES = (
-    "runs.validity", "runs.reports", "judging.verdicts", "judging.panel", "scores.scores", "judging.instrument",
-    "scores.estimates", "results.results", "results.page.page",
+    "runs.validity", "runs.reports", "runs.citations", "judging.verdicts", "judging.panel", "scores.scores",
+    "judging.instrument", "scores.estimates", "results.results", "results.page.page",
 )  # fmt: skip
 BARE = """
 rule all:

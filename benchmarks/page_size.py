@@ -12,7 +12,7 @@ from pathlib import Path
 from lensbench.results.page.page import read_inputs, render
 from lensbench.scores.estimates import write_estimates
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 from benches import Shape, make_bench
 
 TASKS = (12, 48, 200, 1000)

@@ -1,4 +1,4 @@
-"""A soak: hundreds of runs while the service, the MCP server and the machine fail by dice, restarted until all is done.
+"""A soak: hundreds of runs while the service, the MCP server and the machine fail by rng, restarted until all is done.
 
     python benchmarks/soak.py [--runs 300] [--seed 1] [--agent claude-code|command] [--share 0.35] [--minutes 45]
 
@@ -58,7 +58,7 @@ class Soak:
         self.machine = Machine(base.name, self.folder, self.bench, injector, random.Random(options.seed), mounted)
         self.deck = self.machine.deck(max(8, options.runs // RUNS_PER_EVENT))
         spread = range(2, max(len(self.runs), len(self.deck) + 3))
-        self.thresholds = sorted(self.machine.dice.sample(spread, len(self.deck)))
+        self.thresholds = sorted(self.machine.rng.sample(spread, len(self.deck)))
         self.log = base / "snakemake.log"
         self.left = 0
         self.starts = 0
@@ -115,7 +115,7 @@ class Soak:
                 with self.injector.asked:
                     self.injector.asked.wait(0.2)
                 if self.deck and len(self.injector.attempts) >= self.thresholds[0]:
-                    time.sleep(self.machine.dice.random())
+                    time.sleep(self.machine.rng.random())
                     self.thresholds.pop(0)
                     self.machine.strike(self.deck.pop(0), process)
             if process.poll() is None:

@@ -105,7 +105,7 @@
   }
 
   function decide(at, decision) {
-    if (decision === "accept" && !check(tasks[at])) return say("Mend what is marked, then accept the task.");
+    if (decision === "accept" && !check(tasks[at])) return say("Fix what is marked, then accept the task.");
     decisions[at] = decision;
     unsaved = true;
     tasks[at].dataset.decision = decision;
@@ -127,7 +127,7 @@
     const bad = accepted.find((at) => !check(tasks[at]));
     if (bad !== undefined) {
       go(bad);
-      return say("Mend what is marked, then save.");
+      return say("Fix what is marked, then save.");
     }
     const value = { ...set, tasks: accepted.map((at) => edited(tasks[at], set.tasks[at])) };
     const link = document.createElement("a");

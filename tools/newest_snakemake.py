@@ -16,7 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check")
-TESTS = ("tests/workflow/test_snakemake_inside.py", "tests/workflow/test_as_module.py", "tests/workflow/test_locks.py")
+TESTS = ("tests/pipeline/test_snakemake_inside.py", "tests/pipeline/test_as_module.py", "tests/pipeline/test_locks.py")
 
 
 def newest() -> str | None:

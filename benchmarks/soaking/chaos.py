@@ -66,7 +66,7 @@ class Machine:
     folder: Path
     bench: Path
     injector: Injector
-    dice: random.Random
+    rng: random.Random
     mounted: bool
     """The folder is a small disk of its own, so that it can be filled."""
 
@@ -86,7 +86,7 @@ class Machine:
         kinds = ["agent", "agent", "job", "job", "snakemake", "clock", "daemon"]
         kinds += ["disk full", "read-only"] if self.mounted else []
         deck = [kinds[number % len(kinds)] for number in range(count)]
-        self.dice.shuffle(deck)
+        self.rng.shuffle(deck)
         return deck
 
     def strike(self, kind: str, snakemake: subprocess.Popen[bytes]) -> None:
@@ -121,7 +121,7 @@ class Machine:
     def _kill(self, what: str) -> str | None:
         """Kills a runner, or the agent that it started. None when there is none at the moment."""
         found = sorted(runners(self.mark).items())
-        self.dice.shuffle(found)
+        self.rng.shuffle(found)
         for run, process in found:
             with suppress(psutil.Error, IndexError):
                 agent = process.children()[0]
@@ -160,7 +160,7 @@ class Machine:
     def _kill_daemon(self) -> str:
         """Kills it, and starts it again after a while."""
         self.stop_daemon()
-        time.sleep(self.dice.uniform(*HELD_S))
+        time.sleep(self.rng.uniform(*HELD_S))
         self.start_daemon()
         return "daemon"
 
@@ -177,14 +177,14 @@ class Machine:
                 with suppress(OSError):
                     while True:
                         file.write(b"\0" * size)
-        time.sleep(self.dice.uniform(*HELD_S))
+        time.sleep(self.rng.uniform(*HELD_S))
         filler.unlink()
         return f"{FULL_MB} MB"
 
     def _forbid(self) -> str | None:
         """Makes a folder of the benchmark read-only for a while; impossible while a file there is being written."""
-        name = self.dice.choice(("runs", "records", "discards"))
-        held_s = self.dice.uniform(*HELD_S)
+        name = self.rng.choice(("runs", "records", "discards"))
+        held_s = self.rng.uniform(*HELD_S)
         for _ in range(50):
             if _remount(self.bench / name, "ro"):
                 time.sleep(held_s)
@@ -195,7 +195,7 @@ class Machine:
 
     def _jump(self) -> str:
         """Dates what was written since the last jump an hour ahead or back: what a clock that was set leaves behind."""
-        hours = self.dice.choice((-1, 1))
+        hours = self.rng.choice((-1, 1))
         until, files = time.time(), [path for path in self.bench.rglob("*") if path.is_file()]
         for path in files:
             with suppress(OSError):

@@ -1,4 +1,4 @@
-"""The model's service, which fails as the dice of the seed say, and the journal of everything that was injected.
+"""The model's service, which fails as the rng of the seed say, and the journal of everything that was injected.
 
 MCP servers ask it too, at their start, whether they are to be well. So this process alone knows the truth, and it
 writes it outside of the run folder.
@@ -24,7 +24,7 @@ from fakes.messages_api import Facts, Fake, MessagesApi, Reply
 MODEL = "glm-5"
 FOREVER = 99
 FAULTY_ATTEMPTS = 2
-"""Later attempts of a run are left in peace by the service, or a soak would never end."""
+"""Later attempts of a run get no fault, or a soak would never end."""
 
 REPORT = (
     "\n\n## Report\n\n- **Tool calls**: 1\n- **Tools used**: {tool}\n- **Files read**: 0\n- **Files used**: cart.py\n"
@@ -152,11 +152,11 @@ class Injector(Fake):
             stem = f"{task}-{condition}"
             self._counts[stem] += 1
             number = self._counts[stem]
-            dice = random.Random(f"{self._seed} {stem} {number}")
+            rng = random.Random(f"{self._seed} {stem} {number}")
             menu = [fault for fault in FAULTS if fault.reply or condition == "with"]
-            is_faulty = number <= FAULTY_ATTEMPTS and dice.random() < self._share
-            fault = dice.choices(menu, [each.weight for each in menu])[0] if is_faulty else None
-            turn = dice.choice((1, 2)) if fault and fault.reply and not fault.shapes_answer else 1
+            is_faulty = number <= FAULTY_ATTEMPTS and rng.random() < self._share
+            fault = rng.choices(menu, [each.weight for each in menu])[0] if is_faulty else None
+            turn = rng.choice((1, 2)) if fault and fault.reply and not fault.shapes_answer else 1
             self.attempts[place] = Attempt(
                 place, task, condition, time.time(), fault, turn, fault.times if fault else 0
             )

@@ -8,7 +8,7 @@ An adapter has two functions and no state:
 
 and may have two more, for the preflight:
 
-- `version(settings: AgentSettings) -> str | None`: the program's own word for its version, None when it says none;
+- `version(settings: AgentSettings) -> str | None`: the version that the program reports, None when it reports none;
 - `probe(settings: AgentSettings) -> Probe | None`: a request that shows whether gateway and key are good.
 
 and a constant `HOSTS`, the `name:port` of the model's own service, () for none: without it, and without

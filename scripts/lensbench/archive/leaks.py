@@ -17,7 +17,7 @@ from lensbench.core.system.files import write_atomic
 
 MAX_SHOWN = 20
 _SETTINGS = (RunFolder.config, RunFolder.plan, RunFolder.preflight, RunFolder.repositories)
-_REWRITTEN = (RunFolder.logs, RunFolder.looks, RunFolder.transcripts, *_SETTINGS)
+_REWRITTEN = (RunFolder.citations, RunFolder.logs, RunFolder.looks, RunFolder.transcripts, *_SETTINGS)
 """What no other file vouches for. Answers, records, discards and verdicts are evidence: they stay as they are."""
 
 

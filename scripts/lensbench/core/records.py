@@ -54,7 +54,7 @@ class Outcome:
     finished: bool = True
     """The output came to its proper end."""
     error: str = ""
-    """The agent's own word that it failed."""
+    """The error that the agent reported."""
     error_status: int | None = None
     """The HTTP status behind `error`."""
     agent_version: str | None = None
@@ -91,7 +91,7 @@ class Outcome:
     first_token_s: float | None = None
     """From the start of the program to the first word of the model."""
     agent_s: float | None = None
-    """Duration by the agent's own word; the rest of the wall clock is its start, MCP start-up and end."""
+    """Duration that the agent reports; the rest of the wall clock is its start, MCP start-up and end."""
 
 
 MAX_NAMES, MAX_NAME, MAX_TEXT = 2000, 300, 4000

@@ -28,7 +28,7 @@ from lensbench.agents.sandbox import Place, Sandbox, find_sandbox
 from lensbench.agents.services import service_of, tell, wait_for
 from lensbench.agents.start import Said, now, start_agent
 from lensbench.changes.task import answer_criteria
-from lensbench.core.conditions import CLOSED_BOOK, NO_SERVERS, treatments
+from lensbench.core.conditions import NO_SERVERS, compared, treatments
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import AgentSettings, BudgetSettings, Plan, PlannedJudge, SandboxSettings
 from lensbench.core.records import sha256
@@ -108,7 +108,7 @@ def judge_by_model(
 
     Without `ask`, what it gave before, and nothing for the rest.
 
-    Raises UserError for what no other request can mend: no such program, a refused key, a template that is wrong.
+    Raises UserError for what no other request can fix: no such program, a refused key, a template that is wrong.
     """
     bench = bench_of(folder, plan, judge)
     bench = bench if ask else replace(bench, attempts=0)
@@ -274,7 +274,7 @@ def guess_by_model(
 ) -> Iterator[tuple[ShownAnswer, str | None]]:  # fmt: skip
     """The condition that the judge takes each answer of a complete pair for; None when it gave no guess."""
     bench = bench_of(folder, plan, judge)
-    ready = [each for each in seen if each.pair_complete and each.run.condition != CLOSED_BOOK]
+    ready = [each for each in seen if each.pair_complete and each.run.condition in compared(plan)]
     names = treatments(plan)
     pairs = [(shown.run.condition if shown.run.condition in names else names[0], plan["baseline"]) for shown in ready]
     questions = [tasks[shown.run.task].prompt for shown in ready]
@@ -323,7 +323,7 @@ def _check_service(bench: Bench, said: Said) -> None:
     """Raises UserError for what is wrong for all requests."""
     outcome, name = said.outcome, bench.judge["name"]
     if outcome.error_status in _STOP_STATUS or "Not logged in" in outcome.error:
-        raise UserError(f"judge {name!r} was refused ({outcome.error}); mend that, then start again")
+        raise UserError(f"judge {name!r} was refused ({outcome.error}); fix that, then start again")
     pinned = bench.settings["version"]
     if pinned and outcome.agent_version and outcome.agent_version != pinned:
         raise UserError(f"judge {name!r} is version {outcome.agent_version}, but its agent.version is {pinned}")

@@ -137,7 +137,7 @@ def _sentence(name: str, signed: Mean, treatment: str, baseline: str) -> str:
         else f"95 % interval {100 * signed.low:+.1f} to {100 * signed.high:+.1f}"
     )
     advice = (
-        "This part of the delta is the judge's: mend the judge, or let persons judge."
+        "This part of the delta is the judge's: fix the judge, or let people judge."
         if sure
         else "It may be chance: let persons judge more pairs to know."
     )

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from threadpoolctl import threadpool_limits
 
-from lensbench.core.conditions import CLOSED_BOOK
+from lensbench.core.conditions import treatments
 from lensbench.core.frozen_plan import Plan
 from lensbench.core.numbers import exact
 from lensbench.core.rows import DecisionRow, GuessRow, ScoreRow, VerdictRow
@@ -58,9 +58,8 @@ class Judged(NamedTuple):
 
     @property
     def treatments(self) -> list[str]:
-        """The conditions that are compared with the baseline: not the closed-book control."""
-        apart = {self.plan["baseline"], *([CLOSED_BOOK] if self.has_closed_book else [])}
-        return [name for name in self.plan["conditions"] if name not in apart]
+        """The conditions that are compared with the baseline: no control."""
+        return treatments(self.plan)
 
     @property
     def groups(self) -> set[Group]:

@@ -1,4 +1,4 @@
-"""Files of the user's that lie in the run folder: they are read, and no stage writes, mends or deletes them."""
+"""Files of the user's that lie in the run folder: they are read, and no stage writes, repairs or deletes them."""
 
 from __future__ import annotations
 

@@ -227,7 +227,7 @@ def insist(config: Config, scenarios: ScenarioSet, folder: Path) -> None:
     write_json(RunFolder(folder).preflight, asdict(findings))
     print("preflight:", *table(findings.checks), sep="\n", flush=True)
     if findings.failed:
-        raise UserError("the preflight failed, and nothing was started; mend what is FAILED above, then start again")
+        raise UserError("the preflight failed, and nothing was started; fix what is FAILED above, then start again")
 
 
 def main() -> None:

@@ -124,7 +124,7 @@ REASONS: dict[str, Remedy] = {
 }
 
 STOP_STATUS = {400, 401, 403, 404, 413}
-"""HTTP statuses that no second attempt can mend: a wrong key must not burn a whole benchmark."""
+"""HTTP statuses that no second attempt can fix: a wrong key must not burn a whole benchmark."""
 
 _STOP_WORDS = re.compile(r"ECONNREFUSED|EAI_AGAIN|ENOTFOUND|Not logged in")
 """The same for errors without a status: nobody listens, there is no such host, there is no key."""

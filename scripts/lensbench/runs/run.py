@@ -44,7 +44,7 @@ KEPT = "kept: it was finished before and is not discarded. Delete its answer to 
 def make_run(job: Job) -> str:
     """Makes the run and writes its files; returns a sentence that says what happened.
 
-    Raises UserError for what no attempt can mend: no such program, a damaged cache, a refused key.
+    Raises UserError for what no attempt can fix: no such program, a damaged cache, a refused key.
     """
     files = run_files(job.folder, job.run)
     paid = run_files(RunFolder(job.folder).paid, job.run)
@@ -99,7 +99,7 @@ def make_run(job: Job) -> str:
             tell(service, tried.attempt.reason, asked)
             policy = REASONS[tried.attempt.reason].policy if tried.attempt.reason else ""
             if stops(tried.outcome):
-                raise StopEverything(f"the agent was refused ({tried.outcome.error}); mend that, then start again")
+                raise StopEverything(f"the agent was refused ({tried.outcome.error}); fix that, then start again")
             if policy != "again" or len(attempts) + 1 >= job.agent["retries"]:
                 break
             attempts.append(tried.attempt)

@@ -126,5 +126,5 @@ def _compared(condition: str, wanted: Sequence[str], tools: Sequence[OfferedTool
     full = {tool.full_name: tool.name for tool in tools}
     expected, listed = sorted({full.get(name, name) for name in wanted}), sorted({tool.name for tool in tools})
     if expected != listed:
-        detail = f"conditions.{condition}.tools has {', '.join(expected)}; listed are {', '.join(listed)}: mend either"
+        detail = f"conditions.{condition}.tools has {', '.join(expected)}; listed are {', '.join(listed)}: fix either"
         yield Check(f"{condition}: tools", "failed", detail)

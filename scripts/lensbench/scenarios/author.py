@@ -86,7 +86,7 @@ class AskedAgent:
         write_atomic(self.folder / f"{name}.md", said.answer)
         write_atomic(self.folder / f"{name}.jsonl.gz", gzip.compress(said.transcript.encode(), 6, mtime=0))
         if stops(said.outcome):
-            raise UserError(f"the agent was refused ({said.outcome.error}); mend that, then start again")
+            raise UserError(f"the agent was refused ({said.outcome.error}); fix that, then start again")
         reason, detail = reason_of(said, Expectation((), ()))
         if reason:
             raise NoAnswer(f"the agent gave no answer that counts: {reason} {detail}")

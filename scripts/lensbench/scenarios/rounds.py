@@ -18,7 +18,7 @@ SHORT = {
 
 @dataclass(frozen=True)
 class Proposal:
-    """A task as somebody proposes it. A proposal with the id of an earlier one is that one, mended."""
+    """A task as somebody proposes it. A proposal with the id of an earlier one is that one, fixed."""
 
     id: str
     category: Category
@@ -61,7 +61,7 @@ class Writer(Protocol):
         """So many tasks of each category, or fewer."""
 
     def revise(self, rejected: Sequence[Fate]) -> list[Proposal]:
-        """Those that failed, mended or replaced by others; fewer when nothing can be done."""
+        """Those that failed, fixed or replaced by others; fewer when nothing can be done."""
 
 
 Examine = Callable[[Proposal, Sequence[Task]], Examined]

@@ -134,7 +134,7 @@ def _config(control: Control, folder: Path, servers_checked: bool) -> dict[str, 
 
 def _plant(control: Control, folder: Path) -> Planted:
     """Writes the words file, and returns what the answers are worth."""
-    dice = random.Random(SEED)
+    rng = random.Random(SEED)
     planted: Planted = {}
     words: dict[str, dict[str, list[str]]] = {}
     tasks = read_scenarios([str(folder / "tasks.yaml")], imported=True).tasks
@@ -142,7 +142,7 @@ def _plant(control: Control, folder: Path) -> Planted:
         said = words[sha256(prompt_of(task).encode())] = {}
         for condition, name in control.servers.items():
             lift = control.lifts and condition == control.treatment and number % 2
-            stated = dice.sample(task.criteria, dice.randint(control.least, control.most) + lift)
+            stated = rng.sample(task.criteria, rng.randint(control.least, control.most) + lift)
             said[name] = [statement(criterion) for criterion in stated]
             planted[task.id, condition] = Fraction(len(stated), CRITERIA)
     write_json(folder / "words.json", words)

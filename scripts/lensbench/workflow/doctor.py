@@ -107,7 +107,7 @@ def main() -> None:
         print("There is no config here: `lensbench init` writes one for your server.")
     failed = [check.name for check in found if check.outcome == "failed"]
     if failed:
-        raise UserError(f"{', '.join(failed)}: no run could work; mend what is FAILED above")
+        raise UserError(f"{', '.join(failed)}: no run could work; fix what is FAILED above")
     print("No check failed.")
 
 

@@ -76,7 +76,7 @@ class Capacity:
 
     @property
     def judges_at_a_time(self) -> int:
-        """How many requests of model judges every limited service bears at a time."""
+        """How many requests of model judges every limited service allows at a time."""
         limits = (self._limits.requests_per_minute.get(service) for service in self._judged.values())
         return min((max(1, limit // self._judge_requests) for limit in limits if limit), default=64)
 

@@ -101,7 +101,7 @@ def ask(given: argparse.Namespace) -> Wishes:
     missing = [flag for flag, value in flags.items() if value is None]
     if not can_ask and ((missing and not given.yes) or server is None):
         raise UserError(
-            f"missing: {', '.join(missing)}; there is no terminal to ask on (--yes: defaults, but a server)"
+            f"missing: {', '.join(missing)}; no terminal to prompt on; --yes accepts defaults, but name a server"
         )
 
     def settle(value: str | None, question: str, default: str = "", problem: Problem = lambda _: "") -> str:
@@ -306,7 +306,7 @@ def _what_next(wishes: Wishes, version: str, tools: list[str]) -> Iterator[str]:
             yield f"{wishes.agent} does not start here: install it, and write its version into {config}."
         yield f"Read the tasks, and export {KINDS[wishes.agent].key}. Then the real run:"
     yield f"  {_lensbench()} run --cores {AT_ONCE} --configfile {config}"
-    yield "In waves, which end as soon as the matter is decided: --config 'gate={looks: 3}'."
+    yield "In waves that stop early once the verdict is clear: --config 'gate={looks: 3}'."
 
 
 def _lensbench() -> str:

@@ -1,6 +1,6 @@
 """All that rests on Snakemake's inside, as it is in 9.27.1: names that it does not promise to keep.
 
-tests/workflow/test_snakemake_inside.py shows for each what it is good for and notices when it is gone.
+tests/pipeline/test_snakemake_inside.py shows for each what it is good for and notices when it is gone.
 """
 
 from __future__ import annotations

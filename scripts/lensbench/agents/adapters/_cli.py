@@ -73,7 +73,7 @@ def announced(run: Assignment, argv: Iterable[str]) -> tuple[str, ...]:
 
 
 def program_version(program: str, settings: AgentSettings, says: str = "") -> str | None:
-    """The version by the program's own word, such as `1.18.33`; None when it does not start or says none.
+    """The version that the program reports, such as `1.18.33`; None when it does not start or reports none.
 
     A program that `says` its name beside it must do so: `cc`, where a launcher was meant, is the C compiler.
     """

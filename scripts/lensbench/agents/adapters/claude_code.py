@@ -123,5 +123,5 @@ def probe(settings: AgentSettings) -> Probe | None:
 
 
 def version(settings: AgentSettings) -> str | None:
-    """The version by the program's own word, such as `2.1.329`; None when it does not start or says none."""
+    """The version that the program reports, such as `2.1.329`; None when it does not start or reports none."""
     return program_version("claude", settings, says="Claude Code")

@@ -105,7 +105,7 @@ def _toml(value: Any) -> str:
 
 
 def version(settings: AgentSettings) -> str | None:
-    """The version by the program's own word; None when it does not start or says none."""
+    """The version that the program reports; None when it does not start or reports none."""
     return program_version("codex", settings)
 
 

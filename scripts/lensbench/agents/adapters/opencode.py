@@ -114,7 +114,7 @@ def _server(entry: Mapping[str, Any], settings: AgentSettings) -> dict[str, Any]
 
 
 def version(settings: AgentSettings) -> str | None:
-    """The version by the program's own word; None when it does not start or says none."""
+    """The version that the program reports; None when it does not start or reports none."""
     return program_version("opencode", settings)
 
 

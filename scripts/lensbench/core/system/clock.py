@@ -22,7 +22,7 @@ FOLDERS = (
 
 
 def date_back(folder: Path) -> None:
-    """Dates what rules read in a run folder, and is dated in the future, so much earlier that the latest is of now."""
+    """Shifts future timestamps of what rules read in a run folder back, so that the newest is now."""
     now = time.time_ns()
     paths = chain.from_iterable(_inside(folder / name, name != "") for name in FOLDERS)
     ahead = {path: date for path in paths if (date := _date(path)) > now}

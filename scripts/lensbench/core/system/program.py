@@ -20,7 +20,7 @@ UNWRITABLE = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES}
 def run_program(main: Callable[[], object]) -> None:
     """Runs `main`; a UserError, or a disk that takes nothing from this user, is printed and ends with exit code 1.
 
-    Signals let it tidy up first. A reader that has seen enough, such as `head`, is no mistake.
+    Signals let it tidy up first. A closed pipe (`| head`) is not an error.
     """
     end_in_order()
     keep_from_others()
@@ -35,7 +35,7 @@ def run_program(main: Callable[[], object]) -> None:
         if error.errno not in UNWRITABLE:
             raise
         place = f"{error.filename}: " if error.filename else ""
-        sys.exit(f"error: {place}{error.strerror}; mend that, then start again: what is finished is kept")
+        sys.exit(f"error: {place}{error.strerror}; fix that, then start again: what is finished is kept")
 
 
 def run_stage(stage: Callable[[Path], object]) -> None:

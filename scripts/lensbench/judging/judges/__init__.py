@@ -63,7 +63,7 @@ FAILURES: Mapping[str, str] = MappingProxyType({
 """Why a judge gave no verdict."""
 
 NOT_ASKED = frozenset({"no_patterns", "not_sampled", "pair_incomplete"})
-"""Failures of nobody: these judges cast no vote, and none is missing."""
+"""Not failures: these judges were not asked, so no vote is missing."""
 
 DRAFTED = "+draft"
 """Ends the version of a verdict that rests on patterns which nobody has accepted yet."""

@@ -143,7 +143,7 @@ def _parse(reply: str, form: type[Form]) -> Form | None:
     """The one object of the form in the reply, also inside prose, a fence, or after a thought.
 
     None when there is no such object, when there are several that differ, or when one has a key twice. Where nothing
-    is JSON to the letter, slips in its signs are mended.
+    is JSON to the letter, slips in its signs are repaired.
     """
     text = _END_OF_THOUGHT.sub(" ", _THOUGHT.sub(" ", reply))
     try:

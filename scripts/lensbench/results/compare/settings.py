@@ -86,7 +86,7 @@ def settings_of(run: FinishedRun) -> dict[str, str]:
 
 
 def models_of(run: FinishedRun) -> str:
-    """The models that answered, by the service's own word."""
+    """The models that answered, as the service names them."""
     return _all(model for record in run.tables.valid for model in record.outcome.models or ())
 
 

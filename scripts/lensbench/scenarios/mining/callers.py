@@ -14,12 +14,12 @@ from lensbench.scenarios.mining.patterns import is_telling, named, place
 from lensbench.scenarios.survey import Survey
 
 
-def drafts(survey: Survey, dice: random.Random) -> Iterator[Draft]:
+def drafts(survey: Survey, rng: random.Random) -> Iterator[Draft]:
     """Questions about functions with three to five callers in other files, and no call that could be another one's."""
-    for callee, found in shuffled(by_callee(list(calls(survey))).items(), dice):
+    for callee, found in shuffled(by_callee(list(calls(survey))).items(), rng):
         callers = {call.caller.shown for call in found}
         if MIN_ITEMS <= len(found) <= MAX_ITEMS and len(callers) == len(found) and _are_all(found, survey):
-            limit = wrong_items(_others(found, survey, dice))
+            limit = wrong_items(_others(found, survey, rng))
             yield Draft(
                 Category.CHANGE_IMPACT,
                 f"We want to change the parameters of `{callee.shown}`. Which functions and methods in other files, "
@@ -36,7 +36,7 @@ def _are_all(found: list[Call], survey: Survey) -> bool:
     return files - {callee.path} == {call.caller.path for call in found}
 
 
-def _others(found: list[Call], survey: Survey, dice: random.Random) -> list[Pattern]:
+def _others(found: list[Call], survey: Survey, rng: random.Random) -> list[Pattern]:
     """Functions with names of their own in files that have nothing to do with the call."""
     apart = {found[0].callee.path, *(call.caller.path for call in found)}
     names = [
@@ -45,7 +45,7 @@ def _others(found: list[Call], survey: Survey, dice: random.Random) -> list[Patt
         for one in each
         if path not in apart and one.kind in CALLABLES and is_telling(one, survey)
     ]
-    return [*shuffled(dict.fromkeys(names), dice)[:MAX_WRONG]]
+    return [*shuffled(dict.fromkeys(names), rng)[:MAX_WRONG]]
 
 
 def _item(call: Call, limit: AtMost | None, survey: Survey) -> Item:

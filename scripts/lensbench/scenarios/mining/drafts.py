@@ -54,10 +54,10 @@ def listed(parts: Sequence[str]) -> str:
     return f"{', '.join(parts[:-1])} and {parts[-1]}" if len(parts) > 1 else "".join(parts)
 
 
-def shuffled(values: Iterable[Each], dice: random.Random) -> list[Each]:
-    """The values in an order that the dice decide."""
+def shuffled(values: Iterable[Each], rng: random.Random) -> list[Each]:
+    """The values in an order that the rng decide."""
     found = list(values)
-    dice.shuffle(found)
+    rng.shuffle(found)
     return found
 
 

@@ -12,10 +12,10 @@ from lensbench.scenarios.mining.patterns import named, place
 from lensbench.scenarios.survey import Survey
 
 
-def drafts(survey: Survey, dice: random.Random) -> Iterator[Draft]:
+def drafts(survey: Survey, rng: random.Random) -> Iterator[Draft]:
     """Questions about functions that lead to three to five definitions of other files, directly or by one step."""
     made = by_caller(list(calls(survey)))
-    for caller in shuffled(made, dice):
+    for caller in shuffled(made, rng):
         direct = made[caller]
         further = [
             call

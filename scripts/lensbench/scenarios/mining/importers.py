@@ -11,16 +11,16 @@ from lensbench.scenarios.mining.patterns import place
 from lensbench.scenarios.survey import Survey
 
 
-def drafts(survey: Survey, dice: random.Random) -> Iterator[Draft]:
+def drafts(survey: Survey, rng: random.Random) -> Iterator[Draft]:
     """Questions about files that three to five others reach, at least one of them through another."""
-    for path in shuffled(survey.code, dice):
+    for path in shuffled(survey.code, rng):
         direct = [(other, path) for other in survey.importers(path)]
         seen = {path, *(other for other, _ in direct)}
         further = [(other, via) for via, _ in direct for other in survey.importers(via) if other not in seen]
         found = [*direct, *further]
         once = len({other for other, _ in found}) == len(found)
         if further and once and MIN_ITEMS <= len(found) <= MAX_ITEMS:
-            limit = wrong_items(_others({path, *(other for other, _ in found)}, survey, dice))
+            limit = wrong_items(_others({path, *(other for other, _ in found)}, survey, rng))
             items = tuple(item for one in found if (item := _item(*one, limit, survey)))
             if len(items) == len(found):
                 yield Draft(
@@ -31,10 +31,10 @@ def drafts(survey: Survey, dice: random.Random) -> Iterator[Draft]:
                 )
 
 
-def _others(right: set[str], survey: Survey, dice: random.Random) -> list[Pattern]:
+def _others(right: set[str], survey: Survey, rng: random.Random) -> list[Pattern]:
     """Files that are no right answer, and that no right one imports."""
     near = right | {other for path in right for other in survey.imports.get(path, ())}
-    return [place(path, survey) for path in shuffled((path for path in survey.code if path not in near), dice)][
+    return [place(path, survey) for path in shuffled((path for path in survey.code if path not in near), rng)][
         :MAX_WRONG
     ]
 

@@ -30,7 +30,7 @@ class _Message(NamedTuple):
     of: Definition
 
 
-def drafts(survey: Survey, dice: random.Random) -> Iterator[Draft]:
+def drafts(survey: Survey, rng: random.Random) -> Iterator[Draft]:
     """Questions about five messages each, raised by different functions."""
     everything = "\n".join(survey.texts[path] for path in survey.code)
     found = [
@@ -41,7 +41,7 @@ def drafts(survey: Survey, dice: random.Random) -> Iterator[Draft]:
         for message in _messages(one, [other.node for other in each if other.local])
         if everything.count(message.text) == 1 and one.name not in message.text
     ]
-    for group in grouped(shuffled(found, dice), SIZE, lambda a, b: a.of.shown != b.of.shown and a.text != b.text):
+    for group in grouped(shuffled(found, rng), SIZE, lambda a, b: a.of.shown != b.of.shown and a.text != b.text):
         yield Draft(
             Category.DEBUG,
             "Users report errors and warnings with these words in them: {asked}. Which function or method does each "

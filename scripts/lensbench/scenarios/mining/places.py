@@ -14,7 +14,7 @@ from lensbench.scenarios.survey import Survey
 SIZE = 5
 
 
-def drafts(survey: Survey, dice: random.Random) -> Iterator[Draft]:
+def drafts(survey: Survey, rng: random.Random) -> Iterator[Draft]:
     """Questions about five definitions of different files, each used by other files."""
     found = [
         one
@@ -25,7 +25,7 @@ def drafts(survey: Survey, dice: random.Random) -> Iterator[Draft]:
         and not one.name.startswith("_")
         and survey.words[one.name] >= 2
     ]
-    for group in grouped(shuffled(found, dice), SIZE, lambda a, b: a.path != b.path):
+    for group in grouped(shuffled(found, rng), SIZE, lambda a, b: a.path != b.path):
         yield Draft(
             Category.EXPLORATORY,
             "A new colleague meets these names where they are used: {asked}. In which file, tests aside, is each of "

@@ -13,9 +13,9 @@ from lensbench.scenarios.survey import Survey
 MIN_COMMITS = 3
 
 
-def drafts(survey: Survey, dice: random.Random) -> Iterator[Draft]:
+def drafts(survey: Survey, rng: random.Random) -> Iterator[Draft]:
     """Questions about files with three files that changed with them more often than any fourth one."""
-    for path in shuffled((path for path in survey.code if path in survey.history.partners), dice):
+    for path in shuffled((path for path in survey.code if path in survey.history.partners), rng):
         partners = sorted(survey.history.partners[path].items(), key=lambda item: (-item[1], item[0]))
         found, others = partners[:MIN_ITEMS], partners[MIN_ITEMS:]
         least = found[-1][1]

@@ -37,12 +37,12 @@ class _Value(NamedTuple):
     quote: str
 
 
-def drafts(survey: Survey, dice: random.Random) -> Iterator[Draft]:
+def drafts(survey: Survey, rng: random.Random) -> Iterator[Draft]:
     """Questions about five values each, in different files where there are enough."""
     clear = (
         value for each in survey.defined.values() for one in each for value in _values(one) if _is_clear(value, survey)
     )
-    found = shuffled(clear, dice)
+    found = shuffled(clear, rng)
     apart = list(grouped(found, SIZE, lambda a, b: _differ(a, b) and a.of.path != b.of.path))
     used = {id(value) for group in apart for value in group}
     rest = [value for value in found if id(value) not in used]

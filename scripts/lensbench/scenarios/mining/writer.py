@@ -42,7 +42,7 @@ class Miners:
 
     def revise(self, rejected: Sequence[Fate]) -> list[Proposal]:
         """Each task without the criteria that failed, or the next one of its category."""
-        found = (self._mend(fate) or self._next(fate.proposal.category) for fate in rejected)
+        found = (self._repair(fate) or self._next(fate.proposal.category) for fate in rejected)
         return [proposal for proposal in found if proposal]
 
     def _next(self, category: Category) -> Proposal | None:
@@ -52,7 +52,7 @@ class Miners:
         self._counts[category] += 1
         return self._proposal(f"{self._name}-{SHORT[category]}-{self._counts[category]:02}", draft)
 
-    def _mend(self, fate: Fate) -> Proposal | None:
+    def _repair(self, fate: Fate) -> Proposal | None:
         problems = fate.tries[-1].problems
         if not all(problem.criterion for problem in problems):
             return None
