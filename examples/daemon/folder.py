@@ -1,0 +1,25 @@
+"""Tells the daemon of a folder, or that it goes away: `python3 folder.py add|remove <folder>`.
+
+The address is the one in daemon.json beside this file.
+"""
+
+import json
+import sys
+import urllib.error
+import urllib.parse
+import urllib.request
+from pathlib import Path
+
+URL = json.loads(Path(__file__).with_name("daemon.json").read_text())["mcpServers"]["daemon"]["url"]
+
+if __name__ == "__main__":
+    command, folder = sys.argv[1:]
+    address = f"{URL.removesuffix('/mcp')}/folders?{urllib.parse.urlencode({'path': folder})}"
+    request = urllib.request.Request(address, method={"add": "PUT", "remove": "DELETE"}[command])
+    try:
+        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=60) as response:
+            print(response.read().decode())
+    except urllib.error.HTTPError as error:
+        sys.exit(f"{command} {folder}: HTTP {error.code}")
+    except OSError as error:
+        sys.exit(f"{URL} does not answer ({error}); start it: python3 examples/daemon/daemon.py")
