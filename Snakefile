@@ -51,6 +51,7 @@ rule all:
         rules.repositories.output,
         rules.validity.output,
         rules.reports.output,
+        rules.citations.output,
         expand(rules.judging.output, judge=JUDGES),
         expand(rules.guesses.output, judge=SCHEDULE.judging.guessing),
         rules.panel.output,

@@ -5,7 +5,7 @@ needs   all tables, instrument.json, estimates.json, the plan, the records, temp
 leaves  results.json, results.md, summary.md (GitHub), junit.xml (other CI services)
 
 Rule page; what is marked with `report` stands in Snakemake's own page too (`snakemake --report`, docs/comparing.md)
-needs   results.json, estimates.json, instrument.json, the tables, all answers, the templates
+needs   results.json, estimates.json, instrument.json, citations.json, the tables, all answers, the templates
 leaves  report.html, answers/ (a page per pair, in answers/runs/ one per run)
 
 Rule fail_on fails when the gate's verdict is one that the user named (`--config fail_on=HARM`); nothing waits for it.
@@ -49,6 +49,7 @@ rule page:
         rules.estimates.output,
         rules.instrument.output,
         rules.panel.output,
+        rules.citations.output,
         SCHEDULE.preflight,
         [
             workflow.source_path("../templates/report.html.j2"),

@@ -15,8 +15,12 @@ Rule environments makes what the tests of change tasks need: installed once with
 needs   plan.json, changes/ (the tasks with their tests), repositories.json
 leaves  environments.json: where the environment of each task lies; the environments in the cache
 
+Rule citations keeps what archives lack, the source: its output is made from the repositories, which they do not have.
+needs   validity.csv, the answers, repositories.json and the repositories
+leaves  citations.json
+
 Rules validity and reports
-needs   plan.json, all records and answers
+needs   plan.json, all records and answers, bank.json where an earlier benchmark made some of them
 leaves  validity.csv, runs/timing.csv, discards/ (where the next start finds the runs that do not count), reports.csv
 """
 
@@ -73,6 +77,7 @@ rule validity:
     input:
         rules.plan.output.plan,
         needed_runs,
+        SCHEDULE.bank,
     output:
         table=report(f"{BENCH}/validity.csv", caption="../report/validity.rst", category="Tables"),
         timing=f"{BENCH}/runs/timing.csv",
@@ -97,3 +102,18 @@ rule reports:
         "reading the reports"
     shell:
         "exec {PYTHON} lensbench.runs.reports --folder {BENCH:q} 2> {log:q}"
+
+
+rule citations:
+    input:
+        rules.validity.output.table,
+        ancient(str(rules.repositories.output)),
+    output:
+        f"{BENCH}/citations.json",
+    log:
+        f"{BENCH}/logs/citations.log",
+    localrule: True
+    message:
+        "looking up the lines that answers cite"
+    shell:
+        "exec {PYTHON} lensbench.runs.citations --folder {BENCH:q} 2> {log:q}"

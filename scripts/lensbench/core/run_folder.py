@@ -48,6 +48,8 @@ class RunFolder:
     environments = _Place("environments.json")
     """Where the environment of each change task lies."""
     preflight = _Place("preflight.json")
+    bank = _Place("bank.json")
+    """Which runs of the baseline an earlier benchmark made."""
     spent = _Place("spent.json")
     runs = _Place("runs")
     timing = _Place("runs/timing.csv")
@@ -66,6 +68,8 @@ class RunFolder:
     # made from the runs
     validity = _Place("validity.csv")
     reports = _Place("reports.csv")
+    citations = _Place("citations.json")
+    """The source lines that answers cite."""
     tests = _Place("tests")
     human = _Place("human")
     judging = _Place("judging")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from lensbench.core.conditions import CLOSED_BOOK
@@ -44,6 +45,8 @@ class Inputs(NamedTuple):
     tasks: Mapping[str, Task]
     tools: Sequence[str]
     """The full names of all treatments' tools."""
+    citations: Mapping[str, Sequence[Mapping[str, Any]]] = MappingProxyType({})
+    """The source lines that answers cite, by the stem of the run (runs/citations.py)."""
 
 
 class TaskRow(NamedTuple):

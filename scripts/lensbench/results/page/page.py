@@ -54,6 +54,7 @@ def read_inputs(folder: Path) -> Inputs:
         _by_run(tables.verdicts),
         read_tasks(folder),
         tools,
+        read_json(RunFolder(folder).citations),
     )
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from lensbench.changes.task import content_bytes, read_task, task_file
+from lensbench.core.conditions import planned_conditions
 from lensbench.core.numbers import exact
 from lensbench.core.records import RunId, patch_file, run_files, trial_folder
 from lensbench.core.rows import DecisionRow
@@ -75,6 +76,8 @@ class Column(NamedTuple):
     answer: MarkedAnswer | None
     judged: Mapping[int, Judged]
     change: Change | None = None
+    sources: Sequence[Mapping[str, Any]] = ()
+    """What stands where the answer points in the source (runs/citations.py)."""
 
 
 class PairPage(NamedTuple):
@@ -95,7 +98,7 @@ class PairPage(NamedTuple):
 def pair_page(folder: Path, inputs: Inputs, task: str, trial: int) -> PairPage:
     """The page of a task in a trial."""
     plan = inputs.tables.plan
-    conditions = sorted(plan["conditions"], key=lambda name: name != plan["baseline"])
+    conditions = sorted(planned_conditions(plan, task), key=lambda name: name != plan["baseline"])
     columns = [_column(folder, inputs, RunId(task, condition, trial)) for condition in conditions]
     texts = criteria_of(inputs, task)
     numbers = sorted({*texts, *(number for column in columns for number in column.judged)})
@@ -167,6 +170,7 @@ def _column(folder: Path, inputs: Inputs, run: RunId) -> Column:
     return Column(
         run.condition, score["status"], why, None if value is None else float(value * 100),
         None if seconds is None else float(seconds), answer, judged, _change(folder, run) if counts else None,
+        inputs.citations.get(run.stem, ()) if counts else (),
     )  # fmt: skip
 
 

@@ -1,0 +1,169 @@
+"""The source lines that answers cite, as they are in the repository: a reader of the page need not look them up.
+
+They are read once, while the repository is there, and kept in the run folder: an archive has no repositories.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from lensbench.core.records import from_json, run_files
+from lensbench.core.rows import ValidityRow
+from lensbench.core.run_folder import RunFolder
+from lensbench.core.run_status import RunStatus
+from lensbench.core.system.files import plain, read_json, write_json
+from lensbench.core.system.program import run_stage
+from lensbench.core.tables import read_table, run_of_row
+from lensbench.plan.frozen import read_plan
+from lensbench.runs.reports import normalise_path
+
+MOST = 40
+"""Citations of an answer that are looked up."""
+MOST_LINES = 12
+"""Lines of a citation that are shown."""
+AROUND = 1
+"""Lines before and after it."""
+_LONGEST_LINE = 200
+_LARGEST_FILE = 2_000_000
+_PATH = r"(?<![\w/:.])(?:\.{{0,2}}/){{0,9}}(?P<{0}>[\w@+-][\w@+./\\-]{{0,200}}\.[A-Za-z]\w{{0,9}})"
+_SPAN = r"(?P<{0}>[1-9]\d{{0,6}})(?:\s?(?:-|\u2013|to|and)\s?(?:L|line )?(?P<{1}>[1-9]\d{{0,6}}))?"
+_CITED = re.compile(
+    "|".join([
+        _PATH.format("a") + r"(?::|#L)" + _SPAN.format("a1", "a2"),
+        _PATH.format("b") + r"[`*\"')]{0,3},?\s{1,2}\(?(?:at |on |in )?(?:lines?|L)\s?" + _SPAN.format("b1", "b2"),
+        r"\b[Ll]ines?\s" + _SPAN.format("c1", "c2") + r"\s(?:of|in)\s[`*\"'(]{0,3}" + _PATH.format("c"),
+    ])
+)  # fmt: skip
+
+
+class Citation(NamedTuple):
+    """A place that an answer names."""
+
+    path: str
+    """As the answer has it, relative to the repository."""
+    first: int
+    last: int
+
+
+class Source(NamedTuple):
+    """What stands there; keys of citations.json."""
+
+    cited: str
+    """The citation, such as `src/a.py:3-5`."""
+    path: str
+    """The file that is meant; empty when it is none, or could be several."""
+    first: int
+    """The number of the first of `lines`."""
+    lines: tuple[str, ...]
+    problem: str
+    """Why there are no lines, or not all; else empty."""
+
+
+def citations(answer: str, workspace: str = "") -> Iterator[Citation]:
+    """The places in files that an answer names with line numbers, each once, in its order."""
+    seen = set()
+    for found in _CITED.finditer(answer):
+        name = next(name for name in "abc" if found[name])
+        path, first = normalise_path(found[name], workspace), int(found[f"{name}1"])
+        last = int(found[f"{name}2"] or first)
+        citation = Citation(path, first, last if last >= first else first)
+        if path and citation not in seen:
+            seen.add(citation)
+            yield citation
+
+
+class Tree:
+    """The files of a repository under test."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._lines: dict[str, list[str]] = {}
+
+    @cached_property
+    def _by_name(self) -> Mapping[str, list[str]]:
+        """The paths of all files, by their last names."""
+        found: dict[str, list[str]] = defaultdict(list)
+        for top, folders, names in os.walk(self._root):
+            folders[:] = [name for name in folders if name != ".git"]
+            for name in names:
+                found[name].append(Path(top, name).relative_to(self._root).as_posix())
+        return found
+
+    def meant(self, path: str) -> list[str]:
+        """The files that a path can mean: itself, or those that end with it."""
+        ends = self._by_name.get(path.rpartition("/")[2], [])
+        return [path] if path in ends else [each for each in ends if each.endswith(f"/{path}")]
+
+    @cached_property
+    def _kinds(self) -> set[str]:
+        return {name.rpartition(".")[2] for name in self._by_name}
+
+    def has_kind(self, path: str) -> bool:
+        """True when some file ends like this one; `example.com:80` is no place in a repository."""
+        return path.rpartition(".")[2] in self._kinds
+
+    def lines(self, path: str) -> list[str]:
+        """The lines of a file, read once; none of one that is no text or too large."""
+        if path not in self._lines:
+            self._lines[path] = self._read(path)
+        return self._lines[path]
+
+    def _read(self, path: str) -> list[str]:
+        file = self._root / path
+        if file.is_symlink() or not file.is_file() or file.stat().st_size > _LARGEST_FILE:
+            return []
+        try:
+            return file.read_text(encoding="utf-8").splitlines()
+        except UnicodeDecodeError:
+            return []
+
+    def look_up(self, citation: Citation) -> Source:
+        """What stands at a citation, with the lines around it."""
+        span = f"{citation.first}-{citation.last}" if citation.last > citation.first else f"{citation.first}"
+        cited, meant = f"{citation.path}:{span}", self.meant(citation.path)
+        if len(meant) != 1:
+            problem = f"{len(meant)} files could be meant" if meant else "there is no such file"
+            return Source(cited, "", 0, (), problem)
+        lines = self.lines(meant[0])
+        if not lines:
+            return Source(cited, meant[0], 0, (), "the file is empty, too large, or no text")
+        if citation.first > len(lines):
+            return Source(cited, meant[0], 0, (), f"the file has {len(lines)} lines")
+        begin = max(citation.first - AROUND, 1)
+        end = min(citation.last + AROUND, len(lines), begin + MOST_LINES - 1)
+        problem = f"the file has {len(lines)} lines" if citation.last > len(lines) else ""
+        shown = tuple(line[:_LONGEST_LINE] for line in lines[begin - 1 : end])
+        return Source(cited, meant[0], begin, shown, problem)
+
+
+def write_citations(folder: Path) -> None:
+    """Looks up what the answers of all runs that count cite, and writes citations.json: a list for each run.
+
+    A repository that is not there, because it was never fetched here, tells nothing.
+    """
+    fetched: Mapping[str, Any] = read_json(RunFolder(folder).repositories)
+    tasks = read_plan(folder)["tasks"]
+    trees: dict[Path, Tree] = {}
+    found: dict[str, list[Source]] = {}
+    for row in read_table(RunFolder(folder).validity, ValidityRow):
+        root = Path(fetched.get(tasks[row["task"]]["repository"] or "", {}).get("tree", ""))
+        if row["status"] != RunStatus.VALID or root == Path() or not root.is_dir():
+            continue
+        tree = trees.setdefault(root, Tree(root))
+        run = run_of_row(row)
+        files = run_files(folder, run)
+        workspace = from_json(files.record.read_text()).workspace
+        cited = citations(files.answer.read_text(errors="replace"), workspace)
+        if places := [place for place in cited if tree.has_kind(place.path)][:MOST]:
+            found[run.stem] = [tree.look_up(place) for place in places]
+    write_json(RunFolder(folder).citations, plain(found))
+
+
+if __name__ == "__main__":
+    run_stage(write_citations)

@@ -1,0 +1,105 @@
+"""Places in the source that answers cite, and what stands there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lensbench.runs.citations import Citation, Tree, citations
+
+CITED = [
+    ("see `src/shop/cart.py:12`", ("src/shop/cart.py", 12, 12)),
+    ("see src/shop/cart.py:12-15.", ("src/shop/cart.py", 12, 15)),
+    ("at cart.py#L12-L15", ("cart.py", 12, 15)),
+    ("`src/cart.py` line 7 says", ("src/cart.py", 7, 7)),
+    ("**src/cart.py** (lines 7\u20139)", ("src/cart.py", 7, 9)),
+    ("`cart.ts`, lines 7 to 9", ("cart.ts", 7, 9)),
+    ("on line 40 of `core.csproj`", ("core.csproj", 40, 40)),
+    ("/w/repo/src/a.py:3:14", ("src/a.py", 3, 3)),
+    ("a.py:9-2", ("a.py", 9, 9)),
+    ("a\\b\\c.cs:4", ("a/b/c.cs", 4, 4)),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), CITED)
+def test_a_place_is_read_in_the_ways_that_people_and_models_write_it(text: str, expected: tuple[str, int, int]) -> None:
+    assert list(citations(text, "/w/repo")) == [Citation(*expected)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "at 12:30",
+        "http://example.com:80",
+        "version 1.2:3",
+        "http://localhost:8080",
+        "cart.py has 12 lines",
+        "a.py:0",
+        "see cart.py",
+        "line 4",
+    ],
+)
+def test_what_names_no_line_of_a_file_is_no_citation(text: str) -> None:
+    assert list(citations(text)) == []
+
+
+def test_a_place_that_is_named_twice_is_one() -> None:
+    assert len(list(citations("a.py:3, b.py:3 and again ./a.py:3"))) == 2
+
+
+@given(st.text(alphabet=" ab./:#L-0123456789`()\n", max_size=400))
+def test_any_text_is_read_and_every_place_is_one(text: str) -> None:
+    for citation in citations(text):
+        assert 1 <= citation.first <= citation.last
+        assert citation.path
+
+
+@pytest.mark.parametrize(
+    "text", ["a" * 200_000, "a.py:" * 40_000, "a/" * 100_000, "line 1 of " * 30_000, "a.b " * 60_000]
+)
+def test_a_long_answer_is_read_in_a_moment(text: str) -> None:
+    assert len(list(citations(text))) < 2  # the suite's time limit would show what takes for ever
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Tree:
+    (tmp_path / "src" / "a").mkdir(parents=True)
+    (tmp_path / "src" / "a" / "cart.py").write_text("one\ntwo\nthree\nfour\n" + "x" * 999 + "\n")
+    for name in ("src/one.py", "src/a/one.py"):
+        (tmp_path / name).write_text("1\n")
+    (tmp_path / "src" / "data.bin").write_bytes(b"\xff\xfe\0")
+    (tmp_path / "src" / "out.py").symlink_to("/etc/passwd")
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "hidden.py").write_text("1\n")
+    return Tree(tmp_path)
+
+
+def test_the_lines_are_shown_with_those_around_them(tree: Tree) -> None:
+    found = tree.look_up(Citation("a/cart.py", 2, 3))
+    assert (found.cited, found.path, found.first) == ("a/cart.py:2-3", "src/a/cart.py", 1)
+    assert (found.lines, found.problem) == (("one", "two", "three", "four"), "")
+    assert len(tree.look_up(Citation("cart.py", 5, 5)).lines[-1]) == 200
+
+
+PROBLEMS = [
+    (Citation("none.py", 1, 1), "there is no such file"),
+    (Citation("hidden.py", 1, 1), "there is no such file"),
+    (Citation("../../etc/passwd", 1, 1), "there is no such file"),
+    (Citation("one.py", 1, 1), "2 files could be meant"),
+    (Citation("cart.py", 6, 6), "the file has 5 lines"),
+    (Citation("cart.py", 4, 9), "the file has 5 lines"),
+    (Citation("src/data.bin", 1, 1), "the file is empty, too large, or no text"),
+    (Citation("src/out.py", 1, 1), "the file is empty, too large, or no text"),
+]
+
+
+@pytest.mark.parametrize(("citation", "problem"), PROBLEMS)
+def test_what_is_not_as_cited_is_said(tree: Tree, citation: Citation, problem: str) -> None:
+    assert tree.look_up(citation).problem == problem
+
+
+def test_only_what_ends_like_a_file_of_the_repository_is_looked_up(tree: Tree) -> None:
+    assert [tree.has_kind(path) for path in ("none.py", "x.bin", "example.com")] == [True, True, False]
