@@ -69,6 +69,8 @@ def merge(folders: Sequence[Path], output: Path) -> list[str]:
     if len({folder.resolve() for folder in folders}) < len(folders):
         raise UserError("a part is named twice, and what it spent would count twice; name each once")
     parts = [_read(folder) for folder in folders]
+    if any("bank" in part.plan for part in parts):
+        raise UserError("parts with a borrowed baseline (bank) cannot be joined; make all runs on one machine")
     if found := [line for part in parts[1:] for line in _differences(parts[0], part)]:
         listed = "\n".join(f"  {line}" for line in found)
         raise UserError(f"these are no parts of one benchmark:\n{listed}")

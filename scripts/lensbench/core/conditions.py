@@ -20,6 +20,8 @@ from lensbench.core.system.redaction import literal_secrets
 
 CLOSED_BOOK = "closed_book"
 """The name of the control: the same prompt in an empty folder, without servers. It is compared with nothing."""
+AGAIN = "baseline_again"
+"""The name of the control that makes a fifth of the baseline anew where an earlier one stands in for it."""
 NO_SERVERS = '{"mcpServers": {}}\n'
 LONGEST_LINE = 300
 
@@ -30,8 +32,15 @@ Command = Literal["setup", "teardown"]
 
 
 def compared(plan: Plan) -> dict[str, PlannedCondition]:
-    """The planned conditions that are compared: all but the control."""
-    return {name: condition for name, condition in plan["conditions"].items() if name != CLOSED_BOOK}
+    """The planned conditions that are compared: all but the controls."""
+    apart = {CLOSED_BOOK, AGAIN} if "bank" in plan else {CLOSED_BOOK}
+    return {name: condition for name, condition in plan["conditions"].items() if name not in apart}
+
+
+def planned_conditions(plan: Plan, task: str) -> list[str]:
+    """The conditions that a task is run in: all, but for the control that makes some tasks of the baseline anew."""
+    again = plan["bank"]["again"] if "bank" in plan else None
+    return [name for name in plan["conditions"] if again is None or name != AGAIN or task in again]
 
 
 def treatments(plan: Plan) -> list[str]:

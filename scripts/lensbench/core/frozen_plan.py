@@ -120,6 +120,17 @@ class Controls(TypedDict, total=False):
     closed_book: ReadOnly[bool]
 
 
+class BankSettings(TypedDict):
+    """The earlier benchmark whose baseline stands in for runs of this one."""
+
+    baseline: ReadOnly[str]
+    """Its run folder."""
+    drift: ReadOnly[float]
+    """In percentage points, either way."""
+    again: ReadOnly[Sequence[str]]
+    """The tasks of which the baseline is made anew all the same."""
+
+
 class Look(TypedDict):
     """Which of the planned waves a plan was restricted to."""
 
@@ -156,6 +167,7 @@ class Plan(TypedDict):
     notes: ReadOnly[NotRequired[Sequence[str]]]
     """What the user says is new in this run."""
     settings_sha256: ReadOnly[str]
+    bank: ReadOnly[NotRequired[BankSettings]]
     dealt: ReadOnly[NotRequired[Sequence[str]]]
     """The tasks that were dealt into waves, when others were added later."""
     look: ReadOnly[NotRequired[Look]]

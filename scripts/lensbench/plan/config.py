@@ -68,7 +68,7 @@ class Agent(Strict):
     models: dict[str, str] = Field(default={})
     """What the service makes of a model's name, such as `sonnet: glm-5`; it heads timing.csv."""
     served: str = ""
-    """The model that must answer, by the service's own word: its name, or a pattern with `*`; others are discarded."""
+    """The model that must answer, as the service names it, or a pattern with `*`; runs of others are discarded."""
     version: str = ""
     """The version that the program must say it has; unpinned when empty, which the results warn of."""
     provider: Literal["", "zai", "custom"] = ""
@@ -169,6 +169,16 @@ class Controls(Strict):
     """Ask every task once more in an empty folder: shows which tasks can be answered without the repository."""
 
 
+class Bank(Strict):
+    """An earlier benchmark whose baseline stands in for runs of this one (docs/bank.md)."""
+
+    baseline: str = ""
+    """Its run folder, such as `bench/2026-10`; none when empty."""
+    drift: Annotated[Number, Field(ge=0, le=100)] | None = None
+    """By how many percentage points the baseline's score may have changed since then, either way, for all you know:
+    the model's service and the machine are not the same for ever. Every interval allows for it."""
+
+
 HostName = Annotated[
     str,
     like(r"^(\[[0-9A-Fa-f:]+\]|[A-Za-z0-9._-]+)(:[1-9][0-9]{0,4})?$", "write name:port, such as pypi.org:443"),
@@ -215,7 +225,7 @@ class Budget(Strict):
     """What the benchmark may cost. At a limit no new attempt starts, running ones end, and the results say so."""
 
     max_usd: Annotated[Number, Field(gt=0)] | None = None
-    """US dollars, by the agent's own word; agents that do not tell their cost spend nothing."""
+    """US dollars, as the agent reports them; agents that report no cost spend nothing."""
     max_runs: Annotated[Whole, Field(ge=1)] | None = None
     """Starts of the agent, further attempts included."""
     max_hours: Annotated[Number, Field(gt=0)] | None = None
@@ -278,6 +288,8 @@ class Config(Strict):
     """The decision that the numbers must allow."""
     controls: Controls = Controls()
     """Conditions that are compared with nothing."""
+    bank: Bank = Bank()
+    """An earlier benchmark whose baseline stands in for runs of this one."""
     discards: Discards = Discards()
     """What happens to runs that must not count."""
     budget: Budget = Budget()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,9 +21,9 @@ from lensbench.agents.sandbox import DEFAULT_LIMITS
 from lensbench.changes import CHANGE
 from lensbench.changes.hidden_files import with_files
 from lensbench.changes.task import ChangeTask, changes_of, write_task
-from lensbench.core.conditions import CLOSED_BOOK, compared
+from lensbench.core.conditions import AGAIN, CLOSED_BOOK, compared
 from lensbench.core.errors import UserError
-from lensbench.core.frozen_plan import Plan, PlannedCondition, PlannedJudge, PlannedTask
+from lensbench.core.frozen_plan import BankSettings, Plan, PlannedCondition, PlannedJudge, PlannedTask
 from lensbench.core.records import sha256
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import write_atomic, write_json
@@ -55,13 +55,16 @@ def make_plan(config: Config, scenarios: ScenarioSet, accepted: list[str]) -> Pl
     agent = config.agent.model_dump(mode="json", exclude_defaults=True)
     arms = {name: _condition(condition) for name, condition in config.conditions.items()}
     told = {"agent": agent, "conditions": arms, "baseline": config.baseline}
-    return {
+    controls = {CLOSED_BOOK: _condition(Condition())} if config.controls.closed_book else {}
+    if config.bank.baseline:
+        controls = {**controls, AGAIN: arms[config.baseline]}
+    plan: Plan = {
         "run_id": config.run_id,
         "imported": config.imported,
         "seed": config.seed,
         "trials": config.trials,
         "baseline": config.baseline,
-        "conditions": arms | ({CLOSED_BOOK: _condition(Condition())} if config.controls.closed_book else {}),
+        "conditions": arms | controls,
         "controls": _dumped(config.controls),
         "agent": config.agent.settings,
         "agent_sha256": sha256(json.dumps(agent, sort_keys=True).encode()),
@@ -88,6 +91,15 @@ def make_plan(config: Config, scenarios: ScenarioSet, accepted: list[str]) -> Pl
         "notes": list(config.notes),
         "settings_sha256": sha256(json.dumps(told, sort_keys=True).encode()),
     }
+    return {**plan, "bank": _bank(config, plan["order"])} if config.bank.baseline else plan
+
+
+def _bank(config: Config, order: Sequence[str]) -> BankSettings:
+    """One of every five tasks is made again, drawn by seed and name: tasks that are added later change no draw but that
+    of the last five."""
+    fives = [order[start : start + 5] for start in range(0, len(order), 5)]
+    again = [min(five, key=lambda task: sha256(f"{config.seed} {task}".encode())) for five in fives]
+    return {"baseline": config.bank.baseline, "drift": config.bank.drift or 0.0, "again": again}
 
 
 def _dumped(section: BaseModel) -> Any:
@@ -194,14 +206,13 @@ def gate_changes(old: Plan, new: Plan) -> tuple[list[str], list[str]]:
     """What differs between the gates of two plans after a verdict was shown: what has to be accepted, and what only has
     to be named, because the account of error makes up for it."""
     gates = {"gate": {**Gate().model_dump(mode="json"), **old["gate"]}}, {"gate": new["gate"]}
-    found = {
-        name: f"{name}: was {a!r}, is {b!r}, changed after a verdict" for name, a, b in differences(*gates, ["gate"])
-    }
+    changed = [*differences(*gates, ["gate"]), *differences(old, new, ["bank"])]
+    found = {name: f"{name}: was {a!r}, is {b!r}, changed after a verdict" for name, a, b in changed}
     told = [[found[name] for name in names if name in found] for names in (_MEANING, _WAVES)]
     return told[0], told[1]
 
 
-_MEANING = ("gate.effect", "gate.alpha")
+_MEANING = ("gate.effect", "gate.alpha", "bank", "bank.baseline", "bank.drift")
 _WAVES = ("gate.looks", "gate.over")
 
 

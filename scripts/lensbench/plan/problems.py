@@ -7,7 +7,7 @@ from pathlib import Path
 
 from lensbench.agents import known_kinds
 from lensbench.agents.services import service_of
-from lensbench.core.conditions import CLOSED_BOOK
+from lensbench.core.conditions import AGAIN, CLOSED_BOOK
 from lensbench.core.errors import did_you_mean
 from lensbench.core.system.yaml_places import KeyPath
 from lensbench.plan.config import Config, ModelJudge, judge_names, parts_of
@@ -73,11 +73,28 @@ def problems_of(config: Config, config_files: Iterable[str] = ()) -> Iterable[tu
     if of > 1 and config.gate.looks > 1:
         text = "part does not go with gate.looks: a look needs all runs of its waves; write gate: {looks: 1}"
         yield ("part",), text
+    yield from _bank_problems(config)
     yield from _judge_problems(config)
     yield from _limit_problems(config)
     if config.gate.looks > 1 and config.gate.over == "trials" and config.gate.looks != config.trials:
         text = f"gate.looks is {config.gate.looks} over {config.trials} trials; with over: trials, each trial is a look"
         yield ("gate", "looks"), text
+
+
+def _bank_problems(config: Config) -> Iterable[tuple[KeyPath, str]]:
+    if not config.bank.baseline:
+        if config.bank.drift is not None:
+            yield ("bank", "drift"), "bank.drift is that of bank.baseline, which is missing; write bench/<run_id>"
+        return
+    if config.bank.drift is None:
+        text = "bank.drift is missing; write by how many points the baseline may have changed since then, such as 2"
+        yield ("bank",), text
+    if AGAIN in config.conditions:
+        yield ("conditions", AGAIN), f"conditions has {AGAIN!r}, the name of a control; take another name"
+    if config.agent.kind == "none":
+        yield ("bank",), "bank does not go with imported runs; remove it"
+    if config.part:
+        yield ("bank",), "bank does not go with part; make all runs on one machine"
 
 
 def _judge_problems(config: Config) -> Iterable[tuple[KeyPath, str]]:
@@ -103,7 +120,7 @@ def _judge_problems(config: Config) -> Iterable[tuple[KeyPath, str]]:
 
 
 def _limit_problems(config: Config) -> Iterable[tuple[KeyPath, str]]:
-    """A limit on something that nobody uses is a slip of the pen, and would limit nothing."""
+    """A limit on something that nobody uses is a typo, which must not silently disable the limit."""
     judges = [judge.agent for judge in config.judges if isinstance(judge, ModelJudge)]
     services = sorted({service_of(agent.settings) for agent in (config.agent, *judges)})
     servers = sorted({server for condition in config.conditions.values() for server in servers_of(condition)})

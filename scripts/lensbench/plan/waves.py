@@ -11,9 +11,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from lensbench.core.borrowed import digest, ever_borrowed
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import Plan
-from lensbench.core.records import RunId, run_files
+from lensbench.core.records import RunId
 from lensbench.core.run_folder import RunFolder
 from lensbench.plan.frozen import read_plan
 
@@ -54,9 +55,9 @@ def looks_over_tasks(tasks: Iterable[str], categories: Mapping[str, str], looks:
     for task in sorted(tasks):
         strata.setdefault(categories[task], []).append(task)
     queue = []
-    dice = random.Random(seed)
-    for category in dice.sample(sorted(strata), len(strata)):
-        queue += dice.sample(strata[category], len(strata[category]))
+    rng = random.Random(seed)
+    for category in rng.sample(sorted(strata), len(strata)):
+        queue += rng.sample(strata[category], len(strata[category]))
     if len(queue) < looks:
         raise UserError(f"gate.looks is {looks}, and there are {len(queue)} tasks; a look needs a task of its own")
     return [queue[wave::looks] for wave in range(looks)]
@@ -87,7 +88,8 @@ def _says_open(path: Path) -> bool:
 
 def _is_begun(folder: Path, plan: Plan, wave: Wave) -> bool:
     runs = (RunId(task, name, trial) for trial in wave.trials for task in wave.tasks for name in plan["conditions"])
-    return any(run_files(folder, run).record.exists() for run in runs)
+    borrowed = ever_borrowed(folder)
+    return any(digest(folder, run) not in ("", borrowed.get(run.stem)) for run in runs)
 
 
 def restricted(plan: Plan, count: int) -> Plan:

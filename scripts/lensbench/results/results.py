@@ -119,6 +119,7 @@ def add_findings(data: dict[str, Any], estimates: dict[str, Any], instrument: di
     """Adds what is estimated, decided and known about the judges: what the two stages before left, word for word."""
     data["estimates"] = estimates["comparisons"]
     data["alpha"] = estimates["alpha"]
+    data["bank"] = estimates.get("bank", {}).get("sentence", "")
     data["instrument"] = instrument
     data["judging"] = judges_view(instrument, data)._asdict()
     data["contrasts"] = estimates.get("contrasts", [])  # older ones have none
@@ -186,6 +187,7 @@ def _run(tables: Tables, row: ValidityRow, used: Mapping[RunId, str]) -> dict[st
         "score": tables.score(run),
         "complete": score["complete"],
         "duration_s": tables.duration(run),
+        "is_borrowed": run in tables.borrowed,
         "tools_used": used.get(run, ""),
         "tool_calls_reported": tables.reported_calls(run),
         "tool_calls_observed": tables.observed_calls(run),

@@ -24,8 +24,8 @@ Name = TypeVar("Name")
 
 
 RATIOS: Mapping[str, Quantity] = {
-    "duration_s": Tables.duration,
-    "first_token_s": Tables.first_token,
+    "duration_s": lambda tables, run: tables.timed(tables.duration)(run),
+    "first_token_s": lambda tables, run: tables.timed(tables.first_token)(run),
     "tokens_input": lambda tables, run: tables.tokens(run, "input", "cache_read", "cache_write"),
     "tokens_output": lambda tables, run: tables.tokens(run, "output"),
     "cost_usd": Tables.cost,
@@ -38,7 +38,7 @@ DIFFERENCES: Mapping[str, Quantity] = {
     "files_read_observed": Tables.observed_files,
     "turns": Tables.turns,
     "tokens_cached": lambda tables, run: tables.tokens(run, "cache_read"),
-    "outside_agent_s": Tables.outside_agent,
+    "outside_agent_s": lambda tables, run: tables.timed(tables.outside_agent)(run),
 }
 """Quantities of which none at all is an ordinary value."""
 
@@ -65,6 +65,14 @@ class Comparison:
         """The repository of every task; None where the task names none."""
         return {name: task["repository"] for name, task in self.plan["tasks"].items()}
 
+    @property
+    def drift(self) -> float:
+        """By how much the baseline's score may have changed since it was made; 0 where it was made with the
+        treatment."""
+        bank = self.plan.get("bank")
+        is_borrowed = any(run.condition == self.plan["baseline"] for run in self.tables.borrowed)
+        return bank["drift"] / 100 if bank and is_borrowed else 0.0
+
     def sides(self, value: Value) -> dict[str, list[tuple[Fraction | None, Fraction | None]]]:
         """The values of all planned pairs by task, in the order of the trials."""
         trials, baseline = range(1, self.plan["trials"] + 1), self.plan["baseline"]
@@ -89,7 +97,8 @@ class Comparison:
     def over(
         self, values: Mapping[str, Sequence[Fraction | float]], tasks: Iterable[str], limit: float = math.inf
     ) -> Estimate:
-        """The estimate over the given tasks; `values` has one for each complete pair of a task, none above `limit`."""
+        """The estimate over the given tasks; `values` has one for each complete pair of a task, none above `limit`,
+        which scores have: their estimates allow for a drift of the baseline."""
         tasks = list(tasks)
         return estimate(
             {task: sum(values[task]) / len(values[task]) for task in tasks if values[task]},
@@ -100,6 +109,7 @@ class Comparison:
             pairs=sum(len(values[task]) for task in tasks),
             power=self.plan["gate"]["power"],
             limit=limit,
+            drift=self.drift if limit == LARGEST else 0.0,
         )
 
 
@@ -230,11 +240,11 @@ def corrected_by_people(found: Estimate, correction: Mapping[str, Any], alpha: f
         return None
     se = mean["se"] * max(1.0, found.se * math.sqrt(found.n) / found.sd)
     df = min(mean["n"] - 1, found.df)
-    margin = float(t_isf(alpha / 2, df)) * se
+    margin = float(t_isf(alpha / 2, df)) * se + found.drift
     return replace(
         found, delta=mean["value"], se=se, df=df, people=mean["n"], method=f"{found.method}, corrected by people",
         low=max(mean["value"] - margin, -LARGEST), high=min(mean["value"] + margin, LARGEST), generalised=None,
-        mde=minimum_detectable(se, df, alpha, power),
+        mde=minimum_detectable(se, df, alpha, power, found.drift),
     )  # fmt: skip
 
 
@@ -243,7 +253,7 @@ def with_one_loss(comparison: Comparison) -> Estimate:
     values = differences(comparison.pairs(comparison.tables.score))
     return estimate(
         {task: sum(each) / len(each) for task, each in values.items() if each} | {"": HEAVY},
-        comparison.repository_of | {"": "another"}, seed=comparison.plan["seed"], limit=LARGEST,
+        comparison.repository_of | {"": "another"}, seed=comparison.plan["seed"], limit=LARGEST, drift=comparison.drift,
     )  # fmt: skip
 
 

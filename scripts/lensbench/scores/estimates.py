@@ -26,6 +26,7 @@ from lensbench.runs.made_with import mixtures
 from lensbench.scores import differences as compared
 from lensbench.scores import gate
 from lensbench.scores.account import Draw, draw, holm, note, number_of, read_ledger
+from lensbench.scores.bank import check_bank
 from lensbench.scores.complete_tasks import by_criteria, mcnemar, reliability
 from lensbench.scores.differences import Comparison
 from lensbench.scores.intervals import LARGEST, Estimate, minimum_detectable
@@ -150,7 +151,8 @@ def as_looked_at(overall: Estimate, look: LookResult, power: float) -> Estimate:
     if interval is None or overall.se is None or overall.df is None:
         return replace(overall, mde=None)
     several = f", adjusted for {look.looks} looks" if look.looks > 1 else ""
-    mde = None if several else minimum_detectable(overall.se, overall.df, 1 - level_of(look.boundary), power)
+    level = level_of(look.boundary)
+    mde = None if several else minimum_detectable(overall.se, overall.df, 1 - level, power, overall.drift)
     return replace(overall, low=interval[0], high=interval[1], mde=mde, method=f"{overall.method}{several}")
 
 
@@ -207,6 +209,7 @@ def write_estimates(folder: Path) -> dict[str, Any]:
     instrument = read_json(RunFolder(folder).instrument)
     proven = proof.status()
     ledger, distrusted = read_account(folder)
+    bank = check_bank(tables)
     each_comparison = comparisons(tables)
     found = {name: estimates_of(comparison) for name, comparison in each_comparison.items()}
     overall = compared.with_holm({name: each["score"]["overall"] for name, each in found.items()})
@@ -226,19 +229,19 @@ def write_estimates(folder: Path) -> dict[str, Any]:
         each["level"] = level_of(now.look.boundary)
         each["gate"] = gate.decide(
             replace(counting[name], mde=mde), plan["gate"], now.look,
-            [*distrusted, *blockers(tables, instrument, proven, name)],
+            [*distrusted, *blockers(tables, instrument, proven, name), *filter(None, [bank and bank.blocker])],
             model=model_of(tables), trials=plan["trials"], filled=(worst, best),
             trial_sd=each["variance"]["differences"].sigma,
             caveat=(instrument.get("belief") or {}).get("caveat", ""), drawn=now.drawn,
             one_loss=compared.with_one_loss(each_comparison[name]),
-            assumes="" if corrected[name] else assumption(instrument),
+            assumes="" if corrected[name] else assumption(instrument), earlier=bank.sentence if bank else "",
         )  # fmt: skip
         if now.look.low is not None:
             shown.append(now.draw.model_copy(update={"verdict": each["gate"].verdict}))
     told = {"state": proven.state, "failed": proven.failed, "sentence": proven.sentence}
     data: dict[str, Any] = plain({
         "alpha": tables.plan["gate"]["alpha"], "selftest": told, "comparisons": found, "contrasts": contrasts(tables),
-    })  # fmt: skip
+    } | ({"bank": bank} if bank else {}))  # fmt: skip
     if not distrusted:
         note(folder, shown)
     write_json(RunFolder(folder).estimates, data)

@@ -20,6 +20,8 @@ from lensbench.scores.power import tasks_for_width, tasks_needed, upper_sd
 from lensbench.scores.sequential import LookResult, interval_at, level_of
 from lensbench.scores.verdict_of import DEFAULTS, verdict_of
 
+NEARLY = 0.001
+"""What no benchmark tells from 0."""
 MOST_TRIALS = 20
 """More trials of the same tasks than this are not proposed."""
 
@@ -62,6 +64,7 @@ def decide(
     drawn: Drawn | None = None,
     one_loss: Estimate | None = None,
     assumes: str = "",
+    earlier: str = "",
 ) -> GateVerdict:
     """The verdict on a treatment's score.
 
@@ -71,6 +74,7 @@ def decide(
     `trial_sd`: the spread of a task's difference from trial to trial, when known. `caveat`: a sentence about the judges
     that stands beside a verdict that is given. `drawn`: what this look means for the account of error. `one_loss`: the
     estimate with one more task, which loses heavily. `assumes`: a sentence about what a verdict takes for granted.
+    `earlier`: one about a baseline that an earlier benchmark made.
     """
     settings = {**DEFAULTS, **settings}
     effect = settings["effect"] / 100
@@ -78,7 +82,7 @@ def decide(
     if low is None or high is None:
         sentence = " ".join([_REFUSED, *blockers, _no_interval(estimate)])
         return GateVerdict("INCONCLUSIVE", sentence, _MORE_TASKS, low, high)
-    scope = _scope(estimate, model, settings)
+    scope = f"{_scope(estimate, model, settings)} {earlier}".rstrip()
     found = _found(estimate, settings, look, low, high, trials)
     told = f"{_ending(look)}{_account(drawn, look)}"
     by_numbers = verdict_of(low, high, effect)
@@ -117,8 +121,8 @@ _CAUSE_FIRST = "Fix the cause first; more tasks will not help."
 
 def _no_interval(estimate: Estimate) -> str:
     if estimate.n < 2:
-        return f"Complete pairs exist for {_count(estimate.n, 'task')}, and an interval needs two."
-    return f"All {estimate.n} tasks differ by the same {_points(estimate.delta or 0)}, which gives no interval."
+        return f"Complete pairs exist for {with_noun(estimate.n, 'task')}, and an interval needs two."
+    return f"All {estimate.n} tasks differ by the same {in_points(estimate.delta or 0)}, which gives no interval."
 
 
 def _missing_pairs(
@@ -133,7 +137,7 @@ def _missing_pairs(
     missing = estimate.planned - estimate.pairs
     if missing <= 0 or verdict == "INCONCLUSIVE":
         return []
-    told = f"{missing} of {_count(estimate.planned, 'planned pair')} {'is' if missing == 1 else 'are'} missing"
+    told = f"{missing} of {with_noun(estimate.planned, 'planned pair')} {'is' if missing == 1 else 'are'} missing"
     if filled is None:
         return [f"{told}, and their worst case is not known."]
     lowest, highest = _ends(filled[0], look)[0], _ends(filled[1], look)[1]
@@ -154,10 +158,10 @@ def _found(
     """The difference with everything that its size rests on."""
     adjusted = f", adjusted for {look.looks} looks" if look and look.looks > 1 else ""
     level = level_of(look.boundary) if look else 1 - settings["alpha"]
-    interval = f"{_percent(level)} interval {_points(low, unit='')} to {_points(high)}{adjusted}"
-    size = [_count(estimate.n, "task"), _count(estimate.clusters, "repository"), _count(trials, "trial")]
+    interval = f"{_percent(level)} interval {in_points(low, unit='')} to {in_points(high)}{adjusted}"
+    size = [with_noun(estimate.n, "task"), with_noun(estimate.clusters, "repository"), with_noun(trials, "trial")]
     if estimate.pairs < estimate.planned:
-        size.append(f"{estimate.pairs} of {_count(estimate.planned, 'pair')}")
+        size.append(f"{estimate.pairs} of {with_noun(estimate.planned, 'pair')}")
     least = ""
     if estimate.mde is not None:
         share = _percent(settings["power"])
@@ -165,9 +169,9 @@ def _found(
         if estimate.mde > LARGEST:
             found = f"no difference is so large that {share} of such benchmarks find it"
         least = f" If tasks spread as these do, {found}."
-    delta = _points(estimate.delta or 0)
+    delta = in_points(estimate.delta or 0)
     if estimate.people:
-        delta += f", corrected by what people say of {_count(estimate.people, 'task')}"
+        delta += f", corrected by what people say of {with_noun(estimate.people, 'task')}"
     return f"with its tools the agent's score changes by {delta} ({interval}; {', '.join(size)}).{least}"
 
 
@@ -195,15 +199,15 @@ def _account(drawn: Drawn | None, look: LookResult | None) -> str:
 def _meaning(verdict: Verdict, low: float, high: float, settings: GateSettings) -> str:
     worthwhile = f"the {settings['effect']:g} points that are worthwhile"
     if verdict == "GO":
-        return "The tools help: no difference at all would hardly give these numbers."
+        return "The tools help: a difference this large is unlikely if they had no effect."
     if verdict == "HARM":
         return "The tools make the answers worse."
     if verdict == "INCONCLUSIVE" and low <= -LARGEST and high >= LARGEST:
         return "These data say nothing: any difference is possible."
     if verdict == "INCONCLUSIVE":
         return f"The tools may change nothing, and may as well gain {worthwhile}."
-    helps = "The tools help, but by" if low > 0 else "Whatever the tools do, it is"
-    return f"{helps} less than {worthwhile}."
+    helps = "The tools help, but by less" if low > 0 else "Any effect is smaller"
+    return f"{helps} than {worthwhile}."
 
 
 def _disagreement(estimate: Estimate, verdict: Verdict) -> str:
@@ -218,7 +222,8 @@ def _losses(estimate: Estimate, look: LookResult | None, one_loss: Estimate | No
     most = beta_ppf(0.95, estimate.heavy + 1, max(estimate.n - estimate.heavy, 1))
     which = "None" if not estimate.heavy else str(estimate.heavy)
     told = (
-        f"{which} of {_count(estimate.n, 'task')} lost {-100 * HEAVY:g} points; up to {100 * most:.0f} % of tasks may."
+        f"{which} of {with_noun(estimate.n, 'task')} lost {-100 * HEAVY:g} points; "
+        f"up to {100 * most:.0f} % of tasks may."
     )
     if one_loss is None:
         return told
@@ -229,12 +234,12 @@ def _losses(estimate: Estimate, look: LookResult | None, one_loss: Estimate | No
 def _scope(estimate: Estimate, model: str, settings: GateSettings) -> str:
     """For whom and where the sentence is true (protocol, section 8)."""
     who = f"for {model} " if model else ""
-    where = "this repository" if estimate.clusters == 1 else f"these {_count(estimate.clusters, 'repository')}"
+    where = "this repository" if estimate.clusters == 1 else f"these {with_noun(estimate.clusters, 'repository')}"
     others = ""
     if estimate.scope and estimate.generalised:
         low, high = estimate.generalised
         level = _percent(1 - settings["alpha"])
-        others = f"; for others like them the {level} interval is {_points(low, unit='')} to {_points(high)}"
+        others = f"; for others like them the {level} interval is {in_points(low, unit='')} to {in_points(high)}"
     return f"This holds {who}on {where}{' only' if estimate.scope else ''}{others}."
 
 
@@ -248,13 +253,16 @@ def what_decides(estimate: Estimate, settings: GateSettings, trials: int, trial_
     delta, effect = estimate.delta or 0.0, settings["effect"] / 100
     if not estimate.se:
         return _MORE_TASKS
+    distance = (delta if delta > 0 else effect - delta) - estimate.drift
+    if estimate.drift and (distance < NEARLY or 0 < delta < effect <= 2 * estimate.drift + NEARLY):
+        allowed = f"the {100 * estimate.drift:g} points that the intervals allow for a change of the earlier baseline"
+        return f"A baseline of its own: with {allowed}, no number of tasks decides. Remove bank, under another run_id."
     if 0 < delta < effect:
         upper = upper_sd(estimate.se * estimate.n**0.5, estimate.n)
-        tasks = tasks_for_width(upper, effect, settings["alpha"])
-        more = _count(max(tasks - estimate.n, 1), "more task")
+        tasks = tasks_for_width(upper, effect - 2 * estimate.drift, settings["alpha"])
+        more = with_noun(max(tasks - estimate.n, 1), "more task")
         between = f"the difference found lies between 0 and the {settings['effect']:g} points that are worthwhile"
         return f"About {more}: {between}, and an interval shorter than these decides, as a GO or a NO-GO."
-    distance = delta if delta > 0 else effect - delta
     sd = estimate.se * estimate.n**0.5
 
     def needed(spread: float) -> int:
@@ -262,7 +270,7 @@ def what_decides(estimate: Estimate, settings: GateSettings, trials: int, trial_
         return tasks_needed(upper, distance, settings["power"], settings["alpha"])
 
     where = " in further repositories" if estimate.clusters < estimate.n and not estimate.scope else ""
-    ways = [_count(max(needed(sd) - estimate.n, 1), "more task") + where]
+    ways = [with_noun(max(needed(sd) - estimate.n, 1), "more task") + where]
     if trial_sd is not None:
         between_tasks = max(sd**2 - trial_sd**2 / trials, 0.0)
         counts = range(trials + 1, MOST_TRIALS + 1)
@@ -274,7 +282,8 @@ def what_decides(estimate: Estimate, settings: GateSettings, trials: int, trial_
     )
 
 
-def _points(share: float, unit: str = " points") -> str:
+def in_points(share: float, unit: str = " points") -> str:
+    """A share as points with their sign: `+4.2 points`."""
     text = rounded(Fraction(share) * 100, 1)
     return f"{'+' if share > 0 and text != '0.0' else ''}{text}{unit}"
 
@@ -284,7 +293,8 @@ def _percent(share: float) -> str:
     return f"{100 * share:.{4 if share < 0.999 else 6}g} %"
 
 
-def _count(number: int, noun: str) -> str:
+def with_noun(number: int, noun: str) -> str:
+    """A number with its noun: `1 task`, `2 tasks`, `2 repositories`."""
     if number == 1:
         return f"1 {noun}"
     return f"{number} {noun[:-1]}ies" if noun.endswith("y") else f"{number} {noun}s"

@@ -68,6 +68,9 @@ class Estimate:
     """Tasks with a difference of HEAVY or worse."""
     people: int = 0
     """Tasks that people judged, when the estimate is corrected by them; else 0."""
+    drift: float = 0.0
+    """By how much the baseline may have changed, either way, since it was made: the interval, `p` and `mde` allow for
+    it."""
 
 
 @dataclass(frozen=True)
@@ -91,13 +94,15 @@ def estimate(
     pairs: int | None = None,
     power: float = 0.8,
     limit: float = math.inf,
+    drift: float = 0.0,
 ) -> Estimate:
     """The mean of the tasks' differences with its interval of 1 - `alpha`.
 
     `differences` has one number per task, in which the trials of the task are averaged; give fractions, and equal
     differences stay equal. `repository_of` may name more tasks. `pairs` and `planned` are counts of pairs, one per task
     unless told. `seed` draws the sign flips; the order of the tasks never matters. No difference can be larger than
-    `limit`, and no interval reaches beyond it.
+    `limit`, and no interval reaches beyond it. `drift`: the baseline is an earlier one, and its mean may have changed
+    by so much since, either way; what is said then holds for every such change.
     """
     import numpy as np
 
@@ -113,12 +118,13 @@ def estimate(
     interval, general = _intervals(d, groups, alpha) if varies else (None, None)
     shared = clusters < len(tasks)
     limited = shared and not _are_enough(groups)
-    units = np.bincount(groups, d) if shared and not limited else d
+    surely = d - np.clip(d.mean(), -drift, drift)
+    units = np.bincount(groups, surely) if shared and not limited else surely
     return Estimate(
         delta=float(d.mean()),
-        low=max(interval.low, -limit) if interval else None,
-        high=min(interval.high, limit) if interval else None,
-        p=sign_flip_p(units, seed),
+        low=max(interval.low - drift, -limit) if interval else None,
+        high=min(interval.high + drift, limit) if interval else None,
+        p=1.0 if drift and abs(d.mean()) <= drift else sign_flip_p(units, seed),
         n=len(tasks),
         pairs=pairs,
         planned=planned,
@@ -130,12 +136,17 @@ def estimate(
         wins=int((d > 0).sum()),
         ties=int((d == 0).sum()),
         losses=int((d < 0).sum()),
-        mde=minimum_detectable(interval.se, interval.df, alpha, power) if interval else None,
+        mde=minimum_detectable(interval.se, interval.df, alpha, power, drift) if interval else None,
         scope=SCOPE if limited else "",
-        generalised=(max(general.low, -limit), min(general.high, limit)) if general and limited else None,
+        generalised=_within(general.low - drift, general.high + drift, limit) if general and limited else None,
         units=len(units),
         heavy=int((d <= HEAVY).sum()),
+        drift=drift,
     )
+
+
+def _within(low: float, high: float, limit: float) -> tuple[float, float]:
+    return max(low, -limit), min(high, limit)
 
 
 def _are_enough(groups: Sequence[int]) -> bool:
@@ -241,11 +252,12 @@ def smallest_p(units: int) -> float:
     return max(2.0 ** (1 - units), 1 / (RESAMPLES + 1))
 
 
-def minimum_detectable(se: float, df: float, alpha: float, power: float) -> float | None:
+def minimum_detectable(se: float, df: float, alpha: float, power: float, drift: float = 0.0) -> float | None:
     """The true difference that a t interval with this standard error tells from 0 with this power.
 
     For the paired interval this is the textbook figure from the spread and the number of tasks; for the others it has
-    the price of shared repositories in it. None with 1 degree of freedom, for which there is no such figure.
+    the price of shared repositories in it. A baseline that may have changed by `drift` costs that much more. None with
+    1 degree of freedom, for which there is no such figure.
     """
     count = int(df + NO_SPREAD) + 1
-    return None if count < 3 else se * math.sqrt(count) * standard_effect(count, power, alpha)
+    return None if count < 3 else se * math.sqrt(count) * standard_effect(count, power, alpha) + drift

@@ -12,7 +12,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from lensbench.core.conditions import compared
+from lensbench.core.borrowed import borrowed
+from lensbench.core.conditions import AGAIN, compared
 from lensbench.core.frozen_plan import Plan
 from lensbench.core.numbers import COMPLETE, exact, mean
 from lensbench.core.records import Record, RunId
@@ -56,6 +57,8 @@ class Tables(NamedTuple):
     pairs: Sequence[PairRow]
     verdicts: Sequence[VerdictRow]
     records: Mapping[RunId, Record]
+    borrowed: frozenset[RunId] = frozenset()
+    """The runs of the baseline that an earlier benchmark made."""
 
     @property
     def valid(self) -> list[Record]:
@@ -81,11 +84,11 @@ class Tables(NamedTuple):
         return exact(self.scores[run]["duration_s"])
 
     def reported_calls(self, run: RunId) -> Fraction | None:
-        """Tool calls by the agent's own word."""
+        """Tool calls that the agent reports."""
         return self._reported(run, "tool_calls")
 
     def reported_files(self, run: RunId) -> Fraction | None:
-        """Files read by the agent's own word."""
+        """Files read that the agent reports."""
         return self._reported(run, "files_read")
 
     def observed_calls(self, run: RunId) -> Fraction | None:
@@ -94,7 +97,7 @@ class Tables(NamedTuple):
         return None if calls is None else Fraction(sum(call.count for call in calls))
 
     def known_calls(self, run: RunId) -> Fraction | None:
-        """Tool calls in the transcript; by the agent's own word where nobody saw them."""
+        """Tool calls in the transcript; those that the agent reports where there is none."""
         observed = self.observed_calls(run)
         return self.reported_calls(run) if observed is None else observed
 
@@ -109,7 +112,7 @@ class Tables(NamedTuple):
         return None if tokens is None else Fraction(sum(tokens.get(name, 0) for name in names))
 
     def cost(self, run: RunId) -> Fraction | None:
-        """US dollars by the agent's own word."""
+        """US dollars, as the agent reports them."""
         cost = self.records[run].outcome.cost_usd if self._counts(run) else None
         return None if cost is None else Fraction(str(cost))
 
@@ -128,6 +131,16 @@ class Tables(NamedTuple):
         seconds, wall = self.records[run].outcome.agent_s if self._counts(run) else None, self.duration(run)
         return None if seconds is None or wall is None else wall - Fraction(str(seconds))
 
+    def timed(self, value: Value) -> Value:
+        """A quantity of time, which is only comparable with runs of the same days: for a borrowed run, the value of the
+        one that was made again; None where there is none."""
+
+        def of(run: RunId) -> Fraction | None:
+            again = run._replace(condition=AGAIN) if run in self.borrowed else run
+            return value(again) if again in self.scores else None
+
+        return of
+
     def _reported(self, run: RunId, column: Literal["tool_calls", "files_read"]) -> Fraction | None:
         return exact(self.reports[run][column]) if self._counts(run) and run in self.reports else None
 
@@ -137,17 +150,19 @@ class Tables(NamedTuple):
 
 def read_tables(folder: Path) -> Tables:
     """Everything that the stages before left in the run folder."""
+    plan = read_opened_plan(folder)
     validity = read_table(RunFolder(folder).validity, ValidityRow)
     records = read_present_records(folder, validity)
     valid = [records[run_of_row(row)] for row in validity if row["status"] == RunStatus.VALID]
     return Tables(
-        plan=as_made(read_opened_plan(folder), valid),
+        plan=as_made(plan, valid),
         validity=validity,
         scores={run_of_row(row): row for row in read_table(RunFolder(folder).scores, ScoreRow)},
         reports={run_of_row(row): row for row in read_table(RunFolder(folder).reports, ReportRow)},
         pairs=read_table(RunFolder(folder).pairs, PairRow),
         verdicts=read_table(RunFolder(folder).verdicts, VerdictRow),
         records=records,
+        borrowed=borrowed(folder, records) if "bank" in plan else frozenset(),
     )
 
 
@@ -180,7 +195,7 @@ def measures(tables: Tables, treatment: str) -> dict[str, Measure]:
     values: dict[str, Value] = {
         "score": tables.score,
         "complete": tables.complete,
-        "duration_s": tables.duration,
+        "duration_s": tables.timed(tables.duration),
         "tool_calls_reported": tables.reported_calls,
         "tool_calls_observed": tables.observed_calls,
         "files_read_reported": tables.reported_files,
@@ -190,8 +205,8 @@ def measures(tables: Tables, treatment: str) -> dict[str, Measure]:
         "tokens_cached": lambda run: tables.tokens(run, "cache_read"),
         "tokens_output": lambda run: tables.tokens(run, "output"),
         "cost_usd": tables.cost,
-        "first_token_s": tables.first_token,
-        "outside_agent_s": tables.outside_agent,
+        "first_token_s": tables.timed(tables.first_token),
+        "outside_agent_s": tables.timed(tables.outside_agent),
     }
     return {name: measure(tables, value, treatment, tables.plan["order"]) for name, value in values.items()}
 
@@ -266,7 +281,9 @@ def _group(tables: Tables, treatment: str, rows: Sequence[PairRow]) -> dict[str,
         "misdirected": adoption(row["misdirected"] for row in rows),
         "diverged": adoption(row["diverged"] for row in rows),
         "treatment_duration_s": _task_mean(runs, tables.duration),
-        "baseline_duration_s": _task_mean(runs, lambda run: tables.duration(run._replace(condition=baseline))),
+        "baseline_duration_s": _task_mean(
+            runs, lambda run: tables.timed(tables.duration)(run._replace(condition=baseline))
+        ),
     }
 
 
@@ -330,13 +347,14 @@ def controls(tables: Tables) -> list[dict[str, Any]]:
         return None if record.outcome.models is None else len(set(record.outcome.models)) == 1
 
     made = [record for record in tables.valid if record.source == "run"]
+    own = [record for record in made if record.run not in tables.borrowed]
     with_servers = [record for record in made if servers[record.condition]]
     without = [record for record in made if denied(record)]
     planned = tables.plan["tasks"]
     checks: list[tuple[str, list[Record], Callable[[Record], bool | None]]] = [
         ("the prompt is the planned one, byte for byte", made,
          lambda record: record.prompt_sha256 == planned[record.task]["prompt_sha256"]),
-        ("the agent's settings are the planned ones", made,
+        ("the agent's settings are the planned ones", own,
          lambda record: record.settings_sha256 == tables.plan["settings_sha256"]),
         ("the workspace is unchanged after the run", made, lambda record: record.tree_before == record.tree_after),
         ("one model answered throughout", made, same_model),
@@ -361,7 +379,7 @@ def start_skews(tables: Tables) -> list[Fraction]:
     """Seconds between the first and the last start inside each task and trial, over valid runs, sorted."""
     starts: dict[tuple[str, int], list[str]] = {}
     for record in tables.valid:
-        if record.source == "run" and record.condition in compared(tables.plan):
+        if record.source == "run" and record.condition in compared(tables.plan) and record.run not in tables.borrowed:
             starts.setdefault((record.task, record.trial), []).append(record.attempts[0].started_at)
     return sorted(_seconds_between(min(times), max(times)) for times in starts.values() if len(times) > 1)
 

@@ -89,10 +89,10 @@ def looks_save(
     settings: Aim = {"effect": effect, "alpha": alpha, "power": power}
     times = np.array(even_fractions(looks))
     limits = np.array(boundaries(even_fractions(looks), alpha))
-    dice = np.random.default_rng(0)
-    steps = dice.normal(0, math.sqrt(1 / looks), (PATHS, looks)).cumsum(axis=1)
+    rng = np.random.default_rng(0)
+    steps = rng.normal(0, math.sqrt(1 / looks), (PATHS, looks)).cumsum(axis=1)
     freedom = np.maximum(tasks * times - 1, 1)
-    squares = dice.chisquare(np.diff(freedom, prepend=0), (PATHS, looks)).cumsum(axis=1)
+    squares = rng.chisquare(np.diff(freedom, prepend=0), (PATHS, looks)).cumsum(axis=1)
     result = Looks({}, {})
     for true in truths:
         paths = (steps + true * math.sqrt(tasks) / sd * times) / np.sqrt(times)

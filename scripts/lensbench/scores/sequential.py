@@ -114,7 +114,7 @@ def interval_at(estimate: Estimate, boundary: float) -> tuple[float, float] | No
     """
     if not estimate.se or not estimate.df or estimate.delta is None:
         return None
-    margin = float(t_isf(norm_sf(boundary), estimate.df)) * estimate.se
+    margin = float(t_isf(norm_sf(boundary), estimate.df)) * estimate.se + estimate.drift
     return max(estimate.delta - margin, -LARGEST), min(estimate.delta + margin, LARGEST)
 
 
@@ -146,7 +146,8 @@ def deviate(estimate: Estimate) -> float | None:
     """The estimate as a normal deviate with the same p; None when nothing can be estimated."""
     if not estimate.se or not estimate.df or estimate.delta is None:
         return None
-    tail = max(t_sf(abs(estimate.delta) / estimate.se, estimate.df), 1e-300)
+    beyond = max(abs(estimate.delta) - estimate.drift, 0.0)
+    tail = max(t_sf(beyond / estimate.se, estimate.df), 1e-300)
     return math.copysign(norm_isf(tail), estimate.delta)
 
 

@@ -1,4 +1,4 @@
-"""What a start of Snakemake does before it decides what to make: it claims the run folder and mends what is damaged.
+"""What a start of Snakemake does before it decides what to make: it claims the run folder and repairs what is damaged.
 
 A damaged run is set aside and made again, a damaged table is deleted and rebuilt from what it was made of, and what
 nothing could make again is restored from its copy.
@@ -23,11 +23,11 @@ from lensbench.workflow.snakemake_inside import remove_locks
 
 
 def begin(config: Config, folder: Path, own: Set[str]) -> None:
-    """Claims the run folder, removes what a killed Snakemake locked in it, mends what is dated wrong or damaged.
+    """Claims the run folder, removes what a killed Snakemake locked in it, repairs what is dated wrong or damaged.
 
     `own` are files of the user's in it, which stay as they are.
-    Raises UserError when another Snakemake is at work on it, and for damage that cannot be mended. A lock from another
-    machine stays: whether that one is alive cannot be seen on every file system.
+    Raises UserError when another Snakemake is at work on it, and for damage that cannot be repaired. A lock from
+    another machine stays: whether that one is alive cannot be seen on every file system.
     """
     before = claim(folder, config.part)
     if before and before.host == socket.gethostname() and remove_locks(folder):
@@ -38,14 +38,16 @@ def begin(config: Config, folder: Path, own: Set[str]) -> None:
         write_json(RunFolder(folder).preflight, {})
     check = Check(folder, read_index(folder), own)
     for damage in check.damages:
-        _say(f"{folder / damage.name} is damaged ({damage.why}): {_mend(folder, damage, config)}")
+        _say(f"{folder / damage.name} is damaged ({damage.why}): {_repair(folder, damage, config)}")
     write_index(folder, check)
 
 
 def foretell(config: Config, folder: Path, own: Set[str]) -> None:
     """Says what is damaged and changes nothing: for a dry run."""
     for damage in Check(folder, read_index(folder), own).damages:
-        _say(f"{folder / damage.name} is damaged ({damage.why}): a start mends it, which may make more than is listed")
+        _say(
+            f"{folder / damage.name} is damaged ({damage.why}): a start repairs it, which may make more than is listed"
+        )
 
 
 def leave(config: Config, folder: Path, own: Set[str]) -> None:
@@ -56,8 +58,8 @@ def _say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def _mend(folder: Path, damage: Damage, config: Config) -> str:
-    """Mends a damage and says how."""
+def _repair(folder: Path, damage: Damage, config: Config) -> str:
+    """Repairs a damage and says how."""
     if damage.run:
         if config.agent.kind == "none":
             raise UserError(

@@ -9,11 +9,11 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from lensbench.core.conditions import CLOSED_BOOK
+from lensbench.core.conditions import compared
 from lensbench.core.errors import UserError
 from lensbench.core.rows import ValidityRow
 from lensbench.core.run_folder import RunFolder
@@ -29,7 +29,7 @@ from lensbench.scores.rescore import score_present
 from lensbench.scores.sequential import FUTILE, LookResult
 
 _FOLDERS = (RunFolder.runs, RunFolder.records, RunFolder.discards, RunFolder.judging, RunFolder.human)
-_FILES = (RunFolder.tasks, RunFolder.tasks_beside, RunFolder.preflight, RunFolder.spent)
+_FILES = (RunFolder.bank, RunFolder.tasks, RunFolder.tasks_beside, RunFolder.preflight, RunFolder.spent)
 """What a look shares with the run folder."""
 
 
@@ -45,7 +45,7 @@ def look(folder: Path, number: int, parallel: int) -> dict[str, Any]:
     _share(folder, own)
     write_json(RunFolder(own).plan, {**restricted(plan, number), "gate": plan["gate"] | {"looks": 1}})
     score_present(own, lambda judge: judge_all(own, judge, parallel, counts=False))
-    due = _due_again(read_table(RunFolder(own).validity, ValidityRow))
+    due = _due_again(read_table(RunFolder(own).validity, ValidityRow), compared(plan))
     results = {
         name: _decided(LookResult(**found["looks"][-1]), found["gate"], due)
         for name, found in write_estimates(own)["comparisons"].items()
@@ -59,10 +59,10 @@ def look(folder: Path, number: int, parallel: int) -> dict[str, Any]:
     return value
 
 
-def _due_again(validity: Iterable[ValidityRow]) -> int:
+def _due_again(validity: Iterable[ValidityRow], conditions: Collection[str]) -> int:
     """Runs of the waves so far that the next start makes again."""
     return sum(
-        row["status"] != RunStatus.VALID and row["given_up"] != "yes" and row["condition"] != CLOSED_BOOK
+        row["status"] != RunStatus.VALID and row["given_up"] != "yes" and row["condition"] in conditions
         for row in validity
     )
 

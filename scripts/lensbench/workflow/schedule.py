@@ -14,7 +14,7 @@ from typing import Any
 
 from lensbench.agents import services
 from lensbench.changes import CHANGE
-from lensbench.core.conditions import CLOSED_BOOK, compared, reads_index
+from lensbench.core.conditions import compared, planned_conditions, reads_index
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import Plan
 from lensbench.core.records import RunId, run_files, trial_folder
@@ -110,7 +110,7 @@ class Schedule:
             RunId(task, condition, trial)
             for trial in range(1, self.config.trials + 1)
             for task in self.plan["order"][number - 1 :: of]
-            for condition in self.plan["conditions"]
+            for condition in planned_conditions(self.plan, task)
         ]
         if self.config.agent.kind != "none":
             return planned
@@ -139,6 +139,12 @@ class Schedule:
         the first job, and by a dry run of a new benchmark not at all."""
         file = RunFolder(self.folder).preflight
         return [file.as_posix()] if file.exists() else []
+
+    @property
+    def bank(self) -> list[str]:
+        """Which runs an earlier benchmark made: copied before the first job, and by a dry run not at all."""
+        file = RunFolder(self.folder).bank
+        return [file.as_posix()] if "bank" in self.plan and file.exists() else []
 
     @property
     def lacks_repositories(self) -> bool:
@@ -251,15 +257,15 @@ class Schedule:
     def _places(self) -> dict[str, int]:
         """Each run's place in the queue: by trial and task, the order inside a pair by seed, balanced over tasks.
 
-        The control's runs come last: between those of a pair they would keep it from starting together.
+        The runs of controls come last: between those of a pair they would keep it from starting together.
         """
-        dice = random.Random(self.config.seed)
+        rng = random.Random(self.config.seed)
         names = list(self.config.conditions)
         turns = [names[turn:] + names[:turn] for turn in range(len(names))]
         orders: dict[tuple[str, int], list[str]] = {}
         for trial in range(1, self.config.trials + 1):
             tasks = list(self.plan["order"])
-            dice.shuffle(tasks)
+            rng.shuffle(tasks)
             orders |= {(task, trial): turns[index % len(turns)] for index, task in enumerate(tasks)}
         queue = [
             RunId(task, condition, trial)
@@ -267,7 +273,7 @@ class Schedule:
             for task in self.plan["order"]
             for condition in orders[task, trial]
         ]
-        queue += [run for run in self.runs if run.condition == CLOSED_BOOK]
+        queue += [run for run in self.runs if run.condition not in names]
         return {run.stem: place for place, run in enumerate(queue)}
 
     def priority(self, stem: str) -> int:
@@ -277,7 +283,7 @@ class Schedule:
     def gate_s(self, run: RunId, at_once: int) -> float:
         """How long the run may wait for the others of its task: 0 when no other is wanted, or they cannot be made at
         the same time."""
-        if run.condition == CLOSED_BOOK:
+        if run.condition not in compared(self.plan):
             return 0.0
         others = (name for name in compared(self.plan) if name != run.condition)
         wanted = [run.condition, *(name for name in others if self.is_wanted(run._replace(condition=name)))]

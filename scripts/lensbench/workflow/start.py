@@ -19,7 +19,7 @@ from lensbench.core.system.files import keep_from_others
 from lensbench.core.system.processes import WORKFLOW
 from lensbench.core.system.terminal import printable_lines
 from lensbench.plan.reading import insist_on_config
-from lensbench.runs import stopping
+from lensbench.runs import bank, stopping
 from lensbench.workflow import begin, snakemake_inside, targets
 from lensbench.workflow.schedule import Schedule, frozen_schedule, read_schedule
 from snakemake_logger_plugin_lensbench import catch_up, says_when_nothing_is_to_be_done
@@ -47,7 +47,7 @@ def reads_config(workflow: Any, name: str) -> bool:
 
 def read_start(workflow: Any, config: Mapping[str, Any]) -> Schedule:
     """The schedule of this start, or in a job on another machine that of the start that sent it. The run folder is
-    claimed and mended, and what Snakemake does otherwise is set."""
+    claimed and fixed, and what Snakemake does otherwise is set."""
     keep_from_others()
     is_dry = workflow.output_settings.dryrun
     settings = f"LENSBENCH_SETTINGS_{workflow.modifier.namespace or ''}"  # for the jobs on other machines
@@ -56,6 +56,10 @@ def read_start(workflow: Any, config: Mapping[str, Any]) -> Schedule:
             schedule = read_schedule(config, workflow.configfiles, begin.foretell if is_dry else begin.begin)
             if schedule.config.makes_benchmark and not is_dry:
                 schedule.outdate_plan()
+                if borrowed := bank.borrow(schedule.folder, schedule.plan):
+                    print(borrowed, file=sys.stderr)
+            elif is_dry and "bank" in schedule.plan and not schedule.bank:
+                print("bank: a start borrows runs of the baseline that are listed here", file=sys.stderr)
             _ = schedule.judging.names  # files of people that are damaged are said here
         else:
             schedule = frozen_schedule(os.environ.get(settings))

@@ -11,6 +11,8 @@ from functools import reduce
 from pathlib import Path
 from typing import NamedTuple
 
+from lensbench.core.borrowed import borrowed
+from lensbench.core.conditions import planned_conditions
 from lensbench.core.errors import UserError
 from lensbench.core.records import Record, RunId, run_files
 from lensbench.core.run_folder import RunFolder
@@ -75,6 +77,7 @@ class Status:
         number, of = parts_of(worker.part if worker else "")
         due = set(self.plan["order"][number - 1 :: of])
         runs = [run for run in planned_runs(self.plan) if run.task in due]
+        self._borrowed = borrowed(folder, runs)
         for run in runs:
             if filed := self._filing(run):
                 self._filed[run] = filed
@@ -89,8 +92,8 @@ class Status:
     def ended(self, run: RunId) -> None:
         """Takes note of a run that was made: it can change those of the same task and trial, and no other."""
         self._filed.pop(run, None)
-        pair = (run._replace(condition=name) for name in self.plan["conditions"])
-        before = {each for each in pair if each in self._standing and self._standing[each].discarded}
+        self._borrowed -= {run}
+        before = {each for each in self._pair(run) if each in self._standing and self._standing[each].discarded}
         for validity in self._decide(run):
             is_new = validity.run == run or validity.run not in before
             if validity.status == RunStatus.DISCARDED and is_new:
@@ -146,10 +149,14 @@ class Status:
         ]
         return sorted(read, key=lambda item: _moment(item[1]), reverse=True)[:LAST_DISCARDS]
 
+    def _pair(self, run: RunId) -> list[RunId]:
+        """The runs of the same task and trial, this one among them."""
+        return [run._replace(condition=name) for name in planned_conditions(self.plan, run.task)]
+
     def _decide(self, run: RunId) -> list[Validity]:
-        together = [run._replace(condition=name) for name in self.plan["conditions"]]
+        together = self._pair(run)
         records = {each: record for each in together if (record := self._read(each))}
-        found = list(decide_together(together, records, self.plan, self._filed))
+        found = list(decide_together(together, records, self.plan, self._filed, self._borrowed))
         for validity in found:
             before, now = self._standing.get(validity.run, Count(0, 0, 0)), self._stands(validity)
             self._standing[validity.run] = now

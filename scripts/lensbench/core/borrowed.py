@@ -1,0 +1,30 @@
+"""Which runs of a benchmark an earlier one made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from lensbench.core.records import RunId, run_files, sha256
+from lensbench.core.run_folder import RunFolder
+from lensbench.core.system.files import read_json
+
+
+def borrowed(folder: Path, runs: Iterable[RunId]) -> frozenset[RunId]:
+    """Those of the runs that lie in a run folder as they were borrowed: one that was made anew is our own."""
+    known = ever_borrowed(folder)
+    return frozenset(run for run in runs if run.stem in known and digest(folder, run) == known[run.stem])
+
+
+def ever_borrowed(folder: Path) -> dict[str, str]:
+    """The runs that a run folder ever borrowed, by their stems, with the hash of their records."""
+    runs: dict[str, str] = read_json(RunFolder(folder).bank).get("runs", {})
+    return runs
+
+
+def digest(folder: Path, run: RunId) -> str:
+    """The hash of a run's record; "" when there is none."""
+    try:
+        return sha256(run_files(folder, run).record.read_bytes())
+    except OSError:
+        return ""
