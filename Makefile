@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: setup dev slurm run new test newest selftest agents lint bench bench-peers soak fuzz docs lock
+.PHONY: setup dev slurm run new test test-quick newest selftest agents lint bench bench-peers soak fuzz docs lock
 
 setup: .venv/ready
 
@@ -40,6 +40,9 @@ new: setup
 test: dev
 	$(BIN)/python -m pytest $(ARGS) || { [ $$? = 1 ] && $(BIN)/python -m pytest -n 0 --last-failed --last-failed-no-failures none $(ARGS); }
 
+test-quick: dev
+	$(BIN)/python -m pytest -m "not (workflow or browser or live or fuzz or slow)" $(ARGS)
+
 # What rests on Snakemake's inside, with the newest Snakemake 9 where that is not the pinned one.
 newest: dev
 	$(BIN)/python tools/newest_snakemake.py
@@ -60,7 +63,7 @@ lint: dev
 	$(BIN)/python .ci/lint_workflow.py
 	$(BIN)/python tools/rooms.py
 
-# Everything fails by dice, and nothing may be lost, doubled or wrongly counted (docs/faults.md).
+# Injects faults at random; nothing may be lost, doubled or wrongly counted (docs/faults.md).
 soak: setup
 	$(BIN)/python benchmarks/soak.py $(ARGS)
 

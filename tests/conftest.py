@@ -1,6 +1,6 @@
 """Shared fixtures: an empty project to work in, run folders that are built by hand, and a browser.
 
-What tests import stands in modules of their own: a `conftest` in another folder would hide this one.
+What tests import stands in `support/`: a `conftest` in another folder would hide this one.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from chromium import chromium, page  # noqa: F401 (fixtures of tests/browser; a conftest.py there would hide the others)
+from chromium import chromium, page  # noqa: F401 (fixtures)
+from groups import pytest_runtest_logreport  # noqa: F401 (a hook)
 from handmade import Bench
 
 settings.register_profile("house", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -59,7 +60,12 @@ def bench(tmp_path: Path) -> Callable[..., Bench]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keeps what uses the browser on one worker: it is started once, and its event loop is in nobody's way."""
+    """Marks tests by what they start, and keeps the browser on one worker, whose event loop is in nobody's way."""
     for item in items:
         if "chromium" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.xdist_group("browser"))
+            item.add_marker(pytest.mark.browser)
+        if item.path.parent.name == "pipeline":
+            item.add_marker(pytest.mark.workflow)
+        if "_live" in item.path.stem:
+            item.add_marker(pytest.mark.live)

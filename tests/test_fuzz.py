@@ -8,6 +8,7 @@ import pytest
 
 from fuzz_targets import TARGETS
 
+pytestmark = pytest.mark.fuzz
 CORPUS = Path(__file__).parent / "fuzz"
 INPUTS = sorted(path.relative_to(CORPUS).as_posix() for path in CORPUS.glob("*/*"))
 

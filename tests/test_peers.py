@@ -16,7 +16,10 @@ from metering import Kept, Ledger, Meter, account  # noqa: E402
 
 AGENT = BENCHMARKS / "peers" / "agent.sh"
 PLANNED = [("t-0", "without"), ("t-0", "with"), ("t-1", "without"), ("t-1", "with")]
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="adopts orphans as only Linux lets it")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform != "linux", reason="adopts orphans as only Linux lets it"),
+]
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from lensbench.changes.execute import count_findings, run_tests
 from lensbench.changes.proof import prove
 from lensbench.changes.reports import TestResult
 
-pytestmark = pytest.mark.skipif(not SANDBOX.program, reason="no bubblewrap")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(not SANDBOX.program, reason="no bubblewrap")]
 
 
 @pytest.fixture

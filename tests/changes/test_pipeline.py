@@ -17,7 +17,7 @@ from calculator import FIXED, SANDBOX, make_tree, patch_of, task_value
 
 from lensbench.core.system.places import ROOT
 
-pytestmark = pytest.mark.skipif(not SANDBOX.program, reason="no bubblewrap")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(not SANDBOX.program, reason="no bubblewrap")]
 
 AGENT = """\
 import json, pathlib, sys

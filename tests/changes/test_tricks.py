@@ -7,7 +7,7 @@ from calculator import SANDBOX
 
 from lensbench.workflow.change_controls import NULL, ORACLE, Project, projects_here, try_changes
 
-pytestmark = pytest.mark.skipif(not SANDBOX.program, reason="no bubblewrap")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(not SANDBOX.program, reason="no bubblewrap")]
 
 
 @pytest.mark.parametrize("project", projects_here(), ids=lambda project: project.name)

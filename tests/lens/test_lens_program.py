@@ -15,6 +15,8 @@ from pathlib import Path
 import pytest
 from lens_client import SCRIPTS, ask_stdio, ask_url, lens_program, write_tree
 
+pytestmark = pytest.mark.slow
+
 FILES = {"a.py": "import b\n\n\ndef alpha(): ...\n", "b.py": "", "mcp.py": "raise SystemExit('shadowed')\n"}
 
 

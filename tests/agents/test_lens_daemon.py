@@ -1,0 +1,152 @@
+"""A daemon with the endpoints of LENS, the scripts that tell it of workspaces, and what becomes of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_sandbox import AUTO, bubblewrap, make_place, start
+
+from lensbench.agents.sandbox import find_sandbox
+from lensbench.core.system.private_folders import remove_abandoned
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPT = ROOT / "examples" / "lens" / "workspace.py"
+
+
+class Lens(ThreadingHTTPServer):
+    """Registrations by id, and whether each is indexed."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.repos: dict[str, str] = {}
+        self.indexed: set[str] = set()
+        self.made = 0
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}"
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Lens
+
+    def _say(self, value: Any, status: int = 200) -> None:
+        body = json.dumps(value).encode()
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def do_GET(self) -> None:
+        _, _, _, what, *rest = self.path.split("/")
+        if (what, rest) == ("repos", []):
+            self._say([{"id": each, "root_path": path} for each, path in self.server.repos.items()])
+        else:
+            self._say({"files": 1 if rest[0] in self.server.indexed else 0})
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        _, _, _, _, *rest = self.path.split("/")
+        if rest:
+            self.server.indexed.add(rest[0])
+            self._say({"indexed": True})
+        elif body["path"] in self.server.repos.values() or not Path(body["path"]).is_dir():
+            self._say({"error": "cannot register"}, 400)
+        else:
+            self.server.made += 1
+            self.server.repos[str(self.server.made)] = body["path"]
+            self._say({"id": self.server.made})
+
+    def do_DELETE(self) -> None:
+        self.server.repos.pop(self.path.rpartition("/")[2])
+        self._say({})
+
+    def log_message(self, format: str, *arguments: object) -> None:
+        pass
+
+
+@pytest.fixture
+def lens(monkeypatch: pytest.MonkeyPatch) -> Iterator[Lens]:
+    server = Lens()
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+    monkeypatch.setenv("LENS_URL", server.url)
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+def script(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, str(SCRIPT), *arguments], capture_output=True, text=True, timeout=60)
+
+
+def test_a_workspace_is_registered_anew_indexed_and_removed(lens: Lens, tmp_path: Path) -> None:
+    for number in ("1", "2"):  # a registration that was left is replaced
+        done = script("register", str(tmp_path))
+        assert (done.returncode, lens.repos, number in lens.indexed) == (0, {number: str(tmp_path)}, True), done.stderr
+    assert script("remove", str(tmp_path)).returncode == 0
+    assert script("remove", str(tmp_path)).returncode == 0
+    assert lens.repos == {}
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_the_daemon_refuses_and_a_daemon_that_is_gone_are_one_line(
+    lens: Lens, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused = script("register", str(tmp_path / "missing"))
+    assert (refused.returncode, "HTTP 400" in refused.stderr, refused.stderr.count("\n")) == (1, True, 1)
+    monkeypatch.setenv("LENS_URL", "http://127.0.0.1:9")
+    gone = script("register", str(tmp_path))
+    assert (gone.returncode, "does not answer" in gone.stderr, gone.stderr.count("\n")) == (1, True, 1)
+
+
+KILLED = """
+import json, subprocess, sys, time
+from pathlib import Path
+from lensbench.core.system.private_folders import TEARDOWN, private_folder
+with private_folder() as folder:
+    repo = Path(folder, "repo")
+    repo.mkdir()
+    command = [sys.executable, sys.argv[1]]
+    Path(folder, TEARDOWN).write_text(json.dumps([30, [*command, "remove", str(repo)]]))
+    subprocess.run([*command, "register", str(repo)], check=True, stdout=subprocess.DEVNULL)
+    print("registered", flush=True)
+    time.sleep(300)
+"""
+
+
+def test_what_a_killed_run_registered_is_torn_down_by_the_next_start(
+    lens: Lens, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    run = subprocess.Popen([sys.executable, "-c", KILLED, str(SCRIPT)], stdout=subprocess.PIPE, text=True)
+    assert run.stdout is not None
+    assert run.stdout.readline() == "registered\n"
+    remove_abandoned(str(tmp_path))
+    assert len(lens.repos) == 1  # it is still at work
+    os.kill(run.pid, signal.SIGKILL)
+    run.wait()
+    remove_abandoned(str(tmp_path))
+    assert lens.repos == {}
+    assert not list(tmp_path.glob("lb-*"))
+
+
+@bubblewrap
+def test_an_agent_finds_the_workspace_where_the_daemon_does(tmp_path: Path) -> None:
+    place = make_place(tmp_path / "lb-1", find_sandbox({**AUTO, "same_path": True}))
+    repo = f"{place.private}/repo"
+    assert (place.inside(repo), place.inside(f"{place.private}/session/x")) == (repo, "/session/x")
+    said = start(place, "sh", "-c", 'pwd; cat a.py; touch made; ls "$0"', str(Path(place.private).parent))
+    assert said.stdout.splitlines() == [repo, "x = 1", "lb-1"], said.stderr
+    assert (Path(repo) / "made").exists()

@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lensbench.agents import services
+from lensbench.agents.services import LONGEST_S, service_of, tell, wait_for
+from lensbench.plan.config import Agent
+
+SCRIPTS = Path(__file__).parents[2] / "scripts"
+ASKING = """
+import time
+from lensbench.agents.services import tell
+for number in range(20):
+    tell("s", "rate_limited", time.time())
+    tell("s", "", time.time())
+"""
+
+
+@pytest.fixture
+def slept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Waiting takes no time here: the clock is moved instead; how long was waited."""
+    monkeypatch.chdir(tmp_path)
+    found: list[float] = []
+    clock = {"now": 1_000_000.0}
+
+    def sleep(seconds: float) -> None:
+        clock["now"] += seconds
+        found.append(seconds)
+
+    monkeypatch.setattr(time, "time", lambda: clock["now"])
+    monkeypatch.setattr(time, "sleep", sleep)
+    return found
+
+
+def refuse() -> None:
+    tell("s", "rate_limited", time.time())
+
+
+def pause_of(party: str, slept: list[float]) -> float:
+    wait_for("s", party)
+    return slept.pop() if slept else 0.0
+
+
+@pytest.mark.parametrize(
+    ("settings", "service"),
+    [
+        ({"kind": "claude-code"}, "claude-code"),
+        ({"kind": "claude-code", "provider": "zai"}, "zai"),
+        ({"base_url": "https://api.z.ai/api/anthropic", "provider": "custom"}, "api.z.ai"),
+        ({"base_url": "http://user:secret@127.0.0.1:4000?x=secret"}, "127.0.0.1:4000"),
+        ({"base_url": "gateway.example"}, "gateway.example"),
+    ],
+)
+def test_a_service_is_named_without_secrets(settings: dict[str, Any], service: str) -> None:
+    assert service_of(Agent.model_validate(settings).model_dump()) == service
+
+
+def test_nobody_waits_and_nothing_is_written_before_a_service_refuses(slept: list[float]) -> None:
+    for reason in ("", "crashed", "api_error"):
+        tell("s", reason, time.time())
+    assert pause_of("a", slept) == 0
+    assert not Path("bench").exists()
+
+
+def test_after_a_refusal_everybody_waits_parties_together_and_others_apart(
+    slept: list[float], capsys: pytest.CaptureFixture[str]
+) -> None:
+    refuse()
+    left = [services._left(services._read("s"), party) for party in ("a", "a", "b", "c")]
+    assert left[0] == left[1]
+    assert len(set(left)) == 3
+    assert all(services.FIRST_S <= each <= 2 * services.FIRST_S for each in left)
+    assert pause_of("a", slept) == pytest.approx(left[0])
+    assert "s asked for a pause (429): waiting" in capsys.readouterr().err
+
+
+def test_another_service_goes_on(slept: list[float]) -> None:
+    refuse()
+    wait_for("other", "a")
+    assert slept == []
+
+
+def test_the_pause_grows_while_refusals_go_on_and_is_short_again_after_an_answer(slept: list[float]) -> None:
+    lengths = []
+    for _ in range(7):
+        refuse()
+        refuse()  # the others that were refused in the same moment
+        lengths.append(services._read("s")["pause_s"])
+        wait_for("s", "a")
+    assert lengths == [30, 60, 120, 240, 480, LONGEST_S, LONGEST_S]
+    tell("s", "", time.time())
+    refuse()
+    assert services._read("s")["pause_s"] == 30
+
+
+def test_an_answer_to_an_older_request_ends_no_pause_and_an_older_refusal_makes_it_no_longer(
+    slept: list[float],
+) -> None:
+    before = time.time()
+    refuse()
+    tell("s", "", before)
+    assert services._read("s")["pause_s"] == 30
+    wait_for("s", "a")
+    tell("s", "rate_limited", before)
+    assert services._read("s")["pause_s"] == 30
+    assert services._read("s")["until"] > time.time()
+
+
+def test_a_damaged_file_or_a_clock_that_was_set_back_stops_nobody_for_long(slept: list[float]) -> None:
+    refuse()
+    (file,) = Path("bench/.services").glob("*.json")
+    file.write_text('{"until": 99999999999, "pause_s": 30}')
+    assert pause_of("a", slept) == 0
+    refuse()
+    assert services._read("s")["pause_s"] == 30
+    file.write_text("{")
+    assert pause_of("a", slept) == 0
+    refuse()
+    assert services._read("s")["pause_s"] == 30
+
+
+def test_many_processes_that_are_killed_leave_a_file_that_reads(tmp_path: Path) -> None:
+    command = [sys.executable, "-P", "-c", ASKING]
+    started = [subprocess.Popen(command, cwd=tmp_path, env={"PYTHONPATH": str(SCRIPTS)}) for _ in range(6)]
+    for process in started[:3]:
+        process.kill()
+    assert [process.wait(60) for process in started[3:]] == [0, 0, 0]
+    assert set(json.loads((tmp_path / services.PLACE / "s.json").read_text())) == {"pause_s", "until"}

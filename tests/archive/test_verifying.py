@@ -1,0 +1,434 @@
+"""Checking archives from strangers: whatever was changed, one line says what."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+import stat
+import sys
+import warnings
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from archived import JUDGE, MODEL, add, edit, edit_json, edit_rows, forge, make_benchmark, pack, raw_zip, remove, rename
+from lensbench.archive import unpacking, verify
+from lensbench.archive.signing import read_private_key, sign
+from lensbench.archive.unpacking import unpack
+from lensbench.core.errors import UserError
+from lensbench.core.system.program import run_program
+
+pytestmark = pytest.mark.slow
+
+Change = Callable[[Path], object]
+
+
+@pytest.fixture(scope="module")
+def packed_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of an archive with a mechanical judge and a model judge."""
+    project = tmp_path_factory.mktemp("base") / "project"
+    with pytest.MonkeyPatch.context() as patch:
+        (project / "repo").mkdir(parents=True)
+        patch.chdir(project)
+        (project / "repo" / "a.py").write_text("x = 1\n")
+        (project / "lens.json").write_text('{"mcpServers": {"lens": {"command": "lens"}}}')
+        conditions = {"without": {}, "with": {"mcp": "lens.json"}}
+        given = {"run_id": "r", "scenarios": "set.yaml", "conditions": conditions}
+        told = (sys.executable, str(JUDGE), str(project.with_name("asked")))
+        return pack(make_benchmark(project, given, with_model=True), allowed=told)
+
+
+@pytest.fixture
+def archive(packed_once: Path, tmp_path: Path) -> Path:
+    """A copy that a test may change."""
+    return Path(shutil.copy(packed_once, tmp_path / "r.zip"))
+
+
+@pytest.fixture
+def check(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, list[str]]]:
+    """Runs the program; returns its exit code and the lines that it printed."""
+
+    def run(*arguments: object) -> tuple[int, list[str]]:
+        monkeypatch.setattr(sys, "argv", ["verifying", *map(str, arguments)])
+        code: Any = 0
+        try:
+            run_program(verify.main)
+        except SystemExit as end:
+            code = end.code
+        lines = capsys.readouterr().out.splitlines()
+        return (1, [*lines, code]) if isinstance(code, str) else (code, lines)
+
+    return run
+
+
+def failures(result: tuple[int, list[str]]) -> list[str]:
+    """What was found; the exit code must say the same."""
+    code, lines = result
+    found = [line.removeprefix("FAIL: ") for line in lines if line.startswith("FAIL: ")]
+    assert code == (1 if found else 0), lines
+    return found
+
+
+def test_an_untouched_archive_holds_and_nobody_knows_who_made_it(archive: Path, check: Any) -> None:
+    code, lines = check(archive)
+    assert code == 0
+    assert lines == [
+        "note: the archive is not signed: who made it is not known",
+        f"ok: {archive}: nothing was changed since it was made, and all that was compared follows from its runs; this"
+        " rests on its own checksums (it is not signed); that the runs took place rests on their maker's word",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (edit("runs/one-with.md", "x in", "y in"), "data/run/runs/one-with.md: was changed"),
+        (edit("verdicts.csv", "Met", "Missed"), "data/run/verdicts.csv: was changed"),
+        (edit("records/one-with.json", "10.0", "9.0"), "data/run/records/one-with.json: was changed"),
+        (edit("logs/one-with.log", "answered", "guessed"), "data/run/logs/one-with.log: was changed"),
+        (remove("discards/one-with-1.json"), "data/run/discards/one-with-1.json: is missing"),
+        (add("data/run/runs/three-with.md"), "data/run/runs/three-with.md: was added to the archive"),
+        (add("note.txt"), "note.txt: was added to the archive"),
+        (edit("../../bag-info.txt", "r", "s"), "bag-info.txt: was changed"),
+        (lambda bag: (bag / "tagmanifest-sha256.txt").unlink(), "tagmanifest-sha256.txt: is missing"),
+        (lambda bag: (bag / "bagit.txt").unlink(), "is not a BagIt bag"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_whatever_is_changed_without_its_hash_is_named(
+    archive: Path, check: Any, change: Change, expected: str
+) -> None:
+    found = failures(check(forge(archive, change, rehash=False)))
+    assert len(found) == 1
+    assert found[0].startswith(expected)
+
+
+def test_a_renamed_file_is_missing_and_was_added(archive: Path, check: Any) -> None:
+    found = failures(check(forge(archive, rename("runs/one-with.md", "runs/one-other.md"), rehash=False)))
+    assert found == [
+        "data/run/runs/one-with.md: is missing", "data/run/runs/one-other.md: was added to the archive",
+    ]  # fmt: skip
+
+
+def test_what_the_archive_says_forges_no_line(archive: Path, check: Any) -> None:
+    def change(bag: Path) -> None:
+        path = bag / "data" / "versions.json"
+        path.write_text(json.dumps({**json.loads(path.read_text()), "code_sha256": "", "commit": "\x1b[2J\nok: r.zip"}))
+
+    _, lines = check(forge(archive, change, rehash=True))
+    assert all(line.isprintable() for line in lines)
+    assert [line.split(":")[0] for line in lines] == ["note", "note", "ok"]
+
+
+def shorter(record: dict[str, Any]) -> None:
+    record["attempts"][-1]["duration_s"] = 1.0
+
+
+def as_met(row: dict[str, str]) -> None:
+    row.update(verdict="Met", points="1")
+
+
+def better(results: dict[str, Any]) -> None:
+    results["comparisons"]["with"]["wins"] += 1
+
+
+DERIVED = {
+    "verdicts.csv": edit_rows("verdicts.csv", as_met),
+    "verdicts/mechanical.csv": edit_rows("verdicts/mechanical.csv", as_met),
+    "results.json": edit_json("results.json", better),
+    "results.md": edit("results.md", "with", "WITH"),
+    "report.html": edit("report.html", "with", "WITH"),
+    "answers/one.html": edit("answers/one.html", "one", "two"),
+    "runs/timing.csv": edit("runs/timing.csv", "10", "11"),
+}
+
+
+def test_every_table_result_and_page_that_was_changed_with_its_hash_is_named(archive: Path, check: Any) -> None:
+    def change(bag: Path) -> None:
+        for each in (*DERIVED.values(), add("data/run/answers/other.html"), remove("pairs.csv")):
+            each(bag)
+
+    named = {f"run/{name}: is not what answers, records and verdicts give" for name in DERIVED}
+    assert set(failures(check(forge(archive, change, rehash=True)))) == named | {
+        "run/answers/other.html: is in the archive, but the runs do not give it",
+        "run/pairs.csv: is missing, although the runs give it",
+    }
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (edit("runs/one-with.md", "x in", "y in"), "is not the answer of its record"),
+        (edit_json("records/one-with.json", shorter), "run/records/one-with.json: is not what was written"),
+        (edit_json("records/one-with.json", lambda value: (shorter(value), value.pop("checksum"))), "run/scores.csv: is not what"),
+        (edit_rows(f"verdicts/{MODEL}.csv", as_met), "the verdict on one, without, trial 1, criterion 2 is not what the judge"),
+        (remove(f"verdicts/{MODEL}.csv"), "what a model said cannot be rebuilt without asking it"),
+        (edit("prompts/one.md", "Where", "There"), "run/prompts/one.md: is not the prompt of the plan"),
+        (remove("discards/one-with-1.json", "discards/one-with-1.md"), "run/validity.csv: is not what"),
+        (remove("discards/two-with-1.json", "discards/two-with-1.md"), "run/discards/two-with-1.json: is missing, although"),
+        (remove("discards/two-with-1.md"), "run/discards/two-with-1.json: is not a whole discard"),
+        (edit_json("discards/one-with-1.json", lambda value: shorter(value["record"])), "its record was changed after"),
+        (rename("discards/one-with-1.json", "discards/one-with-2.json"), "run/discards/one-with-1.json: is missing"),
+        (edit("discards/one-with-1.md", "broken", "better"), "its answer is not that of its record"),
+        (remove("runs/one-without.md", "records/one-without.json"), "run/runs/one-without.md: this planned run is neither"),
+        (edit_json("plan.json", lambda plan: plan["tasks"].pop("two")), "run/plan.json: is not a plan that lensbench"),
+        (edit_json("plan.json", lambda plan: plan.update(order=["one", "../two"])), "run/plan.json: is not a plan"),
+        (edit_json("plan.json", lambda plan: plan.update(trials=10**9)), "run/plan.json: is not a plan"),
+        (edit_json("plan.json", lambda plan: plan.update(gate=[])), "the numbers cannot be rebuilt"),
+        (edit_json("results.json", lambda value: value.pop("selftest")), "the numbers cannot be rebuilt: KeyError"),
+        (add("data/versions.json", "[]"), "the numbers cannot be rebuilt: TypeError"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)  # fmt: skip
+def test_whatever_is_changed_with_its_hash_contradicts_the_rest(
+    archive: Path, check: Any, change: Change, expected: str
+) -> None:
+    found = failures(check(forge(archive, change, rehash=True)))
+    assert any(expected in line for line in found), found
+
+
+def test_other_code_is_said_first(archive: Path, check: Any) -> None:
+    def older(bag: Path) -> None:
+        path = bag / "data" / "versions.json"
+        path.write_text(path.read_text().replace('"code_sha256": "', '"code_sha256": "0'))
+
+    code, lines = check(forge(archive, older, rehash=True))
+    assert code == 0
+    assert lines[1].startswith("note: made with lensbench 0.1.0")
+
+    def with_other_pages(bag: Path) -> None:
+        older(bag)
+        table = bag / "data" / "run" / "validity.csv"
+        rows = list(csv.reader(table.read_text().splitlines()))
+        table.write_text("".join(",".join(row[:-1]) + "\n" for row in rows))
+        for name in ("results.md", "results.json", "answers/one.html"):
+            DERIVED[name](bag)
+
+    code, lines = check(forge(archive, with_other_pages, rehash=True))
+    assert code == 0
+    assert lines[2] == (
+        "note: this code makes 3 other files otherwise, which were not compared: answers/one.html, results.json, results.md"
+    )
+
+    def with_other_heads(bag: Path) -> None:
+        older(bag)
+        table = bag / "data" / "run" / "escalations.csv"
+        assert len(table.read_text().splitlines()) == 1, "no row"
+        table.write_text("task,trial\n")
+
+    assert failures(check(forge(archive, with_other_heads, rehash=True))) == []
+
+    def with_other_verdicts(bag: Path) -> None:
+        older(bag)
+        DERIVED["verdicts.csv"](bag)
+
+    assert failures(check(forge(archive, with_other_verdicts, rehash=True))) == [
+        "run/verdicts.csv: is not what answers, records and verdicts give"
+    ]
+
+
+class Keys:
+    """A pair of keys in files."""
+
+    def __init__(self, folder: Path) -> None:
+        key = Ed25519PrivateKey.generate()
+        self.private, self.public = folder / "key.pem", folder / "key.pub"
+        form = serialization.PrivateFormat.PKCS8
+        self.private.write_bytes(key.private_bytes(serialization.Encoding.PEM, form, serialization.NoEncryption()))
+        public = serialization.PublicFormat.SubjectPublicKeyInfo
+        self.public.write_bytes(key.public_key().public_bytes(serialization.Encoding.PEM, public))
+
+
+@pytest.fixture
+def keys(tmp_path: Path) -> Keys:
+    return Keys(tmp_path)
+
+
+@pytest.fixture
+def signed(archive: Path, keys: Keys) -> Path:
+    """The archive, signed."""
+    return forge(archive, lambda bag: sign(bag, read_private_key(keys.private)), rehash=False).rename(archive)
+
+
+def test_a_signature_holds_for_its_key_only(signed: Path, keys: Keys, check: Any, tmp_path: Path) -> None:
+    assert failures(check(signed, "--key", keys.public)) == []
+    (tmp_path / "other").mkdir()
+    other = Keys(tmp_path / "other").public
+    assert failures(check(signed, "--key", other)) == ["signature.dsse.json: was not made with this key"]
+    assert "note: the archive is signed, but no key was given (--key): who made it is not known" in check(signed)[1]
+
+
+@pytest.mark.parametrize("change", [edit("scores.csv", "10", "11"), edit("logs/one-with.log", "answered", "guessed")])
+def test_a_forger_without_the_key_cannot_hash_everything_anew(
+    signed: Path, keys: Keys, check: Any, change: Change
+) -> None:
+    forged = forge(signed, change, rehash=True)
+    for arguments in ((forged, "--key", keys.public), (forged,)):
+        assert "signature.dsse.json: signs other files than these" in failures(check(*arguments))
+
+
+def test_a_signature_that_was_taken_away_is_missed_by_who_has_the_key(signed: Path, keys: Keys, check: Any) -> None:
+    forged = forge(signed, lambda bag: (bag / "signature.dsse.json").unlink(), rehash=False)
+    found = failures(check(forged, "--key", keys.public))
+    assert found == ["signature.dsse.json: is missing: the archive is not signed"]
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", '{"payload": 1, "payloadType": "", "signatures": []}', "[" * 9999])
+def test_what_is_no_signature_is_said_to_be_none(signed: Path, keys: Keys, check: Any, text: str) -> None:
+    forged = forge(signed, add("signature.dsse.json", text), rehash=False)
+    assert len(failures(check(forged, "--key", keys.public))) == 1
+
+
+def test_a_key_that_is_none_is_refused(signed: Path, check: Any) -> None:
+    code, lines = check(signed, "--key", signed)
+    assert (code, len(lines)) == (1, 1)
+    assert "is not an ed25519 public key in PEM" in lines[0]
+
+
+def linked(name: str) -> zipfile.ZipInfo:
+    member = zipfile.ZipInfo(name)
+    member.external_attr = (stat.S_IFLNK | 0o777) << 16
+    return member
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        (["r/../../evil"], "may lead elsewhere"),
+        (["../evil"], "may lead elsewhere"),
+        (["/tmp/evil"], "may lead elsewhere"),
+        (["r//evil"], "may lead elsewhere"),
+        (["r/./evil"], "may lead elsewhere"),
+        (["r/C:\\evil"], "may lead elsewhere"),
+        (["r/a\nb"], "may lead elsewhere"),
+        (["r/a", "r/a"], "twice"),
+        (["r/a", "r/a/b"], "both as a file and as a folder"),
+        (["r/a", "s/a"], "must hold one folder, but holds 2"),
+        (["a"], "beside its folder"),
+        ([linked("r/link")], "a link or a device"),
+        ([], "must hold one folder, but holds 0"),
+    ],
+    ids=str,
+)
+def test_names_that_lead_elsewhere_are_refused_before_anything_is_written(
+    tmp_path: Path, names: list[Any], expected: str
+) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # zipfile warns of names that are there twice
+        archive = raw_zip(tmp_path / "bad.zip", [(name, b"evil") for name in names])
+    (tmp_path / "place").mkdir()
+    with pytest.raises(UserError, match=expected):
+        unpack(archive, tmp_path / "place")
+    assert not list((tmp_path / "place").rglob("evil"))
+    assert not (tmp_path / "evil").exists()
+
+
+def test_bytes_around_the_zip_and_names_of_one_file_are_refused(archive: Path, tmp_path: Path, check: Any) -> None:
+    before = tmp_path / "before.zip"
+    before.write_bytes(b"#!/bin/sh\n" + archive.read_bytes())
+    commented = Path(shutil.copy(archive, tmp_path / "comment.zip"))
+    with zipfile.ZipFile(commented, "a") as zipped:
+        zipped.comment = b"trust me"
+    spelt = raw_zip(tmp_path / "case.zip", [("r/a", b"1"), ("r/A", b"2")])
+    expected = {before: "holds bytes before its first file", commented: "holds a comment", spelt: "these are one file"}
+    for given, said in expected.items():
+        code, lines = check(given)
+        assert (code, said in "\n".join(lines)) == (1, True), lines
+
+
+def test_files_on_which_no_number_rests_are_named(archive: Path, check: Any) -> None:
+    def change(bag: Path) -> None:
+        for name in ("data/run/runs/other-with.md", "data/run/human/readme.txt", "data/project/tool.exe"):
+            (bag / name).parent.mkdir(exist_ok=True)
+            (bag / name).write_text("x")
+        record = (bag / "data/run/records/one-with.json").read_text()
+        (bag / "data/run/records/other-with.json").write_text(record)
+
+    code, lines = check(forge(archive, change, rehash=True))
+    notes = [line for line in lines if line.endswith("no number rests on it")]
+    assert [line.split(": ")[1] for line in notes] == [
+        "run/runs/other-with.md", "run/records/other-with.json", "run/human/readme.txt", "project/tool.exe"
+    ]  # fmt: skip
+    assert code == 1
+    assert "FAIL: run/records/other-with.json: is not the record of an answer in the archive" in lines
+
+
+def test_a_bomb_is_refused_before_it_goes_off(tmp_path: Path, check: Any) -> None:
+    bomb = raw_zip(tmp_path / "bomb.zip", [("r/zeros", b"\0" * (unpacking.SMALL + 1))])
+    assert bomb.stat().st_size < 100_000
+    code, lines = check(bomb)
+    assert (code, len(lines)) == (1, 1)
+    assert "made to fill disks" in lines[0]
+
+
+@pytest.mark.parametrize(("limit", "value"), [("MAX_BYTES", 5), ("MAX_MEMBERS", 1)])
+def test_an_archive_that_is_too_large_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str, value: int
+) -> None:
+    archive = raw_zip(tmp_path / "large.zip", [("r/a", b"123"), ("r/b", b"456")])
+    monkeypatch.setattr(unpacking, limit, value)
+    with pytest.raises(UserError, match="at most"):
+        unpack(archive, tmp_path)
+
+
+def test_a_file_that_says_it_is_shorter_than_it_is_does_not_fill_the_disk(tmp_path: Path) -> None:
+    content = b"0123456789" * 1000
+    archive = raw_zip(tmp_path / "liar.zip", [("r/a", content)])
+    data = archive.read_bytes().replace(len(content).to_bytes(4, "little"), (10).to_bytes(4, "little"))
+    archive.write_bytes(data)
+    with pytest.raises(UserError, match="damaged"):
+        unpack(archive, tmp_path)
+    assert (tmp_path / "r" / "a").stat().st_size <= 10
+
+
+@pytest.mark.parametrize("content", [b"", b"PK", b"no zip file", None])
+def test_what_is_no_zip_file_is_one_line(tmp_path: Path, check: Any, content: bytes | None) -> None:
+    path = tmp_path / "x.zip"
+    if content is not None:
+        path.write_bytes(content)
+    code, lines = check(path)
+    assert (code, len(lines)) == (1, 1)
+    assert lines[0].startswith("error: ")
+
+
+def test_a_cut_off_archive_is_damaged(archive: Path, check: Any) -> None:
+    archive.write_bytes(archive.read_bytes()[:-200])
+    code, lines = check(archive)
+    assert (code, len(lines)) == (1, 1)
+    assert "damaged" in lines[0]
+
+
+def test_a_flipped_byte_of_a_file_is_found(archive: Path, check: Any) -> None:
+    with zipfile.ZipFile(archive) as zipped:
+        largest = max(zipped.infolist(), key=lambda member: member.compress_size)
+    _flip(archive, largest.header_offset + largest.compress_size // 2)
+    assert check(archive)[0] == 1
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_byte_flipped_anywhere_is_found_or_changes_nothing(archive: Path, tmp_path: Path, seed: int) -> None:
+    """Dates and the like in the zip's own headers are read by nobody."""
+    before = _contents(unpack(archive, tmp_path / "before"))
+    _flip(archive, Random(seed).randrange(archive.stat().st_size))
+    try:
+        after = unpack(archive, tmp_path / "after")
+    except UserError:
+        return
+    assert _contents(after) == before
+
+
+def _flip(path: Path, place: int) -> None:
+    data = bytearray(path.read_bytes())
+    data[place] ^= 1
+    path.write_bytes(data)
+
+
+def _contents(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}

@@ -1,0 +1,147 @@
+"""What the verdicts rest on, and when that is too little for a verdict on a treatment."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import pytest
+
+from lensbench.core.records import RunId
+from lensbench.judging.agreement import All, Coefficient, agreement
+from lensbench.judging.belief import Basis, Belief, Vote, believe
+from lensbench.judging.blinding_check import BlindingCheck, GuessCheck
+from lensbench.judging.decisions import majority
+from lensbench.judging.judges import Verdict
+
+MET, PARTIAL, MISSED = Verdict.MET, Verdict.PARTIAL, Verdict.MISSED
+Reads = Callable[[RunId, int], Verdict | None]
+"""What a judge says of a criterion; None when it was not asked."""
+
+NOBODY = All(0, 0, Coefficient(None, None, None, "one judge"))
+KEYS = [
+    (RunId(f"t{task:02}", condition), criterion)
+    for task in range(16)
+    for condition in ("without", "with")
+    for criterion in range(1, 9)
+]
+
+
+def true(run: RunId, criterion: int) -> Verdict:
+    """What the answers state."""
+    return random.Random(f"{run} {criterion}").choice([MET, MET, PARTIAL, MISSED])
+
+
+def now_and_then(share: float, other: Verdict) -> Reads:
+    """A judge that says `other` in a share of the cases, whatever the answer states."""
+    return lambda run, criterion: (
+        other if random.Random(f"slip {run} {criterion}").random() < share else true(run, criterion)
+    )
+
+
+def belief(
+    drafted: bool = False,
+    everybody: All = NOBODY,
+    classifier: Mapping[str, BlindingCheck] | None = None,
+    guesses: Mapping[str, GuessCheck] | None = None,
+    **judges: Reads,
+) -> Belief:
+    """Of verdicts by these judges, people's before the others'; `human_` and what follows is a person."""
+    votes = list(_votes(drafted, judges))
+    decided = {}
+    for key in KEYS:
+        said = [vote for vote in votes if (vote.run, vote.criterion) == key]
+        people = [vote.verdict for vote in said if vote.judge.startswith("human")]
+        decided[key] = majority(people or [vote.verdict for vote in said])
+    return believe(votes, decided, everybody, ["with"], classifier or {}, guesses or {}, seed=1)
+
+
+def _votes(drafted: bool, judges: Mapping[str, Reads]) -> Iterator[Vote]:
+    for name, reads in judges.items():
+        for run, criterion in KEYS:
+            if verdict := reads(run, criterion):
+                yield Vote(run, criterion, name.replace("_", "-"), verdict, drafted and name == "mechanical")
+
+
+def test_accepted_patterns_and_people_are_believed() -> None:
+    patterns, people = belief(mechanical=true), belief(human_anna=true, claude=now_and_then(1, MET))
+    assert (patterns.caveat, patterns.withheld) == ("", {"with": []})
+    assert patterns.decided[Basis.PATTERNS] == len(KEYS)
+    assert (people.caveat, people.withheld) == ("", {"with": []})
+
+
+def test_a_model_without_labels_is_an_unvalidated_judge() -> None:
+    found = belief(claude=true)
+    assert found.decided[Basis.UNVALIDATED] == len(KEYS)
+    assert found.withheld == {"with": [found.caveat]}
+    assert f"{len(KEYS)} of {len(KEYS)} verdicts rest on an unvalidated judge (claude: 0 of 200 labels" in found.caveat
+
+
+def some(reads: Reads, tasks: int) -> Reads:
+    """The judge on the first tasks only."""
+    return lambda run, criterion: reads(run, criterion) if int(run.task[1:]) < tasks else None
+
+
+def test_a_model_with_enough_labels_that_agree_is_believed() -> None:
+    found = belief(claude=now_and_then(0.05, MET), human_anna=some(true, 14))
+    assert found.labels["claude"].enough
+    assert (found.decided[Basis.MODEL], found.caveat, found.withheld) == (32, "", {"with": []})
+
+
+def test_too_few_labels_or_labels_that_differ_do_not_validate() -> None:
+    few = belief(claude=now_and_then(0.05, MET), human_anna=some(true, 12)).labels["claude"]
+    differing = belief(claude=now_and_then(0.6, MET), human_anna=some(true, 14))
+    assert (few.n, few.enough) == (192, False)
+    assert differing.labels["claude"].n == 224
+    assert "kappa from" in differing.caveat
+
+
+def test_a_model_that_changes_nothing_of_what_patterns_say_costs_no_belief() -> None:
+    assert belief(mechanical=true, claude=true).decided[Basis.PATTERNS] == len(KEYS)
+    stricter = belief(mechanical=true, claude=now_and_then(0.5, MISSED))
+    assert stricter.decided[Basis.UNVALIDATED] > len(KEYS) / 5
+    assert stricter.withheld["with"]
+
+
+def test_drafts_may_decide_a_tenth_and_no_more() -> None:
+    found = belief(mechanical=true, drafted=True)
+    assert found.decided[Basis.DRAFTS] == len(KEYS)
+    assert "draft patterns that nobody has accepted" in found.withheld["with"][0]
+    few = belief(
+        drafted=True, mechanical=some(true, 1), human_anna=lambda r, c: None if r.task == "t00" else true(r, c)
+    )
+    assert (few.decided[Basis.DRAFTS], few.withheld) == (16, {"with": []})
+    assert few.caveat.startswith("16 of 256 verdicts rest on draft patterns")
+
+
+@pytest.mark.parametrize(("share", "constant"), [(0.97, True), (0.5, False)])
+def test_a_judge_that_nearly_always_says_the_same_decides_nothing(share: float, constant: bool) -> None:
+    found = belief(mechanical=now_and_then(share, MET))
+    assert any("hardly tells answers apart" in reason for reason in found.withheld["with"]) is constant
+
+
+def test_agreement_that_may_be_chance_decides_nothing() -> None:
+    chance = All(90, 16, Coefficient(0.1, -0.05, 0.3, ""))
+    assert "reaches 0" in " ".join(belief(everybody=chance, mechanical=true).withheld["with"])
+    assert belief(everybody=chance, human_anna=true).withheld == {"with": []}
+    assert belief(everybody=All(90, 16, Coefficient(0.5, 0.2, 0.8, "")), mechanical=true).withheld == {"with": []}
+
+
+def test_broken_blinding_counts_only_while_a_model_decides() -> None:
+    broken = {"with": BlindingCheck(32, 16, 0.8, 0.6, 0.95, False)}
+    trusted: dict[str, Any] = {"claude": now_and_then(0.05, MET), "human_anna": some(true, 14)}
+    assert belief(classifier=broken, mechanical=true).withheld == {"with": []}
+    assert "a classifier guessed" in belief(classifier=broken, claude=true).withheld["with"][-1]
+    guessed = {"claude": GuessCheck(32, 0, 16, 0.7, 0.55, 0.85, False)}
+    assert "the judge claude guessed" in belief(guesses=guessed, claude=true).withheld["with"][-1]
+    held = {"with": BlindingCheck(32, 16, 0.6, 0.45, 0.75, True)}
+    assert len(belief(classifier=held, claude=true).withheld["with"]) == 1
+    assert belief(classifier=broken, **{**trusted, "human_anna": some(true, 15)}).withheld == {"with": []}  # 16 of 256
+
+
+def test_alpha_of_a_judge_that_reads_and_one_that_guesses_reaches_0() -> None:
+    rng = random.Random(3)
+    verdicts = {key: {"a": true(*key), "b": rng.choice([MET, PARTIAL, MISSED])} for key in KEYS}
+    everybody = agreement(verdicts, ["with", "without"], 1)["all"]["overall"]
+    assert "reaches 0" in " ".join(belief(everybody=everybody, mechanical=true).withheld["with"])

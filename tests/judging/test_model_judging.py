@@ -1,0 +1,330 @@
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from handmade import Bench
+from lensbench.agents.adapters import command
+from lensbench.core.errors import UserError
+from lensbench.core.records import Outcome
+from lensbench.core.system.files import write_atomic, write_json
+from lensbench.core.system.places import TEMPLATES
+from lensbench.core.tables import Row, read_table
+from lensbench.judging import ask_models
+from lensbench.judging.judges.again import rounds_of
+from lensbench.judging.verdicts import guess_all, judge_all
+from lensbench.plan.config import Agent, Judging
+from lensbench.runs.budget import spend, spent
+from lensbench.runs.validity import judge_validity
+
+pytestmark = pytest.mark.slow
+
+JUDGE = Path(__file__).parents[1] / "fakes" / "judge.py"
+PROMPT = (TEMPLATES / "judge.md.j2").read_text()
+SET = """\
+#### a
+- **Category**: Debug
+- **Prompt**:
+  `Where is the cart?`
+- **Judge Criteria**:
+  1. Names the class `Cart`
+  2. Names the file `shop.py`
+"""
+ANSWER = "The class Cart holds the items of a customer.\nIt lies in shop.py, which also has the limit.\n"
+
+
+@pytest.fixture
+def court(bench: Callable[..., Bench], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Court:
+    """A finished pair and a model judge that has not been asked yet."""
+    monkeypatch.setattr(ask_models, "back_off", lambda attempts: 0.0)
+    return Court(bench, tmp_path)
+
+
+class Court:
+    def __init__(self, bench: Callable[..., Bench], base: Path) -> None:
+        self.control = base / "control"
+        self.control.mkdir()
+        self.bench = bench(tasks=("a",))
+        self.folder = self.bench.folder
+        self.answers(ANSWER, "I did not find it, but there is a file shop.py somewhere.\n")
+        write_atomic(self.folder / "scenarios.md", SET)
+        self.configure()
+
+    def configure(self, prompt: str = PROMPT, **agent: Any) -> None:
+        command = (sys.executable, "-I", str(JUDGE), "{prompt_file}", str(self.control))
+        agent = {"kind": "command", "command": command, "timeout_s": 20.0, **agent}
+        settings = Agent.model_validate(agent).model_dump(mode="json")
+        judge = {"name": "judge", "agent": settings, "prompt": prompt, "ask_condition": False}
+        plan = self.bench.plan | {"judges": [judge], "judging": Judging().model_dump(mode="json")}
+        write_json(self.folder / "plan.json", plan)
+        judge_validity(self.folder)
+
+    def answers(self, treatment: str, baseline: str) -> None:
+        self.bench.run("a", "with", answer=treatment)
+        self.bench.run("a", "without", answer=baseline)
+
+    def behave(self, **behaviours: str | list[str]) -> None:
+        named = {name.replace("others", "*"): value for name, value in behaviours.items()}
+        (self.control / "judge.json").write_text(json.dumps(named))
+
+    def judge(self) -> list[Row]:
+        judge_all(self.folder, "judge", 2)
+        return read_table(self.folder / "verdicts" / "judge.csv")
+
+    def asked(self) -> list[str]:
+        path = self.control / "asked"
+        facts = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+        path.unlink(missing_ok=True)
+        return facts
+
+
+def verdicts(rows: list[Row], condition: str = "with") -> list[str]:
+    return [row["failure"] or row["verdict"] for row in rows if row["condition"] == condition]
+
+
+def test_each_criterion_is_one_request_and_three_canaries_come_before_them(court: Court) -> None:
+    rows = court.judge()
+    assert verdicts(rows, "with") == ["Met", "Met"]
+    assert verdicts(rows, "without") == ["Missed", "Met"]
+    asked = court.asked()
+    assert len(asked) == 10
+    assert sum(fact in ("Names the class `Cart`", "Names the file `shop.py`") for fact in asked) == 4
+
+
+def test_the_evidence_is_a_piece_of_the_answer_and_its_position_is_told(court: Court) -> None:
+    first, second = (row for row in court.judge() if row["condition"] == "with")
+    for row in (first, second):
+        position = int(row["position"])
+        assert ANSWER[position : position + len(row["evidence"])] == row["evidence"] != ""
+    assert second["evidence"] == "shop.py"
+
+
+def test_a_verdict_that_is_there_is_not_asked_for_again(court: Court) -> None:
+    first = court.judge()
+    court.asked()
+    assert court.judge() == first
+    assert court.asked() == []
+
+
+def test_another_prompt_is_asked_anew_and_the_old_verdicts_stay(court: Court) -> None:
+    court.judge()
+    court.asked()
+    court.configure(prompt="Strictly.\n" + PROMPT)
+    court.judge()
+    assert len(court.asked()) == 10
+    court.configure()
+    court.judge()
+    assert court.asked() == []
+
+
+def test_a_longer_time_limit_or_another_key_is_no_other_judge(court: Court) -> None:
+    court.judge()
+    court.asked()
+    court.configure(timeout_s=30.0, retries=1)
+    court.judge()
+    assert court.asked() == []
+
+
+def test_one_more_criterion_asks_for_that_one_only(court: Court) -> None:
+    court.judge()
+    court.asked()
+    write_atomic(court.folder / "scenarios.md", SET + "  3. Names the word `limit`\n")
+    court.judge()
+    assert court.asked() == ["Names the word `limit`"] * 2
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "failure"),
+    [
+        ("says:I would rather not.", "unparsable"),
+        ("says:{}", "unparsable"),
+        ('says:{"id": "0123456789abcdef", "verdict": "Met", "evidence": "shop.py", "reason": ""}', "unparsable"),
+        ('says:{"id": "NONCE", "verdict": "Excellent", "evidence": "shop.py", "reason": ""}', "outside_menu"),
+        ('says:{"id": "NONCE", "verdict": "Met", "evidence": "a warehouse", "reason": ""}', "evidence_not_found"),
+        ('says:{"id": "NONCE", "verdict": "Met", "evidence": ":", "reason": ""}', "evidence_not_found"),
+        ('says:{"id": "NONCE", "verdict": "Partial", "evidence": "", "reason": ""}', "evidence_not_found"),
+        ("crashes", "api_error"),
+        ("says:", "api_error"),
+    ],
+)
+def test_a_judge_that_fails_gives_no_verdict_and_never_missed(court: Court, behaviour: str, failure: str) -> None:
+    court.behave(**{"`Cart`": behaviour})
+    rows = court.judge()
+    assert verdicts(rows) == [failure, "Met"]
+    assert court.asked().count("Names the class `Cart`") == 6  # three attempts in each condition
+    assert all(row["points"] == "" for row in rows if row["failure"])
+    assert rounds_of(court.folder, "judge") == 1
+
+
+def test_a_judge_that_is_too_slow_gives_no_verdict(court: Court) -> None:
+    court.configure(timeout_s=1.0)
+    court.behave(**{"`Cart`": ["sleeps"] * 6})
+    assert verdicts(court.judge()) == ["timeout", "Met"]
+
+
+def test_one_bad_reply_is_tried_again_with_another_nonce(court: Court) -> None:
+    court.behave(**{"`Cart`": ["says:hm", "says:hm"]})
+    assert "unparsable" not in [row["failure"] for row in court.judge()]
+
+
+def test_the_next_start_asks_only_for_what_failed(court: Court) -> None:
+    court.behave(**{"`Cart`": "says:hm"})
+    court.judge()
+    court.asked()
+    court.behave()
+    assert verdicts(court.judge()) == ["Met", "Met"]
+    assert set(court.asked()) == {"Names the class `Cart`"}
+
+
+def test_a_judge_that_calls_everything_met_is_found_out_by_a_canary(court: Court) -> None:
+    court.behave(others="met:")
+    rows = court.judge()
+    assert {row["failure"] for row in rows} == {"canary"}
+    assert {row["verdict"] for row in rows} == {"Unjudged"}
+    assert not {"Names the class `Cart`", "Names the file `shop.py`"} & set(court.asked())
+
+
+def test_a_judge_that_calls_everything_missed_is_found_out_by_a_canary(court: Court) -> None:
+    court.behave(others="missed:")
+    assert {row["failure"] for row in court.judge()} == {"canary"}
+
+
+def test_a_canary_voids_the_answer_that_it_was_about_and_no_other(court: Court) -> None:
+    court.behave(**{"I did not find it": "met:I did not find it"})
+    rows = court.judge()
+    assert verdicts(rows, "without") == ["canary", "canary"]
+    assert verdicts(rows, "with") == ["Met", "Met"]
+
+
+def test_the_answer_of_half_a_pair_is_not_judged(court: Court) -> None:
+    court.bench.run("a", "without", answer="", reason="empty")
+    judge_validity(court.folder)
+    assert verdicts(court.judge()) == ["pair_incomplete", "pair_incomplete"]
+    assert court.asked() == []
+    assert rounds_of(court.folder, "judge") == 0
+
+
+def test_an_answer_of_which_nothing_is_left_states_nothing_and_costs_nothing(court: Court) -> None:
+    report = (
+        "## Report\n\n- **Tool calls**: 3\n- **Tools used**: Read\n- **Files read**: 1\n- **Files used**: shop.py\n"
+    )
+    court.answers(ANSWER, report)
+    court.configure()
+    assert verdicts(court.judge(), "without") == ["Missed", "Missed"]
+    assert len(court.asked()) == 5
+
+
+def test_at_the_end_of_the_budget_nothing_more_is_asked(court: Court) -> None:
+    spend(court.folder, usd=2.0)
+    plan = json.loads((court.folder / "plan.json").read_text()) | {"budget": {"max_usd": 1.0}}
+    write_json(court.folder / "plan.json", plan)
+    assert {row["failure"] for row in court.judge()} == {"not_reached"}
+    assert court.asked() == []
+    assert spent(court.folder)["usd"] == 2.0
+
+
+def test_a_template_that_is_wrong_is_one_sentence(court: Court) -> None:
+    court.configure(prompt="{{ fact }} {{ anser }} {{ nonce }}")
+    with pytest.raises(UserError, match=r"the prompt of judge 'judge': 'anser' is undefined"):
+        court.judge()
+
+
+def test_a_judge_whose_program_is_not_there_is_one_sentence(court: Court) -> None:
+    court.configure(command=("no-such-judge",))
+    with pytest.raises(UserError, match="no-such-judge"):
+        court.judge()
+
+
+def test_what_the_judge_is_shown_tells_no_condition_tool_or_report(court: Court, tmp_path: Path) -> None:
+    seen = tmp_path / "seen"
+    seen.mkdir()
+    copy = f"import shutil,sys,uuid; shutil.copy(sys.argv[1], {str(seen)!r} + '/' + uuid.uuid4().hex)"
+    report = (
+        "\n## Report\n\n- **Tool calls**: 41\n- **Tools used**: mcp__lens__lens_grep, Read\n- **Files used**: x.py\n"
+    )
+    court.answers(f"I used mcp__lens__lens_grep: {ANSWER}{report}", ANSWER + report)
+    court.configure(command=(sys.executable, "-I", "-c", copy, "{prompt_file}"))
+    court.judge()
+    texts = [path.read_text() for path in seen.iterdir()]
+    assert texts
+    for text in texts:
+        assert "lens_grep" not in text
+        assert "Tool calls" not in text
+        assert "x.py" not in text
+
+
+def test_a_damaged_verdict_is_asked_for_again(court: Court) -> None:
+    rows = court.judge()
+    court.asked()
+    kept = sorted((court.folder / "judging").rglob("*.json"))
+    kept[0].write_text(kept[0].read_text()[:40])
+    assert court.judge() == rows
+    assert len(court.asked()) <= 1
+
+
+def test_a_judge_can_be_asked_to_guess_the_condition(court: Court) -> None:
+    guess_all(court.folder, "judge", 2)
+    rows = read_table(court.folder / "guesses" / "judge.csv")
+    assert [(row["condition"], row["guessed"] in ("with", "without")) for row in rows] == [
+        ("with", True),
+        ("without", True),
+    ]
+
+
+def test_without_asking_only_what_was_said_before_counts(court: Court) -> None:
+    judge_all(court.folder, "judge", 1, ask=False)
+    assert {row["failure"] for row in read_table(court.folder / "verdicts" / "judge.csv")} == {"not_reached"}
+    assert court.asked() == []
+    said = court.judge()
+    judge_all(court.folder, "judge", 1, ask=False)
+    assert read_table(court.folder / "verdicts" / "judge.csv") == said
+
+
+def test_what_the_canaries_cost_stands_with_the_first_criterion_however_the_batch_ended(
+    court: Court, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(command, "read", lambda lines, **_: Outcome(answer="".join(lines), cost_usd=0.25))
+    rows = court.judge()
+    assert [row["cost_usd"] for row in rows] == ["1", "0.25"] * 2
+    assert court.judge() == rows
+    assert spent(court.folder)["usd"] == 2.5
+    court.behave(others="missed:")
+    court.answers(ANSWER + "More.\n", "Nothing here.\n")
+    court.configure()
+    void = court.judge()
+    assert {row["failure"] for row in void} == {"canary"}
+    assert [row["cost_usd"] for row in void] == ["0.75", ""] * 2  # three attempts at the first canary
+
+
+def test_limits_on_runs_and_hours_stop_no_judge(court: Court) -> None:
+    spend(court.folder, runs=4, hours=3)
+    plan = json.loads((court.folder / "plan.json").read_text()) | {"budget": {"max_runs": 4, "max_hours": 1}}
+    write_json(court.folder / "plan.json", plan)
+    assert verdicts(court.judge()) == ["Met", "Met"]
+
+
+def test_a_round_without_failures_begins_the_count_anew(court: Court) -> None:
+    court.behave(**{"`Cart`": "says:hm"})
+    court.judge()
+    court.judge()
+    assert rounds_of(court.folder, "judge") == 2
+    court.behave()
+    court.judge()
+    assert rounds_of(court.folder, "judge") == 0
+
+
+def test_an_answer_of_one_line_that_names_its_tool_is_judged_like_any_other(court: Court) -> None:
+    court.answers("The class Cart is in shop.py, which I found with mcp__lens__lens_grep.\n", ANSWER)
+    court.configure()
+    assert verdicts(court.judge()) == ["Met", "Met"]
+
+
+def test_a_judge_whose_key_is_not_set_is_one_sentence(court: Court) -> None:
+    court.configure(pass_env=["NO_SUCH_KEY"])
+    with pytest.raises(UserError, match="judge 'judge': NO_SUCH_KEY is not set"):
+        court.judge()

@@ -1,0 +1,41 @@
+"""Fixtures of the tests that run real Snakemake."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from small_benchmark import Project, living, make_project
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Iterator[Project]:
+    """A project that was never started. Whatever a test leaves running is ended."""
+    made = make_project(tmp_path / "a project's folder", tmp_path / "control")
+    yield made
+    for pid, _ in living(str(made.control)):
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
+@pytest.fixture(scope="session")
+def finished_once(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """Made once for all tests; they work on copies."""
+    base = tmp_path_factory.mktemp("finished")
+    made = make_project(base / "first", base / "control")
+    made.start()
+    return made
+
+
+@pytest.fixture
+def finished(finished_once: Project, project: Project) -> Project:
+    """A benchmark whose runs are all there and count, in a folder that it was copied to with all its times."""
+    shutil.rmtree(project.folder)
+    shutil.copytree(finished_once.folder, project.folder, symlinks=True)
+    return project

@@ -1,0 +1,90 @@
+"""`snakemake archive`, checking what it made, and repeating an archived experiment from its frozen config."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+from small_benchmark import FAKES, HOUSE, Project
+
+
+def archive(project: Project) -> Path:
+    project.start(target="archive")
+    return project.folder / "bench" / "r.zip"
+
+
+def check(path: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-P", "-m", "lensbench.archive.verify", str(path)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=100)
+
+
+def test_an_archive_is_made_checked_and_made_again_with_the_same_bytes(finished: Project) -> None:
+    before = finished.files()
+    made = archive(finished)
+    content = made.read_bytes()
+    found = check(made)
+    assert (found.returncode, found.stderr) == (0, ""), found.stdout
+    assert found.stdout.splitlines()[-1].startswith("ok: ")
+    made.unlink()
+    assert archive(finished).read_bytes() == content
+    assert finished.files() == before
+    assert_tells_nothing(finished, made)
+
+
+def test_a_run_that_was_lost_is_made_before_it_is_archived(finished: Project) -> None:
+    (finished.bench / "runs" / "anna-with.md").unlink()
+    assert check(archive(finished)).returncode == 0
+    assert finished.ledger() == ["anna-with"]
+
+
+def assert_tells_nothing(project: Project, made: Path) -> None:
+    """No file of the archive names a folder of this machine; transcripts are compressed in it."""
+    marks = [str(project.folder), str(project.control), sys.prefix, str(FAKES)]
+    with zipfile.ZipFile(made) as zipped:
+        for name in zipped.namelist():
+            content = zipped.read(name)
+            content = gzip.decompress(content) if name.endswith(".gz") else content
+            assert not [mark for mark in marks if mark.encode() in content], name
+
+
+def test_a_benchmark_with_discards_can_be_archived_and_checked(project: Project) -> None:
+    project.behave(anna_with="empty", bert_with="model fake-2")
+    found = check(archive(project))
+    assert project.reasons() == {
+        "anna-with": "empty", "bert-with": "model_changed", "bert-without": "model_changed",
+    }  # fmt: skip
+    assert found.returncode == 0, found.stdout
+
+
+def test_an_archive_repeats_its_experiment_elsewhere_and_compares_old_with_new(
+    project: Project, tmp_path: Path
+) -> None:
+    shutil.copy(HOUSE / ".claude" / "skills" / "benchmark" / "lens-mcp.json", project.folder / "mcp.json")
+    project.configure(agent={"kind": "offline", "command": [], "pass_env": []})
+    project.start()
+    with zipfile.ZipFile(archive(project)) as zipped:
+        zipped.extractall(tmp_path / "unpacked")
+    elsewhere = Project(tmp_path / "unpacked" / "r" / "data" / "project", project.control)
+    shutil.copytree(project.folder / "repo", elsewhere.folder / "repo")  # named by a path, so no archive has it
+    old, new = elsewhere.folder.parent / "run", elsewhere.folder / "bench" / "again"
+    before = sorted(path.read_bytes() for path in old.rglob("*") if path.is_file())
+    shutil.copy(old / "config.yaml", elsewhere.folder / "config.yaml")
+    elsewhere.start("--config", "run_id=again")
+    assert len(list((new / "runs").glob("*.md"))) == 4
+    old_plan, new_plan = (json.loads((folder / "plan.json").read_text()) for folder in (old, new))
+    assert {**old_plan, "run_id": ""} == {**new_plan, "run_id": ""}
+    assert (old / "verdicts.csv").read_text() == (new / "verdicts.csv").read_text()
+    assert sorted(path.read_bytes() for path in old.rglob("*") if path.is_file()) == before
+    compared = subprocess.run(
+        [sys.executable, "-P", "-m", "lensbench.results.compare.compare", str(old), str(new), "--output", str(tmp_path / "compared")],
+        capture_output=True, text=True, timeout=100,
+    )  # fmt: skip
+    assert compared.returncode == 0, compared.stderr
+    page = (tmp_path / "compared" / "comparison.md").read_text()
+    assert "No setting that is recorded." in page
+    assert "agent's version" in page.partition("The same in all runs:")[2]

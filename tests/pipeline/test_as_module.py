@@ -1,0 +1,109 @@
+"""The workflow as a module of another one (docs/installing.md)."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+import yaml
+
+from small_benchmark import HOUSE, Project
+
+FOREIGN = """\
+from lensbench.core.system.places import ROOT
+
+
+configfile: "foreign.yaml"
+
+
+rule all:
+    input:
+        "verdict.txt",
+
+
+module lensbench:
+    snakefile:
+        ROOT / "Snakefile"
+    config:
+        config["benchmark"]
+
+
+use rule * from lensbench as lensbench_*
+
+
+onstart:
+    lensbench.onstart()
+
+
+rule verdict:
+    input:
+        rules.lensbench_results.output.data,
+    output:
+        "verdict.txt",
+    shell:
+        "grep -A1 verdicts_on {input} > {output}"
+"""
+
+
+@pytest.fixture
+def foreign(project: Project) -> Project:
+    """A project whose workflow is somebody else's and has ours as a module."""
+    project.configure(preflight={"servers": True})
+    config = yaml.safe_load((project.folder / "config.yaml").read_text())
+    (project.folder / "config.yaml").unlink()
+    (project.folder / "foreign.yaml").write_text(yaml.safe_dump({"benchmark": config}))
+    (project.folder / "Snakefile").write_text(FOREIGN)
+    return project
+
+
+def start(project: Project, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "snakemake", "--cores", "2", *arguments]
+    return subprocess.run(command, cwd=project.folder, text=True, capture_output=True, timeout=120, check=False)
+
+
+def server(project: Project) -> None:
+    """The fake server that the project's MCP file is to name."""
+    entry = {"command": sys.executable, "args": ["-m", "lensbench.lens", "--root", "${workspace}"]}
+    (project.folder / "mcp.json").write_text(json.dumps({"mcpServers": {"fake": entry}}))
+
+
+def test_another_workflow_includes_ours_under_other_names_and_builds_on_its_results(
+    foreign: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAKE_CONTROL", str(foreign.control))
+    monkeypatch.setenv("FAKE_SECRET", "none")
+    server(foreign)
+    ended = start(foreign, "--printshellcmds")
+    assert ended.returncode == 0, ended.stderr
+    assert '"with": "INCONCLUSIVE"' in (foreign.folder / "verdict.txt").read_text()
+    assert "freezing the experiment in bench/r" in ended.stderr
+    assert foreign.ledger() == ["anna-with", "anna-without", "bert-with", "bert-without"]
+    assert "Nothing to be done" in start(foreign).stderr
+
+
+def test_its_preflight_stops_the_other_workflow(foreign: Project) -> None:
+    ended = start(foreign)
+    assert ended.returncode == 1
+    assert "the preflight failed" in ended.stderr
+    assert not foreign.ledger()
+
+
+def test_a_mistake_in_its_part_of_the_config_is_one_message(foreign: Project) -> None:
+    ended = start(foreign, "--config", "benchmark={trials: none}")
+    assert ended.returncode == 1
+    assert "trials must be a whole number, not 'none'" in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+def test_the_other_workflow_keeps_its_own_target(foreign: Project) -> None:
+    said = start(foreign, "-n").stdout
+    assert "lensbench_results" in said
+    assert "rule verdict:" in said
+    assert "lensbench_page" not in said
+
+
+def test_what_the_docs_show_is_what_is_tested() -> None:
+    shown = (HOUSE / "docs" / "installing.md").read_text()
+    assert FOREIGN.replace('\n\nconfigfile: "foreign.yaml"\n', "") in shown

@@ -1,0 +1,54 @@
+"""What CI sees of a benchmark: the exit code, and the page of a GitHub job (docs/ci.md)."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import yaml
+
+from small_benchmark import HOUSE, Project
+
+
+def test_a_verdict_that_fail_on_names_fails_every_start_after_everything_is_written(
+    finished: Project, tmp_path: Path
+) -> None:
+    (finished.bench / "summary.md").unlink()
+    page = tmp_path / "github.md"
+    github = {"GITHUB_STEP_SUMMARY": str(page)}
+    before = finished.files()
+    said = finished.start("--config", "fail_on=INCONCLUSIVE", fails=True, env=github)
+    line = "error: the verdict on 'with' is INCONCLUSIVE, which fail_on names; all results are in bench/r"
+    assert line in said
+    assert "open bench/r/report.html" in said
+    assert page.read_text() == (finished.bench / "summary.md").read_text()
+    assert line in finished.start("--config", "fail_on=INCONCLUSIVE", fails=True)
+    finished.start("--config", "fail_on=[HARM, NO-GO]")
+    assert "Nothing to be done" in finished.start("--config", "fail_on=[HARM, NO-GO]")
+    assert "Nothing to be done" in finished.start()
+    assert finished.files() == before
+    assert not finished.ledger()
+
+
+def test_a_word_that_is_no_verdict_is_refused_before_anything_starts(project: Project) -> None:
+    said = project.start("--config", "fail_on=harm", fails=True)
+    assert "fail_on should be 'GO', 'NO-GO', 'HARM' or 'INCONCLUSIVE', not 'harm'" in said
+    assert not project.bench.exists()
+
+
+def test_the_example_for_github_starts_a_benchmark_as_it_stands_there(finished: Project) -> None:
+    example = yaml.safe_load((HOUSE / "docs" / "examples" / "github-actions.yml").read_text())
+    steps = example["jobs"]["benchmark"]["steps"]
+    (command,) = (step["run"] for step in steps if step.get("name") == "Benchmark")
+    (saved,) = (step for step in steps if step.get("uses", "").startswith("actions/cache/save@"))
+    assert saved["if"] == "always()"  # plain actions/cache forgets what a failed job paid for
+    program, *arguments = shlex.split(command)
+    assert program == "lensbench"
+    (finished.folder / "config.yaml").rename(finished.folder / "config.ci.yaml")
+    started = [sys.executable, "-P", "-m", program, *arguments]
+    ended = subprocess.run(started, cwd=finished.folder, capture_output=True, text=True, check=False, timeout=120)
+    assert ended.returncode == 0, ended.stderr
+    assert (finished.bench / ".passed" / "HARM").exists()
+    assert not finished.ledger()

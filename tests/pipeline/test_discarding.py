@@ -1,0 +1,85 @@
+"""Runs that must not count: found, filed, repeated by the next start, and given up in the end."""
+
+from __future__ import annotations
+
+from small_benchmark import Project
+
+REASONS = {
+    "offered-without": "contaminated", "called-without": "contaminated", "empty-with": "empty",
+    "crash-without": "crashed", "slow-with": "timed_out", "apierror-with": "api_error", "apitext-without": "api_error",
+    "change-with": "workspace_changed", "model-with": "model_changed", "model-without": "model_changed",
+}  # fmt: skip
+ANOTHER_TRY = {"empty-with", "crash-without", "apierror-with", "apitext-without"}
+
+
+def test_runs_that_must_not_count_are_filed_once_repeated_alone_and_given_up(project: Project) -> None:
+    project.write_tasks(sorted({stem.partition("-")[0] for stem in REASONS} | {"again"}))
+    project.configure({"retries": 2, "timeout_s": 8}, discards={"max_rounds": 1})
+    project.behave(
+        offered_without=["offered mcp__fake__search", "answer"], called_without="called mcp__fake__search",
+        empty_with=["empty", "empty", "answer"], crash_without="crash", slow_with=["hang", "answer"],
+        apierror_with="apierror 529 overloaded", apitext_without="apitext", change_with="change",
+        model_with=["model other-1", "answer"], again_with=["crash", "answer"],
+    )  # fmt: skip
+    first = project.start(cores=8)
+    assert project.reasons() == REASONS
+    ledger = project.ledger()
+    assert {stem: ledger.count(stem) for stem in REASONS} == {stem: 1 + (stem in ANOTHER_TRY) for stem in REASONS}
+    assert ledger.count("again-with") == 2
+    attempts = project.record("again-with")["attempts"]
+    assert [attempt["reason"] for attempt in attempts] == ["crashed", ""]
+    assert [attempt["waited_s"] >= 1 for attempt in attempts] == [False, True]
+    assert "10 runs discarded" in first
+    assert {name.partition("/")[2] for name in project.files("discards")} == {
+        f"{stem}-1.{suffix}" for stem in REASONS for suffix in ("md", "json")
+    }
+    assert project.processes() == []
+
+    dry = project.start("-n")
+    due = {line.split("discards/")[1].split("-1.json")[0] for line in dry.splitlines() if "Updated input files" in line}
+    assert due == set(REASONS)
+
+    project.clear_ledger()
+    discards, runs = project.files("discards"), project.files("runs")
+    # The control folder counts starts: what heals at its second start must find the first one there.
+    (project.control / "ledger").write_text("".join(f"start {stem}\n" for stem in ledger))
+    project.start(cores=8)
+    healed = {"offered-without", "empty-with", "slow-with", "model-with", "model-without"}
+    assert project.reasons() == {stem: reason for stem, reason in REASONS.items() if stem not in healed}
+    repeated = project.ledger()
+    for stem in set(ledger):
+        assert (repeated.count(stem) > ledger.count(stem)) == (stem in REASONS)
+    after = project.files("discards")
+    assert {name: after[name] for name in discards} == discards
+    assert {name for name in after if name not in discards} == {
+        f"discards/{stem}-2.{suffix}" for stem in set(REASONS) - healed for suffix in ("md", "json")
+    }
+    untouched = {name for name in runs if name.partition("/")[2].removesuffix(".md") not in REASONS}
+    assert {name: project.files("runs")[name] for name in untouched} == {name: runs[name] for name in untouched}
+    given_up = {f"{row['task']}-{row['condition']}" for row in project.table("validity") if row["given_up"] == "yes"}
+    assert given_up == set(REASONS) - healed
+    assert "was given up: contaminated" in (project.bench / "results.md").read_text()
+    assert "Nothing to be done" in project.start("-n")
+    dry = project.start("-n", "--config", "discards={max_rounds: 2}")
+    assert sum(f"{stem.replace('-', ', ')}, trial 1" in dry for stem in REASONS) == len(given_up)
+
+
+REFUSED = """
+from dataclasses import replace
+from lensbench.agents.adapters import command_events
+from lensbench.agents.adapters.command import command
+
+def read(lines):
+    return replace(command_events.read(lines), error_status=401)
+"""
+
+
+def test_a_refused_key_stops_everything_with_a_message_and_is_no_discard(project: Project) -> None:
+    (project.copy_house() / "scripts" / "lensbench" / "agents" / "adapters" / "refused.py").write_text(REFUSED)
+    project.configure({"kind": "refused", "retries": 3})
+    project.behave(others="apierror 401 invalid x-api-key")
+    message = project.start(cores=1, fails=True)
+    assert "error: the agent was refused (401 invalid x-api-key); fix that, then start again" in message
+    assert len(project.ledger()) == 1
+    assert project.files("records", "discards") == {}
+    assert project.processes() == []

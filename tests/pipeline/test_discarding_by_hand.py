@@ -1,0 +1,63 @@
+"""`lensbench discard`: a run that a person discards is made again, or counts again when that is taken back."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+from small_benchmark import HOUSE, Project
+
+
+def lensbench(project: Project, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-P", "-m", "lensbench", *arguments], cwd=project.folder, text=True, capture_output=True,
+        env={**os.environ, "PYTHONPATH": str(HOUSE / "scripts")}, check=False, timeout=120,
+    )  # fmt: skip
+
+
+def test_a_run_is_discarded_by_hand_taken_back_and_made_again(project: Project) -> None:
+    project.configure()
+    project.start()
+    before, tables = project.files(), project.tables()
+
+    gone = lensbench(project, "discard", "anna-with", "--reason", "the laptop slept")
+    assert gone.returncode == 0, gone.stderr
+    assert "Discarded by hand: with 1, without 0. With these runs counted the delta of with is" in gone.stdout
+    assert project.reasons() == {"anna-with": "by_hand"}
+    page = (project.bench / "results.md").read_text()
+    assert "anna, with, trial 1 was discarded by hand: the laptop slept (score then: " in page
+    assert "discarded by hand: the laptop slept" in (project.bench / "report.html").read_text()
+
+    back = lensbench(project, "discard", "bench/r/runs/anna-with.md", "--undo")
+    assert back.returncode == 0, back.stderr
+    assert (project.files(), project.tables()) == (before, tables)
+    assert "by hand" not in (project.bench / "results.md").read_text()
+    assert "Nothing to be done" in project.start("-n")
+
+    lensbench(project, "discard", "anna-with", "--reason", "the laptop slept")
+    project.clear_ledger()
+    said = project.start()
+    assert project.ledger() == ["anna-with"]
+    assert project.reasons() == {}
+    assert "Discarded by hand: with 1" in said
+    assert "made again, and counts" in (project.bench / "results.md").read_text()
+    refused = lensbench(project, "discard", "anna-with", "--undo")
+    assert refused.returncode == 1
+    assert "was made again since it was discarded" in refused.stderr
+    assert lensbench(project, "fsck").returncode == 0
+
+
+def test_a_wrong_run_or_an_empty_reason_changes_nothing(project: Project) -> None:
+    project.configure()
+    project.start()
+    before = project.files("discards", "runs", "records")
+    for arguments, message in (
+        (("ana-with", "--reason", "x"), "bench/r has no run 'ana-with'; did you mean 'anna-with'?"),
+        (("anna-with", "--reason", " "), "--reason is empty; say why the run must not count"),
+        (("anna-with", "--undo"), "anna-with was not discarded by hand; nothing to take back"),
+    ):
+        ended = lensbench(project, "discard", *arguments)
+        assert (ended.returncode, ended.stderr) == (1, f"error: {message}\n")
+    assert lensbench(project, "discard", "anna-with").returncode == 2
+    assert project.files("discards", "runs", "records") == before

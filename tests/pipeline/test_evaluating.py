@@ -1,0 +1,173 @@
+"""One question in every condition at once: what is shown, what is kept, and what is asked again."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from lensbench.core.system.terminal import printable_lines
+from lensbench.results.side_by_side import Side
+from lensbench.results.side_by_side_text import show
+from small_benchmark import HOUSE, Project, wait_for
+
+QUESTION = "Task eval: where is the cart?"
+Ask = Callable[..., str]
+
+
+@pytest.fixture
+def ask(project: Project) -> Ask:
+    """Starts the program in the project's folder, and returns what it printed."""
+    project.configure(scenarios="no-such-set.yaml")
+
+    def run(*arguments: str, fails: bool = False, columns: int = 120) -> str:
+        marked = {"PYTHONPATH": str(HOUSE / "scripts"), "FAKE_CONTROL": str(project.control), "FAKE_SECRET": "s3cret"}
+        done = subprocess.run(
+            [sys.executable, "-m", "lensbench.workflow.ask", *(arguments or (QUESTION, "--repo", "repo"))],
+            cwd=project.folder, env={**os.environ, **marked, "COLUMNS": str(columns)},
+            capture_output=True, text=True, timeout=120, check=False,
+        )  # fmt: skip
+        assert (done.returncode != 0) == fails, done.stdout + done.stderr
+        return done.stdout + done.stderr
+
+    return run
+
+
+def evals(project: Project) -> list[Path]:
+    return sorted((project.folder / "bench" / "evals").glob("*/eval.html"))
+
+
+def test_both_conditions_answer_at_once_and_stand_side_by_side(project: Project, ask: Ask) -> None:
+    said = ask()
+    assert project.ledger() == ["eval-with", "eval-without"]
+    assert re.search(r"Tool calls +1 +1 *\n", said)
+    assert re.search(r"Tools +Grep 1 +Grep 1 *\n", said)
+    assert re.search(r"eval: `Cart` is in shop.py.* eval: `Cart` is in shop.py", said)
+    assert "proves nothing" in said
+    page = evals(project)[0]
+    assert page.parent.name.startswith("task-eval-where-is-the-cart-")
+    text = page.read_text()
+    assert "An index said so." in text
+    assert not re.search(r"<script|https?://", text)
+    records = [json.loads(path.read_text()) for path in (page.parent / "records").iterdir()]
+    assert all(len(record["attempts"]) == 1 and record["opened_at"] for record in records)
+    written = [path for path in project.folder.rglob("*") if path.is_file()]
+    assert [path for path in written if b"s3cret" in path.read_bytes()] == []
+
+
+def test_what_was_asked_is_not_asked_again_until_the_files_change(project: Project, ask: Ask) -> None:
+    first = ask()
+    again = ask()
+    assert "asked before" in again
+    assert again.splitlines()[-1] == first.splitlines()[-1]
+    assert len(project.ledger()) == 2
+    (project.folder / "repo" / "shop.py").write_text("class Cart:\n    limit = 41\n")
+    ask()
+    assert len(project.ledger()) == 4
+    assert len(evals(project)) == 2
+
+
+def test_a_git_repository_keeps_its_history(project: Project, ask: Ask) -> None:
+    for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "one"], ["commit", "-qm", "two", "--allow-empty"]):
+        subprocess.run(
+            ["git", "-c", "user.name=x", "-c", "user.email=x@x", *words], cwd=project.folder / "repo", check=True
+        )
+    ask()
+    kept = json.loads((evals(project)[0].parent / "repositories.json").read_text())
+    assert [repository["history"] for repository in kept.values()] == ["kept"]
+
+
+def test_a_run_that_would_not_count_says_why_and_is_made_again(project: Project, ask: Ask) -> None:
+    project.behave(eval_with=["crash", "answer"])
+    said = ask()
+    assert "with: a benchmark would not count this run. crashed: exit code 3" in said
+    assert "would not count" in evals(project)[0].read_text()
+    assert "would not count" not in ask()
+    assert project.ledger() == ["eval-with", "eval-with", "eval-without"]
+
+
+def test_an_agent_that_is_refused_says_so_and_may_be_asked_again(project: Project, ask: Ask) -> None:
+    project.behave(eval_with=["apierror Not logged in", "answer"])
+    said = ask(fails=True)
+    assert "error: with: the agent was refused (Not logged in)" in said
+    assert "Traceback" not in said
+    assert evals(project) == []
+    assert "proves nothing" in ask()
+    assert project.ledger() == ["eval-with", "eval-with", "eval-without"]
+
+
+def test_a_question_about_the_current_folder_does_not_see_the_answers(project: Project, ask: Ask) -> None:
+    assert ask(QUESTION).splitlines()[-1] == ask(QUESTION).splitlines()[-1]
+    assert project.ledger() == ["eval-with", "eval-without"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_however_it_is_ended_no_agent_is_left(project: Project, ask: Ask, number: int) -> None:
+    project.behave(others="children 600")
+    marked = {"PYTHONPATH": str(HOUSE / "scripts"), "FAKE_CONTROL": str(project.control), "FAKE_SECRET": "none"}
+    command = [sys.executable, "-m", "lensbench.workflow.ask", QUESTION, "--repo", "repo"]
+    process = subprocess.Popen(
+        command, cwd=project.folder, env={**os.environ, **marked}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    assert wait_for(lambda: len(project.ledger()) == 2)
+    process.send_signal(number)
+    assert process.wait(30) != 0
+    assert wait_for(lambda: not project.processes()), project.processes()
+    project.behave()
+    assert "proves nothing" in ask()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("  ",), "there is no question"),
+        ((QUESTION, "--repo", "nowhere"), "there is no folder"),
+        ((QUESTION, "--configfile", "nothing.yaml"), "nothing.yaml: cannot be read"),
+    ],
+)
+def test_a_mistake_is_one_clear_line(ask: Ask, arguments: tuple[str, ...], message: str) -> None:
+    said = ask(*arguments, fails=True)
+    assert message in said
+    assert said.startswith("error: ")
+    assert len(said.splitlines()) == 1
+
+
+def test_snakemake_asks_too_and_leaves_the_benchmark_alone(project: Project) -> None:
+    said = project.start("--config", "prompt=Task eval where is the cart?", "repo=repo", target="eval")
+    assert "proves nothing" in said
+    assert project.ledger() == ["eval-with", "eval-without"]
+    assert not project.bench.exists()
+    assert "there is no question" in project.start(target="eval", fails=True)
+
+
+def side(name: str, answer: str) -> Side:
+    return Side(name, {"Tool calls": "3"}, ("a.py",), ("It is [red]there[/red]",), answer, "")
+
+
+@pytest.mark.parametrize(("width", "together"), [(140, True), (60, False)])
+def test_a_narrow_terminal_has_the_answers_below_each_other(width: int, together: bool) -> None:
+    console = Console(file=io.StringIO(), width=width)
+    show(console, "Why?", [side("without", "left [bold]words"), side("with", "right 漢字 words")])
+    text = console.file.getvalue()  # type: ignore[attr-defined]
+    lines = text.splitlines()
+    assert any("left" in line and "right" in line for line in lines) == together
+    assert "[red]there[/red]" in text
+    assert "left [bold]words" in text
+    assert max(map(len, lines)) <= width
+
+
+def test_nothing_in_an_answer_speaks_to_the_terminal() -> None:
+    hostile = "a\x1b[31mb\x1b]0;title\x07c\x1b]8;;http://x\x1b\\d\x1bPq\x1b\\e\rf\x9b2Jg\u202eh\x00\ti\r\nj\x1b"
+    plain = printable_lines(hostile)
+    assert all(character.isprintable() or character == "\n" for character in plain)
+    assert "abcde f" in plain
+    assert plain.endswith("i\nj ")

@@ -1,0 +1,68 @@
+"""The examples work as they stand, from the folder that holds them."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HOUSE = Path(__file__).parents[2]
+
+
+def started(folder: Path, name: str) -> subprocess.CompletedProcess[str]:
+    """`lensbench run` with the config of an example, as its head says."""
+    return subprocess.run(
+        [sys.executable, "-P", "-m", "lensbench", "run", "--cores", "2", "--configfile", f"examples/{name}/config.yaml"],
+        cwd=folder, env={**os.environ, "PYTHONPATH": str(HOUSE / "scripts")}, capture_output=True, text=True,
+        timeout=300, check=False,
+    )  # fmt: skip
+
+
+def run_example(folder: Path, name: str) -> list[dict[str, str]]:
+    """The pairs of an example that was run to its end."""
+    done = started(folder, name)
+    assert done.returncode == 0, done.stdout + done.stderr
+    with (folder / "bench" / name / "pairs.csv").open() as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="one of the servers is written for Node")
+def test_two_servers_of_ones_own_against_none_and_against_each_other(tmp_path: Path) -> None:
+    shutil.copytree(HOUSE / "examples", tmp_path / "examples")
+    pairs = run_example(tmp_path, "own-server")
+    assert {pair["treatment"] for pair in pairs} == {"python", "node"}
+    assert all(pair["delta"] and pair["called"] == "yes" for pair in pairs)
+    found = json.loads((tmp_path / "bench" / "own-server" / "results.json").read_text())
+    assert len(found["contrasts"]) == 1
+
+
+def test_a_daemon_that_is_told_of_each_folder(tmp_path: Path) -> None:
+    shutil.copytree(HOUSE / "examples", tmp_path / "examples")
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = str(free.getsockname()[1])
+    entry = tmp_path / "examples" / "daemon" / "daemon.json"
+    entry.write_text(entry.read_text().replace("4112", port))
+    daemon = [sys.executable, str(tmp_path / "examples" / "daemon" / "daemon.py"), port]
+    with subprocess.Popen(daemon, stdout=subprocess.PIPE, text=True) as listening:
+        try:
+            assert listening.stdout
+            assert port in listening.stdout.readline()
+            made = run_example(tmp_path, "daemon")
+        finally:
+            listening.kill()
+    assert all(pair["delta"] and pair["called_without_error"] == "yes" for pair in made)
+
+
+def test_a_daemon_that_is_not_there_is_named_before_any_run(tmp_path: Path) -> None:
+    shutil.copytree(HOUSE / "examples", tmp_path / "examples")
+    done = started(tmp_path, "daemon")
+    assert done.returncode == 1
+    assert "start it: python3 examples/daemon/daemon.py" in done.stdout + done.stderr
+    assert not list((tmp_path / "bench").rglob("runs/*.md"))

@@ -1,0 +1,66 @@
+"""One number has one value, wherever it stands: every output of a real benchmark, figure by figure."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import defaultdict
+from html import unescape
+from xml.etree import ElementTree
+
+from small_benchmark import Project
+
+
+def _rows(markdown: str) -> dict[str, list[str]]:
+    """The cells of all tables' rows by their first cell."""
+    lines = (line for line in markdown.splitlines() if line.startswith("| "))
+    cells = ([cell.strip() for cell in line.strip("|").split(" | ")] for line in lines)
+    return {row[0].strip(): [each.strip(" |") for each in row[1:]] for row in cells}
+
+
+def test_all_five_outputs_show_the_same_figures(finished: Project) -> None:
+    said = " ".join(finished.start().split())
+    results = json.loads((finished.bench / "results.json").read_text())
+    page = unescape((finished.bench / "report.html").read_text()).replace("\u2212", "-")
+    markdown, summary = (_rows((finished.bench / name).read_text()) for name in ("results.md", "summary.md"))
+    junit = {
+        each.get("name"): each.get("value")
+        for each in ElementTree.parse(finished.bench / "junit.xml").iter("property")
+    }  # fmt: skip
+    figures = results["figures"]["with"]
+    assert {"score", "complete", "duration_s", "tool_calls_observed"} <= figures.keys()
+    for figure in figures.values():
+        label, tasks = figure["label"], str(figure["tasks"])
+        words = [figure[name] for name in ("treatment", "baseline", "change", "interval", "total")]
+        assert markdown[label] == [*words, tasks]
+        assert summary[label] == ["with", *words]
+        row = re.search(rf"<tr><th>{re.escape(label)}</th>(.*?)</tr>", page)
+        assert row, label
+        cells = re.findall(r'<td class="n"[^>]*>(.*?)</td>', row[1])
+        assert cells == [words[1], words[0], *words[2:], tasks]
+        after, before, change, interval, total = words
+        in_all = f"; in all {total}" if total else ""
+        assert junit[f"with: {label}"] == f"{after} against {before}; change {change} ({interval}){in_all}"
+        if total:
+            assert f"{label}: {after} against {before}; typically {change} ({interval}); in all {total}" in said
+
+
+def test_the_figures_are_those_of_the_runs(finished: Project) -> None:
+    results = json.loads((finished.bench / "results.json").read_text())
+    figures = results["figures"]["with"]
+    seconds = defaultdict(dict)  # type: ignore[var-annotated]
+    for run in results["runs"]:
+        seconds[run["task"]][run["condition"]] = run["duration_s"]
+    sums = {name: sum(both[name] for both in seconds.values()) for name in ("with", "without")}
+    largest = max(both["with"] for both in seconds.values()) / sums["with"]
+    ratio, share = re.fullmatch(r"x([0-9.]+); largest task ([0-9.]+)%", figures["duration_s"]["total"]).groups()  # type: ignore[union-attr]
+    assert math.isclose(float(ratio), sums["with"] / sums["without"], abs_tol=0.051)
+    assert math.isclose(float(share) / 100, largest, abs_tol=0.00051)
+    logs = [math.log(both["with"] / both["without"]) for both in seconds.values()]
+    typical = math.expm1(sum(logs) / len(logs))
+    assert math.isclose(float(figures["duration_s"]["change"].strip("%")) / 100, typical, abs_tol=0.0051)
+    for run, name in (("with", "treatment"), ("without", "baseline")):
+        scores = [each["score"] for each in results["runs"] if each["condition"] == run]
+        assert math.isclose(float(figures["score"][name].strip("%")) / 100, sum(scores) / len(scores), abs_tol=0.00051)
+    assert figures["score"]["change"].removesuffix("pp") in results["headlines"][0]

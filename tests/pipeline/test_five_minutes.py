@@ -1,0 +1,89 @@
+"""Your server in five minutes, with real servers: over stdio by flags, over HTTP by questions on a terminal."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from lensbench.plan.reading import load_config
+from small_benchmark import wait_for
+from stock import with_history
+from terminal import type_into
+
+TOOLS = ("lens_graph", "lens_graph_neighbors", "lens_grep", "lens_reindex")
+STARTING = [sys.executable, "-P", "-m", "lensbench.workflow.setup"]
+
+
+@pytest.fixture
+def stock(tmp_path: Path) -> Path:
+    """A folder with a repository to ask about."""
+    with_history(tmp_path / "stock")
+    return tmp_path
+
+
+def check(folder: Path, said: str) -> None:
+    """Everything is written, tried, and valid."""
+    assert "config.mine.yaml, mcp.mine.json, scenarios/mine.yaml are written" in said
+    assert f"The server's tools: {', '.join(TOOLS)}." in said
+    assert "--configfile config.mine.yaml" in said
+    assert "US dollars (" in said
+    config = yaml.safe_load((folder / "config.mine.yaml").read_text())
+    assert config["conditions"]["with"]["tools"] == list(TOOLS)
+    records = folder / "bench" / "mine-smoke" / "records"
+    assert len(list(records.glob("*.json"))) == 4
+
+
+def test_flags_are_enough_and_the_config_that_is_written_works(stock: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    server = "${python} -P -m lensbench.lens --root ${workspace}"
+    flags = ["--name", "mine", "--mcp", server, "--agent", "offline", "--repo", "stock"]
+    ended = subprocess.run([*STARTING, *flags], cwd=stock, capture_output=True, text=True, check=False, timeout=280)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    check(stock, ended.stdout)
+    monkeypatch.chdir(stock)
+    assert load_config(yaml.safe_load(Path("config.mine.yaml").read_text())).run_id == "mine"
+
+
+@pytest.fixture
+def served(stock: Path) -> Iterator[str]:
+    """The address of a server that runs already."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    lens = [sys.executable, "-P", "-m", "lensbench.lens", "--transport", "http", "--port", str(port)]
+    with subprocess.Popen([*lens, "--root", str(stock / "stock")], stderr=subprocess.DEVNULL) as process:
+        try:
+            assert wait_for(lambda: socket.socket().connect_ex(("127.0.0.1", port)) == 0)
+            yield f"http://127.0.0.1:{port}/mcp"
+        finally:
+            process.terminate()
+
+
+def test_a_terminal_is_asked_and_a_server_that_runs_already_is_tried(stock: Path, served: str) -> None:
+    exit_code, said = type_into([*STARTING, "--agent", "offline"], stock, f"{served}\n\nstock\n")
+    assert exit_code == 0, said
+    check(stock, said)
+
+
+def test_a_server_that_does_not_start_is_named_and_when_it_is_fixed_init_goes_on(stock: Path) -> None:
+    flags = ["--name", "mine", "--mcp", "false", "--agent", "offline", "--repo", "stock"]
+    ended = subprocess.run([*STARTING, *flags], cwd=stock, capture_output=True, text=True, check=False, timeout=280)
+    assert ended.returncode == 1
+    assert "FAILED   with: mine" in ended.stdout + ended.stderr
+    assert "the trial failed; fix mcp.mine.json or config.mine.yaml" in ended.stderr
+    assert "init --name mine" in ended.stderr
+    tasks = (stock / "scenarios" / "mine.yaml").read_bytes()
+    lens = {"command": "${python}", "args": ["-P", "-m", "lensbench.lens", "--root", "${workspace}"]}
+    (stock / "mcp.mine.json").write_text(json.dumps({"mcpServers": {"mine": lens}}))
+    again = subprocess.run(
+        [*STARTING, "--name", "mine"], cwd=stock, capture_output=True, text=True, check=False, timeout=280
+    )
+    assert again.returncode == 0, again.stdout + again.stderr
+    check(stock, again.stdout)
+    assert (stock / "scenarios" / "mine.yaml").read_bytes() == tasks

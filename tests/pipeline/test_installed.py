@@ -1,0 +1,120 @@
+"""The wheel, installed in an environment of its own, in an empty folder, with an empty home."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import venv
+from pathlib import Path
+
+import pytest
+import yaml
+
+from lensbench.core.proof import code_hash
+from lensbench.core.system.trees import hash_tree
+from small_benchmark import HOUSE
+
+REPOSITORY = "class Cart:\n    limit = 40\n"
+TASK = {
+    "id": "anna",
+    "category": "Targeted",
+    "repository": {"path": "repo"},
+    "prompt": "Where is the class Cart, and what is its limit?",
+    "criteria": [{"text": "names the file", "all_of": "shop.py"}, {"text": "names the limit", "all_of": "40"}],
+}
+SERVER = {"command": "${python}", "args": ["-P", "-m", "lensbench.lens", "--root", "${workspace}"]}
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The environment's folder: the packages of this one, hard-linked, and lensbench from a wheel."""
+    folder = tmp_path_factory.mktemp("installed")
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder / "dist")]
+    subprocess.run(build, cwd=HOUSE, check=True, capture_output=True)
+    venv.create(folder / "venv", with_pip=False)
+    packages = folder / "venv" / Path(sysconfig.get_path("purelib")).relative_to(sys.prefix)
+    packages.rmdir()
+    own = shutil.ignore_patterns("lensbench*", "_lensbench*")
+    shutil.copytree(sysconfig.get_path("purelib"), packages, copy_function=_link, ignore=own, symlinks=True)
+    (wheel,) = (folder / "dist").glob("*.whl")
+    pip = [sys.executable, "-m", "pip", "--python", str(folder / "venv" / "bin" / "python"), "install"]
+    subprocess.run([*pip, "--quiet", "--no-deps", "--no-index", str(wheel)], check=True, capture_output=True)
+    return folder / "venv"
+
+
+def _link(source: str, target: str) -> None:
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)
+
+
+def lensbench(installed: Path, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    home = folder.parent / "home"
+    home.mkdir(exist_ok=True)
+    environment = {"HOME": str(home), "PATH": "/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [str(installed / "bin" / "lensbench"), *arguments]
+    return subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=200
+    )
+
+
+@pytest.fixture
+def empty(tmp_path: Path) -> Path:
+    (tmp_path / "empty").mkdir()
+    return tmp_path / "empty"
+
+
+def parts(installed: Path) -> list[str]:
+    """The hashes of what the wheel brought."""
+    (packages,) = installed.glob("lib/*/site-packages")
+    return [hash_tree(str(packages / name)) for name in ("lensbench", "lensbench_workflow")]
+
+
+def test_an_empty_folder_gets_the_demo_and_the_workflow_is_the_one_of_the_wheel(installed: Path, empty: Path) -> None:
+    before = parts(installed)
+    planned = lensbench(installed, empty, "run", "--cores", "2", "--dry-run")
+    assert planned.returncode == 0, planned.stderr
+    assert re.search(r"^run +24$", planned.stdout, re.MULTILINE)
+    assert (empty / "config.yaml").read_bytes() == (HOUSE / "config.yaml").read_bytes()
+    assert parts(installed) == before
+
+
+def test_a_benchmark_gives_what_the_checkout_gives_and_writes_here_only(installed: Path, empty: Path) -> None:
+    (empty / "repo").mkdir()
+    (empty / "repo" / "shop.py").write_text(REPOSITORY)
+    (empty / "mcp.json").write_text(json.dumps({"mcpServers": {"lens": SERVER}}))
+    (empty / "tasks.yaml").write_text(yaml.safe_dump({"name": "shop", "tasks": [TASK]}))
+    conditions = {"without": {}, "with": {"mcp": "mcp.json"}}
+    config = {"run_id": "r", "scenarios": "tasks.yaml", "conditions": conditions}
+    (empty / "config.yaml").write_text(yaml.safe_dump(config))
+    twin = shutil.copytree(empty, empty.parent / "twin")
+    before = parts(installed)
+
+    ended = lensbench(installed, empty, "run", "--cores", "2")
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert parts(installed) == before
+    assert "Nothing to be done" in lensbench(installed, empty, "run", "--cores", "2").stderr
+
+    checkout = [sys.executable, "-P", "-m", "lensbench", "run", "--cores", "2"]
+    subprocess.run(checkout, cwd=twin, check=True, capture_output=True, timeout=200)
+    for name in ("runs/anna-with.md", "runs/anna-without.md", "scores.csv", "verdicts.csv", "protocol.md"):
+        here, there = (root / "bench" / "r" / name for root in (empty, twin))
+        assert _without_times(here) == _without_times(there)
+
+
+def _without_times(path: Path) -> list[str]:
+    """The lines of a file; of scores.csv without the durations."""
+    lines = path.read_text().splitlines()
+    return [",".join(line.split(",")[:7]) for line in lines] if path.suffix == ".csv" else lines
+
+
+def test_both_know_that_it_is_the_same_code(installed: Path) -> None:
+    command = [str(installed / "bin" / "python"), "-P", "-c", "from lensbench.core.proof import *; print(code_hash())"]
+    said = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert said.stdout.strip() == code_hash(HOUSE), said.stderr

@@ -1,0 +1,100 @@
+"""What reaches an agent, and what of it reaches the disk."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import sys
+from datetime import datetime
+from typing import Any
+
+import pytest
+
+from small_benchmark import FAKES, Project
+
+SECRET = 'sk-"quoted"\\and/ünusual-0123456789'
+
+
+def events(project: Project, stem: str) -> list[dict[str, Any]]:
+    lines = gzip.decompress((project.bench / "transcripts" / f"{stem}.jsonl.gz").read_bytes()).decode().splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def test_the_conditions_differ_in_nothing_but_the_servers_and_no_secret_and_no_file_of_the_agent_is_kept(
+    project: Project,
+) -> None:
+    project.behave(others="spy")
+    project.start(env={"FAKE_SECRET": SECRET, "NOT_PASSED": "1"}, target="bench/r/validity.csv")
+    seen: dict[str, dict[str, Any]] = {}
+    for condition in ("with", "without"):
+        spied = {}
+        for event in events(project, f"anna-{condition}"):
+            spied |= event if event["type"] == "spy" else {}
+        assert set(spied["env"]) - {"LC_CTYPE"} == {"PATH", "HOME", "TMPDIR", "LANG", "FAKE_CONTROL", "FAKE_SECRET"}
+        assert spied["env"]["FAKE_SECRET"] == "[redacted: FAKE_SECRET]"
+        assert (spied["stdin"], spied["home"]) == ("", ["tmp"])
+        assert "with" not in spied["cwd"]
+        assert "anna" not in spied["cwd"]
+        private = spied["cwd"].removesuffix("/repo")
+        seen[condition] = json.loads(json.dumps(spied).replace(private, "PRIVATE"))
+    servers = {condition: json.loads(spied.pop("mcp"))["mcpServers"] for condition, spied in seen.items()}
+    assert servers == {"with": {"fake": {"command": "true"}}, "without": {}}
+    assert seen["with"] == seen["without"]
+    assert seen["with"]["prompt"] == (project.bench / "prompts" / "anna.md").read_text()
+
+    with_, without = project.record("anna-with"), project.record("anna-without")
+    assert with_["prompt_sha256"] == without["prompt_sha256"]
+    assert with_["tree_before"] == with_["tree_after"] == without["tree_before"]
+    assert "[redacted: FAKE_SECRET]" in (project.bench / "runs" / "anna-with.md").read_text()
+    assert "on stderr" in (project.bench / "logs" / "anna-with.log").read_text()
+    forms = {SECRET, json.dumps(SECRET)[1:-1], json.dumps(SECRET, ensure_ascii=False)[1:-1]}
+    for path in project.folder.rglob("*"):
+        if path.is_file():
+            content = path.read_bytes()
+            content = gzip.decompress(content) if path.suffix == ".gz" else content
+            assert not any(form.encode() in content for form in forms), path
+            assert path.name != "left.txt"
+
+
+def test_the_runs_of_a_pair_are_under_way_at_the_same_time_and_the_record_says_when(project: Project) -> None:
+    project.behave(others="sleep 0.5")
+    project.start(cores=2, target="bench/r/validity.csv")
+    for task in ("anna", "bert"):
+        records = [project.record(f"{task}-{condition}") for condition in ("with", "without")]
+        came = [datetime.fromisoformat(record["arrived_at"]) for record in records]
+        began = [datetime.fromisoformat(record["attempts"][0]["started_at"]) for record in records]
+        ended = [
+            moment.timestamp() + record["attempts"][0]["duration_s"]
+            for moment, record in zip(began, records, strict=True)
+        ]
+        assert max(came) <= min(datetime.fromisoformat(record["opened_at"]) for record in records)
+        assert max(moment.timestamp() for moment in began) < min(ended)
+
+
+@pytest.mark.parametrize("name", ["$(touch pwned)", "x;touch pwned", "`touch pwned`"])
+def test_a_name_cannot_run_a_command(project: Project, name: str) -> None:
+    if name.startswith("$"):
+        message = project.start("-n", target=f"bench/r/runs/{name}-with.md", fails=True)
+        assert "MissingRuleException" in message
+    else:
+        project.configure(run_id=name)
+        assert "run_id" in project.start(fails=True)
+    assert not list(project.folder.rglob("pwned"))
+
+
+def test_a_server_that_does_not_start_is_a_discard_and_never_a_baseline(project: Project) -> None:
+    broken = {"exits": ["exit"], "mute": ["mute"], "late": ["late"], "misspelt": None, "works": ["work"]}
+    conditions: dict[str, Any] = {"without": {}}
+    for name, arguments in broken.items():
+        server = {"command": sys.executable, "args": ["-P", str(FAKES / "mcp_server.py"), *(arguments or [])]}
+        entry = server if arguments else {"command": "no-such-program"}
+        (project.folder / f"{name}.json").write_text(json.dumps({"mcpServers": {"fake": entry}}))
+        conditions[name] = {"mcp": f"{name}.json"}
+    agent = {"kind": "offline", "command": [], "mcp_start_s": 8, "retries": 1, "pass_env": []}
+    project.configure(agent, conditions=conditions)
+    project.write_tasks(["anna"])
+    project.start(cores=3, target="bench/r/validity.csv")
+    assert project.reasons() == dict.fromkeys(["anna-exits", "anna-mute", "anna-late", "anna-misspelt"], "mcp_failed")
+    assert project.record("anna-works")["outcome"]["servers"] == {"fake": "connected"}
+    assert project.record("anna-without")["outcome"]["servers"] in ({}, None)
+    assert project.processes() == []

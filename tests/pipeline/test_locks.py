@@ -1,0 +1,70 @@
+"""Who works on a run folder: one Snakemake at a time, and a killed one is in nobody's way."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from lensbench.workflow.snakemake_inside import remove_locks
+from small_benchmark import Project, wait_for
+
+REFUSED = "Another Snakemake is at work on bench/r (process "
+
+
+def status(project: Project) -> str:
+    command = [sys.executable, "-m", "lensbench.workflow.status", "--folder", "bench/r"]
+    return subprocess.run(command, cwd=project.folder, capture_output=True, text=True, check=True).stdout
+
+
+def locks(project: Project) -> list[Path]:
+    return sorted((project.folder / ".snakemake" / "locks").glob("*.lock"))
+
+
+def test_a_second_snakemake_on_one_run_is_refused_in_a_sentence_and_one_beside_it_is_not(project: Project) -> None:
+    project.behave(others="sleep 600")
+    first = project.begin(target="bench/r/validity.csv")
+    assert wait_for(lambda: len(project.ledger()) == 4, 90)
+    shown = status(project)
+    assert f"Snakemake is at work (process {first.pid} on " in shown
+    assert "running now: anna-with, anna-without, bert-with, bert-without" in shown
+    refused = project.start(target="bench/r/validity.csv", fails=True)
+    assert f"{REFUSED}{first.pid} on " in refused
+    assert "--config run_id=<a new name>" in refused
+    assert "Traceback" not in refused
+    assert REFUSED not in project.start("-n")
+
+    project.behave()
+    project.start("--config", "run_id=beside", target="bench/beside/validity.csv")
+    assert first.poll() is None
+    # Snakemake's own locks of the first are gone now: the second removed all of them at its end. Ours holds.
+    assert REFUSED in project.start(target="bench/r/validity.csv", fails=True)
+    assert project.ledger("end") == ["anna-with", "anna-without", "bert-with", "bert-without"]
+    first.kill()
+    first.communicate()
+    assert "no Snakemake is at work" in status(project)
+
+
+def test_after_a_kill_the_next_start_goes_on_and_takes_no_lock_from_a_living_one(project: Project) -> None:
+    project.behave(others="sleep 600")
+    killed = project.begin(target="bench/r/validity.csv")
+    assert wait_for(lambda: len(project.ledger()) == 4, 90)
+    beside = project.begin("--config", "run_id=beside", target="bench/beside/validity.csv")
+    assert wait_for(lambda: len(project.ledger()) == 8, 90)
+    killed.kill()
+    killed.communicate()
+    assert wait_for(lambda: not [line for line in project.processes() if " bench/r " in line])
+    assert len(locks(project)) == 4
+    project.behave()
+    output = project.start(target="bench/r/validity.csv")
+    assert "was killed: removed its lock on bench/r" in output
+    assert beside.poll() is None
+    assert project.reasons() == {}
+
+
+def test_only_locks_of_that_run_folder_are_removed(tmp_path: Path) -> None:
+    for name, locked in (("0", "bench/r/plan.json"), ("1", "bench/r2/plan.json"), ("2", "tasks.yaml")):
+        (tmp_path / f"{name}.output.lock").write_text(f"{locked}\n")
+    assert remove_locks(Path("bench/r"), tmp_path)
+    assert [path.name for path in sorted(tmp_path.iterdir())] == ["1.output.lock", "2.output.lock"]
+    assert not remove_locks(Path("bench/r"), tmp_path)

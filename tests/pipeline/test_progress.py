@@ -1,0 +1,75 @@
+"""What Snakemake says while it runs: one line, and what must not be missed."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import struct
+import termios
+from contextlib import suppress
+
+from small_benchmark import Project
+
+END = "4/4 runs | with: 2 valid, 0 discarded, 0 left | without: 1 valid, 1 discarded, 0 left | 0 running | spent "
+NOISE = ("Building DAG", "jobid", "localrule", " steps (", "Job stats", "Select jobs", "Shell command")
+
+
+def on_a_terminal(project: Project, columns: int) -> str:
+    """What Snakemake writes to a terminal of this width."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    process = project.begin(output=theirs, env={"TERM": "xterm"})
+    os.close(theirs)
+    said = b""
+    with suppress(OSError):  # how a terminal ends
+        while part := os.read(ours, 1 << 16):
+            said += part
+    os.close(ours)
+    assert process.wait(60) == 0
+    return said.decode()
+
+
+def test_a_file_gets_a_line_with_its_time_and_none_of_snakemakes(project: Project) -> None:
+    project.behave(bert_without="crash")
+    lines = project.start().splitlines()
+    last = next(line for line in reversed(lines) if "running" in line)
+    assert END in last
+    assert last.startswith("20")
+    assert not [line for line in lines if any(word in line for word in NOISE)]
+    assert lines.index(last) < next(n for n, line in enumerate(lines) if line.startswith("1 runs discarded"))
+    log = next((project.folder / ".snakemake" / "log").iterdir()).read_text()
+    assert "Building DAG" in log
+    assert "jobid: " in log or "Job 1" in log
+
+    again = project.start("--verbose")
+    assert "Building DAG" in again
+    assert "steps (" in again
+    assert "Nothing to be done" not in again
+
+
+def test_a_terminal_has_a_few_lines_that_are_rewritten_and_fit(project: Project) -> None:
+    project.behave(bert_without="crash")
+    said = on_a_terminal(project, 0)  # as where nobody told its width: it counts as 80
+    drawn = [part.partition("\r\ndeciding")[0].split("\r\n") for part in said.split("\r\x1b[J")[1:]]
+    assert max(len(line) for part in drawn for line in part if "/4 runs" in line or " left" in line) < 80
+    last = next(part for part in reversed(drawn) if part[0].startswith("4/4 runs | 0 running | "))
+    assert {"  with       2 valid, 0 discarded, 0 left", "  without    1 valid, 1 discarded, 0 left"} <= set(last)
+    assert any(line.startswith("  discarded  bert-without: ") for part in drawn for line in part)
+    assert any(line.startswith("  running    ") and " since " in line for part in drawn for line in part)
+    assert "\r\ndeciding which runs count\r\n" in said
+    assert "1 runs discarded" in said.rpartition("\r\x1b[J")[2]
+
+
+def test_an_error_is_shown_with_its_log_below_it(project: Project) -> None:
+    project.configure({"kind": "command", "command": ["sh", "-c", "true"], "timeout_s": 60})
+    project.start(target="bench/r/repositories.json")
+    plan = project.bench / "repositories.json"
+    plan.write_text(plan.read_text().replace("tree_sha256", "tree_sha257"))
+    (project.bench / ".checksums").unlink()
+    said = project.start("--quiet", fails=True, target="bench/r/runs/anna-with.md")
+    assert "Error in rule run" not in said
+    said = project.start(fails=True, target="bench/r/runs/anna-with.md")
+    assert "Error in rule run" in said
+    assert "KeyError" in said
+    assert not [word for word in NOISE[:1] if word in said]

@@ -1,0 +1,151 @@
+"""However Snakemake or a run is ended: nothing is left running, nothing is half written, nothing is paid for twice."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import time
+from base64 import b64decode
+from pathlib import Path
+
+import pytest
+
+from lensbench.core.records import RunId
+from lensbench.runs.run import is_kept
+from small_benchmark import Project, living, make_project, wait_for
+
+FOUR = ("anna", "bert", "carl", "dora")
+ALIVE_AFTER_KILL_S = 5
+
+
+def noted_as_unfinished(project: Project) -> set[str]:
+    """Output files of the jobs that Snakemake had in flight."""
+    marks = (project.folder / ".snakemake" / "incomplete").rglob("*")
+    return {b64decode(mark.name).decode() for mark in marks if mark.is_file() and mark.name != "migration_underway"}
+
+
+def unfinished(project: Project) -> list[Path]:
+    return [path for path in project.folder.rglob("*") if path.name.endswith(".tmp")]
+
+
+def runners(project: Project) -> list[int]:
+    return [pid for pid, command in living(str(project.control)) if "lensbench.runs.run" in command]
+
+
+def kept(project: Project) -> list[str]:
+    runs = [RunId(task, condition) for task in FOUR for condition in ("with", "without")]
+    return [run.stem for run in runs if is_kept(project.bench, run)]
+
+
+@pytest.fixture(scope="session")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    base = tmp_path_factory.mktemp("undisturbed")
+    made = make_project(base / "project", base / "control")
+    made.write_tasks(FOUR)
+    made.start(cores=8)
+    return made
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_after_a_kill_at_any_moment_the_valid_runs_stand_and_only_the_others_are_made(
+    seed: int, project: Project, undisturbed: Project
+) -> None:
+    rng = random.Random(seed)
+    project.write_tasks(FOUR)
+    for_each = {f"{task}_{side}": f"sleep {rng.random() * 2:.2f}" for task in FOUR for side in ("with", "without")}
+    project.behave(**{**for_each, "dora_with": "hang", "carl_with": "children 3"})
+    process = project.begin(cores=8)
+    assert wait_for(lambda: len(project.ledger()) >= (0 if seed == 0 else 8))
+    time.sleep(rng.random() * 2.5)
+    process.kill()
+    process.communicate()
+    assert wait_for(lambda: not project.processes(), ALIVE_AFTER_KILL_S), project.processes()
+    assert unfinished(project) == []
+    valid = kept(project)
+    noticed = {
+        name: content
+        for name, content in project.files("runs", "records").items()
+        if f"bench/r/{name}" not in noted_as_unfinished(project)
+    }
+    before = project.files()
+    started = project.ledger()
+
+    project.behave()
+    project.start(cores=8)
+    after = project.files()
+    assert {name: after[name] for name in noticed} == noticed
+    names = [name for name in before if name.partition("/")[2].partition(".")[0] in valid]
+    assert {name: after[name][0] for name in names} == {name: before[name][0] for name in names}
+    again = project.ledger()
+    for run in valid:
+        assert again.count(run) == started.count(run) == 1
+    assert project.tables() == undisturbed.tables()
+
+
+def test_a_killed_runner_fails_its_run_alone_and_the_next_start_makes_it(project: Project) -> None:
+    project.behave(anna_with="sleep 600")
+    process = project.begin(target="bench/r/validity.csv")
+    assert wait_for(lambda: project.ledger("end") == ["anna-without", "bert-with", "bert-without"])
+    assert wait_for(lambda: len(runners(project)) == 1)
+    os.kill(runners(project)[0], signal.SIGKILL)
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert "bench/r/logs/anna-with.log" in output
+    assert wait_for(lambda: not project.processes()), project.processes()
+    before = project.files()
+    project.behave()
+    project.start()
+    assert project.ledger() == ["anna-with", "anna-with", "anna-without", "bert-with", "bert-without"]
+    assert {name: project.files()[name] for name in before} == before
+
+
+def test_snakemake_that_is_asked_to_end_lets_the_runs_in_flight_finish(project: Project) -> None:
+    project.behave(others="sleep 2")
+    process = project.begin(cores=2, target="bench/r/validity.csv")
+    assert wait_for(lambda: len(project.ledger()) == 2)
+    process.terminate()
+    process.communicate(timeout=60)
+    assert process.returncode != 0
+    assert project.processes() == []
+    assert len(project.ledger("end")) == 2
+    before = project.files()
+    project.behave()
+    project.start()
+    assert project.ledger() == ["anna-with", "anna-without", "bert-with", "bert-without"]
+    assert {name: project.files()[name] for name in before} == before
+
+
+def test_control_c_ends_all_runs_and_the_next_start_makes_them(project: Project) -> None:
+    project.behave(anna_with="hang", anna_without="children 600", bert_with="sleep 600")
+    process = project.begin(target="bench/r/validity.csv")
+    assert wait_for(lambda: project.ledger("end") == ["bert-without"] and len(project.ledger()) == 4)
+    time.sleep(0.5)
+    os.killpg(process.pid, signal.SIGINT)
+    process.communicate(timeout=60)
+    assert wait_for(lambda: not project.processes(), ALIVE_AFTER_KILL_S), project.processes()
+    assert unfinished(project) == []
+    project.behave()
+    project.start()
+    assert [project.ledger().count(run) for run in ("bert-without", "anna-with")] == [1, 2]
+    assert project.reasons() == {}
+
+
+def test_a_clock_that_was_ahead_costs_no_answer(project: Project) -> None:
+    """Snakemake deletes the outputs of a job whose inputs are dated later, here in the middle of the runs."""
+    project.behave(others="sleep 2")
+    process = project.begin(target="bench/r/validity.csv")
+    assert wait_for(lambda: len(project.ledger()) == 4, 90)
+    later = time.time() + 3600
+    for name in ("plan.json", "repositories.json", "prompts"):
+        os.utime(project.bench / name, (later, later))
+    output, _ = process.communicate(timeout=120)
+    assert process.returncode == 0, output
+    before = project.files()
+    for path in project.bench.rglob("*"):
+        os.utime(path, (later, later))
+    project.start()
+    assert {name: content for name, (content, _) in project.files().items()} == {
+        name: content for name, (content, _) in before.items()
+    }
+    assert len(project.ledger()) == 4

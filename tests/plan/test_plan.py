@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from lensbench.core.errors import UserError
+from lensbench.plan import freeze as planning
+from lensbench.plan.config import Config, Gate
+from lensbench.plan.frozen import Plan, read_plan
+from lensbench.plan.reading import load_config
+from lensbench.plan.task_files import read_scenarios
+
+Given = dict[str, Any]
+
+
+def planned(given: Given) -> Plan:
+    config = load_config(given)
+    return planning.make_plan(config, read_scenarios(config.scenario_files, config.repository), [])
+
+
+def edit(path: str, old: str, new: str) -> None:
+    text = Path(path).read_text()
+    assert old in text
+    Path(path).write_text(text.replace(old, new))
+
+
+def test_a_prompt_is_the_task_and_the_report_suffix_and_nothing_of_the_condition(project: Path, given: Given) -> None:
+    (task,) = read_scenarios(["set.yaml"]).tasks
+    prompt = planning.prompt_of(task)
+    assert prompt.startswith("Where is it?\n\n")
+    assert "## Report" in prompt
+    assert "lens" not in prompt.lower()
+    assert "names the file" not in prompt
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"trials": 3},
+        {"discards": {"max_rounds": 1}},
+        {"start_gate": {"limit_s": 0}},
+        {"cache": "x"},
+        {"seed": 2},
+        {"accept_changes": True},
+    ],
+)
+def test_what_does_not_touch_a_run_is_no_change(project: Path, given: Given, changes: Given) -> None:
+    assert planning.changes(planned(given), planned(given | changes)) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"agent": {"timeout_s": 5}}, "agent.timeout_s: was 900.0, is 5.0"),
+        ({"agent": {"model": "opus"}}, "agent.model: was '', is 'opus'"),
+        ({"baseline": "with"}, "baseline: was 'without', is 'with'"),
+    ],
+)
+def test_a_setting_that_makes_runs_incomparable_is_named(
+    project: Path, given: Given, changes: Given, said: str
+) -> None:
+    assert planning.changes(planned(given), planned(given | changes)) == [said]
+
+
+@pytest.mark.parametrize(
+    ("path", "old", "new", "said"),
+    [
+        ("set.yaml", "names the line", "names another line", []),
+        ("set.yaml", "all_of: a.py", "all_of: b.py", []),
+        ("set.yaml", "Where is it?", "Where was it?", ["task 'one': its prompt"]),
+        ("set.yaml", "path: repo", "path: .", ["task 'one': repository was"]),
+        ("set.yaml", "id: one", "id: two", ["task 'one' was taken out"]),
+        ("lens.json", '"lens"}', '"other"}', ["conditions.with.mcp_sha256: was"]),
+    ],
+)
+def test_an_edited_file_is_a_change_only_when_runs_depend_on_it(
+    project: Path, given: Given, path: str, old: str, new: str, said: list[str]
+) -> None:
+    before = planned(given)
+    edit(path, old, new)
+    found = planning.changes(before, planned(given))
+    assert [change.startswith(words) for change, words in zip(found, said, strict=True)] == [True] * len(said)
+
+
+def test_a_change_stops_and_says_what_to_do_until_it_is_accepted(project: Path, given: Given) -> None:
+    with pytest.raises(UserError, match=r"(?s)bench/r has runs that count.*- seed.*run_id=.*accept_changes=true"):
+        planning.accept_or_refuse(["seed"], [], load_config(given), Path("bench/r"))
+    config = load_config(given | {"accept_changes": True})
+    assert planning.accept_or_refuse(["seed"], ["old", "seed"], config, Path("bench/r")) == ["old", "seed"]
+    assert planning.accept_or_refuse([], ["old"], load_config(given), Path("bench/r")) == ["old"]
+
+
+def test_the_frozen_files_read_back_and_have_the_same_bytes_each_time(project: Path, given: Given) -> None:
+    config, folder = load_config(given), Path("bench/r")
+    planning.write_plan(config, [], folder)
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    before = [path.read_bytes() for path in files]
+    planning.write_plan(config, [], folder)
+    assert [path.read_bytes() for path in files] == before
+    assert Config.model_validate(yaml.safe_load((folder / "config.yaml").read_text())) == config
+    assert read_scenarios([str(folder / "scenarios.md")]).tasks == read_scenarios(["set.yaml"]).tasks
+    assert read_plan(folder) == planned(given)
+
+
+def test_a_markdown_set_is_kept_as_it_was_written(project: Path, given: Given) -> None:
+    text = "Sure!\n#### one\n- **Category**: Debug\n- **Prompt**: `x`\n- **Judge Criteria**:\n  1. a\n  2. b\n"
+    Path("set.md").write_text(text)
+    config = load_config(given | {"scenarios": "set.md", "repository": {"path": "repo"}})
+    planning.write_plan(config, [], Path("bench/r"))
+    assert Path("bench/r/scenarios.md").read_text() == text
+
+
+@pytest.mark.parametrize("content", [None, "", "{", "\udcff"])
+def test_a_plan_that_is_not_there_is_a_clear_error(tmp_path: Path, content: str | None) -> None:
+    if content is not None:
+        (tmp_path / "plan.json").write_bytes(content.encode(errors="surrogateescape"))
+    with pytest.raises(UserError, match=r"plan\.json: cannot be read .*start Snakemake"):
+        read_plan(tmp_path)
+
+
+def test_a_larger_drift_after_a_verdict_has_to_be_accepted() -> None:
+    bank = {"baseline": "bench/v1", "drift": 3.0, "again": ["one"]}
+    old: Any = {"gate": Gate().model_dump(mode="json"), "bank": bank}
+    meaning, _ = planning.gate_changes(old, {**old, "bank": {**bank, "drift": 1.0, "again": ["one", "six"]}})
+    assert meaning == ["bank.drift: was 3.0, is 1.0, changed after a verdict"]

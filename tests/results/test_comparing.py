@@ -1,0 +1,517 @@
+"""Comparing finished runs: which tasks, what differs between the settings, deltas of deltas, and the three files."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import math
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import permutation_test, ttest_1samp
+from statsmodels.stats.multitest import multipletests
+
+from benches import Shape, make_bench
+from lensbench.core.errors import UserError
+from lensbench.core.numbers import decimal
+from lensbench.core.records import Attempt, Outcome, Record, RunId
+from lensbench.core.tasks import Category, Criterion, Task
+from lensbench.plan.config import Gate, Judging
+from lensbench.results.compare.compare import compare, render, write_comparison
+from lensbench.results.compare.differences import Change, Shared, by_task, changes
+from lensbench.results.compare.page import render_page
+from lensbench.results.compare.runs import FinishedRun, read_runs, shared_tasks
+from lensbench.results.compare.settings import changed_settings, notices
+from lensbench.scores.intervals import estimate
+from lensbench.scores.measures import Tables
+
+pytestmark = pytest.mark.slow
+
+Sides = tuple[Fraction | float | None, Fraction | float | None]
+HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'`|"
+DEFAULT: Mapping[str, Sides] = {"one": (1, 0.5), "two": (0.5, 0.5), "three": (0.25, 0), "four": (1, 0)}
+
+
+def run_of(
+    name: str,
+    scores: Mapping[str, Sides | Sequence[Sides]] = DEFAULT,
+    *,
+    seconds: Mapping[str, tuple[float, float]] | None = None,
+    treatment: str = "with",
+    verdicts: Sequence[Mapping[str, str]] = ({"judge": "mechanical", "version": "2", "model": ""},),
+    outcome: Outcome | None = None,
+    tasks: Mapping[str, Task] | None = None,
+    repositories: Mapping[str, Mapping[str, Any]] | None = None,
+    **plan: Any,
+) -> FinishedRun:
+    """A finished run in memory. Scores are (with, without) of each task, or of each of its trials."""
+    trials = {task: [pair] if isinstance(pair, tuple) else list(pair) for task, pair in scores.items()}
+    count = max(map(len, trials.values()))
+    rows, records = {}, {}
+    for task, pairs in trials.items():
+        for trial, pair in enumerate(pairs, 1):
+            for side, condition in enumerate((treatment, "without")):
+                run = RunId(task, condition, trial)
+                time = "" if seconds is None else str(seconds[task][side])
+                score = pair[side]
+                rows[run] = {
+                    "score": "" if score is None else decimal(Fraction(score)) or "", "duration_s": time,
+                    "status": "discarded" if score is None else "scored",
+                }  # fmt: skip
+                seen = outcome or Outcome(models=("glm-5",), agent_version="2.1")
+                attempt = Attempt(1, "2026-01-02T03:04:05.000Z", 1.0, 0.0, 0, False)
+                records[run] = Record(task, condition, trial, "run", (attempt,), seen, answer_sha256=name)
+    given = {
+        "run_id": name, "imported": False, "seed": 1, "trials": count, "baseline": "without",
+        "conditions": {
+            "without": {"mcp": None, "mcp_sha256": "", "servers": []},
+            treatment: {"mcp": "m.json", "mcp_sha256": "c" * 64, "servers": ["lens"]},
+        },
+        "agent": {"kind": "claude-code", "model": "sonnet"}, "model_mapping": "sonnet=glm-5",
+        "gate": Gate().model_dump(mode="json"), "judging": Judging().model_dump(mode="json"),
+        "judges": [{"name": "mechanical"}], "order": list(trials), "accepted_changes": [],
+        "tasks": {task: {"category": "Debug", "repository": f"repo {task}", "prompt_sha256": "p"} for task in trials},
+    } | plan  # fmt: skip
+    validity = [{**run._asdict(), "trial": str(run.trial), "status": "valid"} for run in rows]
+    tables = Tables(given, validity, rows, {}, [], verdicts, records)  # type: ignore[arg-type]
+    tasks = {task: described(task) for task in trials} if tasks is None else tasks
+    return FinishedRun(name, tables, tasks, repositories or {}, [])
+
+
+def described(name: str, *criteria: Criterion) -> Task:
+    """A task with criteria."""
+    return Task(
+        id=name,
+        category=Category.DEBUG,
+        prompt="Where?",
+        criteria=criteria or (Criterion(text="x"), Criterion(text="y")),
+    )
+
+
+def shared(*runs: FinishedRun) -> Shared:
+    return Shared(runs, shared_tasks(runs)[0])
+
+
+def change_of(found: Sequence[Change], quantity: str, run: str = "b", treatment: str | None = "with") -> Change:
+    return next(each for each in found if (each.quantity, each.run, each.treatment) == (quantity, run, treatment))
+
+
+# Which tasks
+
+
+def test_only_tasks_with_the_same_prompt_and_criteria_are_compared_and_the_others_are_listed_with_the_reason() -> None:
+    a = run_of("a", dict.fromkeys(("same", "gone", "asked", "judged", "found"), (1, 0)))
+    b = run_of("b", dict.fromkeys(("new", "same", "asked", "judged", "found"), (1, 0)))
+    b.plan["tasks"]["asked"]["prompt_sha256"] = "q"
+    b = replace(b, tasks=dict(b.tasks) | {
+        "judged": described("judged", Criterion(text="x"), Criterion(text="z")),
+        "found": described("found", Criterion(text="x", all_of="x.py"), Criterion(text="y")),
+    })  # fmt: skip
+    tasks, left_out = shared_tasks([a, b])
+    assert tasks == ["same"]
+    assert {each.task: each.reason for each in left_out} == {
+        "gone": "not in b", "new": "not in a", "asked": "another prompt in b", "judged": "other criteria in b",
+        "found": "other patterns of the same criteria in b",
+    }  # fmt: skip
+
+
+def test_a_task_must_be_the_same_in_all_runs() -> None:
+    runs = [run_of("a"), run_of("b"), run_of("c", {"one": (1, 0)})]
+    assert shared_tasks(runs)[0] == ["one"]
+
+
+def test_runs_without_a_common_task_cannot_be_compared() -> None:
+    with pytest.raises(UserError, match=r"a, b: no task is the same in all of them \(one: not in b; two: not in a\)"):
+        compare([run_of("a", {"one": (1, 0)}), run_of("b", {"two": (1, 0)})])
+
+
+# Deltas of deltas
+
+BEFORE: Mapping[str, Sides] = {"one": (1, 0.5), "two": (0.5, 0.5), "three": (0.25, 0), "four": (1, 0), "five": (0, 0.5)}
+AFTER: Mapping[str, Sides] = {"one": (1, 0), "two": (0.75, 0.5), "three": (0.5, 0), "four": (1, 0.5), "five": (1, 0)}
+DIFFERENCES = [0.5, 0.25, 0.25, -0.5, 1.5]
+
+
+def test_the_difference_of_two_deltas_is_paired_by_task_and_has_scipys_interval_and_p() -> None:
+    found = change_of(changes(shared(run_of("a", BEFORE), run_of("b", AFTER))), "delta")
+    result = ttest_1samp(DIFFERENCES, 0)
+    low, high = result.confidence_interval(0.95)
+    assert (found.found.delta, found.found.low, found.found.high) == pytest.approx((0.4, low, high))
+    p = permutation_test((DIFFERENCES,), lambda d: sum(d) / len(d), permutation_type="samples", n_resamples=math.inf)
+    assert found.found.p == pytest.approx(p.pvalue)
+    assert (found.before, found.after) == pytest.approx((0.25, 0.65))
+    assert (found.found.wins, found.found.ties, found.found.losses, found.found.n) == (4, 0, 1, 5)
+    assert found.found.mde == estimate(dict(zip(BEFORE, DIFFERENCES, strict=True)), dict.fromkeys(BEFORE, "") | {
+        task: task for task in BEFORE}).mde  # fmt: skip
+
+
+def test_each_runs_own_delta_rests_on_the_shared_tasks_alone() -> None:
+    data = compare([run_of("a", {**BEFORE, "alone": (1, 0)}), run_of("b", AFTER)])
+    own = data["treatments"][0]["deltas"]
+    low, high = ttest_1samp([0.5, 0, 0.25, 1, -0.5], 0).confidence_interval(0.95)
+    assert (own["a"]["delta"], own["a"]["low"], own["a"]["high"]) == pytest.approx((0.25, low, high), abs=1e-6)
+    assert own["a"]["n"] == 5
+    assert own["b"]["delta"] == pytest.approx(0.65)
+
+
+def test_baselines_and_treatments_are_compared_with_their_own_kind() -> None:
+    found = changes(shared(run_of("a", BEFORE), run_of("b", AFTER)))
+    assert change_of(found, "score").found.delta == pytest.approx(0.3)
+    base = change_of(found, "score", treatment=None)
+    assert base.found.delta == pytest.approx(-0.1)
+    assert (base.before, base.after) == pytest.approx((0.3, 0.2))
+
+
+def test_durations_are_compared_by_the_ratio_of_their_geometric_means() -> None:
+    before = {"one": (10, 20), "two": (20, 20), "three": (30, 20), "four": (40, 20)}
+    after = {"one": (20, 20), "two": (30, 20), "three": (90, 20), "four": (60, 20)}
+    logs = [math.log(after[task][0] / before[task][0]) for task in before]
+    found = changes(shared(run_of("a", seconds=before), run_of("b", seconds=after)))
+    change = change_of(found, "duration_s")
+    low, high = ttest_1samp(logs, 0).confidence_interval(0.95)
+    assert (change.found.delta, change.found.low, change.found.high) == pytest.approx(
+        (math.expm1(sum(logs) / 4), math.expm1(low), math.expm1(high))
+    )
+    assert change.after is not None
+    assert change.before is not None
+    assert change.after / change.before - 1 == pytest.approx(change.found.delta)
+    assert change_of(found, "duration_s", treatment=None).found.delta == 0
+    assert change_of(found, "tokens_input").found.n == 0
+
+
+def test_trials_are_averaged_inside_a_task_before_runs_are_compared() -> None:
+    a = run_of("a", {"one": [(1, 0), (0.5, 0.5)], "two": [(1, 1), (1, 0)]})
+    b = run_of("b", {"one": (1, 0), "two": (1, 0.5)})
+    assert change_of(changes(shared(a, b)), "delta").found.delta == pytest.approx(((1 - 0.5) + (0.5 - 0.5)) / 2)
+
+
+def test_a_task_without_a_complete_pair_in_one_run_is_missing_and_never_0() -> None:
+    b = run_of("b", {**AFTER, "five": (None, 0)})
+    both = shared(run_of("a", BEFORE), b)
+    found = change_of(changes(both), "delta").found
+    assert (found.n, found.planned, found.delta) == (4, 5, pytest.approx(0.125))
+    row = by_task(both, "with")[-1]
+    assert row["changes"] == {}
+    assert row["runs"]["b"] == {"treatment": None, "baseline": 0, "delta": None}
+    assert change_of(changes(both), "score", treatment=None).found.n == 5
+
+
+def test_several_runs_have_holms_p_among_them() -> None:
+    runs = [
+        run_of("a", BEFORE),
+        run_of("b", AFTER),
+        run_of("c", {task: (1 - Fraction(pair[0] or 0), pair[1]) for task, pair in BEFORE.items()}),
+    ]
+    found = changes(shared(*runs))
+    for quantity, treatment in (("delta", "with"), ("score", None)):
+        family = [change_of(found, quantity, name, treatment).found for name in "bc"]
+        assert [each.p_holm for each in family] == pytest.approx(multipletests([e.p for e in family], method="holm")[1])
+
+
+def test_the_baseline_is_no_further_question_about_the_tools() -> None:
+    before = {f"t{n}": (1, 0.5) for n in range(6)}
+    after = {task: (0.5, Fraction(n, 20)) for n, task in enumerate(before)}
+    found = changes(shared(run_of("a", before), run_of("b", after)))
+    for treatment in ("with", None):
+        each = change_of(found, "score", treatment=treatment).found
+        assert each.p == each.p_holm == pytest.approx(2 / 2**6)
+
+
+@given(st.lists(st.tuples(*[st.integers(0, 20)] * 4), min_size=2, max_size=6))
+@settings(max_examples=5)
+def test_exchanging_the_runs_turns_the_sign_of_everything(scores: list[tuple[int, int, int, int]]) -> None:
+    a = run_of("a", {f"t{n}": (Fraction(w, 20), Fraction(x, 20)) for n, (w, x, _, _) in enumerate(scores)})
+    b = run_of("b", {f"t{n}": (Fraction(y, 20), Fraction(z, 20)) for n, (_, _, y, z) in enumerate(scores)})
+    there, back = changes(shared(a, b)), changes(shared(b, a))
+    for quantity, treatment in (("delta", "with"), ("score", "with"), ("score", None)):
+        one = change_of(there, quantity, "b", treatment).found
+        other = change_of(back, quantity, "a", treatment).found
+        assert one.delta == pytest.approx(-(other.delta or 0))
+        assert (one.wins, one.ties, one.losses) == (other.losses, other.ties, other.wins)
+        assert (one.low is None) == (other.high is None)
+        if one.low is not None and other.high is not None:
+            assert one.low == pytest.approx(-other.high)
+
+
+def test_a_treatment_of_another_name_stands_for_it_when_it_is_the_only_one() -> None:
+    data = compare([run_of("a", BEFORE), run_of("b", AFTER, treatment="server-2")])
+    assert data["treatments"][0]["conditions"] == {"a": "with", "b": "server-2"}
+    assert data["changes"][0]["found"]["delta"] == 0.4
+    assert "In b this is server-2, its only treatment." in render(data)
+
+
+def test_treatments_that_only_one_run_has_are_named_and_not_compared() -> None:
+    a, b = run_of("a"), run_of("b", treatment="graph")
+    b.plan["conditions"]["grep"] = b.plan["conditions"]["graph"]
+    data = compare([a, b])
+    assert data["unmatched"] == [
+        "with of a is no treatment of b.", "graph of b is no treatment of a.", "grep of b is no treatment of a.",
+    ]  # fmt: skip
+    assert {each["treatment"] for each in data["changes"]} == {None}
+    assert "share no treatment" in render(data)
+    assert "share no treatment" in render_page(data)
+
+
+# Settings
+
+
+def changed(*runs: FinishedRun) -> dict[str, list[str]]:
+    return {row.name: list(row.values.values()) for row in changed_settings(runs, shared_tasks(runs)[0])[0]}
+
+
+def test_settings_that_differ_are_rows_and_the_others_are_only_named() -> None:
+    b = run_of("b", seed=2, agent={"kind": "claude-code", "model": "sonnet", "max_turns": 90})
+    b.plan["conditions"]["with"]["mcp_sha256"] = "d" * 64
+    rows, same = changed_settings([run_of("a"), b], list(DEFAULT))
+    assert {row.name: list(row.values.values()) for row in rows} == {
+        "seed": ["1", "2"], "agent.max_turns": ["60", "90"], "MCP file of with": ["c" * 12, "d" * 12],
+    }  # fmt: skip
+    assert {"agent.model", "judges", "trials", "repositories", "all of judging"} <= set(same)
+
+
+def test_a_key_that_an_older_plan_lacks_is_no_difference() -> None:
+    assert (
+        changed(run_of("a"), run_of("b", agent={"kind": "claude-code", "model": "sonnet", "tool_search": False})) == {}
+    )
+
+
+def test_other_files_of_a_repository_are_a_difference_with_a_warning() -> None:
+    trees = [{"repo one": {"revision": "v1", "tree_sha256": tree * 64}} for tree in "xy"]
+    runs = [run_of(name, repositories=tree) for name, tree in zip("ab", trees, strict=True)]
+    rows, same = changed_settings(runs, list(DEFAULT))
+    assert [(row.name, *row.values.values()) for row in rows] == [
+        ("repository of one", f"repo one, v1, files {'x' * 12}", f"repo one, v1, files {'y' * 12}")
+    ]
+    assert "repositories" not in same
+    assert [notice.lead for notice in notices(runs, rows)] == ["Other files."]
+
+
+def noticed(*runs: FinishedRun) -> list[str]:
+    return [notice.lead for notice in notices(runs, changed_settings(runs, shared_tasks(runs)[0])[0])]
+
+
+def judged(judge: str, version: str, model: str = "") -> list[dict[str, str]]:
+    return [{"judge": judge, "version": version, "model": model}]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ({"verdicts": judged("mechanical", "1")}, {}),
+        ({"verdicts": judged("haiku", "3", "m-1")}, {"verdicts": judged("haiku", "3", "m-2")}),
+        ({"verdicts": judged("mechanical", "2") + judged("human", "s1")}, {}),
+        ({"judging": Judging(drafts=True).model_dump(mode="json")}, {}),
+    ],
+    ids=["version", "model", "persons", "drafts"],
+)
+def test_another_judge_is_the_first_and_loudest_warning(before: dict[str, Any], after: dict[str, Any]) -> None:
+    runs = [run_of("a", **before), run_of("b", **after, model_mapping="sonnet=other")]
+    assert noticed(*runs) == ["Not comparable: other judges.", "Other models."]
+
+
+def test_warnings_stand_before_any_number() -> None:
+    data = compare([run_of("a", verdicts=judged("mechanical", "1")), run_of("b")])
+    assert re.search(r"^> \*\*Not comparable: other judges\.\*\* .*a has", render(data, short=True), re.MULTILINE)
+    page = render_page(data)
+    assert page.index("Not comparable") < page.index('class="big"')
+
+
+def test_another_prompt_of_a_model_judge_is_another_judge() -> None:
+    def judge(prompt: str) -> dict[str, Any]:
+        rows = [*judged("haiku", "3", "m-1"), *judged("mechanical", "2")]
+        return {"verdicts": rows, "judges": [{"name": "haiku", "prompt": prompt, "agent": {"kind": "claude-code"}}]}
+
+    assert noticed(run_of("a", **judge("p")), run_of("b", **judge("p"))) == []
+    assert noticed(run_of("a", **judge("p")), run_of("b", **judge("q"))) == ["Not comparable: other judges."]
+
+
+def test_the_sheets_that_persons_filled_in_are_no_versions_of_them() -> None:
+    assert noticed(run_of("a", verdicts=judged("human", "s1")), run_of("b", verdicts=judged("human", "s2"))) == []
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"model_mapping": "sonnet=glm-4.7"},
+        {"outcome": Outcome(models=("glm-4.7",), agent_version="2.1")},
+        {"agent": {"kind": "codex", "model": "sonnet"}},
+    ],
+    ids=["mapping", "served", "agent"],
+)
+def test_another_model_or_agent_is_a_warning(other: dict[str, Any]) -> None:
+    assert noticed(run_of("a"), run_of("b", **other)) == ["Other models."]
+
+
+def test_offline_imported_and_changed_runs_are_said_to_be_so() -> None:
+    offline = {"agent": {"kind": "offline"}}
+    runs = run_of("a", **offline), run_of("b", **offline, imported=True, accepted_changes=["agent.model: was 1"])
+    assert noticed(*runs) == ["No language model answered.", "Imported.", "b was changed in the middle."]
+
+
+# Words
+
+
+def sentence_of(after: Mapping[str, Sides], before: Mapping[str, Sides] = BEFORE, repository: str = "") -> str:
+    runs = [run_of("a", before), run_of("b", after)]
+    for task in runs[0].plan["tasks"].values():
+        task["repository"] = repository or task["repository"]
+    text = render(compare(runs), short=True)
+    found = re.search(r"^\*\*(.*)\*\*$", text, re.MULTILINE)
+    assert found
+    return found[1]
+
+
+def test_a_difference_that_chance_can_explain_is_not_called_one() -> None:
+    assert re.fullmatch(
+        r"The delta of with is 40\.0 points higher in b than in a \(95% interval -49\.4 to \+129\.4, over 5 tasks\): "
+        r"chance alone can explain this\. A true difference of [0-9.]+ points would be found with 80% probability\.",
+        sentence_of(AFTER).replace("\u2212", "-"),
+    )  # fmt: skip
+
+
+def test_an_interval_on_one_side_of_zero_is_more_than_chance() -> None:
+    before = {f"t{n}": (Fraction(1, 2), Fraction(1, 2)) for n in range(8)}
+    worse = {task: (Fraction(n % 3, 20), Fraction(1, 2)) for n, task in enumerate(before)}
+    assert "points lower in b than in a" in sentence_of(worse, before)
+    assert "more than chance explains." in sentence_of(worse, before)
+
+
+def test_what_cannot_be_said_is_said() -> None:
+    assert sentence_of(BEFORE) == "The delta of with is the same in b as in a; no spread: no interval."
+    nothing: dict[str, Sides] = dict.fromkeys(BEFORE, (None, 0))
+    assert sentence_of(nothing) == "No task has a complete pair of with in both a and b."
+
+
+def test_few_repositories_limit_the_claim() -> None:
+    assert sentence_of(AFTER, repository="one").endswith("This holds for these repositories only.")
+
+
+def test_the_terminal_leaves_out_the_single_tasks() -> None:
+    data = compare([run_of("a", BEFORE), run_of("b", AFTER)])
+    assert "| five | \u221250.0 | +100.0 | +150.0 |" in render(data)
+    assert "| five |" not in render(data, short=True)
+    assert "| b less a | +40.0 | \u221249.4 to +129.4 |" in render(data, short=True)
+
+
+# Folders, files, page
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Two finished runs on disk, with texts of others that want to do harm, and gaps."""
+    base = tmp_path_factory.mktemp("runs")
+    shape = Shape(9, repositories=3, missing=0.05, hostile=HOSTILE)
+    return [
+        make_bench(base / "a", shape),
+        make_bench(base / "b", replace(shape, seed=2, lift=0.3, trials=2, discarded=0.1)),
+    ]
+
+
+def test_the_program_writes_three_files_and_prints_the_table(folders: list[Path], tmp_path: Path) -> None:
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        "lensbench.results.compare.compare",
+        *map(str, folders),
+        "--output",
+        str(tmp_path / "o"),
+    ]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert "| b less a |" in printed
+    files = {path.name: path.read_text() for path in (tmp_path / "o").iterdir()}
+    assert sorted(files) == ["comparison.html", "comparison.json", "comparison.md"]
+    data = json.loads(files["comparison.json"])
+    assert [run["name"] for run in data["runs"]] == ["a", "b"]
+    assert len(data["tasks"]) == 9
+    assert not any(str(folders[0].parent) in text for text in files.values())
+    write_comparison(folders, tmp_path / "again")
+    assert {path.name: path.read_text() for path in (tmp_path / "again").iterdir()} == files
+
+
+def test_by_default_the_files_go_beside_the_first_run(
+    folders: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lensbench.results.compare.compare.render_page", lambda _: "")
+    for folder in folders:
+        shutil.copytree(folder, tmp_path / folder.name)
+    write_comparison([tmp_path / folder.name for folder in folders])
+    assert (tmp_path / "comparisons" / "a-b" / "comparison.html").is_file()
+
+
+@pytest.fixture(scope="module")
+def compared(folders: list[Path]) -> tuple[dict[str, Any], str]:
+    """The data of their comparison, and its page."""
+    data = compare(read_runs(folders))
+    return data, render_page(data)
+
+
+def test_nobodys_text_can_do_anything_on_the_page(compared: tuple[dict[str, Any], str]) -> None:
+    data, page = compared
+    assert "<script" not in page
+    assert "<img" not in page
+    assert HOSTILE not in render(data)
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page)
+    style = re.search(r"<style>(.*?)</style>", page, re.DOTALL)
+    assert policy
+    assert style
+    digest = base64.b64encode(hashlib.sha256(style[1].encode()).digest()).decode()
+    assert policy[1] == f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:"
+
+
+def test_every_point_of_the_page_leads_to_its_row(compared: tuple[dict[str, Any], str]) -> None:
+    _, page = compared
+    ids = re.findall(r' id="([^"]*)"', page)
+    assert len(ids) == len(set(ids))
+    links = set(re.findall(r' href="#([^"]*)"', page))
+    assert len([link for link in links if link.startswith("task-0-")]) > 5
+    assert links <= set(ids)
+
+
+def test_two_folders_of_one_name_are_told_apart_by_their_paths(folders: list[Path], tmp_path: Path) -> None:
+    shutil.copytree(folders[1], tmp_path / "a")
+    assert [run.name for run in read_runs([folders[0], tmp_path / "a"])] == [str(folders[0]), str(tmp_path / "a")]
+
+
+def refusal(*given: Path) -> str:
+    with pytest.raises(UserError) as refused:
+        read_runs(given)
+    return str(refused.value)
+
+
+def test_mistakes_are_refused_in_one_sentence(folders: list[Path], tmp_path: Path) -> None:
+    assert refusal(folders[0]).startswith("one run cannot be compared")
+    assert refusal(folders[0], tmp_path) == (
+        f"{tmp_path}: is no run folder (it has no plan.json); name folders such as bench/<run_id>"
+    )
+    shutil.copy(folders[0] / "plan.json", tmp_path)
+    assert refusal(folders[0], tmp_path).startswith(f"{tmp_path}: has no validity.csv, so this run is not finished")
+    assert refusal(folders[0], folders[0] / ".." / "a").endswith("are the same run; name two different ones")
+    shutil.copytree(folders[0], tmp_path / "copy")
+    assert refusal(folders[0], tmp_path / "copy") == "a and copy are the same run; name two different ones"
+
+
+def test_the_same_answers_under_other_judges_are_another_run(folders: list[Path], tmp_path: Path) -> None:
+    shutil.copytree(folders[0], tmp_path / "copy")
+    table = tmp_path / "copy" / "scores.csv"
+    table.write_text(table.read_text().replace(",1,yes,", ",0.9,yes,"))
+    assert len(read_runs([folders[0], tmp_path / "copy"])) == 2
+
+
+def test_the_program_ends_with_a_message_and_no_traceback(folders: list[Path], tmp_path: Path) -> None:
+    command = [sys.executable, "-P", "-m", "lensbench.results.compare.compare", str(folders[0]), str(tmp_path)]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ended.returncode == 1
+    assert ended.stderr.startswith("error: ")
+    assert "Traceback" not in ended.stderr

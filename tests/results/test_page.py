@@ -1,0 +1,507 @@
+"""The page: what stands on it, in which order, and that nobody's text can do anything there."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from markupsafe import Markup
+
+from benches import Shape, make_bench
+from lensbench.core.errors import UserError
+from lensbench.core.records import RunId, run_files
+from lensbench.core.system.places import TEMPLATES
+from lensbench.results.page.data import Inputs
+from lensbench.results.page.judges import judges_view
+from lensbench.results.page.page import read_inputs, render, write_page
+from lensbench.results.page.pairs import stem
+from lensbench.results.page.words import page_environment
+from lensbench.scores.estimates import write_estimates
+
+pytestmark = pytest.mark.slow
+
+HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'`[a](javascript:alert(3))"
+Make = Callable[..., Path]
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run folder with discards, missing runs, two judges and estimates."""
+    judges = ("claude-haiku", "mechanical")
+    shape = Shape(48, repositories=8, discarded=0.06, missing=0.04, judges=judges, measures=(write_estimates,))
+    return make_bench(tmp_path_factory.mktemp("measured") / "bench", shape)
+
+
+@pytest.fixture(scope="module")
+def written(measured: Path) -> dict[str, str]:
+    """All pages of it, by their path."""
+    return pages(measured)
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Make:
+    """Makes a run folder whose judges and differences nobody has measured yet."""
+
+    def make(**shape: Any) -> Path:
+        return make_bench(tmp_path / "bench", Shape(**{"tasks": 3, **shape}))
+
+    return make
+
+
+@pytest.fixture
+def without_charts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Charts take most of the time, and say nothing about words."""
+    monkeypatch.setattr(
+        "lensbench.results.page.treatment.draw", lambda chart, *_: Markup("<b>{}</b>").format(chart.title)
+    )
+
+
+def pages(folder: Path, folded: bool = False) -> dict[str, str]:
+    return render(folder, read_inputs(folder), folded)
+
+
+def page(folder: Path) -> str:
+    return pages(folder)["report.html"]
+
+
+class Elements(HTMLParser):
+    """The tags of a page with their attributes, and its text."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str]]] = []
+        self.parts: list[str] = []
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        self.tags.append((tag, {name: value or "" for name, value in attrs}))
+
+    def handle_data(self, data: str) -> None:
+        self.parts.append(data)
+
+    def values(self, name: str) -> list[str]:
+        return [attributes[name] for _, attributes in self.tags if name in attributes]
+
+    @property
+    def text(self) -> str:
+        return " ".join(" ".join(self.parts).split())
+
+
+def give_estimates(folder: Path, gate: dict[str, Any], **parts: Any) -> None:
+    """Writes an estimates.json by hand."""
+    estimate = {
+        "delta": 0.072,
+        "low": 0.011,
+        "high": 0.133,
+        "p": 0.021,
+        "p_holm": None,
+        "n": 12,
+        "method": "t",
+        "mde": 0.09,
+        "scope": "",
+    }
+    score = {"overall": estimate, "categories": {"Debug": estimate | {"p_holm": 0.2}}, "repositories": {"r": estimate}}
+    comparison = {"score": score, "gate": gate, "measures": {}, **parts}
+    (folder / "estimates.json").write_text(json.dumps({"alpha": 0.05, "comparisons": {"with": comparison}}))
+
+
+GO = {"verdict": "GO", "sentence": "GO: the tools help.", "needs": "", "low": 0.01, "high": 0.14}
+
+
+def test_the_sections_stand_in_the_order_in_which_people_ask(written: dict[str, str]) -> None:
+    ids = [
+        name
+        for name in Elements(written["report.html"]).values("id")
+        if not name.endswith(("title", "desc")) and name != "hatch"
+    ]
+    assert ids == [
+        "treatment-0-verdict", "treatment-0-tasks", "treatment-0-pairs", "treatment-0-where", "treatment-0-use", "treatment-0-effort",
+        "treatment-0-losses", "trust", "provenance",
+    ]  # fmt: skip
+
+
+@pytest.mark.usefixtures("without_charts")
+def test_the_verdict_comes_first_with_its_interval(made: Make) -> None:
+    folder = made()
+    give_estimates(folder, GO)
+    text = Elements(page(folder)).text
+    assert re.search(r"GO \+7\.2 points difference in score, 95% interval \+1\.0 to \+14\.0 .*The tools help\.", text)
+    assert "GO: the tools" not in text
+    assert "9.0 points with 80% probability; p = 0.021" in text
+
+
+@pytest.mark.usefixtures("without_charts")
+@pytest.mark.parametrize("verdict", ["GO", "NO-GO", "HARM", "INCONCLUSIVE"])
+def test_every_verdict_has_its_own_colour_and_sign(made: Make, verdict: str) -> None:
+    folder = made(tasks=2)
+    give_estimates(folder, GO | {"verdict": verdict, "needs": "More tasks."})
+    html = page(folder)
+    assert f'<section class="verdict {verdict.lower()}"' in html
+    assert f"--{verdict.lower()}: " in html
+    assert "More tasks." in html
+
+
+@pytest.mark.usefixtures("without_charts")
+def test_without_estimates_nothing_is_decided(made: Make) -> None:
+    text = Elements(page(made())).text
+    assert "UNDECIDED" in text
+    assert "no interval" in text
+    assert "Where the difference is" not in text
+
+
+@pytest.mark.usefixtures("without_charts")
+@pytest.mark.parametrize(
+    "estimates",
+    [
+        {},
+        {"alpha": 0.05, "comparisons": {}},
+        {"comparisons": {"with": {"score": None, "gate": None, "looks": None}}},
+        {"comparisons": {"with": {"score": {"overall": None, "categories": None, "repositories": None}}}},
+    ],
+)
+def test_parts_of_the_estimates_may_be_missing(made: Make, estimates: dict[str, Any]) -> None:
+    folder = made(tasks=3)
+    (folder / "estimates.json").write_text(json.dumps(estimates))
+    assert "UNDECIDED" in page(folder)
+
+
+@pytest.mark.usefixtures("without_charts")
+def test_parts_of_the_instrument_may_be_missing(made: Make) -> None:
+    folder = made(tasks=3)
+    parts = ("judges", "agreement", "bias", "blinding", "criteria", "unjudged", "voided")
+    (folder / "instrument.json").write_text(json.dumps(dict.fromkeys(parts)))
+    assert "One judge decides, claude-haiku." in page(folder)
+
+
+COEFFICIENT = {"value": 0.83, "low": 0.7, "high": 0.91, "reason": ""}
+INSTRUMENT: dict[str, Any] = {
+    "judges": {
+        name: {"models": ["m"], "verdicts": {"Met": 5}, "failures": {"timeout": {"with": 2}}} for name in ("claude", "gpt")
+    },
+    "agreement": {
+        "pairs": [{"judges": ["claude", "gpt"], "overall": {"n": 60, "tasks": 12, "equal": 0.9, "kappa": COEFFICIENT}}],
+        "all": {"overall": {"n": 60, "tasks": 12, "alpha": COEFFICIENT}},
+    },
+    "bias": {
+        "judges": {"claude": {"differential": {"with": {"sentence": "claude favours with."}}}},
+        "together": {"differential": {"with": {"sentence": ""}}},
+        "correction": {"with": {"corrected": {"value": 0.031, "low": -0.01, "high": 0.07, "reason": ""}}},
+    },
+    "blinding": {
+        "classifier": {"with": {
+            "accuracy": 0.61, "low": 0.52, "high": 0.7, "holds": False, "reason": "",
+            "unblinded": {"accuracy": 0.95, "low": 0.9, "high": 1.0},
+        }},
+        "judges": {"claude": {"accuracy": None}},
+    },
+    "criteria": [{"task": "t", "criterion": 2, "kind": "met_by_all", "sentence": "Everybody met it: ask for more."}],
+    "unjudged": {"with": {"criteria": 2, "of": 60}, "without": {"criteria": 0, "of": 60}},
+    "voided": [{}, {}],
+}  # fmt: skip
+
+
+@pytest.mark.usefixtures("without_charts")
+def test_what_is_known_of_the_judges_stands_on_the_page(made: Make) -> None:
+    folder = made()
+    (folder / "instrument.json").write_text(json.dumps(INSTRUMENT))
+    text = Elements(page(folder)).text
+    for known in (
+        "agreement \u03b1 0.83", "is 0.83 (0.70 to 0.91) over 60 criteria", "claude and gpt 60 90% 0.83 0.70 to 0.91",
+        "timeout with 2", "claude favours with.", "the difference is +3.1 points (\u22121.0 to +7.0)",
+        "with: Blinding fails.", "61% (52% to 70%)", "without blinding it would be 95% (90% to 100%)",
+        "t 2 Everybody met it: ask for more.", "Criteria without a verdict: 2 of 60 in with.", "2 answers lost all verdicts",
+    ):  # fmt: skip
+        assert known in text
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "words"),
+    [
+        (("agreement", "all", "overall", "alpha"), {"value": None, "reason": "too few"}, "judges agree is not known: too few."),
+        (("bias", "correction", "with", "corrected"), {"value": None, "reason": "few pairs."}, "not corrected by persons: few pairs."),
+        (("blinding", "classifier", "with"), {"accuracy": 0.5, "low": 0.4, "high": 0.6, "holds": True, "would_find": 0.64, "unblinded": None}, "with: Blinding is not shown to fail (a true 64% would be found with 80 % probability)."),
+        (("blinding", "classifier", "with"), {"accuracy": None, "reason": "Two tasks."}, "with: not checked: Two tasks."),
+        (("blinding", "judges", "claude"), {"accuracy": 0.5, "low": 0.4, "high": 0.6}, "claude was right about 50% (40% to 60%)"),
+    ],
+)  # fmt: skip
+def test_what_is_not_known_of_the_judges_is_said_with_the_reason(
+    path: tuple[str, ...], value: dict[str, Any], words: str
+) -> None:
+    instrument = json.loads(json.dumps(INSTRUMENT))
+    place = instrument
+    for key in path[:-1]:
+        place = place[key]
+    place[path[-1]] = value
+    assert words in str(judges_view(instrument, {"judges": []}))
+
+
+@pytest.mark.usefixtures("without_charts")
+def test_no_verdict_hides_that_no_model_answered(made: Make) -> None:
+    assert "No language model answered." in page(made(agent="offline"))
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        {"missing": 1.0},
+        {"discarded": 1.0},
+        {"unjudged": 1.0},
+        {"tasks": 1, "repositories": 1},
+        {"transcripts": False},
+        {"trials": 3, "missing": 0.3, "discarded": 0.2},
+        {"treatments": ("with", "graph", "grep-only"), "long_names": True},
+    ],
+    ids=str,
+)
+def test_every_kind_of_benchmark_has_a_page(made: Make, shape: dict[str, Any]) -> None:
+    folder = made(**{"tasks": 5, **shape})
+    write_page(folder)
+    assert Elements((folder / "report.html").read_text()).text.count("None") == 0
+
+
+@pytest.mark.usefixtures("without_charts")
+def test_no_valid_pair_is_said_in_words(made: Make) -> None:
+    text = Elements(page(made(tasks=3, missing=1.0))).text
+    assert "no complete pair yet" in text
+    assert "No task has a complete pair yet" in text
+
+
+def test_every_link_leads_somewhere(written: dict[str, str]) -> None:
+    assert len(written) == 49
+    for path, html in written.items():
+        elements = Elements(html)
+        ids = elements.values("id")
+        assert len(ids) == len(set(ids))
+        for address in elements.values("href"):
+            place, _, fragment = address.partition("#")
+            if place:
+                assert str((Path("/") / path).parent.joinpath(place).resolve())[1:] in written
+            else:
+                assert fragment in ids
+
+
+def test_folded_answers_are_on_the_page_itself(made: Make) -> None:
+    folded = pages(made(trials=2), folded=True)
+    assert list(folded) == ["report.html"]
+    elements = Elements(folded["report.html"])
+    ids = elements.values("id")
+    assert len(ids) == len(set(ids))
+    assert {address[1:] for address in elements.values("href")} <= set(ids)
+    assert "Step 1 happens" in re.sub(r"<[^>]*>", "", folded["report.html"])
+
+
+def test_the_pages_of_trials_and_of_tasks_never_share_a_name() -> None:
+    names = [stem("a", 1), stem("a-t2", 1), stem("a", 2), stem("t2", 1), stem("a", 12)]
+    assert len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize("task", ["../../etc/passwd", "/etc/passwd", "..", "a/b", "a\\b", "</script>", "a\0b"])
+def test_no_task_id_leads_out_of_the_folder(task: str) -> None:
+    assert "/" not in stem(task, 1)
+    assert "/" not in stem(task, 2).removeprefix("t2/")
+    assert re.fullmatch(r"[\w.-]+", stem(task, 1))
+
+
+@pytest.mark.usefixtures("without_charts")
+def test_a_pair_page_shows_both_answers_with_marked_evidence(made: Make) -> None:
+    folder = made(tasks=4)
+    html = next(html for path, html in pages(folder).items() if path.startswith("answers/") and "●" in html)
+    assert html.index("<h3>without") < html.index("<h3>with:")
+    assert "<mark>" in html
+    places = set(re.findall(r'id="(answers-[^"]*-c\d)"', html))
+    assert places == set(re.findall(r'href="#(answers-[^"]*-c\d)"', html))
+    assert "States that step 1 happens" in html
+
+
+@pytest.mark.usefixtures("without_charts")
+def test_a_pair_page_shows_the_source_lines_that_answers_cite(made: Make) -> None:
+    folder = made(tasks=1)
+    (run,) = (folder / "runs").glob("*-with.md")
+    lines = ["class Cart:", "    " + HOSTILE]
+    there = {"cited": "cart.py:3", "path": "src/cart.py", "first": 3, "lines": lines, "problem": ""}
+    gone = {"cited": f"{HOSTILE}.py:9", "path": "", "first": 0, "lines": [], "problem": "there is no such file"}
+    (folder / "citations.json").write_text(json.dumps({run.stem: [there, gone]}))
+    (html,) = (html for path, html in pages(folder).items() if path.startswith("answers/") and "runs/" not in path)
+    assert_harmless(html)
+    told = " ".join(Elements(html).text.split())
+    assert "Source lines that it cites: 2, 1 not as cited" in told
+    assert "cart.py:3 in src/cart.py 3 class Cart: 4" in told
+    assert "there is no such file" in told
+
+
+@pytest.mark.usefixtures("without_charts")
+def test_a_run_that_does_not_count_shows_why_and_no_answer(made: Make) -> None:
+    folder = made(tasks=3, discarded=1.0)
+    html = next(html for path, html in pages(folder).items() if path.startswith("answers/"))
+    assert "There is no answer that counts." in html
+    assert re.search(r"discarded: (timed_out|api_error|mcp_failed): as it was", html)
+    assert "The rest follows" not in html
+
+
+def test_discards_are_counted_by_condition(measured: Path, written: dict[str, str]) -> None:
+    data = json.loads((measured / "results.json").read_text())
+    text = Elements(written["report.html"]).text
+    for reason, counts in data["discards"].items():
+        assert f"{reason} {counts.get('with', 0)} {counts.get('without', 0)}" in text
+
+
+def test_regressions_show_what_was_lost_the_worst_first(measured: Path, written: dict[str, str]) -> None:
+    html = written["report.html"]
+    losses = [float(value.replace("\u2212", "-")) for value in re.findall(r'<b class="worse">(\S+) points</b>', html)]
+    deltas = sorted(100 * pair["delta"] for pair in _pairs(measured) if pair["delta"] < 0)
+    assert losses == pytest.approx(deltas[:5])
+    assert "→ <b>Missed</b>: States that step" in html
+
+
+def _pairs(folder: Path) -> list[dict[str, Any]]:
+    pairs = json.loads((folder / "results.json").read_text())["pairs"]
+    return [{**pair, "delta": float(pair["delta"])} for pair in pairs if pair["delta"]]
+
+
+def test_many_tasks_are_shown_at_both_ends_and_all_in_the_table(made: Make) -> None:
+    folder = made(tasks=100)
+    html = page(folder)
+    assert "… 20 tasks between them:" in html
+    assert "All 100 pairs as a table" in html
+    assert all(f'<td><a href="answers/{pair["task"]}.html">' in html for pair in _pairs(folder))
+
+
+def test_a_sequential_run_shows_its_track(made: Make) -> None:
+    folder = made(tasks=4)
+    looks = [{"look": 1, "z": 0.6, "boundary": 2.96}, None, {"look": 2, "z": 2.4, "boundary": 1.97}]
+    give_estimates(folder, GO, looks=looks)
+    text = Elements(page(folder)).text
+    assert "The results were looked at 2 times." in text
+    assert "1 0.60 2.96 2 2.40 1.97" in text
+
+
+@pytest.mark.usefixtures("without_charts")
+def test_one_look_is_no_track(made: Make) -> None:
+    folder = made(tasks=4)
+    give_estimates(folder, GO, looks=[{"look": 1, "z": 0.6, "boundary": 1.96}])
+    assert "treatment-0-looks" not in page(folder)
+
+
+@pytest.mark.usefixtures("without_charts")
+def test_several_treatments_have_a_verdict_and_sections_each(made: Make) -> None:
+    html = page(made(tasks=4, treatments=("with", "graph")))
+    assert html.count('class="verdict undecided"') == 2
+    assert html.count("<h2>Tasks: ") == 2
+    assert html.index("All verdicts") < html.index('class="verdict ')
+
+
+@pytest.mark.usefixtures("without_charts")
+def test_the_closed_book_control_is_no_treatment(made: Make) -> None:
+    folder = made(tasks=4, treatments=("with", "closed_book"))
+    plan = json.loads((folder / "plan.json").read_text())
+    (folder / "plan.json").write_text(json.dumps(plan | {"controls": {"closed_book": True}}))
+    assert page(folder).count('class="verdict ') == 1
+
+
+def test_the_same_files_give_the_same_bytes(measured: Path, written: dict[str, str]) -> None:
+    assert pages(measured) == written
+
+
+def test_48_tasks_stay_under_400_kb(written: dict[str, str]) -> None:
+    assert len(written["report.html"].encode()) < 400_000
+
+
+def test_the_policy_allows_the_page_s_own_style_and_nothing_else(written: dict[str, str]) -> None:
+    for html in written.values():
+        style = re.search("<style>(.*?)</style>", html, re.DOTALL)
+        assert style is not None
+        digest = base64.b64encode(hashlib.sha256(style[1].encode()).digest()).decode()
+        script = re.search("<script>(.*?)</script>", html, re.DOTALL)
+        allowed = ""
+        if script is not None:
+            allowed = f"script-src 'sha256-{base64.b64encode(hashlib.sha256(script[1].encode()).digest()).decode()}'; "
+        policy = f"default-src 'none'; {allowed}style-src 'sha256-{digest}'; img-src data:"
+        assert [attributes["content"] for tag, attributes in Elements(html).tags if "http-equiv" in attributes] == [
+            policy
+        ]
+        assert html.index("Content-Security-Policy") < html.index("<style>")
+        assert not Elements(html).values("style")
+
+
+def assert_harmless(html: str) -> None:
+    for names in (("tables.js",), ("words.js",), ("tables.js", "words.js")):
+        html = html.replace(f"<script>{''.join((TEMPLATES / name).read_text() for name in names)}</script>", "")
+    elements = Elements(html)
+    tags = {tag for tag, _ in elements.tags}
+    assert not tags & {"script", "img", "iframe", "object", "embed", "link", "form", "base"}
+    assert not any(name.startswith("on") for _, attributes in elements.tags for name in attributes)
+    assert not any(address.lower().startswith(("javascript:", "data:", "http")) for address in elements.values("href"))
+    assert html.count("<style>") == 1
+
+
+@pytest.mark.parametrize("folded", [False, True])
+def test_hostile_text_of_people_agents_and_models_does_nothing(made: Make, folded: bool) -> None:
+    folder = made(tasks=4, hostile=HOSTILE, discarded=0.2)
+    for html in pages(folder, folded).values():
+        assert_harmless(html)
+        assert "alert(1)" in Elements(html).text
+
+
+def renamed(value: Any, old: str, new: str) -> Any:
+    """The data with one text replaced wherever it is a whole value or key."""
+    if isinstance(value, str):
+        return new if value == old else value
+    if isinstance(value, dict):
+        return {renamed(key, old, new): renamed(item, old, new) for key, item in value.items()}
+    if isinstance(value, tuple) and hasattr(value, "_make"):
+        return value._make(renamed(item, old, new) for item in value)
+    return [renamed(item, old, new) for item in value] if isinstance(value, list) else value
+
+
+@pytest.mark.parametrize("folded", [False, True])
+def test_hostile_task_ids_categories_and_conditions_do_nothing(made: Make, folded: bool) -> None:
+    folder = made(tasks=4)
+    inputs: Inputs = read_inputs(folder)
+    task, category = inputs.tables.plan["order"][0], "Exploratory"
+    hostile = renamed(renamed(inputs, task, HOSTILE), category, HOSTILE)
+    for condition in ("with", "without"):
+        answer = run_files(folder, RunId(HOSTILE, condition)).answer
+        answer.parent.mkdir(parents=True, exist_ok=True)
+        answer.write_text("an answer")
+    for html in render(folder, hostile, folded).values():
+        assert_harmless(html)
+    hostile = renamed(inputs, "with", "a<b>&\"'")
+    for condition_answer in (folder / "runs").glob("*-with.md"):
+        condition_answer.rename(str(condition_answer).replace("-with.md", "-a<b>&\"'.md"))
+    for html in render(folder, hostile, folded).values():
+        assert "<b>&" not in html
+
+
+def test_the_program_folds_the_answers_in_when_it_is_asked_to(made: Make) -> None:
+    folder = made(tasks=2)
+    subprocess.run(
+        [sys.executable, "-m", "lensbench.results.page.page", "--folder", str(folder), "--answers"], check=True
+    )
+    assert not (folder / "answers").exists()
+    folded = (folder / "report.html").read_text()
+    write_page(folder)
+    assert len(list((folder / "answers").iterdir())) == 2
+    assert len((folder / "report.html").read_text()) < len(folded)
+
+
+def test_broken_results_are_named_with_what_to_do(made: Make) -> None:
+    folder = made(tasks=2)
+    (folder / "results.json").write_text("{")
+    with pytest.raises(UserError, match=r"results\.json: cannot be read .*; delete it, and the next start rebuilds it"):
+        read_inputs(folder)
+
+
+def test_commands_in_sentences_are_code_and_everything_else_is_escaped() -> None:
+    template = page_environment().from_string("{{ text | code }}")
+    assert template.render(text="Run `lensbench run`; <b> & `a<b`.") == (
+        "Run <code>lensbench run</code>; &lt;b&gt; &amp; <code>a&lt;b</code>."
+    )

@@ -1,0 +1,401 @@
+"""What is tried before the first run, with real servers and a gateway on this machine."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from lensbench.agents import Assignment, Invocation, Probe, base_environment, load_adapter
+from lensbench.agents.adapters.offline import read
+from lensbench.agents.probe import check_gateway, request
+from lensbench.agents.sandbox import find_sandbox
+from lensbench.core.conditions import fill_mcp_file, run_command
+from lensbench.core.errors import UserError
+from lensbench.core.preflight_results import Check, read_listed_tools, table
+from lensbench.core.records import sha256
+from lensbench.core.run_folder import RunFolder
+from lensbench.plan.reading import load_config
+from lensbench.plan.task_files import read_scenarios
+from lensbench.runs import preflight as stage
+from lensbench.runs.preflight import Findings, preflight
+from lensbench.scores.scores import treatment_tools
+
+pytestmark = pytest.mark.slow
+
+STDIO = str(Path(__file__).parents[1] / "fakes" / "stdio_mcp_server.py")
+KEY = "sk-a-very-secret-key"
+
+Try = Callable[..., dict[str, Check]]
+
+
+def server(*arguments: str, program: str = STDIO) -> dict[str, Any]:
+    return {"command": "${python}", "args": ["-IS", program, *arguments]}
+
+
+@pytest.fixture
+def attempt(project: Path, given: dict[str, Any]) -> Try:
+    """Runs the preflight with MCP servers and changed settings; returns the rows by their names."""
+
+    def run(servers: dict[str, Any] | None = None, treatment: dict[str, Any] | None = None, **settings: Any) -> Any:
+        (project / "lens.json").write_text(json.dumps({"mcpServers": servers or {"lens": server()}}))
+        conditions = {"without": {}, "with": {"mcp": "lens.json", **(treatment or {})}}
+        config = load_config({**given, "conditions": conditions, "cache": "cache", "sandbox": "none", **settings})
+        findings = preflight(config, read_scenarios(config.scenario_files), project / "bench" / "r")
+        run.findings = findings  # type: ignore[attr-defined]
+        return {check.name: check for check in findings.checks}
+
+    return run
+
+
+@pytest.fixture
+def adapter(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """An agent with a version and a gateway, in place of whatever the config names."""
+
+    def command(run: Assignment) -> Invocation:
+        return Invocation((sys.executable,), base_environment(run))
+
+    made = SimpleNamespace(command=command, read=read, version=lambda settings: "2.1.329", probe=lambda settings: None)
+    monkeypatch.setattr(stage, "load_adapter", lambda kind: made)
+    return made
+
+
+def outcomes(checks: dict[str, Check]) -> dict[str, str]:
+    return {name: check.outcome for name, check in checks.items()}
+
+
+def test_a_server_is_started_as_in_runs_its_tools_are_listed_and_one_is_called(attempt: Try) -> None:
+    checks = attempt()
+    assert outcomes(checks) == {"repository": "ok", "agent": "ok", "with: lens": "warning"}
+    assert "find, crash; find(query='a') answered, but named no file" in checks["with: lens"].detail
+    assert attempt.findings.tools == {"with": ["mcp__lens__crash", "mcp__lens__find"]}  # type: ignore[attr-defined]
+
+
+def test_a_search_that_finds_nothing_is_asked_again_for_the_name_of_a_file(attempt: Try, project: Path) -> None:
+    text = Path(STDIO).read_text()
+    answer = """f"found {params['arguments']['query']} in src/cart.py:3\""""
+    assert answer in text
+    finding = """f"{params['arguments']['query']}.py:3" if params["arguments"]["query"] == "cart" else "no match\""""
+    (project / "grep.py").write_text(text.replace(answer, finding))
+    (project / "repo" / "cart.py").write_text("a = 1\n")
+    check = attempt({"lens": server(program=str(project / "grep.py"))})["with: lens"]
+    assert (check.outcome, check.detail) == ("ok", "find, crash; find(query='cart') answered")
+
+
+@pytest.mark.parametrize("breaks", [False, True])
+def test_what_a_server_prints_beside_its_messages_is_shown(attempt: Try, project: Path, breaks: bool) -> None:
+    text = (
+        Path(STDIO)
+        .read_text()
+        .replace("    for line in sys.stdin:", '    print("Loading 3 models", flush=True)\n    for line in sys.stdin:')
+    )
+    (project / "loud.py").write_text(text.replace("json.loads(line)", "json.loads(1)") if breaks else text)
+    check = attempt({"lens": server(program=str(project / "loud.py"))}, agent={"mcp_start_s": 5})["with: lens"]
+    assert check.outcome == ("failed" if breaks else "warning")
+    assert "no message of the protocol ('Loading 3 models')" in check.detail
+
+
+def test_an_address_that_does_not_answer_is_named(attempt: Try) -> None:
+    check = attempt({"lens": {"type": "http", "url": "http://127.0.0.1:9/mcp"}})["with: lens"]
+    assert check.outcome == "failed"
+    assert check.detail.startswith("did not start: http://127.0.0.1:9/mcp: ")
+
+
+def test_a_repository_without_history_says_so_and_one_that_lost_it_warns(attempt: Try, project: Path) -> None:
+    assert "it has no git history, so tools that read one" in attempt()["repository"].detail
+    for arguments in (["init", "-q"], ["add", "."], ["commit", "-qm", "x"]):
+        subprocess.run(["git", "-c", "user.name=x", "-c", "user.email=x@x", *arguments], cwd=project, check=True)
+    check = attempt()["repository"]
+    assert (check.outcome, "the folder is a part of a git repository" in check.detail) == ("warning", True)
+
+
+def test_the_embedded_server_answers_about_the_workspace(attempt: Try) -> None:
+    arguments = ["-P", "-m", "lensbench.lens", "--root", "${workspace}", "--log", "${server_log}"]
+    check = attempt({"lens": {"command": "${python}", "args": arguments}})["with: lens"]
+    assert check.outcome == "ok", check
+    assert re.search(r"lens_reindex; lens_grep\(query=.*\) answered$", check.detail)
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        ({"command": "no-such-command"}, "No such file or directory"),
+        ({"command": "/bin/sh", "args": ["-c", "echo no licence >&2; exit 3"]}, "no licence"),
+        ({"command": "/bin/sh", "args": ["-c", "sleep 300"]}, "not ready in 1 s"),
+        ({"command": "/bin/sh", "args": ["-c", "yes"]}, "not ready in 1 s"),
+        ({"command": "/bin/sh", "args": ["-c", "yes | tr -d '\\n'"]}, "not ready in 1 s"),
+        ({"type": "http", "url": "http://127.0.0.1:9/mcp"}, "did not start"),
+    ],
+)
+def test_a_server_that_does_not_start_stops_everything(attempt: Try, entry: dict[str, Any], said: str) -> None:
+    check = attempt({"lens": entry}, agent={"mcp_start_s": 1})["with: lens"]
+    assert check.outcome == "failed"
+    assert said in check.detail
+    assert "conditions.with.mcp, lens.json (agent.mcp_start_s is 1)" in check.detail
+
+
+def test_tools_other_than_the_configured_ones_are_a_failure_that_shows_both(attempt: Try) -> None:
+    assert "with: tools" not in attempt(treatment={"tools": ["mcp__lens__crash", "find"]})
+    check = attempt(treatment={"tools": ["find", "grep"]})["with: tools"]
+    assert check.outcome == "failed"
+    assert "conditions.with.tools has find, grep; listed are crash, find" in check.detail
+
+
+def test_a_server_whose_tools_cannot_be_called_blindly_is_a_warning(attempt: Try, project: Path) -> None:
+    text = Path(STDIO).read_text().replace('"query"', '"amount"')
+    (project / "server.py").write_text(text)
+    check = attempt({"lens": server(program=str(project / "server.py"))})["with: lens"]
+    assert (check.outcome, "none was called" in check.detail) == ("warning", True)
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ("Repo not registered", "does not know the workspace: Repo not registered"),
+        ("this workspace has not been indexed", "give the condition a setup command"),
+    ],
+)
+def test_a_server_that_does_not_know_the_workspace_fails_although_it_reports_no_error(
+    attempt: Try, project: Path, answer: str, said: str
+) -> None:
+    text = Path(STDIO).read_text().replace("found {params['arguments']['query']} in src/cart.py:3", answer)
+    (project / "server.py").write_text(text)
+    check = attempt({"lens": server(program=str(project / "server.py"))})["with: lens"]
+    assert check.outcome == "failed"
+    assert said in check.detail
+
+
+def test_a_call_that_fails_is_a_failure(attempt: Try, project: Path) -> None:
+    text = Path(STDIO).read_text().replace('params["arguments"]["query"] == "fail"', "True")
+    (project / "server.py").write_text(text)
+    check = attempt({"lens": server(program=str(project / "server.py"))})["with: lens"]
+    assert check.outcome == "failed"
+    assert check.detail.startswith("find(query='a') failed: found")
+
+
+def test_a_server_has_the_environment_of_the_agent_and_not_ours(
+    attempt: Try, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OURS", "1")
+    monkeypatch.setenv("PASSED", "a-passed-value")
+    script = "import os, sys; sys.exit(' '.join(sorted(os.environ)) + os.environ['GIVEN'])"
+    entry = {"command": sys.executable, "args": ["-c", script], "env": {"GIVEN": "<${PASSED}>"}}
+    agent = {"kind": "command", "command": ["true"], "pass_env": ["PASSED"]}
+    said = attempt({"lens": entry}, agent=agent)["with: lens"].detail
+    assert "OURS" not in said
+    assert "PASSED" in said
+    assert "<[redacted: PASSED]>" in said
+
+
+def test_in_a_sandbox_servers_are_tried_inside_and_setup_outside(attempt: Try, project: Path) -> None:
+    if not find_sandbox({"mode": "auto", "visible": [], "hidden": []}).program:
+        pytest.skip("bubblewrap is not installed, or does not work here")
+    entry = {"command": "/bin/sh", "args": ["-c", "echo here: $(pwd) ${workspace} $(ls) >&2; exit 3"]}
+    setup = ["/bin/sh", "-c", 'echo "$0" > told', "{workspace}"]
+    checks = attempt({"lens": entry}, {"setup": setup}, sandbox="bubblewrap")
+    assert checks["sandbox"].outcome == "ok"
+    told = (project / "told").read_text().strip()  # outside and inside alike, so that a daemon's paths are right
+    assert told.startswith(tempfile.gettempdir())
+    assert f"here: {told} {told} a.py;" in checks["with: lens"].detail
+
+
+def test_a_daemon_that_knows_another_name_of_the_workspace_needs_a_start_without_sandbox(
+    attempt: Try, project: Path
+) -> None:
+    if not find_sandbox({"mode": "auto", "visible": [], "hidden": []}).program:
+        pytest.skip("bubblewrap is not installed, or does not work here")
+    text = Path(STDIO).read_text().replace("found {params['arguments']['query']} in src/cart.py:3", "not registered")
+    (project / "server.py").write_text(text)
+    check = attempt({"lens": server(program=str(project / "server.py"))}, sandbox="bubblewrap")["with: lens"]
+    assert "give the condition a setup command" in check.detail
+
+
+def test_setup_and_teardown_get_the_workspace_and_surround_the_servers(attempt: Try, project: Path) -> None:
+    note = ["/bin/sh", "-c", 'test -f "$1/a.py" && echo "$0 $1" >> ledger']
+    commands = {word: [*note, word, "{workspace}"] for word in ("setup", "teardown")}
+    checks = attempt(treatment=commands)
+    assert [checks[f"with: {word}"].outcome for word in ("setup", "teardown")] == ["ok", "ok"]
+    lines = [line.split() for line in (project / "ledger").read_text().splitlines()]
+    assert [word for word, _ in lines] == ["setup", "teardown"]
+    assert lines[0][1] == lines[1][1]
+
+
+def test_after_a_failed_setup_no_server_is_started_but_the_teardown_runs(attempt: Try, project: Path) -> None:
+    failing = ["/bin/sh", "-c", "echo first; echo no such index >&2; exit 5"]
+    checks = attempt(treatment={"setup": failing, "teardown": ["touch", "torn-down"]})
+    assert "with: lens" not in checks
+    assert checks["with: setup"].detail == "setup failed, exit code 5: no such index; check conditions.with.setup"
+    assert (project / "torn-down").exists()
+
+
+def test_a_setup_that_writes_into_the_workspace_is_found_before_any_run(attempt: Try) -> None:
+    checks = attempt(treatment={"setup": ["/bin/sh", "-c", 'echo "use me" > "$0/CLAUDE.md"', "{workspace}"]})
+    assert "no run would count" in checks["with: workspace"].detail
+
+
+def test_a_command_that_hangs_is_ended_and_one_that_is_missing_is_named(tmp_path: Path) -> None:
+    told = {"setup": ["sleep", "300"], "teardown": ["no-such-program", "{workspace}"], "setup_s": 0.2}
+    assert run_command(told, "setup", str(tmp_path)) == "setup failed, not done in 0.2 s"
+    assert "no-such-program: No such file or directory" in run_command(told, "teardown", str(tmp_path))
+    assert run_command({}, "setup", str(tmp_path)) == ""
+
+
+def test_variables_that_are_not_set_are_named_and_nothing_else_is_tried(
+    attempt: Try, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SET", KEY)
+    monkeypatch.setenv("EMPTY", "")
+    checks = attempt(agent={"pass_env": ["SET", "EMPTY"], "token_env": "MISSING"})
+    assert list(checks) == ["variables"]
+    assert checks["variables"].detail.startswith("not set: EMPTY, MISSING; write `export EMPTY=...` in the shell")
+
+
+def test_servers_and_requests_can_be_left_out(attempt: Try, adapter: SimpleNamespace) -> None:
+    checks = attempt({"lens": {"command": "no-such-command"}}, preflight={"servers": False, "request": False})
+    assert outcomes(checks) == {"gateway": "skipped", "repository": "ok", "agent": "warning", "servers": "skipped"}
+
+
+@pytest.mark.parametrize(
+    ("pinned", "said", "outcome", "words"),
+    [
+        ("2.1.329", "2.1.329", "ok", "as pinned"),
+        ("2.1.197", "2.1.329", "failed", "is version 2.1.329, agent.version is 2.1.197"),
+        ("", "2.1.329", "warning", "2.1.329 is not pinned"),
+        ("2.1.329", None, "failed", "does not start, or is another program"),
+    ],
+)
+def test_the_version_is_compared_with_the_program_s_own_word(
+    attempt: Try, adapter: SimpleNamespace, pinned: str, said: str | None, outcome: str, words: str
+) -> None:
+    adapter.version = lambda settings: said
+    check = attempt(agent={"version": pinned}, preflight={"servers": False})["agent"]
+    assert check.outcome == outcome
+    assert words in check.detail
+
+
+def test_a_program_that_is_not_there_or_cannot_be_asked_is_said_so(attempt: Try) -> None:
+    quick = {"preflight": {"servers": False}}
+    missing = attempt(agent={"kind": "command", "command": ["no-such-agent"]}, **quick)["agent"]
+    assert missing == Check("agent", "failed", "there is no program no-such-agent; install it, or set agent.command")
+    unasked = attempt(agent={"kind": "command", "command": ["true"], "version": "7"}, **quick)["agent"]
+    assert unasked.outcome == "warning"
+    beside = attempt(agent={"kind": "command", "command": ["./lens.json"]}, **quick)["agent"]
+    assert beside.outcome == "failed"  # a path is looked for in the workspace
+
+
+def test_what_an_adapter_refuses_is_a_failure(attempt: Try, adapter: SimpleNamespace) -> None:
+    def refuse(run: Assignment) -> Invocation:
+        raise UserError("agent.model is empty")
+
+    adapter.command = refuse
+    assert attempt()["agent"] == Check("agent", "failed", "agent.model is empty")
+
+
+def test_a_repository_that_cannot_be_had_is_a_failure(attempt: Try, project: Path) -> None:
+    (project / "cache").write_text("in the way")
+    assert attempt()["repository"].outcome == "failed"
+
+
+@pytest.fixture
+def gateway() -> Iterator[Callable[[int, bytes], Probe]]:
+    """Makes a request to a gateway that gives one answer."""
+    answers: list[tuple[int, bytes]] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            status, content = answers[-1]
+            told = self.headers["Authorization"] == f"Bearer {KEY}" and body == {"max_tokens": 1}
+            self.send_response(status if told else 418)
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as served:
+        threading.Thread(target=served.serve_forever, daemon=True).start()
+
+        def probe(status: int, content: bytes) -> Probe:
+            answers.append((status, content))
+            url = f"http://127.0.0.1:{served.server_port}/v1/messages"
+            return Probe(url, {"Authorization": f"Bearer {KEY}"}, {"max_tokens": 1})
+
+        yield probe
+        served.shutdown()
+
+
+@pytest.mark.parametrize(
+    ("status", "content", "outcome", "words"),
+    [
+        (200, b'{"model": "glm-5"}', "ok", "answered, model glm-5"),
+        (200, b"<html>log in</html>", "failed", "no JSON object; check agent.base_url"),
+        (401, b'{"error": {"message": "bad key"}}', "failed", "HTTP 401, bad key; check the key in agent.token_env"),
+        (404, b"", "failed", "HTTP 404; check agent.base_url, and the model's name"),
+        (429, b"", "warning", "runs will try again"),
+        (529, b'{"error": "overloaded"}', "warning", "HTTP 529, overloaded"),
+    ],
+)
+def test_what_the_gateway_answers_decides(
+    gateway: Callable[[int, bytes], Probe], status: int, content: bytes, outcome: str, words: str
+) -> None:
+    check = request(gateway(status, content), through_proxy=False)
+    assert check.outcome == outcome
+    assert words in check.detail
+
+
+def test_a_gateway_that_is_not_there_is_a_failure_and_the_key_is_never_shown(
+    attempt: Try, adapter: SimpleNamespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KEY", KEY)
+    adapter.probe = lambda settings: Probe(f"http://127.0.0.1:9/{KEY}", {"x-api-key": KEY}, {})
+    checks = attempt(agent={"token_env": "KEY"}, preflight={"servers": False})
+    assert checks["gateway"].outcome == "failed"
+    assert "no answer ([Errno 111] Connection refused)" in checks["gateway"].detail
+    assert "[redacted: KEY]" in checks["gateway"].detail
+    assert KEY not in str(attempt.findings)  # type: ignore[attr-defined]
+
+
+def test_agents_without_a_gateway_are_asked_nothing() -> None:
+    assert check_gateway(load_adapter("offline"), {"pass_env": []}, wanted=True) == []
+    assert check_gateway(load_adapter("command"), {"pass_env": []}, wanted=False) == []
+
+
+def test_the_table_has_a_line_per_row_and_marks_failures() -> None:
+    lines = list(table([Check("a", "ok", "fine"), Check("longer", "failed", "bad")]))
+    assert lines == ["  ok       a       fine", "  FAILED   longer  bad"]
+    assert not Findings([Check("a", "warning", "")]).failed
+
+
+def test_an_mcp_file_is_filled_and_must_be_the_planned_one(tmp_path: Path) -> None:
+    file = tmp_path / "mcp.json"
+    file.write_text('{"mcpServers": {"x": {"command": "${python}", "args": ["${workspace}", "${KEY}"], "timeout": 5}}}')
+    condition = {"mcp": str(file), "mcp_sha256": sha256(file.read_bytes())}
+    made = json.loads(fill_mcp_file(condition, {"python": "py", "workspace": "/w"}))
+    assert made["mcpServers"]["x"] == {"command": "py", "args": ["/w", "${KEY}"], "timeout": 5}
+    assert json.loads(fill_mcp_file({"mcp": None}, {})) == {"mcpServers": {}}
+    file.write_text("{}")
+    with pytest.raises(UserError, match="was changed while runs are being made"):
+        fill_mcp_file(condition, {})
+
+
+def test_listed_tools_stand_in_for_what_an_agent_does_not_show(tmp_path: Path) -> None:
+    def tools(listed: Sequence[str]) -> list[str]:
+        plan = {"conditions": {"without": {"servers": []}, "with": {"servers": ["lens"]}}}
+        return treatment_tools(plan, [], [], listed)
+
+    assert read_listed_tools(tmp_path) == []
+    RunFolder(tmp_path).preflight.write_text('{"tools": {"with": ["mcp__lens__find", "mcp__other__x"]}}')
+    assert tools(read_listed_tools(tmp_path)) == ["mcp__lens__find"]
+    RunFolder(tmp_path).preflight.write_text('{"tools": ["x"]}')
+    assert read_listed_tools(tmp_path) == []

@@ -1,0 +1,324 @@
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lensbench.agents.adapters import command
+from lensbench.core.errors import UserError
+from lensbench.core.records import Outcome, Record, RunId, from_json, run_files
+from lensbench.plan.freeze import write_plan
+from lensbench.repositories.prepare import main as fetch
+from lensbench.runs import attempt as attempts
+from lensbench.runs import run as runs
+from lensbench.runs.budget import spent
+from lensbench.runs.discards import discard_files, file_discard
+from lensbench.runs.run import KEPT, is_kept, make_run, read_job
+from lensbench.runs.validity import judge_validity
+from lensbench.workflow.schedule import read_schedule
+
+SCRIPTS = Path(__file__).parents[2] / "scripts"
+RUN = RunId("anna", "without")
+
+
+@pytest.fixture
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(runs, "back_off", float)
+    Path("repo").mkdir()
+    Path("repo/shop.py").write_text("class Cart: ...\n")
+    criteria = [{"text": "one", "all_of": "a"}, {"text": "two", "all_of": "b"}]
+    task = {"id": "anna", "category": "Debug", "prompt": "Where is the cart — ünd why?", "criteria": criteria}
+    Path("tasks.yaml").write_text(json.dumps({"name": "set", "tasks": [task]}))
+    arguments = ["$${HOME}", "${workspace}/x", "${unknown}", "${server_log}"]
+    server = {"command": "${python}", "args": arguments, "env": {"A": "${workspace}"}}
+    Path("mcp.json").write_text(json.dumps({"mcpServers": {"fake": server}}))
+    return tmp_path / "bench" / "r"
+
+
+def plan(bench: Path, shell: str, **agent: Any) -> Path:
+    """Plans a benchmark whose agent is a shell script."""
+    command = ["/bin/sh", "-c", shell, "sh", "{prompt_file}", "{answer_file}", "{mcp_file}"]
+    settings = {"kind": "command", "command": command, "timeout_s": 20, **agent}
+    conditions = {"without": {}, "with": {"mcp": "mcp.json"}}
+    given = {"run_id": "r", "scenarios": "tasks.yaml", "repository": {"path": "repo"}, "conditions": conditions}
+    schedule = read_schedule({**given, "agent": settings, "sandbox": "none", "accept_changes": True}, [])
+    write_plan(schedule.config, [], bench)
+    assert (
+        fetch(["--plan", str(bench / "plan.json"), "--cache", "cache", "--output", f"{bench}/repositories.json"]) == 0
+    )
+    return bench
+
+
+def answer_of(bench: Path, run: RunId = RUN) -> bytes:
+    make_run(read_job(bench, run, 0))
+    return run_files(bench, run).answer.read_bytes()
+
+
+@pytest.mark.parametrize("answer", ["no newline", "one\n", "a\r\nb\r\n\n", " \t lines\x0b\x0c ünd \u2028 more \n\n"])
+def test_the_answer_is_kept_byte_for_byte_from_the_output_or_a_file(bench: Path, answer: str) -> None:
+    quoted = "".join(f"\\{byte:03o}" for byte in answer.encode())
+    assert answer_of(plan(bench, f"printf '{quoted}'")) == answer.encode()
+    run_files(bench, RUN).answer.unlink()
+    assert answer_of(plan(bench, f"""printf '{quoted}' > "$2"; echo noise""")) == answer.encode()
+    transcript = gzip.decompress(run_files(bench, RUN).transcript.read_bytes())
+    assert transcript == b"noise\n"
+
+
+def test_the_agent_reads_the_planned_prompt_and_the_record_has_its_hash(bench: Path) -> None:
+    answer = answer_of(plan(bench, 'cat "$1"'))
+    record = from_json(run_files(bench, RUN).record.read_text())
+    assert answer == (bench / "prompts" / "anna.md").read_bytes()
+    assert record.prompt_sha256 == json.loads((bench / "plan.json").read_text())["tasks"]["anna"]["prompt_sha256"]
+
+
+def test_the_places_of_an_mcp_file_are_filled_in_and_the_baseline_has_no_server(bench: Path) -> None:
+    plan(bench, 'cat "$3"; pwd')
+    text, folder = answer_of(bench, RUN._replace(condition="with")).decode().rsplit("}", 1)
+    server = json.loads(text + "}")["mcpServers"]["fake"]
+    private = os.path.dirname(folder.strip())
+    assert server["args"] == ["${HOME}", f"{private}/repo/x", "${unknown}", f"{private}/session/server.jsonl"]
+    assert (server["command"], server["env"]) == (sys.executable, {"A": f"{private}/repo"})
+    assert b'"mcpServers": {}' in answer_of(bench)
+    assert not os.path.exists(private)
+
+
+def test_a_run_is_kept_exactly_while_it_is_whole_and_not_discarded(bench: Path) -> None:
+    plan(bench, "echo answer")
+    assert not is_kept(bench, RUN)
+    answer_of(bench)
+    files = run_files(bench, RUN)
+    before = files.record.read_bytes()
+    assert make_run(read_job(bench, RUN, 0)).startswith("kept")
+    assert files.record.read_bytes() == before
+    files.answer.write_text("edited")
+    assert not is_kept(bench, RUN)
+    files.answer.write_text("answer\n")
+    assert is_kept(bench, RUN)
+    assert not is_kept(bench, RUN._replace(condition="with"))
+    file_discard(bench, RUN, "empty", "")
+    assert not is_kept(bench, RUN)
+    files.record.write_text("{")
+    assert not is_kept(bench, RUN)
+
+
+def test_a_run_that_is_still_at_work_elsewhere_is_waited_for_and_not_made_again(bench: Path) -> None:
+    count = bench.parent / "count"
+    plan(bench, f'echo x >> "{count}"; sleep 2; echo answer')
+    command = [sys.executable, "-P", "-m", "lensbench.runs.run", "--folder", bench, "--task", RUN.task]
+    both = [subprocess.Popen([*command, "--condition", RUN.condition]) for _ in range(2)]
+    assert [process.wait(60) for process in both] == [0, 0]
+    assert count.read_text().split() == ["x"]
+    assert is_kept(bench, RUN)
+
+
+def test_only_what_may_heal_at_once_is_tried_again_and_never_more_often_than_allowed(bench: Path) -> None:
+    count = bench.parent / "count"
+    plan(bench, f'echo x >> "{count}"; exit 3', retries=3)
+    answer_of(bench)
+    record = from_json(run_files(bench, RUN).record.read_text())
+    assert [(attempt.attempt, attempt.waited_s, attempt.reason) for attempt in record.attempts] == [
+        (1, 0.0, "crashed"), (2, 1.0, "crashed"), (3, 2.0, "crashed"),
+    ]  # fmt: skip
+    assert count.read_text().split() == ["x"] * 3
+    plan(bench, "echo x > new.py; echo answer", retries=3)
+    file_discard(bench, RUN, "crashed", "")
+    answer_of(bench)
+    record = from_json(run_files(bench, RUN).record.read_text())
+    assert [attempt.reason for attempt in record.attempts] == ["workspace_changed"]
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda bench: plan(bench, "", command=["/nowhere/agent"]), "the agent cannot be started: /nowhere/agent"),
+        (lambda bench: (bench / "plan.json").unlink(), "has no plan for anna-without"),
+        (lambda bench: (bench / "prompts" / "anna.md").unlink(), "has no plan for anna-without"),
+        (lambda bench: next(Path("cache").glob("*/tree/shop.py")).write_text("x"), "is not what was fetched"),
+    ],
+)
+def test_what_no_attempt_can_mend_is_one_sentence_and_no_discard(bench: Path, damage: Any, message: str) -> None:
+    plan(bench, "echo answer")
+    damage(bench)
+    with pytest.raises(UserError, match=message):
+        answer_of(bench)
+    assert not run_files(bench, RUN).record.exists()
+    assert discard_files(bench) == {}
+
+
+@pytest.mark.parametrize("shell", ['mkfifo "$2"', 'ln -s /etc/hostname "$2"', 'ln -s "$1" "$2"', 'mkdir "$2"'])
+def test_an_answer_file_that_is_no_file_is_not_read(bench: Path, shell: str) -> None:
+    assert answer_of(plan(bench, f"{shell}; echo answer")) == b"answer\n"
+
+
+def test_an_mcp_file_that_changes_under_way_stops_the_run(bench: Path) -> None:
+    plan(bench, "echo answer")
+    Path("mcp.json").write_text("{}")
+    with pytest.raises(UserError, match=r"mcp\.json was changed while runs are being made"):
+        answer_of(bench, RUN._replace(condition="with"))
+
+
+def test_a_run_can_be_made_by_hand_and_a_mistake_is_a_message(bench: Path) -> None:
+    plan(bench, "echo answer; echo noise >&2")
+    command = [sys.executable, "-P", "-m", "lensbench.runs.run", "--folder", "bench/r", "--condition", "without"]
+    env = {"PYTHONPATH": str(SCRIPTS), "PATH": os.environ["PATH"]}
+    done = subprocess.run([*command, "--task", "anna"], env=env, capture_output=True, text=True)
+    assert (done.returncode, done.stderr.splitlines()[0]) == (0, "noise")
+    assert run_files(bench, RUN).answer.read_text() == "answer\n"
+    done = subprocess.run([*command, "--task", "nobody"], env=env, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: bench/r has no plan for nobody-without")
+    assert "Traceback" not in done.stderr
+
+
+def test_half_characters_in_an_answer_do_not_lose_the_run(bench: Path) -> None:
+    plan(
+        bench,
+        r"""printf '{"type": "answer", "text": "half \\ud83d here"}\n{"type": "end", "is_error": false}\n'""",
+        kind="command-events",
+    )
+    assert answer_of(bench) == b"half ? here"
+    assert is_kept(bench, RUN)
+
+
+def record_of(bench: Path, run: RunId = RUN) -> Record:
+    return from_json(run_files(bench, run).record.read_text())
+
+
+LOG_BOMB = 'echo "the answer"; head -c 3000000 /dev/zero | tr "\\0" "[" > "$(dirname "$3")/server.jsonl"'
+
+
+def test_a_server_log_that_no_parser_can_take_costs_no_answer(bench: Path) -> None:
+    assert answer_of(plan(bench, LOG_BOMB)) == b"the answer\n"
+    assert record_of(bench).last.reason == ""
+    assert record_of(bench).server_calls == {}
+
+
+def test_what_fails_after_the_agent_ended_is_a_discard_with_its_answer_and_its_cost(
+    bench: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(log: str) -> None:
+        raise RecursionError
+
+    monkeypatch.setattr(attempts, "_server_calls", fails)
+    assert answer_of(plan(bench, "echo the answer")) == b"the answer\n"
+    last = record_of(bench).last
+    assert (last.reason, last.detail) == ("harness_failed", "RecursionError in lensbench/attempt.py, _checked")
+    assert spent(bench)["runs"] == 1
+    assert spent(bench)["hours"] > 0
+    assert not list((bench / ".paid").rglob("*.json"))
+    judge_validity(bench)
+    assert [path.name for path in discard_files(bench)["anna-without"]] == ["anna-without-1.json"]
+
+
+@pytest.mark.parametrize(
+    ("shell", "reason"),
+    [
+        ("truncate -s 60G sparse", "over_limit"),
+        ("for n in 1 2 3 4 5 6; do truncate -s 3G part$n; done", "over_limit"),
+        ("mkfifo pipe; ln -s /dev/zero endless", "workspace_changed"),
+    ],
+    ids=["one file of 60 GB", "many files", "a FIFO and a link to a device"],
+)
+def test_a_workspace_of_any_size_costs_no_answer_and_is_not_read_without_end(
+    bench: Path, shell: str, reason: str
+) -> None:
+    assert answer_of(plan(bench, f"{shell}; echo the answer")) == b"the answer\n"
+    last = record_of(bench).last
+    assert last.reason == reason
+    assert reason != "over_limit" or last.detail == "its workspace has more than 16 GB after the run, and was not read"
+
+
+def test_an_output_that_no_adapter_can_read_is_a_discard_with_its_transcript(
+    bench: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(lines: Iterable[str]) -> Outcome:
+        next(iter(lines))
+        raise RecursionError
+
+    monkeypatch.setattr(command, "read", fails)
+    make_run(read_job(plan(bench, "echo one; echo two"), RUN, 0))
+    assert record_of(bench).last.reason == "harness_failed"
+    assert gzip.decompress(run_files(bench, RUN).transcript.read_bytes()) == b"one\ntwo\n"
+
+
+def killed_in_teardown(bench: Path, shell: str) -> subprocess.CompletedProcess[bytes]:
+    """A job of its own process, whose condition's teardown kills it."""
+    folder = plan(bench, shell)
+    frozen = json.loads((folder / "plan.json").read_text())
+    teardown = {
+        "setup": [],
+        "teardown": ["/bin/sh", "-c", '[ -e "$1" ] || { touch "$1"; kill -9 $PPID; }', "sh", str(folder / "torn")],
+        "setup_s": 20,
+    }
+    frozen["conditions"]["with"] |= teardown
+    (folder / "plan.json").write_text(json.dumps(frozen))
+    options = ["--folder", str(folder), "--task", "anna", "--condition", "with"]
+    return subprocess.run(
+        [sys.executable, "-m", "lensbench.runs.run", *options],
+        env={**os.environ, "PYTHONPATH": str(SCRIPTS)},
+        check=False,
+    )
+
+
+def test_a_job_that_is_killed_after_its_agent_ended_is_not_paid_for_twice(bench: Path) -> None:
+    run = RunId("anna", "with")
+    assert killed_in_teardown(bench, "echo $$").returncode == -9
+    assert not run_files(bench, run).record.exists()
+    assert "taken over" in make_run(read_job(bench, run, 0))
+    assert record_of(bench, run).last.reason == ""
+    assert spent(bench)["runs"] == 1
+    assert make_run(read_job(bench, run, 0)) == KEPT
+
+
+def killed_while_checking(bench: Path) -> None:
+    """A job of its own process, which is killed after its agent has ended and before the run is checked."""
+    program = (
+        "import os, lensbench.runs.attempt as attempt\n"
+        "attempt._checked = lambda *rest: os.kill(os.getpid(), 9)\n"
+        "from lensbench.runs.run import main; main()"
+    )
+    options = ["--folder", str(bench), "--task", RUN.task, "--condition", RUN.condition]
+    ended = subprocess.run(
+        [sys.executable, "-c", program, *options], env={**os.environ, "PYTHONPATH": str(SCRIPTS)}, check=False
+    )
+    assert ended.returncode == -9
+
+
+def test_a_run_that_kills_its_job_twice_while_it_is_checked_is_a_discard(bench: Path) -> None:
+    plan(bench, "echo $$")
+    killed_while_checking(bench)
+    killed_while_checking(bench)
+    assert spent(bench)["runs"] == 2
+    assert "taken over" in make_run(read_job(bench, RUN, 0))
+    assert record_of(bench).last.reason == "harness_failed"
+    assert spent(bench)["runs"] == 2
+    assert make_run(read_job(bench, RUN, 0)) == KEPT
+
+
+def test_what_a_killed_job_left_is_not_taken_for_another_prompt(bench: Path) -> None:
+    run = RunId("anna", "with")
+    killed_in_teardown(bench, "echo one")
+    (bench / "prompts" / "anna.md").write_text("another question")
+    job = read_job(bench, run, 0)
+    del job.plan["conditions"]["with"]["teardown"]
+    assert "answered" in make_run(job)
+    assert spent(bench)["runs"] == 2
+
+
+def test_a_run_imports_little() -> None:
+    """Each module counts: a run starts in a program of its own."""
+    program = "import sys, lensbench.runs.run; print(*sorted(sys.modules))"
+    loaded = subprocess.run(
+        [sys.executable, "-P", "-c", program], env={**os.environ, "PYTHONPATH": str(SCRIPTS)}, capture_output=True,
+        text=True, check=True,
+    ).stdout.split()  # fmt: skip
+    assert {"pydantic", "psutil", "yaml", "jinja2", "re2", "numpy", "snakemake", "mcp"}.isdisjoint(loaded)
+    assert len(loaded) <= 190

@@ -1,0 +1,152 @@
+"""An HTTP MCP server that is gone is seen before the agent starts and after it ended, whatever the agent shows."""
+
+# ruff: noqa: F811 (`bench` is a fixture)
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from test_runs import SCRIPTS, bench, plan  # noqa: F401
+
+from lensbench.core.records import Record, RunId, from_json, run_files
+
+pytestmark = pytest.mark.slow
+
+RUN = RunId("anna", "with")
+SERVER = """
+import sys
+from mcp.server import MCPServer
+
+server = MCPServer("fake")
+
+
+@server.tool()
+def search(query: str) -> str:
+    "Searches the files for a query."
+    return sys.argv[2].replace("QUERY", query)
+
+
+server.run("streamable-http", host="127.0.0.1", port=int(sys.argv[1]))
+"""
+
+
+def start(port: int, answer: str) -> subprocess.Popen[bytes]:
+    process = subprocess.Popen([sys.executable, "-c", SERVER, str(port), answer], stderr=subprocess.DEVNULL)
+    until = time.monotonic() + 60
+    while time.monotonic() < until:
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return process
+        time.sleep(0.05)
+    raise AssertionError("the fake server did not start")
+
+
+@pytest.fixture
+def port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        number: int = free.getsockname()[1]
+        return number
+
+
+@pytest.fixture
+def server(request: pytest.FixtureRequest, port: int) -> Iterator[subprocess.Popen[bytes]]:
+    process = start(port, getattr(request, "param", "shop.py: QUERY"))
+    yield process
+    process.kill()
+    process.wait()
+
+
+def planned(bench: Path, port: int, shell: str) -> Path:
+    Path("mcp.json").write_text(json.dumps({"mcpServers": {"fake": {"url": f"http://127.0.0.1:{port}/mcp"}}}))
+    return plan(bench, shell, retries=1)
+
+
+def make(folder: Path) -> None:
+    """Makes the run in a process of its own, which ends whatever it started."""
+    options = ["--folder", str(folder), "--task", "anna", "--condition", "with"]
+    env = {**os.environ, "PYTHONPATH": str(SCRIPTS)}
+    subprocess.run([sys.executable, "-m", "lensbench.runs.run", *options], env=env, check=True)
+
+
+def record(folder: Path) -> Record:
+    return from_json(run_files(folder, RUN).record.read_text())
+
+
+def test_a_server_that_answers_discards_nothing(
+    bench: Path,
+    port: int,
+    server: subprocess.Popen[bytes],
+) -> None:
+    folder = planned(bench, port, "echo fine")
+    make(folder)
+    assert (record(folder).last.reason, server.poll()) == ("", None)
+
+
+def test_a_server_that_died_during_the_run_discards_it_with_its_answer(
+    bench: Path,
+    port: int,
+    server: subprocess.Popen[bytes],
+) -> None:
+    folder = planned(bench, port, f"kill -9 {server.pid}; echo fine")
+    make(folder)
+    assert record(folder).last.reason == "mcp_gone"
+    assert record(folder).last.detail.startswith("fake: ")
+    assert run_files(folder, RUN).answer.read_bytes() == b"fine\n"
+
+
+def test_no_agent_is_started_for_a_server_that_is_gone_already(bench: Path, port: int) -> None:
+    folder = planned(bench, port, "touch ../../../started; echo fine")
+    make(folder)
+    assert record(folder).last.reason == "mcp_failed"
+    assert record(folder).last.duration_s == 0
+
+
+@pytest.mark.parametrize("server", ["Repo not registered"], indirect=True)
+def test_a_server_that_forgot_the_workspace_discards_the_run(
+    bench: Path,
+    port: int,
+    server: subprocess.Popen[bytes],
+) -> None:
+    folder = planned(bench, port, "echo fine")
+    make(folder)
+    assert record(folder).last.reason == "mcp_gone"
+    assert "does not know the workspace" in record(folder).last.detail
+    assert os.path.exists(f"/proc/{server.pid}")
+
+
+STOPPED = """
+import concurrent.futures, os, signal, sys
+from lensbench.agents.offline.servers import Servers, read_entry
+from lensbench.core.system.processes import end_in_order
+
+wait = concurrent.futures.Future.result
+
+
+def result(self, *limit):
+    concurrent.futures.Future.result = wait
+    os.kill(os.getpid(), signal.SIGTERM)  # while the thread of the client starts
+    return wait(self, *limit)
+
+
+concurrent.futures.Future.result = result
+end_in_order()
+with Servers({"fake": read_entry({"url": sys.argv[1]})}, os.getcwd(), 20):
+    print("started all the same")
+"""
+
+
+def test_a_signal_while_the_client_starts_ends_the_program(port: int) -> None:
+    command = [sys.executable, "-c", STOPPED, f"http://127.0.0.1:{port}/mcp"]
+    done = subprocess.run(
+        command, env={**os.environ, "PYTHONPATH": str(SCRIPTS)}, capture_output=True, text=True, timeout=60
+    )
+    assert (done.returncode, done.stdout) == (143, ""), done.stderr

@@ -1,0 +1,170 @@
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+from statsmodels.stats.power import TTestPower
+
+from handmade import Bench
+from lensbench.core.errors import UserError
+from lensbench.scores.pilot import read_pilot
+from lensbench.scores.power import Spread, detectable, repositories_needed, split, tasks_needed, upper_sd
+from lensbench.scores.sample_size import Needs, looks_save, plan_text, power_plot
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.mark.parametrize(
+    ("sd", "for_10", "for_5", "for_5_at_90"),
+    [(15, 20, 73, 97), (20, 34, 128, 171), (25, 52, 199, 265), (30, 73, 285, 381)],
+)
+def test_tasks_for_a_decision_are_those_of_the_paired_t_test(
+    sd: int, for_10: int, for_5: int, for_5_at_90: int
+) -> None:
+    assert (tasks_needed(sd, 10), tasks_needed(sd, 5), tasks_needed(sd, 5, 0.9)) == (for_10, for_5, for_5_at_90)
+
+
+def test_so_many_tasks_have_the_power_and_one_less_has_not() -> None:
+    needed = tasks_needed(23, 7, 0.85, 0.1)
+    assert TTestPower().power(7 / 23, needed, 0.1) >= 0.85 > TTestPower().power(7 / 23, needed - 1, 0.1)
+
+
+def test_a_huge_effect_or_no_spread_asks_for_four_tasks() -> None:
+    assert tasks_needed(0.1, 50) == tasks_needed(0, 50) == 4
+
+
+def test_the_smallest_effect_found_at_each_size() -> None:
+    assert [round(detectable(20, n), 1) for n in (12, 24, 48, 96)] == [17.8, 11.9, 8.3, 5.8]
+
+
+def test_a_pilots_spread_is_enlarged_to_its_upper_bound() -> None:
+    assert (upper_sd(1, 12), upper_sd(1, 24)) == pytest.approx((1.25, 1.16), abs=0.005)
+
+
+@pytest.mark.parametrize(
+    ("tasks", "trials", "effect"), [(48, 1, 8.5), (24, 2, 9.7), (16, 3, 10.8), (9, 5, 13.6), (144, 1, 4.9)]
+)
+def test_more_tasks_beat_more_trials_at_equal_runs(tasks: int, trials: int, effect: float) -> None:
+    spread = Spread(10, 12.7 * 2**0.5).of(trials)
+    assert detectable(spread, tasks) == pytest.approx(effect, abs=0.1)
+
+
+def test_the_parts_of_a_spread_give_it_back() -> None:
+    parts = split(14, 3, 0.24)
+    assert parts.of(3) == pytest.approx(14)
+    assert parts.tasks**2 / (parts.tasks**2 + parts.trials**2) == pytest.approx(0.24)
+
+
+def test_tasks_that_share_repositories_are_worth_less() -> None:
+    alone = repositories_needed(20, 10, 1, 0.3, 0.8, 0.05)
+    shared = repositories_needed(20, 10, 4, 0.3, 0.8, 0.05)
+    assert alone == tasks_needed(20, 10)
+    assert shared * 4 > alone
+    assert repositories_needed(20, 10, 4, 1.0, 0.8, 0.05) == alone
+    assert repositories_needed(1, 50, 8, 0.0, 0.8, 0.05) == 6
+
+
+def test_looks_save_runs_where_the_tools_do_nothing_and_cost_no_error() -> None:
+    saved = looks_save(20, 10, 45, 4, (-5, 0, 5, 10, 15))
+    assert list(saved.tasks.values()) == pytest.approx([24.0, 31.5, 39.0, 35.9, 28.8], abs=1.5)
+    assert saved.go[0] <= 0.026
+    assert saved.go[10] == pytest.approx(0.9, abs=0.02)
+    assert looks_save(20, 10, 45, 1, (0,)).tasks == {0: 45}
+
+
+def test_the_tables_name_every_need() -> None:
+    text = plan_text(Needs(20, 10))
+    assert "| 1 | 20.0 | 34 | 44 |" in text
+    assert "| 12 | 17.8 |" in text
+    assert "25.1 after 12 tasks, 23.1 after 24 tasks" in text
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"sd": 0.0}, {"effect": -5}, {"power": 1}, {"icc": 2}, {"trials": 0}, {"sd": float("nan")}]
+)
+def test_numbers_that_mean_nothing_are_refused_by_name(wrong: dict[str, float]) -> None:
+    with pytest.raises(UserError, match=f"--{next(iter(wrong))} is"):
+        Needs(**{"sd": 20, "effect": 10, **wrong}).check()
+
+
+def test_the_plot_is_an_svg_that_says_in_words_what_it_shows() -> None:
+    svg = power_plot(Needs(20, 10))
+    title = ElementTree.fromstring(svg).find("{http://www.w3.org/2000/svg}title")
+    assert title is not None
+    assert title.text is not None
+    assert "80 % take 34 tasks with 1 trial" in title.text
+    assert svg == power_plot(Needs(20, 10))
+
+
+def test_the_program_prints_the_tables_and_writes_the_plot(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "lensbench.scores.sample_size", "--sd", "25", "--effect", "10"]
+    done = subprocess.run([*command, "--plot", tmp_path / "power.svg"], capture_output=True, text=True, check=True)
+    assert "| 1 | 25.0 | 52 |" in done.stdout
+    assert (tmp_path / "power.svg").read_text().startswith("<svg")
+    failed = subprocess.run([*command, "--power", "80"], capture_output=True, text=True)
+    assert (failed.returncode, failed.stderr) == (1, "error: --power is 80; write a number between 0.5 and 1\n")
+
+
+@pytest.mark.parametrize("tasks", [73, 87, 92, 109, 117, 120])
+def test_the_detectable_effect_is_a_positive_number_also_where_the_solver_finds_the_other_root(tasks: int) -> None:
+    assert 5 < detectable(20, tasks) < detectable(20, tasks - 1) * 1.01
+
+
+def piloted(folder: Path, trials: int = 1) -> Bench:
+    """Twelve tasks in repositories of their own: half of them gain 25 points; 0.5 dollars and 60 seconds a run."""
+    names = [f"t{n:02}" for n in range(12)]
+    tasks = {n: {"category": "Debug", "repository": n, "prompt_sha256": "p", "criteria": 4} for n in names}
+    made = Bench(folder, names, trials, changes={"tasks": tasks})
+    for number, name in enumerate(names):
+        for trial in range(1, trials + 1):
+            gain = ("1", "1", "1" if (number + trial) % 2 else "0", "0")
+            made.run(name, "with", trial, points=gain, duration_s=80, cost_usd=0.7)
+            made.run(name, "without", trial, points=("1", "1", "0", "0"), duration_s=40, cost_usd=0.3)
+    made.build()
+    return made
+
+
+def size(*arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "lensbench.scores.sample_size", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_a_pilot_plans_runs_money_and_hours_by_its_own(tmp_path: Path) -> None:
+    folder = piloted(tmp_path / "r").folder
+    said = size("--pilot", folder, "--effect", 10, "--power", 0.9).stdout
+    spread = upper_sd(12.5 * math.sqrt(12 / 11), 12)  # half gain 25, half nothing
+    tasks = tasks_needed(spread, 10, 0.9, 0.85 * 0.05)
+    assert f"spreads by up to {spread:.1f} points in one trial" in said
+    price, minutes = math.ceil(2 * tasks * 0.5), math.ceil(math.ceil(2 * tasks / 8) * 60 / 60)
+    line = (
+        f"- {2 * tasks} runs ({tasks} tasks x 1 trial x 2 conditions), about {price} USD, {minutes} min at 8 at a time"
+    )
+    assert f"{line}: 90 % to find +10\n" in said
+    assert "24 % of a trial's variance is the tasks' own" in said
+    alone = size("--pilot", folder, "--effect", 10, "--power", 0.9, "--parallel", 1).stdout
+    assert f"{2 * tasks / 60:.2g} h at 1 at a time" in alone
+
+
+def test_a_pilot_with_trials_measures_what_trials_reduce(tmp_path: Path) -> None:
+    (pilot,) = read_pilot(piloted(tmp_path / "r", trials=3).folder, 0.24)
+    assert pilot.measured
+    assert pilot.spread.trials == pytest.approx(12.5 * math.sqrt(36 / 35), abs=0.01)  # tasks do not differ: one pool
+    assert pilot.spread.tasks < pilot.spread.trials
+
+
+def test_a_folder_without_results_or_spread_is_refused_in_a_line(tmp_path: Path) -> None:
+    said = size("--pilot", tmp_path, "--effect", 10)
+    assert (said.returncode, said.stderr.count("\n")) == (1, 1)
+    assert str(tmp_path) in said.stderr
+    made = Bench(tmp_path / "r")
+    for task in made.tasks:
+        made.run(task, "with")
+        made.run(task, "without")
+    made.build()
+    said = size("--pilot", made.folder, "--effect", 10)
+    assert "the differences of 'with' have no spread to plan with" in said.stderr
+    assert "one of the arguments --sd --pilot is required" in size("--effect", 10).stderr

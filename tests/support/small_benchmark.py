@@ -1,0 +1,204 @@
+"""A small benchmark in a folder of its own, with an agent whose behaviour the test chooses, run by real Snakemake."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+HOUSE = Path(__file__).parents[2]
+FAKES = HOUSE / "tests" / "fakes"
+TASKS = ("anna", "bert")
+Files = dict[str, tuple[bytes, int]]
+
+
+@dataclass
+class Project:
+    """A folder with a config, a task set and a repository; `control` belongs to the fake agent and lies outside."""
+
+    folder: Path
+    control: Path
+    house: Path = HOUSE
+    python: str = sys.executable
+
+    @property
+    def bench(self) -> Path:
+        return self.folder / "bench" / "r"
+
+    def configure(self, agent: dict[str, Any] | None = None, **settings: Any) -> None:
+        """Writes config.yaml anew: the fake agent, but for what is given."""
+        value: dict[str, Any] = {
+            "run_id": "r",
+            "scenarios": "tasks.yaml",
+            "repository": {"path": "repo"},
+            "sandbox": "none",
+            "conditions": {"without": {}, "with": {"mcp": "mcp.json"}},
+            "agent": {
+                "kind": "command-events",
+                "command": [
+                    sys.executable,
+                    "-I",
+                    str(FAKES / "agent.py"),
+                    "{prompt_file}",
+                    "{workspace}",
+                    "{mcp_file}",
+                ],
+                "pass_env": ["FAKE_CONTROL", "FAKE_SECRET"],
+                "retries": 1,
+                "timeout_s": 60,
+                **(agent or {}),
+            },
+            "preflight": {"servers": False},
+            **settings,
+        }
+        (self.folder / "config.yaml").write_text(yaml.safe_dump(value))
+
+    def write_tasks(self, names: Sequence[str] = TASKS, wanted: str = "Cart", suffix: str = "") -> None:
+        tasks = [
+            {
+                "id": name,
+                "category": "Targeted",
+                "prompt": f"Task {name}: where is the cart?{suffix}",
+                "criteria": [{"text": "names the class", "all_of": wanted}, {"text": "index", "all_of": "An index"}],
+            }
+            for name in names
+        ]
+        (self.folder / "tasks.yaml").write_text(yaml.safe_dump({"name": "shop", "tasks": tasks}))
+
+    def behave(self, **behaviours: str | list[str]) -> None:
+        """What the agent does, by run (`anna_with`), and in `others`."""
+        named = {name.replace("others", "*").replace("_", "-"): value for name, value in behaviours.items()}
+        (self.control / "behaviours.json").write_text(json.dumps(named))
+
+    def begin(
+        self,
+        *arguments: str,
+        target: str = "all",
+        cores: int | None = 4,
+        env: dict[str, str] | None = None,
+        output: int = subprocess.PIPE,
+    ) -> subprocess.Popen[str]:
+        """Starts Snakemake; everything below it has this test's control folder in its environment."""
+        command = [
+            self.python,
+            "-m",
+            "snakemake",
+            target,
+            "-s",
+            str(self.house / "Snakefile"),
+            *(["--cores", str(cores)] if cores else []),
+        ]
+        command += ["--directory", str(self.folder), "--configfile", str(self.folder / "config.yaml"), *arguments]
+        marked = {"PYTHONPATH": str(self.house / "scripts"), "FAKE_CONTROL": str(self.control), "FAKE_SECRET": "none"}
+        return subprocess.Popen(
+            command,
+            cwd=self.folder,
+            env={**os.environ, **marked, **(env or {})},
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+
+    def start(self, *arguments: str, fails: bool = False, **options: Any) -> str:
+        """Runs Snakemake to its end and returns what it printed."""
+        process = self.begin(*arguments, **options)
+        output, _ = process.communicate(timeout=120)
+        assert (process.returncode != 0) == fails, output[-3000:]
+        return output
+
+    def ledger(self, word: str = "start") -> list[str]:
+        """The runs that the agent was started for (or ended properly), sorted."""
+        path = self.control / "ledger"
+        lines = path.read_text().splitlines() if path.exists() else []
+        return sorted(line.split()[1] for line in lines if line.startswith(f"{word} "))
+
+    def clear_ledger(self) -> None:
+        (self.control / "ledger").unlink(missing_ok=True)
+
+    def files(self, *folders: str) -> Files:
+        """Bytes and mtime of everything in `folders` of the run folder but timing.csv, which is derived."""
+        found = [
+            path for name in folders or ("runs", "records", "transcripts") for path in (self.bench / name).rglob("*")
+        ]
+        return {
+            str(path.relative_to(self.bench)): (path.read_bytes(), path.stat().st_mtime_ns)
+            for path in found
+            if path.is_file() and path.name != "timing.csv"
+        }
+
+    def table(self, name: str) -> list[dict[str, str]]:
+        with (self.bench / f"{name}.csv").open(newline="") as file:
+            return list(csv.DictReader(file))
+
+    def tables(self) -> list[list[dict[str, str]]]:
+        """All tables but for times."""
+        tables = [self.table(name) for name in ("validity", "reports", "verdicts", "scores", "pairs")]
+        return [[{key: value for key, value in row.items() if key != "duration_s"} for row in rows] for rows in tables]
+
+    def reasons(self) -> dict[str, str]:
+        """Why each run that does not count does not."""
+        return {f"{row['task']}-{row['condition']}": row["reason"] for row in self.table("validity") if row["reason"]}
+
+    def record(self, stem: str) -> dict[str, Any]:
+        value: dict[str, Any] = json.loads((self.bench / "records" / f"{stem}.json").read_text())
+        return value
+
+    def copy_house(self) -> Path:
+        """A copy of this program that a test may change; this project is started from it."""
+        copy = self.control / "house"
+        for name in ("rules", "scripts", "templates", "report", "docs", "profiles"):
+            shutil.copytree(HOUSE / name, copy / name, ignore=shutil.ignore_patterns("__pycache__", ".mypy_cache"))
+        shutil.copy(HOUSE / "Snakefile", copy)
+        self.house = copy
+        return copy
+
+    def processes(self) -> list[str]:
+        """The command lines of all living processes that belong to this project."""
+        return [command for _, command in living(str(self.control))]
+
+
+def living(mark: str) -> Iterator[tuple[int, str]]:
+    """Processes that have `mark` in their arguments or environment, but for this one."""
+    for entry in Path("/proc").iterdir():
+        with suppress(OSError):
+            if entry.name.isdigit() and int(entry.name) != os.getpid():
+                command = (entry / "cmdline").read_bytes()
+                is_zombie = (entry / "stat").read_text().rpartition(")")[2].split()[0] == "Z"
+                if not is_zombie and mark.encode() in command + (entry / "environ").read_bytes():
+                    yield int(entry.name), command.replace(b"\0", b" ").decode()
+
+
+def wait_for(condition: Callable[[], object], seconds: float = 30) -> bool:
+    """True as soon as the condition holds, False when it never does."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        if condition():
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def make_project(folder: Path, control: Path) -> Project:
+    control.mkdir(parents=True)
+    (folder / "repo").mkdir(parents=True)
+    (folder / "repo" / "shop.py").write_text("class Cart:\n    limit = 40\n")
+    (folder / "repo" / "cli.py").write_text("from shop import Cart\n")
+    (folder / "repo" / "README.md").write_text("A shop.\n")
+    (folder / "mcp.json").write_text(json.dumps({"mcpServers": {"fake": {"command": "true"}}}))
+    project = Project(folder, control)
+    project.configure()
+    project.write_tasks()
+    project.behave()
+    return project

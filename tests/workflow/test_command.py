@@ -1,0 +1,152 @@
+"""The `lensbench` command: every program by its name."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+from lensbench import __version__
+from lensbench.__main__ import ALIASES, EXIT_CODES, HIDDEN, VERBS, module_of, overview
+from lensbench.core.errors import UserError
+from lensbench.core.system.places import ROOT
+from lensbench.core.system.program import only_benchmark
+from lensbench.workflow.launch import copy_demo, snakemake_options
+
+pytestmark = pytest.mark.slow
+
+
+def lensbench(*arguments: str, folder: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-P", "-m", "lensbench", *arguments]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=60)
+
+
+def tree(folder: Path) -> list[Path]:
+    return sorted(folder.rglob("*"))
+
+
+def test_the_overview_has_a_line_for_every_verb_and_the_exit_codes() -> None:
+    lines = overview().splitlines()
+    assert [line.split()[0] for line in lines if line.startswith("  ")] == list(VERBS)
+    assert all(len(line.split()) > 3 and len(line) < 100 for line in lines if line.startswith("  "))
+    assert lines[-1] == EXIT_CODES
+
+
+def test_no_old_name_or_hidden_program_hides_a_verb() -> None:
+    assert not {*ALIASES, *HIDDEN} & set(VERBS)
+    assert set(ALIASES.values()) <= set(VERBS)
+    assert {name: module_of(name) for name in ALIASES} == {name: VERBS[verb].module for name, verb in ALIASES.items()}
+
+
+@pytest.mark.parametrize("verb", [*VERBS, *HIDDEN])
+def test_help_names_the_verb_and_does_nothing(verb: str, tmp_path: Path) -> None:
+    shown = lensbench(verb, "--help", folder=tmp_path)
+    assert shown.returncode == 0, shown.stderr
+    assert shown.stdout.startswith(f"usage: lensbench {verb}" if verb in VERBS else "usage: ")
+    assert tree(tmp_path) == []
+
+
+def test_an_old_name_starts_the_verb() -> None:
+    assert lensbench("comparing", "--help").stdout.startswith("usage: lensbench compare ")
+
+
+def test_a_program_gets_its_arguments_and_gives_its_exit_code(tmp_path: Path) -> None:
+    failed = lensbench("status", "nowhere", folder=tmp_path)
+    assert failed.returncode == 1
+    assert failed.stderr.startswith("error: ")
+    assert "nowhere" in failed.stderr
+    assert lensbench("compare", "--no-such-option").returncode == 2
+
+
+def test_a_wrong_name_is_answered_with_the_nearest() -> None:
+    wrong = lensbench("compair")
+    assert wrong.returncode == 1
+    assert wrong.stderr == "error: there is no verb 'compair'; did you mean 'compare'?\n"
+    assert lensbench("xyzzy").stderr == "error: there is no verb 'xyzzy'; lensbench --help lists them\n"
+
+
+def test_the_only_benchmark_of_a_folder_needs_no_name(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="there is no benchmark in"):
+        only_benchmark(tmp_path)
+    for name in ("b", "a"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "plan.json").touch()
+        (tmp_path / f"{name}.zip").touch()
+        if name == "b":
+            assert only_benchmark(tmp_path) == tmp_path / "b"
+    with pytest.raises(UserError, match=r"has 2 benchmarks; name one of .*/a, .*/b$"):
+        only_benchmark(tmp_path)
+
+
+def test_bash_completes_a_verb() -> None:
+    completes = f'{lensbench("completion", "bash").stdout}\nCOMP_WORDS=(lensbench comp) COMP_CWORD=1; _lensbench; echo "${{COMPREPLY[@]}}"'
+    said = subprocess.run(["bash", "-c", completes], capture_output=True, text=True, check=True)
+    assert said.stdout.split() == ["compare", "completion"]
+
+
+def test_nothing_but_help_is_help() -> None:
+    assert lensbench().stdout == lensbench("--help").stdout == f"{overview()}\n"
+
+
+@pytest.mark.parametrize(
+    ("here", "options", "told"),
+    [
+        (["config.yaml", "config.mine.yaml"], [], ["--cores", "all"]),
+        (["config.mine.yaml"], ["-n"], ["--cores", "all", "-n", "--configfile", "config.mine.yaml"]),
+        (["config.yaml"], ["--cores", "2", "archive"], ["--cores", "all", "--cores", "2", "archive"]),
+        (["config.yaml"], ["-j3"], ["-j3"]),
+        ([], ["--configfile", "x.yaml"], ["--cores", "all", "--configfile", "x.yaml"]),
+        ([], ["--directory", "elsewhere"], ["--cores", "all", "--directory", "elsewhere"]),
+        (["config.yaml"], ["--workflow-profile", "p"], ["--workflow-profile", "p"]),
+    ],
+)
+def test_run_finds_the_config_here_and_takes_all_cores(
+    tmp_path: Path, here: list[str], options: list[str], told: list[str]
+) -> None:
+    for name in here:
+        (tmp_path / name).touch()
+    assert snakemake_options(tmp_path, options) == told
+    assert sorted(path.name for path in tree(tmp_path)) == sorted(here)
+
+
+def test_several_configs_are_named(tmp_path: Path) -> None:
+    for name in ("config.a.yaml", "config.b.yaml"):
+        (tmp_path / name).touch()
+    with pytest.raises(UserError, match=r"name one: --configfile config\.a\.yaml or config\.b\.yaml"):
+        snakemake_options(tmp_path, [])
+
+
+def test_a_start_with_a_wrong_option_writes_nothing(tmp_path: Path) -> None:
+    ended = lensbench("run", "--coers", "2", folder=tmp_path)
+    assert ended.returncode == 2
+    assert "--coers" in ended.stderr
+    assert tree(tmp_path) == []
+
+
+def test_copying_the_demo_leaves_what_is_there(tmp_path: Path) -> None:
+    mine = tmp_path / "scenarios" / "demo.yaml"
+    mine.parent.mkdir()
+    mine.write_text("mine")
+    copy_demo(tmp_path)
+    assert mine.read_text() == "mine"
+    for name in ("config.yaml", "scenarios/standard.yaml", ".claude/skills/benchmark/lens-mcp.json"):
+        assert (tmp_path / name).read_bytes() == (ROOT / name).read_bytes()
+
+
+def test_the_version_is_the_same_wherever_it_stands() -> None:
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert citation["version"] == project["version"] == __version__
+    assert citation["license"] == project["license"] == "MIT"
+
+
+def test_what_the_user_has_no_right_to_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "plain").touch()  # that it may not be started is so for root, too
+    code = "import subprocess; from lensbench.core.system.program import run_program; run_program(lambda: subprocess.run(['./plain']))"
+    ended = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert ended.returncode == 1
+    assert ended.stderr.startswith("error: ./plain: Permission denied; fix that, then start again")

@@ -1,0 +1,174 @@
+"""Your server in five minutes: what is asked, written and refused (tests/pipeline/test_five_minutes.py starts it)."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from lensbench.core.errors import UserError
+from lensbench.core.system.files import write_atomic
+from lensbench.core.system.places import ROOT
+from lensbench.plan.reading import load_config
+from lensbench.plan.task_files import read_scenarios
+from lensbench.workflow.prices import FEW, OFFLINE, PUBLISHED, estimate, price
+from lensbench.workflow.setup import KINDS, Wishes, config_text, mcp_file, unfinished
+from terminal import type_into
+
+pytestmark = pytest.mark.slow
+
+FLAGS = ("--name", "mine", "--mcp", "true", "--agent", "offline", "--repo", "")
+
+
+def starting(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-P", "-m", "lensbench.workflow.setup", *arguments]
+    return subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        ([], "error: missing: --mcp, --url or --from, --name, --agent, --repo; no terminal to prompt on"),
+        (["--mcp", "true", "--name", "a"], "error: missing: --agent, --repo; no terminal to prompt on"),
+        (["--yes"], "error: missing: --mcp, --url or --from, "),
+        (["--mcp", "true", "--yes", "--name", "My server"], "error: --name 'My server': use a-z, 0-9 and '-'"),
+        (["--mcp", "true", "--yes", "--agent", "cursor"], "error: --agent 'cursor' is not one of claude-code, "),
+        (["--mcp", "my-server 'half", "--yes"], "error: --mcp my-server 'half: No closing quotation"),
+        (["--url", "http://a", "--yes", "--setup", "tell it"], "error: --setup tell it: names no {workspace}, "),
+        (["--url", "http://a", "--yes", "--teardown", "'"], "error: --teardown ': No closing quotation"),
+        (["--mcp", "  ", "--yes"], "error: no server is named; give --mcp "),
+        (["--url", "http://me:word@localhost:1/mcp", "--yes"], "error: the URL holds a password; "),
+    ],
+)
+def test_what_is_missing_or_wrong_is_one_line_and_nothing_is_written(
+    tmp_path: Path, arguments: list[str], line: str
+) -> None:
+    ended = starting(tmp_path, *arguments)
+    assert ended.returncode == 1
+    assert ended.stderr.startswith(line)
+    assert ended.stderr.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["config.mine.yaml", "mcp.mine.json", "scenarios/mine.yaml", "bench/mine-smoke"])
+def test_nothing_is_overwritten(tmp_path: Path, name: str) -> None:
+    there = tmp_path / name
+    there.parent.mkdir(exist_ok=True)
+    there.write_text("mine")
+    ended = starting(tmp_path, *FLAGS)
+    assert ended.stderr == f"error: {name} is there already; choose another --name, or take it away\n"
+    assert there.read_text() == "mine"
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == [there]
+
+
+@pytest.mark.parametrize("repo", ["", "../my-project", "https://example.org/mine.git"])
+def test_a_set_to_fill_in_is_valid_and_is_not_overwritten(tmp_path: Path, repo: str) -> None:
+    made = starting(tmp_path, "--tasks", "scenarios/My set.yaml", "--repo", repo)
+    assert (made.returncode, made.stderr) == (0, "")
+    assert "scenarios/My set.yaml: fill in what says WRITE, then " in made.stdout
+    path = tmp_path / "scenarios" / "My set.yaml"
+    with pytest.raises(UserError, match="prompt is not written yet; put the question there"):
+        read_scenarios([str(path)], imported=True)
+    path.write_text(path.read_text().replace("WRITE: the question.", "Where is it?"))
+    (task,) = read_scenarios([str(path)], imported=True).tasks
+    assert task.id == "my-set-tgt-01"
+    assert all("WRITE" in criterion.text and criterion.mechanical for criterion in task.criteria)
+    again = starting(tmp_path, "--tasks", "scenarios/My set.yaml")
+    assert again.stderr.startswith("error: scenarios/My set.yaml is there already")
+
+
+def test_a_terminal_is_asked_for_what_no_flag_names(tmp_path: Path) -> None:
+    command = [sys.executable, "-P", "-m", "lensbench.workflow.setup", "--repo", "nowhere"]
+    exit_code, shown = type_into(command, tmp_path, "true\n\n\nopus\n")
+    assert exit_code == 1
+    for question in ("the command that starts it, or its URL: ", "[mine]: ", "[claude-code]: ", "[sonnet]: "):
+        assert question in shown
+    assert "no tasks could be made about nowhere" in shown
+    assert not list(tmp_path.glob("*.mine.*"))
+
+
+def test_a_terminal_is_asked_again_when_an_answer_cannot_be_used(tmp_path: Path) -> None:
+    command = [sys.executable, "-P", "-m", "lensbench.workflow.setup", "--repo", "nowhere"]
+    exit_code, shown = type_into(command, tmp_path, "\nmy-server 'half\ntrue\nmy server\nmine\nclaude\nclaude-code\n\n")
+    assert exit_code == 1
+    for said in (
+        "no server is named", "--mcp my-server 'half: No closing quotation", "at most 41, such as my-server",
+        "did you mean 'claude-code'?", "no tasks could be made about nowhere",
+    ):  # fmt: skip
+        assert said in shown
+    assert shown.count("Name of the benchmark") == 2
+
+
+def test_only_what_was_not_tried_to_the_end_is_gone_on_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    wishes = Wishes("mine", "true", "codex", "gpt-5", "")
+    write_atomic(wishes.files["mcp"], "{}")
+    write_atomic(wishes.files["tasks"], "name: x")
+    assert unfinished("mine") is None
+    write_atomic(wishes.files["config"], config_text(wishes, "1", [], 3))
+    assert unfinished("mine") == wishes._replace(server="")
+    write_atomic(wishes.files["config"], config_text(wishes, "1", ["find"], 3))
+    assert unfinished("mine") is None
+    write_atomic(wishes.files["config"], "mine")
+    assert unfinished("mine") is None
+
+
+def test_a_server_is_a_command_line_or_an_address() -> None:
+    command = Wishes("mine", "my-server --root '${workspace}' --log 'a b'", "offline", "", "")
+    entry = {"command": "my-server", "args": ["--root", "${workspace}", "--log", "a b"]}
+    assert mcp_file(command) == {"mcpServers": {"mine": entry}}
+    address = Wishes("mine", "http://localhost:4111/mcp", "offline", "", "")
+    assert mcp_file(address) == {"mcpServers": {"mine": {"type": "http", "url": "http://localhost:4111/mcp"}}}
+
+
+@pytest.mark.parametrize("agent", KINDS)
+@pytest.mark.parametrize("version", ["", "2.10"])
+def test_the_config_is_valid_for_every_agent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, agent: str, version: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    wishes = Wishes("mine", "true", agent, KINDS[agent].model, "")
+    wishes.files["mcp"].write_text(json.dumps(mcp_file(wishes)))
+    write_atomic(wishes.files["tasks"], (ROOT / "scenarios" / "demo.yaml").read_bytes())
+    config = load_config(yaml.safe_load(config_text(wishes, version, ["find"], 29)))
+    assert config.run_id == "mine"
+    assert config.conditions["with"].tools == ("find",)
+    assert (config.agent.kind, config.agent.model) == (agent, KINDS[agent].model)
+    if agent != "offline":
+        assert (config.agent.version, config.agent.pass_env) == (version, (KINDS[agent].key,))
+        assert config.budget.max_usd == 29
+
+
+@pytest.mark.parametrize("name", ["on", "1e3", "007"])
+def test_a_name_that_yaml_would_read_as_something_else_stays_a_name(name: str) -> None:
+    text = config_text(Wishes(name, "true", "offline", "", ""), "", [], 1)
+    assert yaml.safe_load(text)["run_id"] == name
+
+
+def record(folder: Path, number: int, **outcome: Any) -> None:
+    path = folder / "records" / f"t{number}-with.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({"outcome": {"cost_usd": None, **outcome}, "attempts": [{"duration_s": 60}]}))
+
+
+def test_a_price_is_that_of_runs_with_the_same_model_and_else_a_guess_that_says_so(tmp_path: Path) -> None:
+    first = tmp_path / "first"
+    for number in range(FEW):
+        record(first, number, cost_usd=0.5 if number else 1.0)
+    record(first, FEW)
+    (first / "plan.json").write_text(json.dumps({"agent": {"kind": "claude-code", "model": "sonnet"}}))
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "plan.json").write_text("{")
+    found = price("claude-code", "sonnet", tmp_path)
+    assert found.usd == (0.6, 0.6)
+    assert estimate(found, 24, 4).startswith(
+        "24 runs, 4 at a time: about 6 minutes and 14 US dollars (the mean of 5 runs"
+    )
+    assert price("claude-code", "opus", tmp_path) == PUBLISHED
+    assert "a guess" in estimate(PUBLISHED, 24, 4)
+    assert price("offline", "", tmp_path) == OFFLINE
