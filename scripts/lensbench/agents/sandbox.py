@@ -28,6 +28,7 @@ from lensbench.core.frozen_plan import SandboxSettings
 from lensbench.core.records import sha256
 from lensbench.core.system.files import write_atomic
 from lensbench.core.system.places import PACKAGE, ROOT
+from lensbench.core.system.private_folders import private_folder
 
 WORKSPACE, SESSION, ENVIRONMENT, INDEX, REACH = "/repo", "/session", "/env", "/index", "/reach"
 """Where the agent finds the repository; its home, prompt, MCP file, answer and server log; what tests need; the index
@@ -68,6 +69,8 @@ class Sandbox:
     """As `limits` of the config has them."""
     same_path: bool = False
     """Agents find the workspace where it lies outside, because a daemon out there is told of it by that path."""
+    can_share: bool = False
+    """Many agents can work on one tree, each seeing its own changes."""
 
 
 NO_SANDBOX = Sandbox()
@@ -87,6 +90,21 @@ class Place:
     """The folder with the files of a container image, seen in place of this machine's programs."""
     index: str = ""
     """The folder with the embedded server's index of the repository; shown read-only at `/index`."""
+    tree: str = ""
+    """The tree that the agent finds in its workspace, which is empty outside; "" where the workspace is a copy."""
+
+    @property
+    def changes(self) -> str:
+        """The folder with what the agent changed in `tree`."""
+        return os.path.join(self.private, "changes")
+
+    @property
+    def _layer(self) -> tuple[str, ...]:
+        """What `sandbox_start` needs to show `tree`."""
+        if not self.tree:
+            return ()
+        work = os.path.join(self.private, "work")
+        return self.tree, _made(self.changes), _made(work), _made(os.path.join(self.private, "repo"))
 
     @property
     def _folders(self) -> dict[str, str]:
@@ -149,7 +167,8 @@ class Place:
         ]
         if self.image:
             return _start_image(self.sandbox, self.private, self.image, argv, mounts)
-        return _start(self.sandbox, self.private, needed, self.network(env, mcp_file, agents), argv, mounts)
+        network = self.network(env, mcp_file, agents)
+        return _start(self.sandbox, self.private, needed, network, argv, mounts, self._layer)
 
     def environment_variables(self, path: str) -> dict[str, str]:
         """What tells programs of the environment; `path` is PATH without it."""
@@ -172,8 +191,9 @@ def _moved(path: str, folders: Mapping[str, str]) -> str:
     return path
 
 
-def find_sandbox(settings: SandboxSettings | None, tried: Path | None = None) -> Sandbox:
-    """The sandbox that the plan's `sandbox` section asks for (`mode`, `visible`, `hidden`), after one short trial.
+def find_sandbox(settings: SandboxSettings | None, tried: Path | None = None, tree: str = "") -> Sandbox:
+    """The sandbox that the plan's `sandbox` section asks for (`mode`, `visible`, `hidden`), after one short trial, and
+    another one where agents are to share `tree`.
 
     A trial that found everything is not repeated where the folder `tried` tells of it: with the same settings and
     program, since this machine was started. A plan without that section has no sandbox. Raises UserError when
@@ -181,7 +201,7 @@ def find_sandbox(settings: SandboxSettings | None, tried: Path | None = None) ->
     """
     if not settings or settings["mode"] == "none":
         return NO_SANDBOX
-    found = _bubblewrap(settings, tried)
+    found = _bubblewrap(settings, tried, tree)
     if found.reason and settings["mode"] == "bubblewrap":
         raise UserError(
             f"sandbox: bubblewrap does not work here ({found.reason}); install it (package bubblewrap) and allow it to"
@@ -190,7 +210,7 @@ def find_sandbox(settings: SandboxSettings | None, tried: Path | None = None) ->
     return found
 
 
-def _bubblewrap(settings: SandboxSettings, tried: Path | None) -> Sandbox:
+def _bubblewrap(settings: SandboxSettings, tried: Path | None, tree: str) -> Sandbox:
     program = shutil.which("bwrap")
     if not program:
         return Sandbox(reason="there is no bwrap on PATH")
@@ -202,38 +222,45 @@ def _bubblewrap(settings: SandboxSettings, tried: Path | None) -> Sandbox:
     limits = {**DEFAULT_LIMITS, **settings.get("limits", {})}
     hosts, same_path = tuple(settings.get("hosts", ())), settings.get("same_path", False)
     sandbox = Sandbox("", "", program, shown, secret, hosts, shared, limits, same_path)
-    note = tried / sha256(f"{sandbox} {_this_machine(program)}".encode()) if tried else None
+    note = tried / sha256(f"{sandbox} {_this_machine(program, tree)}".encode()) if tried else None
     if note and note.exists():
-        return replace(sandbox, name=note.read_text())
+        name, can_share = json.loads(note.read_text())
+        return replace(sandbox, name=name, can_share=can_share)
     said = _try(sandbox)
-    if note and not said.returncode:
-        write_atomic(note, said.stdout.strip())
-    if said.returncode and not shared:
+    has_all = not said.returncode
+    if not has_all and not shared:
         open_to_all = replace(sandbox, shared_network="this machine allows no network of one's own")
         again = _try(open_to_all)
         sandbox, said = (open_to_all, again) if not again.returncode else (sandbox, said)
     if said.returncode:
         return Sandbox(reason=" ".join(said.stderr.split()) or f"{program} ended with {said.returncode}")
-    return replace(sandbox, name=said.stdout.strip())
+    name, can_share = said.stdout.strip(), bool(tree) and not _try(sandbox, tree).returncode
+    if note and has_all:
+        write_atomic(note, json.dumps([name, can_share]))
+    return replace(sandbox, name=name, can_share=can_share)
 
 
-def _this_machine(program: str) -> str:
+def _this_machine(program: str, tree: str) -> str:
     """What a trial of bubblewrap rests on beside the settings."""
     status = os.stat(program)
+    disks = [os.stat(tempfile.gettempdir()).st_dev, os.stat(tree).st_dev] if tree else []
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text()
     except OSError:
         boot = str(time.time())  # nothing to know this machine by: no trial is like another
-    return f"{boot} {os.uname()} {os.geteuid()} {status.st_ino} {status.st_mtime_ns}"
+    return f"{boot} {os.uname()} {os.geteuid()} {status.st_ino} {status.st_mtime_ns} {disks}"
 
 
-def _try(sandbox: Sandbox) -> subprocess.CompletedProcess[str]:
+def _try(sandbox: Sandbox, tree: str = "") -> subprocess.CompletedProcess[str]:
     """bubblewrap, asked for its version in the sandbox that agents get."""
     try:
-        with tempfile.TemporaryDirectory(prefix="lb-") as private:
+        with private_folder() as private:
             os.mkdir(os.path.join(private, "tmp"))
-            network = Network(shared=sandbox.shared_network)
-            trial = _start(sandbox, private, (), network, (sandbox.program, "--version"), ["--remount-ro", "/"])
+            place = Place(sandbox, private, tree=tree)
+            network, mounts = Network(shared=sandbox.shared_network), ["--remount-ro", "/"]
+            if tree:
+                mounts = ["--bind", os.path.join(private, "repo"), WORKSPACE, *mounts]
+            trial = _start(sandbox, private, (), network, (sandbox.program, "--version"), mounts, place._layer)
             return subprocess.run(
                 trial, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=TRIAL_S
             )
@@ -242,7 +269,13 @@ def _try(sandbox: Sandbox) -> subprocess.CompletedProcess[str]:
 
 
 def _start(
-    sandbox: Sandbox, private: str, needed: Iterable[str], network: Network, argv: Sequence[str], mounts: Sequence[str]
+    sandbox: Sandbox,
+    private: str,
+    needed: Iterable[str],
+    network: Network,
+    argv: Sequence[str],
+    mounts: Sequence[str],
+    layer: Sequence[str] = (),
 ) -> tuple[str, ...]:
     """The programs around `argv` (`sandbox_start`), one in the other."""
     ways, options = [], [] if network.shared else ["--unshare-net"]
@@ -257,7 +290,7 @@ def _start(
         options += ["--ro-bind", sockets, REACH]
         options += ["--ro-bind", f"{sockets}/hosts", os.path.realpath("/etc/hosts")]
         options += ["--cap-add", "CAP_NET_BIND_SERVICE"] if any(host.port < 1024 for host in addresses) else []
-    step, told = _step(), repr({"ways": ways, "limits": dict(sandbox.limits), "folder": private})
+    step, told = _step(), repr(_told(sandbox, private, ways, layer))
     return (
         *(*step, "outside", told),
         *_options(sandbox, (*needed, *_programs(step, os.defpath)), os.path.join(private, "tmp")),
@@ -265,6 +298,12 @@ def _start(
         *(*step, "inside", told),
         *argv,
     )
+
+
+def _told(
+    sandbox: Sandbox, private: str, ways: Sequence[Mapping[str, Any]] = (), layer: Sequence[str] = ()
+) -> dict[str, Any]:
+    return {"ways": list(ways), "limits": dict(sandbox.limits), "folder": private, "layer": list(layer)}
 
 
 def _step() -> tuple[str, ...]:
@@ -276,7 +315,7 @@ def _start_image(
 ) -> tuple[str, ...]:
     """As `_start`, with the files of an image and without ways out. Our program inside is left out: it would need this
     machine's Python there."""
-    step, told = _step(), repr({"ways": [], "limits": dict(sandbox.limits), "folder": private})
+    step, told = _step(), repr(_told(sandbox, private))
     view = []
     for entry in sorted(os.scandir(root), key=lambda entry: entry.name):
         if entry.name not in _NOT_OF_IMAGES:

@@ -4,9 +4,9 @@ and little of that at first, since every start of an agent waits for both.
     python -IS sandbox_start.py outside '<settings>' bwrap ... python -IS sandbox_start.py inside '<settings>' agent ...
 
 `outside` hands bubblewrap a filter of system calls, limits memory and processes by a control group where it may make
-one, passes connections on to the addresses that are allowed, and ends the sandbox when it has filled its share of the
-disk. `inside` listens at those addresses in the sandbox's own network, sets the limits of a process, gives up its
-privileges, and becomes the agent.
+one, passes connections on to the addresses that are allowed, ends the sandbox when it has filled its share of the
+disk, and may lay the workspace over a tree that runs share. `inside` listens at those addresses in the sandbox's own
+network, sets the limits of a process, gives up its privileges, and becomes the agent.
 """
 
 from __future__ import annotations
@@ -38,6 +38,10 @@ KEYRING_CALLS = {
     0xC00000F3: (217, 218, 219),  # riscv64
 }
 """Architecture -> the numbers of add_key, request_key and keyctl (linux/audit.h, the tables of system calls)."""
+NEW_MOUNTS, NEW_USER = 0x20000, 0x10000000
+"""Flags of unshare(2)."""
+FOLLOW_OUTSIDE = 0x4000 | 0x80000
+"""Flags of mount(2), MS_REC and MS_SLAVE: no mount of ours is seen outside."""
 GB = 1_000_000_000
 LOOK_S = 2.0
 """Between two looks at the disk; a look that takes long is made less often."""
@@ -79,6 +83,8 @@ def outside(settings: dict[str, Any], argv: list[str]) -> NoReturn:
             _write(f"{group}/cgroup.procs", str(parent))
         except OSError:
             continue
+    if settings["layer"]:
+        _lay_over(*settings["layer"])
     memory = os.memfd_create("filter")
     os.write(memory, keyring_filter())
     os.lseek(memory, 0, os.SEEK_SET)
@@ -88,6 +94,27 @@ def outside(settings: dict[str, Any], argv: list[str]) -> NoReturn:
         os.dup2(memory, FILTER_FD)
         os.close(memory)
     os.execve(argv[0], argv, _given_environment())
+
+
+def _lay_over(tree: str, changes: str, work: str, place: str) -> None:
+    """Shows `tree` at `place` to this process and what it starts; what they write goes to `changes`. Raises OSError.
+
+    Whoever is not root needs a user namespace for a mount, and keeps their own name in it.
+    """
+    libc = ctypes.CDLL(None, use_errno=True)
+    user, group = os.geteuid(), os.getegid()
+    if libc.unshare(NEW_MOUNTS | (NEW_USER if user else 0)):
+        raise OSError(ctypes.get_errno(), "no namespace")
+    if user:
+        _write("/proc/self/setgroups", "deny")
+        _write("/proc/self/uid_map", f"{user} {user} 1")
+        _write("/proc/self/gid_map", f"{group} {group} 1")
+    ends = [os.open(folder, os.O_PATH | os.O_DIRECTORY) for folder in (tree, changes, work)]  # names may have colons
+    options = "lowerdir=/proc/self/fd/{},upperdir=/proc/self/fd/{},workdir=/proc/self/fd/{},userxattr".format(*ends)
+    if libc.mount(b"none", b"/", None, FOLLOW_OUTSIDE, None) or libc.mount(
+        b"overlay", os.fsencode(place), b"overlay", 0, options.encode()
+    ):
+        raise OSError(ctypes.get_errno(), "no overlay")
 
 
 def inside(settings: dict[str, Any], argv: list[str]) -> NoReturn:

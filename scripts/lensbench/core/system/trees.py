@@ -123,7 +123,7 @@ def exceeds(folder: str, most_bytes: int = MOST_BYTES) -> bool:
 
 
 def _facts(root: bytes) -> Iterator[tuple[bytes, bytes, bytes]]:
-    """(relative path, type, content) of everything that counts; the content of a file is its hash."""
+    """(relative path, type, content) of everything that counts."""
     folders = [root]
     for folder in folders:  # grows while it is walked
         try:
@@ -132,17 +132,31 @@ def _facts(root: bytes) -> Iterator[tuple[bytes, bytes, bytes]]:
             yield folder[len(root) + 1 :], b"unlisted", b""
             continue
         for entry in entries:
-            name, path = entry.path[len(root) + 1 :], entry.path
-            if entry.is_symlink():
-                yield name, b"link", _link_target(path)
-            elif entry.is_dir(follow_symlinks=False):
-                if name != b".git" and entry.name not in CACHE_FOLDERS:
-                    yield name, b"folder", b""
-                    folders.append(path)
-            elif not entry.is_file(follow_symlinks=False):
-                yield name, b"special", b""
-            elif name != b".git" and not entry.name.endswith(CACHE_SUFFIX):
-                yield name, *_file_facts(path)
+            name = entry.path[len(root) + 1 :]
+            fact = fact_of(entry.path, name)
+            if fact:
+                yield name, *fact
+                if fact[0] == b"folder":
+                    folders.append(entry.path)
+
+
+def fact_of(path: bytes, name: bytes) -> tuple[bytes, bytes] | None:
+    """(type, content) of what lies at `path`, `name` in its tree; the content of a file is its hash.
+
+    None for what does not count (`hash_tree`), and where nothing lies.
+    """
+    try:
+        mode = os.lstat(path).st_mode
+    except OSError:
+        return None
+    base = name[name.rfind(b"/") + 1 :]
+    if stat.S_ISLNK(mode):
+        return b"link", _link_target(path)
+    if stat.S_ISDIR(mode):
+        return None if name == b".git" or base in CACHE_FOLDERS else (b"folder", b"")
+    if not stat.S_ISREG(mode):
+        return b"special", b""
+    return None if name == b".git" or base.endswith(CACHE_SUFFIX) else _file_facts(path)
 
 
 def _link_target(path: bytes) -> bytes:

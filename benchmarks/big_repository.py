@@ -1,0 +1,114 @@
+"""What a run costs by the size of its repository: an agent that prints and ends, in its sandbox.
+
+    python benchmarks/big_repository.py [FOLDER ...] [--files 3 7000 100000] [--repeat 5] [--json <file>]
+
+For each folder, and each repository of so many small files: CPU of one run (user + system of all its processes), what
+it writes to the disk for temporary files while the agent works, and both once more with copies, as a benchmark makes
+them whose conditions have a `setup`. Of several runs the one with the least CPU counts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from figures import write_figures
+from null_runs import ROOT, Cost, measure
+
+FILES_IN_FOLDER = 100
+AGENT = """import os
+status = os.statvfs("/tmp")
+print((status.f_blocks - status.f_bfree) * status.f_frsize)
+"""
+
+
+def make_repository(folder: Path, files: int) -> Path:
+    """A repository of so many Python files of a kilobyte."""
+    for number in range(files):
+        path = folder / f"part{number // (FILES_IN_FOLDER * 50)}" / f"sub{number // FILES_IN_FOLDER}" / f"m{number}.py"
+        if number % FILES_IN_FOLDER == 0:
+            path.parent.mkdir(parents=True)
+        path.write_text(f"# module {number}\n" + "x = 1\n" * 160)
+    return folder
+
+
+def make_project(folder: Path, repository: Path, with_copies: bool) -> Path:
+    """A benchmark of one task about the repository, its runs made once; returns its run folder."""
+    folder.mkdir()
+    (folder / "agent.py").write_text(AGENT)
+    criteria = "[{text: names a file, any_of: [a.py]}, {text: names another, any_of: [b.py]}]"
+    (folder / "tasks.yaml").write_text(
+        f"tasks:\n  - {{id: t-1, category: Targeted, prompt: What is it?, criteria: {criteria}}}\n"
+    )
+    (folder / "mcp.json").write_text('{"mcpServers": {"null": {"command": "true"}}}')
+    treatment = {"mcp": "mcp.json", **({"setup": ["true"]} if with_copies else {})}
+    config = {
+        "run_id": "big", "scenarios": "tasks.yaml", "repository": {"path": str(repository)}, "cache": "cache",
+        "conditions": {"without": {}, "with": treatment}, "preflight": {"servers": False}, "sandbox": "bubblewrap",
+        "agent": {"kind": "command", "command": [sys.executable, str(folder / "agent.py")]},
+    }  # fmt: skip
+    (folder / "config.yaml").write_text(json.dumps(config))
+    measure(
+        [sys.executable, "-m", "snakemake", "--cores", "1", "--quiet", "all", "--snakefile", str(ROOT / "Snakefile"),
+         "--directory", ".", "--configfile", "config.yaml", "--until", "run"],
+        folder,
+    )  # fmt: skip
+    return folder / "bench" / "big"
+
+
+def one_run(bench: Path) -> tuple[Cost, float]:
+    """The cost of making one run again, and the megabytes that it had written when its agent worked."""
+    for part in ("records", "runs", "transcripts"):
+        for path in (bench / part).glob("t-1-without*"):
+            path.unlink()
+    status = os.statvfs(tempfile.gettempdir())
+    before = (status.f_blocks - status.f_bfree) * status.f_frsize
+    command = [sys.executable, "-P", "-m", "lensbench.runs.run", "--folder", "bench/big", "--task", "t-1"]
+    cost = measure([*command, "--condition", "without"], bench.parents[1])
+    seen = int((bench / "runs" / "t-1-without.md").read_text().split()[0])
+    return cost, max(0.0, (seen - before) / 1e6)
+
+
+def benchmark(repository: Path, folder: Path, repeat: int) -> Iterator[tuple[str, Cost, float]]:
+    """The way of making workspaces, the cost of a run, and its megabytes."""
+    for name, with_copies in (("shared", False), ("copied", True)):
+        bench = make_project(folder / name, repository, with_copies)
+        made = [one_run(bench) for _ in range(repeat)]
+        cost, _ = min(made, key=lambda each: each[0].cpu_s)
+        yield name, cost, min(written for _, written in made)
+
+
+def main() -> None:
+    """Prints a table, a row per repository and way."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("folders", nargs="*", type=Path, help="repositories of your own")
+    parser.add_argument("--files", nargs="*", type=int, default=[3, 7_000, 100_000])
+    parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("--json", type=Path, help="write CPU seconds for figures.py")
+    arguments = parser.parse_args()
+    figures: dict[str, float] = {}
+    print("| repository | workspace | CPU s | wall s | MB written |\n|---|---|--:|--:|--:|")
+    work = Path(tempfile.mkdtemp(prefix="big-repository-"))
+    try:
+        made = [make_repository(work / f"made-{files}", files) for files in arguments.files]
+        for number, repository in enumerate([*made, *(folder.resolve() for folder in arguments.folders)]):
+            (work / str(number)).mkdir()
+            for way, cost, written in benchmark(repository, work / str(number), arguments.repeat):
+                figures[f"{repository.name}, {way}"] = cost.cpu_s
+                row = f"{cost.cpu_s:.2f} | {cost.wall_s:.2f} | {written:.1f}"
+                print(f"| {repository.name} | {way} | {row} |", flush=True)
+            shutil.rmtree(work / str(number))
+    finally:
+        shutil.rmtree(work)
+    if arguments.json:
+        write_figures(arguments.json, figures)
+
+
+if __name__ == "__main__":
+    main()
