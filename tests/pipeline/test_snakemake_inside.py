@@ -36,6 +36,17 @@ onstart:
     print("three seats:", "3" in str(workflow.global_resources["seats"]))
     print("limited after:", workflow.scheduler.job_rate_limiter is not None)
 """
+MANY = """
+rule all:
+    input: expand("{i}.txt", i=range(12))
+rule job:
+    output: "{i}.txt"
+    priority: lambda wildcards: int(wildcards.i)
+    shell: "echo {wildcards.i} >> order; touch {output}"
+onstart:
+    snakemake_inside.look_ahead(workflow, 3)
+    print("looked at:", sorted(job.priority for job in workflow.scheduler.open_jobs))
+"""
 INNER = """
 SAID = "said by the inner one"
 snakemake_inside.share_names(workflow, SAID=SAID)
@@ -78,6 +89,14 @@ def test_the_rate_limit_goes_and_resources_and_rules_are_known(tmp_path: Path) -
     assert [line for line in said if line.startswith(("limited", "rules", "three"))] == [
         "limited: True", "rules: all made", "three seats: True", "limited after: False",
     ]  # fmt: skip
+
+
+def test_the_scheduler_looks_at_the_next_jobs_alone_and_makes_all(tmp_path: Path) -> None:
+    (tmp_path / "Snakefile").write_text(USES + MANY)
+    ended = snakemake(tmp_path, "--scheduler", "greedy")
+    assert ended.returncode == 0, ended.stderr
+    assert "looked at: [9, 10, 11]" in ended.stdout
+    assert [int(line) for line in (tmp_path / "order").read_text().split()] == [*range(11, -1, -1)]
 
 
 def test_commands_of_a_module_use_the_names_that_are_shared(tmp_path: Path) -> None:

@@ -26,6 +26,9 @@ from snakemake_logger_plugin_lensbench import catch_up, says_when_nothing_is_to_
 
 PYTHON = f"{shlex.quote(sys.executable)} -P -m"
 """How rules start our programs; `exec` it, so that a program ends with the Snakemake that started it."""
+AHEAD = 100
+"""Ready jobs that the scheduler examines, beside four for each that may be at work: some of them may have to wait for
+what `limits` allow."""
 
 
 @contextmanager
@@ -84,6 +87,7 @@ def runs_at_once(workflow: Any) -> int:
 def before_jobs(workflow: Any, schedule: Schedule) -> None:
     """Refuses what was not meant, and tries what all runs need before the first of them costs money."""
     snakemake_inside.lift_rate_limit(workflow)
+    snakemake_inside.look_ahead(workflow, AHEAD + 4 * runs_at_once(workflow))
     if problem := targets.misused(schedule.config, snakemake_inside.rules_to_run(workflow)):
         sys.exit(f"error: {problem}")
     if schedule.config.makes_benchmark:
