@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 from lensbench.agents.adapters import command
+from lensbench.agents.sandbox import find_sandbox
 from lensbench.core.errors import UserError
 from lensbench.core.records import Outcome, Record, RunId, from_json, run_files
 from lensbench.plan.freeze import write_plan
@@ -26,6 +28,10 @@ from lensbench.workflow.schedule import read_schedule
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"
 RUN = RunId("anna", "without")
+RUN_ANNA = [
+    sys.executable, "-P", "-m", "lensbench.runs.run", "--task", RUN.task, "--condition", RUN.condition, "--folder",
+]  # fmt: skip
+AUTO: Any = {"mode": "auto", "visible": [], "hidden": []}
 
 
 @pytest.fixture
@@ -43,18 +49,28 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "bench" / "r"
 
 
-def plan(bench: Path, shell: str, **agent: Any) -> Path:
+def plan(bench: Path, shell: str, sandbox: str = "none", **agent: Any) -> Path:
     """Plans a benchmark whose agent is a shell script."""
     command = ["/bin/sh", "-c", shell, "sh", "{prompt_file}", "{answer_file}", "{mcp_file}"]
     settings = {"kind": "command", "command": command, "timeout_s": 20, **agent}
     conditions = {"without": {}, "with": {"mcp": "mcp.json"}}
     given = {"run_id": "r", "scenarios": "tasks.yaml", "repository": {"path": "repo"}, "conditions": conditions}
-    schedule = read_schedule({**given, "agent": settings, "sandbox": "none", "accept_changes": True}, [])
+    schedule = read_schedule({**given, "agent": settings, "sandbox": sandbox, "accept_changes": True}, [])
     write_plan(schedule.config, [], bench)
     assert (
         fetch(["--plan", str(bench / "plan.json"), "--cache", "cache", "--output", f"{bench}/repositories.json"]) == 0
     )
     return bench
+
+
+@pytest.fixture
+def shared(bench: Path) -> Path:
+    """The tree that the runs of a planned benchmark share; its agent takes its time."""
+    plan(bench, "sleep 2; cat shop.py", sandbox="auto")
+    tree = read_job(bench, RUN, 0).shared_tree
+    if not find_sandbox(AUTO, tree=tree).can_share:
+        pytest.skip("no overlay on this machine")
+    return Path(tree)
 
 
 def answer_of(bench: Path, run: RunId = RUN) -> bytes:
@@ -90,6 +106,38 @@ def test_the_places_of_an_mcp_file_are_filled_in_and_the_baseline_has_no_server(
     assert not os.path.exists(private)
 
 
+def test_a_run_whose_shared_tree_was_changed_meanwhile_does_not_count_and_the_next_one_stops(
+    bench: Path, shared: Path
+) -> None:
+    run = subprocess.Popen([*RUN_ANNA, bench])
+    while not ((stamp := shared.with_name("looked-at")).exists() and stamp.read_text()):
+        time.sleep(0.01)
+    (shared / "shop.py").write_text("class Card: ...\n")
+    assert run.wait(60) == 0
+    last = from_json(run_files(bench, RUN).record.read_text()).last
+    assert (last.reason, last.detail) == ("harness_failed", "the repository in the cache was changed meanwhile")
+    run_files(bench, RUN).record.unlink()
+    with pytest.raises(UserError, match="is not what was fetched"):
+        make_run(read_job(bench, RUN, 0))
+
+
+def test_what_a_run_wrote_into_a_shared_tree_is_seen_and_no_other_run_finds_it(bench: Path, shared: Path) -> None:
+    plan(bench, "ls; echo more > more.py; rm shop.py", sandbox="auto")
+    for condition in ("without", "with"):
+        assert answer_of(bench, RUN._replace(condition=condition)) == b"shop.py\n"
+        record = from_json(run_files(bench, RUN._replace(condition=condition)).record.read_text())
+        assert record.last.reason == "workspace_changed"
+        assert record.tree_after != record.tree_before
+    assert sorted(os.listdir(shared)) == [".git", "shop.py"]
+
+
+def test_conditions_with_a_daemon_give_every_run_a_copy(bench: Path, shared: Path) -> None:
+    job = read_job(bench, RUN, 0)
+    told = job._replace(plan={**job.plan, "sandbox": {**job.plan["sandbox"], "same_path": True}})
+    assert (job.shared_tree, told.shared_tree) == (str(shared), "")
+    assert job._replace(plan={**job.plan, "sandbox": None}).shared_tree == ""  # type: ignore[typeddict-item]
+
+
 def test_a_run_is_kept_exactly_while_it_is_whole_and_not_discarded(bench: Path) -> None:
     plan(bench, "echo answer")
     assert not is_kept(bench, RUN)
@@ -112,8 +160,7 @@ def test_a_run_is_kept_exactly_while_it_is_whole_and_not_discarded(bench: Path) 
 def test_a_run_that_is_still_at_work_elsewhere_is_waited_for_and_not_made_again(bench: Path) -> None:
     count = bench.parent / "count"
     plan(bench, f'echo x >> "{count}"; sleep 2; echo answer')
-    command = [sys.executable, "-P", "-m", "lensbench.runs.run", "--folder", bench, "--task", RUN.task]
-    both = [subprocess.Popen([*command, "--condition", RUN.condition]) for _ in range(2)]
+    both = [subprocess.Popen([*RUN_ANNA, bench]) for _ in range(2)]
     assert [process.wait(60) for process in both] == [0, 0]
     assert count.read_text().split() == ["x"]
     assert is_kept(bench, RUN)
