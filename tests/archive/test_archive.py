@@ -252,7 +252,7 @@ def test_what_is_no_finished_benchmark_or_lacks_a_file_is_named(benchmark: Path)
     with pytest.raises(UserError, match=r"lens\.json: is not there, but the config names it"):
         pack(benchmark)
     (benchmark / "results.json").unlink()
-    with pytest.raises(UserError, match="is no finished benchmark"):
+    with pytest.raises(UserError, match="is not a finished benchmark"):
         pack(benchmark)
 
 

@@ -309,13 +309,13 @@ def test_a_run_without_timing_csv_has_no_durations_and_no_model(tmp_path: Path, 
 def test_an_existing_run_folder_is_refused_and_only_an_import_can_be_replaced(tmp_path: Path, take: Take) -> None:
     source = write(tmp_path / "theirs", TIDY)
     paid = write(tmp_path / "bench" / "paid", {"runs/x-with.md": "paid for"})
-    assert take(source, "--run-id", "paid").error.startswith("error: bench/paid is there already; ")
+    assert take(source, "--run-id", "paid").error.startswith("error: bench/paid already exists; ")
     assert take(source, "--run-id", "paid", "--force").error.startswith("error: bench/paid is not an import, ")
     assert (paid / "runs" / "x-with.md").read_text() == "paid for"
 
     assert take(source).error == ""
     (source / "runs" / "app-exp-01-with.md").unlink()
-    assert "is there already" in take(source).error
+    assert "already exists" in take(source).error
     assert take(source, "--force").error == ""
     assert not (tmp_path / "bench" / "theirs" / "runs" / "app-exp-01-with.md").exists()
     assert "would replace" in take("bench/theirs", "--force").error

@@ -108,7 +108,7 @@ def test_twice_gives_the_same_and_a_kill_leaves_nothing_half(part: Parts) -> Non
     assert merge([first, second], JOINED)[-1] == "bench/joined has all of this already"
     assert all_bytes(JOINED) == before
     finish(first, RunId("anna", "without"))
-    with pytest.raises(UserError, match="is there already and is something else; name a new folder"):
+    with pytest.raises(UserError, match="already exists and is something else; name a new folder"):
         merge([first, second], JOINED)
     assert all_bytes(JOINED) == before
     assert [path.name for path in JOINED.parent.glob(".*")] == []

@@ -35,7 +35,7 @@ def test_only_the_treatment_and_a_fifth_of_the_baseline_are_run(finished: Projec
     finished.clear_ledger()
     next_version(finished)
     said = finished.start()
-    assert "bench/r: 2 of 2 runs of the baseline are borrowed, 1 are made again beside them" in said
+    assert "bench/r: 2 of 2 runs of the baseline are borrowed, 1 are also repeated" in said
     assert finished.ledger() == ["anna-with", "bert-with", "bert-without"]
     assert (finished.folder / "bench" / "r2" / "runs" / f"bert-{AGAIN}.md").exists()
     taken = finished.folder / "bench" / "r2" / "runs" / "anna-without.md"
@@ -91,10 +91,7 @@ def test_what_cannot_stand_in_is_named_and_made_here(finished: Project) -> None:
     next_version(finished)
     finished.clear_ledger()
     said = finished.start()
-    assert (
-        "1 of 3 runs of the baseline are borrowed, 1 are made again beside them; not borrowed: 2 were not made there"
-        in said
-    )
+    assert "1 of 3 runs of the baseline are borrowed, 1 are also repeated; not borrowed: 2 were not made there" in said
     assert {"bert-without", "carl-without"} <= set(finished.ledger())
 
 

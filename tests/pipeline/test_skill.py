@@ -77,7 +77,7 @@ def test_a_benchmark_outlives_its_shell_is_started_once_stopped_killed_and_gone_
     assert "--status shows how far it is" in skill("--run", "r", fails=True)
     assert "r has no results yet" in skill("--report", fails=True)
     said = skill("--status")
-    assert "Snakemake is at work" in said
+    assert "Snakemake is running" in said
     assert "2 running" in said
     assert "agents that run finish" in skill("--stop")
     (foreign.control / "go").touch()
@@ -119,7 +119,7 @@ def test_what_fails_at_once_is_said_at_once(foreign: Project, skill: Skill) -> N
 
 
 def test_tasks_are_written_where_there_are_none_and_never_over_others(foreign: Project, skill: Skill) -> None:
-    assert "tasks.yaml is there already" in skill("--scenarios-only", fails=True)
+    assert "tasks.yaml already exists" in skill("--scenarios-only", fails=True)
     config = foreign.folder / "benchmark.yaml"
     config.write_text(config.read_text().replace("tasks.yaml", "mistyped.yaml"))
     assert "there is no file mistyped.yaml" in skill(fails=True)
@@ -200,7 +200,7 @@ def test_claude_code_runs_the_skill_s_commands(
     assert foreign.ledger() == []
     assert "it goes on when this shell is closed" in claude("/benchmark --run r --cores 2")[0]
     assert wait_for(lambda: len(foreign.ledger()) == 2)
-    assert "Snakemake is at work" in claude("/benchmark --status")[0]
+    assert "Snakemake is running" in claude("/benchmark --status")[0]
     assert "agents that run finish" in claude("/benchmark --stop")[0]
     (foreign.control / "go").touch()
     assert wait_for(lambda: is_over(foreign), LONG_S)

@@ -493,7 +493,7 @@ def refusal(*given: Path) -> str:
 def test_mistakes_are_refused_in_one_sentence(folders: list[Path], tmp_path: Path) -> None:
     assert refusal(folders[0]).startswith("one run cannot be compared")
     assert refusal(folders[0], tmp_path) == (
-        f"{tmp_path}: is no run folder (it has no plan.json); name folders such as bench/<run_id>"
+        f"{tmp_path}: is not a run folder (it has no plan.json); name folders such as bench/<run_id>"
     )
     shutil.copy(folders[0] / "plan.json", tmp_path)
     assert refusal(folders[0], tmp_path).startswith(f"{tmp_path}: has no validity.csv, so this run is not finished")

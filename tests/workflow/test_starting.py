@@ -61,7 +61,7 @@ def test_nothing_is_overwritten(tmp_path: Path, name: str) -> None:
     there.parent.mkdir(exist_ok=True)
     there.write_text("mine")
     ended = starting(tmp_path, *FLAGS)
-    assert ended.stderr == f"error: {name} is there already; choose another --name, or take it away\n"
+    assert ended.stderr == f"error: {name} already exists; choose another --name, or take it away\n"
     assert there.read_text() == "mine"
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == [there]
 
@@ -79,7 +79,7 @@ def test_a_set_to_fill_in_is_valid_and_is_not_overwritten(tmp_path: Path, repo: 
     assert task.id == "my-set-tgt-01"
     assert all("WRITE" in criterion.text and criterion.mechanical for criterion in task.criteria)
     again = starting(tmp_path, "--tasks", "scenarios/My set.yaml")
-    assert again.stderr.startswith("error: scenarios/My set.yaml is there already")
+    assert again.stderr.startswith("error: scenarios/My set.yaml already exists")
 
 
 def test_a_terminal_is_asked_for_what_no_flag_names(tmp_path: Path) -> None:

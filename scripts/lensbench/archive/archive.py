@@ -81,7 +81,7 @@ def _read(folder: Path) -> tuple[Plan, dict[str, Any], dict[str, Any]]:
         settings = yaml.safe_load(RunFolder(folder).config.read_text())
         return read_plan(folder), settings, json.loads(RunFolder(folder).results_json.read_text())
     except (OSError, ValueError, yaml.YAMLError) as error:
-        raise UserError(f"{folder}: is no finished benchmark ({error}); start Snakemake first") from None
+        raise UserError(f"{folder}: is not a finished benchmark ({error}); start Snakemake first") from None
 
 
 def _copy_run(folder: Path, target: Path, machine: Machine) -> None:

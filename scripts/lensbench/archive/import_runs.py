@@ -385,9 +385,7 @@ def _check_place(folder: Path, source: Path, force: bool) -> None:
     if not folder.exists():
         return
     if not force:
-        raise UserError(
-            f"{folder} is there already; give another name with --run-id, or replace an import with --force"
-        )
+        raise UserError(f"{folder} already exists; give another name with --run-id, or replace an import with --force")
     if not RunFolder(folder).imported.is_dir():
         raise UserError(f"{folder} is not an import, and nothing else is replaced; give another name with --run-id")
     if source.resolve().is_relative_to(folder.resolve()):

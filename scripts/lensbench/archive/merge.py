@@ -84,13 +84,13 @@ def merge(folders: Sequence[Path], output: Path) -> list[str]:
     has_all = all(_same(new / path, output / path) for path in made if path.parts[0] not in _OWN)
     shutil.rmtree(new)
     if not has_all:
-        raise UserError(f"{output}: is there already and is something else; name a new folder")
+        raise UserError(f"{output}: already exists and is something else; name a new folder")
     return [*lines, f"{output} has all of this already"]
 
 
 def _read(folder: Path) -> Part:
     if worker := at_work(folder):
-        raise UserError(f"{folder}: process {worker.process} is at work on it; join the parts when it has ended")
+        raise UserError(f"{folder}: process {worker.process} is running on it; join the parts when it has ended")
     plan = read_plan(folder)
     return Part(folder, plan, read_records(folder, plan))
 

@@ -36,7 +36,7 @@ def unpack(archive: Path, destination: Path) -> Path:
     except OSError as error:
         raise UserError(f"{archive}: cannot be read ({error.strerror}); give the path of an archive") from None
     except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, RuntimeError, NotImplementedError) as error:
-        raise UserError(f"{archive}: is damaged, or is no zip file ({error}); get it again") from None
+        raise UserError(f"{archive}: is damaged, or is not a zip file ({error}); get it again") from None
     if len(tops) != 1:
         raise UserError(
             f"{archive}: must hold one folder, but holds {len(tops)}; this is not an archive of a benchmark"
@@ -50,9 +50,9 @@ def _check_edges(archive: Path, zipped: zipfile.ZipFile) -> None:
         begins = file.read(2) == b"PK"
     first = min((member.header_offset for member in zipped.infolist()), default=0)
     if first or not begins:
-        raise UserError(f"{archive}: holds bytes before its first file, which nothing vouches for; get it again")
+        raise UserError(f"{archive}: holds bytes before its first file, which no checksum covers; get it again")
     if zipped.comment or any(member.comment for member in zipped.infolist()):
-        raise UserError(f"{archive}: holds a comment, which nothing vouches for; get it again")
+        raise UserError(f"{archive}: holds a comment, which no checksum covers; get it again")
 
 
 def _check_size(members: list[zipfile.ZipInfo], packed: int) -> None:
@@ -62,7 +62,7 @@ def _check_size(members: list[zipfile.ZipInfo], packed: int) -> None:
     if unpacked > MAX_BYTES:
         raise UserError(f"the archive unpacks to {unpacked} bytes; at most {MAX_BYTES} are unpacked")
     if unpacked > SMALL and unpacked > MAX_RATIO * packed:
-        raise UserError(f"the archive unpacks {packed} bytes to {unpacked}: it is made to fill disks")
+        raise UserError(f"the archive unpacks {packed} bytes to {unpacked}: it looks like a zip bomb")
 
 
 def _check_names(members: Iterable[tuple[str, zipfile.ZipInfo]]) -> set[str]:

@@ -41,5 +41,5 @@ def scope_of(root: Path, repo_path: str | None) -> Scope:
     """
     below = relative(root, repo_path or "")
     if not (root / below).is_dir():
-        raise UserError(f"repoPath {(repo_path or '')[:200]!r} is no folder. Leave it out to search all of {root}.")
+        raise UserError(f"repoPath {(repo_path or '')[:200]!r} is not a folder. Leave it out to search all of {root}.")
     return Scope(below)

@@ -27,7 +27,7 @@ class Service:
         Raises UserError if it is no folder.
         """
         if not root.is_dir():
-            raise UserError(f"--root {root} is no folder. Name the folder that the server shall serve.")
+            raise UserError(f"--root {root} is not a folder. Name the folder that the server shall serve.")
         self.root = root.resolve()
         self._cache = cache
         self._texts = Texts()

@@ -44,7 +44,7 @@ def borrow(folder: Path, plan: Plan) -> str:
         raise UserError(f"bank.baseline: there is no benchmark in {source}; write the run folder of an earlier one")
     earlier = read_plan(source)
     if found := list(_differences(earlier, plan)):
-        raise UserError(f"bank.baseline: {source} was made under other circumstances: {'; '.join(found)}")
+        raise UserError(f"bank.baseline: {source} was made with different settings: {'; '.join(found)}")
     wanted = [run for run in planned_runs(plan) if run.condition == plan["baseline"]]
     before = ever_borrowed(source)
     chosen: dict[str, str] = {}
@@ -68,7 +68,7 @@ def borrow(folder: Path, plan: Plan) -> str:
         RunFolder(folder).bank, {"baseline": plan["bank"]["baseline"], "run_id": earlier["run_id"], "runs": chosen}
     )
     again = len(plan["bank"]["again"]) * plan["trials"]
-    told = f"{len(chosen)} of {len(wanted)} runs of the baseline are borrowed, {again} are made again beside them"
+    told = f"{len(chosen)} of {len(wanted)} runs of the baseline are borrowed, {again} are also repeated"
     return f"{source}: {told}" + (f"; not borrowed: {listed}" if listed else "")
 
 

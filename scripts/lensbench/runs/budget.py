@@ -36,7 +36,7 @@ def spent(folder: Path) -> dict[str, float]:
     so_far = _parse(path.read_text(errors="replace")) if path.exists() else NOTHING
     if so_far is None:
         raise StopEverything(
-            f"{path} is damaged, so nobody knows what was spent; write it anew, such as "
+            f"{path} is damaged, so what was spent is unknown; write it again, such as "
             f'{{"runs": 24, "hours": 0.5, "usd": 3.1}}, by what the records say, or delete it to begin at nothing'
         )
     return dict(so_far)

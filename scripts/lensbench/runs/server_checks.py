@@ -114,7 +114,7 @@ def _call(tool: OfferedTool, servers: Servers, run: Assignment, workspace: Works
         if result.is_error:
             return "failed", f"{asked} failed: {said}"
         if run.errors.found(tool.full_name, result.text):
-            remedy = "it has to be told of each workspace: give the condition a setup command"
+            remedy = "it must register each workspace: give the condition a setup command"
             return "failed", f"{asked}: does not know the workspace: {said}; {remedy}"
         if suggestions(result.text.replace(f"{run.workspace}/", ""), workspace):
             return "ok", f"{asked} answered"

@@ -137,7 +137,7 @@ def read_ledger(folder: Path) -> list[Draw]:
     if not path.exists():
         if _was_shown(read_json(RunFolder(path.parent).results_json)):
             raise UserError(
-                f"{path.name} is missing, though a verdict was shown, and nobody knows what error is left to spend"
+                f"{path.name} is missing, though a verdict was shown, so the error that is left to spend is unknown"
             )
         return []
     return [draw for draw, _ in _lines(path)]
@@ -179,7 +179,7 @@ def _lines(path: Path) -> Iterator[tuple[Draw, str]]:
             checksum = ""
         if not checksum or checksum != _checksum(before, told):
             raise UserError(
-                f"{RunFolder.look_ledger}, line {number}, is damaged, and nobody knows what error is left to spend"
+                f"{RunFolder.look_ledger}, line {number}, is damaged, so the error that is left to spend is unknown"
             )
         yield draw, checksum
 

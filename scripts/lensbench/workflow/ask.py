@@ -61,7 +61,7 @@ def evaluate(config: Config, question: str, repo: str) -> Path:
     if not question.strip():
         raise UserError('there is no question; write it in quotes, such as "how does auth work?"')
     if config.agent.kind == "none":
-        raise UserError("agent.kind is 'none', so there is nobody to ask; name an agent in the config")
+        raise UserError("agent.kind is 'none', so there is no agent to ask; name one in the config")
     task = Task(id=TASK, category=Category.EXPLORATORY, repository=Folder(path=repo), prompt=question, criteria=())
     asked = config.model_copy(update={"run_id": TASK, "trials": 1, "controls": Controls(), "gate": Gate()})
     plan = make_plan(asked, ScenarioSet((task,)), [])

@@ -26,7 +26,7 @@ def begin(config: Config, folder: Path, own: Set[str]) -> None:
     """Claims the run folder, removes what a killed Snakemake locked in it, repairs what is dated wrong or damaged.
 
     `own` are files of the user's in it, which stay as they are.
-    Raises UserError when another Snakemake is at work on it, and for damage that cannot be repaired. A lock from
+    Raises UserError when another Snakemake is running on it, and for damage that cannot be repaired. A lock from
     another machine stays: whether that one is alive cannot be seen on every file system.
     """
     before = claim(folder, config.part)

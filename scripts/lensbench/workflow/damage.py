@@ -151,7 +151,7 @@ def _gzip_problem(path: Path) -> str:
 def check_all(folder: Path) -> None:
     """Reads every file of a run folder again and says which are damaged; nothing is changed."""
     if not folder.is_dir():
-        raise UserError(f"{folder}: is no run folder; name one such as bench/<run_id>")
+        raise UserError(f"{folder}: is not a run folder; name one such as bench/<run_id>")
     check = Check(folder)
     for damage in check.damages:
         print(f"{folder / damage.name}: {damage.why}")

@@ -63,7 +63,7 @@ def _run_of(folder: Path, name: str) -> RunId:
 def _refuse_at_work(folder: Path) -> None:
     if worker := at_work(folder):
         raise UserError(
-            f"Snakemake is at work on {folder} (process {worker.process} on {worker.host}); wait for its end"
+            f"Snakemake is running on {folder} (process {worker.process} on {worker.host}); wait until it ends"
         )
 
 
@@ -76,7 +76,7 @@ def main() -> None:
     parser.add_argument("run", help="<task>-<condition>, t2/<task>-<condition> for trial 2, or the path of its answer")
     parser.add_argument("folder", nargs="?", type=Path, help="the run folder; not needed where there is only one")
     what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument("--reason", help="why it must not count; stands in the results")
+    what.add_argument("--reason", help="why it must not count; shown in the results")
     what.add_argument("--undo", action="store_true", help="let it count again, unless it was made again since")
     given = parser.parse_args()
     folder = given.folder or only_benchmark(Path("bench"))

@@ -136,7 +136,7 @@ def _command(flag: str, line: str | None) -> tuple[str, ...]:
     except ValueError as error:
         raise UserError(f"--{flag} {line}: {error}") from None
     if words and not any("{workspace}" in word for word in words):
-        raise UserError(f"--{flag} {line}: names no {{workspace}}, the folder that the server is to be told of")
+        raise UserError(f"--{flag} {line}: names no {{workspace}}, the folder that the server must register")
     return words
 
 
@@ -234,7 +234,7 @@ def write_tasks(wishes: Wishes) -> None:
 def write_guide(path: Path, repo: str) -> None:
     """A task set to fill in, with what to think of. Raises UserError when the file is there already."""
     if path.exists():
-        raise UserError(f"{path} is there already, and may hold a person's work; give another name")
+        raise UserError(f"{path} already exists, and may hold a person's work; give another name")
     prefix = _as_name(path.stem) or "mine"
     told = {"path": path, "prefix": prefix, "repo": repo, "is_url": bool(re.match(r"\w+://|git@", repo))}
     write_atomic(path, template_environment().get_template("tasks.yaml.j2").render(told))
@@ -257,7 +257,7 @@ def start(wishes: Wishes) -> None:
     """Writes the files, tries them, and prints what comes next. Raises UserError for what stands in the way."""
     for path in (*wishes.files.values(), wishes.smoke):
         if path.exists():
-            raise UserError(f"{path} is there already; choose another --name, or take it away")
+            raise UserError(f"{path} already exists; choose another --name, or take it away")
     servers = mcp_file(wishes)
     write_tasks(wishes)
     write_json(wishes.files["mcp"], servers)

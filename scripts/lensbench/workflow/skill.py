@@ -99,7 +99,7 @@ def lacks_tasks(bench: Bench) -> bool:
 def write_tasks(bench: Bench) -> None:
     """Has tasks written about the current folder, into the file that the config names. Raises UserError."""
     if bench.scenarios.exists():
-        raise UserError(f"{bench.scenarios} is there already; delete it to have other tasks written")
+        raise UserError(f"{bench.scenarios} already exists; delete it to have other tasks written")
     config = read_config(bench.config)
     settings = writer(config, make_plan(config, ScenarioSet(()), []))
     command = ["lensbench.scenarios.generate", "--repo", ".", "--output", str(bench.scenarios), "--settings", settings]
@@ -130,7 +130,7 @@ def show_status(bench: Bench) -> None:
     if RunFolder(bench.folder).plan.exists():
         become("lensbench.workflow.status", "--folder", str(bench.folder))
     elif worker:
-        print(f"{bench.folder}: process {worker.process} prepares it; no run has begun")
+        print(f"{bench.folder}: process {worker.process} is preparing it; no run has started")
 
 
 def show_report(bench: Bench) -> NoReturn:
@@ -206,7 +206,7 @@ def parse() -> tuple[argparse.Namespace, list[str]]:
     one.add_argument("--scenarios-only", action="store_true", help="only write tasks about this repository")
     for name, does in {
         "rerun": "make discarded and missing runs again, and nothing else",
-        "score": "make everything after the runs anew; no agent is started",
+        "score": "rebuild everything after the runs; no agent is started",
         "status": "how far it is, and what was discarded",
         "report": "the headline, and what to open",
         "stop": "let the agents that run finish, and start no other",

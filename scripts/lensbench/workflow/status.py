@@ -261,9 +261,9 @@ def lines(status: Status) -> Iterator[str]:
     """What a person wants to know who comes back to a benchmark."""
     worker, running = at_work(status.folder), status.running
     if worker:
-        yield f"{status.folder}: Snakemake is at work (process {worker.process} on {worker.host}, since {worker.since})"
+        yield f"{status.folder}: Snakemake is running (process {worker.process} on {worker.host}, since {worker.since})"
     else:
-        yield f"{status.folder}: no Snakemake is at work on it"
+        yield f"{status.folder}: no Snakemake is running on it"
     yield line(status, len(running), len(running))
     if status.median_s is not None:
         yield f"median run: {span(status.median_s)}"

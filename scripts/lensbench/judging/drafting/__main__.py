@@ -91,7 +91,7 @@ def _targets(sets: Sequence[Path], output: Path) -> list[Path]:
     targets = [output / f"{path.stem}.yaml" for path in sets] if len(sets) > 1 else [output]
     for target in targets:
         if target.exists() or targets.count(target) > 1:
-            why = "is there already, and may hold a person's work" if target.exists() else "would be written twice"
+            why = "already exists, and may hold a person's work" if target.exists() else "would be written twice"
             raise UserError(f"{target} {why}; give another name")
     return targets
 

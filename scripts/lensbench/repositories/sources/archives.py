@@ -76,7 +76,9 @@ def _check_place(member: tarfile.TarInfo, kinds: dict[str, bytes]) -> None:
     name = _safe_name(member.name)
     for parent in PurePosixPath(name).parents:
         if kinds.get(str(parent), tarfile.DIRTYPE) != tarfile.DIRTYPE:
-            raise UserError(f"the archive holds {name!r} below {str(parent)!r}, which is no folder; use the git source")
+            raise UserError(
+                f"the archive holds {name!r} below {str(parent)!r}, which is not a folder; use the git source"
+            )
     if member.islnk() and kinds.get(_safe_name(member.linkname)) != b"file":
         raise UserError(f"the archive holds {name!r}, a hard link to no file of it; use the git source")
     if member.issym() and _leaves(name, member.linkname):

@@ -70,7 +70,7 @@ def read_runs(folders: Sequence[Path]) -> list[FinishedRun]:
 
 def _read_run(folder: Path, name: str) -> FinishedRun:
     if not RunFolder(folder).plan.is_file():
-        raise UserError(f"{folder}: is no run folder (it has no plan.json); name folders such as bench/<run_id>")
+        raise UserError(f"{folder}: is not a run folder (it has no plan.json); name folders such as bench/<run_id>")
     for needed in NEEDED:
         if not (folder / needed).is_file():
             raise UserError(f"{folder}: has no {needed}, so this run is not finished; let Snakemake finish it first")
