@@ -116,7 +116,7 @@ def test_a_port_in_use_is_one_sentence(port: int, root: Path) -> None:
     [
         (["--transport", "http", "--host", "0.0.0.0"], "error: --host 0.0.0.0 is not a loopback address"),
         (["--transport", "http", "--port", "99999"], "error: --port 99999"),
-        (["--root", "/no/such/folder"], "error: --root /no/such/folder is no folder"),
+        (["--root", "/no/such/folder"], "error: --root /no/such/folder is not a folder"),
         (["--log", "/proc/no/log"], "error: --log /proc/no/log cannot be written"),
     ],
 )
