@@ -55,7 +55,8 @@ def make_run(job: Job) -> str:
         return "taken over from a job that was killed: its agent had ended, and was paid for"
     arrived = now()
     redact = Redactor(secret_names(job.agent), os.environ, mcp_secrets(job.plan))
-    sandbox = find_sandbox(job.plan.get("sandbox"), RunFolder(job.folder).sandbox_trials, job.shared_tree)
+    shared = job.shared_tree
+    sandbox = find_sandbox(job.plan.get("sandbox"), RunFolder(job.folder).sandbox_trials, shared)
     if sandbox.reason:
         print(f"{job.run.stem}: made without a sandbox: {sandbox.reason}", file=sys.stderr)
     attempts: list[Attempt] = []
@@ -94,7 +95,7 @@ def make_run(job: Job) -> str:
             spend(job.folder, runs=1)
             asked = time.time()
             with private_folder() as private:
-                tree = job.shared_tree if sandbox.can_share else ""
+                tree = shared if sandbox.can_share else ""
                 place = Place(sandbox, private, job.environment, index=job.index_folder, tree=tree)
                 tried = make_attempt(job, place, len(attempts) + 1, waited_s, redact, keep)
             tell(service, tried.attempt.reason, asked)
