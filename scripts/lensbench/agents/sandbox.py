@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from string import Template
@@ -23,6 +23,7 @@ from typing import Any, Final
 
 from lensbench.agents.reach import Network, addresses_of, hosts_file, network_of
 from lensbench.agents.sandbox_start import FILTER_FD
+from lensbench.agents.sandbox_view import mounts_of, programs_of
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import SandboxSettings
 from lensbench.core.records import sha256
@@ -154,7 +155,7 @@ class Place:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), argv[0])
         servers = json.loads(Path(self.outside(mcp_file)).read_text())["mcpServers"].values() if mcp_file else ()
         commands = [argv, *([entry["command"], *entry.get("args", ())] for entry in servers if "command" in entry)]
-        needed = (part for command in commands for part in _programs(command, path))
+        needed = (part for command in commands for part in programs_of(command, path))
         binds = {outside: "--ro-bind" if outside == self.index else "--bind" for outside in self._folders}
         mounts = [part for outside, inside in self._folders.items() for part in (binds[outside], outside, inside)]
         mounts += [
@@ -293,7 +294,7 @@ def _start(
     step, told = _step(), repr(_told(sandbox, private, ways, layer))
     return (
         *(*step, "outside", told),
-        *_options(sandbox, (*needed, *_programs(step, os.defpath)), os.path.join(private, "tmp")),
+        *_options(sandbox, (*needed, *programs_of(step, os.defpath)), os.path.join(private, "tmp")),
         *("--seccomp", str(FILTER_FD), *options, *mounts, "--"),
         *(*step, "inside", told),
         *argv,
@@ -341,7 +342,7 @@ def _made(folder: str) -> str:
 def _options(sandbox: Sandbox, needed: Iterable[str], tmp: str) -> list[str]:
     """How bubblewrap is started, but for the private folders. Without capabilities root cannot undo a mount."""
     binds = ["--bind", tmp, "/tmp", "--bind", tmp, "/var/tmp"]
-    return [*_kernel(sandbox.program), *binds, *_view((*sandbox.shown, *needed), sandbox.hidden)]
+    return [*_kernel(sandbox.program), *binds, *mounts_of((*sandbox.shown, *needed), sandbox.hidden)]
 
 
 def _kernel(program: str) -> list[str]:
@@ -350,90 +351,3 @@ def _kernel(program: str) -> list[str]:
     for name in KERNEL:
         options += ["--ro-bind-try", f"/proc/{name}", f"/proc/{name}"]
     return options
-
-
-def _view(shown: Iterable[str], hidden: Iterable[str]) -> list[str]:
-    """The mounts that show and hide folders and files. The deeper path wins; where both are named, it is hidden."""
-    links: dict[str, str] = {}
-    wanted: dict[str, bool] = {}
-    for path in shown:
-        wanted[_resolve(os.path.abspath(path), links)] = True
-    wanted |= {os.path.realpath(path): False for path in hidden}
-    steps: dict[str, bool] = {}
-    for path in sorted(wanted):  # a folder comes before what it holds
-        if path != "/" and os.path.exists(path) and wanted[path] != _is_shown(path, steps):
-            steps[path] = wanted[path]
-    options = []
-    for path, is_shown in steps.items():
-        folder = ["--tmpfs", path] if os.path.isdir(path) else ["--ro-bind", os.devnull, path]
-        options += ["--ro-bind", path, path] if is_shown else folder
-    for path, target in links.items():
-        if not _is_shown(path, steps):
-            options += ["--symlink", target, path]
-    for path, is_shown in steps.items():
-        if not is_shown and os.path.isdir(path):
-            options += ["--remount-ro", path]
-    return options
-
-
-def _is_shown(path: str, steps: Mapping[str, bool]) -> bool:
-    while path != "/":
-        if path in steps:
-            return steps[path]
-        path = os.path.dirname(path)
-    return False
-
-
-def _resolve(path: str, links: dict[str, str]) -> str:
-    """The real path of an absolute one. The symlinks on the way are added to `links`: they must be there as well, since
-    programs find their libraries by them."""
-    at, rest = "/", path.split("/")
-    for _ in range(1000):  # links may lead in a circle
-        if not rest:
-            break
-        part = rest.pop(0)
-        step = os.path.normpath(os.path.join(at, part))
-        if os.path.islink(step):
-            links[step] = os.readlink(step)
-            rest = links[step].split("/") + rest
-            at = "/" if links[step].startswith("/") else at
-        else:
-            at = step
-    return at
-
-
-def _programs(command: Sequence[str], path: str) -> Iterator[str]:
-    """What a command line needs: its program, files that it names by an absolute path, and their installations."""
-    found = shutil.which(command[0], path=path)
-    for file in (found, *command[1:]):
-        if file and os.path.isabs(file) and os.path.isfile(file) and os.access(file, os.R_OK):
-            yield from _installation(file)
-            yield from _installation(os.path.realpath(file))
-            yield from _interpreter(file, path)
-
-
-def _installation(file: str) -> Iterator[str]:
-    """The file and what belongs to it: its node_modules, its JavaScript package, or `lib` beside its `bin`."""
-    yield file
-    before, found, _ = file.partition("/node_modules/")
-    if found:
-        yield before + found.rstrip("/")
-        return
-    folder = os.path.dirname(file)
-    if os.path.basename(folder) == "bin":
-        yield folder
-        yield from (os.path.join(os.path.dirname(folder), name) for name in ("lib", "lib64", "pyvenv.cfg"))
-    if file.endswith((".js", ".mjs", ".cjs")):
-        packages = (parent for parent in Path(file).parents if (parent / "package.json").is_file())
-        yield from (str(parent) for parent in list(packages)[:1])
-
-
-def _interpreter(file: str, path: str) -> Iterator[str]:
-    """What the first line of a script names, such as `#!/usr/bin/env node`."""
-    with open(file, "rb") as script:
-        first = script.readline(256).decode(errors="replace")
-    words = first[2:].split() if first.startswith("#!") else []
-    if words and os.path.basename(words[0]) == "env":
-        words = [word for word in words[1:] if not word.startswith("-")]
-    if words:
-        yield from _programs(words[:1], path)

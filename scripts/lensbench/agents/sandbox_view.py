@@ -1,0 +1,95 @@
+"""What of this machine is shown in the sandbox: folders and files by a config, and what programs need to start."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+
+def mounts_of(shown: Iterable[str], hidden: Iterable[str]) -> list[str]:
+    """The mounts that show and hide folders and files. The deeper path wins; where both are named, it is hidden."""
+    links: dict[str, str] = {}
+    wanted: dict[str, bool] = {}
+    for path in shown:
+        wanted[_resolve(os.path.abspath(path), links)] = True
+    wanted |= {os.path.realpath(path): False for path in hidden}
+    steps: dict[str, bool] = {}
+    for path in sorted(wanted):  # a folder comes before what it holds
+        if path != "/" and os.path.exists(path) and wanted[path] != _is_shown(path, steps):
+            steps[path] = wanted[path]
+    options = []
+    for path, is_shown in steps.items():
+        folder = ["--tmpfs", path] if os.path.isdir(path) else ["--ro-bind", os.devnull, path]
+        options += ["--ro-bind", path, path] if is_shown else folder
+    for path, target in links.items():
+        if not _is_shown(path, steps):
+            options += ["--symlink", target, path]
+    for path, is_shown in steps.items():
+        if not is_shown and os.path.isdir(path):
+            options += ["--remount-ro", path]
+    return options
+
+
+def _is_shown(path: str, steps: Mapping[str, bool]) -> bool:
+    while path != "/":
+        if path in steps:
+            return steps[path]
+        path = os.path.dirname(path)
+    return False
+
+
+def _resolve(path: str, links: dict[str, str]) -> str:
+    """The real path of an absolute one. The symlinks on the way are added to `links`: they must be there as well, since
+    programs find their libraries by them."""
+    at, rest = "/", path.split("/")
+    for _ in range(1000):  # links may lead in a circle
+        if not rest:
+            break
+        part = rest.pop(0)
+        step = os.path.normpath(os.path.join(at, part))
+        if os.path.islink(step):
+            links[step] = os.readlink(step)
+            rest = links[step].split("/") + rest
+            at = "/" if links[step].startswith("/") else at
+        else:
+            at = step
+    return at
+
+
+def programs_of(command: Sequence[str], path: str) -> Iterator[str]:
+    """What a command line needs: its program, files that it names by an absolute path, and their installations."""
+    found = shutil.which(command[0], path=path)
+    for file in (found, *command[1:]):
+        if file and os.path.isabs(file) and os.path.isfile(file) and os.access(file, os.R_OK):
+            yield from _installation(file)
+            yield from _installation(os.path.realpath(file))
+            yield from _interpreter(file, path)
+
+
+def _installation(file: str) -> Iterator[str]:
+    """The file and what belongs to it: its node_modules, its JavaScript package, or `lib` beside its `bin`."""
+    yield file
+    before, found, _ = file.partition("/node_modules/")
+    if found:
+        yield before + found.rstrip("/")
+        return
+    folder = os.path.dirname(file)
+    if os.path.basename(folder) == "bin":
+        yield folder
+        yield from (os.path.join(os.path.dirname(folder), name) for name in ("lib", "lib64", "pyvenv.cfg"))
+    if file.endswith((".js", ".mjs", ".cjs")):
+        packages = (parent for parent in Path(file).parents if (parent / "package.json").is_file())
+        yield from (str(parent) for parent in list(packages)[:1])
+
+
+def _interpreter(file: str, path: str) -> Iterator[str]:
+    """What the first line of a script names, such as `#!/usr/bin/env node`."""
+    with open(file, "rb") as script:
+        first = script.readline(256).decode(errors="replace")
+    words = first[2:].split() if first.startswith("#!") else []
+    if words and os.path.basename(words[0]) == "env":
+        words = [word for word in words[1:] if not word.startswith("-")]
+    if words:
+        yield from programs_of(words[:1], path)
