@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lensbench.runs.reports import MAX_COUNT, Report, normalise_path, parse_report, process_spans
+from lensbench.runs.reports import Report, parse_report, process_spans
+from lensbench.runs.self_report.paths import normalise_path
+from lensbench.runs.self_report.values import MAX_COUNT
 
 pytestmark = pytest.mark.slow
 

@@ -41,7 +41,9 @@ from lensbench.judging.judges.normalising import normalise
 from lensbench.plan import task_markdown
 from lensbench.plan.task_files import read_scenarios
 from lensbench.results.page.answers import Evidence, mark_answer
-from lensbench.runs.reports import MAX_COUNT, normalise_path, parse_report, process_spans
+from lensbench.runs.reports import parse_report, process_spans
+from lensbench.runs.self_report.paths import normalise_path
+from lensbench.runs.self_report.values import MAX_COUNT
 
 NONCE = nonce_of("fuzz")
 ANSWER = "The cause is in `src/a.py`: **parse** drops the last line."

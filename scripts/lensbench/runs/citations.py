@@ -21,7 +21,7 @@ from lensbench.core.system.files import plain, read_json, write_json
 from lensbench.core.system.program import run_stage
 from lensbench.core.tables import read_table, run_of_row
 from lensbench.plan.frozen import read_plan
-from lensbench.runs.reports import normalise_path
+from lensbench.runs.self_report.paths import normalise_path
 
 MOST = 40
 """Citations of an answer that are looked up."""

@@ -19,7 +19,7 @@ from lensbench.core.system.program import run_stage
 from lensbench.core.tables import items, read_table, run_of_row, write_table
 from lensbench.plan.waves import read_opened_plan
 from lensbench.runs.reasons import tools_of
-from lensbench.runs.reports import normalise_path
+from lensbench.runs.self_report.paths import normalise_path
 
 PAIR_COLUMNS = columns(PairRow)
 

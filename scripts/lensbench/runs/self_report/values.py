@@ -1,0 +1,137 @@
+"""What the fields of a report say. What cannot be read for certain is missing (None), never 0 and never a guess."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from lensbench.runs.self_report.paths import bare_path
+from lensbench.runs.self_report.sections import Field, Line
+from lensbench.runs.self_report.words import BULLET, DESCRIPTION, HEAD, HEADING, QUOTES, SPACED_REMARK
+
+MAX_COUNT = 1_000_000
+
+_COUNT = re.compile(
+    r"[\s*_`~≈(\[\"']*+(?:(?:about|approximately|approx\.?|around|roughly|total(?:\sof)?:?|ca\.)\s+)?[*_`~]*+"
+    r"([0-9]{1,3}(?:[,_][0-9]{3})+|[0-9]+)(?![\w%]|[.,:/_][0-9]|\s?[-\u2013—]\s?[0-9]|\s(?:to|or)\s[0-9])",
+    re.IGNORECASE,
+)
+_OTHER_FIELD = re.compile(r"\*\*[^*`]{1,60}(?::\*\*|\*\*\s?:)")
+_MISSING = {"", "n/a", "na", "-", "\u2013", "—", "--", "?", "unknown", "tbd", "not applicable", "null", "..."}
+_BREAK = re.compile(r"<br\s{0,3}/?>", re.IGNORECASE)
+_REMARK = re.compile(r"\([^()]*\)")
+_LINK = re.compile(r"\[[^\[\]]*\]\(([^()\s]*)\)")
+_TIMES = re.compile(
+    r"(?:\s[x*]\s?[0-9]+|\s?[\u00d7✕]\s?[0-9]+|\s[0-9]+\s?[x\u00d7]?|:[0-9]+)(?:\s(?:times|calls?))?$", re.IGNORECASE
+)
+_TIMES_BEFORE = re.compile(r"[0-9]+\s?[x\u00d7]?\s")
+
+
+def count(found: Field | None) -> int | None:
+    """A whole number at the beginning; ranges, fractions, signs, words and more than MAX_COUNT are missing."""
+    if found is None:
+        return None
+    value = found.inline or next((text for line in found.below if (text := line.text.strip())), "")
+    number = _COUNT.match(value[:HEAD])
+    if not number:
+        return None
+    digits = number[1].replace(",", "").replace("_", "").lstrip("0") or "0"
+    return int(digits) if len(digits) <= 7 and int(digits) <= MAX_COUNT else None
+
+
+def _items(found: Field) -> Iterator[tuple[Line, str]]:
+    """The field's own line, and the list below it, bullet by bullet."""
+    if found.inline:
+        yield found.line, found.inline
+    last, blank, begun = found.inline, False, bool(found.inline)
+    for line in found.below:
+        text = line.text.strip()
+        if not text:
+            blank = True
+            continue
+        bullet = BULLET.match(text)
+        item = text[bullet.end() :] if bullet else text.strip("|").strip()
+        deeper = line.indent > found.line.indent
+        if bullet and (_OTHER_FIELD.match(item[:HEAD]) or (found.inline and not deeper)):
+            return
+        if text[0] in "#|" or (not bullet and (blank or (begun and not last.endswith(",") and not deeper))):
+            return
+        yield line, item
+        last, blank, begun = text, False, begun or bool(bullet)
+
+
+def lines_of(found: Field) -> Iterator[Line]:
+    """The field's own line and those of its value: a list, or a number below the name."""
+    yield found.line
+    yield from (line for line, _ in _items(found))
+    following = next((line for line in found.below if line.text.strip()), None)
+    if following and not found.inline and _COUNT.match(following.text.strip()[:HEAD]):
+        yield following
+
+
+def _values(found: Field) -> Iterator[str]:
+    return (item for _, item in _items(found))
+
+
+def _split(items: Iterator[str], remark: re.Pattern[str]) -> tuple[str, ...] | None:
+    """The parts between commas, without remarks in brackets; None when the field says nothing, () when it says none."""
+    pieces = [piece for item in items for piece in _BREAK.split(item)]
+    plain = [remark.sub("", piece).strip(" .,;") or piece.strip("( .,;)") for piece in pieces]
+    whole = " ".join(plain).strip().strip(QUOTES).lower()
+    if whole in _MISSING:
+        return None
+    if re.match(r"none(?![\w./-])", whole):
+        return ()
+    return tuple(part for piece in plain for part in re.split("[,;]", piece) if part.strip(" " + QUOTES))
+
+
+def tools(found: Field | None) -> tuple[str, ...] | None:
+    """Bare names of tools, each once."""
+    parts = _split(_values(found), _REMARK) if found else None
+    return (
+        None if parts is None else _known(_tool(tool) for part in parts for tool in re.split(r"\s(?:and|&|\+)\s", part))
+    )
+
+
+def _tool(text: str) -> str:
+    """The bare name: `Read` from "**Read** x4", "4x Read" or "and Read - to look"."""
+    name = text.strip().removeprefix("and ").strip(QUOTES + " ")
+    name = DESCRIPTION.split(name, maxsplit=1)[0].strip(QUOTES + " :")
+    return _TIMES.sub("", _TIMES_BEFORE.sub("", name[:HEAD], count=1)).strip(QUOTES + " :")
+
+
+def files(found: Field | None) -> tuple[str, ...] | None:
+    """Paths without remarks, each once, not yet in one form (`normalise_path`)."""
+    parts = _split((_path_first(item) for item in _values(found)), SPACED_REMARK) if found else None
+    return None if parts is None else _known(bare_path(part) for part in parts)
+
+
+def _path_first(item: str) -> str:
+    """A list item without the sentence after its path, which may hold commas."""
+    item = _LINK.sub(r"\1", item)
+    before = DESCRIPTION.split(item, maxsplit=1)[0]
+    return item if "," in before or ("," in item and before.count("`") % 2) else before
+
+
+def _known(names: Iterator[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for name in names if name.lower() not in {*_MISSING, "etc", "none"}))
+
+
+def findings(found: Field | None) -> tuple[str, ...]:
+    """One text per bullet, however deep; lines that go on are joined, headings left out."""
+    if found is None:
+        return ()
+    items: list[list[str]] = [[found.inline]] if found.inline else []
+    fresh = False
+    for line in found.below:
+        text = line.text.strip()
+        bullet = BULLET.match(text)
+        if not text or (text[0] == "#" and HEADING.match(text[:HEAD])):
+            fresh = True
+        elif bullet or fresh or not items or line.indent <= found.line.indent:
+            items.append([text[bullet.end() :] if bullet else text])
+            fresh = False
+        else:
+            items[-1].append(text)
+    texts = tuple(" ".join(item).strip() for item in items)
+    return () if len(texts) == 1 and texts[0].lower().strip(" .") in {*_MISSING, "none"} else tuple(filter(None, texts))
