@@ -14,15 +14,8 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lensbench.archive.import_runs import (
-    Timed,
-    find_conditions,
-    fit_run_id,
-    import_run,
-    main,
-    match_repositories,
-    parse_timing,
-)
+from lensbench.archive.finished_runs import Timed, find_conditions, match_repositories, parse_timing
+from lensbench.archive.import_runs import fit_run_id, import_run, main
 from lensbench.core.errors import UserError
 from lensbench.core.records import Outcome, RunId, from_json, run_files
 from lensbench.core.system.program import run_program

@@ -1,0 +1,283 @@
+"""A finished run in the protocol's form (section 6), as others left it: what is read of it, and what breaks our rules.
+
+    <folder>/scenarios*.md                        the tasks, in one file or several
+    <folder>/runs/<task>-<condition>.md           the answers
+    <folder>/runs/timing.csv                      `task,condition,seconds,attempt=N`, and model_mapping rows
+    <folder>/results.md                           its date, and `**Repo**: <path>`, with which cited files begin; with
+                                                  `**Repos**:` each file of tasks, or each beginning of their ids,
+                                                  is about one of several
+
+What cannot be read is never guessed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from posixpath import basename
+from typing import NamedTuple
+
+from lensbench.core.errors import UserError
+from lensbench.core.records import RunId
+from lensbench.core.run_folder import RunFolder
+from lensbench.core.tasks import Task
+from lensbench.plan.task_files import read_scenarios
+from lensbench.runs.reports import Report, parse_report
+from lensbench.runs.self_report.paths import normalise_path
+
+BASELINE, TREATMENT = "without", "with"
+"""The protocol's two conditions."""
+
+_CONDITION = re.compile(r"[a-z][a-z0-9_]{0,31}")
+_REPOSITORY = re.compile(
+    r"^\*\*Repo(?:sitory)?\*\*:[ \t]*"
+    r"(?:`(?P<quoted>/[^`\r\n]*)`.*|(?P<bare>/[^`\r\n]*?)(?:[ \t]+\([^)\r\n]*\))?[ \t]*)$",
+    re.MULTILINE,
+)
+"""The path, and perhaps a note after it: behind a path in backticks, or in brackets."""
+_REPOSITORIES = re.compile(
+    r"^\*\*Repo(?:sitorie)?s\*\*:(?P<paths>[^\r\n]*(?:\r?\n(?:[ \t]*\r?\n)?[ \t]*[-*+|][^\r\n]*)*)", re.MULTILINE
+)
+_PATH = re.compile(r"`(/[^`\r\n]+)`|(?<![\w.`/])(/[^`,;()|\r\n]*[^\s`,;()|])")
+_DATE = re.compile(r"^\*\*Date\*\*:[ \t]*([0-9]{4}-[0-9]{2}-[0-9]{2})\b", re.MULTILINE)
+_TIMING_ROW = re.compile(
+    r"([^,]+),([^,]+),\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)\s*,\s*attempt=([1-9][0-9]{0,3})\s*", re.ASCII
+)
+
+
+class Timed(NamedTuple):
+    """How long the attempt took that gave the answer, in seconds, and which attempt it was."""
+
+    seconds: float
+    attempt: int
+
+
+@dataclass(frozen=True)
+class Timing:
+    """What timing.csv says. Of several rows for a run the last one counts."""
+
+    runs: Mapping[tuple[str, str], Timed]
+    """By task and condition."""
+    models: Mapping[str, str]
+    repeated: tuple[str, ...] = ()
+    """Runs with more than one row."""
+    problems: tuple[str, ...] = ()
+    """What was passed over, one sentence each."""
+
+
+def parse_timing(text: str) -> Timing:
+    """The rows of a timing.csv. A line that is not of the protocol's form becomes a problem, never a number."""
+    runs: dict[tuple[str, str], Timed] = {}
+    models: dict[str, str] = {}
+    repeated: dict[str, None] = {}
+    problems: list[str] = []
+    for number, line in enumerate(text.removeprefix("\ufeff").splitlines(), 1):
+        name, _, rest = line.partition(",")
+        if name.strip() == "model_mapping":
+            for pair in rest.split(","):
+                mapped = [part.strip() for part in pair.split("=")]
+                if len(mapped) != 2 or not all(mapped):
+                    problems.append(f"timing.csv:{number}: this model mapping was passed over: {pair[:80]!r}")
+                elif models.setdefault(*mapped) != mapped[1]:
+                    asked, served = mapped
+                    problems.append(f"timing.csv:{number}: {asked} is {served} here, but {models[asked]} above")
+        elif row := _TIMING_ROW.fullmatch(line):
+            run = (row[1].strip(), row[2].strip())
+            if run in runs:
+                repeated["-".join(run)] = None
+            runs[run] = Timed(float(row[3]), int(row[4]))
+        elif line.strip():
+            problems.append(f"timing.csv:{number}: this line was passed over: {line[:80]!r}")
+    return Timing(runs, models, tuple(repeated), tuple(problems))
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A finished run as it was found."""
+
+    sets: Mapping[str, tuple[Task, ...]]
+    """The tasks by the name of their file."""
+    conditions: tuple[str, ...]
+    """The baseline first."""
+    answers: Mapping[RunId, bytes]
+    timing: Timing
+    originals: Mapping[str, bytes]
+    """Task sets, and timing.csv and results.md if there are any, by name."""
+    left_out: tuple[str, ...]
+    """Answers that belong to no task, or to no condition."""
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """The ids of all tasks."""
+        return tuple(task.id for tasks in self.sets.values() for task in tasks)
+
+    @property
+    def said(self) -> str:
+        """Their results.md."""
+        return text(self.originals.get("results.md", b""))
+
+    @cached_property
+    def workspaces(self) -> Mapping[str, str]:
+        """Where the repository of each task lay, as far as results.md says so; a name where several are not told
+        apart."""
+        several = _REPOSITORIES.search(self.said)
+        listed = _PATH.findall(several["paths"]) if several else []
+        paths = list(dict.fromkeys(quoted or bare for quoted, bare in listed))
+        if len(paths) > 1:
+            groups = self._groups()
+            found = match_repositories(groups, paths)
+            return {task: found[group] for group, tasks in groups.items() for task in tasks}
+        one = _REPOSITORY.search(self.said)
+        path = paths[0] if paths else (one["quoted"] or one["bare"]) if one else ""
+        return dict.fromkeys(self.tasks, path)
+
+    def _groups(self) -> dict[str, list[str]]:
+        """The tasks of each file, by what its name says beside `scenarios`; of one file, by the beginning of ids."""
+        if len(self.sets) > 1:
+            return {Path(name).stem.removeprefix("scenarios").strip("-_. ") or name: [task.id for task in tasks]
+                    for name, tasks in self.sets.items()}  # fmt: skip
+        groups: dict[str, list[str]] = {}
+        for task in self.tasks:
+            groups.setdefault(task.partition("-")[0], []).append(task)
+        return groups
+
+
+def match_repositories(groups: Iterable[str], paths: Sequence[str]) -> dict[str, str]:
+    """The path whose last part has the name of the group in it, or the only one that is left; else the name itself."""
+    found, left = dict[str, str](), list(paths)
+    last = {path: _letters(basename(path)) for path in paths}
+    for group in groups:
+        name = _letters(group)
+        fits = [path for path in paths if name and last[path] and (name in last[path] or last[path] in name)]
+        if len(fits) == 1:
+            found[group] = fits[0]
+            left = [path for path in left if path != fits[0]]
+    unknown = [group for group in groups if group not in found]
+    return found | {group: left[0] if len(left) == len(unknown) == 1 else group for group in unknown}
+
+
+def _letters(name: str) -> str:
+    return re.sub(r"[\W_]+", "", name).casefold()
+
+
+def read_finished(folder: Path) -> Finished:
+    """What lies in `folder`. Raises UserError when it is not a finished run, or its tasks cannot be read."""
+    _refuse_links(folder)
+    sets = sorted(path for path in folder.glob("scenarios*.md") if path.is_file())
+    if not sets:
+        raise UserError(f"{folder}: has no scenarios.md; a finished run has its tasks there and its answers in runs/")
+    tasks = tuple(task.id for task in read_scenarios(map(str, sets), imported=True).tasks)
+    by_file = {path.name: read_scenarios([str(path)], imported=True).tasks for path in sets}
+    files = {path.relative_to(RunFolder(folder).runs).with_suffix("").as_posix(): path for path in _answers(folder)}
+    conditions = find_conditions(tasks, files)
+    stems = {run.stem: run for run in (RunId(task, name) for task in tasks for name in conditions)}
+    answers = {run: files[stem].read_bytes() for stem, run in stems.items() if stem in files}
+    if not answers:
+        raise UserError(
+            f"{RunFolder(folder).runs}: has no answer to a task of {sets[0].name}; answers are <task>-<condition>.md"
+        )
+    originals = {path.name: path for path in [*sets, RunFolder(folder).timing, RunFolder(folder).results]}
+    kept = {name: path.read_bytes() for name, path in originals.items() if path.is_file()}
+    timing = parse_timing(text(kept.get("timing.csv", b"")))
+    left_out = tuple(sorted(files.keys() - stems.keys()))
+    return Finished(by_file, conditions, answers, timing, kept, left_out)
+
+
+def _answers(folder: Path) -> Iterator[Path]:
+    return (path for path in sorted(RunFolder(folder).runs.rglob("*.md")) if path.is_file())
+
+
+def _refuse_links(folder: Path) -> None:
+    """Raises UserError for a symbolic link: a stranger's folder could lead to files of ours."""
+    for path in (
+        *folder.glob("scenarios*.md"),
+        RunFolder(folder).results,
+        RunFolder(folder).runs,
+        *RunFolder(folder).runs.rglob("*"),
+    ):
+        if path.is_symlink():
+            target = os.readlink(path)
+            raise UserError(
+                f"{path}: is a link to {target}; nothing behind links is imported: put the file itself there"
+            )
+
+
+def find_conditions(tasks: Iterable[str], stems: Iterable[str]) -> tuple[str, ...]:
+    """The conditions that the names of answers show, the baseline first.
+
+    Other words than with and without count when they stand after the last `-` of at least two tasks' answers.
+    """
+    known = set(tasks)
+    counts = Counter(name for task, _, name in (stem.rpartition("-") for stem in stems) if task in known)
+    others = [name for name, count in counts.items() if count > 1 and _CONDITION.fullmatch(name)]
+    seen = {TREATMENT, *others} if TREATMENT in counts else set(others)
+    treatments = sorted(seen - {BASELINE}, key=lambda name: (name != TREATMENT, name))
+    return (BASELINE, *(treatments or [TREATMENT]))
+
+
+def find_warnings(found: Finished) -> list[str]:
+    """What breaks our rules in a finished run, one sentence each; broken rules inside a task set are not here."""
+    answered = {run.task for run in found.answers}
+    stems = {run.stem for run in found.answers}
+    timed = {f"{task}-{condition}" for task, condition in found.timing.runs}
+    missing = [RunId(task, name).stem for task in found.tasks for name in found.conditions if task in answered]
+    reports = {run: parse_report(text(answer)) for run, answer in found.answers.items()}
+    named: dict[str, Iterable[str]] = {
+        "Answers left out, because their names show no task or no condition": found.left_out,
+        "Tasks without any answer": [task for task in found.tasks if task not in answered],
+        "Runs without an answer, though another condition has one": [stem for stem in missing if stem not in stems],
+        "Answers without a report": [run.stem for run, report in reports.items() if not report.present],
+        "Tasks whose cited files share names but no path, so that they may only seem to differ": _roots(found, reports),
+        "Runs whose answer came from a later attempt": [
+            f"{task}-{condition} ({timed.attempt})"
+            for (task, condition), timed in found.timing.runs.items()
+            if timed.attempt > 1
+        ],
+        "Runs with several rows in timing.csv, of which the last one counts": found.timing.repeated,
+        "Runs in timing.csv that have no answer": sorted(timed - stems),
+        "Runs without a duration in timing.csv": sorted(stems - timed) if "timing.csv" in found.originals else (),
+    }
+    warnings = [f"{what}: {', '.join(names)}." for what, names in named.items() if names]
+    if len(found.sets) > 1:
+        warnings.insert(0, f"The tasks come from several files: {', '.join(found.sets)}.")
+    if unknown := sorted({name for name in found.workspaces.values() if name and not name.startswith("/")}):
+        warnings.append(
+            f"results.md names several repositories, and which of them these are is not known: {', '.join(unknown)}."
+        )
+    if date := _DATE.search(found.said):
+        warnings.append(f"Their results.md gives the date {date[1]}.")
+    if "timing.csv" not in found.originals:
+        warnings.append("There is no timing.csv: no run has a duration, and the model is not known.")
+    return [shown(warning) for warning in [*warnings, *found.timing.problems]]
+
+
+def _roots(found: Finished, reports: Mapping[RunId, Report]) -> list[str]:
+    """The tasks in which two conditions cite files of the same name, but no same path: their roots may differ."""
+    cited = {
+        run: {normalise_path(file, found.workspaces[run.task]) for file in report.files_used or ()}
+        for run, report in reports.items()
+    }
+    return [
+        run.task
+        for run, files in cited.items()
+        if run.condition == BASELINE
+        and any(
+            not files & others and set(map(basename, files)) & set(map(basename, others))
+            for others in (cited.get(run._replace(condition=name), set()) for name in found.conditions[1:])
+        )
+    ]
+
+
+def text(content: bytes) -> str:
+    """A file of others as text."""
+    return content.decode(errors="replace")
+
+
+def shown(text: str) -> str:
+    """The text, although a file's name may hold bytes that are no text."""
+    return text.encode(errors="backslashreplace").decode()
