@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from markupsafe import Markup
 
 from benches import Shape, make_bench
 from lensbench.core.errors import UserError
@@ -55,14 +54,6 @@ def made(tmp_path: Path) -> Make:
         return make_bench(tmp_path / "bench", Shape(**{"tasks": 3, **shape}))
 
     return make
-
-
-@pytest.fixture
-def without_charts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Charts take most of the time, and say nothing about words."""
-    monkeypatch.setattr(
-        "lensbench.results.page.treatment.draw", lambda chart, *_: Markup("<b>{}</b>").format(chart.title)
-    )
 
 
 def pages(folder: Path, folded: bool = False) -> dict[str, str]:
@@ -129,7 +120,6 @@ def test_the_sections_stand_in_the_order_in_which_people_ask(written: dict[str, 
     ]  # fmt: skip
 
 
-@pytest.mark.usefixtures("without_charts")
 def test_the_verdict_comes_first_with_its_interval(made: Make) -> None:
     folder = made()
     give_estimates(folder, GO)
@@ -139,7 +129,6 @@ def test_the_verdict_comes_first_with_its_interval(made: Make) -> None:
     assert "9.0 points with 80% probability; p = 0.021" in text
 
 
-@pytest.mark.usefixtures("without_charts")
 @pytest.mark.parametrize("verdict", ["GO", "NO-GO", "HARM", "INCONCLUSIVE"])
 def test_every_verdict_has_its_own_colour_and_sign(made: Make, verdict: str) -> None:
     folder = made(tasks=2)
@@ -150,7 +139,6 @@ def test_every_verdict_has_its_own_colour_and_sign(made: Make, verdict: str) -> 
     assert "More tasks." in html
 
 
-@pytest.mark.usefixtures("without_charts")
 def test_without_estimates_nothing_is_decided(made: Make) -> None:
     text = Elements(page(made())).text
     assert "UNDECIDED" in text
@@ -158,7 +146,6 @@ def test_without_estimates_nothing_is_decided(made: Make) -> None:
     assert "Where the difference is" not in text
 
 
-@pytest.mark.usefixtures("without_charts")
 @pytest.mark.parametrize(
     "estimates",
     [
@@ -174,7 +161,6 @@ def test_parts_of_the_estimates_may_be_missing(made: Make, estimates: dict[str, 
     assert "UNDECIDED" in page(folder)
 
 
-@pytest.mark.usefixtures("without_charts")
 def test_parts_of_the_instrument_may_be_missing(made: Make) -> None:
     folder = made(tasks=3)
     parts = ("judges", "agreement", "bias", "blinding", "criteria", "unjudged", "voided")
@@ -209,7 +195,6 @@ INSTRUMENT: dict[str, Any] = {
 }  # fmt: skip
 
 
-@pytest.mark.usefixtures("without_charts")
 def test_what_is_known_of_the_judges_stands_on_the_page(made: Make) -> None:
     folder = made()
     (folder / "instrument.json").write_text(json.dumps(INSTRUMENT))
@@ -244,7 +229,6 @@ def test_what_is_not_known_of_the_judges_is_said_with_the_reason(
     assert words in str(judges_view(instrument, {"judges": []}))
 
 
-@pytest.mark.usefixtures("without_charts")
 def test_no_verdict_hides_that_no_model_answered(made: Make) -> None:
     assert "No language model answered." in page(made(agent="offline"))
 
@@ -268,7 +252,6 @@ def test_every_kind_of_benchmark_has_a_page(made: Make, shape: dict[str, Any]) -
     assert Elements((folder / "report.html").read_text()).text.count("None") == 0
 
 
-@pytest.mark.usefixtures("without_charts")
 def test_no_valid_pair_is_said_in_words(made: Make) -> None:
     text = Elements(page(made(tasks=3, missing=1.0))).text
     assert "no complete pair yet" in text
@@ -311,7 +294,6 @@ def test_no_task_id_leads_out_of_the_folder(task: str) -> None:
     assert re.fullmatch(r"[\w.-]+", stem(task, 1))
 
 
-@pytest.mark.usefixtures("without_charts")
 def test_a_pair_page_shows_both_answers_with_marked_evidence(made: Make) -> None:
     folder = made(tasks=4)
     html = next(html for path, html in pages(folder).items() if path.startswith("answers/") and "●" in html)
@@ -322,7 +304,6 @@ def test_a_pair_page_shows_both_answers_with_marked_evidence(made: Make) -> None
     assert "States that step 1 happens" in html
 
 
-@pytest.mark.usefixtures("without_charts")
 def test_a_pair_page_shows_the_source_lines_that_answers_cite(made: Make) -> None:
     folder = made(tasks=1)
     (run,) = (folder / "runs").glob("*-with.md")
@@ -338,7 +319,6 @@ def test_a_pair_page_shows_the_source_lines_that_answers_cite(made: Make) -> Non
     assert "there is no such file" in told
 
 
-@pytest.mark.usefixtures("without_charts")
 def test_a_run_that_does_not_count_shows_why_and_no_answer(made: Make) -> None:
     folder = made(tasks=3, discarded=1.0)
     html = next(html for path, html in pages(folder).items() if path.startswith("answers/"))
@@ -384,14 +364,12 @@ def test_a_sequential_run_shows_its_track(made: Make) -> None:
     assert "1 0.60 2.96 2 2.40 1.97" in text
 
 
-@pytest.mark.usefixtures("without_charts")
 def test_one_look_is_no_track(made: Make) -> None:
     folder = made(tasks=4)
     give_estimates(folder, GO, looks=[{"look": 1, "z": 0.6, "boundary": 1.96}])
     assert "treatment-0-looks" not in page(folder)
 
 
-@pytest.mark.usefixtures("without_charts")
 def test_several_treatments_have_a_verdict_and_sections_each(made: Make) -> None:
     html = page(made(tasks=4, treatments=("with", "graph")))
     assert html.count('class="verdict undecided"') == 2
@@ -399,7 +377,6 @@ def test_several_treatments_have_a_verdict_and_sections_each(made: Make) -> None
     assert html.index("All verdicts") < html.index('class="verdict ')
 
 
-@pytest.mark.usefixtures("without_charts")
 def test_the_closed_book_control_is_no_treatment(made: Make) -> None:
     folder = made(tasks=4, treatments=("with", "closed_book"))
     plan = json.loads((folder / "plan.json").read_text())

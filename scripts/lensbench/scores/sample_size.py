@@ -11,12 +11,13 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Iterable, Sequence
-from html import escape
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import Aim
+from lensbench.core.svg import Ink, Scale, element, line, named, words, x_axis, y_axis
 from lensbench.core.system.files import write_atomic
 from lensbench.core.system.program import run_program
 from lensbench.scores.pilot import pilot_text
@@ -24,9 +25,10 @@ from lensbench.scores.power import TRIALS, chance, detectable, repositories_need
 
 SIZES = (12, 24, 48, 96)
 PATHS = 10_000
-INK = "#222222"
+INK, GREY = "#222222", Ink("#222222", "#dddddd")
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#aa4499")
-"""Colours that colour-blind people can tell apart; the lines are dashed differently as well."""
+"""Colours that colour-blind people can tell apart."""
+DASHES = (None, "6,3", "2,2", "8,3,2,3")
 
 
 class Needs(NamedTuple):
@@ -172,39 +174,36 @@ def _savings(plan: Needs) -> str:
 
 def power_plot(plan: Needs) -> str:
     """The chance of finding the effect by the number of tasks, a line per number of trials, as an SVG."""
-    import vl_convert
-
     needed = {
         trials: tasks_needed(spread, plan.effect, plan.power, plan.alpha) for trials, spread in plan.spreads.items()
     }
     most = max(2 * max(needed.values()), 24)
     sizes = range(2, most + 1, math.ceil(most / 200))
-    points = [
-        {"tasks": tasks, "power": round(chance(spread, plan.effect, tasks, plan.alpha), 6), "trials": _trials(trials)}
-        for trials, spread in plan.spreads.items()
-        for tasks in sizes
+    x, y = Scale(0, most, 0, 560), Scale(0, 100, 320, 0)
+    shapes = [
+        x_axis(x, y.start, "tasks", x.ticks(10, least=1), GREY),
+        y_axis(y, x.end, "power", y.ticks(10), GREY, unit="%"),
+        line([(x.start, y.at(100 * plan.power)), (x.end, y.at(100 * plan.power))], INK, stroke_dasharray="2,2"),
     ]
+    for row, (trials, spread) in enumerate(plan.spreads.items()):
+        curve = partial(line, stroke=COLOURS[row], stroke_width=2, stroke_dasharray=DASHES[row])
+        chances = [(x.at(tasks), y.at(100 * chance(spread, plan.effect, tasks, plan.alpha))) for tasks in sizes]
+        shapes += [
+            curve(chances),
+            curve([(x.end + 18, 8 + 16 * row), (x.end + 40, 8 + 16 * row)]),
+            words(x.end + 46, 8 + 16 * row, _trials(trials)),
+        ]
     title = f"Chance of finding {plan.effect:g} points when a task's difference spreads by {plan.sd:g} points"
-    ink = {"labelColor": INK, "titleColor": INK}
-    share = {"type": "quantitative", "axis": {"format": "%"}, "scale": {"domain": [0, 1]}}
-    lines = {
-        "data": {"values": points}, "mark": {"type": "line", "strokeWidth": 2},
-        "encoding": {
-            "x": {"field": "tasks", "type": "quantitative", "title": "tasks"},
-            "y": {"field": "power", "title": "power", **share},
-            "color": {"field": "trials", "type": "nominal", "title": None, "scale": {"range": COLOURS}},
-            "strokeDash": {"field": "trials", "type": "nominal", "title": None},
-        },
-    }  # fmt: skip
-    target = {"data": {"values": [{"power": plan.power}]}, "mark": {"type": "rule", "color": INK, "strokeDash": [2, 2]}}
-    svg: str = vl_convert.vegalite_to_svg({
-        "width": 560, "height": 320, "background": "white", "title": {"text": title, "anchor": "start", "color": INK},
-        "config": {"axis": {**ink, "gridColor": "#dddddd"}, "legend": ink, "view": {"stroke": None}},
-        "layer": [lines, {**target, "encoding": {"y": {"field": "power", "title": "power", **share}}}],
-    })  # fmt: skip
     told = ", ".join(f"{tasks} tasks with {_trials(trials)}" for trials, tasks in needed.items())
-    opening, rest = svg.split(">", 1)
-    return f'{opening} role="img"><title>{escape(title)}: {100 * plan.power:g} % take {escape(told)}.</title>{rest}'
+    return element(
+        "svg",
+        named("title", f"{title}: {100 * plan.power:g} % take {told}."),
+        element("rect", width=700, height=400, fill="#ffffff"),
+        words(14, 18, title, fill=INK, font_size=13, font_weight="bold"),
+        element("g", *shapes, transform="translate(56,36)", fill=INK, font_size=12),
+        xmlns="http://www.w3.org/2000/svg", width=700, height=400, viewBox="0 0 700 400", role="img",
+        font_family="sans-serif",
+    )  # fmt: skip
 
 
 def main() -> None:

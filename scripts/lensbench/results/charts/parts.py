@@ -1,22 +1,21 @@
-"""What all charts are put together from: Vega-Lite layers, scales and axes in the page's own look.
+"""What all charts of a page are put together from: its colours, the widths of their parts, names and numbers.
 
 Colours are names of the page's style sheet, so that one drawing fits light, dark and paper; every colour comes with a
-shape. Paddings are given, not measured: the drawing does not depend on the fonts of the machine.
+shape.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable
+from typing import NamedTuple
 
-from lensbench.results.charts.svg import Spec
+from lensbench.core.svg import Ink, element
 
-INK, MUTED, LINE = "var(--ink)", "var(--muted)", "var(--line)"
-SIGNS = ("better", "equal", "worse")
-SIGN_COLOURS = ("var(--better)", "var(--same)", "var(--worse)")
-BOLD: Spec = {"fontWeight": "bold"}
-
-Values = Iterable[Mapping[str, Any]]
+INK, MUTED, PAPER = "var(--ink)", "var(--muted)", "var(--paper)"
+AXIS = Ink(MUTED, "var(--line)")
+COLOURS = {"better": "var(--better)", "equal": "var(--same)", "worse": "var(--worse)"}
+"""By the direction of a difference."""
+DASHES = "4,3"
 
 
 class Size(NamedTuple):
@@ -52,68 +51,13 @@ def shortened(text: str, letters: int) -> str:
     return text if len(text) <= letters else f"{text[: letters - 1 - half]}…{text[-half:]}"
 
 
-def specification(size: Size, height: int, top: int, bottom: int, layers: Iterable[Spec], values: Values) -> Spec:
-    """A whole chart; `values` are the data of the layers that have none of their own."""
-    axis = {
-        "labelColor": MUTED, "titleColor": MUTED, "titleFontWeight": "normal", "labelFontSize": 11,
-        "titleFontSize": 11, "gridColor": LINE, "domainColor": LINE, "tickColor": LINE,
-    }  # fmt: skip
-    return {
-        "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
-        "autosize": {"type": "none"},
-        "background": None,
-        "width": size.plot,
-        "height": height,
-        "padding": {"left": size.left, "right": size.right, "top": top, "bottom": bottom},
-        "data": {"values": list(values)},
-        "layer": list(layers),
-        "config": {"view": {"stroke": None}, "text": {"color": INK, "fontSize": 12}, "axis": axis},
-    }
-
-
-def layer(mark: str, encoding: Spec, values: Values | None = None, **look: Any) -> Spec:
-    """Marks of one kind."""
-    own: Spec = {} if values is None else {"data": {"values": list(values)}}
-    return {**own, "mark": {"type": mark, **look}, "encoding": encoding}
-
-
-def label(field: str, x: float, align: str, encoding: Spec, values: Values | None = None, **look: Any) -> Spec:
-    """A text per row, at a fixed place."""
-    placed = {**encoding, "x": {"value": x}, "text": {"field": field}}
-    return layer("text", placed, values, align=align, baseline="middle", **look)
-
-
-def measured(field: str, domain: Sequence[float] | None = None, axis: Spec | None = None) -> Spec:
-    """A place on an axis of numbers."""
-    scale = {} if domain is None else {"scale": {"domain": list(domain), "nice": False}}
-    return {"field": field, "type": "quantitative", "axis": axis, **scale}
-
-
-def named(field: str, names: Sequence[str], values: Sequence[Any]) -> Spec:
-    """One colour, shape or size per name."""
-    return {"field": field, "type": "nominal", "scale": {"domain": list(names), "range": list(values)}, "legend": None}
-
-
-def coloured(colours: Sequence[str] = SIGN_COLOURS) -> Spec:
-    """The colour of a difference's direction."""
-    return named("sign", SIGNS, colours)
-
-
-def rows(count: float) -> Spec:
-    """Rows from the top down, half a row of air at both ends."""
-    return {
-        **measured("row"),
-        "scale": {"domain": [-0.5, max(count, 1) - 0.5], "reverse": True, "nice": False, "zero": False},
-    }
-
-
-def axis(title: str, ticks: int, **more: Any) -> Spec:
-    """An axis with a light grid and nothing else."""
-    return {"title": title or None, "tickCount": ticks, "domain": False, "ticks": False, "labelFlush": False, **more}
-
-
 def around(values: Iterable[float | None], effect: float | None) -> tuple[float, float]:
     """A range of points with all values, zero and the effect in it, and some air."""
     there = [0.0, effect or 0.0, *(value for value in values if value is not None)]
     air = max(2.0, 0.06 * (max(there) - min(there)))
     return round(min(there) - air, 1), round(max(there) + air, 1)
+
+
+def linked(address: str, *shapes: str) -> str:
+    """Shapes that lead to an address. Tabs pass over them: the table below a chart has the same links, one per row."""
+    return element("a", *shapes, href=address, tabindex="-1")

@@ -1,37 +1,31 @@
-"""The charts of scores and differences, in percent and percentage points, as Vega-Lite specifications."""
+"""The charts of scores and differences, in percent and percentage points."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from lensbench.core.svg import SMALL, Scale, element, line, symbol, words, x_axis, y_axis
 from lensbench.results.charts.parts import (
-    BOLD,
+    AXIS,
+    COLOURS,
+    DASHES,
     INK,
     MUTED,
-    SIGN_COLOURS,
-    SIGNS,
+    PAPER,
     Size,
     around,
-    axis,
-    coloured,
-    label,
-    layer,
-    measured,
-    named,
-    rows,
+    linked,
     shortened,
     sign,
     signed,
-    specification,
 )  # fmt: skip
-from lensbench.results.charts.svg import Chart, Spec, link
+from lensbench.results.charts.svg import Chart
 
 WIDE, NARROW = Size(220, 640, 60, 30), Size(122, 164, 58, 16)
 FOREST_WIDE, FOREST_NARROW = Size(270, 460, 180, 30), Size(132, 104, 108, 11)
 RULER_WIDE, RULER_NARROW = Size(12, 500, 12), Size(8, 320, 8)
-_DASHED: Spec = {"strokeDash": [4, 3]}
 
 
 class Dumbbell(NamedTuple):
@@ -44,6 +38,10 @@ class Dumbbell(NamedTuple):
     address: str
 
 
+_TASK_ROW = 18
+_ARROWS = {"better": "right", "equal": "circle", "worse": "left"}
+
+
 def dumbbells(tasks: Sequence[Dumbbell], between: str, names: tuple[str, str], size: Size) -> Chart:
     """Every task as a line from its score without to its score with. `between`: what stands in the middle, if left out.
 
@@ -52,56 +50,58 @@ def dumbbells(tasks: Sequence[Dumbbell], between: str, names: tuple[str, str], s
     size = size.fitted(task.task for task in tasks)
     lines = len(tasks) + bool(between)
     middle = len(tasks) // 2 if between else lines
-    values = [
-        {
-            "row": index + (index >= middle), "task": shortened(task.task, size.letters), "from": task.baseline,
-            "to": task.treatment, "sign": sign(task.delta), "delta": signed(task.delta, 0), "link": link(task.address),
-        }
-        for index, task in enumerate(tasks)
-    ]  # fmt: skip
-    row = {"y": rows(lines), "href": {"field": "link"}}
-    score = axis("score, %", 5, orient="top")
-    start, end = measured("from", (0, 100), score), measured("to", (0, 100), score)
-    arrows = named("sign", SIGNS, ("triangle-right", "circle", "triangle-left"))
-    hollow: Spec = {"fill": "var(--paper)", "stroke": MUTED, "strokeWidth": 1.5}
-    figures = size.plot + size.right - 4
-    layers = [
-        label("task", -12, "right", row),
-        layer("rule", {**row, "x": start, "x2": {"field": "to"}, "color": coloured()}, strokeWidth=2, opacity=0.55),
-        layer("point", {**row, "x": start}, size=52, filled=True, opacity=1, **hollow),
-        layer("point", {**row, "x": end, "color": coloured(), "shape": arrows}, size=80, filled=True, opacity=1),
-        label("delta", figures, "right", {**row, "color": coloured()}, **BOLD),
-    ]
+    height = _TASK_ROW * lines
+    x = Scale(0, 100, 0, size.plot)
+    shapes = [x_axis(x, height, "score, %", x.ticks(5), AXIS, above=True)]
     if between:
-        gap = [{"row": middle, "text": between}]
-        layers.append(label("text", 0, "left", {"y": rows(lines)}, gap, fontStyle="italic", color=MUTED))
+        shapes.append(
+            words(-size.left, _TASK_ROW * (middle + 0.5), between, fill=MUTED, font_style="italic", font_size=SMALL)
+        )
+    for index, task in enumerate(tasks):
+        top = _TASK_ROW * (index + (index >= middle))
+        shapes.append(linked(task.address, *_dumbbell(task, x, top, size)))
     counts = Counter(sign(task.delta) for task in tasks)
-    words = ", ".join(f"{counts[name]} {name}" for name in SIGNS)
+    told = ", ".join(f"{counts[name]} {name}" for name in COLOURS)
     return Chart(
-        specification(size, 18 * lines, 44, 6, layers, values),
+        size, height, 44, 6, "".join(shapes),
         f"Score of each task in {names[0]} and in {names[1]}",
-        f"One line per task, the greatest gain first: {words}. The table below has the same numbers.",
-    )
+        f"One line per task, the greatest gain first: {told}. The table below has the same numbers.",
+    )  # fmt: skip
+
+
+def _dumbbell(task: Dumbbell, x: Scale, top: float, size: Size) -> list[str]:
+    y, way = top + _TASK_ROW / 2, sign(task.delta)
+    start, end, colour = x.at(task.baseline), x.at(task.treatment), COLOURS[way]
+    return [
+        element("rect", x=-size.left, y=top, width=size.left + size.plot + size.right, height=_TASK_ROW,
+                fill="transparent"),  # the whole row leads to the answers
+        words(-12, y, shortened(task.task, size.letters), "end"),
+        line([(start, y), (end, y)], colour, stroke_width=2, opacity=0.55),
+        symbol("circle", start, y, 4, PAPER, stroke=MUTED, stroke_width=1.5),
+        symbol(_ARROWS[way], end, y, 5, colour),
+        words(size.plot + size.right - 4, y, signed(task.delta, 0), "end", fill=colour, font_weight="bold"),
+    ]  # fmt: skip
 
 
 def spread(deltas: Sequence[float], size: Size) -> Chart:
     """How many tasks have which difference, in steps of 5 points."""
     counts = Counter(round(delta / 5) * 5 for delta in deltas)
-    values = [
-        {"low": step - 2.2, "high": step + 2.2, "tasks": tasks, "sign": sign(step)}
-        for step, tasks in sorted(counts.items())
+    edge, height = max(20, *(abs(step) + 5 for step in counts)), 120
+    size = Size(50, size.left + size.plot + size.right - 62, 12)
+    x, y = Scale(-edge, edge, 0, size.plot), Scale(0, 1.05 * max(counts.values()), height, 0)
+    shapes = [
+        x_axis(x, height, "difference, points", x.ticks(8), AXIS),
+        y_axis(y, size.plot, "tasks", y.ticks(4, least=1), AXIS),
     ]
-    edge = max(20, *(abs(step) + 5 for step in counts))
-    bars = layer("bar", {
-        "x": measured("low", (-edge, edge), axis("difference, points", 8)), "x2": {"field": "high"},
-        "y": measured("tasks", axis=axis("tasks", 4, tickMinStep=1)), "y2": {"datum": 0}, "color": coloured(),
-    })  # fmt: skip
-    margins = Size(44, size.left + size.plot + size.right - 56, 12)
+    for step, tasks in sorted(counts.items()):
+        left, top = x.at(step - 2.2), y.at(tasks)
+        shapes.append(element(
+            "rect", x=left, y=top, width=x.at(step + 2.2) - left, height=height - top, fill=COLOURS[sign(step)]
+        ))  # fmt: skip
     return Chart(
-        specification(margins, 120, 8, 40, [bars], values),
-        "Differences of all tasks",
+        size, height, 8, 40, "".join(shapes), "Differences of all tasks",
         "Bars show how many tasks gained or lost how much, in steps of 5 points.",
-    )
+    )  # fmt: skip
 
 
 class Interval(NamedTuple):
@@ -116,11 +116,10 @@ class Interval(NamedTuple):
     high: float | None
 
     @property
-    def side(self) -> str:
-        """On which side of zero the whole interval lies, as a word; equal when it does not."""
-        if self.low is None or self.high is None:
-            return "equal"
-        return "better" if self.low > 0 else "worse" if self.high < 0 else "equal"
+    def colour(self) -> str:
+        """That of a direction where the whole interval lies on one side of zero."""
+        sure = self.low is not None and self.high is not None and not self.low <= 0 <= self.high
+        return COLOURS[sign(self.delta)] if sure else INK
 
     def words(self, digits: int) -> str:
         """The difference and its interval."""
@@ -132,8 +131,9 @@ class Interval(NamedTuple):
         return signed(self.delta, digits) + ends
 
 
-KINDS = ("overall", "category", "repository")
-"""The groups of the forest plot, in their order."""
+KINDS = {"overall": ("diamond", 7), "category": ("square", 6), "repository": ("circle", 4.5)}
+"""The groups of the forest plot, in their order, with the shape and the size of their marks."""
+_ROW, _GAP = 22, 13
 
 
 def _label(text: str, letters: int) -> str:
@@ -146,69 +146,49 @@ def forest(intervals: Sequence[Interval], effect: float | None, size: Size) -> C
     """Differences with their intervals, group by group; a dashed line at the smallest worthwhile effect."""
     compact = size.plot < 200
     size = size.fitted((each.label for each in intervals), 66)
-    values = [
-        {
-            "row": index + 0.6 * KINDS.index(each.kind), "label": _label(each.label, size.letters),
-            "kind": each.kind, "tasks": f"n {each.tasks}", "delta": each.delta, "low": each.low, "high": each.high,
-            "words": each.words(0 if compact else 1), "sign": each.side,
-        }
-        for index, each in enumerate(intervals)
-    ]  # fmt: skip
-    domain = around((end for each in intervals for end in (each.delta, each.low, each.high)), effect)
-    row = {"y": rows(len(intervals) + 1.2)}
-    points = axis("points", 3 if compact else 6)
-    colour = coloured((SIGN_COLOURS[0], INK, SIGN_COLOURS[2]))
-    line = {**row, "x": measured("low", domain, points), "x2": {"field": "high"}, "color": colour}
-    marks = {
-        **row, "x": measured("delta", domain, points), "color": colour,
-        "shape": named("kind", KINDS, ("diamond", "square", "circle")), "size": named("kind", KINDS, (190, 80, 60)),
-    }  # fmt: skip
-    layers = [
-        *_limits(effect, measured("at", domain, points)),
-        layer("rule", line, [value for value in values if value["low"] is not None], strokeWidth=2.5),
-        layer("point", marks, filled=True, opacity=1),
-        label("label", -size.left, "left", row),
-        label("tasks", -10, "right", row, color=MUTED),
-        label("words", size.plot + size.right, "right", row),
-    ]
+    kinds, height = list(KINDS), _ROW * len(intervals) + 2 * _GAP
+    x = Scale(*around((end for each in intervals for end in (each.delta, each.low, each.high)), effect), 0, size.plot)
+    shapes = [x_axis(x, height, "points", x.ticks(3 if compact else 6), AXIS), *_limits(effect, x, height)]
+    for index, each in enumerate(intervals):
+        y = _ROW * (index + 0.5) + _GAP * kinds.index(each.kind)
+        if each.low is not None and each.high is not None:
+            shapes.append(line([(x.at(each.low), y), (x.at(each.high), y)], each.colour, stroke_width=2.5))
+        shapes += [
+            symbol(KINDS[each.kind][0], x.at(each.delta), y, KINDS[each.kind][1], each.colour),
+            words(-size.left, y, _label(each.label, size.letters)),
+            words(-10, y, f"n {each.tasks}", "end", fill=MUTED),
+            words(size.plot + size.right, y, each.words(0 if compact else 1), "end"),
+        ]
     return Chart(
-        specification(size, round(22 * (len(intervals) + 1.2)), 8, 40, layers, values),
-        "Difference in score, overall, by category and by repository",
+        size, height, 8, 40, "".join(shapes), "Difference in score, overall, by category and by repository",
         "Points with their intervals; the table below has the same numbers.",
-    )
+    )  # fmt: skip
 
 
 def ruler(delta: float, low: float | None, high: float | None, effect: float | None, verdict: str, size: Size) -> Chart:
     """The difference that decides, on one line: its interval, zero and the smallest worthwhile effect."""
     start, end = around([delta, low, high], effect)
-    worth = effect or 0
-    domain = (min(start, -0.45 * end), max(end, worth + 0.3 * (worth - start)))  # room for the words
-    scale = axis("", 5)
-    place = measured("at", domain, scale)
-    look = {"color": f"var(--{verdict.lower()})", "y": 26}
-    layers = _limits(effect, place)
-    ends = "" if low is None or high is None else f", from {signed(low)} to {signed(high)}"
-    if ends:
-        bar = {"x": measured("low", domain, scale), "x2": {"field": "high"}}
-        layers.append(layer("rule", bar, [{"low": low, "high": high}], strokeWidth=10, opacity=0.45, **look))
-    layers.append(
-        layer("point", {"x": place}, [{"at": delta}], shape="diamond", size=240, filled=True, opacity=1, **look)
-    )
-    quiet = {"y": -6, "fontSize": 11, "color": MUTED}
-    layers.append(layer("text", {"x": place}, [{"at": 0}], text="no difference", align="right", dx=-3, **quiet))
+    worth, height, y = effect or 0, 46, 26
+    # room for the words
+    x = Scale(min(start, -0.45 * end), max(end, worth + 0.3 * (worth - start)), 0, size.plot)
+    shapes = [x_axis(x, height, "", x.ticks(5), AXIS), *_limits(effect, x, height)]
+    colour, ends = f"var(--{verdict.lower()})", ""
+    if low is not None and high is not None:
+        ends = f", from {signed(low)} to {signed(high)}"
+        shapes.append(line([(x.at(low), y), (x.at(high), y)], colour, stroke_width=10, opacity=0.45))
+    shapes.append(symbol("diamond", x.at(delta), y, 7.5, colour))
+    shapes.append(words(x.at(0) - 3, -6, "no difference", "end", fill=MUTED, font_size=SMALL))
     if effect is not None:
-        layers.append(layer("text", {"x": place}, [{"at": effect}], text="worthwhile", align="left", dx=3, **quiet))
+        shapes.append(words(x.at(effect) + 3, -6, "worthwhile", fill=MUTED, font_size=SMALL))
     return Chart(
-        specification(size, 46, 20, 22, layers, [{}]),
-        "The difference and its interval",
-        f"{signed(delta)} points{ends}",
+        size, height, 20, 22, "".join(shapes), "The difference and its interval", f"{signed(delta)} points{ends}"
     )
 
 
-def _limits(effect: float | None, place: Spec) -> list[Spec]:
+def _limits(effect: float | None, x: Scale, height: float) -> list[str]:
     """Zero, and the smallest worthwhile effect."""
-    zero = layer("rule", {"x": place}, [{"at": 0}], color=MUTED)
-    return [zero] if effect is None else [zero, layer("rule", {"x": place}, [{"at": effect}], color=MUTED, **_DASHED)]
+    limits = [(0.0, None)] if effect is None else [(0.0, None), (effect, DASHES)]
+    return [line([(x.at(at), 0), (x.at(at), height)], MUTED, stroke_dasharray=dashes) for at, dashes in limits]
 
 
 class Look(NamedTuple):
@@ -221,27 +201,22 @@ class Look(NamedTuple):
 
 def track(looks: Sequence[Look]) -> Chart:
     """The test statistic against the boundary, look by look."""
-    bounds = [{"look": look.number, "upper": look.boundary, "lower": -look.boundary} for look in looks]
-    values = [{"look": look.number, "z": look.z} for look in looks if look.z is not None]
+    size, height = Size(50, 280, 14), 220
     edge = 1.1 * max(abs(value) for look in looks for value in (look.boundary, look.z or 0))
-    x = {"field": "look", "type": "ordinal", "axis": axis("look", 0, labelAngle=0)}
-    z = axis("z", 6)
-
-    def line(field: str, **look: Any) -> Spec:
-        return layer("line", {"x": x, "y": measured(field, (-edge, edge), z)}, **look)
-
-    layers = [
-        layer("rule", {"y": measured("z", (-edge, edge), z)}, [{"z": 0}], color=MUTED),
-        {"data": {"values": bounds}, **line("upper", color="var(--better)", **_DASHED)},
-        {"data": {"values": bounds}, **line("lower", color="var(--worse)", **_DASHED)},
-        line("z", color=INK, point={"color": INK, "size": 70}),
-    ]
-    words = (
+    x, y = Scale(0.5, len(looks) + 0.5, 0, size.plot), Scale(-edge, edge, height, 0)
+    seen = [(x.at(look.number), y.at(look.z)) for look in looks if look.z is not None]
+    shapes = [
+        x_axis(x, height, "look", [look.number for look in looks], AXIS),
+        y_axis(y, size.plot, "z", y.ticks(6), AXIS),
+        line([(0, y.at(0)), (size.plot, y.at(0))], MUTED),
+        *(line([(x.at(look.number), y.at(way * look.boundary)) for look in looks], COLOURS[name],
+               stroke_width=2, stroke_dasharray=DASHES)
+          for way, name in ((1, "better"), (-1, "worse"))),
+        line(seen, INK, stroke_width=2) if seen else "",
+        *(symbol("circle", *point, 4.5, INK) for point in seen),
+    ]  # fmt: skip
+    told = (
         f"look {look.number}: z {'not known' if look.z is None else f'{look.z:.2f}'}, boundary {look.boundary:.2f}"
         for look in looks
     )
-    return Chart(
-        specification(Size(46, 280, 14), 220, 10, 40, layers, values),
-        "Test statistic against its boundary per look",
-        "; ".join(words),
-    )
+    return Chart(size, height, 10, 40, "".join(shapes), "Test statistic against its boundary per look", "; ".join(told))

@@ -6,20 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from lensbench.results.charts.parts import (
-    BOLD,
-    MUTED,
-    SIGNS,
-    Size,
-    coloured,
-    label,
-    layer,
-    named,
-    shortened,
-    sign,
-    specification,
-)  # fmt: skip
-from lensbench.results.charts.svg import Chart, Spec, link
+from lensbench.core.svg import SMALL, Scale, element, line, symbol, words, x_axis, y_axis
+from lensbench.results.charts.parts import AXIS, COLOURS, DASHES, MUTED, Size, linked, shortened, sign
+from lensbench.results.charts.svg import Chart
 
 _LONGEST_TASK, _LONGEST_TOOL = 26, 24
 """Letters of a name."""
@@ -51,35 +40,43 @@ class Cell(NamedTuple):
 
 def heat(cells: Sequence[Cell]) -> Chart:
     """Task x tool: how often it was called. Hatched where calls failed; tasks without any call are marked."""
-    tasks = {task: row for row, task in enumerate(dict.fromkeys(cell.task for cell in cells))}
+    tasks: dict[str, list[Cell]] = {}
+    for cell in cells:
+        tasks.setdefault(cell.task, []).append(cell)
     tools = {tool: column for column, tool in enumerate(dict.fromkeys(cell.tool for cell in cells))}
     most = max((cell.calls or 0 for cell in cells), default=0)
-    values = [
-        {
-            "row": tasks[cell.task], "column": tools[cell.tool], "link": link(cell.address), "words": cell.words,
-            "heat": _heat(cell, most), "failed": cell.failed > 0,
-        }
-        for cell in cells
-    ]  # fmt: skip
-    addresses = {cell.task: cell.address for cell in cells}
-    sides = [
-        {"row": row, "task": shortened(task, _LONGEST_TASK), "link": link(addresses[task])}
-        for task, row in tasks.items()
-    ]
-    idle = tasks.keys() - {cell.task for cell in cells if not cell.idle}
-    flags = [{"row": row, "flag": "◀ none"} for task, row in tasks.items() if task in idle]
-    heads = [{"column": column, "tool": shortened(tool, _LONGEST_TOOL)} for tool, column in tools.items()]
-    width = max(44, 14 + 7 * max((len(cell.words) for cell in cells), default=0)) * len(tools)
+    column = max(44, 14 + 7 * max((len(cell.words) for cell in cells), default=0))
+    width = column * len(tools)
+    shapes = [_head(tool, column * (number + 0.5)) for tool, number in tools.items()]
+    idle = 0
+    for row, (task, called) in enumerate(tasks.items()):
+        middle = _ROW * (row + 0.5)
+        shapes.append(linked(called[0].address, words(-10, middle, shortened(task, _LONGEST_TASK), "end")))
+        shapes += [_square(cell, column * tools[cell.tool], _ROW * row, column, most) for cell in called]
+        if all(cell.idle for cell in called):
+            shapes.append(words(width + 6, middle, "◀ none", fill=COLOURS["worse"], font_weight="bold"))
+            idle += 1
     tool_letters = min(_LONGEST_TOOL, max(map(len, tools), default=0))
     task_letters = min(_LONGEST_TASK, max(map(len, tasks), default=0))
     return Chart(
-        specification(
-            Size(24 + 7 * task_letters, width, max(60, 4 * tool_letters)), _ROW * len(tasks),
-            22 + round(5.6 * tool_letters), 6, [*_grid(), *_borders(sides, flags, heads, width)], values,
-        ),
-        "Calls of each tool in each task",
-        f"{len(tasks)} tasks by {len(tools)} tools; {len(idle)} tasks in which none was called are marked.",
+        Size(24 + 7 * task_letters, width, max(60, 4 * tool_letters)), _ROW * len(tasks),
+        22 + round(5.6 * tool_letters), 6, "".join(shapes), "Calls of each tool in each task",
+        f"{len(tasks)} tasks by {len(tools)} tools; {idle} tasks in which none was called are marked.",
     )  # fmt: skip
+
+
+def _head(tool: str, x: float) -> str:
+    return words(x, -8, shortened(tool, _LONGEST_TOOL), fill=MUTED, transform=f"rotate(-55,{x:g},-8)")
+
+
+def _square(cell: Cell, x: float, y: float, width: float, most: float) -> str:
+    place = {"x": x + 1, "y": y + 1, "width": width - 2, "height": _ROW - 2}
+    return linked(
+        cell.address,
+        element("rect", **place, fill="var(--heat)", fill_opacity=_heat(cell, most)),
+        element("rect", **place, fill="url(#hatch)") if cell.failed else "",
+        words(x + width / 2, y + _ROW / 2, cell.words, "middle", font_size=SMALL),
+    )
 
 
 def _heat(cell: Cell, most: float) -> float:
@@ -87,30 +84,6 @@ def _heat(cell: Cell, most: float) -> float:
     if cell.calls is None:
         return 0.3 if cell.used else 0.05
     return round(0.05 + (0.5 * math.log1p(cell.calls) / math.log1p(most) if most else 0), 3)
-
-
-_ROWS = {"field": "row", "type": "ordinal", "axis": None, "scale": {"paddingInner": 0.08}}
-_COLUMNS = {"field": "column", "type": "ordinal", "axis": None, "scale": {"paddingInner": 0.05}}
-
-
-def _grid() -> list[Spec]:
-    place = {"x": _COLUMNS, "y": _ROWS}
-    opacity = {"field": "heat", "type": "quantitative", "scale": None, "legend": None}
-    hatched = layer("rect", place, fill="url(#hatch)")
-    return [
-        layer("rect", {**place, "fillOpacity": opacity, "href": {"field": "link"}}, fill="var(--heat)"),
-        {"transform": [{"filter": "datum.failed"}], **hatched},
-        layer("text", {**place, "text": {"field": "words"}}, fontSize=11),
-    ]
-
-
-def _borders(sides: list[Spec], flags: list[Spec], heads: list[Spec], width: int) -> list[Spec]:
-    slanted = {"angle": -55, "align": "left", "baseline": "middle", "color": MUTED, "y": -8}
-    return [
-        label("task", -10, "right", {"y": _ROWS, "href": {"field": "link"}}, sides),
-        label("flag", width + 6, "left", {"y": _ROWS}, flags, color="var(--worse)", **BOLD),
-        layer("text", {"x": _COLUMNS, "text": {"field": "tool"}}, heads, **slanted),
-    ]
 
 
 class Point(NamedTuple):
@@ -122,48 +95,26 @@ class Point(NamedTuple):
     address: str
 
 
+_SHAPES = {"better": "up", "equal": "circle", "worse": "down"}
+
+
 def against(points: Sequence[Point], quantity: str, names: tuple[str, str], unit: str) -> Chart:
     """With against without on logarithmic axes; on the diagonal both are the same. Values must be above 0."""
-    values = [
-        {"x": point.baseline, "y": point.treatment, "sign": sign(point.delta or 0), "link": link(point.address)}
-        for point in points
-    ]
     both = [value for point in points for value in point[:2]]
-    domain = (min(both) / 1.4, max(both) * 1.4)
-    place = {
-        axis: _logarithmic(axis, domain, f"{shortened(name, 24)}, {unit}")
-        for axis, name in zip("xy", names, strict=True)
-    }
-    shapes = named("sign", SIGNS, ("triangle-up", "circle", "triangle-down"))
-    marks = {**place, "href": {"field": "link"}, "color": coloured(), "shape": shapes}
-    layers = [
-        layer("line", place, [{"x": edge, "y": edge} for edge in domain], strokeDash=[4, 3], stroke=MUTED),
-        layer("point", marks, filled=True, size=60, opacity=0.75),
+    domain, side = (min(both) / 1.4, max(both) * 1.4), 270
+    x, y = Scale(*domain, 0, side, is_logarithmic=True), Scale(*domain, side, 0, is_logarithmic=True)
+    titles = [f"{shortened(name, 24)}, {unit}" for name in names]
+    shapes = [
+        x_axis(x, side, titles[0], x.ticks(6), AXIS),
+        y_axis(y, side, titles[1], y.ticks(6), AXIS),
+        line([(0, side), (side, 0)], MUTED, stroke_width=2, stroke_dasharray=DASHES),
     ]
+    for point in points:
+        way = sign(point.delta or 0)
+        mark = symbol(_SHAPES[way], x.at(point.baseline), y.at(point.treatment), 4.2, COLOURS[way], opacity=0.75)
+        shapes.append(linked(point.address, mark))
     above = sum(point.treatment > point.baseline for point in points)
     return Chart(
-        specification(Size(54, 270, 12), 270, 10, 44, layers, values),
-        f"{quantity} in {names[1]} against {names[0]}",
+        Size(54, side, 12), side, 10, 44, "".join(shapes), f"{quantity} in {names[1]} against {names[0]}",
         f"{above} of {len(points)} pairs lie above the diagonal: {names[1]} needed more.",
-    )
-
-
-def _logarithmic(field: str, domain: tuple[float, float], title: str) -> Spec:
-    ticks = _ticks(*domain)
-    # Vega writes 0.5 as 500m in its short form
-    form = "~s" if domain[0] >= 1 else "~g"
-    axis = {"values": ticks, "format": form, "domain": False, "ticks": False, "title": title}
-    scale = {"type": "log", "domain": list(domain), "nice": False}
-    return {"field": field, "type": "quantitative", "scale": scale, "axis": axis}
-
-
-def _ticks(low: float, high: float) -> list[float]:
-    """At most six round values between two positive numbers."""
-    exponents = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    inside: list[float] = []
-    for steps in ((1, 2, 5), (1, 3), (1,)):
-        ticks = [float(f"{step}e{exponent}") for exponent in exponents for step in steps]
-        inside = [tick for tick in ticks if low <= tick <= high]
-        if len(inside) <= 6:
-            break
-    return inside[:: math.ceil(len(inside) / 6) or 1]
+    )  # fmt: skip

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from markupsafe import Markup
 
 from lensbench.results.charts import scores as charts
 from lensbench.results.charts.parts import Size
-from lensbench.results.charts.svg import Chart, draw
+from lensbench.results.charts.svg import Chart, draw_both
 from lensbench.results.compare.differences import SCORE
 from lensbench.results.compare.view import TreatmentView, amount, points, treatment_views
 from lensbench.results.page.data import TaskRow, dumbbell_rows
@@ -33,7 +33,7 @@ def render_page(data: Plain) -> str:
 def _drawings(data: Plain, view: TreatmentView, number: int) -> dict[str, Any]:
     """The forest plot of a treatment, and for each run the scores of all tasks, by the run's name."""
     return {
-        "forest": _both(f"forest-{number}", lambda size: _forest(data, view, size), charts.FOREST_WIDE,
+        "forest": draw_both(f"forest-{number}", lambda size: _forest(data, view, size), charts.FOREST_WIDE,
                         charts.FOREST_NARROW),
         "tasks": {
             against.run: _tasks(data["reference"], view, against.run, number, place)
@@ -75,9 +75,4 @@ def _tasks(reference: str, view: TreatmentView, run: str, number: int, place: in
     def chart(size: Size) -> Chart:
         return charts.dumbbells(shown, between, names, size)
 
-    return _both(f"tasks-{number}-{place}", chart, charts.WIDE, charts.NARROW) if rows else None
-
-
-def _both(name: str, chart: Callable[[Size], Chart], wide: Size, narrow: Size) -> Markup:
-    """A drawing for wide screens and paper, and one for narrow screens; the style sheet shows one of them."""
-    return draw(chart(wide), f"{name}-wide", "wide") + draw(chart(narrow), f"{name}-narrow", "narrow")
+    return draw_both(f"tasks-{number}-{place}", chart, charts.WIDE, charts.NARROW) if rows else None

@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from lensbench.results.charts import scores, usage
 from lensbench.results.charts.parts import Size
-from lensbench.results.charts.svg import Chart, draw
+from lensbench.results.charts.svg import Chart, draw, draw_both
 from lensbench.results.page import data
 from lensbench.results.page.data import Address, Inputs
 from lensbench.scores.measures import Value
@@ -65,8 +65,12 @@ def _score_drawings(view: Mapping[str, Any], number: int) -> dict[str, Markup | 
     no_difference = bottom.delta is None
     most_cells = MOST_ROWS * len(view["tools"])
     return {
-        "draw_ruler": "" if no_difference else _both(f"ruler-{number}", ruler, scores.RULER_WIDE, scores.RULER_NARROW),
-        "draw_forest": _both(f"forest-{number}", forest, scores.FOREST_WIDE, scores.FOREST_NARROW) if intervals else "",
+        "draw_ruler": ""
+        if no_difference
+        else draw_both(f"ruler-{number}", ruler, scores.RULER_WIDE, scores.RULER_NARROW),
+        "draw_forest": draw_both(f"forest-{number}", forest, scores.FOREST_WIDE, scores.FOREST_NARROW)
+        if intervals
+        else "",
         "draw_heat": draw(usage.heat(cells[:most_cells]), f"heat-{number}", "own") if cells else "",
         "draw_track": draw(scores.track(looks), f"track-{number}") if looks else "",
     }
@@ -81,14 +85,9 @@ def _task_drawings(
         return scores.spread(deltas, size)
 
     return {
-        "draw_tasks": _both(f"tasks-{number}", dumbbells, scores.WIDE, scores.NARROW) if deltas else "",
-        "draw_spread": _both(f"spread-{number}", spread, scores.WIDE, scores.NARROW) if many else "",
+        "draw_tasks": draw_both(f"tasks-{number}", dumbbells, scores.WIDE, scores.NARROW) if deltas else "",
+        "draw_spread": draw_both(f"spread-{number}", spread, scores.WIDE, scores.NARROW) if many else "",
     }
-
-
-def _both(name: str, chart: Callable[[Size], Chart], wide: Size, narrow: Size) -> Markup:
-    """A drawing for wide screens and paper, and one for narrow screens; the style sheet shows one of them."""
-    return draw(chart(wide), f"{name}-wide", "wide") + draw(chart(narrow), f"{name}-narrow", "narrow")
 
 
 def _effort_drawings(inputs: Inputs, names: tuple[str, str], number: int, address: Address) -> list[Markup]:

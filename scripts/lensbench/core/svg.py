@@ -1,0 +1,151 @@
+"""Drawings as SVG: elements, marks, scales and axes, no more than our charts need.
+
+A text is placed by its anchor and never measured, so that a drawing does not depend on the fonts of the machine.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import NamedTuple
+
+SMALL = 11
+"""The letters of axes, in pixels."""
+_FACTORS = ((1, math.sqrt(2)), (2, math.sqrt(10)), (5, math.sqrt(50)), (10, math.inf))
+"""Of the power of ten below it a step is this many, up to which size of it."""
+_PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
+_OUTLINES: dict[str, Sequence[tuple[float, float]]] = {
+    "square": ((-0.87, -0.87), (0.87, -0.87), (0.87, 0.87), (-0.87, 0.87)),
+    "diamond": ((-1, 0), (0, -1), (1, 0), (0, 1)),
+    "up": ((-1, 0.9), (0, -0.9), (1, 0.9)),
+    "down": ((-1, -0.9), (0, 0.9), (1, -0.9)),
+    "right": ((-0.9, -1), (0.9, 0), (-0.9, 1)),
+    "left": ((0.9, -1), (-0.9, 0), (0.9, 1)),
+}
+"""Around the middle, with a radius of 1; any other symbol is a circle."""
+
+
+class Ink(NamedTuple):
+    """The colours of an axis."""
+
+    words: str
+    lines: str
+
+
+class Scale(NamedTuple):
+    """Numbers from `low` to `high`, between two places in pixels."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+    is_logarithmic: bool = False
+
+    def at(self, value: float) -> float:
+        """Where the number is."""
+        low, high = self.low, self.high
+        if self.is_logarithmic:
+            low, high, value = math.log(low), math.log(high), math.log(value)
+        return self.start + (value - low) / (high - low) * (self.end - self.start)
+
+    def ticks(self, about: int, least: float = 0.0) -> list[float]:
+        """About so many round numbers, at least `least` apart; on a logarithmic scale no more than so many."""
+        if self.is_logarithmic:
+            return _powers(self.low, self.high, about)
+        step = max(_step((self.high - self.low) / about), least)
+        first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
+        return [step * number for number in range(first, last + 1)]
+
+
+def _step(rough: float) -> float:
+    power = 10.0 ** math.floor(math.log10(rough))
+    return power * next(factor for factor, most in _FACTORS if rough < most * power)
+
+
+def _powers(low: float, high: float, most: int) -> list[float]:
+    exponents = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    inside: list[float] = []
+    for factors in ((1, 2, 5), (1, 3), (1,)):
+        inside = [
+            value for each in exponents for factor in factors if low <= (value := float(f"{factor}e{each}")) <= high
+        ]
+        if len(inside) <= most:
+            break
+    return inside[:: math.ceil(len(inside) / most) or 1]
+
+
+def element(name: str, *content: str, **attributes: str | float | None) -> str:
+    """An element: `content` is SVG already, attributes are words, or numbers in pixels. What is None is left out."""
+    shown = "".join(
+        f' {key.replace("_", "-")}="{_escaped(value) if isinstance(value, str) else _number(value)}"'
+        for key, value in attributes.items()
+        if value is not None
+    )
+    return f"<{name}{shown}>{''.join(content)}</{name}>" if content else f"<{name}{shown}/>"
+
+
+def _number(value: float) -> str:
+    return f"{round(value, 2) + 0.0:g}"  # + 0.0: no negative zero
+
+
+def _escaped(text: str) -> str:
+    """The text without characters that XML cannot hold."""
+    return escape("".join(character if character.isprintable() else "\ufffd" for character in text))
+
+
+def named(name: str, text: str, **attributes: str | float | None) -> str:
+    """An element that holds a text: a title, a description."""
+    return element(name, _escaped(text), **attributes)
+
+
+def words(x: float, y: float, text: str, anchor: str = "start", **look: str | float | None) -> str:
+    """A text that starts, ends or has its `middle` at x; `y` is the middle of its letters."""
+    return named("text", text, x=x, y=y, dy="0.35em", text_anchor=None if anchor == "start" else anchor, **look)
+
+
+def line(points: Iterable[tuple[float, float]], stroke: str, **look: str | float | None) -> str:
+    """A line through all points."""
+    path = "L".join(f"{_number(x)},{_number(y)}" for x, y in points)
+    return element("path", d=f"M{path}", fill="none", stroke=stroke, **look)
+
+
+def symbol(shape: str, x: float, y: float, radius: float, fill: str, **look: str | float | None) -> str:
+    """A mark around a point: circle, square, diamond, or a triangle that points up, down, right or left."""
+    r = _number(radius)
+    outline = "L".join(f"{_number(radius * dx)},{_number(radius * dy)}" for dx, dy in _OUTLINES.get(shape, ()))
+    path = f"M{outline}Z" if outline else f"M-{r},0A{r},{r},0,1,1,{r},0A{r},{r},0,1,1,-{r},0"
+    return element("path", transform=f"translate({_number(x)},{_number(y)})", d=path, fill=fill, **look)
+
+
+def tick_label(value: float) -> str:
+    """The number with a real minus; 20,000 is `20k`."""
+    size, prefix = next(((size, prefix) for size, prefix in _PREFIXES if abs(value) >= size), (1, ""))
+    return f"{value / size:g}{prefix}".replace("-", "\u2212")
+
+
+def x_axis(scale: Scale, height: float, title: str, ticks: Sequence[float], ink: Ink, *, above: bool = False) -> str:
+    """Vertical lines through the drawing, with their numbers and the title below it, or `above`."""
+    first, second = (-12, -28) if above else (height + 12, height + 28)
+    numbers = [words(scale.at(tick), first, tick_label(tick), "middle") for tick in ticks]
+    if title:
+        numbers.append(words((scale.start + scale.end) / 2, second, title, "middle"))
+    return _axis((f"M{_crisp(scale.at(tick))},0V{_number(height)}" for tick in ticks), numbers, ink)
+
+
+def y_axis(scale: Scale, width: float, title: str, ticks: Sequence[float], ink: Ink, *, unit: str = "") -> str:
+    """Horizontal lines through the drawing, with their numbers and the title left of it, in 50 pixels."""
+    middle = (scale.start + scale.end) / 2
+    numbers = [words(-6, scale.at(tick), tick_label(tick) + unit, "end") for tick in ticks]
+    numbers.append(words(-42, middle, title, "middle", transform=f"rotate(-90,-42,{_number(middle)})"))
+    return _axis((f"M0,{_crisp(scale.at(tick))}H{_number(width)}" for tick in ticks), numbers, ink)
+
+
+def _axis(lines: Iterable[str], numbers: Iterable[str], ink: Ink) -> str:
+    grid = element("path", d="".join(lines), fill="none", stroke=ink.lines)
+    return grid + element("g", *numbers, fill=ink.words, font_size=SMALL)
+
+
+def _crisp(place: float) -> str:
+    """In the middle of a pixel: a thin line fills it instead of half of two."""
+    return _number(round(place) + 0.5)
