@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import bootstrap
 from sklearn.metrics import cohen_kappa_score
 
 from lensbench.core.records import RunId
@@ -145,6 +146,33 @@ def test_one_judge_alone_agrees_with_nobody() -> None:
     found = agreement(said(a="m-m-"), ["with"], 1)
     assert found["pairs"] == []
     assert found["all"]["overall"].alpha.reason == "no criterion has two verdicts"
+
+
+@pytest.mark.parametrize("seed", [0, 3])
+def test_the_interval_is_scipys_bootstrap_of_whole_tasks(seed: int) -> None:
+    verdicts = a_benchmark(judges=2, tasks=20)
+    names = sorted({run.task for run, _ in verdicts})
+    tables = np.zeros((len(names), 3, 3))
+    for (run, _), by in verdicts.items():
+        if len(by) == 2:
+            tables[names.index(run.task), NUMBER[by["judge-0"]], NUMBER[by["judge-1"]]] += 1
+    distance = np.abs(np.subtract.outer(range(3), range(3)))
+
+    def kappa(drawn: np.ndarray) -> float:
+        table = tables[drawn].sum(axis=0)
+        by_chance = np.outer(table.sum(axis=1), table.sum(axis=0)) / table.sum()
+        return float(1 - (distance * table).sum() / (distance * by_chance).sum())
+
+    ends = bootstrap(
+        (np.arange(20),),
+        kappa,
+        vectorized=False,
+        n_resamples=1000,
+        method="percentile",
+        rng=np.random.default_rng(seed),
+    ).confidence_interval
+    found = two_judges(verdicts, "judge-0", "judge-1", seed).kappa
+    assert (found.low, found.high) == pytest.approx((ends.low, ends.high), abs=1e-12)
 
 
 def test_the_same_seed_gives_the_same_interval_in_any_order() -> None:

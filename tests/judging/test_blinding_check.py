@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from scipy import sparse, stats
+from scipy import stats
 from sklearn.linear_model import LogisticRegression
 
 from lensbench.judging.blinding import MARK
@@ -15,6 +15,7 @@ from lensbench.judging.blinding_check import (
     MIN_TASKS,
     BlindedAnswer,
     Guess,
+    Rows,
     guess_conditions,
     guesses_of_judge,
     logistic_regression,
@@ -182,8 +183,10 @@ def test_answers_that_differ_in_length_alone_can_be_told_apart() -> None:
 @pytest.mark.parametrize("seed", range(4))
 def test_the_weights_are_those_of_scikit_learn(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    matrix = sparse.csr_array((rng.random((40, 30)) < 0.3).astype(float))
-    labels = rng.random(40) < 0.3 + 0.4 * matrix.toarray()[:, 0]
-    reference = LogisticRegression(solver="liblinear", class_weight="balanced", tol=1e-8).fit(matrix, labels)
-    found = logistic_regression(matrix, labels)
-    assert found == pytest.approx([*reference.coef_[0], reference.intercept_[0]], abs=0.02)
+    stands = rng.random((40, 30)) < 0.3
+    length = rng.normal(size=40)
+    labels = rng.random(40) < 0.3 + 0.4 * stands[:, 0]
+    dense = np.column_stack([stands, length])
+    reference = LogisticRegression(solver="liblinear", class_weight="balanced", tol=1e-10).fit(dense, labels)
+    found = logistic_regression(Rows.of([np.flatnonzero(row) for row in stands], 30, length), labels)
+    assert found == pytest.approx([*reference.coef_[0], reference.intercept_[0]], abs=1e-6)

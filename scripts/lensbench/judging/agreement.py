@@ -4,14 +4,13 @@ Kappa has linear weights: Met against Missed is twice as far apart as Met agains
 criteria that some judges left out. Alpha comes from the package krippendorff.
 
 The criteria of one task are not independent of each other, so the intervals come from a bootstrap of whole tasks
-(scipy, percentiles; the formulas that libraries offer take every verdict as independent). They describe the judges,
+(percentiles; the formulas that libraries offer take every verdict as independent). They describe the judges,
 and decide nothing.
 """
 
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -159,15 +158,10 @@ def _with_interval(by_task: np.ndarray[Any, Any], statistic: Statistic, seed: in
     if len(by_task) < MIN_TASKS:
         return Coefficient(value, None, None, f"an interval needs {MIN_TASKS} tasks, there are {len(by_task)}")
     import numpy as np
-    from scipy.stats import DegenerateDataWarning, bootstrap
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DegenerateDataWarning)  # said in the reason below
-        drawn = bootstrap(
-            (np.arange(len(by_task)),), lambda tasks: statistic(by_task[tasks]), vectorized=False,
-            n_resamples=RESAMPLES, method="percentile", confidence_level=CONFIDENCE, rng=np.random.default_rng(seed),
-        )  # fmt: skip
-    low, high = map(float, drawn.confidence_interval)
+    draws = np.random.default_rng(seed).integers(0, len(by_task), (RESAMPLES, len(by_task)))
+    ends = (1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2
+    low, high = map(float, np.quantile([statistic(by_task[tasks]) for tasks in draws], ends))
     if math.isnan(low):
         return Coefficient(value, None, None, "too few different verdicts for an interval")
     return Coefficient(value, low, high, "")

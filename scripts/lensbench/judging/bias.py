@@ -11,8 +11,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from statistics import stdev
 from typing import Any, NamedTuple
 
+from lensbench.core.distributions import t_isf
 from lensbench.core.numbers import mean, nearest_5_percent
 from lensbench.core.records import RunId
 from lensbench.judging.agreement import CONFIDENCE, Verdicts
@@ -148,9 +150,7 @@ def _sentence(name: str, signed: Mean, treatment: str, baseline: str) -> str:
 
 
 def task_mean(values: Sequence[Fraction]) -> Mean:
-    """The mean of one value per task with its t interval (scipy)."""
-    from scipy.stats import ttest_1samp
-
+    """The mean of one value per task with its t interval."""
     if not values:
         return Mean(None, None, None, 0, "no task has both runs judged")
     value = float(_mean(values))
@@ -158,8 +158,12 @@ def task_mean(values: Sequence[Fraction]) -> Mean:
         return Mean(value, None, None, 1, "one task has no interval")
     if len(set(values)) == 1:
         return Mean(value, None, None, len(values), "all tasks have the same value, so there is no spread")
-    interval = ttest_1samp([float(each) for each in values], 0).confidence_interval(CONFIDENCE)
-    return Mean(value, float(interval.low), float(interval.high), len(values), "")
+    margin = _margin(stdev(values) / math.sqrt(len(values)), len(values))
+    return Mean(value, value - margin, value + margin, len(values), "")
+
+
+def _margin(se: float, n: int) -> float:
+    return t_isf((1 - CONFIDENCE) / 2, n - 1) * se
 
 
 def run_scores(decided: Decided, criteria: Mapping[str, int]) -> dict[RunId, Fraction]:
@@ -224,7 +228,6 @@ def prediction_powered(truth: Sequence[Fraction], there: Sequence[Fraction], els
     if len(set(truth)) == 1 or len({*there, *elsewhere}) == 1:
         return Mean(None, None, None, n, "all tasks have the same delta, so there is no spread to correct by")
     import numpy as np
-    from scipy.stats import t
 
     true, seen, unseen = (np.array([*map(float, deltas)]) for deltas in (truth, there, elsewhere))
     spread = (1 + n / len(unseen)) * np.var(np.concatenate([seen, unseen]), ddof=1)
@@ -232,5 +235,5 @@ def prediction_powered(truth: Sequence[Fraction], there: Sequence[Fraction], els
     rest = true - weight * seen
     value = weight * unseen.mean() + rest.mean()
     se = math.sqrt(weight**2 * unseen.var() / len(unseen) + rest.var() / n)
-    margin = t.isf((1 - CONFIDENCE) / 2, n - 1) * se
+    margin = _margin(se, n)
     return Mean(float(value), float(value - margin), float(value + margin), n, "", se)

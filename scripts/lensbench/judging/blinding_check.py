@@ -7,6 +7,7 @@ of right guesses includes that.
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,7 +15,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import optimize, sparse, special
 
 from lensbench.core.distributions import t_isf
 from lensbench.judging.blinding import MARK
@@ -24,6 +24,9 @@ MIN_TASKS = 6
 _FOLDS = 10
 _WORDS_SHOWN = 10
 _NO_WEIGHT = 1e-6
+_FLAT = 1e-6
+"""The slope of a loss that is as small as it gets."""
+_MOST_STEPS = 100
 _SAME_LENGTH = 0.1
 """Answers whose lengths spread by less than this share are of one length."""
 _TOKEN = re.compile(rf"{re.escape(MARK.lower())}|\w\w+")
@@ -65,7 +68,7 @@ class Share(NamedTuple):
     @property
     def would_find(self) -> float | None:
         """The true share that is told from chance with 80 % probability; None when the tasks do not differ."""
-        far, close = t_isf((0.025, 0.2), self.tasks - 1)
+        far, close = t_isf(0.025, self.tasks - 1), t_isf(0.2, self.tasks - 1)
         half = max(self.accuracy - self.low, self.high - self.accuracy)
         return min(1.0, 0.5 + float(half * (1 + close / far))) if half else None
 
@@ -187,8 +190,8 @@ class _Words:
     baseline: str
     seed: int
     words: Sequence[str]
-    matrix: Any
-    """A row per answer, a column per word, and a last one for the length."""
+    rows: Rows
+    """One per answer: a column per word, one for the length, and a constant."""
 
     @classmethod
     def of(cls, answers: Sequence[BlindedAnswer], texts: Sequence[str], baseline: str, seed: int) -> _Words | None:
@@ -202,12 +205,10 @@ class _Words:
         if not words:
             return None
         column = {word: number for number, word in enumerate(words)}
-        places = sorted({(row, column[word]) for row, tokens in enumerate(found) for word in tokens if word in column})
-        rows, columns = zip(*places, strict=True)
-        stands = sparse.coo_array((np.ones(len(places)), (rows, columns)), shape=(len(found), len(words)))
+        stand = [sorted({column[word] for word in tokens if word in column}) for tokens in found]
         length = np.log1p([len(tokens) for tokens in found])
         length = (length - length.mean()) / max(length.std(), _SAME_LENGTH)
-        return cls(answers, baseline, seed, words, sparse.hstack([stands, length[:, None]], format="csr"))
+        return cls(answers, baseline, seed, words, Rows.of(stand, len(words), length))
 
     @property
     def labels(self) -> Any:
@@ -223,8 +224,8 @@ class _Words:
         scores = np.zeros(len(self.answers))
         for fold in range(min(_FOLDS, len(names))):
             unseen = folds == fold
-            weights = logistic_regression(self.matrix[~unseen], self.labels[~unseen])
-            scores[unseen] = self.matrix[unseen] @ weights[:-1] + weights[-1]
+            weights = logistic_regression(self.rows.only(~unseen), self.labels[~unseen])
+            scores[unseen] = self.rows.only(unseen) @ weights
         return scores
 
     def share(self, scores: Any) -> Share:
@@ -240,7 +241,7 @@ class _Words:
 
     def telling(self) -> dict[str, list[str]]:
         """By condition, the words with the largest weights, learned from all answers."""
-        weights = logistic_regression(self.matrix, self.labels)[: len(self.words)]
+        weights = logistic_regression(self.rows, self.labels)[: len(self.words)]
         ascending = np.argsort(weights, kind="stable")
         treatment = next(answer.condition for answer in self.answers if answer.condition != self.baseline)
         return {
@@ -249,24 +250,73 @@ class _Words:
         }
 
 
-def logistic_regression(matrix: Any, labels: Any) -> Any:
-    """The weights of the columns and, last, of the constant: half of the squared weights plus the log loss is least.
+class Rows(NamedTuple):
+    """A sparse matrix, by its numbers that are not 0."""
+
+    row: Any
+    column: Any
+    value: Any
+    shape: tuple[int, int]
+
+    @classmethod
+    def of(cls, ones: Sequence[Sequence[int]], columns: int, last: Any) -> Rows:
+        """A row for each of `ones`, which are the columns with a 1; then a column `last`, and one of nothing but 1."""
+        count, each = len(ones), np.arange(len(ones))
+        row = np.concatenate([np.repeat(each, [len(places) for places in ones]), each, each])
+        column = np.concatenate([*map(np.array, ones), np.full(count, columns), np.full(count, columns + 1)])
+        value = np.concatenate([np.ones(len(row) - 2 * count), last, np.ones(count)])
+        return cls(row, column.astype(int), value, (count, columns + 2))
+
+    def only(self, wanted: Any) -> Rows:
+        """The rows for which `wanted` is true."""
+        number, there = np.cumsum(wanted) - 1, wanted[self.row]
+        row = number[self.row[there]]
+        return Rows(row, self.column[there], self.value[there], (int(wanted.sum()), self.shape[1]))
+
+    def __matmul__(self, weights: Any) -> Any:
+        return np.bincount(self.row, self.value * weights[self.column], self.shape[0])
+
+    def transposed(self, numbers: Any) -> Any:
+        """The product of the transposed matrix with a number for each row."""
+        return np.bincount(self.column, self.value * numbers[self.row], self.shape[1])
+
+
+def logistic_regression(rows: Rows, labels: Any) -> Any:
+    """The weights of the columns: half of the squared weights plus the log loss is least.
 
     Both labels have the same weight in all, however many answers they have. As in liblinear (Fan and others, Journal of
-    Machine Learning Research 9, 2008) the constant is kept small like the other weights.
+    Machine Learning Research 9, 2008) the constant is kept small like the other weights. Newton's method with conjugate
+    gradients (Nocedal and Wright, Numerical Optimization, 2006, algorithm 7.1); the loss is convex.
     """
     sign = np.where(labels, 1.0, -1.0)
     share = len(labels) / (2 * np.where(labels, labels.sum(), (~labels).sum()))
-    columns = sparse.hstack([matrix, np.ones((len(labels), 1))], format="csr")
 
-    def loss(weights: Any) -> tuple[float, Any]:
-        margin = sign * (columns @ weights)
-        slope = -share * sign * special.expit(-margin)
-        return float(share @ np.logaddexp(0, -margin) + weights @ weights / 2), columns.T @ slope + weights
+    def slope(weights: Any) -> tuple[Any, Any]:
+        wrong = np.exp(-np.logaddexp(0, sign * (rows @ weights)))  # how likely each label seems not to be
+        return weights - rows.transposed(share * sign * wrong), share * wrong * (1 - wrong)
 
-    def curvature(weights: Any, direction: Any) -> Any:
-        chance = special.expit(columns @ weights)
-        return columns.T @ (share * chance * (1 - chance) * (columns @ direction)) + direction
+    weights = np.zeros(rows.shape[1])
+    uphill, bend = slope(weights)
+    for _ in range(_MOST_STEPS):
+        if np.linalg.norm(uphill) < _FLAT:
+            break
+        step = _newton_step(rows, uphill, bend)
+        while np.linalg.norm(slope(weights + step)[0]) > np.linalg.norm(uphill):
+            step = step / 2
+        weights = weights + step
+        uphill, bend = slope(weights)
+    return weights
 
-    start = np.zeros(columns.shape[1])
-    return optimize.minimize(loss, start, jac=True, hessp=curvature, method="trust-ncg", options={"gtol": 1e-3}).x
+
+def _newton_step(rows: Rows, uphill: Any, bend: Any) -> Any:
+    """Where the slope would be 0 if the curvature stayed what it is here, about, by conjugate gradients."""
+    step, left = np.zeros_like(uphill), -uphill
+    way, size = left, float(left @ left)
+    enough = size * min(0.25, math.sqrt(size))
+    while size > enough:
+        curved = way + rows.transposed(bend * (rows @ way))
+        far = size / float(way @ curved)
+        step, left = step + far * way, left - far * curved
+        before, size = size, float(left @ left)
+        way = left + size / before * way
+    return step

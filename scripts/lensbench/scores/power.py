@@ -60,8 +60,7 @@ def _power(size: float, tasks: int, alpha: float) -> float:
     """Of a two-sided paired t test; `size` in standard deviations (Cohen, Statistical Power Analysis, 1988)."""
     far = t_isf(alpha / 2, tasks - 1)
     shift = size * math.sqrt(tasks)
-    other_tail = nct_cdf(-far, tasks - 1, shift)  # scipy gives NaN for some that are below 1e-15
-    return 1 - nct_cdf(far, tasks - 1, shift) + (0.0 if math.isnan(other_tail) else other_tail)
+    return 1 - nct_cdf(far, tasks - 1, shift) + nct_cdf(-far, tasks - 1, shift)
 
 
 def upper_sd(sd: float, tasks: int) -> float:

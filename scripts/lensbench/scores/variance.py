@@ -72,7 +72,6 @@ def _random_intercept(values: Any, groups: Any) -> tuple[float, float]:
     With a ratio r, the mean of a group of n values has the variance of the inside times (1 + n r) / n.
     """
     import numpy as np
-    from scipy.optimize import minimize_scalar
 
     sizes = np.bincount(groups)
     means = np.bincount(groups, values) / sizes
@@ -80,15 +79,20 @@ def _random_intercept(values: Any, groups: Any) -> tuple[float, float]:
     within = float(residuals @ residuals)
     df = len(values) - 1
 
-    def inside(ratio: float) -> float:
-        weights = sizes / (1 + sizes * ratio)
-        off = means - weights @ means / weights.sum()
-        return float(within + weights @ off**2) / df
+    def inside(ratios: Any) -> Any:
+        weights = sizes / (1 + sizes * ratios[:, None])
+        off = means - (weights @ means / weights.sum(axis=1))[:, None]
+        return (within + (weights * off**2).sum(axis=1)) / df
 
-    def deviance(ratio: float) -> float:
-        weights = sizes / (1 + sizes * ratio)
-        return float(df * np.log(inside(ratio)) + np.log1p(sizes * ratio).sum() + np.log(weights.sum()))
+    def deviance(ratios: Any) -> Any:
+        growth = 1 + sizes * ratios[:, None]
+        return df * np.log(inside(ratios)) + np.log(growth).sum(axis=1) + np.log((sizes / growth).sum(axis=1))
 
-    found = minimize_scalar(lambda logarithm: deviance(np.exp(logarithm)), bounds=(-12, 12), method="bounded")
-    ratio = float(np.exp(found.x)) if found.fun < deviance(0) else 0.0
-    return ratio * inside(ratio), inside(ratio)
+    low, high = -12.0, 12.0
+    for _ in range(9):  # a closer look each time, at a sixteenth of the range
+        grid = np.linspace(low, high, 33)
+        best = grid[np.argmin(deviance(np.exp(grid)))]
+        low, high = best - (high - low) / 32, best + (high - low) / 32
+    at = np.array([np.exp(best), 0.0])
+    ratio = float(at[np.argmin(deviance(at))])
+    return ratio * (spread := float(inside(np.array([ratio]))[0])), spread
