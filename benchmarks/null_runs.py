@@ -1,13 +1,13 @@
 """What lensbench itself costs: many runs of an agent that prints a fixed answer and ends.
 
-    python benchmarks/null_runs.py [100 1000 10000] [--keep <folder>] [--repeat 3] [--json <file>]
+    python benchmarks/null_runs.py [100 1000 10000] [--keep <folder>] [--repeat 3] [--json <file>] [--copied]
 
 A tenth as many tasks as runs, in two conditions and five trials. For each size: what would run (`-n`); all runs, beside
 a bare Snakemake workflow with the same number of `echo` jobs in the same minutes; a second start with nothing to do;
 everything after the runs made again by one start, and each of its stages alone; files and size on disk. CPU is user +
 system of the whole process tree; memory is the largest single process. The last column is the growth since the size
 before: 1 is linear, 2 is a square. Of several repeats the one with the least CPU counts; `figures.py` compares two
-files.
+files. `--copied` makes one run and copies it for all others: what comes after the runs is measured in minutes.
 """
 
 from __future__ import annotations
@@ -23,10 +23,13 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 from figures import write_figures
+
+from lensbench.core.records import RunId, from_json, run_files, to_json
 
 ROOT = Path(__file__).resolve().parents[1]
 TRIALS = 5
@@ -86,7 +89,34 @@ def make_project(folder: Path, runs: int) -> None:
     (folder / "config.yaml").write_text(json.dumps(config))
 
 
-def benchmark(runs: int, folder: Path) -> Iterator[tuple[str, Cost]]:
+def copy_runs(project: Path, made: RunId) -> None:
+    """Puts what one run left in the place of all other runs of the plan, with their own tasks and prompts."""
+    folder = project / "bench" / "null"
+    plan = json.loads((folder / "plan.json").read_text())
+    first = run_files(folder, made)
+    record = from_json(first.record.read_text())
+    for trial in range(1, TRIALS + 1):
+        for task in plan["order"]:
+            for condition, planned in plan["conditions"].items():
+                run = RunId(task, condition, trial)
+                files = run_files(folder, run)
+                for source, target in ((first.answer, files.answer), (first.transcript, files.transcript)):
+                    target.parent.mkdir(parents=True, exist_ok=True)
+                    if source != target:
+                        shutil.copyfile(source, target)
+                files.record.parent.mkdir(parents=True, exist_ok=True)
+                made_with = {
+                    **record.made_with,
+                    "condition": {"mcp_sha256": planned["mcp_sha256"], "servers": planned["servers"]},
+                }
+                prompt = plan["tasks"][task]["prompt_sha256"]
+                own = replace(
+                    record, task=task, condition=condition, trial=trial, prompt_sha256=prompt, made_with=made_with
+                )
+                files.record.write_text(to_json(own))
+
+
+def benchmark(runs: int, folder: Path, copied: bool) -> Iterator[tuple[str, Cost]]:
     """The costs at one size, step by step."""
     ours, bare = folder / "ours", folder / "bare"
     make_project(ours, runs)
@@ -94,7 +124,11 @@ def benchmark(runs: int, folder: Path) -> Iterator[tuple[str, Cost]]:
     (bare / "Snakefile").write_text(BARE.format(runs=runs))
     snakemake = [sys.executable, "-m", "snakemake", "--cores", "2", "--quiet", "rules", "progress"]
     bench = [*snakemake, "--snakefile", str(ROOT / "Snakefile"), "--directory", ".", "--configfile", "config.yaml"]
-    yield "bare Snakemake", measure([*snakemake, "--scheduler", "greedy"], bare)
+    if copied:
+        measure([*bench, "--", "bench/null/runs/t-0-without.md"], ours)
+        copy_runs(ours, RunId("t-0", "without", 1))
+    else:
+        yield "bare Snakemake", measure([*snakemake, "--scheduler", "greedy"], bare)
     yield "what would run", measure([*bench, "-n"], ours)
     yield "all runs", measure(bench, ours)
     yield "nothing to do", measure(bench, ours)
@@ -120,6 +154,7 @@ def main() -> None:
     parser.add_argument("sizes", nargs="*", type=int, default=[100, 1000, 10_000])
     parser.add_argument("--keep", type=Path, help="make the projects here, and leave them")
     parser.add_argument("--repeat", type=int, default=1, help="do all of it so often, and take the least")
+    parser.add_argument("--copied", action="store_true", help="make one run only, and copy it")
     parser.add_argument("--json", type=Path, help="write CPU seconds by step for figures.py")
     arguments = parser.parse_args()
     print("| runs | step | wall s | CPU s | CPU ms per run | memory MB | growth |\n|--:|---|--:|--:|--:|--:|--:|")
@@ -130,9 +165,9 @@ def main() -> None:
             arguments.keep / f"{runs}-{number}" if arguments.keep else Path(tempfile.mkdtemp(prefix="null-runs-"))
             for number in range(arguments.repeat)
         )
-        costs = [dict(benchmark(runs, other)) for other in others]
-        for step, last in benchmark(runs, folder):
-            cost = min(last, *(each[step] for each in costs), key=lambda each: each.cpu_s)
+        costs = [dict(benchmark(runs, other, arguments.copied)) for other in others]
+        for step, last in benchmark(runs, folder, arguments.copied):
+            cost = min([last, *(each[step] for each in costs)], key=lambda each: each.cpu_s)
             figures[f"{runs} runs: {step}"] = cost.cpu_s
             before = earlier.get(step)
             growth = f"{math.log(cost.cpu_s / before[1]) / math.log(runs / before[0]):.2f}" if before else ""

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from lensbench.core.records import RunId
 from lensbench.core.tasks import Category, Criterion, Regex, Task
-from lensbench.judging.blinding import MARK, Hidden, blind, hidden_names, opaque_id, order
+from lensbench.judging.blinding import MARK, Hidden, blind, hidden_names, opaque_id, order, without_report
 from lensbench.judging.shown_answers import ShownAnswer
 from lensbench.judging.tool_talk import ToolTalk
 from lensbench.judging.verdicts import judge_mechanically
@@ -166,12 +166,11 @@ def test_names_in_patterns_are_content() -> None:
 
 def test_patterns_read_the_answer_with_its_names_and_without_the_report() -> None:
     original = f"It is in git/cmd.py.\n\n{REPORT}"
-    shown = ShownAnswer("x", RunId("t", "with", 1), "", blind(original, Hidden((), ("git",), ())), True)
-    assert MARK in shown.blinded.text
+    named = without_report(original)
+    shown = ShownAnswer("x", RunId("t", "with", 1), named.text, named, True)
     facts = tuple(Criterion(text=name, any_of=(name,)) for name in ("git/cmd.py", "src/b.py"))
     asked = Task(id="t", category=Category.DEBUG, prompt="Where?", criteria=facts)
-    settings = {"drafts": False, "max_answer_chars": 1000}
-    rows = list(judge_mechanically([shown], {"t": asked}, settings))
+    rows = list(judge_mechanically([shown], {"t": asked}, {"drafts": False}))
     assert [row["verdict"] for row in rows] == ["Met", "Missed"]
     assert "git/cmd.py" in rows[0]["evidence"]
     assert original[rows[0]["position"] :].startswith(rows[0]["evidence"])

@@ -29,8 +29,7 @@ from lensbench.core.system.program import run_program
 from lensbench.judging.shown_answers import read_tasks
 from lensbench.plan.config import RUN_ID
 from lensbench.plan.freeze import differences
-from lensbench.plan.frozen import read_plan
-from lensbench.plan.own_files import frozen_tasks
+from lensbench.plan.frozen import frozen_tasks, read_plan
 from lensbench.runs.budget import spend, spent
 from lensbench.runs.discards import discard_files_of, is_discarded
 from lensbench.runs.validity import planned_runs, read_filed, read_records

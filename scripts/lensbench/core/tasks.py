@@ -46,7 +46,7 @@ class Category(StrEnum):
 class Strict(BaseModel):
     """Base of everything that users write: unknown keys are errors, values are never bent into shape."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False, defer_build=True)
 
 
 Item = TypeVar("Item")

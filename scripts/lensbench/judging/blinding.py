@@ -156,7 +156,8 @@ _FENCE = re.compile(r"[\s>]*(`{3,}(?=[^`]*$)|~{3,})(.*)")
 
 
 def _telling_spans(text: str, hidden: Hidden) -> Iterator[Span]:
-    patterns = _patterns(hidden)
+    names = {name.lower() for name in (*hidden.servers, *map(_short, hidden.tools), *BUILT_IN, _MCP)}
+    patterns = _patterns(hidden._replace(spared=hidden.spared & names))  # what else is spared, no name, is found below
     fence, at = "", 0
     for line in text.splitlines(keepends=True):
         found = _FENCE.match(line)

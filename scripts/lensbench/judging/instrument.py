@@ -33,8 +33,8 @@ from lensbench.judging.blinding_check import (
 from lensbench.judging.criteria_checks import Finding, check_criteria, check_tasks
 from lensbench.judging.decisions import criterion_of, is_person, verdict_of
 from lensbench.judging.drafting import with_drafts
-from lensbench.judging.judge_sheet import Group, sampled_pairs
 from lensbench.judging.judges import NOT_ASKED, Verdict
+from lensbench.judging.sample import Group, sampled_pairs
 from lensbench.judging.shown_answers import ShownAnswer, read_shown_answers, read_tasks
 from lensbench.plan.frozen import read_plan
 

@@ -5,10 +5,7 @@ It holds the tasks' prompts and criteria, the answers as every judge sees them, 
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
-import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,24 +16,20 @@ from markupsafe import Markup
 from lensbench.changes.task import answer_criteria
 from lensbench.core.frozen_plan import Plan
 from lensbench.core.markdown import placed_html
-from lensbench.core.numbers import exact
 from lensbench.core.records import sha256
 from lensbench.core.rows import DecisionRow
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import write_atomic
 from lensbench.core.system.places import TEMPLATES
 from lensbench.core.system.program import run_verb
-from lensbench.core.system.templates import template_environment
+from lensbench.core.system.templates import csp_hash, template_environment
 from lensbench.core.tables import read_table
 from lensbench.core.tasks import Task
 from lensbench.judging.blinding import MARK
 from lensbench.judging.judges.human import MAX_EVIDENCE
+from lensbench.judging.sample import Group, sampled_pairs
 from lensbench.judging.shown_answers import ShownAnswer, read_shown_answers, read_tasks
-from lensbench.plan.names import HUMAN, TESTS
 from lensbench.plan.waves import read_opened_plan
-
-Group = tuple[str, int]
-"""A task and a trial: all conditions' runs of them stand side by side."""
 
 
 @dataclass(frozen=True)
@@ -46,18 +39,6 @@ class Question:
     prompt: str
     answers: tuple[ShownAnswer, ...]
     criteria: tuple[tuple[int, str], ...]
-
-
-def sampled_pairs(plan: Plan, groups: Iterable[Group]) -> frozenset[Group]:
-    """Those of `groups` that a person judges whole: the share `judging.human_sample`, rounded up.
-
-    All of them when people are the only judges. Drawn by seed, each for itself: a pair that joins or leaves the
-    benchmark does not draw the others anew.
-    """
-    people_only = all(judge["name"] in (HUMAN, TESTS) for judge in plan["judges"])
-    share = 1 if people_only else exact(str(plan["judging"]["human_sample"])) or 0
-    drawn = sorted(set(groups), key=lambda group: sha256(f"{plan['seed']} human sample {group}".encode()))
-    return frozenset(drawn[: math.ceil(share * len(drawn))])
 
 
 def questions(
@@ -114,10 +95,6 @@ def render_sheet(asked: Sequence[Question]) -> str:
 def embedded(data: Mapping[str, Any]) -> Markup:
     """JSON that no text in it can end: HTML looks for `<` only."""
     return Markup(json.dumps(data, sort_keys=True).replace("<", "\\u003c"))
-
-
-def csp_hash(content: str) -> str:
-    return f"'sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}'"
 
 
 NOTHING = """\

@@ -5,7 +5,7 @@ Every judge sees the same text, a person too (protocol, section 4).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,10 +20,10 @@ from lensbench.core.run_folder import RunFolder
 from lensbench.core.run_status import RunStatus
 from lensbench.core.tables import read_table, run_of_row
 from lensbench.core.tasks import Task
-from lensbench.judging.blinding import Blinded, blind, hidden_names, opaque_id, order
+from lensbench.judging.blinding import Blinded, blind, hidden_names, opaque_id, order, without_report
 from lensbench.judging.judges import POINTS, Judgement
 from lensbench.judging.tool_talk import read_tool_talk
-from lensbench.plan.own_files import frozen_tasks
+from lensbench.plan.frozen import frozen_tasks
 from lensbench.plan.task_files import read_scenarios
 
 READ_AHEAD = 4
@@ -51,24 +51,31 @@ def read_tasks(folder: Path) -> dict[str, Task]:
 
 def read_shown_answers(folder: Path, plan: Plan, tasks: Mapping[str, Task]) -> list[ShownAnswer]:
     """The answers of all runs that count, in a random order that the seed fixes."""
-    valid = [
-        run_of_row(row)
-        for row in read_table(RunFolder(folder).validity, ValidityRow)
-        if row["status"] == RunStatus.VALID
-    ]
-    runs = [run for run in valid if run.task in tasks]
+    runs = _counting(folder, tasks)
     records = {run: from_json(run_files(folder, run).record.read_text()) for run in runs}
     tools = sorted({*read_listed_tools(folder), *_offered(records.values())})
     talk = read_tool_talk(folder, records, tools)
-    counting = set(runs)
-    seen = {}
+    hidden = {name: hidden_names(plan, tools, tasks[name], talk) for name in {run.task for run in runs}}
+    return _shown(folder, plan, runs, lambda run, answer: blind(answer, hidden[run.task]))
+
+
+def read_named_answers(folder: Path, plan: Plan, tasks: Mapping[str, Task]) -> list[ShownAnswer]:
+    """The same answers for patterns, which no name can sway: without the self-report, and with every name."""
+    return _shown(folder, plan, _counting(folder, tasks), lambda _, answer: without_report(answer))
+
+
+def _counting(folder: Path, tasks: Mapping[str, Task]) -> list[RunId]:
+    rows = read_table(RunFolder(folder).validity, ValidityRow)
+    return [run for row in rows if row["status"] == RunStatus.VALID and (run := run_of_row(row)).task in tasks]
+
+
+def _shown(folder: Path, plan: Plan, runs: Sequence[RunId], show: Callable[[RunId, str], Blinded]) -> list[ShownAnswer]:
+    counting, longest, seen = set(runs), plan["judging"]["max_answer_chars"], {}
     for run in runs:
         answer = run_files(folder, run).answer.read_text(errors="replace")
-        longest = plan["judging"]["max_answer_chars"]
-        blinded = blind(answer[: READ_AHEAD * longest], hidden_names(plan, tools, tasks[run.task], talk))
+        shown = show(run, answer[: READ_AHEAD * longest])
         name = opaque_id(plan["seed"], run, answer)
-        text = blinded.text[:longest]
-        seen[name] = ShownAnswer(name, run, text, blinded, _has_partner(run, counting, plan))
+        seen[name] = ShownAnswer(name, run, shown.text[:longest], shown, _has_partner(run, counting, plan))
     return [seen[name] for name in order(seen, plan["seed"])]
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -17,14 +16,18 @@ from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.program import run_program
 from lensbench.core.tables import write_table
 from lensbench.core.tasks import Task
-from lensbench.judging.ask_models import guess_by_model, judge_by_model
-from lensbench.judging.blinding import without_report
-from lensbench.judging.changes import judge_changes
 from lensbench.judging.drafting import with_drafts
-from lensbench.judging.judges import DRAFTED, human, mechanical
+from lensbench.judging.judges import DRAFTED, mechanical
 from lensbench.judging.judges.again import count_round
 from lensbench.judging.judges.normalising import normalise
-from lensbench.judging.shown_answers import VERDICT_COLUMNS, ShownAnswer, read_shown_answers, read_tasks, verdict_row
+from lensbench.judging.shown_answers import (
+    VERDICT_COLUMNS,
+    ShownAnswer,
+    read_named_answers,
+    read_shown_answers,
+    read_tasks,
+    verdict_row,
+)  # fmt: skip
 from lensbench.plan.names import HUMAN, MECHANICAL, TESTS
 from lensbench.plan.waves import read_opened_plan
 
@@ -34,12 +37,10 @@ def judge_mechanically(
 ) -> Iterator[dict[str, Any]]:
     """The verdicts of the patterns, by the plan's `judging`: with `drafts`, proposed ones where the author wrote none.
 
-    Patterns read the answer with its names: the name of a server may be a folder that a fact is about.
+    Give answers with their names: the name of a server may be a folder that a fact is about.
     """
     judged = {name: with_drafts(task) if judging["drafts"] else task for name, task in tasks.items()}
-    for blinded in seen:
-        named = without_report(blinded.blinded.original)
-        shown = replace(blinded, blinded=named, text=named.text[: judging["max_answer_chars"]])
+    for shown in seen:
         text = normalise(shown.text)
         for number, criterion in answer_criteria(judged[shown.run.task]):
             judgement = mechanical.judge(criterion, text)
@@ -55,8 +56,7 @@ def judge_all(folder: Path, name: str, parallel: int = 1, ask: bool = True, coun
     """
     plan = read_opened_plan(folder)
     tasks = read_tasks(folder)
-    seen = read_shown_answers(folder, plan, tasks)
-    found = list(_rows(folder, plan, tasks, seen, name, parallel, ask))
+    found = list(_rows(folder, plan, tasks, name, parallel, ask))
     place = {task: number for number, task in enumerate(plan["order"])}
     found.sort(key=lambda each: (each["trial"], place[each["task"]], each["condition"], each["criterion"]))
     write_table(RunFolder(folder).judge_verdicts / f"{name}.csv", VERDICT_COLUMNS, found)
@@ -65,20 +65,22 @@ def judge_all(folder: Path, name: str, parallel: int = 1, ask: bool = True, coun
 
 
 def _rows(
-    folder: Path,
-    plan: Plan,
-    tasks: Mapping[str, Task],
-    seen: list[ShownAnswer],
-    name: str,
-    parallel: int,
-    ask: bool,
+    folder: Path, plan: Plan, tasks: Mapping[str, Task], name: str, parallel: int, ask: bool
 ) -> Iterator[dict[str, Any]]:
+    """The verdicts of any kind of judge. What only some need is imported here: it takes longer than patterns do."""
     if name == MECHANICAL:
-        return judge_mechanically(seen, tasks, plan["judging"])
+        return judge_mechanically(read_named_answers(folder, plan, tasks), tasks, plan["judging"])
     if name == TESTS:
-        return judge_changes(folder, seen, tasks)
+        from lensbench.judging.changes import judge_changes
+
+        return judge_changes(folder, read_named_answers(folder, plan, tasks), tasks)
+    seen = read_shown_answers(folder, plan, tasks)
     if name.startswith(f"{HUMAN}-"):
+        from lensbench.judging.judges import human
+
         return human.judge(folder, name, seen, tasks)
+    from lensbench.judging.ask_models import judge_by_model
+
     given = judge_by_model(folder, plan, _model_judge(plan, name), tasks, seen, parallel, ask)
     return (
         verdict_row(
@@ -100,6 +102,8 @@ def _model_judge(plan: Plan, name: str) -> PlannedJudge:
 
 def guess_all(folder: Path, name: str, parallel: int) -> None:
     """Asks a model judge which condition each answer comes from, and writes guesses/<judge>.csv."""
+    from lensbench.judging.ask_models import guess_by_model
+
     plan = read_opened_plan(folder)
     tasks = read_tasks(folder)
     seen = read_shown_answers(folder, plan, tasks)

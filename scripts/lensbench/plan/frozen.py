@@ -26,6 +26,12 @@ def read_plan(folder: Path) -> Plan:
     return plan
 
 
+def frozen_tasks(folder: Path) -> Path:
+    """The file with the tasks as they were frozen."""
+    beside = RunFolder(folder).tasks_beside
+    return beside if beside.exists() else RunFolder(folder).tasks
+
+
 def _before_these_sections() -> dict[str, Any]:
     """What plans that are older than a section had."""
     from lensbench.plan.config import Gate, Judging

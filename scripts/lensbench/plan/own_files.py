@@ -21,12 +21,6 @@ def run_folder(config: Config) -> Path:
     return Path("bench") / config.run_id
 
 
-def frozen_tasks(folder: Path) -> Path:
-    """The file with the tasks as they were frozen."""
-    beside = RunFolder(folder).tasks_beside
-    return beside if beside.exists() else RunFolder(folder).tasks
-
-
 def place_of_tasks(config: Config, folder: Path) -> Path:
     """Where the tasks are to be frozen: beside scenarios.md when that file is not ours."""
     is_named = any(RunFolder.tasks in _names(folder, path) for path in config.scenario_files)

@@ -26,7 +26,6 @@ from lensbench.core.tables import items, run_of_pair, run_of_row
 from lensbench.judging.decisions import is_person
 from lensbench.judging.judges import DRAFTED
 from lensbench.results import chosen_runs
-from lensbench.results.changes import changes_view
 from lensbench.results.junit import junit
 from lensbench.results.page.judges import coefficient, coefficient_interval, judges_view
 from lensbench.results.plain_verdict import plain_verdict
@@ -334,7 +333,11 @@ def write_results(folder: Path) -> dict[str, Any]:
     data["by_hand"] = chosen_runs.as_data(folder, tables)
     data["headlines"] += data["by_hand"]["sentences"]
     data["warnings"] += chosen_runs.warnings(folder)
-    data["changes"] = changes_view(folder, tables)
+    data["changes"] = {}
+    if any(record.patch_sha256 for record in tables.valid):
+        from lensbench.results.changes import changes_view  # what runs tests takes longer to import than all else here
+
+        data["changes"] = changes_view(folder, tables)
     add_findings(
         data, read_json(RunFolder(folder).estimates, needed=True), read_json(RunFolder(folder).instrument, needed=True)
     )

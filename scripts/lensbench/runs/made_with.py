@@ -22,16 +22,20 @@ def _defaults() -> AgentSettings:
     return Agent().settings
 
 
+def _complete(settings: AgentSettings) -> AgentSettings:
+    return settings if AgentSettings.__annotations__.keys() <= settings.keys() else {**_defaults(), **settings}
+
+
 def planned_agent(plan: Plan) -> AgentSettings:
     """The agent's settings of a plan, as records have them."""
-    settings: AgentSettings = portable({**_defaults(), **plan["agent"]})
+    settings: AgentSettings = portable(_complete(plan["agent"]))
     return settings
 
 
 def agent_of(record: Record, plan: Plan) -> AgentSettings | None:
     """The agent's settings of a run; None when an older record only shows that they were other ones than the plan's."""
     if record.made_with:
-        return {**_defaults(), **record.made_with["agent"]}
+        return _complete(record.made_with["agent"])
     if record.agent_sha256 in ("", plan.get("agent_sha256", "")):
         return planned_agent(plan)
     return None

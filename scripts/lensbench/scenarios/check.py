@@ -27,11 +27,10 @@ from lensbench.core.errors import UserError
 from lensbench.core.system.files import write_atomic
 from lensbench.core.system.places import TEMPLATES
 from lensbench.core.system.program import run_program
-from lensbench.core.system.templates import template_environment
+from lensbench.core.system.templates import csp_hash, template_environment
 from lensbench.core.system.terminal import printable
 from lensbench.core.tasks import Criterion, Task
 from lensbench.judging.drafting import with_drafts
-from lensbench.judging.judge_sheet import csp_hash
 from lensbench.judging.judges import Verdict, mechanical
 from lensbench.judging.judges.normalising import normalise
 from lensbench.plan.config import DEFAULT_CACHE

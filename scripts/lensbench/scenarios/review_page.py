@@ -8,9 +8,9 @@ from markupsafe import Markup
 
 from lensbench.core.numbers import percent
 from lensbench.core.system.places import TEMPLATES
-from lensbench.core.system.templates import template_environment
+from lensbench.core.system.templates import csp_hash, template_environment
 from lensbench.core.tasks import Proof
-from lensbench.judging.judge_sheet import csp_hash, embedded
+from lensbench.judging.judge_sheet import embedded
 from lensbench.scenarios.files import Made, set_value
 from lensbench.scenarios.proofs import flat
 from lensbench.scenarios.rounds import Fate, kept

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import os
 import sys
 
@@ -17,6 +19,11 @@ def template_environment(*, html: bool = False) -> Environment:
         loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
         keep_trailing_newline=not html, autoescape=html, bytecode_cache=_compiled(),
     )  # fmt: skip
+
+
+def csp_hash(content: str) -> str:
+    """What a page's content security policy says of a style or script that the page itself holds."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}'"
 
 
 def _compiled() -> FileSystemBytecodeCache | None:

@@ -25,10 +25,10 @@ from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import read_json, write_atomic
 from lensbench.core.system.places import ROOT, TEMPLATES
 from lensbench.core.system.program import run_program
+from lensbench.core.system.templates import csp_hash
 from lensbench.core.tables import read_table, run_of_pair, run_of_row
-from lensbench.judging.judge_sheet import csp_hash
 from lensbench.judging.shown_answers import read_tasks
-from lensbench.plan.own_files import frozen_tasks
+from lensbench.plan.frozen import frozen_tasks
 from lensbench.results.page import data, pairs, runs
 from lensbench.results.page.data import Inputs
 from lensbench.results.page.judges import judges_view

@@ -5,18 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lensbench.changes.task import content_bytes, read_task, task_file
 from lensbench.core.conditions import planned_conditions
 from lensbench.core.numbers import exact
-from lensbench.core.records import RunId, patch_file, run_files, trial_folder
+from lensbench.core.records import RunId, run_files, trial_folder
 from lensbench.core.rows import DecisionRow
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.run_status import COUNTING
-from lensbench.judging.changes import read_tested, tested_file
 from lensbench.results.page.answers import Evidence, MarkedAnswer, mark_answer
 from lensbench.results.page.data import Inputs, criteria_of
+
+if TYPE_CHECKING:
+    from lensbench.results.page.changes import Change
 
 
 def stem(task: str, trial: int) -> str:
@@ -48,20 +49,6 @@ class Judged(NamedTuple):
     """What each judge says, as `judge=verdict`; empty with a single judge."""
     evidence: str
     place: str
-
-
-class Change(NamedTuple):
-    """What a run changed, and what the tests said."""
-
-    patch: Sequence[tuple[str, str]]
-    """Kind (`added`, `removed`, `place`, or empty) and text of each line."""
-    results: Mapping[str, str]
-    """By test; empty for one that was not reported."""
-    problem: str
-    left_out: Sequence[str]
-    output: str
-    lint: int | None = None
-    """Findings of the linter beyond those before; None without one."""
 
 
 class Column(NamedTuple):
@@ -99,7 +86,14 @@ def pair_page(folder: Path, inputs: Inputs, task: str, trial: int) -> PairPage:
     """The page of a task in a trial."""
     plan = inputs.tables.plan
     conditions = sorted(planned_conditions(plan, task), key=lambda name: name != plan["baseline"])
-    columns = [_column(folder, inputs, RunId(task, condition, trial)) for condition in conditions]
+    made = [RunId(task, condition, trial) for condition in conditions]
+    changes: Mapping[RunId, Change | None] = {}
+    reference: Sequence[tuple[str, str]] = ()
+    if plan["tasks"][task].get("kind") == "change":
+        from lensbench.results.page.changes import change_of, reference_of  # brings all that runs tests
+
+        changes, reference = {run: change_of(folder, run) for run in made}, reference_of(folder, task)
+    columns = [_column(folder, inputs, run, changes.get(run)) for run in made]
     texts = criteria_of(inputs, task)
     numbers = sorted({*texts, *(number for column in columns for number in column.judged)})
     known = inputs.tasks.get(task)
@@ -112,41 +106,11 @@ def pair_page(folder: Path, inputs: Inputs, task: str, trial: int) -> PairPage:
         known.prompt if known else "",
         {number: texts.get(number, "") for number in numbers},
         columns,
-        _reference(folder, task),
+        reference,
     )
 
 
-MOST_LINES = 2000
-"""Of a patch, on a page."""
-
-
-def _lines(patch: bytes) -> list[tuple[str, str]]:
-    """The lines of a patch with their kinds."""
-    found = []
-    for line in patch.decode(errors="replace").splitlines()[:MOST_LINES]:
-        is_place = line.startswith(("diff ", "index ", "@@", "+++", "---"))
-        kind = "place" if is_place else {"+": "added", "-": "removed"}.get(line[:1], "")
-        found.append((kind, line))
-    return found
-
-
-def _reference(folder: Path, task: str) -> list[tuple[str, str]]:
-    file = task_file(folder, task)
-    return _lines(content_bytes(read_task(folder, task).reference)) if file.exists() else []
-
-
-def _change(folder: Path, run: RunId) -> Change | None:
-    """What a run changed; None for a question, and before the tests have run."""
-    patch, file = patch_file(folder, run), tested_file(folder, run)
-    if not (patch.exists() and file.exists()):
-        return None
-    tested = read_tested(file)
-    results = {**tested.fixed, **tested.kept}
-    problem = tested.unstarted or tested.problem
-    return Change(_lines(patch.read_bytes()), results, problem, tested.left_out, tested.output, tested.lint)
-
-
-def _column(folder: Path, inputs: Inputs, run: RunId) -> Column:
+def _column(folder: Path, inputs: Inputs, run: RunId, change: Change | None) -> Column:
     score = inputs.tables.scores[run]
     counts = score["status"] in COUNTING
     validity = inputs.validity[run]
@@ -169,7 +133,7 @@ def _column(folder: Path, inputs: Inputs, run: RunId) -> Column:
     }  # fmt: skip
     return Column(
         run.condition, score["status"], why, None if value is None else float(value * 100),
-        None if seconds is None else float(seconds), answer, judged, _change(folder, run) if counts else None,
+        None if seconds is None else float(seconds), answer, judged, change if counts else None,
         inputs.citations.get(run.stem, ()) if counts else (),
     )  # fmt: skip
 

@@ -1,0 +1,26 @@
+"""Which pairs of runs people judge whole."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from lensbench.core.frozen_plan import Plan
+from lensbench.core.numbers import exact
+from lensbench.core.records import sha256
+from lensbench.plan.names import HUMAN, TESTS
+
+Group = tuple[str, int]
+"""A task and a trial: all conditions' runs of them stand side by side."""
+
+
+def sampled_pairs(plan: Plan, groups: Iterable[Group]) -> frozenset[Group]:
+    """Those of `groups` that a person judges whole: the share `judging.human_sample`, rounded up.
+
+    All of them when people are the only judges. Drawn by seed, each for itself: a pair that joins or leaves the
+    benchmark does not draw the others anew.
+    """
+    people_only = all(judge["name"] in (HUMAN, TESTS) for judge in plan["judges"])
+    share = 1 if people_only else exact(str(plan["judging"]["human_sample"])) or 0
+    drawn = sorted(set(groups), key=lambda group: sha256(f"{plan['seed']} human sample {group}".encode()))
+    return frozenset(drawn[: math.ceil(share * len(drawn))])

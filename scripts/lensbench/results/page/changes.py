@@ -1,0 +1,56 @@
+"""What runs changed that were asked for a change, as the page of a pair shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from lensbench.changes.task import content_bytes, read_task, task_file
+from lensbench.core.records import RunId, patch_file
+from lensbench.judging.changes import read_tested, tested_file
+
+
+class Change(NamedTuple):
+    """What a run changed, and what the tests said."""
+
+    patch: Sequence[tuple[str, str]]
+    """Kind (`added`, `removed`, `place`, or empty) and text of each line."""
+    results: Mapping[str, str]
+    """By test; empty for one that was not reported."""
+    problem: str
+    left_out: Sequence[str]
+    output: str
+    lint: int | None = None
+    """Findings of the linter beyond those before; None without one."""
+
+
+MOST_LINES = 2000
+"""Of a patch, on a page."""
+
+
+def _lines(patch: bytes) -> list[tuple[str, str]]:
+    """The lines of a patch with their kinds."""
+    found = []
+    for line in patch.decode(errors="replace").splitlines()[:MOST_LINES]:
+        is_place = line.startswith(("diff ", "index ", "@@", "+++", "---"))
+        kind = "place" if is_place else {"+": "added", "-": "removed"}.get(line[:1], "")
+        found.append((kind, line))
+    return found
+
+
+def reference_of(folder: Path, task: str) -> list[tuple[str, str]]:
+    """The right change, as lines of a patch; nothing where the run folder does not keep it."""
+    file = task_file(folder, task)
+    return _lines(content_bytes(read_task(folder, task).reference)) if file.exists() else []
+
+
+def change_of(folder: Path, run: RunId) -> Change | None:
+    """What a run changed; None for a question, and before the tests have run."""
+    patch, file = patch_file(folder, run), tested_file(folder, run)
+    if not (patch.exists() and file.exists()):
+        return None
+    tested = read_tested(file)
+    results = {**tested.fixed, **tested.kept}
+    problem = tested.unstarted or tested.problem
+    return Change(_lines(patch.read_bytes()), results, problem, tested.left_out, tested.output, tested.lint)

@@ -1,0 +1,71 @@
+"""What stages load: most of what a stage after the runs costs is its imports."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benches import Shape, make_bench
+from lensbench.judging.instrument import measure_instrument
+from lensbench.plan.config import Agent
+from lensbench.scores.estimates import write_estimates
+
+HEAVY = {
+    "scipy",
+    "numpy",
+    "pandas",
+    "snakemake",
+    "mcp",
+    "pydantic",
+    "yaml",
+    "jinja2",
+    "markdown_it",
+    "nh3",
+    "cryptography",
+}
+CODE = """
+import runpy, sys
+module, sys.argv[1:] = sys.argv[1], sys.argv[2:]
+runpy.run_module(f"lensbench.{module}", run_name="__main__")
+print(*sys.modules)
+"""
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    shape = Shape(12, judges=("mechanical",), measures=(measure_instrument, write_estimates))
+    folder = make_bench(tmp_path_factory.mktemp("bench") / "bench", shape)
+    (folder / "repositories.json").write_text("{}")
+    plan = json.loads((folder / "plan.json").read_text())
+    plan["agent"] = {**Agent().settings, **plan["agent"]}  # as `freeze` writes it
+    (folder / "plan.json").write_text(json.dumps(plan))
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("stage", "needs"),
+    [
+        ("runs.validity", set()),
+        ("runs.reports", set()),
+        ("runs.citations", set()),
+        ("judging.verdicts", {"pydantic", "yaml"}),  # the tasks
+        ("judging.panel", set()),
+        ("judging.instrument", {"numpy", "pydantic", "yaml"}),
+        ("scores.scores", set()),
+        ("scores.estimates", {"numpy", "pydantic"}),
+        ("results.results", {"jinja2"}),
+        ("results.page.page", {"jinja2", "markdown_it", "nh3", "pydantic", "yaml"}),
+    ],
+)
+def test_a_stage_loads_only_what_it_needs(bench: Path, stage: str, needs: set[str]) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", CODE, stage, "--folder", bench], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    loaded = set(done.stdout.split())
+    assert loaded & HEAVY == needs
+    assert {"lensbench.plan.config", "lensbench.agents.sandbox"}.isdisjoint(loaded)
