@@ -47,6 +47,34 @@ onstart:
     snakemake_inside.look_ahead(workflow, 3)
     print("looked at:", sorted(job.priority for job in workflow.scheduler.open_jobs))
 """
+PIPED = """
+rule end:
+    input: "piped.txt", expand("{i}.txt", i=range(20))
+    output: "end.txt"
+    shell: "cat {input} > {output}"
+rule piped:
+    output: pipe("piped.txt")
+    shell: "echo piped > {output}"
+rule plain:
+    output: "{i}.txt"
+    shell: "echo {wildcards.i} > {output}"
+
+class Counted(dict):
+    times = 0
+    def items(self):
+        Counted.times += 1
+        return super().items()
+
+def found(dag):
+    job = next(job for job in dag.jobs if job.rule.name == "end")
+    dag.dependencies[job], Counted.times = Counted(dag.dependencies[job]), 0
+    return [str(path) for path in job.input if job.is_pipe_or_service_input(path)], Counted.times
+
+onstart:
+    print("before:", *found(workflow.dag))
+    snakemake_inside.find_pipes_once()
+    print("after:", *found(workflow.dag))
+"""
 INNER = """
 SAID = "said by the inner one"
 snakemake_inside.share_names(workflow, SAID=SAID)
@@ -97,6 +125,15 @@ def test_the_scheduler_looks_at_the_next_jobs_alone_and_makes_all(tmp_path: Path
     assert ended.returncode == 0, ended.stderr
     assert "looked at: [9, 10, 11]" in ended.stdout
     assert [int(line) for line in (tmp_path / "order").read_text().split()] == [*range(11, -1, -1)]
+
+
+def test_pipes_are_looked_for_once_and_found_as_before(tmp_path: Path) -> None:
+    (tmp_path / "Snakefile").write_text(USES + PIPED)
+    ended = snakemake(tmp_path, "--cores", "2")
+    assert ended.returncode == 0, ended.stderr
+    assert "before: ['piped.txt'] 21" in ended.stdout
+    assert "after: ['piped.txt'] 1\n" in ended.stdout
+    assert (tmp_path / "end.txt").read_text().startswith("piped\n0\n")
 
 
 def test_commands_of_a_module_use_the_names_that_are_shared(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ tests/pipeline/test_snakemake_inside.py shows for each what it is good for and n
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from heapq import nlargest
 from operator import attrgetter
 from pathlib import Path
@@ -30,6 +31,24 @@ def trust_the_clock() -> None:
 
     _known(DAG, "check_output_mtime")
     DAG.check_output_mtime = accept
+
+
+def find_pipes_once() -> None:
+    """Has a job look for pipes among its inputs once, instead of going through all jobs that it depends on once for
+    each input: the answers and records of 10,000 runs are the inputs of one job, and cost it a minute.
+    """
+    from snakemake.jobs import Job
+
+    @lru_cache(maxsize=1)
+    def pipes(job: Any) -> set[str]:
+        return {file for maker, files in job.dag.dependencies[job].items() for file in files & _piped(maker)}
+
+    _known(Job, "is_pipe_or_service_input")
+    Job.is_pipe_or_service_input = lambda job, path: path in pipes(job)
+
+
+def _piped(job: Any) -> set[str]:
+    return set(_known(job, "pipe_or_service_output"))
 
 
 def share_names(workflow: Any, **names: object) -> None:

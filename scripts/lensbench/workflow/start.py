@@ -74,6 +74,7 @@ def read_start(workflow: Any, config: Mapping[str, Any]) -> Schedule:
     snakemake_inside.add_resources(workflow, schedule.resources)
     snakemake_inside.share_names(workflow, BENCH=schedule.folder.as_posix(), PYTHON=PYTHON)
     snakemake_inside.trust_the_clock()
+    snakemake_inside.find_pipes_once()
     return schedule
 
 
