@@ -50,7 +50,6 @@ rule all:
         rules.plan.output,
         rules.repositories.output,
         rules.validity.output,
-        rules.reports.output,
         rules.citations.output,
         expand(rules.judging.output, judge=JUDGES),
         expand(rules.guesses.output, judge=SCHEDULE.judging.guessing),
@@ -58,9 +57,7 @@ rule all:
         rules.judge_sheet.output if SCHEDULE.judging.wants_sheet else [],
         rules.scores.output,
         rules.instrument.output,
-        rules.estimates.output,
         rules.results.output,
-        rules.page.output,
         rules.fail_on.output if SCHEDULE.config.fail_on else [],
     localrule: True
 

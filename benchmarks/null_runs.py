@@ -34,8 +34,8 @@ from lensbench.core.records import RunId, from_json, run_files, to_json
 ROOT = Path(__file__).resolve().parents[1]
 TRIALS = 5
 STAGES = (
-    "runs.validity", "runs.reports", "runs.citations", "judging.verdicts", "judging.panel", "scores.scores",
-    "judging.instrument", "scores.estimates", "results.results", "results.page.page",
+    "runs.stages", "runs.citations", "judging.verdicts", "judging.panel", "judging.instrument", "scores.stages",
+    "results.stages",
 )  # fmt: skip
 BARE = """
 rule all:

@@ -29,10 +29,10 @@ def main() -> None:
             bench = make_bench(Path(folder), shape)
             inputs = read_inputs(bench)
             started = time.perf_counter()
-            pages = {path: text.encode() for path, text in render(bench, inputs).items()}
+            pages = {path: text.encode() for path, text in render(bench, inputs)}
             seconds = time.perf_counter() - started
             report = pages.pop("report.html")
-            folded = render(bench, inputs, folded=True)["report.html"].encode()
+            folded = dict(render(bench, inputs, folded=True))["report.html"].encode()
         zipped, answers = len(gzip.compress(report)), sum(map(len, pages.values()))
         print(
             f"{tasks:>6}{seconds:>9.1f}{_kb(len(report)):>13}{_kb(zipped):>9}{_kb(answers):>11}{_kb(len(folded)):>11}"

@@ -11,7 +11,6 @@ rule archive:
     input:
         needed_runs,
         rules.results.output,
-        rules.page.output,
         rules.judge_sheet.output if SCHEDULE.judging.wants_sheet else [],
     output:
         f"{BENCH}.zip",

@@ -14,7 +14,7 @@ leaves  tests/<task>-<condition>.json (results by test, what the tests said), ju
         hash of patch, tests, tree and environment: none is made twice)
 
 Rule instrument measures the judges: how far they agree, err differently by condition, or can tell conditions apart.
-needs   verdicts.csv, decisions.csv, guesses/, scores.csv, all answers
+needs   verdicts.csv, decisions.csv, guesses/, all answers
 leaves  instrument.json
 """
 
@@ -119,7 +119,6 @@ rule instrument:
         rules.validity.output.table,
         SCHEDULE.preflight,
         rules.panel.output,
-        lambda wildcards: rules.scores.output,  # a later file, whose scores these figures need
         expand(rules.guesses.output, judge=SCHEDULE.judging.guessing),
     output:
         report(f"{BENCH}/instrument.json", caption="../report/instrument.rst", category="Data"),

@@ -1,12 +1,10 @@
-"""Writes what people and programs read.
+"""Writes what people and programs read: two stages, one program (results/stages.py).
 
-Rule results
-needs   all tables, instrument.json, estimates.json, the plan, the records, templates/results.md.j2
-leaves  results.json, results.md, summary.md (GitHub), junit.xml (other CI services)
+needs   all tables, instrument.json, estimates.json, citations.json, the plan, the records, all answers, the templates
+leaves  results.json, results.md, summary.md (GitHub), junit.xml (other CI services), report.html, answers/ (a page per
+        pair, in answers/runs/ one per run)
 
-Rule page; what is marked with `report` stands in Snakemake's own page too (`snakemake --report`, docs/comparing.md)
-needs   results.json, estimates.json, instrument.json, citations.json, the tables, all answers, the templates
-leaves  report.html, answers/ (a page per pair, in answers/runs/ one per run)
+What is marked with `report` stands in Snakemake's own page too (`snakemake --report`, docs/comparing.md).
 
 Rule fail_on fails when the gate's verdict is one that the user named (`--config fail_on=HARM`); nothing waits for it.
 A failed job is made again at every start, so a second start fails as well.
@@ -21,37 +19,12 @@ rule results:
         rules.scores.output,
         rules.panel.output,
         rules.instrument.output,
-        rules.estimates.output,
-        rules.reports.output,
-        rules.validity.output.table,
+        rules.validity.output,
+        rules.citations.output,
         SCHEDULE.preflight,
         templates=[
             workflow.source_path("../templates/results.md.j2"),
             workflow.source_path("../templates/summary.md.j2"),
-        ],
-    output:
-        data=report(f"{BENCH}/results.json", caption="../report/results.rst", category="Data"),
-        page=report(f"{BENCH}/results.md", caption="../report/results.rst", category="Results"),
-        summary=f"{BENCH}/summary.md",
-        junit=f"{BENCH}/junit.xml",
-    log:
-        f"{BENCH}/logs/results.log",
-    localrule: True
-    message:
-        "writing {output.page}"
-    shell:
-        "exec {PYTHON} lensbench.results.results --folder {BENCH:q} 2> {log:q}"
-
-
-rule page:
-    input:
-        rules.results.output.data,
-        rules.estimates.output,
-        rules.instrument.output,
-        rules.panel.output,
-        rules.citations.output,
-        SCHEDULE.preflight,
-        [
             workflow.source_path("../templates/report.html.j2"),
             workflow.source_path("../templates/report_judges.html.j2"),
             workflow.source_path("../templates/page_parts.html.j2"),
@@ -60,6 +33,10 @@ rule page:
             workflow.source_path("../templates/report.css"),
         ],
     output:
+        data=report(f"{BENCH}/results.json", caption="../report/results.rst", category="Data"),
+        text=report(f"{BENCH}/results.md", caption="../report/results.rst", category="Results"),
+        summary=f"{BENCH}/summary.md",
+        junit=f"{BENCH}/junit.xml",
         page=report(f"{BENCH}/report.html", caption="../report/page.rst", category="Results"),
         answers=report(
             directory(f"{BENCH}/answers"),
@@ -69,18 +46,17 @@ rule page:
             labels={"task": "{task}"},
         ),
     log:
-        f"{BENCH}/logs/page.log",
+        f"{BENCH}/logs/results.log",
     localrule: True
     message:
-        "writing {output.page}"
+        "writing {output.text} and {output.page}"
     shell:
-        "exec {PYTHON} lensbench.results.page.page --folder {BENCH:q} 2> {log:q}"
+        "exec {PYTHON} lensbench.results.stages --folder {BENCH:q} 2> {log:q}"
 
 
 rule fail_on:
     input:
         rules.results.output,
-        rules.page.output,
     output:
         touch(f"{BENCH}/.passed/{'-'.join(SCHEDULE.config.fail_on)}"),
     log:

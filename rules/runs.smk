@@ -19,7 +19,7 @@ Rule citations keeps what archives lack, the source: its output is made from the
 needs   validity.csv, the answers, repositories.json and the repositories
 leaves  citations.json
 
-Rules validity and reports
+Rule validity decides which runs count, and reads what the agents report; one program, two stages (runs/stages.py).
 needs   plan.json, all records and answers, bank.json where an earlier benchmark made some of them
 leaves  validity.csv, runs/timing.csv, discards/ (where the next start finds the runs that do not count), reports.csv
 """
@@ -81,27 +81,14 @@ rule validity:
     output:
         table=report(f"{BENCH}/validity.csv", caption="../report/validity.rst", category="Tables"),
         timing=f"{BENCH}/runs/timing.csv",
+        reports=report(f"{BENCH}/reports.csv", caption="../report/reports.rst", category="Tables"),
     log:
         f"{BENCH}/logs/validity.log",
     localrule: True
     message:
-        "deciding which runs count"
+        "deciding which runs count, and reading their reports"
     shell:
-        "exec {PYTHON} lensbench.runs.validity --folder {BENCH:q} 2> {log:q}"
-
-
-rule reports:
-    input:
-        rules.validity.output.table,
-    output:
-        report(f"{BENCH}/reports.csv", caption="../report/reports.rst", category="Tables"),
-    log:
-        f"{BENCH}/logs/reports.log",
-    localrule: True
-    message:
-        "reading the reports"
-    shell:
-        "exec {PYTHON} lensbench.runs.reports --folder {BENCH:q} 2> {log:q}"
+        "exec {PYTHON} lensbench.runs.stages --folder {BENCH:q} 2> {log:q}"
 
 
 rule citations:

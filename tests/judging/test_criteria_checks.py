@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import pytest
 
+from lensbench.core.records import RunId
 from lensbench.core.tables import Row
 from lensbench.core.tasks import Category, Criterion, Task
 from lensbench.judging.criteria_checks import Finding, check_criteria, check_tasks
@@ -104,13 +106,14 @@ def test_findings_name_the_task_and_the_number_of_the_criterion() -> None:
     ]  # fmt: skip
 
 
-def scores(**by_condition: Any) -> list[Row]:
-    """Rows of scores.csv of one task, one score per trial."""
-    return [
-        {"task": "one", "condition": condition, "trial": str(trial), "score": score}
+def scores(**by_condition: Any) -> dict[RunId, Fraction]:
+    """The scores of one task, one per trial; a missing one is empty."""
+    return {
+        RunId("one", condition, trial): Fraction(score)
         for condition, given in by_condition.items()
         for trial, score in enumerate(given, 1)
-    ]
+        if score
+    }
 
 
 def closed(*given: str, best: str = "0.9") -> list[Finding]:

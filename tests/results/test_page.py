@@ -57,7 +57,7 @@ def made(tmp_path: Path) -> Make:
 
 
 def pages(folder: Path, folded: bool = False) -> dict[str, str]:
-    return render(folder, read_inputs(folder), folded)
+    return dict(render(folder, read_inputs(folder), folded))
 
 
 def page(folder: Path) -> str:
@@ -449,12 +449,12 @@ def test_hostile_task_ids_categories_and_conditions_do_nothing(made: Make, folde
         answer = run_files(folder, RunId(HOSTILE, condition)).answer
         answer.parent.mkdir(parents=True, exist_ok=True)
         answer.write_text("an answer")
-    for html in render(folder, hostile, folded).values():
+    for html in dict(render(folder, hostile, folded)).values():
         assert_harmless(html)
     hostile = renamed(inputs, "with", "a<b>&\"'")
     for condition_answer in (folder / "runs").glob("*-with.md"):
         condition_answer.rename(str(condition_answer).replace("-with.md", "-a<b>&\"'.md"))
-    for html in render(folder, hostile, folded).values():
+    for html in dict(render(folder, hostile, folded)).values():
         assert "<b>&" not in html
 
 

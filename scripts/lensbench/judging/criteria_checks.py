@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 from lensbench.core.conditions import CLOSED_BOOK
 from lensbench.core.numbers import COMPLETE, mean, percent
-from lensbench.core.rows import DecisionRow, ScoreRow
+from lensbench.core.records import RunId
+from lensbench.core.rows import DecisionRow
 from lensbench.core.tasks import Criterion, Task
 from lensbench.judging.judges import Verdict, mechanical
 from lensbench.judging.judges.normalising import normalise
@@ -109,15 +110,14 @@ def _uninformative(rows: Sequence[DecisionRow], conditions: Sequence[str]) -> It
         yield kind, sentence.format(n=len(judged))
 
 
-def check_tasks(scores: Sequence[ScoreRow], conditions: Sequence[str]) -> list[Finding]:
+def check_tasks(scores: Mapping[RunId, Fraction], conditions: Sequence[str]) -> list[Finding]:
     """The tasks that are answered without the repository; none when there is no closed-book condition.
 
     Complete, or above 0 and within 10 points of the best of `conditions`; trials are averaged.
     """
     by_task: dict[str, dict[str, list[Fraction]]] = {}
-    for row in scores:
-        if row["score"]:
-            by_task.setdefault(row["task"], {}).setdefault(row["condition"], []).append(Fraction(row["score"]))
+    for run, score in scores.items():
+        by_task.setdefault(run.task, {}).setdefault(run.condition, []).append(score)
     found = []
     for task, given in by_task.items():
         closed = mean(given.get(CLOSED_BOOK, ()))

@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 from lensbench.core.conditions import treatments
 from lensbench.core.frozen_plan import Plan
 from lensbench.core.numbers import exact
-from lensbench.core.rows import DecisionRow, GuessRow, ScoreRow, VerdictRow
+from lensbench.core.rows import DecisionRow, GuessRow, VerdictRow
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import plain, write_json
 from lensbench.core.system.program import run_stage
@@ -49,7 +49,6 @@ class Judged(NamedTuple):
     tasks: Mapping[str, Task]
     verdicts: Sequence[VerdictRow]
     decisions: Sequence[DecisionRow]
-    scores: Sequence[ScoreRow]
 
     @property
     def has_closed_book(self) -> bool:
@@ -60,6 +59,11 @@ class Judged(NamedTuple):
     def treatments(self) -> list[str]:
         """The conditions that are compared with the baseline: no control."""
         return treatments(self.plan)
+
+    @property
+    def criteria(self) -> dict[str, int]:
+        """The number of criteria by task."""
+        return {name: task["criteria"] for name, task in self.plan["tasks"].items()}
 
     @property
     def groups(self) -> set[Group]:
@@ -80,7 +84,7 @@ def read_judged(folder: Path) -> Judged:
     place = RunFolder(folder)
     return Judged(
         read_plan(folder), read_tasks(folder), read_table(place.verdicts, VerdictRow),
-        read_table(place.decisions, DecisionRow), read_table(place.scores, ScoreRow),
+        read_table(place.decisions, DecisionRow),
     )  # fmt: skip
 
 
@@ -144,11 +148,10 @@ def bias(judged: Judged, verdicts: Verdicts) -> dict[str, Any] | None:
     names = sorted({judge for said in verdicts.values() for judge in said if not is_person(judge)})
     by_judge = {name: {key: said[name] for key, said in verdicts.items() if name in said} for name in names}
     together = judges_together(judged.decisions)
-    criteria = {name: task["criteria"] for name, task in judged.plan["tasks"].items()}
     # A person may have judged more, such as what judges differ on: only the random sample stands for all pairs.
     sample = sampled_pairs(judged.plan, judged.groups)
     sampled = {key: verdict for key, verdict in persons.items() if (key[0].task, key[0].trial) in sample}
-    by_judges, by_persons = run_scores(together, criteria), run_scores(sampled, criteria)
+    by_judges, by_persons = run_scores(together, judged.criteria), run_scores(sampled, judged.criteria)
     return {
         "judges": {name: judge_bias(name, by_judge[name], persons, baseline, treatments) for name in names},
         "together": judge_bias("the judges' decision", together, persons, baseline, treatments),
@@ -171,8 +174,18 @@ def findings(judged: Judged) -> list[Finding]:
     tasks = {name: with_drafts(task) if drafts else task for name, task in judged.tasks.items()}
     return [
         *check_criteria(tasks, judged.decisions, judged.compared),
-        *(check_tasks(judged.scores, judged.compared) if judged.has_closed_book else ()),
+        *(
+            check_tasks(run_scores(decided(judged.decisions), judged.criteria), judged.compared)
+            if judged.has_closed_book
+            else ()
+        ),
     ]
+
+
+def decided(decisions: Iterable[DecisionRow]) -> Decided:
+    """What counts."""
+    verdicts = {(run_of_row(row), criterion_of(row)): Verdict(row["verdict"]) for row in decisions}
+    return {key: verdict for key, verdict in verdicts.items() if verdict is not Verdict.UNJUDGED}
 
 
 def unjudged(decisions: Iterable[DecisionRow]) -> dict[str, dict[str, int]]:
@@ -213,11 +226,8 @@ def belief(
     judged: Judged, everybody: All, classifier: Mapping[str, BlindingCheck], guesses: Mapping[str, GuessCheck]
 ) -> Belief:
     """What the decisions on the compared conditions rest on."""
-    verdicts, decisions = (
-        [row for row in rows if row["condition"] in judged.compared] for rows in (judged.verdicts, judged.decisions)
-    )
-    decided = {(run_of_row(row), criterion_of(row)): Verdict(row["verdict"]) for row in decisions}
-    given = {key: verdict for key, verdict in decided.items() if verdict is not Verdict.UNJUDGED}
+    verdicts = [row for row in judged.verdicts if row["condition"] in judged.compared]
+    given = decided(row for row in judged.decisions if row["condition"] in judged.compared)
     return believe(votes_of(verdicts), given, everybody, judged.treatments, classifier, guesses, judged.plan["seed"])
 
 
@@ -233,7 +243,7 @@ def read_guesses(folder: Path) -> dict[str, list[GuessRow]]:
 
 
 def measure_instrument(folder: Path) -> None:
-    """Reads the verdicts, the decisions, the scores and the blinded answers, and writes instrument.json."""
+    """Reads the verdicts, the decisions and the blinded answers, and writes instrument.json."""
     judged = read_judged(folder)
     seen = read_shown_answers(folder, judged.plan, judged.tasks)
     # Thousands of tiny fits: on a busy machine, threads that wait for each other made them 60 times slower.

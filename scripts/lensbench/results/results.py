@@ -322,9 +322,11 @@ def headline(data: dict[str, Any], treatment: str) -> str:
     )
 
 
-def write_results(folder: Path) -> dict[str, Any]:
-    """Writes results.json, results.md, summary.md and junit.xml; returns what stands in them."""
-    tables = read_tables(folder)
+def write_results(folder: Path, tables: Tables | None = None) -> dict[str, Any]:
+    """Writes results.json, results.md, summary.md and junit.xml; returns what stands in them.
+
+    `tables` are those of the folder, where they were read before."""
+    tables = tables or read_tables(folder)
     repositories = read_json(RunFolder(folder).repositories)
     data = collect(tables, repositories, why_stopped(folder), read_listed_tools(folder))
     pairs = published_pairs(folder, tables)

@@ -203,9 +203,11 @@ def read_account(folder: Path) -> tuple[list[Draw], list[str]]:
         return [], [f"The account of earlier looks cannot be trusted: {error}."]
 
 
-def write_estimates(folder: Path) -> dict[str, Any]:
-    """Writes estimates.json, notes in the ledger which verdicts are shown, and returns what stands in the file."""
-    tables = read_tables(folder)
+def write_estimates(folder: Path, tables: Tables | None = None) -> dict[str, Any]:
+    """Writes estimates.json, notes in the ledger which verdicts are shown, and returns what stands in the file.
+
+    `tables` are those of the folder, where they were read before."""
+    tables = tables or read_tables(folder)
     instrument = read_json(RunFolder(folder).instrument)
     proven = proof.status()
     ledger, distrusted = read_account(folder)

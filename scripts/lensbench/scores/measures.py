@@ -148,11 +148,13 @@ class Tables(NamedTuple):
         return self.scores[run]["status"] in COUNTING
 
 
-def read_tables(folder: Path) -> Tables:
-    """Everything that the stages before left in the run folder."""
+def read_tables(folder: Path, records: Mapping[RunId, Record] | None = None) -> Tables:
+    """Everything that the stages before left in the run folder; `records` are those of all runs that have one, where
+    they were read before."""
     plan = read_opened_plan(folder)
     validity = read_table(RunFolder(folder).validity, ValidityRow)
-    records = read_present_records(folder, validity)
+    if records is None:
+        records = read_present_records(folder, validity)
     valid = [records[run_of_row(row)] for row in validity if row["status"] == RunStatus.VALID]
     return Tables(
         plan=as_made(plan, valid),

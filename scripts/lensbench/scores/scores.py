@@ -155,8 +155,8 @@ def read_present_records(folder: Path, validity: Iterable[ValidityRow]) -> dict[
     return {run: from_json(run_files(folder, run).record.read_text()) for run in runs}
 
 
-def score_all(folder: Path) -> None:
-    """Reads the tables and the records, and writes scores.csv and pairs.csv."""
+def score_all(folder: Path) -> dict[RunId, Record]:
+    """Reads the tables and the records, writes scores.csv and pairs.csv, and returns the records."""
     plan = read_opened_plan(folder)
     validity = read_table(RunFolder(folder).validity, ValidityRow)
     records = read_present_records(folder, validity)
@@ -181,6 +181,7 @@ def score_all(folder: Path) -> None:
     write_table(RunFolder(folder).scores, columns(ScoreRow), scores.values())
     place = PAIR_COLUMNS.index("adopted") + 1
     write_table(RunFolder(folder).pairs, [*PAIR_COLUMNS[:place], *adopted, *PAIR_COLUMNS[place:]], pairs)
+    return records
 
 
 if __name__ == "__main__":

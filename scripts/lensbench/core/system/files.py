@@ -6,7 +6,7 @@ import fcntl
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
 from fractions import Fraction
@@ -51,6 +51,18 @@ def write_atomic(path: Path, content: str | bytes) -> None:
         note_checksum(folder, name, data)
 
 
+def write_together(folder: Path, files: Iterable[tuple[str, str]]) -> None:
+    """Writes derived files of a run folder, given by their paths there, as `write_atomic` does; the list of checksums
+    is opened once for all of them."""
+    lines = []
+    for name, content in files:
+        data = content.encode(errors="replace")
+        _replace(folder / name, data)
+        lines.append(_checksum_line(name, data))
+    if RunFolder(folder).checksums.exists():
+        _append(folder, lines)
+
+
 def _replace(path: Path, data: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
@@ -64,9 +76,17 @@ def _replace(path: Path, data: bytes) -> None:
 
 def note_checksum(folder: Path, name: str, data: bytes) -> None:
     """Notes what was written to a file of the run folder."""
+    _append(folder, [_checksum_line(name, data)])
+
+
+def _checksum_line(name: str, data: bytes) -> str:
+    return f"{hashlib.sha256(data).hexdigest()}  {name}\n"
+
+
+def _append(folder: Path, lines: Iterable[str]) -> None:
     with open(RunFolder(folder).checksums, "a") as checksums:
         fcntl.flock(checksums, fcntl.LOCK_EX)
-        checksums.write(f"{hashlib.sha256(data).hexdigest()}  {name}\n")
+        checksums.writelines(lines)
 
 
 def read_checksums(folder: Path) -> dict[str, str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -22,7 +22,7 @@ from lensbench.core.preflight_results import read_listed_tools
 from lensbench.core.records import RunId
 from lensbench.core.rows import DecisionRow, PairRow, RunRow
 from lensbench.core.run_folder import RunFolder
-from lensbench.core.system.files import read_json, write_atomic
+from lensbench.core.system.files import read_json, write_together
 from lensbench.core.system.places import ROOT, TEMPLATES
 from lensbench.core.system.program import run_program
 from lensbench.core.system.templates import csp_hash
@@ -36,13 +36,14 @@ from lensbench.results.page.treatment import treatment_view
 from lensbench.results.page.words import page_environment
 from lensbench.results.results import MANY_DISCARDS
 from lensbench.runs.reasons import REASONS
-from lensbench.scores.measures import read_tables
+from lensbench.scores.measures import Tables, read_tables
 from lensbench.scores.scores import treatment_tools
 
 
-def read_inputs(folder: Path) -> Inputs:
-    """Everything that the stages before left in the run folder."""
-    tables = read_tables(folder)
+def read_inputs(folder: Path, tables: Tables | None = None) -> Inputs:
+    """Everything that the stages before left in the run folder; `tables` are those of the folder, where they were read
+    before."""
+    tables = tables or read_tables(folder)
     tools = treatment_tools(tables.plan, tables.records.values(), tables.reports.values(), read_listed_tools(folder))
     return Inputs(
         tables,
@@ -68,12 +69,14 @@ def _by_run(rows: Iterable[RowOfRun]) -> dict[RunId, list[RowOfRun]]:
     return found
 
 
-def render(folder: Path, inputs: Inputs, folded: bool = False) -> dict[str, str]:
-    """The pages by their path in the run folder: report.html, and the answers beside it unless they are `folded` in."""
+def render(folder: Path, inputs: Inputs, folded: bool = False) -> Iterator[tuple[str, str]]:
+    """The pages with their paths in the run folder: report.html, and the answers beside it unless they are `folded` in.
+
+    One after the other: thousands of them need much memory."""
     page = partial(_page, page_environment(), {**style_of_the_page(), "data": inputs.results})
     address = pairs.folded_address if folded else pairs.file_address
     trials = range(1, inputs.tables.plan["trials"] + 1)
-    answers = [pairs.pair_page(folder, inputs, task, trial) for trial in trials for task in inputs.tables.plan["order"]]
+    answers = (pairs.pair_page(folder, inputs, task, trial) for trial in trials for task in inputs.tables.plan["order"])
     report = page(
         "report.html.j2",
         treatments=[treatment_view(inputs, name, address) for name in data.treatments(inputs)],
@@ -85,14 +88,12 @@ def render(folder: Path, inputs: Inputs, folded: bool = False) -> dict[str, str]
         reasons=REASONS,
         many_discards=MANY_DISCARDS,
         hashes=_hashes(folder),
-        folded=answers if folded else [],
+        folded=list(answers) if folded else [],
         outcome=_outcome,
         discarded_because=partial(_discarded_because, inputs),
         **_script("tables.js", *(["words.js"] if folded else [])),
     )
-    if folded:
-        return {RunFolder.page: report}
-    beside = {}
+    yield RunFolder.page, report
     for pair in answers:
         path = pairs.file_address(pair.task, pair.trial)
         home = "../" * path.count("/")
@@ -104,15 +105,15 @@ def render(folder: Path, inputs: Inputs, folded: bool = False) -> dict[str, str]
                 place = runs.run_address(run)
                 up = "../" * place.count("/")
                 facts = _facts(inputs, column.status, run)
-                beside[place] = page(
-                    "run.html.j2", shown=shown, home=f"{up}{RunFolder.page}", pair_place=up + path, facts=facts
+                yield (
+                    place,
+                    page("run.html.j2", shown=shown, home=f"{up}{RunFolder.page}", pair_place=up + path, facts=facts),
                 )
                 timelines[column.condition] = home + place
-        beside[path] = page(
+        yield path, page(
             "pair.html.j2", pair=pair, home=f"{home}{RunFolder.page}", siblings=siblings, timelines=timelines,
             **_script("words.js"),
         )  # fmt: skip
-    return {RunFolder.page: report, **beside}
 
 
 def _facts(inputs: Inputs, status: str, run: RunId) -> list[str]:
@@ -170,10 +171,9 @@ def _hashes(folder: Path) -> dict[str, str]:
     return {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in paths.items() if path.exists()}
 
 
-def write_page(folder: Path, folded: bool = False) -> None:
+def write_page(folder: Path, inputs: Inputs | None = None, folded: bool = False) -> None:
     """Writes report.html and, unless they are folded into it, the answers beside it."""
-    for path, text in render(folder, read_inputs(folder), folded).items():
-        write_atomic(folder / path, text)
+    write_together(folder, render(folder, inputs or read_inputs(folder), folded))
 
 
 def main() -> None:
@@ -182,7 +182,7 @@ def main() -> None:
     parser.add_argument("--folder", required=True, type=Path, help="the run folder, bench/<run_id>")
     parser.add_argument("--answers", action="store_true", help="fold the answers into the page")
     arguments = parser.parse_args()
-    run_program(lambda: write_page(arguments.folder, arguments.answers))
+    run_program(lambda: write_page(arguments.folder, folded=arguments.answers))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,20 @@
+"""The stages of this room, in one program: they read the same records, and most of what each costs is its start."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from lensbench.core.system.program import run_stage
+from lensbench.scores.estimates import write_estimates
+from lensbench.scores.measures import read_tables
+from lensbench.scores.scores import score_all
+
+
+def score_and_estimate(folder: Path) -> None:
+    """Scores the runs and estimates the differences: scores.csv, pairs.csv, estimates.json."""
+    records = score_all(folder)
+    write_estimates(folder, read_tables(folder, records))
+
+
+if __name__ == "__main__":
+    run_stage(score_and_estimate)
