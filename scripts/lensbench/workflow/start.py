@@ -20,7 +20,7 @@ from lensbench.core.system.processes import WORKFLOW
 from lensbench.core.system.terminal import printable_lines
 from lensbench.plan.reading import insist_on_config
 from lensbench.runs import bank, stopping
-from lensbench.workflow import begin, snakemake_inside, targets
+from lensbench.workflow import begin, finish, snakemake_inside, targets
 from lensbench.workflow.schedule import Schedule, frozen_schedule, read_schedule
 from snakemake_logger_plugin_lensbench import catch_up, says_when_nothing_is_to_be_done
 
@@ -107,7 +107,8 @@ def after_success(schedule: Schedule) -> None:
     """Says the result."""
     catch_up()
     if schedule.config.makes_benchmark and RunFolder(schedule.folder).results_json.exists():
-        _start("lensbench.workflow.finish", "--folder", str(schedule.folder))
+        with _one_line():
+            finish.print_headline(schedule.folder)
 
 
 def after_failure(schedule: Schedule) -> None:
@@ -115,7 +116,8 @@ def after_failure(schedule: Schedule) -> None:
     catch_up()
     folder = RunFolder(schedule.folder)
     if folder.refused.exists():
-        _start("lensbench.workflow.finish", "--folder", str(schedule.folder))
+        with _one_line():
+            finish.print_headline(schedule.folder)
         print("error:", folder.refused.read_text().strip(), file=sys.stderr)
     elif schedule.config.makes_benchmark and folder.plan.exists():
         _start("lensbench.workflow.render", "--folder", str(schedule.folder))
