@@ -22,7 +22,7 @@ from string import Template
 from typing import Any, Final
 
 from lensbench.agents.reach import Network, addresses_of, hosts_file, network_of
-from lensbench.agents.sandbox_start import FILTER_FD
+from lensbench.agents.sandbox_start import FILTER_FD, process_limits
 from lensbench.agents.sandbox_view import mounts_of, programs_of
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import SandboxSettings
@@ -296,9 +296,16 @@ def _start(
         *(*step, "outside", told),
         *_options(sandbox, (*needed, *programs_of(step, os.defpath)), os.path.join(private, "tmp")),
         *("--seccomp", str(FILTER_FD), *options, *mounts, "--"),
-        *(*step, "inside", told),
+        *((not ways and _prlimit(sandbox.limits)) or (*step, "inside", told)),
         *argv,
     )
+
+
+def _prlimit(limits: Mapping[str, Any]) -> tuple[str, ...]:
+    """The program of the system that sets limits and becomes what follows; () where there is none."""
+    program = shutil.which("prlimit", path=os.defpath)
+    options = (f"--{name.lower()}={value}:{value}" for name, value in process_limits(limits).items())
+    return (program, *options) if program else ()
 
 
 def _told(

@@ -6,7 +6,9 @@ and little of that at first, since every start of an agent waits for both.
 `outside` hands bubblewrap a filter of system calls, limits memory and processes by a control group where it may make
 one, passes connections on to the addresses that are allowed, ends the sandbox when it has filled its share of the
 disk, and may lay the workspace over a tree that runs share. `inside` listens at those addresses in the sandbox's own
-network, sets the limits of a process, gives up its privileges, and becomes the agent.
+network, sets the limits of a process, gives up its privileges, and becomes the agent. Each start of Python costs more
+than all the rest: a run does what is done `outside` in its own process (`sandbox_here`), and where nothing is to be
+passed on `prlimit` does what is done `inside`.
 """
 
 from __future__ import annotations
@@ -21,10 +23,11 @@ import time
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # mypy takes it for true; at run time these would take longer than all the rest
     import socket
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import Any, NoReturn
 
     _Start = Callable[..., None]
+    Env = Mapping[bytes, bytes] | Mapping[str, str]
     Listening = list[tuple[socket.socket, Callable[[], socket.socket]]]
     """A socket that takes connections, and what opens the connection to which they are passed on."""
 
@@ -66,12 +69,12 @@ def keyring_filter() -> bytes:
     return b"".join(struct.pack("=HBBI", *step) for step in [*steps, (end, 0, 0, allow)])
 
 
-def outside(settings: dict[str, Any], argv: list[str]) -> NoReturn:
-    """Becomes bubblewrap, with a watcher beside it that ends after it."""
+def outside(settings: dict[str, Any], argv: list[str], env: Env, is_watched: bool = False) -> NoReturn:
+    """Becomes bubblewrap, with a watcher beside it that ends after it, unless another process watches it."""
     listening = [_listen(way) for way in settings["ways"]]
     groups = _make_groups(settings["limits"])
     parent = os.getpid()
-    if os.fork() == 0:
+    if not is_watched and os.fork() == 0:
         os.setsid()  # it has to tidy up after its group was ended
         _silence()
         _watch(parent, listening, groups, settings["folder"], settings["limits"]["disk_gb"] * GB)
@@ -93,7 +96,7 @@ def outside(settings: dict[str, Any], argv: list[str]) -> NoReturn:
     else:
         os.dup2(memory, FILTER_FD)
         os.close(memory)
-    os.execve(argv[0], argv, _given_environment())
+    os.execve(argv[0], argv, env)
 
 
 def _lay_over(tree: str, changes: str, work: str, place: str) -> None:
@@ -144,6 +147,12 @@ def _given_environment() -> dict[bytes, bytes]:
         return {name: value for name, _, value in pairs}
 
 
+def read_settings(told: str) -> dict[str, Any]:
+    """The settings as they stand on the command line."""
+    settings: dict[str, Any] = eval(told, {"__builtins__": {}})  # a literal of ours; json would be half of the imports
+    return settings
+
+
 def _write(file: str, text: str) -> None:
     with open(file, "w") as opened:
         opened.write(text)
@@ -163,18 +172,25 @@ def _give_up_privileges() -> None:
     libc.capset(struct.pack("=II", 0x20080522, 0), bytes(24))
 
 
-def _set_limits(limits: dict[str, Any]) -> None:
+def process_limits(limits: Mapping[str, Any]) -> dict[str, int]:
+    """The limits of each process, as far as this one may allow them, by their names without `RLIMIT_`."""
     wanted = {
-        resource.RLIMIT_CORE: 0,
-        resource.RLIMIT_NOFILE: limits["open_files"],
-        resource.RLIMIT_NPROC: limits["processes"],  # of this user in this sandbox; no limit for root
-        resource.RLIMIT_DATA: int(limits["memory_gb"] * GB),
-        resource.RLIMIT_FSIZE: int(limits["disk_gb"] * GB),
+        "CORE": 0,
+        "NOFILE": limits["open_files"],
+        "NPROC": limits["processes"],  # of this user in this sandbox; no limit for root
+        "DATA": int(limits["memory_gb"] * GB),
+        "FSIZE": int(limits["disk_gb"] * GB),
     }
-    for kind, value in wanted.items():
-        hard = resource.getrlimit(kind)[1]
-        least = value if hard == resource.RLIM_INFINITY else min(value, hard)
-        resource.setrlimit(kind, (least, least))
+    hard = {name: resource.getrlimit(getattr(resource, f"RLIMIT_{name}"))[1] for name in wanted}
+    return {
+        name: value if hard[name] == resource.RLIM_INFINITY else min(value, hard[name])
+        for name, value in wanted.items()
+    }
+
+
+def _set_limits(limits: dict[str, Any]) -> None:
+    for name, value in process_limits(limits).items():
+        resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (value, value))
 
 
 # --- control groups
@@ -182,8 +198,20 @@ def _set_limits(limits: dict[str, Any]) -> None:
 
 def _make_groups(limits: dict[str, Any]) -> list[str]:
     """New control groups with the limits; fewer, or none, where this user may make none."""
-    name = f"{GROUP}{os.getpid()}"
     memory, processes = str(int(limits["memory_gb"] * GB)), str(limits["processes"])
+    wanted = {"memory.max": memory, "memory.swap.max": "0", "pids.max": processes}
+    wanted_of = {"memory": {"memory.limit_in_bytes": memory}, "pids": {"pids.max": processes}, "": wanted}
+    made: dict[str, str] = {}
+    for kind, group in groups_of(os.getpid()):
+        if kind not in made and _make_group(group, wanted_of[kind]):
+            made[kind] = group
+    return list(made.values())
+
+
+def groups_of(process: int) -> list[tuple[str, str]]:
+    """Where the control groups of a sandbox may lie whose process has this id, each with what it limits: both with ""
+    where the kernel has one hierarchy for all (the first that can be made is taken), else `memory` and `pids`."""
+    name = f"{GROUP}{process}"
     try:
         with open("/proc/self/cgroup") as file:
             lines = [line.strip().split(":", 2) for line in file]
@@ -191,22 +219,26 @@ def _make_groups(limits: dict[str, Any]) -> list[str]:
         return []
     if os.path.exists(f"{CGROUPS}/cgroup.controllers"):
         own = os.path.join(CGROUPS, next((path for _, kinds, path in lines if not kinds), "/").strip("/"))
-        wanted = {"memory.max": memory, "memory.swap.max": "0", "pids.max": processes}
         parents = dict.fromkeys((own.rstrip("/"), os.path.dirname(own.rstrip("/")), CGROUPS))
-        found = (_make_group(f"{parent}/{name}", wanted) for parent in parents)
-        return next(([group] for group in found if group), [])
+        return [("", f"{parent}/{name}") for parent in parents]
     of_kind = {kind: path.strip("/") for _, kinds, path in lines for kind in kinds.split(",")}
-    wanted_of = {"memory": {"memory.limit_in_bytes": memory}, "pids": {"pids.max": processes}}
-    made = (
-        _make_group(os.path.join(CGROUPS, kind, of_kind.get(kind, ""), name), wanted_of[kind]) for kind in wanted_of
-    )
-    return [group for group in made if group]
+    return [(kind, os.path.join(CGROUPS, kind, of_kind.get(kind, ""), name)) for kind in ("memory", "pids")]
 
 
-def _make_group(group: str, wanted: dict[str, str]) -> str:
+def remove_groups(groups: Iterable[str]) -> None:
+    """Removes control groups, as soon as what was in them has ended."""
+    for group in groups:
+        for _ in range(500):
+            _remove(group)
+            if not os.path.exists(group):
+                break
+            time.sleep(0.02)
+
+
+def _make_group(group: str, wanted: dict[str, str]) -> bool:
     parent = os.path.dirname(group)
     if not f"{parent}/".startswith(f"{CGROUPS}/"):
-        return ""
+        return False
     try:
         for old in os.listdir(parent):  # of starts that were killed; one that is in use cannot be removed
             if old.startswith(GROUP) and not os.path.exists(f"/proc/{old.removeprefix(GROUP)}"):
@@ -215,10 +247,10 @@ def _make_group(group: str, wanted: dict[str, str]) -> str:
         for file, value in wanted.items():
             if file != "memory.swap.max" or os.path.exists(f"{group}/{file}"):
                 _write(f"{group}/{file}", value)
-        return group
+        return True
     except OSError:
         _remove(group)
-        return ""
+        return False
 
 
 def _remove(group: str) -> None:
@@ -323,23 +355,27 @@ def _watch(sandbox: int, listening: Listening, groups: list[str], folder: str, d
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit())
     _serve(listening)
     try:
+        process = os.pidfd_open(sandbox)
         ended = select.poll()
-        ended.register(os.pidfd_open(sandbox), select.POLLIN)
-        limit, pause_s = _size(folder) + disk, LOOK_S
-        while not ended.poll(pause_s * 1000):
-            began = time.monotonic()
-            if _size(folder) > limit:
-                _write(f"{folder}/{FULL}", f"more than {disk / GB:g} GB of disk (limits.disk_gb)")
-                os.kill(sandbox, signal.SIGKILL)
-            pause_s = max(LOOK_S, 20 * (time.monotonic() - began))
+        ended.register(process, select.POLLIN)
+        watch_disk(process, folder, disk, lambda pause_s: bool(ended.poll(pause_s * 1000)))
     except (OSError, SystemExit):
         pass
-    for group in groups:
-        for _ in range(500):
-            _remove(group)
-            if not os.path.exists(group):
-                break
-            time.sleep(0.02)
+    remove_groups(groups)
+
+
+def watch_disk(sandbox: int, folder: str, disk: float, has_ended: Callable[[float], bool]) -> None:
+    """Looks at the disk until the process behind the file descriptor `sandbox` has ended, which `has_ended` waits for;
+    ends it once there are `disk` bytes more below `folder` than at first."""
+    import signal
+
+    limit, pause_s = _size(folder) + disk, LOOK_S
+    while not has_ended(pause_s):
+        began = time.monotonic()
+        if _size(folder) > limit:
+            _write(f"{folder}/{FULL}", f"more than {disk / GB:g} GB of disk (limits.disk_gb)")
+            signal.pidfd_send_signal(sandbox, signal.SIGKILL)
+        pause_s = max(LOOK_S, 20 * (time.monotonic() - began))
 
 
 def _size(folder: str) -> int:
@@ -365,5 +401,6 @@ def _blocks(folder: str) -> Iterator[int]:
 
 if __name__ == "__main__":
     _, place, told, *rest = sys.argv
-    given = eval(told, {"__builtins__": {}})  # a literal of ours; json would be half of what this program imports
-    {"outside": outside, "inside": inside}[place](given, rest)
+    if place == "outside":
+        outside(read_settings(told), rest, _given_environment())
+    inside(read_settings(told), rest)

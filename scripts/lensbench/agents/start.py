@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from lensbench.agents import Assignment, load_adapter, model_hosts
 from lensbench.agents.sandbox import Place
+from lensbench.agents.sandbox_here import own_start
 from lensbench.agents.sandbox_start import FULL
 from lensbench.core.errors import UserError
 from lensbench.core.records import Outcome, bounded
@@ -79,7 +80,8 @@ def start_agent(assignment: Assignment, place: Place, timeout_s: float, redact: 
         try:
             env = {**invocation.env, **place.environment_variables(invocation.env.get("PATH", os.defpath))}
             argv = place.wrap(invocation.argv, env, assignment.mcp_file, agents=hosts)
-            outcome, ended = run_process(argv, env, workspace, timeout_s, log, read)
+            own = own_start(argv, env)
+            outcome, ended = run_process(argv, env, workspace, timeout_s, log, read, own)
         except OSError as error:
             raise UserError(f"the agent cannot be started: {invocation.argv[0]}: {error.strerror}") from None
     answer = redact(read_text(place.outside(assignment.answer_file)) or outcome.answer)

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import NoReturn, TypeVar
@@ -43,6 +43,16 @@ class Ended:
     exit_code: int | None
     timed_out: bool
     duration_s: float
+
+
+@dataclass(frozen=True)
+class OwnStart:
+    """How a program is started by the process that was forked off for it."""
+
+    become: Callable[[], None]
+    """Turns that process into the program, with every file open that it leaves open, or ends it."""
+    watch: Callable[[int], AbstractContextManager[None]]
+    """What goes on beside the process of that id until it, and all that it started, has ended."""
 
 
 WORKFLOW = "LENSBENCH_WORKFLOW"
@@ -104,10 +114,12 @@ def run_process(
     timeout_s: float,
     stderr: int,
     read: Callable[[Iterator[str]], Value],
+    own: OwnStart | None = None,
 ) -> tuple[Value, Ended]:
     """Runs a program in a session of its own and hands its output, line by line as it comes, to `read`.
 
-    A line has its newline, as in a file: only the last may lack it.
+    A line has its newline, as in a file: only the last may lack it. With `own` the program is started in that way, and
+    `argv` only says which one it is.
 
     Returns what `read` returned and how the program ended. Nothing that it started is left.
     Raises FileNotFoundError or PermissionError when it cannot be started.
@@ -121,20 +133,29 @@ def run_process(
         stdout=subprocess.PIPE,
         stderr=stderr,
         start_new_session=True,
-        preexec_fn=partial(die_with_parent, os.getpid()),
+        preexec_fn=partial(_before_the_program, os.getpid(), own),
     )
     output = _Output(process, began + timeout_s)
-    try:
-        value = read(output.lines())
-        for _ in output.lines():
-            pass
-        ended = process.poll() if output.timed_out else _wait_until(process, output.deadline)
-        duration_s = time.monotonic() - began
-        timed_out = ended is None
-        return value, Ended(ended, timed_out, duration_s)
-    finally:
-        _end_group(process)
-        end_children()
+    with ExitStack() as beside:  # it ends after the process
+        try:
+            if own:
+                beside.enter_context(own.watch(process.pid))
+            value = read(output.lines())
+            for _ in output.lines():
+                pass
+            ended = process.poll() if output.timed_out else _wait_until(process, output.deadline)
+            duration_s = time.monotonic() - began
+            timed_out = ended is None
+            return value, Ended(ended, timed_out, duration_s)
+        finally:
+            _end_group(process)
+            end_children()
+
+
+def _before_the_program(parent: int, own: OwnStart | None) -> None:
+    die_with_parent(parent)
+    if own:
+        own.become()
 
 
 def _wait_until(process: subprocess.Popen[bytes], deadline: float) -> int | None:
