@@ -75,6 +75,28 @@ onstart:
     snakemake_inside.find_pipes_once()
     print("after:", *found(workflow.dag))
 """
+TAKEN = """
+class Done:
+    pid = 0
+    def wait(self):
+        return 3 if "third" in self.command else 0
+def take(command, environment):
+    print("given:", command, environment["OMP_NUM_THREADS"])
+    if "first" not in command:
+        taken = Done()
+        taken.command = command
+        if "second" in command:
+            open("second.txt", "w").write("made without a shell")
+        return taken
+rule all:
+    input: "first.txt", "second.txt", "third.txt"
+rule made:
+    output: "{name}.txt"
+    wildcard_constraints: name="first|second|third"
+    shell: "echo made by a shell > {output}"
+onstart:
+    snakemake_inside.start_commands(take)
+"""
 INNER = """
 SAID = "said by the inner one"
 snakemake_inside.share_names(workflow, SAID=SAID)
@@ -134,6 +156,19 @@ def test_pipes_are_looked_for_once_and_found_as_before(tmp_path: Path) -> None:
     assert "before: ['piped.txt'] 21" in ended.stdout
     assert "after: ['piped.txt'] 1\n" in ended.stdout
     assert (tmp_path / "end.txt").read_text().startswith("piped\n0\n")
+
+
+def test_commands_are_started_otherwise_where_somebody_takes_them_and_fail_as_they_end(tmp_path: Path) -> None:
+    (tmp_path / "Snakefile").write_text(USES + TAKEN)
+    ended = snakemake(tmp_path, "--keep-going", "--scheduler", "greedy")
+    given = {line for line in ended.stdout.splitlines() if line.startswith("given:")}
+    assert given == {
+        f"given: set -euo pipefail;  echo made by a shell > {name}.txt 1" for name in ("first", "second", "third")
+    }
+    assert (tmp_path / "first.txt").read_text() == "made by a shell\n"
+    assert (tmp_path / "second.txt").read_text() == "made without a shell"
+    assert ended.returncode == 1
+    assert not (tmp_path / "third.txt").exists()
 
 
 def test_commands_of_a_module_use_the_names_that_are_shared(tmp_path: Path) -> None:

@@ -360,8 +360,21 @@ def test_what_a_killed_job_left_is_not_taken_for_another_prompt(bench: Path) -> 
     assert spent(bench)["runs"] == 2
 
 
+def test_what_a_run_needs_is_loaded_before_it_is_forked_off(bench: Path) -> None:
+    program = (
+        "import sys; from lensbench.runs.preloaded import load; load(); loaded = {*sys.modules}\n"
+        "from lensbench.runs.run import main; main(); print('later:', *{*sys.modules} - loaded)"
+    )
+    plan(bench, "echo answer", sandbox="auto")
+    made = subprocess.run(
+        [sys.executable, "-P", "-c", program, *RUN_ANNA[4:], str(bench)], env={**os.environ, "PYTHONPATH": str(SCRIPTS)},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert (made.stdout, is_kept(bench, RUN)) == ("later:\n", True)
+
+
 def test_a_run_imports_little() -> None:
-    """Each module counts: a run starts in a program of its own."""
+    """Each module counts: a run that is made by hand, or on a cluster, starts in a program of its own."""
     program = "import sys, lensbench.runs.run; print(*sorted(sys.modules))"
     loaded = subprocess.run(
         [sys.executable, "-P", "-c", program], env={**os.environ, "PYTHONPATH": str(SCRIPTS)}, capture_output=True,

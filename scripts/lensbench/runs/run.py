@@ -62,6 +62,7 @@ def make_run(job: Job) -> str:
     attempts: list[Attempt] = []
     service = service_of(job.agent)
     gate = str(RunFolder(job.folder).gate)
+    settings = job.settings
 
     def record_of(tried: Tried) -> Record:
         return Record(
@@ -74,7 +75,7 @@ def make_run(job: Job) -> str:
             workspace=tried.workspace, tree_before=tried.tree_before, tree_after=tried.tree_after,
             revision=job.repository["revision"], server_calls=tried.server_calls,
             arrived_at=arrived, opened_at=opened, lensbench=__version__, sandbox=sandbox.name,
-            network=tried.network, direct_calls=tried.direct_calls, made_with=job.settings,
+            network=tried.network, direct_calls=tried.direct_calls, made_with=settings,
         )  # fmt: skip
 
     def keep(tried: Tried) -> None:

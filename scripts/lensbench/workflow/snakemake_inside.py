@@ -5,11 +5,13 @@ tests/pipeline/test_snakemake_inside.py shows for each what it is good for and n
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from heapq import nlargest
+from importlib import import_module
 from operator import attrgetter
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from snakemake import __version__
@@ -101,6 +103,18 @@ def forbid_deleting(workflow: Any, why: Callable[[], str]) -> None:
         delete(only_temp=only_temp, dryrun=dryrun)
 
     workflow.delete_output = refuse
+
+
+def start_commands(by: Callable[[str, Mapping[str, str]], Any]) -> None:
+    """Has `by` start the commands of rules that it knows, given the command and its environment. It returns a process
+    with the `wait`, `terminate` and `kill` of `subprocess.Popen`, or None for what Snakemake is to start itself."""
+    shells = import_module("snakemake.shell")  # an import statement would find the class of that name
+    programs = _known(shells, "sp")
+
+    def start(command: str, **options: Any) -> Any:
+        return by(command, options["env"]) or programs.Popen(command, **options)
+
+    vars(shells)["sp"] = SimpleNamespace(**{**vars(programs), "Popen": start})
 
 
 def rules_to_run(workflow: Any) -> set[str]:

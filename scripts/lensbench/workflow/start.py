@@ -20,6 +20,7 @@ from lensbench.core.system.processes import WORKFLOW
 from lensbench.core.system.terminal import printable_lines
 from lensbench.plan.reading import insist_on_config
 from lensbench.runs import bank, stopping
+from lensbench.runs.preloaded import Preloaded
 from lensbench.workflow import begin, finish, snakemake_inside, targets
 from lensbench.workflow.schedule import Schedule, frozen_schedule, read_schedule
 from snakemake_logger_plugin_lensbench import catch_up, says_when_nothing_is_to_be_done
@@ -101,6 +102,9 @@ def before_jobs(workflow: Any, schedule: Schedule) -> None:
             _start("lensbench.runs.preflight", "--settings", schedule.settings, "--folder", str(schedule.folder))
         except (subprocess.CalledProcessError, KeyboardInterrupt):
             sys.exit(1)  # what is wrong stands on the terminal
+
+        if workflow.local_exec and sys.platform == "linux":
+            snakemake_inside.start_commands(Preloaded(PYTHON).start)
 
 
 def after_success(schedule: Schedule) -> None:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import NoReturn, TypeVar
 
 TERM_GRACE_S = 2.5
@@ -75,18 +76,19 @@ def end_in_order() -> None:
 
     A program that Snakemake started gets SIGTERM when Snakemake ends, however that ends.
     """
-    for number in _ENDING:
+    for number in ENDING:
         if number == signal.SIGTERM or signal.getsignal(number) != signal.SIG_IGN:  # nohup stays in force
             signal.signal(number, _stop)
     if WORKFLOW in os.environ:
         die_with_parent(int(os.environ[WORKFLOW]), signal.SIGTERM)
 
 
-_ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+"""Signals that end a program in order."""
 
 
 def _stop(number: int, _frame: object) -> NoReturn:
-    for other in _ENDING:
+    for other in ENDING:
         signal.signal(other, signal.SIG_IGN)
     sys.exit(128 + number)
 
@@ -94,11 +96,19 @@ def _stop(number: int, _frame: object) -> NoReturn:
 @contextmanager
 def held_signals() -> Iterator[None]:
     """Lets signals that end a program wait until the block is done."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
     try:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def show_as(argv: Sequence[str]) -> None:
+    """Has `ps` show another command line for this process, cut to the length of its own."""
+    places = Path("/proc/self/stat").read_text().rpartition(")")[2].split()[45:47]  # arg_start, arg_end: proc(5)
+    begin, end = map(int, places)
+    shown = b"\0".join(map(os.fsencode, argv))[: end - begin - 1]
+    ctypes.memmove(begin, shown.ljust(end - begin, b"\0"), end - begin)
 
 
 def adopt_orphans() -> None:
@@ -243,7 +253,7 @@ def _have_ended() -> bool:
                 os.waitpid(child, os.WNOHANG)
         if not children or time.monotonic() > until:
             return not children
-        time.sleep(0.005)
+        time.sleep(0.001)
 
 
 def end_children() -> None:
