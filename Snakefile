@@ -46,7 +46,7 @@ include: "rules/scenarios.smk"
 rule all:
     default_target: workflow.modifier.is_main_snakefile()
     input:
-        needed_runs,
+        missing_runs,
         rules.plan.output,
         rules.repositories.output,
         rules.validity.output,

@@ -25,6 +25,9 @@ leaves  validity.csv, runs/timing.csv, discards/ (where the next start finds the
 """
 
 runs_at_once = lambda: start.runs_at_once(workflow)
+index_of = lambda wildcards: (
+    ancient(str(rules.indexes.output)) if wildcards.condition in SCHEDULE.index_readers else []
+)
 
 
 rule environments:
@@ -47,12 +50,11 @@ rule environments:
 
 rule run:
     input:
-        lambda wildcards: trigger(rules.plan.output.plan, SCHEDULE.is_wanted(run_of(**wildcards))),
+        lambda wildcards: [trigger(*each) for each in SCHEDULE.triggers(run_of(**wildcards))],
         ancient(str(rules.plan.output.prompts)),
         ancient(str(rules.repositories.output)),
         [ancient(str(rules.environments.output))] if SCHEDULE.change_tasks else [],
-        lambda wildcards: ancient(str(rules.indexes.output)) if wildcards.condition in SCHEDULE.index_readers else [],
-        discards=lambda wildcards: [trigger(*each) for each in SCHEDULE.discards(run_of(**wildcards).stem)],
+        index_of if SCHEDULE.index_readers else [],
     output:
         answer=update(f"{BENCH}/runs/{{trial}}{{task}}-{{condition}}.md"),
         record=update(f"{BENCH}/records/{{trial}}{{task}}-{{condition}}.json"),

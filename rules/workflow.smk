@@ -32,6 +32,7 @@ checkpoint look:
 # An input that makes a job anew only when it asks for that. (`str`: `ancient` marks the very object that it is given.)
 trigger = lambda path, asks: str(path) if asks else ancient(str(path))
 needed_runs = lambda wildcards: SCHEDULE.needed_files(checkpoints.look)
+missing_runs = lambda wildcards: SCHEDULE.missing_files(checkpoints.look)
 needed_tests = lambda wildcards: SCHEDULE.needed_tests(wildcards.judge, checkpoints.look)
 
 

@@ -44,17 +44,26 @@ def test_a_first_start_makes_everything_in_a_folder_with_blanks_and_quotes(finis
     assert {row["delta"] for row in finished_once.table("pairs")} == {"0.5"}
 
 
-def test_what_is_asked_for_by_default_is_everything_that_is_written(finished: Project) -> None:
-    listed = finished.start("-n", "--forceall")
-    wanted = next(
-        line for line in listed.splitlines() if "bench/r/results.md" in line and line.startswith("    input:")
-    )
-    asked = set(wanted.removeprefix("    input: ").split(", "))
-    runs = {f"bench/r/{name}" for name in finished.files("runs", "records")}
+def test_what_is_asked_for_by_default_is_everything_that_is_written_and_each_run_that_is_not_there(
+    finished: Project,
+) -> None:
+    """Runs that are there are asked for by the tables that are made from them."""
+
+    def asked() -> set[str]:
+        listed = finished.start("-n", "--forceall").splitlines()
+        inputs = next(line for line in listed if "bench/r/results.md" in line and line.startswith("    input:"))
+        found = set(inputs.removeprefix("    input: ").split(", "))
+        marks = {name for name in found if name.startswith("bench/r/.plan/settings-")}
+        assert len(marks) == 1
+        return found - marks
+
     derived = {f"bench/r/{name}" for name in DERIVED if not name.startswith(("prompts/", "answers/"))}
-    marks = {name for name in asked if name.startswith("bench/r/.plan/settings-")}
-    assert len(marks) == 1
-    assert runs | derived | {"bench/r/prompts", "bench/r/answers"} == asked - marks
+    derived |= {"bench/r/prompts", "bench/r/answers"}
+    assert asked() == derived
+    gone = {"bench/r/runs/anna-with.md", "bench/r/records/bert-with.json"}
+    for name in gone:
+        (finished.folder / name).unlink()
+    assert asked() == derived | gone
 
 
 def test_a_moved_folder_has_nothing_to_do_and_a_missing_answer_or_record_repeats_that_run_alone(

@@ -6,7 +6,6 @@ from pathlib import Path
 
 from lensbench.changes.task import Binary, ChangeTask, Content, FromSource
 from lensbench.core.errors import UserError
-from lensbench.repositories.prepare import prepare
 
 
 def with_files(task: ChangeTask, cache: Path) -> ChangeTask:
@@ -23,6 +22,8 @@ def with_files(task: ChangeTask, cache: Path) -> ChangeTask:
 def _content(task: str, path: str, given: Content | FromSource, cache: Path) -> Content:
     if not isinstance(given, FromSource):
         return given
+    from lensbench.repositories.prepare import prepare  # every start of Snakemake imports this module
+
     file = prepare(given.source, cache).tree / path
     if file.is_symlink() or not file.is_file():
         raise UserError(f"task {task!r}: tests.files: its source has no file {path}; correct the path or the source")

@@ -18,7 +18,7 @@ from lensbench.core.conditions import compared, planned_conditions, reads_index
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import Plan
 from lensbench.core.records import RunId, run_files, trial_folder
-from lensbench.core.run_folder import RunFolder
+from lensbench.core.run_folder import RunFolder, names_of_run
 from lensbench.core.system import backoff
 from lensbench.plan import freeze as planning
 from lensbench.plan.config import Config, parts_of
@@ -49,7 +49,7 @@ class Schedule:
     own: Set[str] = frozenset()
     """Files of the user's in the run folder, which no rule may write."""
 
-    @property
+    @cached_property
     def folder(self) -> Path:
         """The run folder."""
         return run_folder(self.config)
@@ -172,8 +172,23 @@ class Schedule:
 
     def is_wanted(self, run: RunId) -> bool:
         """True when this start would make the run: it is missing, or discarded and not given up."""
-        files = run_files(self.folder, run)
-        return not (files.answer.exists() and files.record.exists()) or any(asks for _, asks in self.discards(run.stem))
+        return self.triggers(run)[0][1]
+
+    def triggers(self, run: RunId) -> list[tuple[str, bool]]:
+        """The inputs that can make Snakemake make a run, and whether each does: the plan, for a run that this start is
+        to make, and its discards. While the plan is made anew, Snakemake would not see the discard."""
+        discards = self.discards(run.stem)
+        is_wanted = bool(_missing(self._files_of(run))) or any(asks for _, asks in discards)
+        return [(f"{self._prefix}{RunFolder.plan}", is_wanted), *discards]
+
+    @cached_property
+    def _prefix(self) -> str:
+        return f"{self.folder.as_posix()}/"
+
+    def _files_of(self, run: RunId) -> list[str]:
+        """The answer and the record of a run, as rules name them."""
+        names = names_of_run(run.stem)
+        return [self._prefix + names.answer, self._prefix + names.record]
 
     @property
     def starts_agents(self) -> bool:
@@ -198,7 +213,14 @@ class Schedule:
 
     def files_of_waves(self, count: int) -> list[str]:
         """The answers and records of these runs."""
-        return [run_files(self.folder, run)[part].as_posix() for run in self.runs_of_waves(count) for part in (0, 1)]
+        if count not in self._wave_files:  # several rules ask for them
+            runs = self.runs_of_waves(count)
+            self._wave_files[count] = [file for run in runs for file in self._files_of(run)]
+        return self._wave_files[count]
+
+    @cached_property
+    def _wave_files(self) -> dict[int, list[str]]:
+        return {}
 
     def tests_of_waves(self, count: int) -> list[str]:
         """The test results of those of these runs that were asked for a change."""
@@ -208,6 +230,11 @@ class Schedule:
     def needed_files(self, checkpoint: Any) -> list[str]:
         """The files of all runs that the looks so far ask for."""
         return self.files_of_waves(self._needed_waves(checkpoint))
+
+    def missing_files(self, checkpoint: Any) -> list[str]:
+        """Those of them that nothing but a target of their own would bring back: an input of a table that is there may
+        be missing. Snakemake looks at every target, so the others are none."""
+        return _missing(self.needed_files(checkpoint)) if RunFolder(self.folder).validity.exists() else []
 
     def needed_tests(self, judge: str, checkpoint: Any) -> list[str]:
         """The test results that a judge needs: the judge `tests` those of all runs that the looks so far ask for."""
@@ -363,6 +390,10 @@ def frozen_schedule(settings: str | None) -> Schedule:
     config = Config.model_validate_json(settings)
     plan = read_plan(run_folder(config))
     return Schedule(config, plan, list(plan["accepted_changes"]))
+
+
+def _missing(files: Iterable[str]) -> list[str]:
+    return [file for file in files if not os.path.exists(file)]
 
 
 def _has_run_that_counts(schedule: Schedule) -> bool:

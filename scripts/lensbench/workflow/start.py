@@ -28,8 +28,8 @@ from snakemake_logger_plugin_lensbench import catch_up, says_when_nothing_is_to_
 PYTHON = f"{shlex.quote(sys.executable)} -P -m"
 """How rules start our programs; `exec` it, so that a program ends with the Snakemake that started it."""
 AHEAD = 100
-"""Ready jobs that the scheduler examines, beside four for each that may be at work: some of them may have to wait for
-what `limits` allow."""
+"""Ready jobs that the scheduler examines, beside four for each that may be at work, where a job may have to wait
+for more than a core: for what `limits` allow, or on a cluster."""
 
 
 @contextmanager
@@ -89,7 +89,8 @@ def runs_at_once(workflow: Any) -> int:
 def before_jobs(workflow: Any, schedule: Schedule) -> None:
     """Refuses what was not meant, and tries what all runs need before the first of them costs money."""
     snakemake_inside.lift_rate_limit(workflow)
-    snakemake_inside.look_ahead(workflow, AHEAD + 4 * runs_at_once(workflow))
+    further = AHEAD if schedule.resources or not workflow.local_exec else 0
+    snakemake_inside.look_ahead(workflow, further + 4 * runs_at_once(workflow))
     if problem := targets.misused(schedule.config, snakemake_inside.rules_to_run(workflow)):
         sys.exit(f"error: {problem}")
     if schedule.config.makes_benchmark:
@@ -102,7 +103,6 @@ def before_jobs(workflow: Any, schedule: Schedule) -> None:
             _start("lensbench.runs.preflight", "--settings", schedule.settings, "--folder", str(schedule.folder))
         except (subprocess.CalledProcessError, KeyboardInterrupt):
             sys.exit(1)  # what is wrong stands on the terminal
-
         if workflow.local_exec and sys.platform == "linux":
             snakemake_inside.start_commands(Preloaded(PYTHON).start)
 
