@@ -56,7 +56,7 @@ class Soak:
         (self.folder / "tmp").mkdir()
         self.runs = [RunId(f"t-{n}", side) for n in range(options.runs // 2) for side in ("with", "without")]
         self.machine = Machine(base.name, self.folder, self.bench, injector, random.Random(options.seed), mounted)
-        self.deck = self.machine.deck(max(8, options.runs // RUNS_PER_EVENT))
+        self.deck = self.machine.deck(max(9, options.runs // RUNS_PER_EVENT))
         spread = range(2, max(len(self.runs), len(self.deck) + 3))
         self.thresholds = sorted(self.machine.rng.sample(spread, len(self.deck)))
         self.log = base / "snakemake.log"

@@ -83,7 +83,7 @@ class Machine:
 
     def deck(self, count: int) -> list[str]:
         """`count` events, shuffled; what needs a mount is left out without one."""
-        kinds = ["agent", "agent", "job", "job", "snakemake", "clock", "daemon"]
+        kinds = ["agent", "agent", "job", "job", "snakemake", "preloaded", "clock", "daemon"]
         kinds += ["disk full", "read-only"] if self.mounted else []
         deck = [kinds[number % len(kinds)] for number in range(count)]
         self.rng.shuffle(deck)
@@ -95,6 +95,7 @@ class Machine:
             "agent": lambda: self._kill("agent"),
             "job": lambda: self._kill("job"),
             "snakemake": lambda: self._kill_snakemake(snakemake),
+            "preloaded": self._kill_preloaded,
             "disk full": self._fill,
             "read-only": self._forbid,
             "clock": self._jump,
@@ -109,12 +110,13 @@ class Machine:
             {detail}
             if kind in ("agent", "job")
             else {*runs, *runners(self.mark)}
-            if kind not in ("clock", "daemon")
+            if kind not in ("preloaded", "clock", "daemon")
             else ()
         )
         self.disruptions.append(Disruption(began, time.time(), hit, kind in ("disk full", "read-only", "daemon")))
         name = {"agent": "kill -9 of the agent", "job": "kill -9 of a job", "snakemake": "kill -9 of Snakemake",
                 "disk full": "disk full", "read-only": "read-only folder", "clock": "clock jump",
+                "preloaded": "kill -9 of the process that runs are forked off",
                 "daemon": "kill -9 of the daemon"}[kind]  # fmt: skip
         self.injector.note("injected", fault=name, detail=detail, runs=sorted(hit))
 
@@ -151,6 +153,15 @@ class Machine:
         snakemake.kill()
         snakemake.wait()
         return "snakemake"
+
+    def _kill_preloaded(self) -> str | None:
+        """Kills the process that runs are forked off, which may be at it; that may cost no answer."""
+        for process in living(self.mark):
+            with suppress(psutil.Error):
+                if "lensbench.runs.preloaded" in process.cmdline():
+                    process.kill()
+                    return "preloaded"
+        return None
 
     def start_daemon(self) -> None:
         """Starts the MCP server that all runs share."""
