@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from pathlib import Path
 
@@ -38,8 +39,43 @@ def test_a_question_for_a_value_gets_the_constant_behind_the_parameter(ask: Ask,
 def test_a_question_for_the_effects_of_a_change_gets_importers_and_callers(ask: Ask, shop: Path) -> None:
     answer = ask("What breaks when `checkout` in `src/shop/cart.py` is renamed?", shop).answer
     importers = "`src/shop/__init__.py`, `src/shop/cli.py`, `tests/test_cart.py`"
-    assert f"`src/shop/cart.py` is imported by {importers}." in answer
+    assert f"`src/shop/cart.py`, or another `cart`, is imported by 3 files: {importers}." in answer
     assert "`src/shop/cli.py`: line 5 in `main`" in answer
+
+
+def test_a_search_for_importers_shows_what_lines_show(ask: Ask, shop: Path) -> None:
+    for name, text in {
+        "src/shop/web/__init__.py": "",
+        "src/shop/web/cart.py": "",
+        "src/shop/web/page.py": "from .cart import Page\n",
+        "src/shop/other.py": "import cart\nfrom carts import x\n",
+        "src/shop/split.py": "from . import (\n    cart,\n)\n",
+        "tests/test_web.py": "from shop.web.cart import Page\n",
+    }.items():
+        (shop / name).parent.mkdir(exist_ok=True)
+        (shop / name).write_text(text, encoding="utf-8")
+    run = ask("Which files import `src/shop/cart.py`?", shop)
+    (line,) = [line for line in run.answer.splitlines() if "or another `cart`" in line]
+    assert "src/shop/web/page.py" in line  # of a file of the same name, which no line tells apart
+    assert "src/shop/split.py" not in line  # the name stands on a line of its own
+    assert not {"src/shop/other.py", "tests/test_web.py"} & set(re.findall(r"`([^`]+)`", line))
+    searched = [call for call in run.inputs("Grep") if "glob" in call]
+    assert searched[0]["glob"] == "**/*{.py,.pyi}"
+    assert re.search(searched[0]["pattern"], "from shop.cart import Cart")
+
+
+def test_the_name_of_a_file_is_no_subject_beside_others(ask: Ask, shop: Path) -> None:
+    answer = ask("`src/shop/cart.py` shall be split. Who calls its `checkout`?", shop).answer
+    assert "`checkout` is used in:" in answer
+    assert "`cart` is used in:" not in answer
+
+
+def test_a_long_message_in_quotes_is_searched_as_it_is(ask: Ask, shop: Path) -> None:
+    message = "nothing to pay for, as the cart of this customer is empty; put something into it before you check out"
+    (shop / "src" / "shop" / "late.py").write_text(f'def pay():\n    raise ValueError("{message}")\n', encoding="utf-8")
+    run = ask(f'Our log ends with "{message}" and with "paid". Which function raises it?', shop)
+    assert {message, "paid"} <= {call["pattern"] for call in run.inputs("Grep")}
+    assert "`src/shop/late.py:1`, in `pay`" in run.answer
 
 
 def test_the_same_prompt_workspace_and_seed_give_the_same_bytes(ask: Ask, shop: Path, tmp_path: Path) -> None:

@@ -74,11 +74,32 @@ def test_tools_of_a_stdio_server_are_found_out_and_used(ask: Ask, shop: Path, tm
     assert "|" in called(log)[names.index("find_code")][1]
     assert ["file_neighbors", str(shop), "src/shop/cart.py"] in called(log)
     assert "mcp__finder__find_code" in run.answer.split("**Tools used**")[1].splitlines()[0]
-    assert "`src/shop/cart.py` is imported by `src/shop/cli.py`." in run.answer
+    assert "`src/shop/cart.py` is imported by 1 file: `src/shop/cli.py`." in run.answer
     assert all((shop / call["path"]).is_file() for call in run.inputs("Read"))
     assert "passwd" not in run.answer
     assert left_behind(str(log)) == []
     assert ask(PROMPT, shop).answer != run.answer
+
+
+def test_a_tool_that_knows_neighbours_is_asked_about_the_files_of_the_question(
+    ask: Ask, shop: Path, tmp_path: Path
+) -> None:
+    log = tmp_path / "calls.log"
+    run = ask("Which files import `src/shop/errors.py`?", shop, {"finder": entry(shop, log)})
+    asked = [call[-1] for call in called(log) if call[0] == "file_neighbors"]
+    assert asked[0] == "src/shop/errors.py"
+    assert len(asked) == len(set(asked))
+    assert "`src/shop/errors.py` is imported by 1 file: `src/shop/cli.py`." in run.answer
+    assert not [call for call in run.inputs("Grep") if "glob" in call]
+
+
+def test_a_quoted_message_is_searched_as_text_whatever_the_server_finds(ask: Ask, shop: Path, tmp_path: Path) -> None:
+    (shop / "src" / "shop" / "zz.py").write_text(
+        'def pay():\n    raise ValueError("no coins left")\n', encoding="utf-8"
+    )
+    run = ask('Where is "no coins left" raised?', shop, {"finder": entry(shop, tmp_path / "calls.log")})
+    assert {"pattern": "no coins left", "match": "word"} in run.inputs("Grep")
+    assert "`src/shop/zz.py:1`, in `pay`" in run.answer
 
 
 def test_tools_of_an_http_server_are_used(ask: Ask, shop: Path, tmp_path: Path, http_server: str) -> None:

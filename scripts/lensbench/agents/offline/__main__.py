@@ -15,7 +15,7 @@ from lensbench.agents.offline.toolbox import OWN_TOOLS, Toolbox, print_event
 from lensbench.agents.offline.workspace import Workspace
 from lensbench.core.errors import UserError
 
-VERSION = "1"
+VERSION = "2"
 
 
 def main() -> int:

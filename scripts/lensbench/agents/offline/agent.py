@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from lensbench.agents.offline import mcp_tools
-from lensbench.agents.offline.answer import Findings, Place, Uses, write_answer
+from lensbench.agents.offline.answer import Findings, Importers, Place, Uses, write_answer
 from lensbench.agents.offline.outline import outline
 from lensbench.agents.offline.passages import COMMENT, GUARD, Passage, choose
 from lensbench.agents.offline.question import Question, Term, read_question
 from lensbench.agents.offline.ranking import idf, prior, rank, term_weights
-from lensbench.agents.offline.references import definitions
+from lensbench.agents.offline.references import definitions, import_search
 from lensbench.agents.offline.toolbox import Toolbox
 
 READ_ALONE, READ_GUIDED = 6, 5
@@ -42,7 +42,7 @@ CONSTANT_VALUE = re.compile(r"=\s*(_?[A-Z][A-Z0-9]*_[A-Z0-9_]+)\b")
 
 @dataclass(frozen=True)
 class _Lead:
-    """Where to read, what each term is worth there, and who depends on a file as far as a tool said so."""
+    """Where to read, what each term is worth there, and who depends on the files that a tool was asked about."""
 
     ranked: tuple[tuple[str, float], ...]
     weights: Mapping[Term, float]
@@ -53,7 +53,7 @@ def answer_prompt(prompt: str, toolbox: Toolbox, seed: int) -> str:
     """The answer to `prompt`: the same bytes for the same prompt, workspace, tools and seed."""
     question = read_question(prompt)
     files = toolbox.glob()
-    lead = _guided(question, toolbox) or _alone(question, toolbox, files, seed)
+    lead = _guided(question, toolbox, files) or _alone(question, toolbox, files, seed)
     passages = _passages(question, toolbox, lead)
     findings = Findings(
         passages=tuple(passages),
@@ -76,7 +76,7 @@ def _alone(question: Question, toolbox: Toolbox, files: Sequence[str], seed: int
     return _Lead(tuple(ranked[:READ_ALONE]), term_weights(hits, len(files)), {})
 
 
-def _guided(question: Question, toolbox: Toolbox) -> _Lead | None:
+def _guided(question: Question, toolbox: Toolbox, files: Sequence[str]) -> _Lead | None:
     """What search tools of MCP servers lead to, or None when there are none or they found nothing."""
     by_role: dict[mcp_tools.Role | None, list[mcp_tools.OfferedTool]] = defaultdict(list)
     for tool in toolbox.offered:
@@ -90,9 +90,12 @@ def _guided(question: Question, toolbox: Toolbox) -> _Lead | None:
     for tool in by_role["search"][:2]:
         for query in mcp_tools.queries(tool, question):
             _consult(tool, query, 1.0, question, toolbox, scores)
+    for term in question.phrases:  # a text search finds these best, whatever else there is
+        for path in toolbox.grep(term, files):
+            scores[path] += prior(path, question)
     dependents: dict[str, list[str]] = {}
     for tool in by_role["neighbourhood"][:1]:
-        for path in _best(scores)[:NEIGHBOURS]:
+        for path in list(dict.fromkeys([*_asked(question, files), *_best(scores)]))[:NEIGHBOURS]:
             result = _consult(tool, path, NEIGHBOUR_WORTH, question, toolbox, scores)
             dependents[path] = mcp_tools.dependents(result, toolbox.workspace)
     candidates = _best(scores)[:CANDIDATES]
@@ -213,21 +216,34 @@ def _uses(question: Question, toolbox: Toolbox, files: Sequence[str], passages: 
 
 def _importers(
     question: Question, toolbox: Toolbox, files: Sequence[str], passages: Sequence[Passage], lead: _Lead
-) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """file -> the files that import it, for what a question about the effects of a change is about."""
+) -> tuple[Importers, ...]:
+    """Who imports what a question about the effects of a change is about."""
     if not question.impact:
         return ()
-    asked = [
-        path for term in question.terms if "." in term.text for path in files if f"/{path}".endswith(f"/{term.text}")
-    ]
     defining = [passage.unit.path for passage in passages if passage.unit.kind != "text"]
-    targets = list(dict.fromkeys([*asked, *defining]))[:2]
     found = []
-    for target in targets:
-        known = lead.dependents.get(target)
-        importers = known if known else sorted(toolbox.importers(target, files))
-        found.append((target, tuple(sorted(importers, key=lambda path: (-prior(path, question), path)))))
-    return tuple(entry for entry in found if entry[1])
+    for target in list(dict.fromkeys([*_asked(question, files), *defining]))[:2]:
+        search = import_search(target)
+        told = lead.dependents[target] if target in lead.dependents else _dependents(target, toolbox)
+        paths = told or [path for path in toolbox.grep_imports(search, files) if path != target]
+        order = sorted(paths, key=lambda path: (-prior(path, question), path))
+        found.append(Importers(target, "" if told else search.name, tuple(order)))
+    return tuple(entry for entry in found if entry.paths)
+
+
+def _dependents(target: str, toolbox: Toolbox) -> list[str]:
+    """The files that import `target`, from a tool that knows; none without one."""
+    for tool in toolbox.offered:
+        if mcp_tools.role(tool) == "neighbourhood":
+            arguments = mcp_tools.arguments(tool, target, toolbox.workspace.root)
+            return mcp_tools.dependents(toolbox.call(tool, arguments), toolbox.workspace)
+    return []
+
+
+def _asked(question: Question, files: Sequence[str]) -> list[str]:
+    """The files that the question names."""
+    names = [term.text for term in question.terms if "." in term.text]
+    return list(dict.fromkeys(path for name in names for path in files if f"/{path}".endswith(f"/{name}")))
 
 
 def _sources(files: Sequence[str], question: Question) -> list[str]:

@@ -38,13 +38,23 @@ class Uses:
 
 
 @dataclass(frozen=True)
+class Importers:
+    """The files that import one: as a tool says, or those with lines that import something of its name."""
+
+    target: str
+    name: str
+    """What was searched for; empty when a tool named the files."""
+    paths: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Findings:
     """Everything that the answer says."""
 
     passages: tuple[Passage, ...]
     followed: tuple[Place, ...]
     uses: tuple[Uses, ...]
-    importers: tuple[tuple[str, tuple[str, ...]], ...]
+    importers: tuple[Importers, ...]
 
 
 def write_answer(findings: Findings, toolbox: Toolbox) -> str:
@@ -62,8 +72,7 @@ def _evidence(findings: Findings, toolbox: Toolbox) -> Iterator[list[str]]:
     """Blocks of lines, the most important first."""
     first = findings.passages[:3]
     yield from (_passage(passage, toolbox) for passage in first)
-    for target, importers in findings.importers:
-        yield [f"- `{target}` is imported by {some_of([f'`{path}`' for path in importers], IMPORTERS_SHOWN)}."]
+    yield from ([_imported(importers)] for importers in findings.importers)
     yield from (_used(uses, toolbox) for uses in findings.uses)
     for place in findings.followed:
         yield [f"- `{place.path}:{place.line}` defines `{place.name}`: {_code(place.text)}"]
@@ -77,6 +86,13 @@ def _passage(passage: Passage, toolbox: Toolbox) -> list[str]:
     for number in passage.quoted:
         lines.append(f"  - {number}: {_code(toolbox.workspace.line(unit.path, number))}")
     return lines
+
+
+def _imported(importers: Importers) -> str:
+    count = f"{len(importers.paths)} file{'s' if len(importers.paths) > 1 else ''}"
+    paths = some_of([f"`{path}`" for path in importers.paths], IMPORTERS_SHOWN)
+    other = f", or another `{importers.name}`," if importers.name else ""
+    return f"- `{importers.target}`{other} is imported by {count}: {paths}."
 
 
 def _used(uses: Uses, toolbox: Toolbox) -> list[str]:
@@ -124,7 +140,7 @@ def _code(text: str) -> str:
 def _report(findings: Findings, toolbox: Toolbox) -> Iterator[str]:
     used = dict.fromkeys(passage.unit.path for passage in findings.passages)
     used |= dict.fromkeys(place.path for place in findings.followed)
-    used |= dict.fromkeys(target for target, _ in findings.importers)
+    used |= dict.fromkeys(importers.target for importers in findings.importers)
     yield "## Report"
     yield f"- **Tool calls**: {toolbox.calls.total()}"
     yield f"- **Tools used**: {', '.join(toolbox.calls)}"

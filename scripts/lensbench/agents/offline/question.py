@@ -49,7 +49,7 @@ ABOUT_THE_ANSWER = re.compile(
 RULE_OR_HEADING = re.compile(r"^\s{0,3}(([-*_=])\s*(\2\s*){2,}|#{1,6}\s.*)$")
 
 CODE_SPAN = re.compile(r"`+([^`\n]{1,120})`+")
-QUOTED = re.compile(r"\"([^\"\n]{2,80})\"|“([^”\n]{2,80})”|(?<!\w)'([^'\n]{2,80})'(?!\w)")
+QUOTED = re.compile(r"\"([^\"\n]{2,200})\"|“([^”\n]{2,200})”|(?<!\w)'([^'\n]{2,200})'(?!\w)")
 FILE_PATH = re.compile(
     r"(?<![\w/])[\w.-]+(?:/[\w.-]+)+|\b[\w-]+\.(?:py|pyi|js|jsx|ts|tsx|go|rs|java|cs|toml|cfg|ini)\b"
 )
@@ -96,7 +96,9 @@ class Question:
     terms: tuple[Term, ...]
     """The heaviest first."""
     names: tuple[str, ...]
-    """Identifiers that the prompt spells out."""
+    """Identifiers that the prompt spells out; the name of a file only where there is nothing else."""
+    phrases: tuple[Term, ...]
+    """What it quotes: messages, several words of code."""
     impact: bool
     debug: bool
     value: bool
@@ -111,10 +113,13 @@ def read_question(prompt: str) -> Question:
         if key not in terms or terms[key].weight < term.weight:
             terms[key] = term
     heaviest = sorted(terms.values(), key=lambda term: -term.weight)[:MAX_TERMS]
-    names = dict.fromkeys(term.text for term in heaviest if term.whole and NAME.fullmatch(term.text))
+    files = {PurePosixPath(term.text).stem for term in heaviest if FILE_PATH.fullmatch(term.text)}
+    spelled = list(dict.fromkeys(term.text for term in heaviest if term.whole and NAME.fullmatch(term.text)))
+    names = [name for name in spelled if name not in files] or spelled
     return Question(
         tuple(heaviest),
         tuple(names),
+        tuple(term for term in heaviest if term.whole and " " in term.text),
         impact=bool(IMPACT.search(text)),
         debug=bool(DEBUG.search(text)),
         value=bool(VALUE.search(text)),

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from lensbench.agents.offline.mcp_tools import OfferedTool
 from lensbench.agents.offline.question import Term
-from lensbench.agents.offline.references import import_lines
+from lensbench.agents.offline.references import ImportSearch
 from lensbench.agents.offline.servers import Servers
 from lensbench.agents.offline.workspace import Workspace
 from lensbench.core.error_texts import REFUSAL
@@ -50,12 +51,14 @@ class Toolbox:
         self._end(sum(len(path) + 8 * len(lines) for path, lines in found.items()))
         return found
 
-    def importers(self, target: str, files: Sequence[str]) -> dict[str, int]:
-        """file -> line, for those of `files` that import `target`."""
-        if not self._begin("Grep", {"pattern": f"import {target}", "match": "import"}):
-            return {}
-        found = import_lines(self.workspace, target, files)
-        self._end(sum(len(path) + 8 for path in found))
+    def grep_imports(self, search: ImportSearch, files: Sequence[str]) -> tuple[str, ...]:
+        """Those of `files` that have a line as `search` describes it."""
+        if not self._begin("Grep", {"pattern": search.pattern, "glob": f"**/*{{{','.join(search.suffixes)}}}"}):
+            return ()
+        line = re.compile(search.pattern)
+        sources = (path for path in files if path.endswith(search.suffixes))
+        found = tuple(path for path in sources if any(map(line.search, self.workspace.text(path).splitlines())))
+        self._end(sum(len(path) + 1 for path in found))
         return found
 
     def read(self, path: str, around: int) -> tuple[int, list[str]]:
