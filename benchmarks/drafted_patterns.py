@@ -1,8 +1,8 @@
-"""How close draft patterns come to the patterns of an author: `python benchmarks/drafted_patterns.py [bench/demo]`.
+"""How close draft patterns come to the patterns of an author: `python benchmarks/drafted_patterns.py [bench/x]`.
 
-The demo set has patterns by its author. They are dropped, drafted again from the text alone, and both score the same
-answers; beside it stands a crude rule, the share of tokens found. Half of the tasks are held out: no rule was tuned
-on them. The answers of a finished run of the demo set are the family `real`.
+The drafting set (tests/support/drafting.yaml) has patterns by its author. They are dropped, drafted again from the text
+alone, and both score the same answers; beside it stands a crude rule, the share of tokens found. Half of the tasks are
+held out: no rule was tuned on them. The answers of a finished run of the set are the family `real`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "support"))
 
-from drafted_answers import Answer, Scored, bare, closeness, crude, demo_set, made_answers, patterns, scored  # noqa: E402
+from drafted_answers import Answer, Scored, bare, closeness, crude, drafting_set, made_answers, patterns, scored  # noqa: E402
 from lensbench.core.tasks import Task  # noqa: E402
 from lensbench.judging.drafting import draft  # noqa: E402
 
@@ -42,9 +42,9 @@ def show(title: str, drafts: list[Scored], tokens: list[Scored]) -> None:
 def main() -> None:
     """Prints a row for each half of the tasks and each family of answers."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", nargs="?", type=Path, default=ROOT / "bench" / "demo", help="a run of the demo set")
+    parser.add_argument("folder", nargs="?", type=Path, default=ROOT / "bench" / "drafting", help="a run of the set")
     folder = parser.parse_args().folder
-    tasks, trees = demo_set()
+    tasks, trees = drafting_set()
     answers = [*real_answers(folder, tasks), *(each for seed in SEEDS for each in made_answers(tasks, trees, seed))]
     prose = {task.id: [bare(criterion) for criterion in task.criteria] for task in tasks}
     drafted = {task.id: [draft(criterion, task.prompt) for criterion in prose[task.id]] for task in tasks}

@@ -11,7 +11,7 @@ from statistics import mean
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "support"))
 
-from drafted_answers import demo_set, made_answers  # noqa: E402
+from drafted_answers import drafting_set, made_answers  # noqa: E402
 from lensbench.judging.judges.mechanical import judge  # noqa: E402
 from lensbench.judging.judges.normalising import normalise  # noqa: E402
 
@@ -24,7 +24,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("verdicts", nargs="?", type=int, default=10_000)
     wanted = parser.parse_args().verdicts
-    tasks, trees = demo_set()
+    tasks, trees = drafting_set()
     answers = [answer for answer in made_answers(tasks, trees, 1) if LEAST <= len(answer.text) <= MOST]
     done, turn, began = 0, 0, time.perf_counter()
     while done < wanted:

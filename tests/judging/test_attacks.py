@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from attacks import ATTACKS, CAP, CREDULOUS, CRITERION, PATTERNS, Attack, fooled, lay_out, met, question, what_counts
 
-from drafted_answers import demo_set
+from drafted_answers import drafting_set
 from fakes.judging_api import JUDGE, JudgingApi
 from fakes.messages_api import read_rules, serving
 from lensbench.agents import Assignment
@@ -45,8 +45,8 @@ def test_there_are_at_least_forty_attacks_and_no_two_are_alike() -> None:
 
 @cache
 def targets() -> list[tuple[Criterion, str]]:
-    """The criteria of the demo set, and all names that their repository's sources hold."""
-    tasks, trees = demo_set()
+    """The criteria of the drafting set, and all names that their repository's sources hold."""
+    tasks, trees = drafting_set()
     return [(criterion, names_in(trees[task.id])) for task in tasks for criterion in task.criteria]
 
 

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drafted_answers import demo_set
+from drafted_answers import drafting_set
 from lensbench.agents import Assignment
 from lensbench.agents.start import Said, now
 from lensbench.core.records import Outcome
@@ -116,8 +116,8 @@ def test_a_criterion_of_another_task_is_asked_where_the_answer_has_none_of_its_n
     assert found == set(FOREIGN[:2])
 
 
-def test_in_the_demo_set_most_answers_that_state_a_criterion_have_a_near_miss_of_it() -> None:
-    tasks, _ = demo_set()
+def test_in_the_drafting_set_most_answers_that_state_a_criterion_have_a_near_miss_of_it() -> None:
+    tasks, _ = drafting_set()
     facts = {task.id: [criterion.text for criterion in task.criteria] for task in tasks}
     others = {name: [text for other in facts if other != name for text in facts[other]] for name in facts}
     real = [

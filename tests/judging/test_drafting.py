@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drafted_answers import Closeness, Scored, bare, closeness, crude, demo_set, made_answers, patterns, scored
+from drafted_answers import Closeness, Scored, bare, closeness, crude, drafting_set, made_answers, patterns, scored
 from lensbench.core.tasks import Criterion, Task
 from lensbench.judging.drafting import draft, with_drafts
 from lensbench.judging.drafting.__main__ import doubts, render
@@ -172,17 +172,17 @@ def test_any_text_gives_a_valid_draft_or_none(text: str, prompt: str) -> None:
 
 
 @cache
-def demo_drafts() -> tuple[Task, ...]:
+def drafts_of_the_set() -> tuple[Task, ...]:
     return tuple(
         task.model_copy(update={"criteria": tuple(draft(bare(criterion), task.prompt) for criterion in task.criteria)})
-        for task in demo_set()[0]
+        for task in drafting_set()[0]
     )
 
 
 def test_a_fact_in_the_words_of_its_criterion_is_met() -> None:
     wrong = [
         criterion.text
-        for task in demo_drafts()
+        for task in drafts_of_the_set()
         for criterion in task.criteria
         if judge(criterion, normalise(criterion.text.removeprefix("States that "))).verdict.value != "Met"
     ]
@@ -191,7 +191,7 @@ def test_a_fact_in_the_words_of_its_criterion_is_met() -> None:
 
 def test_the_question_alone_meets_no_draft() -> None:
     verdicts = {
-        judge(criterion, normalise(task.prompt)).verdict for task in demo_drafts() for criterion in task.criteria
+        judge(criterion, normalise(task.prompt)).verdict for task in drafts_of_the_set() for criterion in task.criteria
     }
     assert "Met" not in verdicts
 
@@ -199,8 +199,8 @@ def test_the_question_alone_meets_no_draft() -> None:
 @cache
 def rows(by_drafts: bool) -> list[Scored]:
     """The scores of all answers, by drafts or by the crude rule."""
-    tasks, trees = demo_set()
-    criteria = {task.id: task.criteria for task in demo_drafts()}
+    tasks, trees = drafting_set()
+    criteria = {task.id: task.criteria for task in drafts_of_the_set()}
     return scored(made_answers(tasks, trees, 1), criteria, patterns if by_drafts else crude)
 
 

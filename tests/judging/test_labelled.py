@@ -1,4 +1,4 @@
-"""The mechanical judge against labelled answers: made from the demo set, and from facts in the pinned sources."""
+"""The mechanical judge against labelled answers: made from the drafting set, and from facts in the pinned sources."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from drafted_answers import demo_set
+from drafted_answers import drafting_set
 from labelled import Mined, Triple, mined, triples_of_facts, triples_of_set
 from lensbench.judging.judges import Verdict
 from lensbench.judging.judges.mechanical import judge
@@ -27,7 +27,7 @@ LEAST_GOLD = 0.97
 @cache
 def facts_by_tree() -> dict[Path, list[Mined]]:
     """The facts of each pinned repository, fetched when it is not in the cache yet."""
-    trees = dict.fromkeys(demo_set()[1].values())
+    trees = dict.fromkeys(drafting_set()[1].values())
     return {tree: mined(tree, FACTS_PER_TREE, random.Random(SEED)) for tree in trees}
 
 
@@ -35,7 +35,7 @@ def facts_by_tree() -> dict[Path, list[Mined]]:
 def judged() -> dict[str, list[tuple[Triple, bool]]]:
     """All triples by their kind, and whether the judge says Met."""
     rng = random.Random(SEED)
-    triples = list(triples_of_set(demo_set()[0], rng, 3 * TIMES))
+    triples = list(triples_of_set(drafting_set()[0], rng, 3 * TIMES))
     for facts in facts_by_tree().values():
         triples += triples_of_facts(facts, rng, TIMES)
     verdicts: dict[str, list[tuple[Triple, bool]]] = defaultdict(list)

@@ -1,4 +1,4 @@
-"""Answers to the demo set on which draft patterns are compared with the patterns of its author.
+"""Answers to the drafting set on which draft patterns are compared with the patterns of its author.
 
 The author's patterns are the label: a score by them is what a score by drafts must come close to. Five families, so that
 no single way of making answers decides: `made` from the author's patterns, `paraphrased` by hand, `quoted` from the
@@ -53,9 +53,9 @@ class Scored(NamedTuple):
     other: float
 
 
-def demo_set() -> tuple[tuple[Task, ...], dict[str, Path]]:
-    """The tasks of the demo set, and the sources of each, fetched when they are not in the cache yet."""
-    tasks = read_scenarios([str(ROOT / "scenarios" / "demo.yaml")]).tasks
+def drafting_set() -> tuple[tuple[Task, ...], dict[str, Path]]:
+    """The tasks of the drafting set, and the sources of each, fetched when they are not in the cache yet."""
+    tasks = read_scenarios([str(ROOT / "tests" / "support" / "drafting.yaml")]).tasks
     cache = Path(os.environ.get("LENSBENCH_CACHE", ROOT / ".cache" / "repositories"))
     trees = {source: prepare(source, cache).tree for source in {task.repository for task in tasks} if source}
     return tasks, {task.id: trees[task.repository] for task in tasks if task.repository}
@@ -97,7 +97,7 @@ def _sentences(task: Task, chosen: Iterable[int], rng: random.Random) -> Iterato
 def _proofs(task: Task, tree: Path) -> Mapping[int, list[str]]:
     """The code that proves each criterion, as an agent quotes it."""
     proofs = defaultdict(list)
-    for fact in read_proofs("demo"):
+    for fact in read_proofs("drafting"):
         if fact.task == task.id:
             source = (tree / fact.file).read_text("utf-8")
             matching = "\n".join(line for line in source.splitlines() if re.search(fact.regex, line))
