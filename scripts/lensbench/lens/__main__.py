@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import socket
 from pathlib import Path
@@ -51,10 +52,13 @@ def serve(root: Path, transport: str, host: str, port: int, log: Path | None, ca
 
     Raises UserError if the root is no folder or the log cannot be written.
     """
+    gc.disable()  # a tenth of a start went into looking for garbage among what is imported
     from lensbench.lens.calls import CallLog
     from lensbench.lens.server import make_server
     from lensbench.lens.service import Service
 
+    gc.freeze()
+    gc.enable()
     service = Service(root, cache)
     server = make_server(service, CallLog(log) if log else None)
     service.warm_up()

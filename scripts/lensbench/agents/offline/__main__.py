@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import signal
 import sys
@@ -20,6 +21,7 @@ VERSION = "2"
 
 def main() -> int:
     """Answers one prompt. Returns the exit code: 0 for an answer, 2 for a mistake in the arguments."""
+    gc.disable()  # it lives for a second, and a tenth of that went into looking for garbage among what it imports
     options = _arguments()
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(143))  # leave by the door that ends the servers
     try:
