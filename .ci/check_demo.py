@@ -1,4 +1,4 @@
-"""Looks at the demo's results as a person would: everything counts, nothing is trivial, a second start does nothing."""
+"""Looks at the demo's results as a person would: everything counts, scores spread, what should differ does."""
 
 from __future__ import annotations
 
@@ -13,22 +13,28 @@ FOLDER = Path("bench/demo")
 def main() -> None:
     """Ends with a message and exit code 1 when the results make no sense."""
     data = json.loads((FOLDER / "results.json").read_text())
-    counts, comparison = data["counts"], data["comparisons"]["with"]
+    counts, comparison, found = data["counts"], data["comparisons"]["with"], data["estimates"]["with"]["score"]
     scores = {name: [run["score"] for run in data["runs"] if run["condition"] == name] for name in ("with", "without")}
+    categories, tasks = found["categories"], data["tasks"]
     again = subprocess.run(
         [sys.executable, "-m", "snakemake", "--cores", "2"], capture_output=True, text=True, check=False
     )
     checks = {
-        "all 24 runs are scored": counts == {"scored": 24, "unjudged": 0, "discarded": 0, "missing": 0},
-        "the server's tools were offered in 12 of 12 runs": comparison["adoption"]["offered"] == {"runs": 12, "of": 12},
-        "the server's tools were called": comparison["adoption"]["called_without_error"]["runs"] >= 6,
-        "scores are neither all full nor all zero": all(0 < sum(each) < 12 for each in scores.values()),
-        "the conditions differ": scores["with"] != scores["without"],
+        "all runs are scored": counts == {"scored": 2 * tasks, "unjudged": 0, "discarded": 0, "missing": 0},
+        "the server's tools were offered in every run": comparison["adoption"]["offered"]
+        == {"runs": tasks, "of": tasks},
+        "the server's tools were called in every run": comparison["adoption"]["called_without_error"]["runs"] == tasks,
+        "scores spread, and are neither all high nor all low": all(
+            0.4 < sum(each) / tasks < 0.85 and len(set(each)) >= 4 for each in scores.values()
+        ),
+        "the whole differs": found["overall"]["p"] <= data["alpha"] and found["overall"]["low"] > 0,
+        "questions about changes differ, by Holm's p": categories["Change-Impact"]["p_holm"] <= data["alpha"],
+        "questions for a text search do not": all(categories[name]["delta"] == 0 for name in ("Targeted", "Debug")),
         "every control held": all(control["runs"] == control["of"] for control in data["controls"][:-1]),
         "results.md says that no model answered": "No language model" in (FOLDER / "results.md").read_text(),
         "the gate gives no verdict where no model answered": data["verdicts_on"] == {"with": "INCONCLUSIVE"},
         "the page is there, with both answers of every pair": (FOLDER / "report.html").stat().st_size > 50_000
-        and len(list((FOLDER / "answers").glob("*.html"))) == 12,
+        and len(list((FOLDER / "answers").glob("*.html"))) == tasks,
         "a second start has nothing to do": "Nothing to be done" in again.stderr,
     }
     failed = [name for name, holds in checks.items() if not holds]

@@ -60,6 +60,13 @@ def test_a_criterion_that_differs_or_lacks_a_condition_is_not_uninformative(verd
     assert not {"met_by_all", "met_by_none"} & set(found(task(PATTERNS), decisions(verdicts)))
 
 
+def test_two_answers_tell_something_only_where_both_miss_it() -> None:
+    verdicts = {"m": [], "p": [], "-": ["met_by_none"]}
+    assert {
+        each: list(found(task(PATTERNS), decisions({"with": each, "without": each}))) for each in verdicts
+    } == verdicts
+
+
 def test_an_unjudged_answer_does_not_hide_that_all_others_meet_it() -> None:
     assert list(found(task(PATTERNS), decisions({"with": "m.", "without": "mm"}))) == ["met_by_all", "unjudged"]
 
@@ -100,7 +107,7 @@ def test_unjudged_says_what_would_judge_it() -> None:
 
 
 def test_findings_name_the_task_and_the_number_of_the_criterion() -> None:
-    rows = decisions({"with": "m", "without": "-"}) + decisions({"with": "m", "without": "m"}, number=2)
+    rows = decisions({"with": "m", "without": "-"}) + decisions({"with": "mm", "without": "m"}, number=2)
     assert [each[:3] for each in check_criteria({"one": task(PATTERNS, PROSE)}, rows, BOTH)] == [
         ("one", 2, "met_by_all"),
     ]  # fmt: skip

@@ -22,6 +22,7 @@ def results(verdict: str = "INCONCLUSIVE", low: float | None = -0.05, **more: An
         "cost_usd": more.get("cost", {"paired_treatment": None, "paired_baseline": None}),
     }
     return {
+        "alpha": 0.05,
         "agent": {"kind": more.get("kind", "claude-code")},
         "counts": {"scored": 24 - more.get("gone", 0), "unjudged": 0, "discarded": more.get("gone", 0), "missing": 0},
         "estimates": {"with": {
@@ -67,6 +68,40 @@ def test_a_search_program_gives_no_verdict_and_says_so() -> None:
     plain = plain_verdict(results(kind="offline"), "with")
     assert plain.lead == "No verdict."
     assert "a search program, not a language model" in plain.next
+
+
+REFUSED = "INCONCLUSIVE: no verdict is given. No language model answered: this was the offline agent."
+
+
+@pytest.mark.parametrize(
+    ("sentence", "low", "high", "p", "lead"),
+    [
+        (f"{REFUSED} The figures as they are: so.", 0.05, 0.3, 0.03, "with helps this search program."),
+        (f"{REFUSED} The figures as they are: so.", -0.3, -0.05, 0.03, "with harms this search program."),
+        (f"{REFUSED} The figures as they are: so.", -0.05, 0.3, 0.03, "No verdict."),
+        (f"{REFUSED} The figures as they are: so.", 0.05, 0.3, 0.06, "No verdict."),
+        (f"{REFUSED} The figures as they are: so.", 0.05, 0.3, None, "No verdict."),
+        (f"{REFUSED} A judge was wrong. The figures as they are: so.", 0.05, 0.3, 0.03, "No verdict."),
+    ],
+)
+def test_what_a_search_program_found_is_said_to_be_about_it(
+    sentence: str, low: float, high: float, p: float | None, lead: str
+) -> None:
+    data = results(kind="offline", overall={"p": p})
+    data["estimates"]["with"]["gate"] |= {"sentence": sentence, "low": low, "high": high}
+    assert plain_verdict(data, "with").lead == lead
+
+
+def test_the_categories_that_differ_are_named_and_those_that_do_not() -> None:
+    found = {"Debug": (0.0, 1.0), "Change-Impact": (0.36, 0.016), "Targeted": (0.07, None)}
+    data = results()
+    data["estimates"]["with"]["score"]["categories"] = {
+        name: {"delta": delta, "p_holm": p} for name, (delta, p) in found.items()
+    }
+    said = " The difference shows in Change-Impact (+36pp), and in Debug and Targeted none is shown."
+    assert plain_verdict(data, "with").facts.endswith(f"as long.{said}")
+    data["alpha"] = 0.01
+    assert plain_verdict(data, "with").facts.endswith("as long.")
 
 
 def test_runs_without_a_score_are_counted() -> None:

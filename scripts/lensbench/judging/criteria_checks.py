@@ -22,8 +22,9 @@ NEAR = Fraction(1, 10)
 """A closed-book score this near to the best condition's is as good."""
 MANY_DISAGREEMENTS = Fraction(1, 4)
 """Judges that differ on a larger share of a criterion's answers read two things in it."""
-MIN_ANSWERS = 2
-"""One answer alone says nothing about a criterion."""
+MIN_ANSWERS, MIN_HITS = 2, 3
+"""One answer alone says nothing about a criterion. That all miss it is worth a look from two on, as the patterns may be
+wrong; that all meet it is no news before there are a few."""
 
 
 class Finding(NamedTuple):
@@ -105,9 +106,11 @@ def _uninformative(rows: Sequence[DecisionRow], conditions: Sequence[str]) -> It
     judged = [row for row in rows if row["verdict"] != Verdict.UNJUDGED]
     verdicts = Counter(Verdict(row["verdict"]) for row in judged)
     everywhere = {row["condition"] for row in judged} == set(conditions)
-    if len(verdicts) == 1 and len(judged) >= MIN_ANSWERS and everywhere:
-        kind, sentence = _UNINFORMATIVE[next(iter(verdicts))]
-        yield kind, sentence.format(n=len(judged))
+    if len(verdicts) == 1 and everywhere:
+        (verdict,) = verdicts
+        kind, sentence = _UNINFORMATIVE[verdict]
+        if len(judged) >= (MIN_ANSWERS if verdict is Verdict.MISSED else MIN_HITS):
+            yield kind, sentence.format(n=len(judged))
 
 
 def check_tasks(scores: Mapping[RunId, Fraction], conditions: Sequence[str]) -> list[Finding]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -19,7 +19,7 @@ class Plain(NamedTuple):
     lead: str
     """The verdict in a few words."""
     facts: str
-    """Tasks better, worse and the same, with time and price: one sentence."""
+    """Tasks better, worse and the same, with time and price, and which categories differ: two sentences."""
     next: str
     """What to do now."""
 
@@ -32,14 +32,43 @@ def plain_verdict(data: Mapping[str, Any], treatment: str) -> Plain:
         facts_alone = f"No task has a score in both conditions.{_missing(data)}"
         return Plain("Nothing can be compared yet.", facts_alone, _first_step(data))
     low, verdict = gate["low"], gate["verdict"]
-    is_refused = gate["sentence"].startswith("INCONCLUSIVE: no verdict")
     lead = {
         "GO": f"{treatment} helps.",
         "HARM": f"{treatment} makes the answers worse.",
         "NO-GO": f"{treatment} helps too little to matter." if (low or 0) > 0 else f"{treatment} does not help.",
-    }.get(verdict, "No verdict." if is_refused and data["agent"]["kind"] == "offline" else "We cannot tell yet.")
-    facts = [_tasks(overall), *_costs(comparison["measures"])]
-    return Plain(lead, f"{'; '.join(filter(None, [facts[0], _joined(facts[1:])]))}.{_missing(data)}", _next(data, gate))
+    }.get(
+        verdict, _of_a_search(data, found, treatment) if data["agent"]["kind"] == "offline" else "We cannot tell yet."
+    )
+    effort = _joined(_costs(comparison["measures"]))
+    facts = "; ".join(filter(None, [_tasks(overall), effort]))
+    return Plain(lead, f"{facts}.{_where(data, found)}{_missing(data)}", _next(data, gate))
+
+
+def _of_a_search(data: Mapping[str, Any], found: Mapping[str, Any], treatment: str) -> str:
+    """The lead where no model answered: no verdict, but whether the search program found more or less, when nothing
+    else speaks against the figures."""
+    gate, p = found["gate"], found["score"]["overall"].get("p")
+    unspoilt = "this was the offline agent. The figures" in gate["sentence"]
+    if not unspoilt or p is None or p > data["alpha"] or gate["low"] is None or gate["low"] <= 0 <= gate["high"]:
+        return "No verdict."
+    return f"{treatment} helps this search program." if gate["low"] > 0 else f"{treatment} harms this search program."
+
+
+def _where(data: Mapping[str, Any], found: Mapping[str, Any]) -> str:
+    """Which categories of several differ, by their p values, which hold for all of them together."""
+    categories = found["score"].get("categories", {})
+    differ = {
+        name: one for name, one in categories.items() if one["p_holm"] is not None and one["p_holm"] <= data["alpha"]
+    }
+    others = [name for name in categories if name not in differ]
+    if not differ or not others:
+        return ""
+    named = [f"{name} ({points(Fraction(str(one['delta'])))})" for name, one in differ.items()]
+    return f" The difference shows in {_and(named)}, and in {_and(others)} none is shown."
+
+
+def _and(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 WITHOUT_VERDICTS = (
@@ -110,7 +139,8 @@ def _missing(data: Mapping[str, Any]) -> str:
 def _next(data: Mapping[str, Any], gate: Mapping[str, Any]) -> str:
     if data["agent"]["kind"] == "offline":
         return (
-            "This was a search program, not a language model. For a real answer: `lensbench init --agent claude-code`."
+            "This was a search program, not a language model, so it is no verdict on the server. For a real answer: "
+            "`lensbench init --agent claude-code`."
         )
     if gate["verdict"] == "GO":
         return "Use it, for this model and questions like these; read the pairs that lost."

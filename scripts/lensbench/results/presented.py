@@ -30,6 +30,8 @@ LABELS = {
     "files_read_observed": "files read, observed",
 }
 """The quantities, in the order of the table."""
+FEWEST_TASKS = 5
+"""A category or a repository of fewer tasks is shown without an interval, which would span most of what is possible."""
 
 
 class Figure(NamedTuple):

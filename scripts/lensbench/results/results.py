@@ -29,7 +29,7 @@ from lensbench.results import chosen_runs
 from lensbench.results.junit import junit
 from lensbench.results.page.judges import coefficient, coefficient_interval, judges_view
 from lensbench.results.plain_verdict import plain_verdict
-from lensbench.results.presented import presented
+from lensbench.results.presented import FEWEST_TASKS, presented
 from lensbench.runs.made_with import endings, notices
 from lensbench.runs.reasons import REASONS, Remedy
 from lensbench.runs.stopping import why_stopped
@@ -280,7 +280,8 @@ def render(data: dict[str, Any], template: str = "results.md.j2") -> str:
         "sum_values": lambda counts: sum(counts.values()),
         "precise": lambda value: numbers.rounded(value, 2), "names": lambda text: items(text) or [],
         "minute": lambda moment: moment[:16].replace("T", " "),
-        "exact": lambda text: numbers.exact(text or ""), "interval": interval, "coefficient": coefficient,
+        "exact": lambda text: numbers.exact(text or ""), "interval": interval,
+        "interval_of_group": interval_of_group, "coefficient": coefficient,
         "coefficient_interval": coefficient_interval, "p_value": p_value,
         "size": _size,
         "findable": _findable,
@@ -306,6 +307,11 @@ def interval(found: Mapping[str, Any]) -> str:
     if found["low"] is None:
         return numbers.MISSING
     return " to ".join(numbers.points(Fraction(str(found[end]))) for end in ("low", "high"))
+
+
+def interval_of_group(found: Mapping[str, Any]) -> str:
+    """The interval of a category or a repository, where it has the tasks for one."""
+    return "too few tasks" if found["n"] < FEWEST_TASKS else interval(found)
 
 
 def headline(data: dict[str, Any], treatment: str) -> str:

@@ -16,6 +16,7 @@ from lensbench.core.tables import items, run_of_pair
 from lensbench.core.tasks import Task
 from lensbench.results.charts.scores import Dumbbell, Interval, Look
 from lensbench.results.charts.usage import Cell, Point
+from lensbench.results.presented import FEWEST_TASKS
 from lensbench.scores.measures import Tables, Value
 from lensbench.scores.scores import short_name, tools_of_condition
 
@@ -122,10 +123,17 @@ def interval_rows(estimates: Mapping[str, Any]) -> list[Interval]:
     repositories = (score.get("repositories") or {}).items()
     named += [(name, "repository", value) for name, value in sorted(repositories, key=_most_tasks_first)]
     return [
-        Interval(name, kind, value["n"], _percent(value["delta"]) or 0, _percent(value["low"]), _percent(value["high"]))
+        Interval(name, kind, value["n"], _percent(value["delta"]) or 0, *_ends(kind, value))
         for name, kind, value in named
         if value and value["delta"] is not None
     ]
+
+
+def _ends(kind: str, value: Mapping[str, Any]) -> tuple[float | None, float | None]:
+    """The ends of an interval, none for a group with too few tasks."""
+    if kind != "overall" and value["n"] < FEWEST_TASKS:
+        return None, None
+    return _percent(value["low"]), _percent(value["high"])
 
 
 def estimate_of(estimates: Mapping[str, Any], row: Interval) -> Mapping[str, Any]:
