@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from fractions import Fraction
+from functools import lru_cache
 
 from lensbench.core.errors import UserError
 
@@ -25,7 +26,7 @@ def mean(values: Iterable[Fraction | None]) -> Fraction | None:
 
 def rounded(value: Fraction, digits: int = 0) -> str:
     """The value with `digits` decimals, half away from zero; never a negative zero."""
-    whole = int(abs(value) * 10**digits + Fraction(1, 2))
+    whole = (2 * abs(value.numerator) * 10**digits + value.denominator) // (2 * value.denominator)
     text = str(whole).rjust(digits + 1, "0")
     sign = "-" if value < 0 and whole else ""
     return f"{sign}{text[:-digits]}.{text[-digits:]}" if digits else sign + text
@@ -39,6 +40,7 @@ def nearest_5_percent(share: Fraction) -> Fraction:
 _NUMBER = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,15})?")
 
 
+@lru_cache(maxsize=1 << 16)
 def exact(text: str) -> Fraction | None:
     """The number in a table's cell, as `decimal` writes it; None for an empty one. Raises UserError for other text."""
     if text and not _NUMBER.fullmatch(text):

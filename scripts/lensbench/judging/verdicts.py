@@ -13,7 +13,7 @@ from lensbench.core.errors import UserError, did_you_mean
 from lensbench.core.frozen_plan import Plan, PlannedJudge
 from lensbench.core.numbers import decimal
 from lensbench.core.run_folder import RunFolder
-from lensbench.core.system.program import run_program
+from lensbench.core.system.program import collect_rarely, run_program
 from lensbench.core.tables import write_table
 from lensbench.core.tasks import Task
 from lensbench.judging.drafting import with_drafts
@@ -123,6 +123,7 @@ def main() -> None:
     parser.add_argument("--parallel", type=int, default=1, help="how many answers a model judge reads at a time")
     parser.add_argument("--guess", action="store_true", help="ask it for the condition of each answer instead")
     arguments = parser.parse_args()
+    collect_rarely()
     stage = guess_all if arguments.guess else judge_all
     stage(arguments.folder, arguments.judge, arguments.parallel)
 

@@ -6,6 +6,7 @@ import fcntl
 import hashlib
 import json
 import os
+import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
@@ -51,14 +52,29 @@ def write_atomic(path: Path, content: str | bytes) -> None:
         note_checksum(folder, name, data)
 
 
-def write_together(folder: Path, files: Iterable[tuple[str, str]]) -> None:
-    """Writes derived files of a run folder, given by their paths there, as `write_atomic` does; the list of checksums
-    is opened once for all of them."""
-    lines = []
-    for name, content in files:
-        data = content.encode(errors="replace")
-        _replace(folder / name, data)
-        lines.append(_checksum_line(name, data))
+def write_folder(folder: Path, name: str, files: Iterable[tuple[str, str]]) -> None:
+    """Makes a derived folder of a run folder anew, as a whole: under a temporary name, then in the place of what was
+    there. `files` have the names that they are to have in the run folder."""
+    place, temporary, old = (
+        folder / each for each in (name, f".{name}.{os.getpid()}.tmp", f".{name}.{os.getpid()}.old")
+    )
+    lines, made = [], set()
+    try:
+        for path, content in files:
+            data = content.encode(errors="replace")
+            target = f"{temporary}{path.removeprefix(name)}"
+            if (parent := os.path.dirname(target)) not in made:
+                os.makedirs(parent, exist_ok=True)
+                made.add(parent)
+            with open(target, "wb") as file:
+                file.write(data)
+            lines.append(_checksum_line(path, data))
+        if place.exists():
+            place.replace(old)
+        temporary.replace(place)
+    finally:
+        for left in (temporary, old):
+            shutil.rmtree(left, ignore_errors=True)
     if RunFolder(folder).checksums.exists():
         _append(folder, lines)
 

@@ -10,7 +10,7 @@ import argparse
 import hashlib
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -22,7 +22,7 @@ from lensbench.core.preflight_results import read_listed_tools
 from lensbench.core.records import RunId
 from lensbench.core.rows import DecisionRow, PairRow, RunRow
 from lensbench.core.run_folder import RunFolder
-from lensbench.core.system.files import read_json, write_together
+from lensbench.core.system.files import read_json, write_atomic, write_folder
 from lensbench.core.system.places import ROOT, TEMPLATES
 from lensbench.core.system.program import run_program
 from lensbench.core.system.templates import csp_hash
@@ -132,6 +132,7 @@ def style_of_the_page() -> dict[str, Any]:
     return {"style": Markup(style), "style_hash": Markup(csp_hash(f"\n{style}\n"))}
 
 
+@cache
 def _script(*names: str) -> dict[str, Markup]:
     """The scripts of a page as one, and the hash that lets it through."""
     script = "".join((TEMPLATES / name).read_text() for name in names)
@@ -173,7 +174,11 @@ def _hashes(folder: Path) -> dict[str, str]:
 
 def write_page(folder: Path, inputs: Inputs | None = None, folded: bool = False) -> None:
     """Writes report.html and, unless they are folded into it, the answers beside it."""
-    write_together(folder, render(folder, inputs or read_inputs(folder), folded))
+    pages = render(folder, inputs or read_inputs(folder), folded)
+    name, report = next(pages)
+    write_atomic(folder / name, report)
+    if not folded:
+        write_folder(folder, RunFolder.answers, pages)
 
 
 def main() -> None:
