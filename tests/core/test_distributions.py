@@ -67,6 +67,11 @@ def test_the_quantiles_of_chi_squared(share: float, df: int) -> None:
     assert chi2_ppf(share, df) == close(special.chdtri(df, 1 - share))
 
 
+def test_with_endless_degrees_of_freedom_students_t_is_a_normal_deviate() -> None:
+    assert (t_isf(0.025, math.inf), t_sf(-1.5, math.inf)) == (norm_isf(0.025), norm_sf(-1.5))
+    assert t_isf(0.025, 1e9) == pytest.approx(norm_isf(0.025), rel=1e-8)
+
+
 def test_the_ends() -> None:
     assert (t_isf(0, 3), t_isf(0.5, 3), t_isf(1, 3)) == (math.inf, 0, -math.inf)
     assert (norm_isf(0), norm_isf(1)) == (math.inf, -math.inf)

@@ -32,7 +32,9 @@ def norm_sf(value: Any) -> Any:
 
 
 def t_sf(value: float, df: float) -> float:
-    """How likely Student's t exceeds the value."""
+    """How likely Student's t exceeds the value; with endless degrees of freedom it is a normal deviate."""
+    if df == math.inf:
+        return float(norm_sf(value))
     square = value * value
     outside = _beta(df / (df + square), square / (df + square), df / 2, 0.5) / 2
     return outside if value >= 0 else 1 - outside
@@ -45,6 +47,8 @@ def t_isf(tail: float, df: float) -> float:
     Newton's method on the logarithms of both: there the tail is concave, so that the first step leads beyond the root,
     and all others back to it.
     """
+    if df == math.inf:
+        return norm_isf(tail)
     if tail > 0.5:
         return -t_isf(1 - tail, df)
     if tail in (0, 0.5):
