@@ -191,7 +191,7 @@ class _Words:
     seed: int
     words: Sequence[str]
     rows: Rows
-    """One per answer: a column per word, one for the length, and a constant."""
+    """One per answer; the last column is its length."""
 
     @classmethod
     def of(cls, answers: Sequence[BlindedAnswer], texts: Sequence[str], baseline: str, seed: int) -> _Words | None:
@@ -251,38 +251,45 @@ class _Words:
 
 
 class Rows(NamedTuple):
-    """A sparse matrix, by its numbers that are not 0."""
+    """A matrix of which most is 0: a column for each word that stands there or not, a constant, and a last column of
+    any numbers."""
 
-    row: Any
-    column: Any
-    value: Any
-    shape: tuple[int, int]
+    columns: Any
+    """The columns with a 1, row after row; each row ends with the constant, so that none is empty."""
+    ends: Any
+    """Where each row ends in `columns`."""
+    last: Any
+    width: int
 
     @classmethod
-    def of(cls, ones: Sequence[Sequence[int]], columns: int, last: Any) -> Rows:
-        """A row for each of `ones`, which are the columns with a 1; then a column `last`, and one of nothing but 1."""
-        count, each = len(ones), np.arange(len(ones))
-        row = np.concatenate([np.repeat(each, [len(places) for places in ones]), each, each])
-        column = np.concatenate([*map(np.array, ones), np.full(count, columns), np.full(count, columns + 1)])
-        value = np.concatenate([np.ones(len(row) - 2 * count), last, np.ones(count)])
-        return cls(row, column.astype(int), value, (count, columns + 2))
+    def of(cls, ones: Sequence[Sequence[int]], words: int, last: Any) -> Rows:
+        """A row for each of `ones`, which are the words that stand there."""
+        columns = np.concatenate([np.array([*places, words]) for places in ones])
+        return cls(columns, np.cumsum([len(places) + 1 for places in ones]), last, words + 2)
+
+    @property
+    def lengths(self) -> Any:
+        """How many columns of each row have a 1."""
+        return np.diff(self.ends, prepend=0)
 
     def only(self, wanted: Any) -> Rows:
         """The rows for which `wanted` is true."""
-        number, there = np.cumsum(wanted) - 1, wanted[self.row]
-        row = number[self.row[there]]
-        return Rows(row, self.column[there], self.value[there], (int(wanted.sum()), self.shape[1]))
+        columns = self.columns[np.repeat(wanted, self.lengths)]
+        return Rows(columns, np.cumsum(self.lengths[wanted]), self.last[wanted], self.width)
 
     def __matmul__(self, weights: Any) -> Any:
-        return np.bincount(self.row, self.value * weights[self.column], self.shape[0])
+        sums = np.add.reduceat(weights[self.columns], self.ends - self.lengths)
+        return sums + self.last * weights[-1]
 
     def transposed(self, numbers: Any) -> Any:
         """The product of the transposed matrix with a number for each row."""
-        return np.bincount(self.column, self.value * numbers[self.row], self.shape[1])
+        found = np.bincount(self.columns, np.repeat(numbers, self.lengths), self.width)
+        found[-1] = self.last @ numbers
+        return found
 
 
 def logistic_regression(rows: Rows, labels: Any) -> Any:
-    """The weights of the columns: half of the squared weights plus the log loss is least.
+    """The weights of the columns, of which half the squares plus the log loss is least.
 
     Both labels have the same weight in all, however many answers they have. As in liblinear (Fan and others, Journal of
     Machine Learning Research 9, 2008) the constant is kept small like the other weights. Newton's method with conjugate
@@ -295,7 +302,7 @@ def logistic_regression(rows: Rows, labels: Any) -> Any:
         wrong = np.exp(-np.logaddexp(0, sign * (rows @ weights)))  # how likely each label seems not to be
         return weights - rows.transposed(share * sign * wrong), share * wrong * (1 - wrong)
 
-    weights = np.zeros(rows.shape[1])
+    weights = np.zeros(rows.width)
     uphill, bend = slope(weights)
     for _ in range(_MOST_STEPS):
         if np.linalg.norm(uphill) < _FLAT:

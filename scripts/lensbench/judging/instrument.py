@@ -8,8 +8,6 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from threadpoolctl import threadpool_limits
-
 from lensbench.core.conditions import treatments
 from lensbench.core.frozen_plan import Plan
 from lensbench.core.numbers import exact
@@ -246,11 +244,9 @@ def measure_instrument(folder: Path) -> None:
     """Reads the verdicts, the decisions and the blinded answers, and writes instrument.json."""
     judged = read_judged(folder)
     seen = read_shown_answers(folder, judged.plan, judged.tasks)
-    # Thousands of tiny fits: on a busy machine, threads that wait for each other made them 60 times slower.
-    with threadpool_limits(1):
-        found = measure(judged) | {"blinding": blinding(judged, seen, read_guesses(folder))}
-        everybody = found["agreement"]["all"]["overall"]
-        found["belief"] = belief(judged, everybody, found["blinding"]["classifier"], found["blinding"]["judges"])
+    found = measure(judged) | {"blinding": blinding(judged, seen, read_guesses(folder))}
+    everybody = found["agreement"]["all"]["overall"]
+    found["belief"] = belief(judged, everybody, found["blinding"]["classifier"], found["blinding"]["judges"])
     write_json(RunFolder(folder).instrument, plain(found))
 
 
