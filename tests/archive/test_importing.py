@@ -132,15 +132,12 @@ def test_a_tidy_run_is_rendered_without_an_agent_and_a_second_start_has_nothing_
     jobs = planned_jobs(snakemake(tmp_path, folder.name))
     assert jobs == {
         "validity",
-        "reports",
         "citations",
         "judging",
         "panel",
         "scores",
         "instrument",
-        "estimates",
         "results",
-        "page",
         "all",
     }
     assert "Nothing to be done" in snakemake(tmp_path, folder.name)
