@@ -38,7 +38,7 @@ EXHIBITS = (
     Exhibit(
         "Both answers of a pair",
         "Criterion by criterion, with the piece of the answer that decided.",
-        "bench/demo/answers/httpx-tgt-01.html",
+        "bench/demo/answers/anyio-chg-01.html",
         "snakemake --cores 2",
     ),
     Exhibit(

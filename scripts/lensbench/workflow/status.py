@@ -116,10 +116,15 @@ class Status:
         return self._sorted_seconds[len(self._sorted_seconds) // 2] if self._sorted_seconds else None
 
     def left_s(self, at_a_time: int) -> float | None:
-        """How long the runs that are left will take; None before any was made.
+        """How long the runs that are left will take; None while a condition that has some has none that was made.
 
         By the mean of each condition: a treatment may take many times as long as the baseline.
         """
+        if any(
+            count.left and not made.runs
+            for count, made in zip(self.counts.values(), self._together.values(), strict=True)
+        ):
+            return None
         work = self._to_come(lambda made: made.seconds / made.runs if made.runs else None)
         return None if work is None else work / max(min(at_a_time, self.left), 1)
 
