@@ -42,6 +42,7 @@ def starting(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         (["--url", "http://a", "--yes", "--setup", "tell it"], "error: --setup tell it: names no {workspace}, "),
         (["--url", "http://a", "--yes", "--teardown", "'"], "error: --teardown ': No closing quotation"),
         (["--mcp", "  ", "--yes"], "error: no server is named; give --mcp "),
+        (["--mcp", "my server", "--yes"], "error: --mcp my server: there is no program 'my' here; name one on PATH"),
         (["--url", "http://me:word@localhost:1/mcp", "--yes"], "error: the URL holds a password; "),
     ],
 )
@@ -94,14 +95,17 @@ def test_a_terminal_is_asked_for_what_no_flag_names(tmp_path: Path) -> None:
 
 def test_a_terminal_is_asked_again_when_an_answer_cannot_be_used(tmp_path: Path) -> None:
     command = [sys.executable, "-P", "-m", "lensbench.workflow.setup", "--repo", "nowhere"]
-    exit_code, shown = type_into(command, tmp_path, "\nmy-server 'half\ntrue\nmy server\nmine\nclaude\nclaude-code\n\n")
+    (tmp_path / "config.there.yaml").write_text("mine")
+    typed = "\nmy-server 'half\nmy-server\ntrue\nmy server\nthere\nmine\nclaude\nclaude-code\n\n"
+    exit_code, shown = type_into(command, tmp_path, typed)
     assert exit_code == 1
     for said in (
         "no server is named", "--mcp my-server 'half: No closing quotation", "at most 41, such as my-server",
+        "there is no program 'my-server' here", "config.there.yaml already exists; choose another --name",
         "did you mean 'claude-code'?", "no tasks could be made about nowhere",
     ):  # fmt: skip
         assert said in shown
-    assert shown.count("Name of the benchmark") == 2
+    assert shown.count("Name of the benchmark") == 3
 
 
 def test_only_what_was_not_tried_to_the_end_is_gone_on_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

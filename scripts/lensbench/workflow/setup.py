@@ -36,6 +36,7 @@ from lensbench.workflow.prices import estimate, price
 TASKS = 12
 SMOKE_TASKS = 2
 AT_ONCE = 4
+_URL = re.compile(r"https?://")
 
 
 Problem = Callable[[str], str]
@@ -119,7 +120,8 @@ def ask(given: argparse.Namespace) -> Wishes:
     if found:
         print("configured here:", ", ".join(f"{each.name} ({each.file})" for each in found))
     question = "MCP server: the command that starts it, or its URL" + (", or one of these names" if found else "")
-    server = settle(server, question, "", server_problem)
+    names = {each.name for each in found}
+    server = settle(server, question, "", lambda answer: "" if known or answer in names else server_problem(answer))
     known = known or next((each for each in found if each.name == server), None)
     name = settle(given.name, "Name of the benchmark", "mine", name_problem)
     agent = settle(given.agent, f"Agent ({', '.join(KINDS)})", "claude-code", agent_problem)
@@ -147,16 +149,20 @@ def server_problem(server: str) -> str:
     if PASSWORD.match(server):
         return "the URL holds a password; give a token in the MCP file's headers instead (docs/servers.md)"
     try:
-        shlex.split(server)
+        program = shlex.split(server)[0]
     except ValueError as error:
         return f"--mcp {server}: {error}"
-    return ""
+    if _URL.match(server) or "${" in program or shutil.which(program):
+        return ""
+    return f"--mcp {server}: there is no program {program!r} here; name one on PATH, or by its absolute path"
 
 
 def name_problem(name: str) -> str:
     """What is wrong with the name of a benchmark, with one that can be used; "" for nothing."""
     if re.fullmatch(r"[a-z0-9][a-z0-9-]{0,40}", name):
-        return ""
+        wishes = Wishes(name, "", "", "", "")
+        taken = next((path for path in (*wishes.files.values(), wishes.smoke) if path.exists()), None)
+        return f"{taken} already exists; choose another --name, or take it away" if taken else ""
     better = _as_name(name)[:41].strip("-")
     return f"--name {name!r}: use a-z, 0-9 and '-', at most 41" + (f", such as {better}" if better else "")
 
@@ -204,7 +210,7 @@ def mcp_file(wishes: Wishes) -> dict[str, Any]:
     """The MCP file."""
     if wishes.known:
         return {"mcpServers": {wishes.known.name: wishes.known.entry}}
-    if re.match(r"https?://", wishes.server):
+    if _URL.match(wishes.server):
         return {"mcpServers": {wishes.name: {"type": "http", "url": wishes.server}}}
     command, *arguments = shlex.split(wishes.server)
     return {"mcpServers": {wishes.name: {"command": command, "args": arguments}}}
@@ -255,9 +261,6 @@ def smoke_command(wishes: Wishes) -> list[str]:
 
 def start(wishes: Wishes) -> None:
     """Writes the files, tries them, and prints what comes next. Raises UserError for what stands in the way."""
-    for path in (*wishes.files.values(), wishes.smoke):
-        if path.exists():
-            raise UserError(f"{path} already exists; choose another --name, or take it away")
     servers = mcp_file(wishes)
     write_tasks(wishes)
     write_json(wishes.files["mcp"], servers)
