@@ -176,3 +176,5 @@ def test_a_price_is_that_of_runs_with_the_same_model_and_else_a_guess_that_says_
     assert price("claude-code", "opus", tmp_path) == PUBLISHED
     assert "a guess" in estimate(PUBLISHED, 24, 4)
     assert price("offline", "", tmp_path) == OFFLINE
+    assert estimate(OFFLINE, 20, 4).startswith("20 runs, 4 at a time: at most 1 minute, and nothing to pay (no model")
+    assert estimate(OFFLINE, 60, 4).startswith("60 runs, 4 at a time: at most 3 minutes, and nothing")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from statistics import mean
@@ -61,7 +62,12 @@ def _read(file: Path) -> dict[str, Any]:
 
 def estimate(each: Price, runs: int, at_once: int) -> str:
     """One sentence: so many runs, about so long, about so much, and where that comes from."""
-    minutes = _span(*(runs * seconds / min(at_once, runs) / 60 for seconds in each.seconds))
+    ends = [runs * seconds / min(at_once, runs) / 60 for seconds in each.seconds]
+    if not any(each.usd):
+        most = math.ceil(ends[1])
+        minutes = f"{most} minute{'s' if most > 1 else ''}"
+        return f"{runs} runs, {at_once} at a time: at most {minutes}, and nothing to pay ({each.source})."
+    minutes = _span(*ends)
     dollars = _span(*(runs * usd for usd in each.usd))
     return f"{runs} runs, {at_once} at a time: about {minutes} minutes and {dollars} US dollars ({each.source})."
 
