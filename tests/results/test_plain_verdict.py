@@ -87,7 +87,7 @@ REFUSED = "INCONCLUSIVE: no verdict is given. No language model answered: this w
 def test_what_a_search_program_found_is_said_to_be_about_it(
     sentence: str, low: float, high: float, p: float | None, lead: str
 ) -> None:
-    data = results(kind="offline", overall={"p": p})
+    data = results(kind="offline", overall={"p_holm": p})
     data["estimates"]["with"]["gate"] |= {"sentence": sentence, "low": low, "high": high}
     assert plain_verdict(data, "with").lead == lead
 

@@ -47,7 +47,7 @@ def plain_verdict(data: Mapping[str, Any], treatment: str) -> Plain:
 def _of_a_search(data: Mapping[str, Any], found: Mapping[str, Any], treatment: str) -> str:
     """The lead where no model answered: no verdict, but whether the search program found more or less, when nothing
     else speaks against the figures."""
-    gate, p = found["gate"], found["score"]["overall"].get("p")
+    gate, p = found["gate"], found["score"]["overall"].get("p_holm")
     unspoilt = "this was the offline agent. The figures" in gate["sentence"]
     if not unspoilt or p is None or p > data["alpha"] or gate["low"] is None or gate["low"] <= 0 <= gate["high"]:
         return "No verdict."

@@ -31,8 +31,8 @@ MOST_NAMES = 8
 def lines(folder: Path, data: dict[str, Any]) -> Iterator[str]:
     """The lines to print for a run folder, from its results.json."""
     for treatment, plain in data.get("plain", {}).items():
-        several = f"{treatment}: " if len(data["plain"]) > 1 else ""
-        yield f"{several}{plain['lead']} {plain['facts']}"
+        named = len(data["plain"]) == 1 or plain["lead"].startswith(f"{treatment} ")
+        yield f"{'' if named else f'{treatment}: '}{plain['lead']} {plain['facts']}"
         yield from _efforts(data.get("figures", {}).get(treatment, {}))
         yield from _judges(data, treatment)
         yield f"Next: {plain['next']}"
