@@ -209,6 +209,18 @@ def test_in_a_sandbox_servers_are_tried_inside_and_setup_outside(attempt: Try, p
     assert f"here: {told} {told} a.py;" in checks["with: lens"].detail
 
 
+def test_a_file_that_the_sandbox_hides_from_a_server_is_named_with_its_remedy(attempt: Try, tmp_path: Path) -> None:
+    if not find_sandbox({"mode": "auto", "visible": [], "hidden": []}).program:
+        pytest.skip("bubblewrap is not installed, or does not work here")
+    hidden = tmp_path / "beside" / "terms.txt"
+    hidden.parent.mkdir()
+    hidden.write_text("x")
+    entry = {"command": "/bin/sh", "args": ["-c", f"cat $(echo {hidden.parent}/term)s.txt"]}
+    detail = attempt({"lens": entry}, sandbox="bubblewrap")["with: lens"].detail
+    assert f"{hidden} is here, but the sandbox may hide it: add its folder to sandbox_visible" in detail
+    assert "sandbox_visible" not in attempt({"lens": entry | {"args": ["-c", "cat /no/such"]}})["with: lens"].detail
+
+
 def test_a_daemon_that_knows_another_name_of_the_workspace_needs_a_start_without_sandbox(
     attempt: Try, project: Path
 ) -> None:

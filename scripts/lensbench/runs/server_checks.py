@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -38,7 +40,8 @@ def check_servers(
     workspace = Workspace(place.outside(run.workspace))
     file = f"conditions.{condition}.mcp, {settings.mcp}"
     with Servers(entries, workspace.root, run.settings["mcp_start_s"], environment) as servers:
-        checks = [_check_server(condition, file, status, servers, run, workspace) for status in servers.statuses]
+        statuses = [_explained(status, place) for status in servers.statuses]
+        checks = [_check_server(condition, file, status, servers, run, workspace) for status in statuses]
         tools = servers.tools
     if settings.tools and all(status.connected for status in servers.statuses):
         checks += _compared(condition, settings.tools, tools)
@@ -64,6 +67,15 @@ def unreachable(run: Assignment, place: Place, asks: bool) -> str:
             if check.outcome == "failed":
                 return f"{status.name}: {check.detail}"
     return ""
+
+
+def _explained(status: Status, place: Place) -> Status:
+    """The status, with what to do about files that a server missed and that the sandbox hides from it."""
+    there = [path for path in re.findall(r"(?:/[\w.+-]+)+", status.detail) if os.path.exists(path)]
+    if status.connected or not place.sandbox.program or "No such file" not in status.detail or not there:
+        return status
+    told = f"{there[0]} is here, but the sandbox may hide it: add its folder to sandbox_visible"
+    return replace(status, detail=f"{status.detail}; {told}")
 
 
 def _placed(entry: Entry | str, run: Assignment, environment: Mapping[str, str], place: Place) -> Entry | str:
