@@ -24,6 +24,14 @@ class Plain(NamedTuple):
     """What to do now."""
 
 
+def told(plain: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
+    """Lead and facts of each treatment as one text; of several, each begins with the treatment's name."""
+    texts = {treatment: f"{words['lead']} {words['facts']}" for treatment, words in plain.items()}
+    if len(texts) == 1:
+        return texts
+    return {name: text if text.startswith(f"{name} ") else f"{name}: {text}" for name, text in texts.items()}
+
+
 def plain_verdict(data: Mapping[str, Any], treatment: str) -> Plain:
     """The plain words for a treatment, from the data of the results with their estimates."""
     found, comparison = data["estimates"][treatment], data["comparisons"][treatment]

@@ -18,7 +18,7 @@ from lensbench.core.run_folder import RunFolder
 from lensbench.core.run_status import RunStatus
 from lensbench.core.system.program import run_stage
 from lensbench.core.system.terminal import printable
-from lensbench.results.plain_verdict import WITHOUT_VERDICTS
+from lensbench.results.plain_verdict import WITHOUT_VERDICTS, told
 from lensbench.workflow.status import Status
 
 MOST_COLUMNS = 100
@@ -30,12 +30,12 @@ MOST_NAMES = 8
 
 def lines(folder: Path, data: dict[str, Any]) -> Iterator[str]:
     """The lines to print for a run folder, from its results.json."""
-    for treatment, plain in data.get("plain", {}).items():
-        named = len(data["plain"]) == 1 or plain["lead"].startswith(f"{treatment} ")
-        yield f"{'' if named else f'{treatment}: '}{plain['lead']} {plain['facts']}"
+    plain = data.get("plain", {})
+    for treatment, text in told(plain).items():
+        yield text
         yield from _efforts(data.get("figures", {}).get(treatment, {}))
         yield from _judges(data, treatment)
-        yield f"Next: {plain['next']}"
+        yield f"Next: {plain[treatment]['next']}"
     yield from data["headlines"]
     counts = data["counts"]
     if counts[RunStatus.DISCARDED] or counts[RunStatus.MISSING] or counts[RunStatus.UNJUDGED]:

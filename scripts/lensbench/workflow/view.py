@@ -15,13 +15,15 @@ from lensbench.core.errors import UserError
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.program import run_program
 from lensbench.core.system.terminal import printable
+from lensbench.results.plain_verdict import told
 
 
 class Benchmark(NamedTuple):
     """A run folder with what it says first."""
 
     folder: Path
-    said: str
+    said: list[str]
+    """A line for each treatment."""
 
 
 def benchmarks(place: Path) -> Iterator[Benchmark]:
@@ -31,16 +33,15 @@ def benchmarks(place: Path) -> Iterator[Benchmark]:
         yield Benchmark(plan.parent, _said(plan.parent))
 
 
-def _said(folder: Path) -> str:
+def _said(folder: Path) -> list[str]:
     """The verdicts in plain words, or what is missing."""
     try:
         data = json.loads(RunFolder(folder).results_json.read_text())
-        plain = [f"{name}: {told['lead']} {told['facts']}" for name, told in data.get("plain", {}).items()]
-        return "; ".join(plain or data["headlines"])
+        return [*told(data.get("plain", {})).values()] or data["headlines"]
     except FileNotFoundError:
-        return "no results yet: lensbench status shows how far it is"
+        return ["no results yet: lensbench status shows how far it is"]
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        return f"results.json cannot be read ({error})"
+        return [f"results.json cannot be read ({error})"]
 
 
 def view(place: Path, opens: bool) -> None:
@@ -49,7 +50,7 @@ def view(place: Path, opens: bool) -> None:
     if not found:
         raise UserError(f"{place}: there is no benchmark here, below it, or in its bench/; `lensbench run` makes one")
     for each in found:
-        print(f"{RunFolder(each.folder).page}\n  {printable(each.said)}")
+        print(RunFolder(each.folder).page, *(f"  {printable(line)}" for line in each.said), sep="\n")
     page = RunFolder(found[0].folder).page
     if len(found) == 1 and opens and page.exists():
         webbrowser.open(page.resolve().as_uri())
