@@ -88,7 +88,7 @@ rule validity:
         f"{BENCH}/logs/validity.log",
     localrule: True
     message:
-        "deciding which runs count, and reading their reports"
+        "deciding which runs count"
     shell:
         "exec {PYTHON} lensbench.runs.stages --folder {BENCH:q} 2> {log:q}"
 
