@@ -35,7 +35,7 @@ def test_a_run_is_discarded_by_hand_taken_back_and_made_again(project: Project) 
     assert "by hand" not in (project.bench / "results.md").read_text()
     assert "Nothing to be done" in project.start("-n")
 
-    lensbench(project, "discard", "anna-with", "--reason", "the laptop slept")
+    lensbench(project, "discard", "anna-with", "--reason", "the laptop slept", "bench/r")
     project.clear_ledger()
     said = project.start()
     assert project.ledger() == ["anna-with"]

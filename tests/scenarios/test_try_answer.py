@@ -52,7 +52,7 @@ def test_each_verdict_stands_with_the_words_that_decided_and_the_report_is_no_pa
 
 @pytest.mark.usefixtures("folder")
 def test_an_answer_comes_from_standard_input_too() -> None:
-    done = lensbench_try("cart", "-", "--set", "set.yaml", given="Nothing.")
+    done = lensbench_try("cart", "--set", "set.yaml", "-", given="Nothing.")
     assert done.stdout.startswith("cart: score 0%, 3 criteria")
     assert "The report is missing" in done.stdout
 

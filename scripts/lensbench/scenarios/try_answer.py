@@ -77,7 +77,7 @@ def main() -> None:
     parser.add_argument("answer", nargs="?", help="a file with an answer; - for standard input")
     parser.add_argument("--set", action="append", help="the task set; that of config.yaml by default")
     parser.add_argument("--drafts", action="store_true", help="judge by draft patterns where the author wrote none")
-    arguments = parser.parse_args()
+    arguments = parser.parse_intermixed_args()
     task = find_task(arguments.set or configured_sets(), arguments.task)
     if arguments.answer is None:
         print(prompt_of(task))

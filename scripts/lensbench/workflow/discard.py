@@ -78,7 +78,7 @@ def main() -> None:
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--reason", help="why it must not count; shown in the results")
     what.add_argument("--undo", action="store_true", help="let it count again, unless it was made again since")
-    given = parser.parse_args()
+    given = parser.parse_intermixed_args()
     folder = given.folder or only_benchmark(Path("bench"))
     if given.undo:
         print(f"{take_back(folder, given.run).stem} counts again")
