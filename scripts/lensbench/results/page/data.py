@@ -112,7 +112,7 @@ def dumbbell_rows(rows: Sequence[TaskRow], ends: int) -> tuple[list[Dumbbell], s
         sum(row.delta < 0 for row in hidden),
     )
     words = "{} better, {} equal, {} worse".format(*counts)
-    return shown[:ends] + shown[-ends:], f"… {len(hidden)} tasks between them: {words} (table below)"
+    return shown[:ends] + shown[-ends:], f"… {len(hidden)} tasks between them: {words}"
 
 
 def interval_rows(estimates: Mapping[str, Any]) -> list[Interval]:
