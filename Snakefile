@@ -22,7 +22,7 @@ BENCH, PYTHON = SCHEDULE.folder.as_posix(), start.PYTHON
 
 wildcard_constraints:
     trial=r"(t\d+/)?",
-    task=r"[a-z0-9][a-z0-9-]*",
+    task=start.ANY_TASK,
     condition="|".join(SCHEDULE.plan["conditions"]),
     judge=r"[\w-]+",
     look=r"\d+",

@@ -60,6 +60,8 @@ rule run:
         record=update(f"{BENCH}/records/{{trial}}{{task}}-{{condition}}.json"),
     log:
         f"{BENCH}/logs/{{trial}}{{task}}-{{condition}}.log",
+    wildcard_constraints:
+        task=start.tasks_to_run(workflow, SCHEDULE),
     priority: lambda wildcards: SCHEDULE.priority(run_of(**wildcards).stem)
     resources:
         **SCHEDULE.claims(runs_at_once),

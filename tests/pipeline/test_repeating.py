@@ -7,6 +7,7 @@ import os
 import random
 import re
 import shutil
+from base64 import urlsafe_b64encode
 
 import yaml
 
@@ -212,10 +213,22 @@ def test_a_new_run_id_starts_anew_and_on_one_core_the_order_inside_pairs_is_bala
 
 def test_a_finished_run_that_snakemake_wants_again_is_kept_and_not_paid_twice(finished: Project) -> None:
     before = finished.files()
+    assert "Nothing to be done" in finished.start(target="bench/r/runs/anna-with.md")
     finished.start("-R", "run", target="bench/r/validity.csv")
+    finished.start("-R", "run", target="bench/r/runs/anna-with.md")
     assert bytes_of(finished.files()) == bytes_of(before)
     assert finished.ledger() == []
     assert "kept" in (finished.bench / "logs" / "anna-with.log").read_text()
+
+
+def test_a_finished_run_that_a_killed_snakemake_did_not_note_is_kept_and_its_marks_go(finished: Project) -> None:
+    marks = finished.folder / ".snakemake" / "incomplete"
+    for name in ("runs/anna-with.md", "records/anna-with.json"):
+        (marks / urlsafe_b64encode(f"bench/r/{name}".encode()).decode()).write_text("{}")
+    before = finished.files()
+    assert "Nothing to be done" in finished.start()
+    assert finished.files() == before
+    assert [path for path in marks.iterdir() if path.name != "migration_underway"] == []
 
 
 def test_changed_settings_reach_the_plan_although_snakemakes_memory_is_lost(finished: Project) -> None:

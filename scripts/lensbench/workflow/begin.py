@@ -19,7 +19,7 @@ from lensbench.core.system.clock import date_back
 from lensbench.core.system.files import note_checksum, write_json
 from lensbench.plan.config import Config
 from lensbench.workflow.damage import Check, Damage, read_index, write_index
-from lensbench.workflow.snakemake_inside import remove_locks
+from lensbench.workflow.snakemake_inside import forget_marks, remove_locks
 
 
 def begin(config: Config, folder: Path, own: Set[str]) -> None:
@@ -32,6 +32,8 @@ def begin(config: Config, folder: Path, own: Set[str]) -> None:
     before = claim(folder, config.part)
     if before and before.host == socket.gethostname() and remove_locks(folder):
         _say(f"the Snakemake before this one was killed: removed its lock on {folder}")
+    for made in (RunFolder(folder).runs, RunFolder(folder).records):
+        forget_marks(made)
     date_back(folder)
     RunFolder(folder).checksums.touch()
     if not RunFolder(folder).preflight.exists():  # an input of rules, though a start that makes no run has none

@@ -191,6 +191,11 @@ class Schedule:
         return [self._prefix + names.answer, self._prefix + names.record]
 
     @property
+    def wanted_tasks(self) -> set[str]:
+        """The tasks of which this start would make a run."""
+        return {run.task for run in self.runs if self.is_wanted(run)}
+
+    @property
     def starts_agents(self) -> bool:
         """True when this start would make runs, which the preflight must allow."""
         if self.config.agent.kind == "none" or not self.config.makes_benchmark:

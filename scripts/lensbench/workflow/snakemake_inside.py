@@ -5,7 +5,9 @@ tests/pipeline/test_snakemake_inside.py shows for each what it is good for and n
 
 from __future__ import annotations
 
+from base64 import urlsafe_b64decode
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import lru_cache
 from heapq import nlargest
 from importlib import import_module
@@ -19,6 +21,8 @@ from snakemake.exceptions import WorkflowError
 
 LOCKS = Path(".snakemake") / "locks"
 """A file per start, which lists the files that it writes (persistence.py)."""
+MARKS = Path(".snakemake") / "incomplete"
+"""A file per output of a job that was not noted as ended, named by it (persistence/file.py)."""
 
 
 def trust_the_clock() -> None:
@@ -133,6 +137,16 @@ def remove_locks(folder: Path, locks: Path = LOCKS) -> bool:
     for lock in stale:
         lock.unlink(missing_ok=True)
     return bool(stale)
+
+
+def forget_marks(folder: Path, marks: Path = MARKS) -> None:
+    """Removes the marks of files in `folder` that are there although a start was killed before it noted them. Only for
+    files that get their names when they are whole."""
+    for mark in marks.glob("*"):
+        with suppress(ValueError):
+            name = Path(urlsafe_b64decode(mark.name).decode())
+            if folder in name.parents and name.exists():
+                mark.unlink(missing_ok=True)
 
 
 def _known(owner: Any, name: str) -> Any:

@@ -27,6 +27,8 @@ from snakemake_logger_plugin_lensbench import catch_up, says_when_nothing_is_to_
 
 PYTHON = f"{shlex.quote(sys.executable)} -P -m"
 """How rules start our programs; `exec` it, so that a program ends with the Snakemake that started it."""
+ANY_TASK, NO_TASK = r"[a-z0-9][a-z0-9-]*", r"(?!)"
+"""Patterns of tasks' names."""
 AHEAD = 100
 """Ready jobs that the scheduler examines, beside four for each that may be at work, where a job may have to wait
 for more than a core: for what `limits` allow, or on a cluster."""
@@ -84,6 +86,19 @@ def runs_at_once(workflow: Any) -> int:
     if not workflow.is_main_process:
         return sys.maxsize
     return (workflow.cores if workflow.local_exec else workflow.nodes) or 1
+
+
+def tasks_to_run(workflow: Any, schedule: Schedule) -> str:
+    """A pattern of the tasks whose runs are jobs of this start: those of which it would make one. To Snakemake the runs
+    of all others are files that no rule makes; a job for each would be most of a start with nothing to do.
+
+    All tasks where a run is asked for by the name of its file, and in a job on another machine.
+    """
+    asked = [f"{schedule.folder.as_posix()}/{name}/" for name in (RunFolder.runs, RunFolder.records)]
+    if not workflow.is_main_process or any(name in argument for name in asked for argument in sys.argv):
+        return ANY_TASK
+    wanted = schedule.wanted_tasks
+    return ANY_TASK if wanted >= set(schedule.plan["order"]) else "|".join(sorted(wanted)) or NO_TASK
 
 
 def before_jobs(workflow: Any, schedule: Schedule) -> None:
