@@ -11,8 +11,6 @@ outputs are kept until they are replaced, and the runner itself refuses to repea
 For a run that this start is to make the plan is no `ancient` input: while the plan is made anew, Snakemake would not
 see the discard. (`ancient(str(...))`, because `ancient` marks the very object it is given, for all rules that name it.)
 
-The command makes the run, also by hand. When Snakemake runs it on this machine, it is not started: a process that has
-the imports forks the run off (lensbench/runs/preloaded.py).
 Runs that are there and count are not in Snakemake's graph, unless one of their task is wanted or they are asked for by
 the name of a file.
 

@@ -158,7 +158,7 @@ class Machine:
         """Kills the process that runs are forked off, which may be at it; that may cost no answer."""
         for process in living(self.mark):
             with suppress(psutil.Error):
-                if "lensbench.runs.preloaded" in process.cmdline():
+                if "lensbench.workflow.preloaded" in process.cmdline():
                     process.kill()
                     return "preloaded"
         return None

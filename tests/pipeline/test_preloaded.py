@@ -1,4 +1,4 @@
-"""Runs that are forked off a process which has loaded what they need: whatever ends it, or them, nothing is lost."""
+"""Programs that are forked off a process which keeps their imports: whatever ends it, or them, nothing is lost."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ from pathlib import Path
 import pytest
 
 from lensbench.core.system.processes import WORKFLOW
-from lensbench.runs import preloaded
-from lensbench.runs.preloaded import PROGRAM, Preloaded
+from lensbench.workflow import preloaded
+from lensbench.workflow.preloaded import Preloaded
 from lensbench.workflow.start import PYTHON
 from small_benchmark import HOUSE, Project, living, wait_for
 
 FOUR = ("anna", "bert", "carl", "dora")
 ALL = sorted(f"{task}-{side}" for task in FOUR for side in ("with", "without"))
 ALIVE_AFTER_KILL_S = 5
+PROGRAM = "lensbench.runs.run"
 RUN = f"exec {PYTHON} {PROGRAM} --folder bench/r --task anna --condition with"
 
 
@@ -150,12 +151,33 @@ def test_a_run_starts_through_it_with_its_own_log_and_says_how_it_ended(here: Pr
     loader.end()
 
 
+def test_every_program_of_ours_starts_through_it_and_fails_as_its_command_would(here: Project) -> None:
+    loader = Preloaded(PYTHON)
+    for program, said in {
+        "runs.stages --folder bench/nothing": "error: bench/nothing/plan.json: cannot be read",
+        "runs.stages": "usage: python -P -m lensbench.runs.stages",
+        "runs.nothing --folder bench/r": "No module named lensbench.runs.nothing",
+    }.items():
+        command = f"exec {PYTHON} lensbench.{program} 2> log"
+        forked = loader.start(command, os.environ)
+        assert forked
+        code, told = forked.wait(), Path("log").read_text()
+        assert said in told
+        assert subprocess.call(command, shell=True) == code != 0
+        assert said in Path("log").read_text()
+    assert loader.run("lensbench.runs.stages", "--folder", "bench/nothing") == 1
+    (pid,) = loaded(here)
+    assert len(os.listdir(f"/proc/{pid}/task")) == 1
+    loader.end()
+    assert loader.run("lensbench.runs.stages", "--folder", "bench/nothing") == 1, "started as it stands"
+
+
 @pytest.mark.parametrize(
     "command",
     [
         "exec true 2> log",
-        f"exec {PYTHON} lensbench.runs.validity --folder bench/r 2> log",
-        f"exec {PYTHON} {PROGRAM}s --folder bench/r 2> log",
+        f"exec {PYTHON} json.tool --folder bench/r 2> log",
+        f"exec {PYTHON} lensbench/runs/run.py --folder bench/r 2> log",
         RUN,
         f"{RUN} 2> log | tee other",
         f"{RUN} > out 2> log",

@@ -362,7 +362,7 @@ def test_what_a_killed_job_left_is_not_taken_for_another_prompt(bench: Path) -> 
 
 def test_what_a_run_needs_is_loaded_before_it_is_forked_off(bench: Path) -> None:
     program = (
-        "import sys; from lensbench.runs.preloaded import load; load()\n"
+        "import sys, lensbench.workflow.preloaded; from lensbench.runs.run import preload; preload()\n"
         "import psutil, psutil._psposix, glob, pwd; loaded = {*sys.modules}  # for what an agent leaves behind on a busy machine\n"
         "from lensbench.runs.run import main; main(); print('later:', *{*sys.modules} - loaded)"
     )

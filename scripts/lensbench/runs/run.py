@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from lensbench import __version__
-from lensbench.agents import secret_names
+from lensbench.agents import known_kinds, load_adapter, secret_names
 from lensbench.agents.sandbox import Place, find_sandbox
 from lensbench.agents.services import service_of, tell, wait_for
 from lensbench.agents.start import now
@@ -189,6 +189,13 @@ def read_job(folder: Path, run: RunId, gate_s: float, grace_s: float = GRACE_S) 
         return Job(folder, run, plan, prompt, repository, gate_s, grace_s, index if os.path.isdir(index) else "")
     except (OSError, ValueError, KeyError) as error:
         raise UserError(f"{folder} has no plan for {run.stem} ({error}); start Snakemake, which writes it") from None
+
+
+def preload() -> None:
+    """Imports the adapters, of which a run needs one."""
+    for kind in known_kinds():
+        if kind != "none":
+            load_adapter(kind)
 
 
 def main() -> None:

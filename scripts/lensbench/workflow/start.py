@@ -9,7 +9,7 @@ import os
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -20,8 +20,8 @@ from lensbench.core.system.processes import WORKFLOW
 from lensbench.core.system.terminal import printable_lines
 from lensbench.plan.reading import insist_on_config
 from lensbench.runs import bank, stopping
-from lensbench.runs.preloaded import Preloaded
 from lensbench.workflow import begin, finish, snakemake_inside, targets
+from lensbench.workflow.preloaded import Preloaded
 from lensbench.workflow.schedule import Schedule, frozen_schedule, read_schedule
 from snakemake_logger_plugin_lensbench import catch_up, says_when_nothing_is_to_be_done
 
@@ -112,14 +112,22 @@ def before_jobs(workflow: Any, schedule: Schedule) -> None:
         stopping.clear(schedule.folder)
         RunFolder(schedule.folder).refused.unlink(missing_ok=True)
     catch_up()
+    run: Callable[..., int] = _start
+    if workflow.local_exec and sys.platform == "linux":
+        loader = Preloaded(PYTHON)
+        snakemake_inside.start_commands(loader.start)
+        run = loader.run
     if schedule.starts_agents and not workflow.touch:
+        folder = str(schedule.folder)
         try:
-            _start("lensbench.judging.readers", "--settings", schedule.settings)
-            _start("lensbench.runs.preflight", "--settings", schedule.settings, "--folder", str(schedule.folder))
-        except (subprocess.CalledProcessError, KeyboardInterrupt):
+            is_ready = run("lensbench.judging.readers", "--settings", schedule.settings) == 0
+            is_ready = is_ready and not run(
+                "lensbench.runs.preflight", "--settings", schedule.settings, "--folder", folder
+            )
+        except KeyboardInterrupt:
+            is_ready = False
+        if not is_ready:
             sys.exit(1)  # what is wrong stands on the terminal
-        if workflow.local_exec and sys.platform == "linux":
-            snakemake_inside.start_commands(Preloaded(PYTHON).start)
 
 
 def after_success(schedule: Schedule) -> None:
@@ -142,5 +150,5 @@ def after_failure(schedule: Schedule) -> None:
         _start("lensbench.workflow.render", "--folder", str(schedule.folder))
 
 
-def _start(*program: str) -> None:
-    subprocess.run([sys.executable, "-P", "-m", *program], check=True)
+def _start(*program: str) -> int:
+    return subprocess.call([sys.executable, "-P", "-m", *program])

@@ -1,12 +1,12 @@
-"""A process that has imported what runs need, and makes each run in a child that it forks: the imports take longer than
-everything else in a short run.
+"""A process that keeps what our programs have imported, and runs each program in a child that it forks: the imports
+take longer than everything else in a short run, and in most stages.
 
-It belongs to one start of Snakemake on this machine and ends with it. A run becomes a child of Snakemake itself: the
-process between them ends at once, and Snakemake adopts orphans. So it is Snakemake that waits for the run, and the run
-ends with Snakemake, whatever becomes of this process. When it is gone, commands are started as they stand.
+It belongs to one start of Snakemake on this machine and ends with it. A program becomes a child of Snakemake itself:
+the process between them ends at once, and Snakemake adopts orphans. So it is Snakemake that waits for the program, and
+the program ends with Snakemake, whatever becomes of this process. When it is gone, commands are started as they stand.
 
-Requests come through a pair of sockets that nobody else can reach: a line of JSON with arguments, environment, folder
-and file for standard error. The answer is a line with the run's process id, empty when there is no run.
+Requests come through a pair of sockets that nobody else can reach: a line of JSON with program, arguments, environment,
+folder and file for standard error. The answer is a line with the program's process id, empty when there is none.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ import atexit
 import gc
 import json
 import os
+import re
+import runpy
 import shlex
 import signal
 import socket
@@ -26,6 +28,7 @@ import traceback
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from importlib import import_module
 from typing import Any, NoReturn
 
 from lensbench.core.system.processes import (
@@ -37,19 +40,19 @@ from lensbench.core.system.processes import (
     held_signals,
     show_as,
 )
-from lensbench.core.system.program import run_program
 
-PROGRAM = "lensbench.runs.run"
 SHELL_OPTIONS = "set -euo pipefail;"
 """What Snakemake puts before each command."""
 PATIENCE_S = 30.0
 """A fork takes milliseconds: a process that has not answered by then is given up."""
 ROOM = " " * 400
-"""An argument that makes place for the command line of a run, which `ps` shows."""
+"""An argument that makes place for the command line of a program, which `ps` shows."""
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+"""A process with threads must not fork, and numpy would start some."""
 
 
-class StartedRun:
-    """A run that was started, with what Snakemake asks of a `subprocess.Popen`."""
+class Started:
+    """A program that was started, with what Snakemake asks of a `subprocess.Popen`."""
 
     def __init__(self, pid: int) -> None:
         self.pid = pid
@@ -72,30 +75,38 @@ class Preloaded:
     start our programs, up to the name of the program."""
 
     def __init__(self, python: str) -> None:
-        self._beginning = f"exec {python} {PROGRAM} "
+        self._beginning = f"exec {python} lensbench."
         self._lock = threading.Lock()
         adopt_orphans()
         ours, theirs = socket.socketpair()
         with theirs:
             command = [sys.executable, "-P", "-m", __name__, str(theirs.fileno()), ROOM]
-            self._process = subprocess.Popen(command, pass_fds=[theirs.fileno()])
+            environment = {**os.environ, **ONE_THREAD}
+            self._process = subprocess.Popen(command, env=environment, pass_fds=[theirs.fileno()])
         ours.settimeout(PATIENCE_S)
         self._socket: socket.socket | None = ours
         atexit.register(self.end)
 
-    def start(self, command: str, environment: Mapping[str, str]) -> StartedRun | None:
-        """Starts the run that a shell command asks for. None for any other command, and when the process is gone."""
+    def start(self, command: str, environment: Mapping[str, str]) -> Started | None:
+        """Starts the program of ours that a shell command starts. None for any other command, and when the process is
+        gone."""
         told = self._read(command)
-        if not told:
-            return None
-        request = json.dumps({**told, "environment": dict(environment), "folder": os.getcwd()})
+        return self._ask(**told, environment=dict(environment)) if told else None
+
+    def run(self, program: str, *arguments: str) -> int:
+        """Runs a program of ours to its end. Returns its exit code, negative for a signal."""
+        started = self._ask(program=program, arguments=arguments, log="", environment=dict(os.environ))
+        return started.wait() if started else subprocess.call([sys.executable, "-P", "-m", program, *arguments])
+
+    def _ask(self, **told: object) -> Started | None:
+        request = json.dumps({**told, "folder": os.getcwd()})
         with self._lock:
             if not self._socket:
                 return None
             with suppress(OSError, ValueError):
                 self._socket.sendall(f"{request}\n".encode())
                 with self._socket.makefile("rb") as answers:
-                    return StartedRun(int(answers.readline()))
+                    return Started(int(answers.readline()))
             self.end()
             return None
 
@@ -109,27 +120,31 @@ class Preloaded:
             self._process.wait()
 
     def _read(self, command: str) -> dict[str, object]:
-        """Arguments and file for standard error of a command that makes a run; nothing when it takes a shell."""
+        """Program, arguments and file for standard error of a command that starts a program of ours; nothing when it
+        takes a shell."""
         plain = command.removeprefix(SHELL_OPTIONS).strip()
         words, redirected, log = plain.removeprefix(self._beginning).rpartition(" 2> ")
+        words = re.sub(" +", " ", words).rstrip()  # where an empty list stands
         if not (plain.startswith(self._beginning) and redirected):
             return {}
         with suppress(ValueError):
-            arguments, files = shlex.split(words), shlex.split(log)
-            if (shlex.join(arguments), shlex.join(files), len(files)) == (words, log, 1):
-                return {"arguments": arguments, "log": files[0]}
+            (name, *arguments), files = shlex.split(words), shlex.split(log)
+            if (shlex.join([name, *arguments]), shlex.join(files), len(files)) == (words, log, 1):
+                return {"program": f"lensbench.{name}", "arguments": arguments, "log": files[0]}
         return {}
 
 
 def serve(requests: socket.socket) -> None:
-    """Makes the runs that are asked for, one child each, until the Snakemake that asks has ended."""
+    """Runs the programs that are asked for, one child each, until the Snakemake that asks has ended."""
     with requests.makefile("rb") as lines:
         for line in lines:
-            requests.sendall(_fork(json.loads(line), requests) + b"\n")
+            request = json.loads(line)
+            load(request["program"])
+            requests.sendall(_fork(request, requests) + b"\n")
 
 
 def _fork(request: Mapping[str, Any], requests: socket.socket) -> bytes:
-    """Starts a run as a child of Snakemake; returns its process id once it would end with Snakemake, else nothing."""
+    """Starts a program as a child of Snakemake. Returns its process id once it would end with Snakemake, or nothing."""
     told, tell = os.pipe()
     with held_signals():
         between = os.fork()
@@ -152,23 +167,23 @@ def _fork_again(request: Mapping[str, Any], requests: socket.socket, tell: int) 
     signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
     os.write(tell, b"%d" % os.getpid())
     os.close(tell)
-    _make(**request)
+    _run(**request)
 
 
-def _make(arguments: Sequence[str], log: str, environment: Mapping[str, str], folder: str) -> None:
-    """Makes a run as if its command had been started."""
-    from lensbench.runs.run import main as make_run  # at the top, every start of Snakemake would import it
-
+def _run(program: str, arguments: Sequence[str], log: str, environment: Mapping[str, str], folder: str) -> None:
+    """Does what `python -m` does with a program, as if its command had been started."""
     os.chdir(folder)
     os.environ.clear()
     os.environ.update({**environment, "PWD": folder})  # as a shell sets it
-    file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
-    os.dup2(file, sys.stderr.fileno())
-    os.close(file)
+    if log:
+        file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
+        os.dup2(file, sys.stderr.fileno())
+        os.close(file)
     sys.argv[1:] = arguments
-    sys.orig_argv[3:] = [PROGRAM, *arguments]
+    sys.orig_argv[3:] = [program, *arguments]
     show_as(sys.orig_argv)
-    run_program(make_run)
+    sys.modules.pop(program, None)  # it is the main program now, of which others have no copy
+    runpy.run_module(program, run_name="__main__", alter_sys=True)
 
 
 def _exit_after(program: Callable[[], None]) -> NoReturn:
@@ -191,24 +206,23 @@ def _exit_after(program: Callable[[], None]) -> NoReturn:
         os._exit(code)
 
 
-def load() -> None:
-    """Imports what runs need: those of every kind of agent."""
-    from lensbench.agents import known_kinds, load_adapter
-    from lensbench.runs import run  # noqa: F401
-
-    for kind in known_kinds():
-        if kind != "none":
-            load_adapter(kind)
+def load(program: str) -> None:
+    """Imports a program, and what it would import later (its `preload`), unless that was done before."""
+    if program in sys.modules:
+        return
+    with suppress(Exception):  # which the child finds again, and says
+        preload = getattr(import_module(program), "preload", None)
+        if preload:
+            preload()
     gc.collect()
     gc.freeze()  # the first collection of each child would touch, and so copy, all of it
 
 
 def main() -> None:
-    """Loads what runs need, and serves the Snakemake that has started this process."""
+    """Serves the Snakemake that has started this process."""
     die_with_parent(int(os.environ[WORKFLOW]))
     if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
         signal.signal(signal.SIGINT, lambda *_: None)  # Control-C is for Snakemake and the runs
-    load()
     requests = socket.socket(fileno=int(sys.argv[1]))
     requests.set_inheritable(False)
     serve(requests)
