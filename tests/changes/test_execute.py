@@ -44,6 +44,14 @@ def test_a_missing_program_is_unstarted(tree: Path, reference: bytes) -> None:
     assert "no-such-program" in run_tests(tree, reference, tests, SANDBOX).unstarted
 
 
+def test_a_file_that_tests_write_has_a_limit(tree: Path, reference: bytes) -> None:
+    for size, result in {"400M": TestResult.PASSED, "600M": TestResult.FAILED}.items():
+        tests = make_task(
+            reference, command=["truncate", "-s", size, "big"], report="exit", fail_to_pass=["exit"]
+        ).tests
+        assert run_tests(tree, reference, tests, SANDBOX).results == {"exit": result}
+
+
 def test_the_task_is_proven(tree: Path, reference: bytes) -> None:
     proof = prove(make_task(reference), tree, SANDBOX, rounds=2)
     assert proof.holds, proof

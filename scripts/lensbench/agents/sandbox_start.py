@@ -46,6 +46,9 @@ NEW_MOUNTS, NEW_USER = 0x20000, 0x10000000
 FOLLOW_OUTSIDE = 0x4000 | 0x80000
 """Flags of mount(2), MS_REC and MS_SLAVE: no mount of ours is seen outside."""
 GB = 1_000_000_000
+LIMITS_OF_FILES = ("CORE", "FSIZE")
+LIMITS = ("NOFILE", "NPROC", "DATA", *LIMITS_OF_FILES)
+"""Of a process, by their names without `RLIMIT_`."""
 LOOK_S = 2.0
 """Between two looks at the disk; a look that takes long is made less often."""
 FULL = "over_limit"
@@ -86,6 +89,7 @@ def outside(settings: dict[str, Any], argv: list[str], env: Env, is_watched: boo
             _write(f"{group}/cgroup.procs", str(parent))
         except OSError:
             continue
+    _set_limits(settings["limits"], LIMITS_OF_FILES)  # in an image nothing of ours sets them
     if settings["layer"]:
         _lay_over(*settings["layer"])
     memory = os.memfd_create("filter")
@@ -173,13 +177,13 @@ def _give_up_privileges() -> None:
 
 
 def process_limits(limits: Mapping[str, Any]) -> dict[str, int]:
-    """The limits of each process, as far as this one may allow them, by their names without `RLIMIT_`."""
+    """The limits of each process, as far as this one may allow them, by `LIMITS`."""
     wanted = {
         "CORE": 0,
         "NOFILE": limits["open_files"],
         "NPROC": limits["processes"],  # of this user in this sandbox; no limit for root
         "DATA": int(limits["memory_gb"] * GB),
-        "FSIZE": int(limits["disk_gb"] * GB),
+        "FSIZE": int(limits.get("file_gb", limits["disk_gb"]) * GB),
     }
     hard = {name: resource.getrlimit(getattr(resource, f"RLIMIT_{name}"))[1] for name in wanted}
     return {
@@ -188,9 +192,10 @@ def process_limits(limits: Mapping[str, Any]) -> dict[str, int]:
     }
 
 
-def _set_limits(limits: dict[str, Any]) -> None:
-    for name, value in process_limits(limits).items():
-        resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (value, value))
+def _set_limits(limits: dict[str, Any], kinds: Iterable[str] = LIMITS) -> None:
+    wanted = process_limits(limits)
+    for kind in kinds:
+        resource.setrlimit(getattr(resource, f"RLIMIT_{kind}"), (wanted[kind], wanted[kind]))
 
 
 # --- control groups

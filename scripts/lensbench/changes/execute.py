@@ -8,7 +8,6 @@ from __future__ import annotations
 import errno
 import os
 import re
-import resource
 import secrets
 import shlex
 import stat
@@ -38,6 +37,8 @@ TAIL = 12_000
 """Characters of the output that are kept."""
 MAX_FINDINGS = 4_000_000
 """Characters of a linter's output that are read."""
+FILE_GB = 0.5
+"""A file that the tests write may be this large."""
 _MB = 1 << 20
 _NO_PROGRAM = (126, 127)
 """What a shell ends with that cannot start a program."""
@@ -78,6 +79,7 @@ def run_tests(
     """
     if not sandbox.program:
         return TestRun(unstarted=f"there is no sandbox for the tests ({sandbox.reason or 'sandbox: none'})")
+    sandbox = replace(sandbox, limits={**sandbox.limits, "file_gb": FILE_GB})
     try:
         with private_folder() as private:
             return _run(tree, patch, tests, environment.place(sandbox, private), environment, tail)
@@ -195,7 +197,7 @@ class _Job:
         with open(os.path.join(self.place.private, "output"), "w+b") as output:
             process = subprocess.Popen(
                 argv, env=env, cwd=self.place.private, stdin=subprocess.PIPE, stdout=output, stderr=subprocess.STDOUT,
-                start_new_session=True, preexec_fn=_limit_files,
+                start_new_session=True,
             )  # fmt: skip
             try:
                 assert process.stdin
@@ -279,11 +281,6 @@ def _read(path: Path) -> bytes:
         if error.errno in (errno.ENOENT, errno.ELOOP, errno.ENOTDIR):
             raise ValueError("the tests wrote no report") from None
         raise
-
-
-def _limit_files() -> None:
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (512 * _MB, 512 * _MB))
 
 
 class _Watch:
