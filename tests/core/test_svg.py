@@ -19,7 +19,8 @@ NUMBERS = st.floats(-1e4, 1e4)
 def test_ticks_are_about_as_many_as_wanted_and_lie_on_the_scale(low: float, width: float, about: int) -> None:
     scale = Scale(low, low + width, 0, 500)
     ticks = scale.ticks(about)
-    assert about / 2.6 - 1 <= len(ticks) <= 1.5 * about + 1
+    most = math.sqrt(2.5)  # by which the nearest of 1, 2 and 5 differs from a step
+    assert about / most - 1 <= len(ticks) <= most * about + 1
     assert all(-1 <= scale.at(tick) <= 501 for tick in ticks)
     gaps = [after - before for before, after in itertools.pairwise(ticks)]
     assert all(math.isclose(gap, gaps[0], rel_tol=1e-3) for gap in gaps)
