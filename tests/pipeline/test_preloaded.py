@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import shlex
 import signal
 import subprocess
 import sys
@@ -13,10 +14,12 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from lensbench.core.system.processes import WORKFLOW
 from lensbench.workflow import preloaded
-from lensbench.workflow.preloaded import Preloaded
+from lensbench.workflow.preloaded import SHELL_OPTIONS, Preloaded, read_command
 from lensbench.workflow.start import PYTHON
 from small_benchmark import HOUSE, Project, living, wait_for
 
@@ -170,6 +173,16 @@ def test_every_program_of_ours_starts_through_it_and_fails_as_its_command_would(
     assert len(os.listdir(f"/proc/{pid}/task")) == 1
     loader.end()
     assert loader.run("lensbench.runs.stages", "--folder", "bench/nothing") == 1, "started as it stands"
+
+
+@given(st.lists(st.text("ab \n'\"$`;>|&\\\\é2", max_size=8), max_size=4), st.integers(0, 2))
+def test_arguments_are_those_that_a_shell_would_pass_on(arguments: list[str], gap: int) -> None:
+    gaps = " " * (gap + 1)
+    command = (
+        f"{SHELL_OPTIONS}  exec {PYTHON} lensbench.{gaps.join(map(shlex.quote, ['runs.run', *arguments]))}{gaps}2> log"
+    )
+    told = read_command(f"exec {PYTHON} lensbench.", command)
+    assert told == {"program": PROGRAM, "arguments": arguments, "log": "log"}
 
 
 @pytest.mark.parametrize(

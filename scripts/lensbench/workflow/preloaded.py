@@ -90,7 +90,7 @@ class Preloaded:
     def start(self, command: str, environment: Mapping[str, str]) -> Started | None:
         """Starts the program of ours that a shell command starts. None for any other command, and when the process is
         gone."""
-        told = self._read(command)
+        told = read_command(self._beginning, command)
         return self._ask(**told, environment=dict(environment)) if told else None
 
     def run(self, program: str, *arguments: str) -> int:
@@ -119,19 +119,20 @@ class Preloaded:
             self._process.kill()
             self._process.wait()
 
-    def _read(self, command: str) -> dict[str, object]:
-        """Program, arguments and file for standard error of a command that starts a program of ours; nothing when it
-        takes a shell."""
-        plain = command.removeprefix(SHELL_OPTIONS).strip()
-        words, redirected, log = plain.removeprefix(self._beginning).rpartition(" 2> ")
-        words = re.sub(" +", " ", words).rstrip()  # where an empty list stands
-        if not (plain.startswith(self._beginning) and redirected):
-            return {}
-        with suppress(ValueError):
-            (name, *arguments), files = shlex.split(words), shlex.split(log)
-            if (shlex.join([name, *arguments]), shlex.join(files), len(files)) == (words, log, 1):
-                return {"program": f"lensbench.{name}", "arguments": arguments, "log": files[0]}
+
+def read_command(beginning: str, command: str) -> dict[str, Any]:
+    """Program, arguments and file for standard error of a shell command that starts a program of ours with `beginning`;
+    nothing when it takes a shell."""
+    words, redirected, log = command.removeprefix(SHELL_OPTIONS).strip().rpartition(" 2> ")
+    if not (words.startswith(beginning) and redirected):
         return {}
+    words = words.removeprefix(beginning).rstrip(" ")
+    with suppress(ValueError):
+        (name, *arguments), files = shlex.split(words), shlex.split(log)
+        given, again = (re.sub(" +", " ", each) for each in (words, shlex.join([name, *arguments])))
+        if (given, log, 1) == (again, shlex.join(files), len(files)):  # an empty list leaves a gap
+            return {"program": f"lensbench.{name}", "arguments": arguments, "log": files[0]}
+    return {}
 
 
 def serve(requests: socket.socket) -> None:
