@@ -1,6 +1,6 @@
 """How often the gate is right, on simulated runs whose truth is known.
 
-    python benchmarks/calibration.py [--replications 2000] [--only REGEX]
+    python benchmarks/calibration.py [--replications 2000] [--only REGEX] [--jobs 1]
 
 A task has 2 to 5 criteria. Each is Met, Partial or Missed by how much an answer knows of it: a normal number that the
 task, the criterion, the treatment and chance move. The baseline scores about 70 %, half of the pairs of one trial tie,
@@ -14,27 +14,31 @@ import argparse
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
-from habits import PEOPLE, UNKNOWABLE
+from habits import PEOPLE, RARE, UNKNOWABLE, seen
 from scipy.optimize import brentq
 
 from lensbench.core.numbers import exact, mean
 from lensbench.plan.waves import looks_over_tasks
 from lensbench.scores import intervals
-from lensbench.scores.account import draw
-from lensbench.scores.gate import DEFAULTS, decide
+from lensbench.scores.account import Asked, Draw, draw_all
+from lensbench.scores.gate import decide
+from lensbench.scores.objections import excludes_zero
 from lensbench.scores.scores import Side, compare, score_run
-from lensbench.scores.sequential import look_result
+from lensbench.scores.sequential import FUTILE, look_result
+from lensbench.scores.verdict_of import DEFAULTS
 
 COVERAGE = (0.935, 0.975)
 """Of an interval whose level is 95.75 %."""
 FALSE_GO = 0.025
+RARE_GO = 0.05
 SIZES = (12, 24, 48, 96)
 BATCH = 100
 """Benchmarks that are drawn at once."""
@@ -160,7 +164,8 @@ def one_look(world: World, true: float, replications: int, seed: int = 1) -> Out
     covered = 0
     for differences in benchmarks(world, replications, seed):
         found = intervals.estimate(differences, repositories, limit=intervals.LARGEST)
-        drawn = draw([], "with", tuple(differences), DEFAULTS, (world.tasks, world.trials), 1.0)
+        asked = {"with": Asked(seen(differences), DEFAULTS, (world.tasks, world.trials), 1.0)}
+        drawn = draw_all([], asked, lambda _, draw, found=found: excludes_zero(found, draw.boundary))["with"]
         decided = decide(found, DEFAULTS, look_result(found, 1, 1, DEFAULTS, drawn.boundary), trials=world.trials)
         verdicts[decided.verdict] += 1
         covered += decided.low is not None and decided.high is not None and decided.low <= true <= decided.high
@@ -175,11 +180,18 @@ def many_looks(world: World, looks: int, settings: Mapping[str, Any], replicatio
     verdicts: Counter[str] = Counter()
     used = 0
     for differences in benchmarks(world, replications, seed):
+        ledger: list[Draw] = []
         for look, tasks in enumerate(stages, start=1):
-            estimate = intervals.estimate({task: differences[task] for task in tasks}, repositories)
-            result = look_result(estimate, look, looks, settings)
-            if not result.open:
-                verdicts[decide(estimate, settings, result).verdict] += 1
+            here = {task: differences[task] for task in tasks}
+            found = intervals.estimate(here, repositories, limit=intervals.LARGEST)
+            asked = Asked(seen(here), settings, (len(here), world.trials), len(here) / world.tasks)
+            drawn = draw_all(ledger, {"with": asked}, lambda _, draw, found=found: excludes_zero(found, draw.boundary))
+            ledger += drawn.values()
+            result = look_result(found, look, looks, settings, drawn["with"].boundary)
+            verdict = decide(found, settings, result).verdict
+            is_hopeless = (result.conditional_power or 1) < FUTILE
+            if look == looks or (not result.open and (verdict != "INCONCLUSIVE" or is_hopeless)):
+                verdicts[verdict] += 1
                 used += len(tasks)
                 break
     return Outcome(verdicts.total(), verdicts, 0, used / verdicts.total())
@@ -214,36 +226,88 @@ def as_promised(found: Outcome) -> bool:
     low, high = COVERAGE
     slack = 3 * error(1 - low, found.replications)
     covered = low - slack <= found.covered / found.replications <= high + slack
-    return covered and found.share("GO") <= FALSE_GO + 3 * error(FALSE_GO, found.replications)
+    return covered and found.share("GO") <= most(FALSE_GO, found.replications)
 
 
-def null_row(name: str, found: Outcome) -> str:
-    """What was found of a server that does nothing."""
+def most(promised: float, replications: int) -> float:
+    """The largest share that chance explains."""
+    return promised + 3 * error(promised, replications)
+
+
+class Row(NamedTuple):
+    """A line of a table, and whether what it promises was kept."""
+
+    line: str
+    kept: bool = True
+
+
+def nothing_to_find(name: str, replications: int) -> Row:
+    """A server that does nothing on average."""
+    found = one_look(dict(null_worlds())[name], 0.0, replications)
     shares = (f"{found.share(verdict):.3f}" for verdict in ("GO", "HARM", "NO-GO", "INCONCLUSIVE"))
-    kept = "yes" if as_promised(found) else "NO"
-    return f"| {name} | {found.covered / found.replications:.3f} | {' | '.join(shares)} | {kept} |"
+    kept = as_promised(found)
+    covered = found.covered / found.replications
+    return Row(f"| {name} | {covered:.3f} | {' | '.join(shares)} | {'yes' if kept else 'NO'} |", kept)
 
 
-def power_rows(replications: int) -> Iterator[str]:
-    """Servers that help, in all sizes."""
-    for tasks in SIZES:
-        for trials in (1, 3):
-            cells = []
-            for true in (0.05, 0.10, 0.15):
-                world = World(shift_for(true, BY_EFFECT), BY_EFFECT, tasks, trials)
-                found = one_look(world, true, replications)
-                cells.append(f"{found.share('GO'):.2f} ({found.covered / found.replications:.2f})")
-            yield f"| {tasks} x {trials} | {' | '.join(cells)} |"
+def habit(name: str, replications: int) -> Row:
+    """What people do, with a server that does not help."""
+    share = false_go({**PEOPLE, **RARE, **UNKNOWABLE}[name], replications)
+    promised = FALSE_GO if name in PEOPLE else RARE_GO if name in RARE else 1.0
+    kept = share <= most(promised, replications)
+    word = ("yes" if kept else "NO") if promised < 1 else "nothing is promised"
+    return Row(f"| {name} | {share:.3f} | {word} |", kept)
 
 
-def sequential_rows(replications: int) -> Iterator[str]:
+def power(name: str, replications: int) -> Row:
+    """Servers that help, in one size."""
+    tasks, trials = map(int, name.removeprefix("power, ").split(" x "))
+    cells = []
+    for true in (0.05, 0.10, 0.15):
+        found = one_look(World(shift_for(true, BY_EFFECT), BY_EFFECT, tasks, trials), true, replications)
+        cells.append(f"{found.share('GO'):.3f} ({found.covered / found.replications:.3f})")
+    return Row(f"| {tasks} x {trials} | {' | '.join(cells)} |")
+
+
+def looks(name: str, replications: int) -> Row:
     """45 tasks at most, for an effect of 10 points, with one look and with four."""
-    settings = {**DEFAULTS, "effect": 10, "power": 0.9}
-    for true in (-0.05, 0.0, 0.05, 0.10, 0.15):
-        world = World(shift_for(true, BY_EFFECT), BY_EFFECT, 45)
-        once, four = (many_looks(world, looks, settings, replications) for looks in (1, 4))
-        shares = " | ".join(f"{found.share(verdict):.3f}" for verdict in ("GO", "HARM") for found in (once, four))
-        yield f"| {100 * true:+.0f} | {four.used:.1f} | {1 - four.used / world.tasks:.0%} | {shares} |"
+    settings, true = {**DEFAULTS, "effect": 10, "power": 0.9}, float(name.rpartition(" ")[2]) / 100
+    world = World(shift_for(true, BY_EFFECT), BY_EFFECT, 45)
+    once, four = (many_looks(world, count, settings, replications) for count in (1, 4))
+    shares = " | ".join(f"{found.share(verdict):.3f}" for verdict in ("GO", "HARM") for found in (once, four))
+    return Row(f"| {100 * true:+.0f} | {four.used:.1f} | {1 - four.used / world.tasks:.0%} | {shares} |")
+
+
+class Section(NamedTuple):
+    """A table: its head, the names of its rows, and what makes one of them."""
+
+    head: str
+    names: Sequence[str]
+    row: Callable[[str, int], Row]
+
+
+def sections() -> list[Section]:
+    """All tables."""
+    sizes = [f"power, {tasks} x {trials}" for tasks in SIZES for trials in (1, 3)]
+    return [
+        Section(
+            "Nothing to find\n\n| truth | coverage | GO | HARM | NO-GO | INCONCLUSIVE | as promised |\n" + "|---" * 7,
+            [name for name, _ in null_worlds()], nothing_to_find,
+        ),
+        Section(
+            "What people do, with a server that does not help\n\n| what | GO | as promised |\n" + "|---" * 3,
+            [*PEOPLE, *RARE, *UNKNOWABLE], habit,
+        ),
+        Section(
+            "Something to find: share of GO (coverage)\n\n| tasks x trials | +5 points | +10 | +15 |\n" + "|---" * 4,
+            sizes, power,
+        ),
+        Section(
+            "One look or four, at 45 tasks\n\n"
+            "| true points | tasks used | saved | GO, 1 look | GO, 4 | HARM, 1 | HARM, 4 |\n" + "|---" * 7,
+            [f"four looks or one, {true:+d}" for true in (-5, 0, 5, 10, 15)], looks,
+        ),
+    ]  # fmt: skip
 
 
 def main() -> None:
@@ -251,37 +315,26 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("--replications", type=int, default=2000, help="benchmarks per row, in hundreds")
     parser.add_argument("--only", default="", help="a regular expression: only the rows whose names it finds")
+    parser.add_argument(
+        "--jobs", type=int, default=1, help="rows that are drawn at a time, each in a process of its own"
+    )
     arguments = parser.parse_args()
     replications = max(arguments.replications // BATCH, 1) * BATCH
-    wanted = re.compile(arguments.only).search
-    print(f"Nothing to find: {replications} benchmarks a row; error of a share near 0.025: ", end="")
-    print(f"{error(0.025, replications):.4f}, near 0.95: {error(0.95, replications):.4f}\n")
-    print("| truth | coverage | GO | HARM | NO-GO | INCONCLUSIVE | as promised |\n|---|--:|--:|--:|--:|--:|--:|")
-    broken = False
-    for name, world in null_worlds():
-        if wanted(name):
-            found = one_look(world, 0.0, replications)
-            broken |= not as_promised(found)
-            print(null_row(name, found), flush=True)
-    print("\nWhat people do, with a server that does not help:\n\n| what | GO | as promised |\n|---|--:|--:|")
-    for name, draws_go in (PEOPLE | UNKNOWABLE).items():
-        if wanted(name):
-            share = false_go(draws_go, replications)
-            kept = share <= FALSE_GO + 3 * error(FALSE_GO, replications)
-            broken |= not kept and name in PEOPLE
-            word = "yes" if kept else "NO" if name in PEOPLE else "no: the sentence says so"
-            print(f"| {name} | {share:.3f} | {word} |", flush=True)
-    fewer = max(replications // (4 * BATCH), 1) * BATCH
-    print(f"\nSomething to find: share of GO (coverage); {fewer} benchmarks; error up to {error(0.5, fewer):.3f}\n")
-    print("| tasks x trials | +5 points | +10 | +15 |\n|---|--:|--:|--:|")
-    for row in power_rows(fewer) if wanted("power") else ():
-        print(row, flush=True)
-    fewer = max(replications // (2 * BATCH), 1) * BATCH
-    print(f"\nOne look or four at 45 tasks; {fewer} benchmarks; error near 0.025: {error(0.025, fewer):.4f}\n")
-    print("| true points | tasks used | saved | GO, 1 look | GO, 4 | HARM, 1 | HARM, 4 |\n" + "|--:" * 7 + "|")
-    for row in sequential_rows(fewer) if wanted("four looks or one") else ():
-        print(row, flush=True)
-    sys.exit(broken)
+    print(f"{replications} benchmarks a row; error of a share near 0.025: {error(0.025, replications):.4f}", end="")
+    print(f", near 0.95: {error(0.95, replications):.4f}")
+    kept = True
+    with ProcessPoolExecutor(arguments.jobs) as pool:
+        started = [
+            (section, [pool.submit(section.row, name, replications) for name in names])
+            for section in sections()
+            if (names := [name for name in section.names if re.search(arguments.only, name)])
+        ]
+        for section, rows in started:
+            print(f"\n{section.head}|", flush=True)
+            for row in rows:
+                print(row.result().line, flush=True)
+                kept &= row.result().kept
+    sys.exit(not kept)
 
 
 if __name__ == "__main__":

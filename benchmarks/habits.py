@@ -6,41 +6,76 @@ everything is the code that real runs go through: the account of error, Holm, th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
+from lensbench.core.conditions import Contrast
 from lensbench.judging.bias import correction
 from lensbench.scores import intervals
-from lensbench.scores.account import Draw, digests, draw, holm
+from lensbench.scores.account import Asked, Draw, Shown, draw_all, first_seen
 from lensbench.scores.bank import is_possible
-from lensbench.scores.differences import corrected_by_people
-from lensbench.scores.gate import DEFAULTS, agrees, decide
+from lensbench.scores.differences import FirstSeen, corrected_by_people
+from lensbench.scores.gate import decide
+from lensbench.scores.intervals import LARGEST, Estimate
+from lensbench.scores.objections import excludes_zero
 from lensbench.scores.power import FEWEST_REPOSITORIES
 from lensbench.scores.sequential import even_fractions, look_result
+from lensbench.scores.verdict_of import DEFAULTS
 
 Differences = dict[str, float]
+Runs = Mapping[str, str]
+Habit = Callable[[np.random.Generator], bool]
+
+
+def estimate_of(differences: Differences, repositories: Mapping[str, str] | None = None, **told: Any) -> Estimate:
+    """The estimate of tasks' differences, a repository for each unless told."""
+    own = repositories or {task: task for task in differences}
+    return intervals.estimate(differences, own, limit=LARGEST, **told)
+
+
+def seen(differences: Differences, runs: Runs | None = None) -> dict[str, Shown]:
+    """The pairs of a look, one for each task; `runs` names those that were made again."""
+    return {f"{task}/1": Shown(str(value), ((runs or {}).get(task, ""),)) for task, value in differences.items()}
 
 
 def looked_at(
     differences: Differences, ledger: list[Draw], repositories: Mapping[str, str] | None = None,
-    worst: Differences | None = None, fraction: float = 1.0, pairs: tuple[str, ...] = (), drift: float = 0.0,
-    **gate: Any,
+    worst: Differences | None = None, fraction: float = 1.0, pairs: Mapping[str, Shown] | None = None,
+    drift: float = 0.0, runs: Runs | None = None, **gate: Any,
 ) -> str:  # fmt: skip
     """The verdict that a start shows: drawn from the account, and noted in it. `worst`: with what is missing filled;
-    `pairs`: what the differences rest on, when that is more than one pair a task."""
+    `pairs`: what the differences rest on, when that is more than one pair a task; `runs`: what tells runs apart."""
     own = repositories or {task: task for task in {**differences, **(worst or {})}}
-    planned = len(worst or differences)
-    found = intervals.estimate(differences, own, planned=planned, limit=intervals.LARGEST, drift=drift)
-    settings = {**DEFAULTS, **gate}
-    pairs = pairs or digests((task, 1, value) for task, value in differences.items())
-    drawn = draw(ledger, "with", pairs, settings, (len(differences), 1), fraction)
+    found = estimate_of(differences, own, planned=len(worst or differences), drift=drift)
+    pairs, settings = pairs or seen(differences, runs), {**DEFAULTS, **gate}
+    asked = {"with": Asked(pairs, settings, (len(differences), 1), fraction)}
+    drawn = draw_all(ledger, asked, lambda _, draw: excludes_zero(found, draw.boundary))["with"]
+    first = first_seen(ledger, "with", pairs)
     ledger.append(drawn)
-    look = look_result(found, 1, 1, settings, drawn.boundary)
-    filled = intervals.estimate(worst, own) if worst else None
-    return decide(found, settings, look, filled=(filled, filled) if filled else None).verdict
+    filled = estimate_of(worst, own) if worst else None
+    before = {place.rpartition("/")[0]: float(pair.delta) for place, pair in {**pairs, **first}.items()}
+    return decide(
+        found, settings, look_result(found, 1, 1, settings, drawn.boundary),
+        filled=(filled, filled) if filled else None,
+        first_seen=FirstSeen(estimate_of(before), len(first)) if first else None,
+    ).verdict  # fmt: skip
+
+
+def all_looked_at(found: Mapping[str, Differences], ledger: list[Draw]) -> dict[str, str]:
+    """The verdicts on several comparisons, which share the account; those of contrasts have names such as `v2 against
+    v1`."""
+    estimates = {name: estimate_of(differences) for name, differences in found.items()}
+    asked = {name: Asked(seen(each), DEFAULTS, (len(each), 1), 1.0) for name, each in found.items()}
+    drawn = draw_all(ledger, asked, lambda name, draw: excludes_zero(estimates[name], draw.boundary))
+    verdicts = {
+        name: decide(each, DEFAULTS, look_result(each, 1, 1, DEFAULTS, drawn[name].boundary)).verdict
+        for name, each in estimates.items()
+    }
+    ledger += [each.model_copy(update={"verdict": verdicts[name]}) for name, each in drawn.items()]
+    return verdicts
 
 
 def drawn_differences(rng: np.random.Generator, tasks: int, trials: int = 1) -> np.ndarray[Any, Any]:
@@ -67,7 +102,7 @@ def more_trials(rng: np.random.Generator) -> bool:
     values, ledger = drawn_differences(rng, 24, 6), []  # type: ignore[var-annotated]
 
     def look(count: int) -> str:
-        pairs = digests((f"t{task:03}", trial, value) for (task, trial), value in np.ndenumerate(values[:, :count]))
+        pairs = {f"t{task:03}/{trial}": Shown(str(d), ()) for (task, trial), d in np.ndenumerate(values[:, :count])}
         return looked_at(named(values[:, :count].mean(axis=1)), ledger, pairs=pairs)
 
     verdicts = map(look, range(1, 7))
@@ -95,34 +130,86 @@ def looser_gate(rng: np.random.Generator) -> bool:
     return "GO" in (looked_at(named(values[:24]), ledger, **loose), looked_at(named(values), ledger, **loose))
 
 
-def servers(count: int) -> Any:
+def futility_and_more_tasks(rng: np.random.Generator) -> bool:
+    """48 tasks in four planned looks, which stop after the second because a GO is unlikely; then all of them and 24
+    more, and 24 again."""
+    values, ledger = drawn_differences(rng, 96)[:, 0], []  # type: ignore[var-annotated]
+    for look in (1, 2):
+        if (verdict := looked_at(named(values[: 12 * look]), ledger, fraction=look / 4, looks=4)) != "INCONCLUSIVE":
+            return verdict == "GO"
+    verdicts = (looked_at(named(values[:count]), ledger, looks=1) for count in (72, 96))
+    return next((verdict for verdict in verdicts if verdict != "INCONCLUSIVE"), "") == "GO"
+
+
+def servers(count: int) -> Habit:
     """So many servers that do nothing against one baseline: does any get a GO?"""
 
     def any_go(rng: np.random.Generator) -> bool:
         scores = rng.normal(0, 0.15, (24, count + 1))
-        found = {
-            str(server): intervals.estimate(
-                named(scores[:, server] - scores[:, 0]), {f"t{task:03}": str(task) for task in range(24)}
-            )
-            for server in range(1, count + 1)
-        }
-
-        def draw_for(name: str, among: int) -> Draw:
-            return draw([], name, (name,), DEFAULTS, (24, 1), 1.0, among)
-
-        def holds(name: str, drawn: Draw) -> bool:
-            look = look_result(found[name], 1, 1, DEFAULTS, drawn.boundary)
-            excluded = look.low is None or look.high is None or not look.low <= 0 <= look.high
-            return excluded and agrees(found[name], look, DEFAULTS)
-
-        drawn = holm(found, draw_for, holds)
-        looks = {name: look_result(found[name], 1, 1, DEFAULTS, each.boundary) for name, each in drawn.items()}
-        return any(decide(found[name], DEFAULTS, look).verdict == "GO" for name, look in looks.items())
+        return (
+            "GO"
+            in all_looked_at({str(k): named(scores[:, k] - scores[:, 0]) for k in range(1, count + 1)}, []).values()
+        )
 
     return any_go
 
 
-def unequal_repositories(largest: int, others: int) -> Any:
+def one_after_another(count: int) -> Habit:
+    """So many servers that do nothing, each added when the verdicts on those before it are known."""
+
+    def any_go(rng: np.random.Generator) -> bool:
+        scores, ledger = rng.normal(0, 0.15, (24, count + 1)), []  # type: ignore[var-annotated]
+        differences = {str(k): named(scores[:, k] - scores[:, 0]) for k in range(1, count + 1)}
+        return any(
+            "GO" in all_looked_at({str(k): differences[str(k)] for k in range(1, last + 1)}, ledger).values()
+            for last in range(1, count + 1)
+        )
+
+    return any_go
+
+
+def contrasts(count: int, gain: float) -> Habit:
+    """So many versions of a server that are all alike and gain so much over the baseline, all decided against each
+    other too: does one get a GO that is false? Over the baseline, none is where they gain."""
+
+    def any_go(rng: np.random.Generator) -> bool:
+        scores = rng.normal(0, 0.15, (24, count + 1))
+        scores[:, 1:] += gain
+        sides = [(later, earlier) for later in range(1, count + 1) for earlier in range(later)]
+        found = {
+            str(Contrast(f"v{later}", f"v{earlier}")): named(scores[:, later] - scores[:, earlier])
+            for later, earlier in sides
+        }
+        verdicts = all_looked_at(found, [])
+        return any(verdict == "GO" for name, verdict in verdicts.items() if not (gain and name.endswith(" v0")))
+
+    return any_go
+
+
+def runs_chosen(worst: int, times: int, on_record: bool) -> Habit:
+    """24 tasks; while nothing is decided, the treatment's runs in so many of its worst pairs are made again: discarded
+    by hand (`on_record`: a start in between shows them as missing) or deleted."""
+
+    def go(rng: np.random.Generator) -> bool:
+        own, ledger = rng.normal(0, 0.15, 24), []  # type: ignore[var-annotated]
+        values = own + rng.normal(0, 0.15, 24)
+        made = dict.fromkeys(named(values), 0)
+        for again in range(times + 1):
+            verdict = looked_at(named(values), ledger, runs={task: str(number) for task, number in made.items()})
+            if verdict != "INCONCLUSIVE" or again == times:
+                return verdict == "GO"
+            for place in np.argsort(values)[:worst]:
+                values[place] = own[place] + rng.normal(0, 0.15)
+                made[f"t{place:03}"] += 1
+            if on_record:
+                there = {task: value for task, value in named(values).items() if made[task] <= again}
+                looked_at(there, ledger, worst=dict.fromkeys(made, -1.0) | there, fraction=len(there) / 24)
+        return False
+
+    return go
+
+
+def unequal_repositories(largest: int, others: int) -> Habit:
     """Eleven repositories, the first with so many tasks, and effects that differ by repository. Where they are worth
     fewer than six, a GO is about these repositories only, and so is what is true: nothing on average over them."""
 
@@ -149,61 +236,72 @@ def early_discards(rng: np.random.Generator) -> bool:
     return False
 
 
-def crashes(share: float) -> Any:
+def crashes(share: float, tasks: int) -> Habit:
     """So many of the treatment's runs crash, all where the baseline is good: a crash is worth 0, and its pair is
-    missing."""
+    missing. What the other runs gain makes up for it, on average over all tasks."""
+    often, lost = 0.580, 0.7586  # how often a baseline is good, and what it scores then
 
     def go(rng: np.random.Generator) -> bool:
-        baseline = np.clip(rng.normal(0.6, 0.25, 48), 0, 1)
-        good = baseline > 0.55  # 58 % of the tasks, where the baseline has 0.75 on average
-        treatment = np.clip(baseline + 0.75 * share + rng.normal(0, 0.15, 48), 0, 1)
-        crashed = good & (rng.random(48) < share / 0.58)
-        there = named(treatment - baseline)
-        worst = named(np.where(crashed, -baseline, treatment - baseline))
-        kept = {task: there[task] for task, gone in zip(there, crashed, strict=True) if not gone}
+        baseline = np.clip(rng.normal(0.6, 0.25, tasks), 0, 1)
+        crashed = (baseline > 0.55) & (rng.random(tasks) < share / often)
+        gain = lost * share / (1 - share)
+        differences = named(gain + rng.normal(0, 0.15, tasks))
+        worst = {
+            task: -before if gone else differences[task]
+            for task, before, gone in zip(differences, baseline, crashed, strict=True)
+        }
+        kept = {task: differences[task] for task, gone in zip(differences, crashed, strict=True) if not gone}
         return looked_at(kept, [], worst=worst if crashed.any() else None) == "GO"
 
     return go
 
 
-def kind_judge(points: float, labelled: int, tasks: int = 96) -> Any:
+def kind_judge(points: float, labelled: int, tasks: int = 96) -> Habit:
     """A judge gives the treatment so many points more than people would; people judge so many tasks of a random
     sample."""
 
     def go(rng: np.random.Generator) -> bool:
         truth = drawn_differences(rng, tasks)[:, 0]
-        seen = np.round((truth + points / 100 + rng.normal(0, 0.08, tasks)) / 0.05) * 0.05
+        judged = np.round((truth + points / 100 + rng.normal(0, 0.08, tasks)) / 0.05) * 0.05
         by_judges, by_people = (
             {(name, 1): Fraction(value).limit_denominator(100) for name, value in named(each).items()}
-            for each in (seen, truth)
+            for each in (judged, truth)
         )
-        found = intervals.estimate(named(seen), {name: name for name in named(seen)}, limit=intervals.LARGEST)
+        found = estimate_of(named(judged))
         sample = dict(list(by_people.items())[:labelled])
         told = {"corrected": correction(by_judges, sample)["corrected"]._asdict()}
         counting = corrected_by_people(found, told, DEFAULTS["alpha"], DEFAULTS["power"]) or found
-        drawn = draw(
-            [], "with", digests((task, 1, value) for task, value in named(seen).items()), DEFAULTS, (tasks, 1), 1.0
-        )
+        asked = {"with": Asked(seen(named(judged)), DEFAULTS, (tasks, 1), 1.0)}
+        drawn = draw_all([], asked, lambda _, draw: excludes_zero(counting, draw.boundary))["with"]
         look = look_result(counting, 1, 1, DEFAULTS, drawn.boundary)
         return decide(counting, DEFAULTS, look).verdict == "GO"
 
     return go
 
 
-def earlier_baseline(tasks: int, changed: float, bound: float) -> Any:
+def earlier_baseline(tasks: int, changed: float, bound: float) -> Habit:
     """The baseline is that of an earlier benchmark, from before a change by so many points that a verdict must not take
     for the server's; a fifth of it is made again."""
 
     def go(rng: np.random.Generator) -> bool:
         values = drawn_differences(rng, tasks)[:, 0] + changed / 100
         again = named(drawn_differences(rng, -(-tasks // 5))[:, 0] + changed / 100)
-        change = intervals.estimate(again, {task: task for task in again}, limit=intervals.LARGEST)
+        change = estimate_of(again)
         return is_possible(change, bound / 100) and looked_at(named(values), [], drift=bound / 100) == "GO"
 
     return go
 
 
-def heavy_losses(tasks: int) -> Any:
+def uneven(tasks: int) -> Habit:
+    """Nothing on average: losses are exponential, with a mean of 20 points, below a gain of 20."""
+
+    def go(rng: np.random.Generator) -> bool:
+        return looked_at(named(np.round((0.2 - rng.exponential(0.2, tasks)) / 0.05) * 0.05), []) == "GO"
+
+    return go
+
+
+def heavy_losses(tasks: int) -> Habit:
     """5 % of the tasks lose 95 points, the others gain 5."""
 
     def go(rng: np.random.Generator) -> bool:
@@ -213,17 +311,29 @@ def heavy_losses(tasks: int) -> Any:
     return go
 
 
-PEOPLE = {
+PEOPLE: dict[str, Habit] = {
     "12 tasks, 12 more while inconclusive, up to five times": more_tasks,
     "24 tasks, one more trial while inconclusive, up to six": more_trials,
     "four looks, all runs after the second": all_runs_after_futility,
+    "four looks, and after the second more tasks than planned": futility_and_more_tasks,
+    "four looks, half of the early pairs discarded": early_discards,
     "alpha 0.2 and effect 1 after the result, then more tasks": looser_gate,
     "four servers against one baseline": servers(4),
     "eight servers against one baseline": servers(8),
-    "four looks, half of the early pairs discarded": early_discards,
+    "four servers, one added after the other": one_after_another(4),
+    "two versions alike, against each other": contrasts(2, 0.0),
+    "two versions alike that both gain 10 points, against each other": contrasts(2, 0.1),
+    "four versions alike, each against each": contrasts(4, 0.0),
+    "four versions alike that all gain 10 points, each against each": contrasts(4, 0.1),
+    "the worst of 24 runs discarded by hand while inconclusive, up to four times": runs_chosen(1, 4, on_record=True),
+    "the three worst of 24 runs deleted while inconclusive": runs_chosen(3, 1, on_record=False),
     "one of eleven repositories holds 35 %, effects differ": unequal_repositories(16, 3),
     "one of eleven repositories holds 45 %: about these only": unequal_repositories(16, 2),
-    **{f"{share} % of the treatment's runs crash": crashes(share / 100) for share in (10, 15, 20)},
+    **{
+        f"{share} % of the treatment's runs crash, {tasks} tasks": crashes(share / 100, tasks)
+        for tasks, share in ((24, 15), (24, 20), (48, 10), (48, 15), (48, 20))
+    },
+    "exponential losses, 48 tasks": uneven(48),
     **{
         f"a judge favours the treatment by {points} points, people judged {labelled} of 96 tasks": kind_judge(
             points, labelled
@@ -240,8 +350,12 @@ PEOPLE = {
     },
 }
 """Where the gate promises a GO in 2.5 % or fewer."""
-UNKNOWABLE = {
-    **{f"rare heavy losses, {tasks} tasks": heavy_losses(tasks) for tasks in (12, 24)},
+RARE: dict[str, Habit] = {f"rare heavy losses, {tasks} tasks": heavy_losses(tasks) for tasks in (12, 24, 48)}
+"""Where it promises 5 %, and a sentence that says what the data cannot show."""
+UNKNOWABLE: dict[str, Habit] = {
+    "exponential losses, 12 tasks": uneven(12),
+    "exponential losses, 24 tasks": uneven(24),
+    "10 % of the treatment's runs crash, 24 tasks": crashes(0.1, 24),
     **{f"a judge favours the treatment by {points} points, nobody checked": kind_judge(points, 0) for points in (2, 5)},
     **{
         f"{tasks} tasks, an earlier baseline {changed} points lower, bank.drift 2": earlier_baseline(tasks, changed, 2)
@@ -249,4 +363,4 @@ UNKNOWABLE = {
         for changed in (5, 10)
     },
 }
-"""What the data cannot show; the sentence of a GO says so."""
+"""What the data cannot show, or not in so few tasks."""

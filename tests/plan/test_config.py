@@ -70,6 +70,26 @@ def test_what_is_left_out_has_its_default(project: Path, given: Given) -> None:
         ("run_id: r", "run_id: r\naccept_changes: 1", "c.yaml:2: accept_changes must be true or false, not 1"),
         ("run_id: r", "run_id: r\nagent:\n  timeout_s: .inf", "c.yaml:3: agent.timeout_s should be a finite number"),
         ("run_id: r", "run_id: r\nagent:\n  timeout_s: -1", "c.yaml:3: agent.timeout_s should be greater than 0"),
+        (
+            "run_id: r",
+            "run_id: r\ngate: {contrasts: [with against]}",
+            "c.yaml:2: gate.contrasts.0 is 'with against'; write two treatments, such as 'v2 against v1'",
+        ),
+        (
+            "run_id: r",
+            "run_id: r\ngate: {contrasts: [with against without]}",
+            "c.yaml:2: gate.contrasts has 'with against without'; each treatment has a verdict against 'without' anyway",
+        ),
+        (
+            "run_id: r",
+            "run_id: r\ngate: {contrasts: [with against wiht]}",
+            "c.yaml:2: gate.contrasts has 'with against wiht', and 'wiht' is not one of the conditions; did you mean 'with'?",
+        ),
+        (
+            "run_id: r",
+            "run_id: r\ngate: {contrasts: [with against with]}",
+            "c.yaml:2: gate.contrasts has 'with against with'; name two different treatments, each pair once",
+        ),
         ("run_id: r", "run_id: r\nagent: offline", "c.yaml:2: agent must be a mapping of keys to values"),
         ("run_id: r", "run_id: r\nagent: {kind: offlin}", "c.yaml:2: agent.kind is 'offlin'; known are"),
         ("run_id: r", "run_id: r\nagent: {kind: command}", "c.yaml:2: agent.command is missing"),

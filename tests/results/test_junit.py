@@ -68,6 +68,7 @@ def results(**changes: Any) -> dict[str, Any]:
         "conditions": {},
         "runs": [],
         "figures": {},
+        "contrasts": [],
         "estimates": {"with": {"gate": verdict | changes}},
     }
 

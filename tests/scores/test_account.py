@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,23 @@ from typing import Any
 import pytest
 
 from lensbench.core.errors import UserError
+from lensbench.core.records import RunId
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import write_json
-from lensbench.scores.account import Draw, digests, draw, holm, note, number_of, read_ledger
+from lensbench.runs.discards import file_discard
+from lensbench.runs.reasons import DiscardReason
+from lensbench.scores.account import (
+    Asked,
+    Draw,
+    Shown,
+    digests,
+    draw,
+    draw_all,
+    first_seen,
+    note,
+    number_of,
+    read_ledger,
+)
 from lensbench.scores.estimates import write_estimates
 from lensbench.scores.sequential import FIRST, HIGHEST, boundaries, even_fractions, level_of
 from lensbench.scores.verdict_of import DEFAULTS
@@ -20,14 +35,22 @@ from lensbench.scores.verdict_of import DEFAULTS
 Make = Callable[..., Any]
 
 
-def pairs(count: int, first: int = 0) -> tuple[str, ...]:
-    """The hashes of some pairs."""
-    return digests((f"t{number}", 1, 0.1) for number in range(first, first + count))
+Seen = dict[str, Shown]
 
 
-def look(earlier: list[Draw], shown: tuple[str, ...], fraction: float = 1.0, among: int = 1, **gate: Any) -> Draw:
+def pairs(count: int, delta: str = "0.1", runs: str = "") -> Seen:
+    """Some pairs, a task each."""
+    return {f"t{number}/1": Shown(delta, (f"{runs}{number}",)) for number in range(count)}
+
+
+def asked(seen: Seen, fraction: float = 1.0, **gate: Any) -> Asked:
+    """A question about a comparison."""
+    return Asked(seen, {**DEFAULTS, **gate}, (len(seen), 1), fraction)
+
+
+def look(earlier: list[Draw], seen: Seen, fraction: float = 1.0, among: int = 1, **gate: Any) -> Draw:
     """A further look, which is noted."""
-    drawn = draw(earlier, "with", shown, {**DEFAULTS, **gate}, (len(shown), 1), fraction, among)
+    drawn = draw(earlier, "with", digests(seen), asked(seen, fraction, **gate), among)
     earlier.append(drawn)
     return drawn
 
@@ -56,8 +79,7 @@ def test_the_same_pairs_draw_nothing_whatever_the_settings_are_now() -> None:
 def test_other_deltas_of_the_same_tasks_are_other_pairs() -> None:
     ledger: list[Draw] = []
     look(ledger, pairs(12))
-    judged_anew = digests((f"t{number}", 1, 0.2) for number in range(12))
-    assert look(ledger, judged_anew).boundary == pytest.approx(2.897, abs=0.01)
+    assert look(ledger, pairs(12, delta="0.2")).boundary == pytest.approx(2.897, abs=0.01)
 
 
 def test_planned_looks_spend_by_the_share_of_pairs_and_all_of_it_at_the_end() -> None:
@@ -88,15 +110,77 @@ def test_when_nothing_is_left_no_boundary_can_be_reached() -> None:
     assert look(ledger, pairs(24), alpha=0.01).boundary == HIGHEST
 
 
-def test_comparisons_share_the_error_and_a_decided_one_leaves_its_part() -> None:
-    def draw_for(name: str, among: int) -> Draw:
-        return draw([], name, pairs(24), DEFAULTS, (24, 1), 1.0, among)
+Z = dict[str, float]
 
-    z = {"strong": 4.0, "fair": 2.1, "weak": 0.3}
-    found = holm(z, draw_for, lambda name, drawn: z[name] >= drawn.boundary)
+
+def together(ledger: list[Draw], z: Z, count: int = 24, verdict: str = "") -> dict[str, Draw]:
+    """A look at comparisons of which these are the normal deviates, which is noted."""
+    drawn = draw_all(
+        ledger, {name: asked(pairs(count, runs=name)) for name in z}, lambda name, drawn: z[name] >= drawn.boundary
+    )
+    ledger += [each.model_copy(update={"verdict": verdict}) for each in drawn.values()]
+    return drawn
+
+
+def test_comparisons_share_the_error_and_a_decided_one_leaves_its_part() -> None:
+    found = together([], {"strong": 4.0, "fair": 2.1, "weak": 0.3})
     assert {name: drawn.among for name, drawn in found.items()} == {"strong": 3, "fair": 2, "weak": 2}
-    z["fair"] = 2.4
-    assert holm(z, draw_for, lambda name, drawn: z[name] >= drawn.boundary)["weak"].among == 1
+    assert together([], {"strong": 4.0, "fair": 2.4, "weak": 0.3})["weak"].among == 1
+
+
+def test_a_comparison_that_is_added_after_a_look_has_what_that_look_has_left() -> None:
+    ledger: list[Draw] = []
+    first = together(ledger, {"v1": 1.0})["v1"]
+    second = together(ledger, {"v1": 1.0, "v2": 1.0})
+    assert (second["v1"].boundary, second["v1"].spent) == (first.boundary, first.spent)
+    assert second["v2"].spent == pytest.approx(0.05 * (FIRST + 0.075))
+    assert level_of(second["v2"].boundary) == pytest.approx(1 - 0.075 * 0.05, abs=1e-6)
+    assert number_of(second["v2"], ledger) == 2
+    third = together(ledger, {"v1": 1.0, "v2": 1.0}, count=48)
+    assert [drawn.spent for drawn in third.values()] == pytest.approx([0.05 * (FIRST + 0.1125)] * 2)
+    assert {drawn.among for drawn in third.values()} == {2}
+
+
+def test_however_many_are_added_one_after_another_all_spend_less_than_alpha() -> None:
+    ledger: list[Draw] = []
+    names = [f"v{number}" for number in range(8)]
+    drawn = [together(ledger, dict.fromkeys(names[: number + 1], 0.0))[name] for number, name in enumerate(names)]
+    assert sum(1 - level_of(each.boundary) for each in drawn) <= 0.05
+
+
+def test_a_comparison_that_could_not_be_looked_at_keeps_its_part_for_later() -> None:
+    ledger: list[Draw] = []
+    together(ledger, {"v1": 1.0, "v2": 0.0})
+    del ledger[1]  # v2 had no pair, so it had no interval, and no line
+    assert together(ledger, {"v1": 1.0, "v2": 1.0})["v2"].spent == FIRST * 0.05
+
+
+def test_a_comparison_that_is_taken_out_after_a_look_keeps_its_part_of_the_error() -> None:
+    ledger: list[Draw] = []
+    before = together(ledger, {"v1": 1.0, "v2": 1.0, "v3": 1.0})["v1"]
+    assert together(ledger, {"v1": 1.0})["v1"].boundary == before.boundary
+    decided: list[Draw] = []
+    together(decided, {"v1": 1.0, "v2": 9.0}, verdict="GO")
+    assert together(decided, {"v1": 1.0})["v1"].among == 1
+
+
+def test_alpha_that_another_comparison_had_before_is_not_raised_for_a_new_one() -> None:
+    ledger: list[Draw] = []
+    look(ledger, pairs(12))
+    new = draw(ledger, "new", digests(pairs(24)), asked(pairs(24), alpha=0.2))
+    assert 1 - level_of(new.boundary) <= FIRST * 0.05 + 1e-6
+
+
+def test_runs_that_are_made_again_are_known_by_what_a_look_saw_first() -> None:
+    ledger: list[Draw] = []
+    look(ledger, pairs(3))
+    look(ledger, {**pairs(4, delta="0.2"), "t1/1": Shown("0.9", ("again",))})
+    now = {**pairs(4, delta="0.3"), "t1/1": Shown("0.9", ("again",))}
+    assert first_seen(ledger, "with", now) == {"t1/1": Shown("0.1", ("1",))}
+    del now["t3/1"]
+    assert first_seen(ledger, "with", now)["t3/1"] == Shown("0.2", ("3",))
+    assert first_seen(ledger, "with", now, voided={"1", "3"}) == {}
+    assert first_seen(ledger, "other", now) == {}
 
 
 def test_the_ledger_keeps_its_lines_in_order_and_writes_each_once(tmp_path: Path) -> None:
@@ -167,3 +251,76 @@ def test_no_verdict_is_given_when_the_account_is_lost(bench: Make, damage: str) 
     assert found["verdict"] == "INCONCLUSIVE"
     assert f"looks.jsonl{', line 1,' if damage == 'damaged' else ''} is {damage}" in found["sentence"]
     assert path.exists() == (damage == "damaged")
+
+
+def test_a_ledger_that_was_deleted_is_restored_from_its_copy(bench: Make) -> None:
+    made = clear_go(bench)
+    path = RunFolder(made.folder).look_ledger
+    path.unlink()
+    (made.folder / "results.json").unlink()
+    RunFolder(made.folder).checksums.touch()
+    assert gate_of(made)["verdict"] == "GO"
+    before = path.read_bytes()
+    path.unlink()
+    assert gate_of(made)["verdict"] == "GO"
+    assert path.read_bytes() == before
+    shutil.rmtree(RunFolder(made.folder).copies)
+    path.unlink()
+    assert "looks.jsonl is missing, though a verdict was shown" in gate_of(made)["sentence"]
+
+
+LOST = 6
+
+
+def undecided(bench: Make) -> Any:
+    """Twenty tasks of which the treatment gains half in nine, and loses half in six."""
+    made = bench(tasks=tuple(f"t{number:02}" for number in range(20)), changes={"agent": {"kind": "claude-code"}})
+    for number in range(20):
+        made.run(f"t{number:02}", "without", points=("1", "0"))
+        made.run(f"t{number:02}", "with", points=("0", "0") if number < LOST else ("1", "1" if number < 15 else "0"))
+    return made
+
+
+def again(made: Any, task: str, points: tuple[str, str], started: str = "2026-01-03T00:00:00.000Z") -> None:
+    """The treatment's run of a task, made again with another result."""
+    made.verdicts = [row for row in made.verdicts if (row["task"], row["condition"]) != (task, "with")]
+    made.run(task, "with", points=points, started=started)
+
+
+@pytest.mark.parametrize("how", ["deleted", "discarded by hand", "discarded because its server failed"])
+def test_runs_that_were_chosen_by_their_scores_give_no_verdict(bench: Make, how: str) -> None:
+    made = undecided(bench)
+    assert made.build()["verdicts_on"]["with"] == "INCONCLUSIVE"
+    for number in range(LOST):
+        task = f"t{number:02}"
+        if how != "deleted":
+            reason = DiscardReason.BY_HAND if "hand" in how else DiscardReason.MCP_FAILED
+            file_discard(made.folder, RunId(task, "with"), reason, "it was bad", "0")
+        again(made, task, ("1", "1"))
+    data = made.build()
+    sentence = data["estimates"]["with"]["gate"]["sentence"]
+    if "server" in how:
+        assert data["verdicts_on"]["with"] == "GO"
+    else:
+        assert data["verdicts_on"]["with"] == "INCONCLUSIVE"
+        assert "6 pairs that an earlier look counted were made again or taken out since, and as that look had them" in (
+            sentence
+        )
+
+
+def test_a_task_that_was_taken_out_after_a_look_still_counts_against_a_verdict(bench: Make) -> None:
+    made = undecided(bench)
+    made.build()
+    made.tasks = made.tasks[LOST:]
+    made.verdicts = [row for row in made.verdicts if row["task"] in made.tasks]
+    made.reports = [row for row in made.reports if row["task"] in made.tasks]
+    assert "6 pairs that an earlier look counted were" in made.build()["estimates"]["with"]["gate"]["sentence"]
+
+
+def test_another_judge_of_the_same_runs_is_no_choice_of_runs(bench: Make) -> None:
+    made = undecided(bench)
+    made.build()
+    made.verdicts = [
+        {**row, "points": "1", "verdict": "Met"} if row["condition"] == "with" else row for row in made.verdicts
+    ]
+    assert "an earlier look counted" not in made.build()["estimates"]["with"]["gate"]["sentence"]

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from string import Template
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import Plan, PlannedCondition
@@ -46,6 +46,31 @@ def planned_conditions(plan: Plan, task: str) -> list[str]:
 def treatments(plan: Plan) -> list[str]:
     """The conditions that are compared with the baseline."""
     return [name for name in compared(plan) if name != plan["baseline"]]
+
+
+class Contrast(NamedTuple):
+    """Two treatments of which one is compared with the other, such as two versions of a server."""
+
+    treatment: str
+    baseline: str
+    """The treatment that takes the baseline's place."""
+
+    def __str__(self) -> str:
+        return f"{self.treatment}{_AGAINST}{self.baseline}"
+
+
+_AGAINST = " against "
+
+
+def read_contrast(text: str) -> Contrast:
+    """The contrast that a text such as `v2 against v1` means."""
+    treatment, _, baseline = text.partition(_AGAINST)
+    return Contrast(treatment, baseline)
+
+
+def decided_contrasts(plan: Plan) -> list[Contrast]:
+    """The contrasts that the gate decides."""
+    return [read_contrast(text) for text in plan["gate"].get("contrasts", ())]
 
 
 def fill_mcp_file(condition: PlannedCondition, values: Mapping[str, str]) -> str:

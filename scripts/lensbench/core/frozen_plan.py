@@ -92,6 +92,8 @@ class GateSettings(Aim):
 
     looks: ReadOnly[int]
     over: ReadOnly[str]
+    contrasts: ReadOnly[NotRequired[Sequence[str]]]
+    """The treatments that are also compared with each other, such as `v2 against v1`."""
 
 
 class SandboxSettings(TypedDict, total=False):

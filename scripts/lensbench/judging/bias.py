@@ -14,6 +14,7 @@ from fractions import Fraction
 from statistics import stdev
 from typing import Any, NamedTuple
 
+from lensbench.core.conditions import Contrast
 from lensbench.core.distributions import t_isf
 from lensbench.core.numbers import mean, nearest_5_percent
 from lensbench.core.records import RunId
@@ -72,18 +73,21 @@ def persons_verdicts(verdicts: Verdicts) -> Decided:
 
 
 def judge_bias(
-    name: str, judged: Decided, persons: Decided, baseline: str, treatments: Sequence[str]
-) -> dict[str, Any]:
-    """The errors of one judge in every condition, and how each treatment's differ from the baseline's."""
+    name: str, judged: Decided, persons: Decided, baseline: str, treatments: Sequence[str],
+    contrasts: Sequence[Contrast] = (),
+) -> dict[str, Any]:  # fmt: skip
+    """The errors of one judge in every condition, and how each treatment's differ from the baseline's, or from those of
+    the treatment that it is contrasted with."""
     gaps = {
         condition: _gaps({key: value for key, value in judged.items() if key[0].condition == condition}, persons)
         for condition in (baseline, *treatments)
     }
+    comparisons = {name: (name, baseline) for name in treatments} | {str(each): each for each in contrasts}
     return {
         "conditions": {condition: _errors(by_task) for condition, by_task in gaps.items()},
         "differential": {
-            treatment: _differential(name, gaps[treatment], gaps[baseline], treatment, baseline)
-            for treatment in treatments
+            label: _differential(name, gaps[treatment], gaps[other], treatment, other)
+            for label, (treatment, other) in comparisons.items()
         },
     }
 

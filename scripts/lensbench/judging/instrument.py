@@ -8,7 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lensbench.core.conditions import treatments
+from lensbench.core.conditions import decided_contrasts, treatments
 from lensbench.core.frozen_plan import Plan
 from lensbench.core.numbers import exact
 from lensbench.core.rows import DecisionRow, GuessRow, VerdictRow
@@ -142,7 +142,8 @@ def bias(judged: Judged, verdicts: Verdicts) -> dict[str, Any] | None:
     persons = persons_verdicts(verdicts)
     if not persons:
         return None
-    baseline, treatments = judged.plan["baseline"], judged.treatments
+    baseline, treatments, contrasts = judged.plan["baseline"], judged.treatments, decided_contrasts(judged.plan)
+    comparisons = {name: (name, baseline) for name in treatments} | {str(each): each for each in contrasts}
     names = sorted({judge for said in verdicts.values() for judge in said if not is_person(judge)})
     by_judge = {name: {key: said[name] for key, said in verdicts.items() if name in said} for name in names}
     together = judges_together(judged.decisions)
@@ -151,11 +152,11 @@ def bias(judged: Judged, verdicts: Verdicts) -> dict[str, Any] | None:
     sampled = {key: verdict for key, verdict in persons.items() if (key[0].task, key[0].trial) in sample}
     by_judges, by_persons = run_scores(together, judged.criteria), run_scores(sampled, judged.criteria)
     return {
-        "judges": {name: judge_bias(name, by_judge[name], persons, baseline, treatments) for name in names},
-        "together": judge_bias("the judges' decision", together, persons, baseline, treatments),
+        "judges": {name: judge_bias(name, by_judge[name], persons, baseline, treatments, contrasts) for name in names},
+        "together": judge_bias("the judges' decision", together, persons, baseline, treatments, contrasts),
         "correction": {
-            name: correction(pair_deltas(by_judges, name, baseline), pair_deltas(by_persons, name, baseline))
-            for name in treatments
+            name: correction(pair_deltas(by_judges, *sides), pair_deltas(by_persons, *sides))
+            for name, sides in comparisons.items()
         },
     }
 

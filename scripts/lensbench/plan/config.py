@@ -31,7 +31,11 @@ def _compiles(pattern: str) -> str:
 
 
 ErrorPattern = Annotated[str, AfterValidator(_compiles)]
-ConditionName = Annotated[str, like(r"^[a-z][a-z0-9_]{0,31}$", "a condition is named with a-z, 0-9 and '_'")]
+_CONDITION = r"[a-z][a-z0-9_]{0,31}"
+ConditionName = Annotated[str, like(f"^{_CONDITION}$", "a condition is named with a-z, 0-9 and '_'")]
+ContrastName = Annotated[
+    str, like(f"^{_CONDITION} against {_CONDITION}$", "write two treatments, such as 'v2 against v1'")
+]
 
 
 DEFAULT_CACHE = ".cache/repositories"
@@ -160,6 +164,8 @@ class Gate(Strict):
     """In how many waves the runs are made: after each one it is decided whether the next one is needed."""
     over: Literal["tasks", "trials"] = "tasks"
     """What the waves are made of: parts of the task set, or trials (then `looks` is the number of trials)."""
+    contrasts: Many[ContrastName] = ()
+    """Treatments that get a verdict against each other as well, such as `v2 against v1`."""
 
 
 class Controls(Strict):

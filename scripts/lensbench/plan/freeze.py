@@ -208,12 +208,12 @@ def gate_changes(old: Plan, new: Plan) -> tuple[list[str], list[str]]:
     gates = {"gate": {**Gate().model_dump(mode="json"), **old["gate"]}}, {"gate": new["gate"]}
     changed = [*differences(*gates, ["gate"]), *differences(old, new, ["bank"])]
     found = {name: f"{name}: was {a!r}, is {b!r}, changed after a verdict" for name, a, b in changed}
-    told = [[found[name] for name in names if name in found] for names in (_MEANING, _WAVES)]
+    told = [[found[name] for name in names if name in found] for names in (_MEANING, _PAID_FOR)]
     return told[0], told[1]
 
 
 _MEANING = ("gate.effect", "gate.alpha", "bank", "bank.baseline", "bank.drift")
-_WAVES = ("gate.looks", "gate.over")
+_PAID_FOR = ("gate.looks", "gate.over", "gate.contrasts")
 
 
 def differences(

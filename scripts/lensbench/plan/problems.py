@@ -7,7 +7,7 @@ from pathlib import Path
 
 from lensbench.agents import known_kinds
 from lensbench.agents.services import service_of
-from lensbench.core.conditions import AGAIN, CLOSED_BOOK
+from lensbench.core.conditions import AGAIN, CLOSED_BOOK, read_contrast
 from lensbench.core.errors import did_you_mean
 from lensbench.core.system.yaml_places import KeyPath
 from lensbench.plan.config import Config, ModelJudge, judge_names, parts_of
@@ -73,12 +73,28 @@ def problems_of(config: Config, config_files: Iterable[str] = ()) -> Iterable[tu
     if of > 1 and config.gate.looks > 1:
         text = "part does not go with gate.looks: a look needs all runs of its waves; write gate: {looks: 1}"
         yield ("part",), text
+    yield from _contrast_problems(config)
     yield from _bank_problems(config)
     yield from _judge_problems(config)
     yield from _limit_problems(config)
     if config.gate.looks > 1 and config.gate.over == "trials" and config.gate.looks != config.trials:
         text = f"gate.looks is {config.gate.looks} over {config.trials} trials; with over: trials, each trial is a look"
         yield ("gate", "looks"), text
+
+
+def _contrast_problems(config: Config) -> Iterable[tuple[KeyPath, str]]:
+    known: set[frozenset[str]] = set()
+    for index, text in enumerate(config.gate.contrasts):
+        contrast, place = read_contrast(text), ("gate", "contrasts", index)
+        for name in contrast:
+            if name == config.baseline:
+                yield place, f"gate.contrasts has {text!r}; each treatment has a verdict against {name!r} anyway"
+            elif name not in config.conditions:
+                hint = did_you_mean(name, config.treatments)
+                yield place, f"gate.contrasts has {text!r}, and {name!r} is not one of the conditions{hint}"
+        if contrast.treatment == contrast.baseline or frozenset(contrast) in known:
+            yield place, f"gate.contrasts has {text!r}; name two different treatments, each pair once"
+        known.add(frozenset(contrast))
 
 
 def _bank_problems(config: Config) -> Iterable[tuple[KeyPath, str]]:

@@ -14,6 +14,7 @@ from xml.etree.ElementTree import Element, SubElement
 
 from lensbench.core.numbers import exact, percent
 from lensbench.core.run_status import RunStatus
+from lensbench.scores.verdict_of import decided_by_gate
 
 _NOT_XML = re.compile(r"[^\t\n\r\x20-\uD7FF\uE000-\uFFFD\U00010000-\U0010FFFF]")
 _OUTCOMES = {"failure": "failures", "error": "errors", "skipped": "skipped"}
@@ -33,8 +34,8 @@ def junit(data: Mapping[str, Any]) -> str:
     for treatment, figures in data["figures"].items():
         for figure in figures.values():
             SubElement(properties, "property", name=f"{treatment}: {figure['label']}", value=_figure(figure))
-    for treatment, found in data["estimates"].items():
-        _verdict(suite, treatment, found["gate"])
+    for name, found in decided_by_gate(data["estimates"], data["contrasts"]).items():
+        _verdict(suite, name, found["gate"])
     for counted in (*root, root):
         counted.set("tests", str(sum(1 for _ in counted.iter("testcase"))))
         for element, attribute in _OUTCOMES.items():

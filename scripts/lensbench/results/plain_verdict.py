@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+from lensbench.core.conditions import Contrast
 from lensbench.core.numbers import decimal, points, rounded
 from lensbench.core.run_status import RunStatus
 
@@ -32,24 +33,46 @@ def told(plain: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
     return {name: text if text.startswith(f"{name} ") else f"{name}: {text}" for name, text in texts.items()}
 
 
-def plain_verdict(data: Mapping[str, Any], treatment: str) -> Plain:
-    """The plain words for a treatment, from the data of the results with their estimates."""
-    found, comparison = data["estimates"][treatment], data["comparisons"][treatment]
+def plain_verdict(data: Mapping[str, Any], name: str) -> Plain:
+    """The plain words for a treatment, or for a contrast by its name, from the data of the results with their
+    estimates."""
+    is_treatment = name in data["estimates"]
+    found = data["estimates"][name] if is_treatment else _contrast(data, name)
+    comparison = data["comparisons" if is_treatment else "between"][name]
     overall, gate = found["score"]["overall"], found["gate"]
     if not overall["n"]:
         facts_alone = f"No task has a score in both conditions.{_missing(data)}"
         return Plain("Nothing can be compared yet.", facts_alone, _first_step(data))
-    low, verdict = gate["low"], gate["verdict"]
-    lead = {
-        "GO": f"{treatment} helps.",
-        "HARM": f"{treatment} makes the answers worse.",
-        "NO-GO": f"{treatment} helps too little to matter." if (low or 0) > 0 else f"{treatment} does not help.",
-    }.get(
-        verdict, _of_a_search(data, found, treatment) if data["agent"]["kind"] == "offline" else "We cannot tell yet."
-    )
+    lead = _leads(found, name, is_treatment).get(gate["verdict"])
+    if lead is None:
+        lead = _of_a_search(data, found, name) if data["agent"]["kind"] == "offline" else "We cannot tell yet."
     effort = _joined(_costs(comparison["measures"]))
     facts = "; ".join(filter(None, [_tasks(overall), effort]))
-    return Plain(lead, f"{facts}.{_where(data, found)}{_missing(data)}", _next(data, gate))
+    return Plain(lead, f"{facts}.{_where(data, found)}{_missing(data)}", _next(data, gate, found))
+
+
+def _contrast(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = next(
+        each for each in data["contrasts"] if str(Contrast(each["treatment"], each["baseline"])) == name
+    )
+    return found
+
+
+def _leads(found: Mapping[str, Any], name: str, is_treatment: bool) -> dict[str, str]:
+    """What each verdict means for a treatment, or for one version against another."""
+    surely = (found["gate"]["low"] or 0) > 0
+    if is_treatment:
+        return {
+            "GO": f"{name} helps.",
+            "HARM": f"{name} makes the answers worse.",
+            "NO-GO": f"{name} helps too little to matter." if surely else f"{name} does not help.",
+        }
+    new, old = found["treatment"], found["baseline"]
+    return {
+        "GO": f"{new} is better than {old}.",
+        "HARM": f"{new} is worse than {old}.",
+        "NO-GO": f"{new} is {'better than' if surely else 'no better than'} {old}{' by too little to matter' * surely}.",
+    }
 
 
 def _of_a_search(data: Mapping[str, Any], found: Mapping[str, Any], treatment: str) -> str:
@@ -57,7 +80,14 @@ def _of_a_search(data: Mapping[str, Any], found: Mapping[str, Any], treatment: s
     else speaks against the figures."""
     gate, p = found["gate"], found["score"]["overall"].get("p_holm")
     unspoilt = "this was the offline agent. The figures" in gate["sentence"]
-    if not unspoilt or p is None or p > data["alpha"] or gate["low"] is None or gate["low"] <= 0 <= gate["high"]:
+    if (
+        "treatment" in found
+        or not unspoilt
+        or p is None
+        or p > data["alpha"]
+        or gate["low"] is None
+        or gate["low"] <= 0 <= gate["high"]
+    ):
         return "No verdict."
     return f"{treatment} helps this search program." if gate["low"] > 0 else f"{treatment} harms this search program."
 
@@ -144,12 +174,15 @@ def _missing(data: Mapping[str, Any]) -> str:
     return f" {gone} of {sum(counts.values())} runs have no score." if gone else ""
 
 
-def _next(data: Mapping[str, Any], gate: Mapping[str, Any]) -> str:
+def _next(data: Mapping[str, Any], gate: Mapping[str, Any], found: Mapping[str, Any]) -> str:
     if data["agent"]["kind"] == "offline":
         return (
             "This was a search program, not a language model, so it is no verdict on the server. For a real answer: "
             "`lensbench init --agent claude-code`."
         )
+    if gate["verdict"] != "INCONCLUSIVE" and "treatment" in found:
+        better = {"GO": found["treatment"], "HARM": found["baseline"]}.get(gate["verdict"])
+        return f"Prefer {better}, for this model and questions like these." if better else "Keep the cheaper one."
     if gate["verdict"] == "GO":
         return "Use it, for this model and questions like these; read the pairs that lost."
     if gate["verdict"] == "HARM":

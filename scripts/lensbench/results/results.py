@@ -11,7 +11,7 @@ from typing import Any
 from lensbench import __version__
 from lensbench.agents import known_kinds, load_adapter
 from lensbench.core import numbers
-from lensbench.core.conditions import treatments
+from lensbench.core.conditions import decided_contrasts, treatments
 from lensbench.core.frozen_plan import AgentSettings
 from lensbench.core.preflight_results import read_listed_tools
 from lensbench.core.records import RunId
@@ -34,10 +34,12 @@ from lensbench.runs.made_with import endings, notices
 from lensbench.runs.reasons import REASONS, Remedy
 from lensbench.runs.stopping import why_stopped
 from lensbench.scores import measures as summaries
+from lensbench.scores.differences import between
 from lensbench.scores.intervals import LARGEST
 from lensbench.scores.measures import Tables, read_tables
 from lensbench.scores.published import mean_delta, published_pairs
 from lensbench.scores.scores import short_name, tools_of_condition, treatment_tools
+from lensbench.scores.verdict_of import decided_by_gate
 
 MANY_DISCARDS = 4
 """Above this many discards the cause has to be looked for (protocol, section 7)."""
@@ -93,6 +95,10 @@ def collect(
         "comparisons": {
             name: _comparison(tables, name, tools_of_condition(plan, name, tools)) for name in treatments(plan)
         },
+        "between": {
+            str(contrast): {"measures": _measures(between(tables, contrast).tables, contrast.treatment)}
+            for contrast in decided_contrasts(plan)
+        },
         "discards": summaries.discard_counts(tables.validity),
         "given_up": [dict(row) for row in tables.validity if row["given_up"] == "yes"],
         "disagreements": summaries.disagreements(tables),
@@ -125,15 +131,14 @@ def add_findings(data: dict[str, Any], estimates: dict[str, Any], instrument: di
     data["selftest"] = estimates["selftest"]
     data["unjudged_criteria"] = sum(found["criteria"] for found in instrument["unjudged"].values())
     data["criteria_of_runs"] = sum(found["of"] for found in instrument["unjudged"].values())
+    decided = decided_by_gate(data["estimates"], data["contrasts"])
+    compared = {**data["comparisons"], **data["between"]}
     data["figures"] = {
-        name: {
-            quantity: figure._asdict()
-            for quantity, figure in presented(data["comparisons"][name]["measures"], found).items()
-        }
-        for name, found in data["estimates"].items()
+        name: {quantity: figure._asdict() for quantity, figure in presented(compared[name]["measures"], found).items()}
+        for name, found in decided.items()
     }
-    data["plain"] = {name: plain_verdict(data, name)._asdict() for name in data["estimates"]}
-    data["verdicts_on"] = {name: found["gate"]["verdict"] for name, found in data["estimates"].items()}
+    data["plain"] = {name: plain_verdict(data, name)._asdict() for name in decided}
+    data["verdicts_on"] = {name: found["gate"]["verdict"] for name, found in decided.items()}
 
 
 def _judges(verdicts: Sequence[VerdictRow]) -> list[str]:
@@ -200,7 +205,7 @@ def _comparison(tables: Tables, treatment: str, tools: Sequence[str]) -> dict[st
     pairs = [row for row in tables.pairs if row["treatment"] == treatment]
     deltas = [value for row in pairs if (value := numbers.exact(row["delta"])) is not None]
     return {
-        "measures": {name: value._asdict() for name, value in summaries.measures(tables, treatment).items()},
+        "measures": _measures(tables, treatment),
         "pairs": {"complete": len(deltas), "planned": len(pairs)},
         "wins": sum(value > 0 for value in deltas),
         "ties": sum(value == 0 for value in deltas),
@@ -213,6 +218,10 @@ def _comparison(tables: Tables, treatment: str, tools: Sequence[str]) -> dict[st
         "tools_by_run": summaries.tools_by_run(tables, pairs, tools),
         "by_adoption": summaries.by_adoption(tables, treatment),
     }
+
+
+def _measures(tables: Tables, treatment: str) -> dict[str, Any]:
+    return {name: value._asdict() for name, value in summaries.measures(tables, treatment).items()}
 
 
 def _median(values: Sequence[Fraction]) -> Fraction | None:

@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
+from lensbench.core.conditions import Contrast
 from lensbench.core.distributions import t_isf
 from lensbench.core.records import RunId
 from lensbench.core.run_status import RunStatus
-from lensbench.scores.account import digests
+from lensbench.scores.account import Shown
 from lensbench.scores.complete_tasks import Known, Pair
 from lensbench.scores.intervals import HEAVY, LARGEST, Estimate, estimate, minimum_detectable
 from lensbench.scores.measures import Tables, Value
@@ -102,7 +103,7 @@ class Comparison:
         tasks = list(tasks)
         return estimate(
             {task: sum(values[task]) / len(values[task]) for task in tasks if values[task]},
-            self.repository_of,
+            {**dict.fromkeys(tasks), **self.repository_of},
             self.plan["gate"]["alpha"],
             len(tasks) * self.plan["trials"],
             self.plan["seed"],
@@ -111,6 +112,11 @@ class Comparison:
             limit=limit,
             drift=self.drift if limit == LARGEST else 0.0,
         )
+
+
+def between(tables: Tables, contrast: Contrast) -> Comparison:
+    """A treatment against another one, which takes the baseline's place."""
+    return Comparison(tables._replace(plan={**tables.plan, "baseline": contrast.baseline}), contrast.treatment)
 
 
 def differences(pairs: Mapping[str, Sequence[Pair]]) -> dict[str, list[Fraction]]:
@@ -129,6 +135,12 @@ def scores(comparison: Comparison) -> dict[str, Any]:
         "categories": with_holm({name: comparison.over(values, each, LARGEST) for name, each in categories.items()}),
         "repositories": {name: comparison.over(values, each, LARGEST) for name, each in sources.items()},
     }
+
+
+def overall(comparison: Comparison) -> Estimate:
+    """The delta of the score over all tasks."""
+    values = differences(comparison.pairs(comparison.tables.score))
+    return comparison.over(values, comparison.plan["order"], LARGEST)
 
 
 def _groups(tasks: Iterable[str], name_of: Mapping[str, str]) -> dict[str, list[str]]:
@@ -242,7 +254,8 @@ def corrected_by_people(found: Estimate, correction: Mapping[str, Any], alpha: f
     df = min(mean["n"] - 1, found.df)
     margin = float(t_isf(alpha / 2, df)) * se + found.drift
     return replace(
-        found, delta=mean["value"], se=se, df=df, people=mean["n"], method=f"{found.method}, corrected by people",
+        found, delta=mean["value"], se=se, df=df, people=mean["n"], root=None,
+        method=f"{found.method}, corrected by people",
         low=max(mean["value"] - margin, -LARGEST), high=min(mean["value"] + margin, LARGEST), generalised=None,
         mde=minimum_detectable(se, df, alpha, power, found.drift),
     )  # fmt: skip
@@ -257,16 +270,32 @@ def with_one_loss(comparison: Comparison) -> Estimate:
     )  # fmt: skip
 
 
-def drawn_pairs(comparison: Comparison) -> tuple[str, ...]:
-    """The complete pairs, as the account of error knows them."""
-    values = differences(comparison.pairs(comparison.tables.score))
-    sides = comparison.sides(comparison.tables.score)
-    trials = {
-        task: [k for k, (a, b) in enumerate(both, 1) if a is not None and b is not None] for task, both in sides.items()
-    }
-    return digests(
-        (task, trial, delta) for task, each in values.items() for trial, delta in zip(trials[task], each, strict=True)
-    )
+def seen_pairs(comparison: Comparison) -> dict[str, Shown]:
+    """The complete pairs by task and trial, as the account of error knows them."""
+    tables = comparison.tables
+    found = {}
+    for task, both in comparison.sides(tables.score).items():
+        for trial, (treated, base) in enumerate(both, 1):
+            if treated is not None and base is not None:
+                runs = (RunId(task, condition, trial) for condition in comparison.conditions)
+                found[f"{task}/{trial}"] = Shown(str(treated - base), tuple(map(tables.identity, runs)))
+    return found
+
+
+class FirstSeen(NamedTuple):
+    """The delta as it would be if no run that a look counted had been made again or taken out."""
+
+    estimate: Estimate
+    pairs: int
+    """Those that have been."""
+
+
+def as_first_seen(comparison: Comparison, now: Mapping[str, Shown], first: Mapping[str, Shown]) -> FirstSeen | None:
+    """The delta of the pairs as they are `now`, with those in `first` as an earlier look had them; None without any."""
+    values: dict[str, list[Fraction]] = {}
+    for place, pair in sorted({**now, **first}.items()):
+        values.setdefault(place.rpartition("/")[0], []).append(Fraction(pair.delta))
+    return FirstSeen(comparison.over(values, values, LARGEST), len(first)) if first else None
 
 
 def fraction(comparison: Comparison) -> float:
@@ -275,6 +304,6 @@ def fraction(comparison: Comparison) -> float:
     lost = {(run.task, run.trial) for run in tables.lost if run.condition in comparison.conditions}
     look = plan.get("look", {})
     planned = len(plan["order"]) * plan["trials"]
-    complete = len(drawn_pairs(comparison))
+    complete = len(seen_pairs(comparison))
     due = 0 if plan["agent"]["kind"] == "none" else planned - len(lost) - complete
     return complete / (complete + max(due, 0)) * look.get("share", 1) if complete else 0.0

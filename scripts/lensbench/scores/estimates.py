@@ -13,24 +13,37 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from lensbench.core import proof
-from lensbench.core.conditions import treatments
+from lensbench.core.conditions import Contrast, decided_contrasts, treatments
 from lensbench.core.errors import UserError
-from lensbench.core.frozen_plan import GateSettings, Plan
+from lensbench.core.frozen_plan import Aim, GateSettings, Plan
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import plain, read_json, write_json
 from lensbench.core.system.program import run_stage
 from lensbench.judging.belief import Basis
 from lensbench.judging.bias import MIN_TASKS
 from lensbench.plan.waves import look_file
+from lensbench.runs.discards import discard_files
 from lensbench.runs.made_with import mixtures
+from lensbench.runs.reasons import DiscardReason
+from lensbench.runs.validity import read_filed
 from lensbench.scores import differences as compared
 from lensbench.scores import gate
-from lensbench.scores.account import Draw, draw, holm, note, number_of, read_ledger
-from lensbench.scores.bank import check_bank
+from lensbench.scores.account import (
+    Asked,
+    Draw,
+    draw_all,
+    first_seen,
+    left_after,
+    note,
+    number_of,
+    read_ledger,
+)
+from lensbench.scores.bank import BankCheck, check_bank
 from lensbench.scores.complete_tasks import by_criteria, mcnemar, reliability
-from lensbench.scores.differences import Comparison
+from lensbench.scores.differences import Comparison, between
 from lensbench.scores.intervals import LARGEST, Estimate, minimum_detectable
-from lensbench.scores.measures import Tables, read_tables
+from lensbench.scores.measures import Tables, identity, read_tables
+from lensbench.scores.objections import excludes_zero
 from lensbench.scores.sequential import LookResult, interval_at, level_of, look_result
 from lensbench.scores.verdict_of import DEFAULTS
 
@@ -43,22 +56,16 @@ def comparisons(tables: Tables) -> dict[str, Comparison]:
     return {name: Comparison(tables, name) for name in treatments(tables.plan)}
 
 
-def contrasts(tables: Tables) -> list[dict[str, Any]]:
-    """Every treatment against each one that the plan names before it, such as two versions of a server.
+def contrasts(tables: Tables) -> dict[Contrast, Estimate]:
+    """Every treatment against each one that the plan names before it, or in the order in which the gate decides them.
 
     Their intervals are those of a single question, of the level that the plan's alpha asks for; the p values hold for
-    all contrasts together (Holm). They are no part of the gate, so they cost its verdicts nothing.
+    all contrasts together (Holm). Only those that the config names are decided, and cost the other verdicts something.
     """
-    plan = tables.plan
-    found = {
-        (later, earlier): Comparison(tables._replace(plan={**plan, "baseline": earlier}), later)
-        for earlier, later in combinations(treatments(plan), 2)
-    }
-    overall = compared.with_holm({
-        pair: each.over(compared.differences(each.pairs(each.tables.score)), plan["order"], LARGEST)
-        for pair, each in found.items()
-    })  # fmt: skip
-    return [{"treatment": pair[0], "baseline": pair[1], "overall": estimate} for pair, estimate in overall.items()]
+    decided = decided_contrasts(tables.plan)
+    pairs = [Contrast(later, earlier) for earlier, later in combinations(treatments(tables.plan), 2)]
+    ordered = [turned if (turned := Contrast(pair.baseline, pair.treatment)) in decided else pair for pair in pairs]
+    return compared.with_holm({pair: compared.overall(between(tables, pair)) for pair in ordered})
 
 
 def estimates_of(comparison: Comparison) -> dict[str, Any]:
@@ -86,12 +93,15 @@ def earlier_looks(folder: Path, plan: Plan, treatment: str) -> list[dict[str, An
     return [look["treatments"][treatment] for look in looks if treatment in look.get("treatments", {})]
 
 
-def blockers(tables: Tables, instrument: Mapping[str, Any], proven: proof.SelftestStatus, treatment: str) -> list[str]:
-    """What forbids a verdict on a treatment whatever its numbers are, one sentence each."""
-    found = []
+def blockers(
+    comparison: Comparison, name: str, instrument: Mapping[str, Any], proven: proof.SelftestStatus
+) -> list[str]:
+    """What forbids a verdict on a comparison, which instrument.json knows by its name, whatever its numbers are: one
+    sentence each."""
+    tables, found = comparison.tables, []
     if tables.plan["agent"]["kind"] == "offline":
         found.append("No language model answered: this was the offline agent.")
-    of_both = [record for record in tables.valid if record.condition in (treatment, tables.plan["baseline"])]
+    of_both = [record for record in tables.valid if record.condition in comparison.conditions]
     found += mixtures(of_both, tables.plan)
     if proven.state == "failed":
         found.append(proven.sentence)
@@ -101,23 +111,20 @@ def blockers(tables: Tables, instrument: Mapping[str, Any], proven: proof.Selfte
         if count > MOST_VOIDED * answers:
             told = f"{judge}; answers: {count} of {answers}"
             found.append(f"A judge was wrong about criteria whose verdict is known ({told}).")
-    belief = instrument.get("belief") or {}
-    found += belief.get("withheld", {}).get(treatment, [])
+    withheld = (instrument.get("belief") or {}).get("withheld", {})
+    found += dict.fromkeys(reason for side in comparison.conditions for reason in withheld.get(side, ()))
     together = (instrument.get("bias") or {}).get("together") or {}
-    differential = together.get("differential", {}).get(treatment) or {}
+    differential = together.get("differential", {}).get(name) or {}
     signed = differential.get("signed") or {}
     if signed.get("low") is not None and not signed["low"] <= 0 <= signed["high"]:
         found.append(differential["sentence"])
     return found
 
 
-def corrected_by_people(
-    tables: Tables, instrument: Mapping[str, Any], treatment: str, overall: Estimate
-) -> Estimate | None:
-    """The delta with what the judges get wrong taken out, when people have judged enough tasks."""
-    correction = (instrument.get("bias") or {}).get("correction", {}).get(treatment) or {}
-    gate_of: GateSettings = {**DEFAULTS, **tables.plan["gate"]}
-    return compared.corrected_by_people(overall, correction, gate_of["alpha"], gate_of["power"])
+def corrected_by_people(instrument: Mapping[str, Any], name: str, aim: Aim, overall: Estimate) -> Estimate | None:
+    """The delta of a comparison with what the judges get wrong taken out, when people have judged enough tasks."""
+    correction = (instrument.get("bias") or {}).get("correction", {}).get(name) or {}
+    return compared.corrected_by_people(overall, correction, aim["alpha"], aim["power"])
 
 
 def assumption(instrument: Mapping[str, Any]) -> str:
@@ -167,31 +174,24 @@ class Looked(NamedTuple):
 def look_at(
     comparisons: Mapping[str, Comparison], overall: Mapping[str, Estimate], ledger: Sequence[Draw]
 ) -> dict[str, Looked]:
-    """What the account of error leaves this look at every comparison; they share the error (Holm)."""
-    pairs = {name: compared.drawn_pairs(comparison) for name, comparison in comparisons.items()}
+    """What the account of error leaves this look at every comparison."""
+    asked = {
+        name: Asked(
+            compared.seen_pairs(comparison), {**DEFAULTS, **comparison.plan["gate"]},
+            (overall[name].n, comparison.plan["trials"]), compared.fraction(comparison),
+        )
+        for name, comparison in comparisons.items()
+    }  # fmt: skip
+    drawn = draw_all(ledger, asked, lambda name, draw: excludes_zero(overall[name], draw.boundary))
 
-    def draw_for(name: str, among: int) -> Draw:
-        plan, found = comparisons[name].plan, overall[name]
-        size, share = (found.n, plan["trials"]), compared.fraction(comparisons[name])
-        return draw(ledger, name, pairs[name], {**DEFAULTS, **plan["gate"]}, size, share, among)
-
-    def look_of(name: str, drawn: Draw) -> LookResult:
+    def look_of(name: str) -> LookResult:
         plan = comparisons[name].plan
         look = plan.get("look", {"taken": 1, "of": 1})
-        return look_result(overall[name], look["taken"], look["of"], plan["gate"], drawn.boundary)
-
-    def holds(name: str, drawn: Draw) -> bool:
-        look = look_of(name, drawn)
-        excludes = look.low is not None and look.high is not None and not look.low <= 0 <= look.high
-        return excludes and gate.agrees(overall[name], look, comparisons[name].plan["gate"])
+        return look_result(overall[name], look["taken"], look["of"], plan["gate"], drawn[name].boundary)
 
     return {
-        name: Looked(
-            drawn,
-            look_of(name, drawn),
-            gate.Drawn(number_of(drawn, ledger), drawn.among, max(drawn.alpha - drawn.spent, 0) / 2),
-        )
-        for name, drawn in holm(comparisons, draw_for, holds).items()
+        name: Looked(each, look_of(name), gate.Drawn(number_of(each, ledger), each.among, left_after(each)))
+        for name, each in drawn.items()
     }
 
 
@@ -203,49 +203,97 @@ def read_account(folder: Path) -> tuple[list[Draw], list[str]]:
         return [], [f"The account of earlier looks cannot be trusted: {error}."]
 
 
+def voided_runs(folder: Path) -> set[str]:
+    """What tells the runs apart that were discarded, but for those that a person discarded."""
+    filed = (read_filed(path) for paths in discard_files(folder).values() for path in paths)
+    records = (discard.record for discard in filed if discard.reason != DiscardReason.BY_HAND)
+    return {identity(record["attempts"][-1]["started_at"], record["answer_sha256"]) for record in records}
+
+
+class Gatekeeper(NamedTuple):
+    """What all verdicts of a benchmark rest on."""
+
+    folder: Path
+    tables: Tables
+    instrument: Mapping[str, Any]
+    proven: proof.SelftestStatus
+    bank: BankCheck | None
+    ledger: Sequence[Draw]
+    distrusted: Sequence[str]
+    """Why the ledger cannot be trusted."""
+
+    def decide(
+        self, name: str, comparison: Comparison, found: dict[str, Any], corrected: Estimate | None, now: Looked
+    ) -> None:
+        """Adds to what was `found` about a comparison the verdict, and what this look allows."""
+        overall, plan = found["score"]["overall"], comparison.plan
+        is_contrast = plan["baseline"] != self.tables.plan["baseline"]
+        bank = None if is_contrast else self.bank
+        worst, best = compared.filled(comparison)
+        voided = voided_runs(self.folder) if self.ledger else set()
+        first = first_seen(self.ledger, name, now.draw.seen, voided)
+        shown = as_looked_at(overall, now.look, plan["gate"]["power"])
+        counting = as_looked_at(corrected, now.look, plan["gate"]["power"]) if corrected else None
+        found["bounds"] = {"low": worst.delta, "high": best.delta}
+        found["score"]["overall"] = shown
+        found["corrected"] = counting
+        found["looks"] = [*earlier_looks(self.folder, self.tables.plan, name), now.look] if "look" in plan else []
+        found["look_number"] = now.drawn.number
+        found["level"] = level_of(now.look.boundary)
+        found["gate"] = gate.decide(
+            replace(corrected or overall, mde=(counting or shown).mde), plan["gate"], now.look,
+            [
+                *self.distrusted, *blockers(comparison, name, self.instrument, self.proven),
+                *filter(None, [bank and bank.blocker]),
+            ],
+            model=model_of(self.tables), trials=plan["trials"], filled=(worst, best),
+            trial_sd=found["variance"]["differences"].sigma,
+            caveat=(self.instrument.get("belief") or {}).get("caveat", ""), drawn=now.drawn,
+            one_loss=compared.with_one_loss(comparison),
+            assumes="" if corrected else assumption(self.instrument), earlier=bank.sentence if bank else "",
+            first_seen=compared.as_first_seen(comparison, now.draw.seen, first),
+            contrast=Contrast(*comparison.conditions) if is_contrast else None,
+        )  # fmt: skip
+
+
 def write_estimates(folder: Path, tables: Tables | None = None) -> dict[str, Any]:
     """Writes estimates.json, notes in the ledger which verdicts are shown, and returns what stands in the file.
 
     `tables` are those of the folder, where they were read before."""
     tables = tables or read_tables(folder)
     instrument = read_json(RunFolder(folder).instrument)
-    proven = proof.status()
     ledger, distrusted = read_account(folder)
-    bank = check_bank(tables)
-    each_comparison = comparisons(tables)
-    found = {name: estimates_of(comparison) for name, comparison in each_comparison.items()}
-    overall = compared.with_holm({name: each["score"]["overall"] for name, each in found.items()})
-    corrected = {name: corrected_by_people(tables, instrument, name, each) for name, each in overall.items()}
-    counting = {name: corrected[name] or each for name, each in overall.items()}
-    looked = look_at(each_comparison, counting, ledger)
-    shown = []
-    for name, each in found.items():
-        now, plan = looked[name], tables.plan
-        worst, best = compared.filled(each_comparison[name])
-        each["bounds"] = {"low": worst.delta, "high": best.delta}
-        each["score"]["overall"] = as_looked_at(overall[name], now.look, plan["gate"]["power"])
-        each["corrected"] = corrected[name] and as_looked_at(counting[name], now.look, plan["gate"]["power"])
-        mde = (each["corrected"] or each["score"]["overall"]).mde
-        each["looks"] = [*earlier_looks(folder, plan, name), now.look] if "look" in plan else []
-        each["look_number"] = now.drawn.number
-        each["level"] = level_of(now.look.boundary)
-        each["gate"] = gate.decide(
-            replace(counting[name], mde=mde), plan["gate"], now.look,
-            [*distrusted, *blockers(tables, instrument, proven, name), *filter(None, [bank and bank.blocker])],
-            model=model_of(tables), trials=plan["trials"], filled=(worst, best),
-            trial_sd=each["variance"]["differences"].sigma,
-            caveat=(instrument.get("belief") or {}).get("caveat", ""), drawn=now.drawn,
-            one_loss=compared.with_one_loss(each_comparison[name]),
-            assumes="" if corrected[name] else assumption(instrument), earlier=bank.sentence if bank else "",
-        )  # fmt: skip
-        if now.look.low is not None:
-            shown.append(now.draw.model_copy(update={"verdict": each["gate"].verdict}))
+    bank, proven = check_bank(tables), proof.status()
+    keeper = Gatekeeper(folder, tables, instrument, proven, bank, ledger, distrusted)
+    named = {str(contrast): contrast for contrast in decided_contrasts(tables.plan)}
+    against = {**comparisons(tables), **{name: between(tables, each) for name, each in named.items()}}
+    found = {name: estimates_of(comparison) for name, comparison in against.items()}
+    of_treatments = {name: each["score"]["overall"] for name, each in found.items() if name not in named}
+    for name, overall in compared.with_holm(of_treatments).items():
+        found[name]["score"]["overall"] = overall
+    aim: GateSettings = {**DEFAULTS, **tables.plan["gate"]}
+    corrected = {
+        name: corrected_by_people(instrument, name, aim, each["score"]["overall"]) for name, each in found.items()
+    }
+    looked = look_at(
+        against, {name: corrected[name] or each["score"]["overall"] for name, each in found.items()}, ledger
+    )
+    for name, comparison in against.items():
+        keeper.decide(name, comparison, found[name], corrected[name], looked[name])
     told = {"state": proven.state, "failed": proven.failed, "sentence": proven.sentence}
     data: dict[str, Any] = plain({
-        "alpha": tables.plan["gate"]["alpha"], "selftest": told, "comparisons": found, "contrasts": contrasts(tables),
+        "alpha": tables.plan["gate"]["alpha"], "selftest": told,
+        "comparisons": {name: each for name, each in found.items() if name not in named},
+        "contrasts": [
+            {**each._asdict(), "overall": overall, "gate": None, **found.get(str(each), {})}
+            for each, overall in contrasts(tables).items()
+        ],
     } | ({"bank": bank} if bank else {}))  # fmt: skip
     if not distrusted:
-        note(folder, shown)
+        verdicts = {name: {"verdict": each["gate"].verdict} for name, each in found.items()}
+        note(folder, [
+            each.draw.model_copy(update=verdicts[name]) for name, each in looked.items() if each.look.low is not None
+        ])  # fmt: skip
     write_json(RunFolder(folder).estimates, data)
     return data
 

@@ -11,11 +11,14 @@ from fractions import Fraction
 from itertools import islice
 from typing import NamedTuple
 
-from lensbench.core.distributions import beta_ppf
+from lensbench.core.conditions import Contrast
+from lensbench.core.distributions import beta_ppf, norm_isf
 from lensbench.core.frozen_plan import GateSettings
 from lensbench.core.numbers import rounded
 from lensbench.plan.names import Verdict
-from lensbench.scores.intervals import HEAVY, LARGEST, Estimate, smallest_p
+from lensbench.scores.differences import FirstSeen
+from lensbench.scores.intervals import HEAVY, LARGEST, Estimate
+from lensbench.scores.objections import objection, rare_losses, tasks_that_would_show
 from lensbench.scores.power import tasks_for_width, tasks_needed, upper_sd
 from lensbench.scores.sequential import LookResult, interval_at, level_of
 from lensbench.scores.verdict_of import DEFAULTS, verdict_of
@@ -65,6 +68,8 @@ def decide(
     one_loss: Estimate | None = None,
     assumes: str = "",
     earlier: str = "",
+    first_seen: FirstSeen | None = None,
+    contrast: Contrast | None = None,
 ) -> GateVerdict:
     """The verdict on a treatment's score.
 
@@ -74,7 +79,8 @@ def decide(
     `trial_sd`: the spread of a task's difference from trial to trial, when known. `caveat`: a sentence about the judges
     that stands beside a verdict that is given. `drawn`: what this look means for the account of error. `one_loss`: the
     estimate with one more task, which loses heavily. `assumes`: a sentence about what a verdict takes for granted.
-    `earlier`: one about a baseline that an earlier benchmark made.
+    `earlier`: one about a baseline that an earlier benchmark made. `first_seen`: the estimate without what was done to
+    runs after a look. `contrast`: two treatments, when the estimate is about these.
     """
     settings = {**DEFAULTS, **settings}
     effect = settings["effect"] / 100
@@ -83,35 +89,37 @@ def decide(
         sentence = " ".join([_REFUSED, *blockers, _no_interval(estimate)])
         return GateVerdict("INCONCLUSIVE", sentence, _MORE_TASKS, low, high)
     scope = f"{_scope(estimate, model, settings)} {earlier}".rstrip()
-    found = _found(estimate, settings, look, low, high, trials)
+    found = _found(estimate, settings, look, low, high, trials, contrast)
     told = f"{_ending(look)}{_account(drawn, look)}"
     by_numbers = verdict_of(low, high, effect)
-    verdict = by_numbers if agrees(estimate, look, settings) else "INCONCLUSIVE"
-    reasons = [*blockers, *_missing_pairs(estimate, verdict, effect, look, filled)]
+    boundary = look.boundary if look else norm_isf(settings["alpha"] / 2)
+    doubt = objection(estimate, boundary)
+    rare = rare_losses(estimate, boundary) if by_numbers == "GO" and not doubt else ""
+    verdict: Verdict = "INCONCLUSIVE" if doubt or rare else by_numbers
+    reasons = [
+        *blockers,
+        *_missing_pairs(estimate, verdict, effect, boundary, filled),
+        *_chosen_runs(verdict, effect, boundary, first_seen),
+    ]
     if reasons:
         sentence = f"{_REFUSED} {' '.join(reasons)} The figures as they are: {found}{told} {scope}"
         return GateVerdict("INCONCLUSIVE", sentence, _CAUSE_FIRST, low, high)
-    meaning = _meaning(verdict, low, high, settings) if verdict == by_numbers else _disagreement(estimate, by_numbers)
-    losses = f" {_losses(estimate, look, one_loss)}" if verdict == "GO" else ""
+    meaning = _meaning(verdict, low, high, settings, contrast)
+    if doubt or rare:
+        meaning = f"The interval alone would be a {by_numbers}, and {doubt or rare}."
+    losses = f" {_losses(estimate, boundary, one_loss)}" if verdict == "GO" else ""
     sentence = f"{verdict}: {found} {meaning}{losses}{told} {scope} {caveat}".rstrip()
     if verdict != "INCONCLUSIVE":
         sentence = f"{sentence} {assumes}".rstrip()
         return GateVerdict(verdict, sentence, "", low, high)
+    if look and look.open:
+        return GateVerdict(verdict, sentence, "The next wave.", low, high)
+    if rare:
+        more = with_noun(tasks_that_would_show(estimate, boundary) - estimate.n, "more task")
+        needs = f"About {more}: if none of them loses heavily either, such losses are too rare to undo the gain."
+        return GateVerdict(verdict, sentence, needs, low, high)
     next_one = settings | ({"alpha": drawn.left} if drawn and drawn.left else {})
-    needs = "The next wave." if look and look.open else what_decides(estimate, next_one, trials, trial_sd)
-    return GateVerdict(verdict, sentence, needs, low, high)
-
-
-def agrees(estimate: Estimate, look: LookResult | None, settings: GateSettings) -> bool:
-    """True unless the interval excludes 0 and the sign-flip test, which assumes less, does not confirm it.
-
-    The test may be too coarse for the level: then it confirms with the smallest p that it can give.
-    """
-    low, high = (look.low, look.high) if look else (estimate.low, estimate.high)
-    if estimate.p is None or low is None or high is None or low <= 0 <= high:
-        return True
-    error = 1 - level_of(look.boundary) if look else settings["alpha"]
-    return estimate.p <= max(error, smallest_p(estimate.units))
+    return GateVerdict(verdict, sentence, what_decides(estimate, next_one, trials, trial_sd), low, high)
 
 
 _REFUSED = "INCONCLUSIVE: no verdict is given."
@@ -126,35 +134,44 @@ def _no_interval(estimate: Estimate) -> str:
 
 
 def _missing_pairs(
-    estimate: Estimate,
-    verdict: Verdict,
-    effect: float,
-    look: LookResult | None,
-    filled: tuple[Estimate, Estimate] | None,
+    estimate: Estimate, verdict: Verdict, effect: float, boundary: float, filled: tuple[Estimate, Estimate] | None
 ) -> list[str]:
-    """A reason against the verdict when what is missing could overturn it: the interval of the differences with every
-    missing score at its worst must keep the verdict's promise as well."""
+    """A reason against the verdict when what is missing could overturn it: with every missing score at its worst, the
+    differences must keep the verdict's promise as well."""
     missing = estimate.planned - estimate.pairs
     if missing <= 0 or verdict == "INCONCLUSIVE":
         return []
     told = f"{missing} of {with_noun(estimate.planned, 'planned pair')} {'is' if missing == 1 else 'are'} missing"
     if filled is None:
         return [f"{told}, and their worst case is not known."]
-    lowest, highest = _ends(filled[0], look)[0], _ends(filled[1], look)[1]
-    holds = lowest > 0 if verdict == "GO" else highest < (effect if verdict == "NO-GO" else 0)
-    return [] if holds else [f"{told}, which at their worst would undo a {verdict}."]
+    worst = filled[0] if verdict == "GO" else filled[1]
+    return [] if _keeps(verdict, effect, boundary, worst) else [f"{told}, which at their worst would undo a {verdict}."]
 
 
-def _ends(estimate: Estimate, look: LookResult | None) -> tuple[float, float]:
-    """The interval at the look's level; the delta alone where nothing varies."""
+def _chosen_runs(verdict: Verdict, effect: float, boundary: float, first_seen: FirstSeen | None) -> list[str]:
+    """A reason against the verdict when it rests on runs that were made again, or taken out, after a look."""
+    if first_seen is None or verdict == "INCONCLUSIVE" or _keeps(verdict, effect, boundary, first_seen.estimate):
+        return []
+    were = "was" if first_seen.pairs == 1 else "were"
+    return [
+        f"{with_noun(first_seen.pairs, 'pair')} that an earlier look counted {were} made again or taken out since, and "
+        f"as that look had them there is no {verdict}. Runs chosen by their scores prove nothing; take another run_id."
+    ]
+
+
+def _keeps(verdict: Verdict, effect: float, boundary: float, estimate: Estimate) -> bool:
+    """True when the estimate supports the verdict; without an interval its delta must."""
     delta = estimate.delta or 0.0
-    own = (delta if estimate.low is None else estimate.low, delta if estimate.high is None else estimate.high)
-    return (interval_at(estimate, look.boundary) or (delta, delta)) if look else own
+    low, high = interval_at(estimate, boundary) or (delta, delta)
+    if verdict == "NO-GO":
+        return high < effect
+    return (low > 0 if verdict == "GO" else high < 0) and not objection(estimate, boundary)
 
 
 def _found(
-    estimate: Estimate, settings: GateSettings, look: LookResult | None, low: float, high: float, trials: int
-) -> str:
+    estimate: Estimate, settings: GateSettings, look: LookResult | None, low: float, high: float, trials: int,
+    contrast: Contrast | None,
+) -> str:  # fmt: skip
     """The difference with everything that its size rests on."""
     adjusted = f", adjusted for {look.looks} looks" if look and look.looks > 1 else ""
     level = level_of(look.boundary) if look else 1 - settings["alpha"]
@@ -172,7 +189,8 @@ def _found(
     delta = in_points(estimate.delta or 0)
     if estimate.people:
         delta += f", corrected by what people say of {with_noun(estimate.people, 'task')}"
-    return f"with its tools the agent's score changes by {delta} ({interval}; {', '.join(size)}).{least}"
+    tools = f"with {contrast.treatment} instead of {contrast.baseline}" if contrast else "with its tools"
+    return f"{tools} the agent's score changes by {delta} ({interval}; {', '.join(size)}).{least}"
 
 
 def _ending(look: LookResult | None) -> str:
@@ -196,28 +214,38 @@ def _account(drawn: Drawn | None, look: LookResult | None) -> str:
     return "".join(told)
 
 
-def _meaning(verdict: Verdict, low: float, high: float, settings: GateSettings) -> str:
+def _meaning(verdict: Verdict, low: float, high: float, settings: GateSettings, contrast: Contrast | None) -> str:
     worthwhile = f"the {settings['effect']:g} points that are worthwhile"
+    if verdict == "INCONCLUSIVE" and low <= -LARGEST and high >= LARGEST:
+        return "These data say nothing: any difference is possible."
+    if contrast:
+        return _meaning_between(contrast, verdict, low > 0, worthwhile)
     if verdict == "GO":
         return "The tools help: a difference this large is unlikely if they had no effect."
     if verdict == "HARM":
         return "The tools make the answers worse."
-    if verdict == "INCONCLUSIVE" and low <= -LARGEST and high >= LARGEST:
-        return "These data say nothing: any difference is possible."
     if verdict == "INCONCLUSIVE":
         return f"The tools may change nothing, and may as well gain {worthwhile}."
     helps = "The tools help, but by less" if low > 0 else "Any effect is smaller"
     return f"{helps} than {worthwhile}."
 
 
-def _disagreement(estimate: Estimate, verdict: Verdict) -> str:
+def _meaning_between(contrast: Contrast, verdict: Verdict, is_better: bool, worthwhile: str) -> str:
+    new, old = contrast
+    if verdict == "GO":
+        return f"{new} is better than {old}: a difference this large is unlikely if they were alike."
+    if verdict == "HARM":
+        return f"{new} is worse than {old}."
+    if verdict == "INCONCLUSIVE":
+        return f"They may be alike, and {new} may as well gain {worthwhile}."
     return (
-        f"The interval alone would be a {verdict}, and the sign-flip test, which assumes less, does not confirm it "
-        f"(p = {estimate.p:.3f})."
+        f"{new} is better than {old}, but by less than {worthwhile}."
+        if is_better
+        else f"{new} gains less than {worthwhile}."
     )
 
 
-def _losses(estimate: Estimate, look: LookResult | None, one_loss: Estimate | None) -> str:
+def _losses(estimate: Estimate, boundary: float, one_loss: Estimate | None) -> str:
     """How many tasks lost heavily, and how many may in truth: a mean of few tasks knows little of rare losses."""
     most = beta_ppf(0.95, estimate.heavy + 1, max(estimate.n - estimate.heavy, 1))
     which = "None" if not estimate.heavy else str(estimate.heavy)
@@ -227,7 +255,7 @@ def _losses(estimate: Estimate, look: LookResult | None, one_loss: Estimate | No
     )
     if one_loss is None:
         return told
-    undone = _ends(one_loss, look)[0] <= 0
+    undone = not _keeps("GO", 0.0, boundary, one_loss)
     return f"{told} One more task with such a loss would {'undo this GO' if undone else 'leave it a GO'}."
 
 

@@ -22,6 +22,10 @@ LARGEST = 1.0
 """The largest difference of two scores."""
 HEAVY = -0.3
 """A difference of scores that is a heavy loss for whoever asked."""
+SKEWED = 2.0
+"""From so many of its standard errors on, skewness is taken for one."""
+FARTHEST = 99.0
+HALVINGS = 60
 SCOPE = "these repositories only"
 UNKNOWN = "unknown repository"
 """Where tasks come from that name no repository: from one place, for all that is known."""
@@ -64,6 +68,8 @@ class Estimate:
     """Beside a limited claim: the cluster-robust interval, which speaks about other repositories too."""
     units: int = 0
     """What `p` flips: tasks or repositories."""
+    root: float | None = None
+    """Where these units are skewed: the root of their empirical likelihood ratio, to be compared with a t."""
     heavy: int = 0
     """Tasks with a difference of HEAVY or worse."""
     people: int = 0
@@ -140,6 +146,7 @@ def estimate(
         scope=SCOPE if limited else "",
         generalised=_within(general.low - drift, general.high + drift, limit) if general and limited else None,
         units=len(units),
+        root=likelihood_root(units) if is_skewed(units) else None,
         heavy=int((d <= HEAVY).sum()),
         drift=drift,
     )
@@ -245,6 +252,35 @@ def sign_flip_p(d: Any, seed: int) -> float | None:
         return float((np.abs((2 * flips - 1) @ moved) >= far).mean())
     flips = np.random.default_rng(seed).integers(0, 2, (RESAMPLES, len(moved)), dtype=np.int8)
     return float((np.abs((2.0 * flips - 1) @ moved) >= far).sum() + 1) / (RESAMPLES + 1)
+
+
+def is_skewed(values: Any) -> bool:
+    """True when the skewness of the values is more than two of its standard errors."""
+    count, rest = len(values), values - values.mean()
+    variance, third = float((rest**2).mean()), float((rest**3).mean())
+    if count < 3 or variance <= NO_SPREAD**2:
+        return False
+    return abs(third) > SKEWED * math.sqrt(variance**3 * 6 * (count - 2) / ((count + 1) * (count + 3)))
+
+
+def likelihood_root(values: Any) -> float:
+    """The signed root of the empirical likelihood ratio of a mean of 0 (Owen, Biometrika 75, 1988): like a t, but the
+    shape of the values is in it. 0 for a mean of 0, and at most FARTHEST, which stands for values all on one side of 0.
+    """
+    import numpy as np
+
+    mean, low, high = float(values.mean()), float(values.min()), float(values.max())
+    if low >= 0 or high <= 0:
+        return math.copysign(FARTHEST, mean) if mean else 0.0
+    left, right = -1 / high, -1 / low
+    for _ in range(HALVINGS):
+        middle = (left + right) / 2
+        if float((values / (1 + middle * values)).sum()) > 0:
+            left = middle
+        else:
+            right = middle
+    ratio = 2 * float(np.log1p((left + right) / 2 * values).sum())
+    return math.copysign(min(math.sqrt(max(ratio, 0.0)), FARTHEST), mean)
 
 
 def smallest_p(units: int) -> float:

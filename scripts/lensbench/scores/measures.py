@@ -16,7 +16,7 @@ from lensbench.core.borrowed import borrowed
 from lensbench.core.conditions import AGAIN, compared
 from lensbench.core.frozen_plan import Plan
 from lensbench.core.numbers import COMPLETE, exact, mean
-from lensbench.core.records import Record, RunId
+from lensbench.core.records import Record, RunId, sha256
 from lensbench.core.rows import PairRow, ReportRow, ScoreRow, ValidityRow, VerdictRow
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.run_status import COUNTING, RunStatus
@@ -69,6 +69,10 @@ class Tables(NamedTuple):
     def lost(self) -> list[RunId]:
         """The runs that were given up: no start makes them again."""
         return [run_of_row(row) for row in self.validity if row["given_up"] == "yes"]
+
+    def identity(self, run: RunId) -> str:
+        """What tells a run from another one in its place."""
+        return identity(self.records[run].last.started_at, self.records[run].answer_sha256)
 
     def score(self, run: RunId) -> Fraction | None:
         """The score of a run."""
@@ -146,6 +150,11 @@ class Tables(NamedTuple):
 
     def _counts(self, run: RunId) -> bool:
         return self.scores[run]["status"] in COUNTING
+
+
+def identity(started_at: str, answer_sha256: str) -> str:
+    """A short hash of when a run's last attempt began and of what it answered."""
+    return sha256(f"{started_at} {answer_sha256}".encode())[:10]
 
 
 def read_tables(folder: Path, records: Mapping[RunId, Record] | None = None) -> Tables:

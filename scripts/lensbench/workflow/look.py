@@ -27,6 +27,7 @@ from lensbench.plan.waves import look_file, restricted, waves
 from lensbench.scores.estimates import write_estimates
 from lensbench.scores.rescore import score_present
 from lensbench.scores.sequential import FUTILE, LookResult
+from lensbench.scores.verdict_of import decided_by_gate
 
 _FOLDERS = (RunFolder.runs, RunFolder.records, RunFolder.discards, RunFolder.judging, RunFolder.human)
 _FILES = (RunFolder.bank, RunFolder.tasks, RunFolder.tasks_beside, RunFolder.preflight, RunFolder.spent)
@@ -35,7 +36,7 @@ _FILES = (RunFolder.bank, RunFolder.tasks, RunFolder.tasks_beside, RunFolder.pre
 
 def look(folder: Path, number: int, parallel: int) -> dict[str, Any]:
     """Looks at the first `number` waves (from 1) and writes looks/<number>.json. The next wave is open when it is for
-    any treatment. A wave that was opened stays open: what was decided then was decided."""
+    any comparison that the gate decides. A wave that was opened stays open: what was decided then was decided."""
     plan = read_plan(folder)
     if not 1 <= number < len(waves(plan)):
         raise UserError(
@@ -46,9 +47,10 @@ def look(folder: Path, number: int, parallel: int) -> dict[str, Any]:
     write_json(RunFolder(own).plan, {**restricted(plan, number), "gate": plan["gate"] | {"looks": 1}})
     score_present(own, lambda judge: judge_all(own, judge, parallel, counts=False))
     due = _due_again(read_table(RunFolder(own).validity, ValidityRow), compared(plan))
+    estimates = write_estimates(own)
     results = {
         name: _decided(LookResult(**found["looks"][-1]), found["gate"], due)
-        for name, found in write_estimates(own)["comparisons"].items()
+        for name, found in decided_by_gate(estimates["comparisons"], estimates["contrasts"]).items()
     }
     value: dict[str, Any] = plain({
         "look": number, "of": len(waves(plan)), "open": any(result.open for result in results.values()),

@@ -17,7 +17,7 @@ from typing import Any
 from lensbench.core.errors import UserError
 from lensbench.core.run_folder import RunFolder
 
-_KEPT_TWICE = (RunFolder.plan, RunFolder.config, RunFolder.preflight, f"{RunFolder.discards}/")
+_KEPT_TWICE = (RunFolder.plan, RunFolder.config, RunFolder.preflight, RunFolder.look_ledger, f"{RunFolder.discards}/")
 """What no stage could make again."""
 _NOT_NOTED = (
     f"{RunFolder.runs}/", f"{RunFolder.records}/", f"{RunFolder.transcripts}/", f"{RunFolder.patches}/", ".",

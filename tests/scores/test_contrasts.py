@@ -1,0 +1,127 @@
+"""Two versions of a server against each other: a verdict like any other, in the same account of error."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from handmade import Bench
+from lensbench.core.conditions import Contrast, decided_contrasts, read_contrast
+from lensbench.core.errors import UserError
+from lensbench.core.system.files import write_json
+from lensbench.plan.config import Gate
+from lensbench.results.fail_on import refuse
+from lensbench.results.page.page import write_page
+from lensbench.scores.account import read_ledger
+from lensbench.workflow.finish import lines
+
+Make = Callable[..., Bench]
+TASKS = tuple(f"t{number:02}" for number in range(16))
+NAME = "v2 against v1"
+SERVERS = {"without": [], "v1": ["lens"], "v2": ["lens"]}
+
+
+def versions(bench: Make, contrasts: tuple[str, ...] = (NAME,), better: int = 13, **settings: Any) -> Bench:
+    """Two versions: the first gains nothing, the second half of the score in so many tasks."""
+    gate = Gate(contrasts=contrasts, **settings).model_dump(mode="json")
+    tasks = {name: {"category": "Debug", "repository": name, "prompt_sha256": "p", "criteria": 2} for name in TASKS}
+    changes = {"agent": {"kind": "claude-code"}, "gate": gate, "tasks": tasks}
+    made = bench(tasks=TASKS, servers=SERVERS, changes=changes)
+    for number, task in enumerate(TASKS):
+        made.run(task, "without", points=("1", "0"))
+        made.run(task, "v1", points={14: ("1", "1"), 15: ("0", "0")}.get(number, ("1", "0")), duration_s=20.0)
+        made.run(task, "v2", points=("1", "1" if number < better else "0"), duration_s=30.0)
+    return made
+
+
+def test_a_contrast_has_its_verdict_in_every_output(bench: Make) -> None:
+    made = versions(bench)
+    data = made.build()
+    write_page(made.folder)
+    (found,) = data["contrasts"]
+    assert (found["gate"]["verdict"], data["verdicts_on"][NAME], data["verdicts_on"]["v1"]) == (
+        "GO",
+        "GO",
+        "INCONCLUSIVE",
+    )
+    sentence = found["gate"]["sentence"]
+    assert sentence.startswith("GO: with v2 instead of v1 the agent's score changes by +40.6 points")
+    assert "v2 is better than v1: a difference this large is unlikely if they were alike." in sentence
+    assert "The level holds for" in sentence
+    for page in ("results.md", "summary.md", "report.html", "junit.xml"):
+        text = " ".join((made.folder / page).read_text().split()).replace("&#39;", "'").replace("&apos;", "'")
+        assert "with v2 instead of v1 the agent's score changes by +40.6 points" in text, page
+    assert "| v2 against v1 | GO | +40.6pp |" in made.page
+    assert data["figures"][NAME]["duration_s"]["total"] == "x1.5; largest task 6.3%"
+    told = list(lines(made.folder, data))
+    assert any(line.startswith("v2 against v1: v2 is better than v1. 14 tasks better, 1 worse") for line in told)
+    assert "Next: Prefer v2, for this model and questions like these." in told
+    with pytest.raises(UserError, match="the verdict on 'v2' is GO, on 'v2 against v1' is GO"):
+        refuse(made.folder, ["GO"])
+
+
+def test_the_other_way_round_the_better_version_is_a_harm(bench: Make) -> None:
+    data = versions(bench, ("v1 against v2",)).build()
+    (found,) = data["contrasts"]
+    assert (found["treatment"], found["baseline"], found["gate"]["verdict"]) == ("v1", "v2", "HARM")
+    assert "v1 is worse than v2." in found["gate"]["sentence"]
+    assert data["plain"]["v1 against v2"]["next"].startswith("Prefer v2")
+
+
+def test_a_contrast_that_nobody_asked_for_is_shown_and_costs_nothing(bench: Make) -> None:
+    data = versions(bench, ()).build()
+    (found,) = data["contrasts"]
+    assert found["gate"] is None
+    assert list(data["verdicts_on"]) == ["v1", "v2"]
+    assert "for 2 comparisons" in data["estimates"]["v1"]["gate"]["sentence"] or data["estimates"]["v1"]["level"] < 0.98
+
+
+def test_contrasts_and_treatments_share_the_error(bench: Make) -> None:
+    made = versions(bench, better=2)
+    data = made.build()
+    levels = [each["level"] for each in (*data["estimates"].values(), *data["contrasts"])]
+    assert levels == pytest.approx([1 - 0.85 * 0.05 / 3] * 3, abs=1e-5)
+    assert {draw.comparison: draw.among for draw in read_ledger(made.folder)} == {"v1": 3, "v2": 3, NAME: 3}
+
+
+def test_a_contrast_that_is_asked_for_after_a_look_has_what_that_look_has_left(bench: Make) -> None:
+    made = versions(bench, ())
+    before = made.build()["estimates"]
+    made.changes["gate"] = Gate(contrasts=(NAME,)).model_dump(mode="json")
+    data = made.build()
+    assert [data["estimates"][name]["level"] for name in ("v1", "v2")] == [
+        before[name]["level"] for name in ("v1", "v2")
+    ]
+    (found,) = data["contrasts"]
+    assert found["level"] == pytest.approx(1 - 0.075 * 0.05, abs=1e-5)
+    assert "This is the second look at this benchmark" in found["gate"]["sentence"]
+
+
+def test_a_missing_run_of_a_version_forbids_a_contrast_that_it_could_undo(bench: Make) -> None:
+    made = versions(bench, better=9)
+    for name in ("records", "runs"):
+        for file in (made.folder / name).glob("t1[45]-v2.*"):
+            file.unlink()
+    (found,) = made.build()["contrasts"]
+    assert "2 of 16 planned pairs are missing, which at their worst would undo a GO." in found["gate"]["sentence"]
+
+
+def test_a_contrast_is_not_decided_where_either_version_is_not_believed(bench: Make) -> None:
+    made = versions(bench)
+    made.build()
+    instrument = json.loads((made.folder / "instrument.json").read_text())
+    instrument["belief"]["withheld"]["v1"] = ["Nobody believes v1."]
+    write_json(made.folder / "instrument.json", instrument)
+    from lensbench.scores.estimates import write_estimates
+
+    (found,) = write_estimates(made.folder)["contrasts"]
+    assert found["gate"]["sentence"].startswith("INCONCLUSIVE: no verdict is given. Nobody believes v1.")
+
+
+def test_a_contrast_reads_as_it_is_written() -> None:
+    assert read_contrast(NAME) == Contrast("v2", "v1")
+    assert str(Contrast("v2", "v1")) == NAME
+    assert decided_contrasts({"gate": {}}) == []  # type: ignore[typeddict-item]
