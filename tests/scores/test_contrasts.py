@@ -16,6 +16,7 @@ from lensbench.plan.config import Gate
 from lensbench.results.fail_on import refuse
 from lensbench.results.page.page import write_page
 from lensbench.scores.account import read_ledger
+from lensbench.scores.sequential import FIRST
 from lensbench.workflow.finish import lines
 
 Make = Callable[..., Bench]
@@ -83,7 +84,7 @@ def test_contrasts_and_treatments_share_the_error(bench: Make) -> None:
     made = versions(bench, better=2)
     data = made.build()
     levels = [each["level"] for each in (*data["estimates"].values(), *data["contrasts"])]
-    assert levels == pytest.approx([1 - 0.85 * 0.05 / 3] * 3, abs=1e-5)
+    assert levels == pytest.approx([1 - FIRST * 0.05 / 3] * 3, abs=1e-5)
     assert {draw.comparison: draw.among for draw in read_ledger(made.folder)} == {"v1": 3, "v2": 3, NAME: 3}
 
 
@@ -96,7 +97,7 @@ def test_a_contrast_that_is_asked_for_after_a_look_has_what_that_look_has_left(b
         before[name]["level"] for name in ("v1", "v2")
     ]
     (found,) = data["contrasts"]
-    assert found["level"] == pytest.approx(1 - 0.075 * 0.05, abs=1e-5)
+    assert found["level"] == pytest.approx(1 - (1 - FIRST) / 2 * 0.05, abs=1e-5)
     assert "This is the second look at this benchmark" in found["gate"]["sentence"]
 
 

@@ -270,24 +270,24 @@ def test_the_examples_of_the_manual_are_what_the_gate_says() -> None:
 
 def test_a_go_needs_the_sign_flips_to_agree() -> None:
     own = found(0.1, 0.1)
-    assert decide(replace(own, p=0.04), SETTINGS).verdict == "GO"
-    refused = decide(replace(own, p=0.9), SETTINGS)
+    assert decide(replace(own, mid_p=0.04), SETTINGS).verdict == "GO"
+    refused = decide(replace(own, mid_p=0.9), SETTINGS)
     assert refused.verdict == "INCONCLUSIVE"
     assert "The interval alone would be a GO, and the sign-flip test, which assumes less, does not confirm it" in (
         refused.sentence
     )
-    assert decide(replace(found(-0.1, 0.1), p=0.9), SETTINGS).verdict == "INCONCLUSIVE"
-    assert decide(replace(found(0.0, 0.01), p=0.9), SETTINGS).verdict == "NO-GO"
+    assert decide(replace(found(-0.1, 0.1), mid_p=0.9), SETTINGS).verdict == "INCONCLUSIVE"
+    assert decide(replace(found(0.0, 0.01), mid_p=0.9), SETTINGS).verdict == "NO-GO"
 
 
 def test_sign_flips_of_few_repositories_confirm_with_the_smallest_p_that_they_can_give(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(intervals, "RESAMPLES", 9_999)
-    own = found(0.1, 0.1, units=6, p=2 / 64)
+    own = found(0.1, 0.1, units=6, mid_p=1 / 64)
     strict = look_result(own, 1, 1, SETTINGS, next_boundary((), ((1.0,),), 0.01))
     assert decide(own, SETTINGS, strict).verdict == "GO"
-    assert decide(replace(own, p=4 / 64), SETTINGS, strict).verdict == "INCONCLUSIVE"
+    assert decide(replace(own, mid_p=3 / 64), SETTINGS, strict).verdict == "INCONCLUSIVE"
 
 
 def test_a_go_says_how_many_tasks_may_lose_heavily_and_whether_one_would_undo_it() -> None:

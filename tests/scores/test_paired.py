@@ -185,6 +185,13 @@ def test_p_counts_the_sign_flips_that_are_as_far_from_zero() -> None:
     assert over([-1, 2, 4]).p == pytest.approx(4 / 8)
 
 
+def test_the_mid_p_counts_half_of_the_flips_that_are_just_as_far() -> None:
+    """Of the 8 sign flips of 1, 2 and 4, none is further than 7/3; of the 4 as far as 5/3, two are further."""
+    assert over([1, 2, 4]).mid_p == pytest.approx(1 / 8)
+    assert over([-1, 2, 4]).mid_p == pytest.approx(3 / 8)
+    assert over([1, 2, 4, 0, 0]).units == 3
+
+
 def test_ties_have_no_sign_to_flip() -> None:
     assert over([1, 2, 4, 0, 0]).p == pytest.approx(2 / 8)
     assert over([0, 0, 5]).p == 1.0

@@ -14,6 +14,7 @@ from lensbench.core.errors import UserError
 from lensbench.scores.pilot import read_pilot
 from lensbench.scores.power import Spread, detectable, repositories_needed, split, tasks_needed, upper_sd
 from lensbench.scores.sample_size import Needs, looks_save, plan_text, power_plot
+from lensbench.scores.sequential import FIRST
 
 pytestmark = pytest.mark.slow
 
@@ -137,7 +138,7 @@ def test_a_pilot_plans_runs_money_and_hours_by_its_own(tmp_path: Path) -> None:
     folder = piloted(tmp_path / "r").folder
     said = size("--pilot", folder, "--effect", 10, "--power", 0.9).stdout
     spread = upper_sd(12.5 * math.sqrt(12 / 11), 12)  # half gain 25, half nothing
-    tasks = tasks_needed(spread, 10, 0.9, 0.85 * 0.05)
+    tasks = tasks_needed(spread, 10, 0.9, FIRST * 0.05)
     assert f"spreads by up to {spread:.1f} points in one trial" in said
     price, minutes = math.ceil(2 * tasks * 0.5), math.ceil(math.ceil(2 * tasks / 8) * 60 / 60)
     line = (

@@ -27,6 +27,8 @@ from lensbench.core.system.files import read_checksums, read_json, write_atomic
 from lensbench.core.tasks import Strict
 from lensbench.scores.sequential import FIRST, next_boundary, spending
 
+ROUNDED = 1e-6
+"""What rounding may take from an amount of error."""
 REMEMBERED = 6
 """Looks that a boundary takes into account. To leave one out makes the boundary stricter, never looser."""
 
@@ -152,7 +154,7 @@ def draw(
 def _total(spent: float, alpha: float, fraction: float) -> float:
     """The error that may be spent when this look is over."""
     planned = FIRST * alpha
-    if spent < planned:
+    if spent < planned * (1 - ROUNDED):
         return max(spent, spending(fraction, planned))
     return spent + max(alpha - spent, 0) / 2
 

@@ -94,7 +94,7 @@ def decide(
     by_numbers = verdict_of(low, high, effect)
     boundary = look.boundary if look else norm_isf(settings["alpha"] / 2)
     doubt = objection(estimate, boundary)
-    rare = rare_losses(estimate, boundary) if by_numbers == "GO" and not doubt else ""
+    rare = rare_losses(estimate, boundary, trials) if by_numbers == "GO" and not doubt else ""
     verdict: Verdict = "INCONCLUSIVE" if doubt or rare else by_numbers
     reasons = [
         *blockers,
@@ -115,7 +115,7 @@ def decide(
     if look and look.open:
         return GateVerdict(verdict, sentence, "The next wave.", low, high)
     if rare:
-        more = with_noun(tasks_that_would_show(estimate, boundary) - estimate.n, "more task")
+        more = with_noun(tasks_that_would_show(estimate, boundary, trials) - estimate.n, "more task")
         needs = f"About {more}: if none of them loses heavily either, such losses are too rare to undo the gain."
         return GateVerdict(verdict, sentence, needs, low, high)
     next_one = settings | ({"alpha": drawn.left} if drawn and drawn.left else {})

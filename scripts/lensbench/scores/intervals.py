@@ -66,10 +66,12 @@ class Estimate:
     """What the claim is limited to; empty when it is not."""
     generalised: tuple[float, float] | None = None
     """Beside a limited claim: the cluster-robust interval, which speaks about other repositories too."""
+    mid_p: float | None = None
+    """The same with half of the flips that are just as far: with few tasks, or many ties, `p` is too cautious."""
     units: int = 0
-    """What `p` flips: tasks or repositories."""
+    """What the sign flips flip: tasks or repositories with a difference that is not 0."""
     root: float | None = None
-    """Where these units are skewed: the root of their empirical likelihood ratio, to be compared with a t."""
+    """Where tasks or repositories are skewed: the root of their empirical likelihood ratio, to be compared with a t."""
     heavy: int = 0
     """Tasks with a difference of HEAVY or worse."""
     people: int = 0
@@ -126,11 +128,13 @@ def estimate(
     limited = shared and not _are_enough(groups)
     surely = d - np.clip(d.mean(), -drift, drift)
     units = np.bincount(groups, surely) if shared and not limited else surely
+    p, mid_p = (1.0, 1.0) if drift and abs(d.mean()) <= drift else sign_flip_p(units, seed)
     return Estimate(
         delta=float(d.mean()),
         low=max(interval.low - drift, -limit) if interval else None,
         high=min(interval.high + drift, limit) if interval else None,
-        p=1.0 if drift and abs(d.mean()) <= drift else sign_flip_p(units, seed),
+        p=p,
+        mid_p=mid_p,
         n=len(tasks),
         pairs=pairs,
         planned=planned,
@@ -145,7 +149,7 @@ def estimate(
         mde=minimum_detectable(interval.se, interval.df, alpha, power, drift) if interval else None,
         scope=SCOPE if limited else "",
         generalised=_within(general.low - drift, general.high + drift, limit) if general and limited else None,
-        units=len(units),
+        units=int((units != 0).sum()),
         root=likelihood_root(units) if is_skewed(units) else None,
         heavy=int((d <= HEAVY).sum()),
         drift=drift,
@@ -233,8 +237,10 @@ def _interval(d: Any, se: float, df: float, alpha: float, method: str) -> Interv
     return Interval(mean - margin, mean + margin, se, df, method)
 
 
-def sign_flip_p(d: Any, seed: int) -> float | None:
-    """How often a mean as far from 0 as this one comes out when every difference may as well have the other sign.
+def sign_flip_p(d: Any, seed: int) -> tuple[float, float] | tuple[None, None]:
+    """How often a mean as far from 0 as this one comes out when every difference may as well have the other sign, and
+    the same with half of those that are just as far (the mid-p; Lancaster, Journal of the American Statistical
+    Association 56, 1961).
 
     Two-sided, exact up to 13 differences. A difference of 0 has no other sign, and is left out, which changes nothing.
     None for less than two.
@@ -242,16 +248,19 @@ def sign_flip_p(d: Any, seed: int) -> float | None:
     import numpy as np
 
     if len(d) < 2:
-        return None
+        return None, None
     moved = d[d != 0]
     if len(moved) < 2:
-        return 1.0
-    far = abs(float(moved.sum())) * (1 - NO_SPREAD)
+        return 1.0, 1.0
+    own = abs(float(moved.sum()))
     if 2 ** len(moved) <= RESAMPLES:
         flips = np.arange(2 ** len(moved))[:, None] >> np.arange(len(moved)) & 1
-        return float((np.abs((2 * flips - 1) @ moved) >= far).mean())
-    flips = np.random.default_rng(seed).integers(0, 2, (RESAMPLES, len(moved)), dtype=np.int8)
-    return float((np.abs((2.0 * flips - 1) @ moved) >= far).sum() + 1) / (RESAMPLES + 1)
+        far, total = np.abs((2 * flips - 1) @ moved), 2 ** len(moved)
+    else:
+        drawn = np.random.default_rng(seed).integers(0, 2, (RESAMPLES, len(moved)), dtype=np.int8)
+        far, total = np.append(np.abs((2.0 * drawn - 1) @ moved), own), RESAMPLES + 1
+    beyond, reached = ((far >= own * (1 + sign * NO_SPREAD)).sum() / total for sign in (1, -1))
+    return float(reached), float(beyond + reached) / 2
 
 
 def is_skewed(values: Any) -> bool:
@@ -283,9 +292,9 @@ def likelihood_root(values: Any) -> float:
     return math.copysign(min(math.sqrt(max(ratio, 0.0)), FARTHEST), mean)
 
 
-def smallest_p(units: int) -> float:
-    """The least that the sign-flip p of so many tasks, or repositories, can be."""
-    return max(2.0 ** (1 - units), 1 / (RESAMPLES + 1))
+def smallest_mid_p(units: int) -> float:
+    """The least that the mid-p of so many tasks, or repositories, can be."""
+    return max(2.0**-units, 0.5 / (RESAMPLES + 1))
 
 
 def minimum_detectable(se: float, df: float, alpha: float, power: float, drift: float = 0.0) -> float | None:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from lensbench.core.distributions import norm_sf, t_isf
-from lensbench.scores.intervals import Estimate, smallest_p
+from lensbench.scores.intervals import Estimate, smallest_mid_p
 from lensbench.scores.sequential import interval_at, level_of
 
 
@@ -24,7 +24,7 @@ class RareLosses(NamedTuple):
     gain: float = 0.05
     """What the others gain on average: together, as much as is lost."""
     spread: float = 0.10
-    """Of what the others gain."""
+    """Of what the others gain in one trial. Half of its variance is that of trials, which several average out."""
     chance: float = 0.05
     """How often such tasks may give a GO that looks like the one at hand."""
 
@@ -44,10 +44,10 @@ def objection(estimate: Estimate, boundary: float) -> str:
     The sign-flip test may be too coarse for the level: then it confirms with the smallest p that it can give.
     """
     interval = interval_at(estimate, boundary)
-    if interval is None or estimate.p is None or interval[0] <= 0 <= interval[1]:
+    if interval is None or estimate.mid_p is None or interval[0] <= 0 <= interval[1]:
         return ""
-    if estimate.p > max(1 - level_of(boundary), smallest_p(estimate.units)):
-        return f"the sign-flip test, which assumes less, does not confirm it (p = {estimate.p:.3f})"
+    if estimate.mid_p > max(1 - level_of(boundary), smallest_mid_p(estimate.units)):
+        return f"the sign-flip test, which assumes less, does not confirm it (mid-p = {estimate.mid_p:.3f})"
     far = t_isf(norm_sf(boundary), estimate.df or math.inf)
     sign, few = (1, "losses") if interval[0] > 0 else (-1, "gains")
     if estimate.root is not None and sign * estimate.root < far:
@@ -55,7 +55,7 @@ def objection(estimate: Estimate, boundary: float) -> str:
     return ""
 
 
-def rare_losses(estimate: Estimate, boundary: float, rare: RareLosses = RARE) -> str:
+def rare_losses(estimate: Estimate, boundary: float, trials: int = 1, rare: RareLosses = RARE) -> str:
     """Why a GO is not believed whose gain is small and even; "" when it is larger, less even, or of many tasks.
 
     It is not believed when tasks of which a few lose heavily would too often draw none of those, be a GO, and have at
@@ -68,20 +68,21 @@ def rare_losses(estimate: Estimate, boundary: float, rare: RareLosses = RARE) ->
     import numpy as np
     from scipy.special import chdtri
 
-    spreads = rare.spread * np.sqrt(chdtri(n - 1, (np.arange(400) + 0.5) / 400) / (n - 1))
+    spread = rare.spread * math.sqrt((1 + 1 / trials) / 2)
+    spreads = spread * np.sqrt(chdtri(n - 1, (np.arange(400) + 0.5) / 400) / (n - 1))
     least = np.maximum(
         estimate.delta - estimate.drift + estimate.sd - spreads,
         t_isf(norm_sf(boundary), n - 1) * spreads / math.sqrt(n),
     )
-    if none * float(norm_sf((least - rare.gain) * math.sqrt(n) / rare.spread).mean()) <= rare.chance:
+    if none * float(norm_sf((least - rare.gain) * math.sqrt(n) / spread).mean()) <= rare.chance:
         return ""
     lose, gain = f"{100 * rare.share:g} % of all tasks lose {100 * rare.loss:g} points", f"gain {100 * rare.gain:g}"
     return f"a gain as small and even as this is also what {n} tasks show where {lose} and the others {gain}"
 
 
-def tasks_that_would_show(estimate: Estimate, boundary: float) -> int:
+def tasks_that_would_show(estimate: Estimate, boundary: float, trials: int = 1) -> int:
     """With how many tasks the same gain would be believed, if none of the further ones loses heavily either."""
     tasks = estimate.n
-    while rare_losses(replace(estimate, n=tasks), boundary):
+    while rare_losses(replace(estimate, n=tasks), boundary, trials):
         tasks += 1
     return tasks

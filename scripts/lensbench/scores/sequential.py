@@ -21,8 +21,8 @@ FUTILE = 0.2
 """Below this conditional power of a GO the remaining runs are not worth their cost."""
 
 
-FIRST = 0.85
-"""What of `alpha` the planned benchmark may spend. The rest is for what people add: 2 to 3 points of power buy it."""
+FIRST = 0.9
+"""What of `alpha` the planned benchmark may spend. The rest is for what people add: 1 to 2 points of power buy it."""
 
 
 class LookResult(NamedTuple):
