@@ -29,7 +29,7 @@ from lensbench.core.numbers import exact, mean
 from lensbench.plan.waves import looks_over_tasks
 from lensbench.scores import intervals
 from lensbench.scores.account import Asked, Draw, draw_all
-from lensbench.scores.gate import decide
+from lensbench.scores.gate import GateVerdict, decide
 from lensbench.scores.objections import excludes_zero
 from lensbench.scores.scores import Side, compare, score_run
 from lensbench.scores.sequential import FUTILE, look_result
@@ -99,11 +99,19 @@ def delta(criteria: int, treatment: tuple[int, int], baseline: tuple[int, int]) 
     return difference
 
 
-def benchmarks(world: World, replications: int, seed: int) -> Iterator[dict[str, Fraction]]:
-    """The differences of one benchmark after the other: a number per task, over its trials."""
+Differences = dict[str, Fraction]
+
+
+def benchmarks(world: World, replications: int, seed: int, one_treatment: bool = False) -> Iterator[Differences]:
+    """The differences of one benchmark after the other: a number per task, over its trials. With `one_treatment` only
+    the baseline has these trials, and the treatment one."""
     rng = np.random.default_rng(seed)
     for _ in range(0, replications, BATCH):
-        met, partial = (counts.tolist() for counts in verdict_counts(world, BATCH, rng))
+        drawn = verdict_counts(world, BATCH, rng)
+        if one_treatment:
+            for counts in drawn:
+                counts[:, :, 1] = counts[:, :, 1, :1]
+        met, partial = (counts.tolist() for counts in drawn)
         for benchmark in range(BATCH):
             yield {
                 f"t{task:03}": task_difference(criteria_of(task), met[benchmark][task], partial[benchmark][task])
@@ -157,18 +165,22 @@ class Outcome(NamedTuple):
         return self.verdicts[verdict] / self.replications
 
 
+def decided(differences: Differences, world: World, drift: float = 0.0) -> GateVerdict:
+    """What the first look says."""
+    found = intervals.estimate(differences, repository_of(world), limit=intervals.LARGEST, drift=drift)
+    asked = {"with": Asked(seen(differences), DEFAULTS, (world.tasks, world.trials), 1.0)}
+    drawn = draw_all([], asked, lambda _, draw: excludes_zero(found, draw.boundary))["with"]
+    return decide(found, DEFAULTS, look_result(found, 1, 1, DEFAULTS, drawn.boundary), trials=world.trials)
+
+
 def one_look(world: World, true: float, replications: int, seed: int = 1) -> Outcome:
     """Benchmarks of which all runs are made."""
-    repositories = repository_of(world)
     verdicts: Counter[str] = Counter()
     covered = 0
     for differences in benchmarks(world, replications, seed):
-        found = intervals.estimate(differences, repositories, limit=intervals.LARGEST)
-        asked = {"with": Asked(seen(differences), DEFAULTS, (world.tasks, world.trials), 1.0)}
-        drawn = draw_all([], asked, lambda _, draw, found=found: excludes_zero(found, draw.boundary))["with"]
-        decided = decide(found, DEFAULTS, look_result(found, 1, 1, DEFAULTS, drawn.boundary), trials=world.trials)
-        verdicts[decided.verdict] += 1
-        covered += decided.low is not None and decided.high is not None and decided.low <= true <= decided.high
+        found = decided(differences, world)
+        verdicts[found.verdict] += 1
+        covered += found.low is not None and found.high is not None and found.low <= true <= found.high
     return Outcome(verdicts.total(), verdicts, covered, world.tasks)
 
 
@@ -278,6 +290,22 @@ def looks(name: str, replications: int) -> Row:
     return Row(f"| {100 * true:+.0f} | {four.used:.1f} | {1 - four.used / world.tasks:.0%} | {shares} |")
 
 
+DRIFTS = (0, 1, 2, 3, 5)
+
+
+def bank(name: str, replications: int) -> Row:
+    """A server that gains 10 points over the baselines of so many earlier benchmarks, whose drift is allowed for."""
+    tasks, lenders = (int(number) for number in re.findall("[0-9]+", name))
+    world = World(shift_for(0.10, BY_EFFECT), BY_EFFECT, tasks, lenders)
+    counts: Counter[int] = Counter()
+    spreads = []
+    for differences in benchmarks(world, replications, 1, one_treatment=True):
+        spreads.append(float(np.var([*map(float, differences.values())], ddof=1)))
+        counts.update(drift for drift in DRIFTS if decided(differences, world, drift / 100).verdict == "GO")
+    shares = " | ".join(f"{counts[drift] / replications:.2f}" for drift in DRIFTS)
+    return Row(f"| {tasks} | {lenders} | {100 * np.mean(spreads) ** 0.5:.1f} | {shares} |")
+
+
 class Section(NamedTuple):
     """A table: its head, the names of its rows, and what makes one of them."""
 
@@ -306,6 +334,11 @@ def sections() -> list[Section]:
             "One look or four, at 45 tasks\n\n"
             "| true points | tasks used | saved | GO, 1 look | GO, 4 | HARM, 1 | HARM, 4 |\n" + "|---" * 7,
             [f"four looks or one, {true:+d}" for true in (-5, 0, 5, 10, 15)], looks,
+        ),
+        Section(
+            "Earlier baselines: share of GO at +10 points, by bank.drift\n\n| tasks | baselines | spread |"
+            + "".join(f" {drift} |" for drift in DRIFTS) + "\n" + "|---" * (3 + len(DRIFTS)),
+            [f"bank, {tasks} tasks, {lenders} baselines" for tasks in (24, 48, 96) for lenders in (1, 2, 5)], bank,
         ),
     ]  # fmt: skip
 

@@ -16,7 +16,7 @@ from lensbench.core.conditions import Contrast
 from lensbench.judging.bias import correction
 from lensbench.scores import intervals
 from lensbench.scores.account import Asked, Draw, Shown, draw_all, first_seen
-from lensbench.scores.bank import is_possible
+from lensbench.scores.bank import LEVEL, is_possible
 from lensbench.scores.differences import FirstSeen, corrected_by_people
 from lensbench.scores.gate import decide
 from lensbench.scores.intervals import LARGEST, Estimate
@@ -279,15 +279,20 @@ def kind_judge(points: float, labelled: int, tasks: int = 96) -> Habit:
     return go
 
 
-def earlier_baseline(tasks: int, changed: float, bound: float) -> Habit:
-    """The baseline is that of an earlier benchmark, from before a change by so many points that a verdict must not take
-    for the server's; a fifth of it is made again."""
+def earlier_baseline(tasks: int, changed: float, bound: float, lenders: int = 1) -> Habit:
+    """The baseline is the mean over those of so many earlier benchmarks, from before a change by so many points that a
+    verdict must not take for the server's; a fifth of it is made again, and compared with each."""
+    trial = 0.15 / np.sqrt(2)
 
     def go(rng: np.random.Generator) -> bool:
-        values = drawn_differences(rng, tasks)[:, 0] + changed / 100
-        again = named(drawn_differences(rng, -(-tasks // 5))[:, 0] + changed / 100)
-        change = estimate_of(again)
-        return is_possible(change, bound / 100) and looked_at(named(values), [], drift=bound / 100) == "GO"
+        lent = rng.normal(-changed / 100, trial, (tasks, lenders))
+        values = rng.normal(0, 0.15, tasks) + rng.normal(0, trial, tasks) - lent.mean(axis=1)
+        fifth = -(-tasks // 5)
+        again = rng.normal(0, trial, (fifth, 1)) - lent[:fifth]
+        changes = (estimate_of(named(each), alpha=LEVEL / lenders) for each in np.round(again / 0.05).T * 0.05)
+        values = np.round(values / 0.05) * 0.05
+        are_possible = all(is_possible(change, bound / 100) for change in changes)
+        return are_possible and looked_at(named(values), [], drift=bound / 100) == "GO"
 
     return go
 
@@ -347,6 +352,10 @@ PEOPLE: dict[str, Habit] = {
         )
         for tasks in (24, 48)
         for changed in (2, 5)
+    },
+    **{
+        f"24 tasks, {lenders} earlier baselines 2 points lower, bank.drift 2": earlier_baseline(24, 2, 2, lenders)
+        for lenders in (2, 5)
     },
 }
 """Where the gate promises a GO in 2.5 % or fewer."""

@@ -99,6 +99,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "no drift": ({"bank": {"baseline": "bench/r"}}, "bank.drift is missing"),
     "no folder": ({"bank": {"baseline": "bench/none", "drift": 1}}, "there is no benchmark in bench/none"),
     "itself": ({"bank": {"baseline": "bench/r2", "drift": 1}}, "is this benchmark itself"),
+    "twice": ({"bank": {"baseline": ["bench/r", "bench/r"], "drift": 1}}, "bank.baseline has bench/r twice"),
     "drift alone": ({"bank": {"drift": 1}}, "bank.baseline, which is missing"),
     "a part": ({"part": "1/2"}, "bank does not go with part"),
     "another baseline": ({"baseline": "with"}, "its baseline is without, not with"),
@@ -160,3 +161,66 @@ def test_parts_with_a_borrowed_baseline_are_not_joined(finished: Project) -> Non
     done = subprocess.run(command, cwd=finished.folder, capture_output=True, text=True, env=told, check=False)
     assert "cannot be joined" in done.stderr
     assert not (finished.folder / "bench" / "r3").exists()
+
+
+def test_runs_of_several_earlier_baselines_are_averaged(finished: Project) -> None:
+    finished.configure(run_id="r0", trials=2)
+    finished.start()
+    finished.clear_ledger()
+    next_version(finished, bank={"baseline": ["bench/r", "bench/r0"], "drift": 2}, trials=1)
+    said = finished.start()
+    assert (
+        "bench/r: 2 of 2 runs of the baseline are borrowed, 1 are also repeated; "
+        "bench/r0: 4 further runs are averaged with them" in said
+    )
+    assert finished.ledger() == ["anna-with", "bert-with", "bert-without"]
+    found = results(finished)
+    borrowed = [run for run in found["runs"] if run["is_borrowed"]]
+    assert {run["condition"] for run in borrowed} == {"without", "baseline_2", "baseline_3"}
+    assert len(borrowed) == 6
+    for part in (
+        "2 of 2 runs of without are those of bench/r ",
+        "4 more, which are averaged with them, are from bench/r0 ",
+        "it scores 0.0 points more than in bench/r0",
+    ):
+        assert part in found["bank"]
+    finished.clear_ledger()
+    assert "Nothing to be done" in finished.start()
+    assert finished.ledger() == []
+    shutil.rmtree(finished.bench)
+    shutil.rmtree(finished.folder / "bench" / "r0")
+    assert "Nothing to be done" in finished.start()
+    finished.start(target="archive")
+    checked = check(finished.folder / "bench" / "r2.zip")
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+def test_what_the_first_earlier_benchmark_lacks_is_taken_from_the_next(finished: Project) -> None:
+    finished.configure(run_id="r0")
+    finished.start()
+    (finished.bench / "runs" / "bert-without.md").unlink()
+    finished.clear_ledger()
+    next_version(finished, bank={"baseline": ["bench/r", "bench/r0"], "drift": 2})
+    said = finished.start()
+    assert (
+        "bench/r: 1 of 2 runs of the baseline are borrowed; bench/r0: 1 of 2 runs of the baseline are borrowed, 1 are "
+        "also repeated; bench/r0: 1 further runs are averaged with them" in said
+    )
+    assert finished.ledger() == ["anna-with", "bert-with", "bert-without"]
+
+
+def test_a_further_run_that_does_not_fit_is_left_out_and_not_made_anew(finished: Project) -> None:
+    finished.configure(run_id="r0")
+    finished.behave(others="model fake-2")
+    finished.start()
+    finished.behave(others="answer")
+    finished.clear_ledger()
+    next_version(finished, bank={"baseline": ["bench/r", "bench/r0"], "drift": 2})
+    finished.start()
+    first = finished.ledger()
+    found = results(finished)
+    statuses = {(run["task"], run["condition"]): run["status"] for run in found["runs"]}
+    assert {statuses[task, "baseline_2"] for task in ("anna", "bert")} == {"discarded"}
+    assert found["figures"]["with"]["score"]["tasks"] == 2
+    finished.start()
+    assert finished.ledger() == first

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -11,11 +12,14 @@ from hypothesis import strategies as st
 
 from handmade import Bench
 from lensbench.core.borrowed import digest
+from lensbench.core.conditions import Contrast
 from lensbench.core.records import RunId
 from lensbench.core.system.files import write_json
 from lensbench.core.tables import read_table
+from lensbench.scores.differences import between
 from lensbench.scores.gate import DEFAULTS, what_decides
 from lensbench.scores.intervals import LARGEST, Estimate, estimate
+from lensbench.scores.measures import read_tables
 from lensbench.scores.sequential import deviate, interval_at
 
 AGAIN = "baseline_again"
@@ -153,3 +157,74 @@ def test_no_number_of_tasks_decides_what_the_drift_could_have_made() -> None:
     found = Estimate(delta=0.02, se=0.01, df=40, n=41, pairs=41, planned=41, clusters=41, drift=0.05)
     assert "no number of tasks decides" in what_decides(found, {**DEFAULTS}, 1)
     assert "About" in what_decides(Estimate(**{**vars(found), "drift": 0.0}), {**DEFAULTS}, 1)
+
+
+@pytest.fixture
+def twice_banked(bench: Callable[..., Bench]) -> Callable[..., Bench]:
+    """Eight tasks whose baseline two earlier benchmarks made; that of the second has the given points."""
+
+    def make(second: tuple[str, str], again: tuple[str, str] = ("1", "0"), drift: float = 3.0) -> Bench:
+        servers = {"without": [], "with": ["lens"], AGAIN: [], "baseline_2": []}
+        bank = {
+            "baseline": ["bench/v1", "bench/v0"], "drift": drift, "again": list(MADE_AGAIN),
+            "further": {"baseline_2": list(TASKS[1:])},
+        }  # fmt: skip
+        made = bench(tasks=TASKS, servers=servers, changes={"bank": bank, "agent": {"kind": "claude-code"}})
+        for number, task in enumerate(TASKS):
+            made.run(task, "without", points=("1", "0"), started="2025-12-01T00:00:00.000Z")
+            made.run(task, "with", points=POINTS[number])
+            if number:
+                made.run(task, "baseline_2", points=second, started="2025-11-01T00:00:00.000Z")
+        for number, task in enumerate(MADE_AGAIN):
+            made.run(task, AGAIN, points=again if number else ("0.5", "0"))
+        runs = [*(RunId(task, "without") for task in TASKS), *(RunId(task, "baseline_2") for task in TASKS[1:])]
+        told = {
+            "baseline": ["bench/v1", "bench/v0"], "run_ids": ["v1", "v0"], "further": bank["further"],
+            "runs": {run.stem: digest(made.folder, run) for run in runs},
+            "lenders": {run.stem: "bench/v1" if run.condition == "without" else "bench/v0" for run in runs},
+        }  # fmt: skip
+        write_json(made.folder / "bank.json", told)
+        return made
+
+    return make
+
+
+def test_the_scores_of_several_earlier_baselines_are_averaged_everywhere(twice_banked: Callable[..., Bench]) -> None:
+    made = twice_banked(("1", "1"))
+    data = made.build()
+    rows = {row["task"]: row for row in read_table(made.folder / "pairs.csv", Any)}
+    assert [rows[task]["baseline_score"] for task in TASKS] == ["0.5"] + ["0.75"] * 7
+    score, measured = data["estimates"]["with"]["score"]["overall"], data["comparisons"]["with"]["measures"]["score"]
+    assert score["delta"] == pytest.approx(float(measured["delta"]), abs=1e-6)
+    assert measured["paired_baseline"] == pytest.approx((0.5 + 7 * 0.75) / 8)
+    assert score["wins"] == data["comparisons"]["with"]["wins"]
+    assert made.page.count("| baseline\\_2 (borrowed) |") + made.page.count("| baseline_2 (borrowed) |") == 7
+
+
+def test_every_earlier_baseline_is_checked_and_named(twice_banked: Callable[..., Bench]) -> None:
+    data = twice_banked(("1", "1")).build()
+    assert data["bank"].startswith(
+        "8 of 8 runs of without are those of bench/v1 (2025-12-01), and 7 more, which are averaged with them, are from "
+        "bench/v0 (2025-11-01); the intervals allow for a change of their scores by 3 points since then, either way. "
+    )
+    assert "it scores -6.3 points more than in bench/v1 (97.5 % interval" in data["bank"]
+    gate = data["estimates"]["with"]["gate"]
+    assert gate["verdict"] == "INCONCLUSIVE"
+    assert "3 points of bank.drift since bench/v0 was made" in gate["sentence"]
+    assert "Remove bench/v0 from bank.baseline, in another run_id" in gate["sentence"]
+    alike = twice_banked(("1", "0")).build()["estimates"]["with"]["gate"]["sentence"]
+    assert "of bank.drift since" not in alike
+    apart = twice_banked(("1", "1"), again=("0", "0")).build()["estimates"]["with"]["gate"]["sentence"]
+    assert "The baseline has changed by more than the 3 points of bank.drift since bench/v1, bench/v0 was made" in apart
+
+
+def test_a_version_against_another_has_nothing_to_do_with_the_bank(twice_banked: Callable[..., Bench]) -> None:
+    made = twice_banked(("1", "1"))
+    comparison = between(read_tables_of(made), Contrast("with", "baseline_2"))
+    assert comparison.drift == 0
+    assert comparison.tables.compared_score(RunId("t0", "without")) == Fraction(1, 2)
+
+
+def read_tables_of(made: Bench) -> Any:
+    made.build()
+    return read_tables(made.folder)

@@ -1,4 +1,4 @@
-"""Which runs of a benchmark an earlier one made."""
+"""Which runs of a benchmark earlier ones made."""
 
 from __future__ import annotations
 
@@ -20,6 +20,18 @@ def ever_borrowed(folder: Path) -> dict[str, str]:
     """The runs that a run folder ever borrowed, by their stems, with the hash of their records."""
     runs: dict[str, str] = read_json(RunFolder(folder).bank).get("runs", {})
     return runs
+
+
+def lenders_of(folder: Path, runs: Iterable[RunId], only: str) -> dict[RunId, str]:
+    """The run folders that borrowed runs are from; `only` where there was one, in older run folders."""
+    known: dict[str, str] = read_json(RunFolder(folder).bank).get("lenders", {})
+    return {run: known.get(run.stem, only) for run in runs}
+
+
+def borrowed_further(folder: Path) -> dict[str, list[str]]:
+    """The controls that hold further runs of earlier baselines, with their tasks."""
+    found: dict[str, list[str]] = read_json(RunFolder(folder).bank).get("further", {})
+    return found
 
 
 def digest(folder: Path, run: RunId) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,7 +14,7 @@ from string import Template
 from typing import Any, Literal, NamedTuple
 
 from lensbench.core.errors import UserError
-from lensbench.core.frozen_plan import Plan, PlannedCondition
+from lensbench.core.frozen_plan import BankSettings, Plan, PlannedCondition
 from lensbench.core.records import sha256
 from lensbench.core.system.processes import run_process
 from lensbench.core.system.redaction import literal_secrets
@@ -22,6 +23,8 @@ CLOSED_BOOK = "closed_book"
 """The name of the control: the same prompt in an empty folder, without servers. It is compared with nothing."""
 AGAIN = "baseline_again"
 """The name of the control that makes a fifth of the baseline anew where an earlier one stands in for it."""
+FURTHER = re.compile(r"baseline_[0-9]+")
+"""The names of the controls that hold further runs of earlier baselines; the first of them is `baseline_2`."""
 NO_SERVERS = '{"mcpServers": {}}\n'
 LONGEST_LINE = 300
 
@@ -33,14 +36,38 @@ Command = Literal["setup", "teardown"]
 
 def compared(plan: Plan) -> dict[str, PlannedCondition]:
     """The planned conditions that are compared: all but the controls."""
-    apart = {CLOSED_BOOK, AGAIN} if "bank" in plan else {CLOSED_BOOK}
+    apart = {CLOSED_BOOK, *tasks_of_bank(plan)}
     return {name: condition for name, condition in plan["conditions"].items() if name not in apart}
 
 
+def tasks_of_bank(plan: Plan) -> dict[str, Sequence[str]]:
+    """The controls that earlier baselines bring, each with its tasks: those of which the baseline is made anew, and
+    those of which a further baseline was borrowed."""
+    return {AGAIN: plan["bank"]["again"], **plan["bank"].get("further", {})} if "bank" in plan else {}
+
+
+def further_baselines(plan: Plan) -> list[str]:
+    """The controls whose scores are averaged with the baseline's."""
+    return list(plan["bank"].get("further", {})) if "bank" in plan else []
+
+
+def lenders(bank: BankSettings) -> tuple[str, ...]:
+    """The run folders of the earlier benchmarks, the first one first."""
+    return (bank["baseline"],) if isinstance(bank["baseline"], str) else tuple(bank["baseline"])
+
+
+def with_further(plan: Plan, further: Mapping[str, Sequence[str]]) -> Plan:
+    """The plan with the controls that hold further runs of earlier baselines."""
+    if not further or "bank" not in plan:
+        return plan
+    arms = dict.fromkeys(further, plan["conditions"][plan["baseline"]])
+    return {**plan, "conditions": {**plan["conditions"], **arms}, "bank": {**plan["bank"], "further": further}}
+
+
 def planned_conditions(plan: Plan, task: str) -> list[str]:
-    """The conditions that a task is run in: all, but for the control that makes some tasks of the baseline anew."""
-    again = plan["bank"]["again"] if "bank" in plan else None
-    return [name for name in plan["conditions"] if again is None or name != AGAIN or task in again]
+    """The conditions that a task is run in: all, but for controls that have some tasks only."""
+    some = tasks_of_bank(plan)
+    return [name for name in plan["conditions"] if name not in some or task in some[name]]
 
 
 def treatments(plan: Plan) -> list[str]:

@@ -123,14 +123,17 @@ class Controls(TypedDict, total=False):
 
 
 class BankSettings(TypedDict):
-    """The earlier benchmark whose baseline stands in for runs of this one."""
+    """The earlier benchmarks whose baselines stand in for runs of this one."""
 
-    baseline: ReadOnly[str]
-    """Its run folder."""
+    baseline: ReadOnly[Sequence[str]]
+    """Their run folders; in older plans the only one, as a text."""
     drift: ReadOnly[float]
     """In percentage points, either way."""
     again: ReadOnly[Sequence[str]]
     """The tasks of which the baseline is made anew all the same."""
+    further: ReadOnly[NotRequired[Mapping[str, Sequence[str]]]]
+    """Controls whose scores are averaged with the baseline's, each with the tasks that it has; known once the runs have
+    been borrowed."""
 
 
 class Look(TypedDict):

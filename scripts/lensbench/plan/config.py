@@ -38,6 +38,9 @@ ContrastName = Annotated[
 ]
 
 
+_ONE_OR_MANY = BeforeValidator(lambda value: [value] if isinstance(value, str) else value)
+
+
 DEFAULT_CACHE = ".cache/repositories"
 RUN_ID = r"^[A-Za-z0-9][A-Za-z0-9-]{0,63}$"
 ZAI_MODELS = {"sonnet": "glm-5", "haiku": "glm-5", "opus": "glm-5"}
@@ -176,10 +179,10 @@ class Controls(Strict):
 
 
 class Bank(Strict):
-    """An earlier benchmark whose baseline stands in for runs of this one (docs/bank.md)."""
+    """Earlier benchmarks whose baselines stand in for runs of this one (docs/bank.md)."""
 
-    baseline: str = ""
-    """Its run folder, such as `bench/2026-10`; none when empty."""
+    baseline: Annotated[Many[str], _ONE_OR_MANY, BeforeValidator(lambda value: [] if value == "" else value)] = ()
+    """Their run folders, such as `bench/2026-10`, the first one first; those of the others are averaged with it."""
     drift: Annotated[Number, Field(ge=0, le=100)] | None = None
     """By how many percentage points the baseline's score may have changed since then, either way, for all you know:
     the model's service and the machine are not the same for ever. Every interval allows for it."""
@@ -262,9 +265,6 @@ Judge = Annotated[
 ]
 
 
-_ONE_OR_MANY = BeforeValidator(lambda value: [value] if isinstance(value, str) else value)
-
-
 class Config(Strict):
     """Everything that a user can set."""
 
@@ -295,7 +295,7 @@ class Config(Strict):
     controls: Controls = Controls()
     """Conditions that are compared with nothing."""
     bank: Bank = Bank()
-    """An earlier benchmark whose baseline stands in for runs of this one."""
+    """Earlier benchmarks whose baselines stand in for runs of this one."""
     discards: Discards = Discards()
     """What happens to runs that must not count."""
     budget: Budget = Budget()

@@ -21,7 +21,8 @@ from lensbench.agents.sandbox import DEFAULT_LIMITS
 from lensbench.changes import CHANGE
 from lensbench.changes.hidden_files import with_files
 from lensbench.changes.task import ChangeTask, changes_of, write_task
-from lensbench.core.conditions import AGAIN, CLOSED_BOOK, compared
+from lensbench.core.borrowed import borrowed_further
+from lensbench.core.conditions import AGAIN, CLOSED_BOOK, compared, lenders, with_further
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import BankSettings, Plan, PlannedCondition, PlannedJudge, PlannedTask
 from lensbench.core.records import sha256
@@ -99,7 +100,7 @@ def _bank(config: Config, order: Sequence[str]) -> BankSettings:
     of the last five."""
     fives = [order[start : start + 5] for start in range(0, len(order), 5)]
     again = [min(five, key=lambda task: sha256(f"{config.seed} {task}".encode())) for five in fives]
-    return {"baseline": config.bank.baseline, "drift": config.bank.drift or 0.0, "again": again}
+    return {"baseline": list(config.bank.baseline), "drift": config.bank.drift or 0.0, "again": again}
 
 
 def _dumped(section: BaseModel) -> Any:
@@ -206,10 +207,15 @@ def gate_changes(old: Plan, new: Plan) -> tuple[list[str], list[str]]:
     """What differs between the gates of two plans after a verdict was shown: what has to be accepted, and what only has
     to be named, because the account of error makes up for it."""
     gates = {"gate": {**Gate().model_dump(mode="json"), **old["gate"]}}, {"gate": new["gate"]}
-    changed = [*differences(*gates, ["gate"]), *differences(old, new, ["bank"])]
+    changed = [*differences(*gates, ["gate"]), *differences(_bank_of(old), _bank_of(new), ["bank"])]
     found = {name: f"{name}: was {a!r}, is {b!r}, changed after a verdict" for name, a, b in changed}
     told = [[found[name] for name in names if name in found] for names in (_MEANING, _PAID_FOR)]
     return told[0], told[1]
+
+
+def _bank_of(plan: Plan) -> dict[str, Any]:
+    """The bank of a plan; older plans have one earlier benchmark as a text."""
+    return {"bank": {**plan["bank"], "baseline": list(lenders(plan["bank"]))}} if "bank" in plan else {}
 
 
 _MEANING = ("gate.effect", "gate.alpha", "bank", "bank.baseline", "bank.drift")
@@ -276,6 +282,7 @@ def write_plan(
     `own` are files of the user's there, which stay as they are; `dealt` the tasks that were there before others."""
     scenarios = read_scenarios(config.scenario_files, config.repository, config.imported)
     plan = make_plan(config, scenarios, accepted)
+    plan = with_further(plan, borrowed_further(folder))
     if dealt:
         plan = {**plan, "dealt": list(dealt)}
     write_atomic(RunFolder(folder).protocol, PROTOCOL.read_bytes())

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from lensbench.agents import known_kinds
 from lensbench.agents.services import service_of
-from lensbench.core.conditions import AGAIN, CLOSED_BOOK, read_contrast
+from lensbench.core.conditions import AGAIN, CLOSED_BOOK, FURTHER, read_contrast
 from lensbench.core.errors import did_you_mean
 from lensbench.core.system.yaml_places import KeyPath
 from lensbench.plan.config import Config, ModelJudge, judge_names, parts_of
@@ -105,8 +105,12 @@ def _bank_problems(config: Config) -> Iterable[tuple[KeyPath, str]]:
     if config.bank.drift is None:
         text = "bank.drift is missing; write by how many points the baseline may have changed since then, such as 2"
         yield ("bank",), text
-    if AGAIN in config.conditions:
-        yield ("conditions", AGAIN), f"conditions has {AGAIN!r}, the name of a control; take another name"
+    for name in config.conditions:
+        if name == AGAIN or FURTHER.fullmatch(name):
+            yield ("conditions", name), f"conditions has {name!r}, the name of a control; take another name"
+    for index, source in enumerate(config.bank.baseline):
+        if source in config.bank.baseline[:index]:
+            yield ("bank", "baseline", index), f"bank.baseline has {source} twice; name each earlier benchmark once"
     if config.agent.kind == "none":
         yield ("bank",), "bank does not go with imported runs; remove it"
     if config.part:

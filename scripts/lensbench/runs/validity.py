@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 from lensbench.core.borrowed import borrowed
-from lensbench.core.conditions import CLOSED_BOOK, planned_conditions
+from lensbench.core.conditions import CLOSED_BOOK, further_baselines, planned_conditions
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import Plan
 from lensbench.core.records import Record, RunId, from_json, run_files, sha256, trial_folder
@@ -213,7 +213,8 @@ def judge_validity(folder: Path) -> None:
         rows.append({
             **validity.run._asdict(), "status": validity.status, "reason": validity.reason, "detail": validity.detail,
             "attempts": validity.attempts, "discards": [discard.reason for discard in filed],
-            "given_up": validity.status == RunStatus.DISCARDED and len(filed) > limit,
+            "given_up": validity.status == RunStatus.DISCARDED
+            and (len(filed) > limit or validity.run.condition in further_baselines(plan)),
             "ending": records[validity.run].outcome.ending if validity.run in records else "",
         })  # fmt: skip
     write_table(RunFolder(folder).validity, columns(ValidityRow), rows)

@@ -1,4 +1,4 @@
-"""What it means for the numbers that an earlier benchmark made the baseline (docs/bank.md).
+"""What it means for the numbers that earlier benchmarks made the baseline (docs/bank.md).
 
 Its score may have changed since. How much is not known, and cannot be learned from a fifth of the tasks better than
 from all of them made anew; so the user says how large a change is possible, every interval allows for it, and the fifth
@@ -7,6 +7,7 @@ that is made again shows whether it was larger.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -16,69 +17,93 @@ from lensbench.scores.gate import in_points, with_noun
 from lensbench.scores.intervals import LARGEST, Estimate, estimate
 from lensbench.scores.measures import Tables
 
+LEVEL = 0.05
+"""How often a check finds a change that is not there; several earlier benchmarks share it."""
+FEWEST_ALIKE = 3
+
 
 class BankCheck(NamedTuple):
-    """The baseline that was borrowed, and how it compares with the part of it that was made again."""
+    """The baselines that were borrowed, and how they compare with the part that was made again."""
 
     sentence: str
     blocker: str
     """Why no verdict is given; else empty."""
-    change: Estimate
-    """Of the score since the earlier benchmark, over the tasks that were made again."""
+    changes: Mapping[str, Estimate]
+    """Of the score since each earlier benchmark, over the tasks that were made again."""
 
 
 def check_bank(tables: Tables) -> BankCheck | None:
-    """What is known about the earlier baseline; None where no run of it stands in."""
-    plan = tables.plan
-    if "bank" not in plan or not tables.borrowed:
+    """What is known about the earlier baselines; None where no run of them stands in."""
+    plan, first = tables.plan, [run for run in tables.borrowed if run.condition == tables.plan["baseline"]]
+    if "bank" not in plan or not first:
         return None
-    bank, change = plan["bank"], change_since(tables)
-    days = sorted(tables.records[run].last.started_at[:10] for run in tables.borrowed)
+    allowed = f"{plan['bank']['drift']:g} point{'' if plan['bank']['drift'] == 1 else 's'}"
+    by_lender: dict[str, list[RunId]] = {}
+    for run in sorted(tables.borrowed, key=lambda run: run.condition != plan["baseline"]):
+        by_lender.setdefault(tables.lenders[run], []).append(run)
+    level = LEVEL / len(by_lender)
+    changes = {lender: change_since(tables, runs, level) for lender, runs in by_lender.items()}
+    taken = [_taken(tables, lender, runs, set(first)) for lender, runs in by_lender.items()]
+    its = "its score" if len(taken) == 1 else "their scores"
+    told = f"{', and '.join(taken)}; the intervals allow for a change of {its} by {allowed} since then, either way."
+    checked = [_told(change, lender, len(changes), level) for lender, change in changes.items()]
+    blocker = _blocker(changes, plan["bank"]["drift"] / 100, allowed, level)
+    return BankCheck(" ".join([told, *filter(None, checked)]), blocker, changes)
+
+
+def _taken(tables: Tables, lender: str, runs: Sequence[RunId], first: Collection[RunId]) -> str:
+    days = sorted(tables.records[run].last.started_at[:10] for run in runs)
     when = days[0] if days[0] == days[-1] else f"{days[0]} to {days[-1]}"
-    planned = len(plan["order"]) * plan["trials"]
-    allowed = f"{bank['drift']:g} point{'' if bank['drift'] == 1 else 's'}"
-    taken = (
-        f"{len(tables.borrowed)} of {planned} runs of {plan['baseline']} are those of {bank['baseline']} ({when}); the "
-        f"intervals allow for a change of its score by {allowed} since then, either way."
+    own, planned = sum(run in first for run in runs), len(tables.plan["order"]) * tables.plan["trials"]
+    told = [f"{own} of {planned} runs of {tables.plan['baseline']} are those of"] if own else []
+    if more := len(runs) - own:
+        told.append(f"{more} more, which are averaged with them, are from")
+    return f"{' and '.join(told)} {lender} ({when})"
+
+
+def _blocker(changes: Mapping[str, Estimate], drift: float, allowed: str, level: float) -> str:
+    if not any(change.n for change in changes.values()):
+        return "None of the runs that were made again to check the earlier baseline has a score yet."
+    changed = [lender for lender, change in changes.items() if not is_possible(change, drift)]
+    if not changed:
+        return ""
+    again = " ".join(_told(changes[lender], lender, len(changes), level) for lender in changed)
+    rest = "bank" if len(changed) == len(changes) else f"{', '.join(changed)} from bank.baseline"
+    return (
+        f"The baseline has changed by more than the {allowed} of bank.drift since {', '.join(changed)} was made: "
+        f"{again} Remove {rest}, in another run_id; what is missing then is made anew."
     )
-    again = _told(change)
-    blocker = ""
-    if not change.n:
-        blocker = "None of the runs that were made again to check the earlier baseline has a score yet."
-    elif not is_possible(change, bank["drift"] / 100):
-        blocker = (
-            f"The baseline has changed by more than the {allowed} of bank.drift since {bank['baseline']} was made: "
-            f"{again} Remove bank, and the baseline is made anew in another run_id."
-        )
-    return BankCheck(f"{taken} {again}".rstrip(), blocker, change)
 
 
 def is_possible(change: Estimate, drift: float) -> bool:
-    """True while a change of at most `drift`, either way, fits what was seen. The check is of level 5 %."""
-    return change.low is None or change.high is None or (change.low <= drift and change.high >= -drift)
+    """True while a change of at most `drift`, either way, fits what was seen; three tasks or more that all changed by
+    the same show a change, though they give no interval."""
+    if change.low is None or change.high is None:
+        return change.n < FEWEST_ALIKE or abs(change.delta or 0) <= drift
+    return change.low <= drift and change.high >= -drift
 
 
-def _told(change: Estimate) -> str:
+def _told(change: Estimate, lender: str, lenders: int, level: float) -> str:
     if change.delta is None:
         return ""
-    told = f"Made again in {with_noun(change.n, 'task')}, it scores {in_points(change.delta)}"
+    since = f" more than in {lender}" if lenders > 1 else ""
+    told = f"Made again in {with_noun(change.n, 'task')}, it scores {in_points(change.delta)}{since}"
     if change.low is None or change.high is None:
         return f"{told}; {'one task gives' if change.n == 1 else 'tasks that are all alike give'} no interval."
-    return f"{told} (95 % interval {in_points(change.low, unit='')} to {in_points(change.high, unit='')})."
+    interval = f"{in_points(change.low, unit='')} to {in_points(change.high, unit='')}"
+    return f"{told} ({100 * (1 - level):.4g} % interval {interval})."
 
 
-def change_since(tables: Tables) -> Estimate:
-    """The baseline made again less the baseline that was borrowed, over the tasks that have both."""
+def change_since(tables: Tables, borrowed: Sequence[RunId], level: float = LEVEL) -> Estimate:
+    """The baseline made again less borrowed runs of it, over the tasks that have both: an interval of 1 - `level`."""
     plan = tables.plan
-    values: dict[str, Fraction] = {}
-    for task in plan["order"]:
-        found = []
-        for trial in range(1, plan["trials"] + 1):
-            again, before = RunId(task, AGAIN, trial), RunId(task, plan["baseline"], trial)
-            if before in tables.borrowed and again in tables.scores:
-                after, base = tables.score(again), tables.score(before)
-                found += [after - base] if after is not None and base is not None else []
-        if found:
-            values[task] = sum(found, Fraction(0)) / len(found)
+    values: dict[str, list[Fraction]] = {}
+    for run in sorted(borrowed):
+        again = run._replace(condition=AGAIN)
+        after = tables.score(again) if again in tables.scores else None
+        before = tables.score(run)
+        if after is not None and before is not None:
+            values.setdefault(run.task, []).append(after - before)
     repositories = {task: plan["tasks"][task]["repository"] for task in values}
-    return estimate(values, repositories, seed=plan["seed"], limit=LARGEST)
+    means = {task: sum(each, Fraction(0)) / len(each) for task, each in values.items()}
+    return estimate(means, repositories, level, seed=plan["seed"], limit=LARGEST)

@@ -10,7 +10,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
-from lensbench.core.conditions import Contrast
+from lensbench.core.conditions import Contrast, further_baselines
 from lensbench.core.distributions import t_isf
 from lensbench.core.records import RunId
 from lensbench.core.run_status import RunStatus
@@ -71,7 +71,8 @@ class Comparison:
         """By how much the baseline's score may have changed since it was made; 0 where it was made with the
         treatment."""
         bank = self.plan.get("bank")
-        is_borrowed = any(run.condition == self.plan["baseline"] for run in self.tables.borrowed)
+        of_baseline = {self.plan["baseline"], *further_baselines(self.tables.plan)}
+        is_borrowed = any(run.condition in of_baseline for run in self.tables.borrowed)
         return bank["drift"] / 100 if bank and is_borrowed else 0.0
 
     def sides(self, value: Value) -> dict[str, list[tuple[Fraction | None, Fraction | None]]]:
@@ -115,8 +116,9 @@ class Comparison:
 
 
 def between(tables: Tables, contrast: Contrast) -> Comparison:
-    """A treatment against another one, which takes the baseline's place."""
-    return Comparison(tables._replace(plan={**tables.plan, "baseline": contrast.baseline}), contrast.treatment)
+    """A treatment against another one, which takes the baseline's place; no run of theirs is borrowed."""
+    plan: Any = {name: value for name, value in tables.plan.items() if name != "bank"} | {"baseline": contrast.baseline}
+    return Comparison(tables._replace(plan=plan), contrast.treatment)
 
 
 def differences(pairs: Mapping[str, Sequence[Pair]]) -> dict[str, list[Fraction]]:
@@ -127,7 +129,7 @@ def differences(pairs: Mapping[str, Sequence[Pair]]) -> dict[str, list[Fraction]
 def scores(comparison: Comparison) -> dict[str, Any]:
     """The delta of the score: overall, by category with Holm's p over the categories, and by repository."""
     tasks, order = comparison.plan["tasks"], comparison.plan["order"]
-    values = differences(comparison.pairs(comparison.tables.score))
+    values = differences(comparison.pairs(comparison.tables.compared_score))
     categories = _groups(order, {name: task["category"] for name, task in tasks.items()})
     sources = _groups(order, {name: task["repository"] or "unknown" for name, task in tasks.items()})
     return {
@@ -139,7 +141,7 @@ def scores(comparison: Comparison) -> dict[str, Any]:
 
 def overall(comparison: Comparison) -> Estimate:
     """The delta of the score over all tasks."""
-    values = differences(comparison.pairs(comparison.tables.score))
+    values = differences(comparison.pairs(comparison.tables.compared_score))
     return comparison.over(values, comparison.plan["order"], LARGEST)
 
 
@@ -209,8 +211,8 @@ def _change(log_ratio: float | None) -> float | None:
 
 def variance(comparison: Comparison) -> dict[str, Components]:
     """The components of the differences and of each condition's scores, over all trials."""
-    treatment, baseline = comparison.known(comparison.tables.score)
-    pairs = differences(comparison.pairs(comparison.tables.score))
+    treatment, baseline = comparison.known(comparison.tables.compared_score)
+    pairs = differences(comparison.pairs(comparison.tables.compared_score))
     values = {"differences": pairs, "treatment": treatment, "baseline": baseline}
     return {name: components(each, comparison.repository_of) for name, each in values.items()}
 
@@ -229,7 +231,7 @@ def missing(comparison: Comparison) -> dict[str, dict[str, int]]:
 def filled(comparison: Comparison) -> tuple[Estimate, Estimate]:
     """The delta over all planned pairs if every missing score were 0 in the treatment and 1 in the baseline, and the
     other way round."""
-    sides = comparison.sides(comparison.tables.score)
+    sides = comparison.sides(comparison.tables.compared_score)
 
     def at(treatment: int, baseline: int) -> Estimate:
         values = {
@@ -263,7 +265,7 @@ def corrected_by_people(found: Estimate, correction: Mapping[str, Any], alpha: f
 
 def with_one_loss(comparison: Comparison) -> Estimate:
     """The delta if one more task, in a repository of its own, had lost heavily."""
-    values = differences(comparison.pairs(comparison.tables.score))
+    values = differences(comparison.pairs(comparison.tables.compared_score))
     return estimate(
         {task: sum(each) / len(each) for task, each in values.items() if each} | {"": HEAVY},
         comparison.repository_of | {"": "another"}, seed=comparison.plan["seed"], limit=LARGEST, drift=comparison.drift,
@@ -274,11 +276,12 @@ def seen_pairs(comparison: Comparison) -> dict[str, Shown]:
     """The complete pairs by task and trial, as the account of error knows them."""
     tables = comparison.tables
     found = {}
-    for task, both in comparison.sides(tables.score).items():
+    for task, both in comparison.sides(tables.compared_score).items():
         for trial, (treated, base) in enumerate(both, 1):
             if treated is not None and base is not None:
-                runs = (RunId(task, condition, trial) for condition in comparison.conditions)
-                found[f"{task}/{trial}"] = Shown(str(treated - base), tuple(map(tables.identity, runs)))
+                sides = (RunId(task, condition, trial) for condition in comparison.conditions)
+                runs = (tables.identity(run) for side in sides for run in tables.compared_runs(side))
+                found[f"{task}/{trial}"] = Shown(str(treated - base), tuple(runs))
     return found
 
 

@@ -10,10 +10,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
-from lensbench.core.borrowed import borrowed
-from lensbench.core.conditions import AGAIN, compared
+from lensbench.core.borrowed import borrowed, lenders_of
+from lensbench.core.conditions import AGAIN, compared, further_baselines, lenders
 from lensbench.core.frozen_plan import Plan
 from lensbench.core.numbers import COMPLETE, exact, mean
 from lensbench.core.records import Record, RunId, sha256
@@ -58,7 +59,9 @@ class Tables(NamedTuple):
     verdicts: Sequence[VerdictRow]
     records: Mapping[RunId, Record]
     borrowed: frozenset[RunId] = frozenset()
-    """The runs of the baseline that an earlier benchmark made."""
+    """The runs of the baseline that earlier benchmarks made."""
+    lenders: Mapping[RunId, str] = MappingProxyType({})
+    """The run folders that these are from."""
 
     @property
     def valid(self) -> list[Record]:
@@ -77,6 +80,20 @@ class Tables(NamedTuple):
     def score(self, run: RunId) -> Fraction | None:
         """The score of a run."""
         return exact(self.scores[run]["score"])
+
+    def compared_score(self, run: RunId) -> Fraction | None:
+        """The score of a run as it is compared: that of the baseline is the mean over all its runs of this task and
+        trial, where earlier benchmarks made several."""
+        own = self.score(run)
+        if own is None or run.condition != self.plan["baseline"]:
+            return own
+        return mean(map(self.score, self.compared_runs(run)))
+
+    def compared_runs(self, run: RunId) -> list[RunId]:
+        """The runs that the compared score of a run rests on."""
+        further = further_baselines(self.plan) if run.condition == self.plan["baseline"] else ()
+        others = (run._replace(condition=name) for name in further)
+        return [run, *(other for other in others if other in self.scores and self.score(other) is not None)]
 
     def complete(self, run: RunId) -> Fraction | None:
         """1 for a complete run, 0 for another, None without a score."""
@@ -165,6 +182,7 @@ def read_tables(folder: Path, records: Mapping[RunId, Record] | None = None) -> 
     if records is None:
         records = read_present_records(folder, validity)
     valid = [records[run_of_row(row)] for row in validity if row["status"] == RunStatus.VALID]
+    loans = borrowed(folder, records) if "bank" in plan else frozenset()
     return Tables(
         plan=as_made(plan, valid),
         validity=validity,
@@ -173,7 +191,8 @@ def read_tables(folder: Path, records: Mapping[RunId, Record] | None = None) -> 
         pairs=read_table(RunFolder(folder).pairs, PairRow),
         verdicts=read_table(RunFolder(folder).verdicts, VerdictRow),
         records=records,
-        borrowed=borrowed(folder, records) if "bank" in plan else frozenset(),
+        borrowed=loans,
+        lenders=lenders_of(folder, loans, lenders(plan["bank"])[0]) if loans else {},
     )
 
 
@@ -204,7 +223,7 @@ def measure(tables: Tables, value: Value, treatment: str, tasks: Iterable[str]) 
 def measures(tables: Tables, treatment: str) -> dict[str, Measure]:
     """All quantities of a treatment against the baseline, over all tasks."""
     values: dict[str, Value] = {
-        "score": tables.score,
+        "score": tables.compared_score,
         "complete": tables.complete,
         "duration_s": tables.timed(tables.duration),
         "tool_calls_reported": tables.reported_calls,
@@ -230,7 +249,7 @@ def categories(tables: Tables, treatment: str) -> dict[str, dict[str, Any]]:
     return {
         category: {
             "tasks": len(tasks),
-            "score": measure(tables, tables.score, treatment, tasks),
+            "score": measure(tables, tables.compared_score, treatment, tasks),
             "tool_calls": measure(tables, tables.known_calls, treatment, tasks),
             "adoption": adoption(
                 row["adopted"] for row in tables.pairs if row["treatment"] == treatment and row["task"] in tasks

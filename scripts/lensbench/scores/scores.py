@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from lensbench.core.conditions import treatments
+from lensbench.core.conditions import further_baselines, treatments
 from lensbench.core.frozen_plan import Plan
-from lensbench.core.numbers import COMPLETE, decimal, exact, nearest_5_percent
+from lensbench.core.numbers import COMPLETE, decimal, exact, mean, nearest_5_percent
 from lensbench.core.preflight_results import read_listed_tools
 from lensbench.core.records import Record, RunId, from_json, run_files
 from lensbench.core.rows import DecisionRow, PairRow, ReportRow, ScoreRow, ValidityRow, columns
@@ -70,6 +71,15 @@ class Side:
         files = items(report["files_used"]) if present and report else None
         self.files = None if files is None else frozenset(normalise_path(file, workspace) for file in files)
         self.outcome = record.outcome if self.counts and record else None
+
+
+def averaged(baseline: Side, further: Iterable[Side]) -> Side:
+    """The baseline's run with its score as the mean over all runs that earlier benchmarks made of it."""
+    if baseline.score is None:
+        return baseline
+    pooled = copy(baseline)
+    pooled.score = mean([baseline.score, *(side.score for side in further)])
+    return pooled
 
 
 def compare(treatment: Side, baseline: Side, tools: Sequence[str]) -> dict[str, Any]:
@@ -172,12 +182,15 @@ def score_all(folder: Path) -> dict[RunId, Record]:
     tools = treatment_tools(plan, records.values(), reports.values(), read_listed_tools(folder))
     sides = {run: Side(score, reports.get(run), records.get(run)) for run, score in scores.items()}
     adopted = list(dict.fromkeys(f"adopted_{short_name(tool)}" for tool in tools))
-    pairs = [
-        {**dict.fromkeys(adopted), "task": run.task, "trial": run.trial, "treatment": run.condition}
-        | compare(side, sides[run._replace(condition=plan["baseline"])], tools_of_condition(plan, run.condition, tools))
-        for run, side in sides.items()
-        if run.condition in treatments(plan)
-    ]
+    further = further_baselines(plan)
+    pairs = []
+    for run, side in sides.items():
+        if run.condition in treatments(plan):
+            base = sides[run._replace(condition=plan["baseline"])]
+            others = [sides[other] for name in further if (other := run._replace(condition=name)) in sides]
+            of_condition = tools_of_condition(plan, run.condition, tools)
+            names = {"task": run.task, "trial": run.trial, "treatment": run.condition}
+            pairs.append({**dict.fromkeys(adopted), **names, **compare(side, averaged(base, others), of_condition)})
     write_table(RunFolder(folder).scores, columns(ScoreRow), scores.values())
     place = PAIR_COLUMNS.index("adopted") + 1
     write_table(RunFolder(folder).pairs, [*PAIR_COLUMNS[:place], *adopted, *PAIR_COLUMNS[place:]], pairs)

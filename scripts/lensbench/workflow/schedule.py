@@ -14,7 +14,8 @@ from typing import Any
 
 from lensbench.agents import services
 from lensbench.changes import CHANGE
-from lensbench.core.conditions import compared, planned_conditions, reads_index
+from lensbench.core.borrowed import borrowed_further
+from lensbench.core.conditions import compared, further_baselines, planned_conditions, reads_index, with_further
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import Plan
 from lensbench.core.records import RunId, run_files, trial_folder
@@ -146,6 +147,10 @@ class Schedule:
         file = RunFolder(self.folder).bank
         return [file.as_posix()] if "bank" in self.plan and file.exists() else []
 
+    def with_borrowed(self) -> Schedule:
+        """The same with the controls that hold further runs of earlier baselines, once they have been borrowed."""
+        return replace(self, plan=with_further(self.plan, borrowed_further(self.folder)))
+
     @property
     def lacks_repositories(self) -> bool:
         """True when the repository of a task was not fetched for this benchmark yet."""
@@ -159,13 +164,19 @@ class Schedule:
     def _discards(self) -> dict[str, list[Path]]:
         return discard_files(self.folder)
 
+    @cached_property
+    def _further(self) -> set[str]:
+        """Further runs of earlier baselines, which nobody makes again: there are others."""
+        names = further_baselines(self.plan)
+        return {run.stem for run in self.runs if run.condition in names}
+
     def discards(self, stem: str) -> list[tuple[str, bool]]:
         """The discards of a run that are inputs of its next try, and whether each is the one that asks for it.
 
         Only a discard of the run as it lies there may make Snakemake run it again; the files of earlier ones stay
         inputs, or their disappearance would count as a change. Those beyond `discards.max_rounds` ask for nothing.
         """
-        paths = self._discards.get(stem, [])
+        paths = [] if stem in self._further else self._discards.get(stem, [])
         asks = bool(paths) and describes(paths[-1], RunFolder(self.folder).records / f"{stem}.json")
         inputs = paths[: self.config.discards.max_rounds]
         return [(str(path), asks and path == paths[-1]) for path in inputs]
@@ -354,6 +365,8 @@ def read_schedule(
     if not config.makes_benchmark:
         return schedule
     prepare(config, schedule.folder, schedule.own)
+    schedule = schedule.with_borrowed()
+    plan = schedule.plan
     if not RunFolder(schedule.folder).plan.exists():
         return schedule
     old = read_plan(schedule.folder)

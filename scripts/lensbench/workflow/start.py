@@ -64,6 +64,7 @@ def read_start(workflow: Any, config: Mapping[str, Any]) -> Schedule:
                 schedule.outdate_plan()
                 if borrowed := bank.borrow(schedule.folder, schedule.plan):
                     print(borrowed, file=sys.stderr)
+                    schedule = schedule.with_borrowed()
             elif is_dry and "bank" in schedule.plan and not schedule.bank:
                 print("bank: a start borrows runs of the baseline that are listed here", file=sys.stderr)
             _ = schedule.judging.names  # files of people that are damaged are said here
