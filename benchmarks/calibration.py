@@ -33,10 +33,10 @@ from lensbench.scores.gate import GateVerdict, decide
 from lensbench.scores.objections import excludes_zero
 from lensbench.scores.scores import Side, compare, score_run
 from lensbench.scores.sequential import FUTILE, look_result
-from lensbench.scores.verdict_of import DEFAULTS
+from lensbench.scores.verdict_of import DEFAULTS, verdict_of
 
 COVERAGE = (0.935, 0.975)
-"""Of an interval whose level is 95.75 %."""
+"""Of an interval whose level is 95.5 %."""
 FALSE_GO = 0.025
 RARE_GO = 0.05
 SIZES = (12, 24, 48, 96)
@@ -159,15 +159,21 @@ class Outcome(NamedTuple):
     """How many of the intervals held the true delta."""
     used: float
     """Tasks used on average."""
+    alone: int = 0
+    """How many intervals of 1 - alpha would be a GO, if a GO asked for no more."""
 
     def share(self, verdict: str) -> float:
         """How often this verdict was given."""
         return self.verdicts[verdict] / self.replications
 
 
-def decided(differences: Differences, world: World, drift: float = 0.0) -> GateVerdict:
+def estimated(differences: Differences, world: World, drift: float = 0.0) -> intervals.Estimate:
+    """The delta of a benchmark with its interval."""
+    return intervals.estimate(differences, repository_of(world), limit=intervals.LARGEST, drift=drift)
+
+
+def decided(found: intervals.Estimate, differences: Differences, world: World) -> GateVerdict:
     """What the first look says."""
-    found = intervals.estimate(differences, repository_of(world), limit=intervals.LARGEST, drift=drift)
     asked = {"with": Asked(seen(differences), DEFAULTS, (world.tasks, world.trials), 1.0)}
     drawn = draw_all([], asked, lambda _, draw: excludes_zero(found, draw.boundary))["with"]
     return decide(found, DEFAULTS, look_result(found, 1, 1, DEFAULTS, drawn.boundary), trials=world.trials)
@@ -176,12 +182,15 @@ def decided(differences: Differences, world: World, drift: float = 0.0) -> GateV
 def one_look(world: World, true: float, replications: int, seed: int = 1) -> Outcome:
     """Benchmarks of which all runs are made."""
     verdicts: Counter[str] = Counter()
-    covered = 0
+    covered = alone = 0
     for differences in benchmarks(world, replications, seed):
-        found = decided(differences, world)
+        estimate = estimated(differences, world)
+        found = decided(estimate, differences, world)
         verdicts[found.verdict] += 1
         covered += found.low is not None and found.high is not None and found.low <= true <= found.high
-    return Outcome(verdicts.total(), verdicts, covered, world.tasks)
+        if estimate.low is not None and estimate.high is not None:
+            alone += verdict_of(estimate.low, estimate.high, DEFAULTS["effect"] / 100) == "GO"
+    return Outcome(verdicts.total(), verdicts, covered, world.tasks, alone)
 
 
 def many_looks(world: World, looks: int, settings: Mapping[str, Any], replications: int, seed: int = 1) -> Outcome:
@@ -277,7 +286,8 @@ def power(name: str, replications: int) -> Row:
     cells = []
     for true in (0.05, 0.10, 0.15):
         found = one_look(World(shift_for(true, BY_EFFECT), BY_EFFECT, tasks, trials), true, replications)
-        cells.append(f"{found.share('GO'):.3f} ({found.covered / found.replications:.3f})")
+        covered, alone = (count / replications for count in (found.covered, found.alone))
+        cells.append(f"{found.share('GO'):.3f}, {alone:.3f} ({covered:.3f})")
     return Row(f"| {tasks} x {trials} | {' | '.join(cells)} |")
 
 
@@ -299,9 +309,13 @@ def bank(name: str, replications: int) -> Row:
     world = World(shift_for(0.10, BY_EFFECT), BY_EFFECT, tasks, lenders)
     counts: Counter[int] = Counter()
     spreads = []
+
+    def is_found(differences: Differences, drift: float) -> bool:
+        return decided(estimated(differences, world, drift), differences, world).verdict == "GO"
+
     for differences in benchmarks(world, replications, 1, one_treatment=True):
         spreads.append(float(np.var([*map(float, differences.values())], ddof=1)))
-        counts.update(drift for drift in DRIFTS if decided(differences, world, drift / 100).verdict == "GO")
+        counts.update(drift for drift in DRIFTS if is_found(differences, drift / 100))
     shares = " | ".join(f"{counts[drift] / replications:.2f}" for drift in DRIFTS)
     return Row(f"| {tasks} | {lenders} | {100 * np.mean(spreads) ** 0.5:.1f} | {shares} |")
 
@@ -327,7 +341,8 @@ def sections() -> list[Section]:
             [*PEOPLE, *RARE, *UNKNOWABLE], habit,
         ),
         Section(
-            "Something to find: share of GO (coverage)\n\n| tasks x trials | +5 points | +10 | +15 |\n" + "|---" * 4,
+            "Something to find: share of GO, that of a 95 % interval alone (coverage)\n\n"
+            "| tasks x trials | +5 points | +10 | +15 |\n" + "|---" * 4,
             sizes, power,
         ),
         Section(

@@ -306,6 +306,16 @@ def uneven(tasks: int) -> Habit:
     return go
 
 
+def ties(tasks: int, share: float) -> Habit:
+    """So many of the differences are 0, and the others half of the score, either way."""
+
+    def go(rng: np.random.Generator) -> bool:
+        moved = rng.random(tasks) >= share
+        return looked_at(named(np.where(moved, rng.choice([-0.5, 0.5], tasks), 0.0)), []) == "GO"
+
+    return go
+
+
 def heavy_losses(tasks: int) -> Habit:
     """5 % of the tasks lose 95 points, the others gain 5."""
 
@@ -339,6 +349,10 @@ PEOPLE: dict[str, Habit] = {
         for tasks, share in ((24, 15), (24, 20), (48, 10), (48, 15), (48, 20))
     },
     "exponential losses, 48 tasks": uneven(48),
+    **{
+        f"{tasks} tasks, {share} % of them alike in both": ties(tasks, share / 100)
+        for tasks, share in ((12, 60), (24, 80), (48, 90))
+    },
     **{
         f"a judge favours the treatment by {points} points, people judged {labelled} of 96 tasks": kind_judge(
             points, labelled

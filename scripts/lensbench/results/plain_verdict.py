@@ -71,7 +71,9 @@ def _leads(found: Mapping[str, Any], name: str, is_treatment: bool) -> dict[str,
     return {
         "GO": f"{new} is better than {old}.",
         "HARM": f"{new} is worse than {old}.",
-        "NO-GO": f"{new} is {'better than' if surely else 'no better than'} {old}{' by too little to matter' * surely}.",
+        "NO-GO": f"{new} is better than {old} by too little to matter."
+        if surely
+        else f"{new} is no better than {old}.",
     }
 
 

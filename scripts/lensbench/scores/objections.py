@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import lru_cache
 from typing import NamedTuple
 
 from lensbench.core.distributions import norm_sf, t_isf
@@ -65,19 +66,23 @@ def rare_losses(estimate: Estimate, boundary: float, trials: int = 1, rare: Rare
     n, none = estimate.n, (1 - rare.share) ** estimate.n
     if none <= rare.chance or estimate.delta is None or not estimate.sd:
         return ""
-    import numpy as np
-    from scipy.special import chdtri
-
-    spread = rare.spread * math.sqrt((1 + 1 / trials) / 2)
-    spreads = spread * np.sqrt(chdtri(n - 1, (np.arange(400) + 0.5) / 400) / (n - 1))
-    least = np.maximum(
-        estimate.delta - estimate.drift + estimate.sd - spreads,
-        t_isf(norm_sf(boundary), n - 1) * spreads / math.sqrt(n),
-    )
-    if none * float(norm_sf((least - rare.gain) * math.sqrt(n) / spread).mean()) <= rare.chance:
+    spread, sure = rare.spread * math.sqrt((1 + 1 / trials) / 2), t_isf(norm_sf(boundary), n - 1) / math.sqrt(n)
+    reached = 0.0
+    for ratio, chance in _spreads(n - 1):
+        least = max(estimate.delta - estimate.drift + estimate.sd - ratio * spread, sure * ratio * spread)
+        reached += chance * norm_sf((least - rare.gain) * math.sqrt(n) / spread)
+    if none * reached <= rare.chance:
         return ""
     lose, gain = f"{100 * rare.share:g} % of all tasks lose {100 * rare.loss:g} points", f"gain {100 * rare.gain:g}"
     return f"a gain as small and even as this is also what {n} tasks show where {lose} and the others {gain}"
+
+
+@lru_cache
+def _spreads(df: int) -> list[tuple[float, float]]:
+    """What a standard deviation may be, as a multiple of the true one, and how likely: the chi distribution."""
+    ratios = [(step + 0.5) / 50 for step in range(200)]
+    likely = [math.exp(df * (math.log(ratio) + (1 - ratio**2) / 2)) / ratio for ratio in ratios]
+    return [(ratio, each / sum(likely)) for ratio, each in zip(ratios, likely, strict=True)]
 
 
 def tasks_that_would_show(estimate: Estimate, boundary: float, trials: int = 1) -> int:
