@@ -375,7 +375,8 @@ def sentence_of(after: Mapping[str, Sides], before: Mapping[str, Sides] = BEFORE
 def test_a_difference_that_chance_can_explain_is_not_called_one() -> None:
     assert re.fullmatch(
         r"The delta of with is 40\.0 points higher in b than in a \(95% interval -49\.4 to \+129\.4, over 5 tasks\): "
-        r"chance alone can explain this\. A true difference of [0-9.]+ points would be found with 80% probability\.",
+        r"chance alone can explain this\. If tasks spread as these do, 80% of such comparisons find a true difference "
+        r"of [0-9.]+ points\.",
         sentence_of(AFTER).replace("\u2212", "-"),
     )  # fmt: skip
 

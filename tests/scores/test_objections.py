@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import brentq
-from scipy.stats import skew
+from scipy.stats import binom, skew
 
 from lensbench.scores.intervals import Estimate, estimate, is_skewed, likelihood_root
-from lensbench.scores.objections import objection, rare_losses, tasks_that_would_show
+from lensbench.scores.objections import excludes_zero, objection, rare_losses, tasks_that_would_show
 from lensbench.scores.sequential import interval_at
 
 BOUNDARY = 2.0
@@ -129,3 +129,14 @@ def test_benchmarks_with_rare_heavy_losses_are_believed_in_one_of_twenty(tasks: 
             interval and interval[0] > 0 and not objection(found, BOUNDARY) and not rare_losses(found, BOUNDARY)
         )
     assert believed / 1000 <= 0.05 + 3 * 0.007
+
+
+def test_ties_do_not_make_a_go_of_nothing_more_often_than_promised() -> None:
+    """12 tasks of which each moves with a probability of 0.4, by half of the score either way: all outcomes."""
+    chance = 0.0
+    for moved in range(13):
+        for gains in range(moved + 1):
+            found = over([0.5] * gains + [-0.5] * (moved - gains) + [0.0] * (12 - moved))
+            if excludes_zero(found, 2.004654) and (found.delta or 0) > 0:
+                chance += binom.pmf(moved, 12, 0.4) * binom.pmf(gains, moved, 0.5)
+    assert chance <= 0.026

@@ -13,7 +13,7 @@ from scipy.stats import ttest_1samp
 from statsmodels.regression.linear_model import OLS
 from statsmodels.stats.power import TTestPower
 
-from lensbench.scores.intervals import CLUSTERED, PAIRED, SCOPE, UNKNOWN, WITHIN, Estimate, estimate
+from lensbench.scores.intervals import CLUSTERED, PAIRED, SCOPE, UNKNOWN, WITHIN, Estimate, cluster_robust, estimate
 
 
 def over(values: list[float], repositories: str | None = None, **settings: object) -> Estimate:
@@ -89,6 +89,26 @@ def test_repositories_of_unequal_size_get_the_interval_of_cr2_and_satterthwaite(
     assert found.method == CLUSTERED
     assert (found.se, found.df) == pytest.approx((se, df))
     assert (found.low, found.high) == pytest.approx(student(df, np.mean(values), se).interval(0.95))
+
+
+@given(st.lists(st.integers(1, 9), min_size=6, max_size=12), st.integers(0, 2**31))
+def test_unequal_repositories_get_the_figures_that_clubsandwich_checks_itself_with(sizes: list[int], seed: int) -> None:
+    """The closed formulas of a population mean in clubSandwich's tests/testthat/test_intercept_formulas.R."""
+    each = np.array(sizes)
+    total, squares = each.sum(), each**2
+    assume(total > len(sizes))
+    groups = np.repeat(np.arange(len(sizes)), each)
+    values = np.random.default_rng(seed).normal(0.1, 0.2, total)
+    away = np.bincount(groups, values) / each - values.mean()
+    variance = (squares * away**2 / (1 - each / total)).sum() / total**2
+    freedom = total**2 / (
+        total**2 * (squares / (total - each) ** 2).sum()
+        - 2 * total * (each**3 / (total - each) ** 2).sum()
+        + (squares / (total - each)).sum() ** 2
+    )
+    found = cluster_robust(values, [*groups], 0.05)
+    assert found
+    assert (found.se, found.df) == pytest.approx((math.sqrt(variance), freedom))
 
 
 def test_a_repository_with_most_tasks_limits_the_claim_however_many_there_are_beside_it() -> None:

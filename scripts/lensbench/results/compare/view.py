@@ -170,8 +170,8 @@ def sentence(data: Plain, treatment: str, row: Plain) -> str:
     chance = "more than chance explains" if decided else "chance alone can explain this"
     power = ""
     if found["mde"] is not None:
-        power = f" A true difference of {_size(found['mde'])} points would be found with {data['power'] * 100:g}%"
-        power += " probability."
+        power = f" If tasks spread as these do, {data['power'] * 100:g}% of such comparisons find a true difference"
+        power += f" of {_size(found['mde'])} points."
     scope = f" This holds for {found['scope']}." if found["scope"] else ""
     return f"{start} ({level}, over {found['n']} tasks): {chance}.{power}{scope}"
 
