@@ -23,7 +23,7 @@ from lensbench.results.charts.parts import (
 )  # fmt: skip
 from lensbench.results.charts.svg import Chart
 
-WIDE, NARROW = Size(220, 640, 60, 30), Size(122, 164, 58, 16)
+WIDE, NARROW = Size(220, 640, 60, 30), Size(130, 164, 58, 16)
 FOREST_WIDE, FOREST_NARROW = Size(270, 460, 180, 30), Size(132, 104, 108, 11)
 RULER_WIDE, RULER_NARROW = Size(12, 500, 12), Size(8, 320, 8)
 
@@ -139,7 +139,7 @@ _ROW, _GAP = 22, 13
 def _label(text: str, letters: int) -> str:
     """A package loses its hash, then its version, where there is no room for them."""
     forms = (text, text.partition(" (")[0], text.partition("==")[0])
-    return next((form for form in forms if len(form) <= letters), shortened(text, letters))
+    return next((form for form in forms if len(form) <= letters), shortened(forms[-1], letters))
 
 
 def forest(intervals: Sequence[Interval], effect: float | None, size: Size) -> Chart:
