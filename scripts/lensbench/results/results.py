@@ -34,7 +34,6 @@ from lensbench.runs.made_with import endings, notices
 from lensbench.runs.reasons import REASONS, Remedy
 from lensbench.runs.stopping import why_stopped
 from lensbench.scores import measures as summaries
-from lensbench.scores.differences import between
 from lensbench.scores.intervals import LARGEST
 from lensbench.scores.measures import Tables, read_tables
 from lensbench.scores.published import mean_delta, published_pairs
@@ -96,7 +95,7 @@ def collect(
             name: _comparison(tables, name, tools_of_condition(plan, name, tools)) for name in treatments(plan)
         },
         "between": {
-            str(contrast): {"measures": _measures(between(tables, contrast).tables, contrast.treatment)}
+            str(contrast): {"measures": _measures(tables.against(contrast.baseline), contrast.treatment)}
             for contrast in decided_contrasts(plan)
         },
         "discards": summaries.discard_counts(tables.validity),

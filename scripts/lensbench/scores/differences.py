@@ -116,9 +116,8 @@ class Comparison:
 
 
 def between(tables: Tables, contrast: Contrast) -> Comparison:
-    """A treatment against another one, which takes the baseline's place; no run of theirs is borrowed."""
-    plan: Any = {name: value for name, value in tables.plan.items() if name != "bank"} | {"baseline": contrast.baseline}
-    return Comparison(tables._replace(plan=plan), contrast.treatment)
+    """A treatment against another one, which takes the baseline's place."""
+    return Comparison(tables.against(contrast.baseline), contrast.treatment)
 
 
 def differences(pairs: Mapping[str, Sequence[Pair]]) -> dict[str, list[Fraction]]:

@@ -95,6 +95,11 @@ class Tables(NamedTuple):
         others = (run._replace(condition=name) for name in further)
         return [run, *(other for other in others if other in self.scores and self.score(other) is not None)]
 
+    def against(self, treatment: str) -> Tables:
+        """The same with a treatment in the baseline's place; no run of it is borrowed."""
+        plan: Any = {name: value for name, value in self.plan.items() if name != "bank"} | {"baseline": treatment}
+        return self._replace(plan=plan)
+
     def complete(self, run: RunId) -> Fraction | None:
         """1 for a complete run, 0 for another, None without a score."""
         score = self.score(run)
