@@ -1,7 +1,7 @@
 """lensbench: task x condition x trial -> answer -> valid? -> report, verdicts -> score -> pair -> results.
 
-What each stage needs and leaves stands at the top of its file in rules/. Commands can be copied from the log and run by
-hand; on this machine Snakemake has them forked off a process that keeps their imports (workflow/preloaded.py).
+The top of each file in rules/ lists what its stage needs and leaves. You can copy commands from the log and run them by
+hand; on this machine Snakemake forks them from a process that has their imports loaded (workflow/preloaded.py).
 """
 
 from snakemake.utils import min_version

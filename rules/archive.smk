@@ -1,9 +1,9 @@
-"""Packs a benchmark for others: one file that they can check with `lensbench verify`.
+"""Packs a benchmark into one file that others can check with `lensbench verify`.
 
 needs   the whole run folder, and the files that the config names
 leaves  bench/<run_id>.zip
 
-Asked for by name: `snakemake archive`. Only its own settings are new here: they make nothing else anew.
+Run it by name: `snakemake archive`. Changing its settings repeats no other rule.
 """
 
 

@@ -1,19 +1,19 @@
-"""Asks each judge about every answer that counts, criterion by criterion, and decides what counts.
+"""Asks each judge about every valid answer, criterion by criterion, and decides which verdict counts.
 
 needs   plan.json (the judges), scenarios.md (the criteria), validity.csv, all answers; the files that people saved
         from the judge sheet in human/
-leaves  verdicts/<judge>.csv, judging/ (what model judges said, kept by the hash of all that they were asked),
+leaves  verdicts/<judge>.csv, judging/ (replies of model judges, kept by the hash of the whole request),
         guesses/<judge>.csv, verdicts.csv (all of them), decisions.csv (what counts), escalations.csv, judge_sheet.html
 
-Edited criteria and another prompt are judged anew, another judge is one file more; no run is repeated, and no verdict
-is paid for twice. `snakemake judge_sheet` writes the page for people.
+Edited criteria and another prompt are judged again, another judge adds one file; no run is repeated, and no verdict is
+paid for twice. `snakemake judge_sheet` writes the page for people.
 
-Rule tests runs the hidden tests of change tasks on the runs' patches: one job is one run.
+Rule tests runs the hidden tests of change tasks on the runs' patches, one job per run.
 needs   changes/ (the tasks with their tests), environments.json, the records and patches
-leaves  tests/<task>-<condition>.json (results by test, what the tests said), judging/tests/ (test runs, kept by the
-        hash of patch, tests, tree and environment: none is made twice)
+leaves  tests/<task>-<condition>.json (results by test, output of the tests), judging/tests/ (test runs, cached by the
+        hash of patch, tests, tree and environment)
 
-Rule instrument measures the judges: how far they agree, err differently by condition, or can tell conditions apart.
+Rule instrument measures the judges: whether they agree, err differently by condition, or recognise the conditions.
 needs   verdicts.csv, decisions.csv, guesses/, all answers
 leaves  instrument.json
 """
@@ -90,7 +90,7 @@ rule panel:
         f"{BENCH}/logs/panel.log",
     localrule: True
     message:
-        "deciding what the judges say together"
+        "combining the judges' verdicts"
     shell:
         "exec {PYTHON} lensbench.judging.panel --folder {BENCH:q} 2> {log:q}"
 

@@ -2,8 +2,8 @@
 
 needs   the config, the task sets, the MCP files
 leaves  plan.json, prompts/ (what every run reads), protocol.md, config.yaml, scenarios.md (what people
-        read), changes/ (the tasks that ask for a change, with their tests); a file of the user's that lies there under
-        such a name stays, and the tasks are frozen in scenarios.frozen.md
+        read), changes/ (change tasks with their tests); a user's file with such a name is kept, and the tasks are
+        frozen in scenarios.frozen.md
 """
 
 

@@ -1,14 +1,14 @@
-"""Writes what people and programs read: two stages, one program (results/stages.py).
+"""Writes the results for people and programs: two stages, one program (results/stages.py).
 
 needs   all tables, instrument.json, estimates.json, citations.json, the plan, the records, all answers, the templates
 leaves  results.json, results.md, summary.md (GitHub), junit.xml (other CI services), report.html, answers/ (a page per
         pair, in answers/runs/ one per run)
 
-What is marked with `report` stands in Snakemake's own page too (`snakemake --report`, docs/comparing.md).
+Outputs marked with `report` are also in Snakemake's own page (`snakemake --report`, docs/comparing.md).
 
-Rule fail_on fails when the gate's verdict is one that the user named (`--config fail_on=HARM`); nothing waits for it.
-A failed job is made again at every start, so a second start fails as well.
-leaves  .passed/<verdicts>: they were not found
+Rule fail_on fails if the gate's verdict is one that the user named (`--config fail_on=HARM`); no rule depends on it.
+A failed job is repeated at every start, so a second start fails as well.
+leaves  .passed/<verdicts>: none of them occurred
 """
 
 

@@ -1,28 +1,28 @@
-"""Makes the runs, decides which of them count, and reads what the agents say about themselves.
+"""Makes the runs, decides which of them count, and reads the agents' reports.
 
-Rule run: one job is one task in one condition in one trial.
+Rule run makes one run per job: one task in one condition in one trial.
 
-needs   plan.json, prompts/, repositories.json; as triggers only the discards that ask for another try
+needs   plan.json, prompts/, repositories.json; the only triggers are discards that ask for another try
 leaves  runs/<task>-<condition>.md, records/<task>-<condition>.json (trial 2 in t2/, and so on), transcripts/,
-        patches/ (what was changed by runs that were asked for a change)
+        patches/ (the changes made in change tasks)
 
-A run that is there and counts is never made again, whatever else changes: everything but a discard is `ancient`, the
-outputs are kept until they are replaced, and the runner itself refuses to repeat a run that counts.
-For a run that this start is to make the plan is no `ancient` input: while the plan is made anew, Snakemake would not
-see the discard. (`ancient(str(...))`, because `ancient` marks the very object it is given, for all rules that name it.)
+A run that counts is never repeated, whatever else changes: all inputs except discards are `ancient`, the outputs are
+kept until they are replaced, and the runner itself refuses to repeat a run that counts.
+For a run that this start will make, the plan is not `ancient`: while the plan is rebuilt, Snakemake would not see the
+discard. (`ancient(str(...))`, because `ancient` marks the object itself, for all rules that name it.)
 
-Runs that are there and count are not in Snakemake's graph, unless one of their task is wanted or they are asked for by
-the name of a file.
+Runs that count are not in Snakemake's graph, unless another run of their task is wanted or one of their files is
+requested by name.
 
-Rule environments makes what the tests of change tasks need: installed once with network, read-only afterwards.
+Rule environments installs what the tests of change tasks need: once, with network; read-only afterwards.
 needs   plan.json, changes/ (the tasks with their tests), repositories.json
-leaves  environments.json: where the environment of each task lies; the environments in the cache
+leaves  environments.json: the path of each task's environment; the environments in the cache
 
-Rule citations keeps what archives lack, the source: its output is made from the repositories, which they do not have.
+Rule citations stores the cited source lines, because archives do not contain the repositories.
 needs   validity.csv, the answers, repositories.json and the repositories
 leaves  citations.json
 
-Rule validity decides which runs count, and reads what the agents report; one program, two stages (runs/stages.py).
+Rule validity decides which runs count, and reads the agents' reports: two stages, one program (runs/stages.py).
 needs   plan.json, all records and answers, bank.json where an earlier benchmark made some of them
 leaves  validity.csv, runs/timing.csv, discards/ (where the next start finds the runs that do not count), reports.csv
 """
@@ -46,7 +46,7 @@ rule environments:
     params:
         cache=SCHEDULE.config.cache,
     message:
-        "making what the tests need"
+        "installing what the tests need"
     shell:
         "exec {PYTHON} lensbench.runs.environments --folder {BENCH:q} --cache {params.cache:q} 2> {log:q}"
 

@@ -3,7 +3,7 @@
 needs   the repository, at its newest commit when the set is written
 leaves  scenarios/<name>.yaml, <name>.report.md (what was kept, repaired and dropped, and why), <name>.review.html
 
-No run folder is read or written. A set that is there stays until it is deleted, or other settings are given.
+It reads and writes no run folder. An existing set is kept until it is deleted or the settings change.
 """
 
 TASK_SET = targets.task_set(SCHEDULE.config)

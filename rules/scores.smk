@@ -3,7 +3,7 @@
 
 needs   decisions.csv, validity.csv, reports.csv, the records, instrument.json (a voided judge forbids a verdict)
 leaves  scores.csv (one row per run), pairs.csv (one row per task, trial and treatment), estimates.json (the differences
-        with their intervals, and what the gate says about them)
+        with their intervals and the gate's verdicts)
 """
 
 

@@ -1,11 +1,11 @@
-"""Asks for the runs, wave by wave, and asks one question at once.
+"""Schedules the runs in waves, and runs single questions.
 
-Checkpoint look: after each wave of runs but the last, is the next one needed? One per look, not per run;
+Checkpoint look decides after each wave of runs but the last whether the next one is needed. One per look, not per run;
 `--config 'gate={looks: 1}'` makes all runs.
 needs   the runs of the waves so far
-leaves  looks/<look>.json (is the next wave open, and why), looks/<look>/ (the tables that this rests on)
+leaves  looks/<look>.json (whether the next wave is open, and why), looks/<look>/ (the tables behind this decision)
 
-Rule eval, asked for by name (`snakemake eval`): one question in every condition, side by side; nothing is scored, and
+Rule eval, run by name (`snakemake eval`), asks one question in every condition, side by side; nothing is scored, and
 no run of a benchmark is made.
 needs   --config 'prompt=how does auth work?' and, for another folder than the current one, repo=<path>
 leaves  bench/evals/<question>-<hash>/eval.html
@@ -29,7 +29,7 @@ checkpoint look:
         "exec {PYTHON} lensbench.workflow.look --folder {BENCH:q} --look {wildcards.look} --parallel {threads} 2> {log:q}"
 
 
-# An input that makes a job anew only when it asks for that. (`str`: `ancient` marks the very object that it is given.)
+# An input that repeats a job only if `asks` is true. (`str`: `ancient` marks the object itself.)
 trigger = lambda path, asks: str(path) if asks else ancient(str(path))
 needed_runs = lambda wildcards: SCHEDULE.needed_files(checkpoints.look)
 missing_runs = lambda wildcards: SCHEDULE.missing_files(checkpoints.look)

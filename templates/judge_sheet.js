@@ -27,7 +27,7 @@
     try {
       localStorage.setItem(key, JSON.stringify(state));
     } catch {
-      byId("banner").textContent = "This browser keeps nothing for this page. Save your verdicts often.";
+      byId("banner").textContent = "This browser stores nothing for this page. Save your verdicts often.";
       byId("banner").hidden = false;
     }
   }
@@ -180,7 +180,7 @@
   function cite(item) {
     const evidence = selected(item);
     if (evidence === "") return type(item);
-    if (evidence === null) return say("Select text of the answer to which the marked criterion belongs.");
+    if (evidence === null) return say("Select text in the answer of the marked criterion.");
     if (takeEvidence(item, evidence)) getSelection().removeAllRanges();
   }
 
@@ -266,7 +266,7 @@
   function named() {
     if (byId("naming").returnValue !== "ok") return;
     state.judge = plainName(byId("name").value);
-    if (!state.judge) return say("A name has a letter or a digit.");
+    if (!state.judge) return say("The name needs a letter or a digit.");
     save();
   }
 
@@ -296,7 +296,7 @@
     mark(items[state.at]);
     const loaded = Object.keys(taken).length;
     const left = content.verdicts.length - loaded;
-    say(`Loaded ${loaded} verdicts.${left ? ` ${left} do not belong to this sheet and were left out.` : ""}`);
+    say(`Loaded ${loaded} verdicts.${left ? ` ${left} do not belong to this sheet and were skipped.` : ""}`);
   }
 
   // Keys and buttons.

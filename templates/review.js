@@ -123,7 +123,7 @@
 
   function save() {
     const accepted = decisions.flatMap((each, at) => (each === "accept" ? [at] : []));
-    if (!accepted.length) return say("Nothing is accepted yet.");
+    if (!accepted.length) return say("No task is accepted yet.");
     const bad = accepted.find((at) => !check(tasks[at]));
     if (bad !== undefined) {
       go(bad);

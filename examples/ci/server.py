@@ -1,4 +1,4 @@
-"""The MCP server of this project: one tool, which says what imports a Python file. Nothing has to be installed."""
+"""The MCP server of this project: one tool, which lists the files that import a Python file. It has no dependencies."""
 
 import ast
 import json

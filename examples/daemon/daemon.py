@@ -1,7 +1,7 @@
 """An MCP server over HTTP that serves many folders at a time: `python3 daemon.py [port]`, 4112 by default.
 
 It knows a folder after `PUT /folders?path=...`, which indexes it, until `DELETE /folders?path=...`. Each MCP request
-names its folder in the header X-Folder. The standard library is all that this needs.
+names its folder in the header X-Folder. It needs only the standard library.
 """
 
 import json
@@ -18,7 +18,7 @@ TOOL = {
     "inputSchema": {"type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"]},
 }
 INDEXES = {}
-"""Folder -> word -> the places where it stands."""
+"""Folder -> word -> the places where it occurs."""
 
 
 def index(folder):

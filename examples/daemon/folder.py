@@ -1,6 +1,6 @@
-"""Tells the daemon of a folder, or that it goes away: `python3 folder.py add|remove <folder>`.
+"""Registers a folder with the daemon, or removes it: `python3 folder.py add|remove <folder>`.
 
-The address is the one in daemon.json beside this file.
+The address is read from daemon.json next to this file.
 """
 
 import json

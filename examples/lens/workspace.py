@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Tells a LENS daemon of a workspace, or that it goes away, over HTTP: `workspace.py register|remove <folder>`.
+"""Registers a workspace with a LENS daemon over HTTP, or removes it: `workspace.py register|remove <folder>`.
 
-LENS_URL is the daemon's address, http://127.0.0.1:4111 by default. The standard library is all that this needs.
+LENS_URL is the daemon's address, http://127.0.0.1:4111 by default. It needs only the standard library.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def ids_of(folder: str) -> list[str]:
 
 
 def register(folder: str) -> None:
-    """Registers the folder anew, and waits until it is indexed. Registering over HTTP writes nothing into it."""
+    """Registers the folder again, and waits until it is indexed. Registering over HTTP writes nothing into it."""
     remove(folder)
     repo = str(ask("POST", "repos", {"path": folder})["id"])
     ask("POST", f"repos/{repo}/index", {"force": True}, INDEX_S)
@@ -48,7 +48,7 @@ def register(folder: str) -> None:
 
 
 def remove(folder: str) -> None:
-    """Makes the daemon forget the folder; nothing happens when it does not know it."""
+    """Removes the folder from the daemon; does nothing if it is not registered."""
     for repo in ids_of(folder):
         ask("DELETE", f"repos/{repo}")
 

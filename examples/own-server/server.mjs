@@ -1,4 +1,4 @@
-// The same in Node, without a library: JSON-RPC, a message a line, on standard input and output.
+// The same server in Node, without libraries: JSON-RPC, one message per line, on standard input and output.
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";

@@ -221,9 +221,7 @@ def test_a_saved_file_is_loaded_to_go_on_and_what_does_not_belong_is_left_out(sh
     expect(sheet.locator("#count")).to_have_text(f"0 of {ITEMS}")
     sheet.get_by_label("Load").set_input_files(path)
     expect(sheet.locator("#count")).to_have_text(f"2 of {ITEMS}")
-    expect(sheet.locator("#message")).to_have_text(
-        "Loaded 2 verdicts. 1 do not belong to this sheet and were left out."
-    )
+    expect(sheet.locator("#message")).to_have_text("Loaded 2 verdicts. 1 do not belong to this sheet and were skipped.")
     keys(sheet, "o", "3")
     assert len(rows_of(save(sheet, folder, lambda: keys(sheet, "s")), folder)) == 3
 

@@ -86,5 +86,5 @@ def test_an_archive_repeats_its_experiment_elsewhere_and_compares_old_with_new(
     )  # fmt: skip
     assert compared.returncode == 0, compared.stderr
     page = (tmp_path / "compared" / "comparison.md").read_text()
-    assert "No setting that is recorded." in page
+    assert "No recorded setting differs." in page
     assert "agent's version" in page.partition("The same in all runs:")[2]

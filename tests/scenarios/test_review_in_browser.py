@@ -123,7 +123,7 @@ def test_hostile_text_does_nothing(review: Page) -> None:
 
 def test_nothing_accepted_is_said_and_leaving_unsaved_is_warned_of(review: Page) -> None:
     keys(review, "s")
-    expect(review.locator("#message")).to_have_text("Nothing is accepted yet.")
+    expect(review.locator("#message")).to_have_text("No task is accepted yet.")
     asked: list[str] = []
     review.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.accept()))
     keys(review, "a")
