@@ -152,7 +152,7 @@ def test_evidence_can_be_typed_and_must_stand_in_the_answer(sheet: Page) -> None
 def test_text_of_the_other_answer_is_no_evidence(sheet: Page) -> None:
     sheet.evaluate(SELECT, ["function", "in"])
     sheet.locator(".question:not([hidden]) .answer").nth(1).locator(".item .cite").first.click()
-    expect(sheet.locator("#message")).to_contain_text("Select text of the answer")
+    expect(sheet.locator("#message")).to_contain_text("Select text in the answer")
 
 
 def test_a_reload_loses_nothing(sheet: Page) -> None:

@@ -41,7 +41,7 @@ def test_a_run_is_discarded_by_hand_taken_back_and_made_again(project: Project) 
     assert project.ledger() == ["anna-with"]
     assert project.reasons() == {}
     assert "Discarded by hand: with 1" in said
-    assert "made again, and counts" in (project.bench / "results.md").read_text()
+    assert "repeated, and counts" in (project.bench / "results.md").read_text()
     refused = lensbench(project, "discard", "anna-with", "--undo")
     assert refused.returncode == 1
     assert "was made again since it was discarded" in refused.stderr

@@ -131,7 +131,7 @@ def check(folder: Path, api: Fake) -> None:
     assert "PLANTED-INSTRUCTION" not in sent
     assert "Do the work yourself" in sent
     results = (folder / "bench/live/results.md").read_text()
-    assert "Model that answered, as the service names it | glm-5" in results
+    assert "Model that answered, by the service's name | glm-5" in results
     assert "Built-in tools, in every condition | Bash, Read" in results
     written = [path for path in folder.rglob("*") if path.is_file() and not path.is_symlink()]
     assert [path for path in written if KEY.encode() in path.read_bytes()] == []

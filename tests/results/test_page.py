@@ -322,7 +322,7 @@ def test_a_pair_page_shows_the_source_lines_that_answers_cite(made: Make) -> Non
 def test_a_run_that_does_not_count_shows_why_and_no_answer(made: Make) -> None:
     folder = made(tasks=3, discarded=1.0)
     html = next(html for path, html in pages(folder).items() if path.startswith("answers/"))
-    assert "There is no answer that counts." in html
+    assert "No valid answer." in html
     assert re.search(r"discarded: (timed_out|api_error|mcp_failed): as it was", html)
     assert "The rest follows" not in html
 

@@ -121,8 +121,8 @@ def test_the_page_has_every_section_also_without_any_run(bench: Make) -> None:
     assert [row[1:] for row in rows(made.page, "Raw results")[:1]] == [
         ["with", "missing", "— / —", "—", "— / —", "—", "—", "—"]
     ]
-    assert "Runs began | not recorded" in made.page
-    assert "makes the 4 runs that stand discarded or missing now" in made.page
+    assert "Runs started | not recorded" in made.page
+    assert "makes the 4 runs that are now discarded or missing" in made.page
     assert "None.\n" in made.page
     assert " 0%" not in made.page
 
@@ -175,8 +175,7 @@ def test_discards_are_counted_by_reason_and_condition_with_what_to_look_at(bench
     made.run("e", "without", reason="timed_out")
     made.build()
     assert (
-        "**5 runs were discarded, which is more than 4: find the cause before you believe a number above.**"
-        in made.page
+        "**5 runs were discarded, which is more than 4: find the cause before you trust a number above.**" in made.page
     )
     assert [row[:3] for row in rows(made.page, "Discards")] == [["mcp_failed", "4", "0"], ["timed_out", "0", "1"]]
     assert "agent.mcp_start_s" in made.page

@@ -295,7 +295,7 @@ def render(data: dict[str, Any], template: str = "results.md.j2") -> str:
         "findable": _findable,
     }  # fmt: skip
     environment.globals |= {
-        "reasons": REASONS, "unknown_reason": Remedy("a reason of another version", "later", "the file in discards/"),
+        "reasons": REASONS, "unknown_reason": Remedy("a reason from another version", "later", "the file in discards/"),
         "many_discards": MANY_DISCARDS,
     }  # fmt: skip
     return environment.get_template(template).render(data)
