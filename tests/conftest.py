@@ -16,8 +16,8 @@ from chromium import chromium, page  # noqa: F401 (fixtures)
 from groups import pytest_runtest_logreport  # noqa: F401 (a hook)
 from handmade import Bench
 
-settings.register_profile("house", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("house")  # a busy machine makes no test fail
+settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("unhurried")  # a busy machine makes no test fail
 
 LENS_TOOLS = ("mcp__lens__lens_grep", "mcp__lens__lens_graph", "mcp__lens__lens_graph_neighbors")
 SCENARIOS = """\

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from scipy.stats import t as student
 from scipy.stats import ttest_1samp
@@ -187,6 +187,7 @@ def test_equal_differences_are_no_certainty(value: float, p: float) -> None:
 
 
 @given(st.lists(st.floats(-1, 1), max_size=12), st.text("abcdefg", min_size=12, max_size=12))
+@example([0.0, 0.0, 0.0, 2.225073858507e-311, -1.0], "aaaaaaaaaaaa")
 @settings(max_examples=40)
 def test_no_figure_is_ever_nan_or_infinite(values: list[float], repositories: str) -> None:
     found = asdict(over(values, repositories[: len(values)] or None, planned=20))

@@ -279,9 +279,10 @@ def likelihood_root(values: Any) -> float:
     import numpy as np
 
     mean, low, high = float(values.mean()), float(values.min()), float(values.max())
-    if low >= 0 or high <= 0:
+    if min(-low, high) <= NO_SPREAD * max(-low, high):
         return math.copysign(FARTHEST, mean) if mean else 0.0
-    left, right = -1 / high, -1 / low
+    # No weight is above 1, which keeps the solution this far from where a logarithm would be of 0.
+    left, right = (1 / len(values) - 1) / high, (1 / len(values) - 1) / low
     for _ in range(HALVINGS):
         middle = (left + right) / 2
         if float((values / (1 + middle * values)).sum()) > 0:
