@@ -1,4 +1,4 @@
-"""The `lensbench` command: one table of verbs, each a program that is also started by `python -P -m <module>`."""
+"""The `lensbench` command: a table of verbs. Each verb can also be started as `python -P -m <module>`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lensbench.core.system.program import run_program
 
 
 class Verb(NamedTuple):
-    """What a verb starts, and its line in the overview."""
+    """The module of a verb, and its line in the overview."""
 
     module: str
     help: str
@@ -24,46 +24,48 @@ GROUPS: dict[str, dict[str, Verb]] = {
         "init": Verb(
             "lensbench.workflow.setup", "write a config for your own MCP server, try it, and estimate the price"
         ),
-        "generate": Verb("lensbench.scenarios.generate", "write a task set about a repository, every fact proven"),
+        "generate": Verb("lensbench.scenarios.generate", "write a task set about a repository, with proven facts"),
         "draft": Verb("lensbench.judging.drafting", "turn Markdown scenarios into a task set, with draft patterns"),
-        "check": Verb(
-            "lensbench.scenarios.check", "check a task set: what its patterns miss, and what gives facts away"
+        "check": Verb("lensbench.scenarios.check", "check a task set: facts that patterns miss or prompts give away"),
+        "try": Verb("lensbench.scenarios.try_answer", "judge one answer now, and show which words decided"),
+        "prove": Verb("lensbench.scenarios.proofs", "check the proofs of a task set against its repositories"),
+        "size": Verb(
+            "lensbench.scores.sample_size", "compute how many tasks, repositories and trials a decision needs"
         ),
-        "try": Verb("lensbench.scenarios.try_answer", "judge a text at once, and show which words decided"),
-        "prove": Verb("lensbench.scenarios.proofs", "look up the proofs of a task set in its repositories"),
-        "size": Verb("lensbench.scores.sample_size", "how many tasks, repositories and trials a decision needs"),
     },
     "Run": {
         "run": Verb(
-            "lensbench.workflow.launch", "make what is missing of the benchmark here; takes Snakemake's options"
+            "lensbench.workflow.launch", "run what is missing of the benchmark here; accepts Snakemake's options"
         ),
-        "status": Verb("lensbench.workflow.status", "how far a benchmark is: valid, discarded, left, running, spent"),
-        "discard": Verb("lensbench.workflow.discard", "discard a run by hand, or take that back; results name it"),
+        "status": Verb(
+            "lensbench.workflow.status", "show progress: runs valid, discarded, left and running, money spent"
+        ),
+        "discard": Verb("lensbench.workflow.discard", "discard a run by hand, or undo that; the results report it"),
         "ask": Verb("lensbench.workflow.ask", "ask one question with and without the server, side by side"),
     },
     "Results": {
-        "view": Verb("lensbench.workflow.view", "open the page of a benchmark; list the benchmarks of a folder"),
-        "judge": Verb("lensbench.judging.judge_sheet", "write the page on which people judge blinded answers"),
-        "compare": Verb(
-            "lensbench.results.compare.compare", "compare finished benchmarks on the tasks that they share"
+        "view": Verb(
+            "lensbench.workflow.view", "open the results page of a benchmark, or list the benchmarks of a folder"
         ),
-        "archive": Verb("lensbench.archive.archive", "pack a benchmark into one file that others can check"),
-        "verify": Verb("lensbench.archive.verify", "check an archive: hashes, signature, every number"),
-        "merge": Verb("lensbench.archive.merge", "join the parts of a benchmark made on several machines"),
-        "import": Verb("lensbench.archive.import_runs", "take over a finished run in the protocol's form"),
+        "judge": Verb("lensbench.judging.judge_sheet", "write the page for human judging of blinded answers"),
+        "compare": Verb("lensbench.results.compare.compare", "compare finished benchmarks on their common tasks"),
+        "archive": Verb("lensbench.archive.archive", "pack a benchmark into one file that others can verify"),
+        "verify": Verb("lensbench.archive.verify", "verify an archive: hashes, signature, every number"),
+        "merge": Verb("lensbench.archive.merge", "merge the parts of a benchmark that ran on several machines"),
+        "import": Verb("lensbench.archive.import_runs", "import a finished run in the protocol's format"),
     },
     "Check and maintain": {
-        "doctor": Verb("lensbench.workflow.doctor", "check machine, agents, keys, servers and config, at any time"),
+        "doctor": Verb("lensbench.workflow.doctor", "check machine, agents, keys, servers and config"),
         "fsck": Verb("lensbench.workflow.damage", "find damaged files in a run folder"),
-        "selftest": Verb("lensbench.workflow.selftest", "prove the instrument on benchmarks whose outcome is known"),
+        "selftest": Verb("lensbench.workflow.selftest", "check lensbench itself on benchmarks whose outcome is known"),
         "schemas": Verb("lensbench.plan.schemas", "write the JSON schemas of config, task sets and records"),
-        "lens": Verb("lensbench.lens", "serve a folder with the embedded MCP server"),
+        "lens": Verb("lensbench.lens", "serve a folder with the built-in MCP server"),
         "completion": Verb("lensbench.workflow.shell_completion", "print a completion script for bash, zsh or fish"),
     },
 }
 VERBS = {name: verb for group in GROUPS.values() for name, verb in group.items()}
 HIDDEN = {"skill": "lensbench.workflow.skill", "retrieval": "lensbench.agents.offline"}
-"""What the /benchmark skill and the offline agent start."""
+"""Verbs for the /benchmark skill and the offline agent, not shown in the overview."""
 ALIASES = {
     "starting": "init",
     "generating": "generate",
@@ -78,15 +80,15 @@ ALIASES = {
     "importing": "import",
     "checking": "fsck",
 }
-"""The names of version 0.1, for one release."""
+"""Names of verbs in version 0.1, kept for one release."""
 EXIT_CODES = (
-    "Exit codes: 0 done; 1 a mistake, a failed run or check, or a verdict named in fail_on; "
+    "Exit codes: 0 success; 1 an error, a failed run or check, or a verdict named in fail_on; "
     "2 a wrong option; 130 interrupted."
 )
 
 
 def overview() -> str:
-    """All verbs with a line each, and the exit codes."""
+    """The text of `lensbench --help`: a line for each verb, and the exit codes."""
     lines = [f"lensbench {__version__}: does an MCP server help a coding agent?", ""]
     lines += ["usage: lensbench <verb> ...      lensbench <verb> --help"]
     for title, verbs in GROUPS.items():
@@ -95,7 +97,7 @@ def overview() -> str:
 
 
 def module_of(name: str) -> str:
-    """The module of a verb, by its name or an old one. Raises UserError when there is none."""
+    """The module of a verb, by its name or former name. Raises UserError for an unknown verb."""
     verb = VERBS.get(ALIASES.get(name, name))
     if module := verb.module if verb else HIDDEN.get(name):
         return module
@@ -104,14 +106,14 @@ def module_of(name: str) -> str:
 
 
 def _start(name: str, arguments: Sequence[str]) -> None:
-    """Becomes the program of a verb."""
+    """Replaces this process with the program of a verb."""
     module = module_of(name)
     sys.stdout.flush()
     os.execv(sys.executable, [sys.executable, "-P", "-m", module, *arguments])
 
 
 def main() -> None:
-    """Starts what the first argument names."""
+    """Starts the verb that the first argument names."""
     match sys.argv[1:]:
         case [] | ["-h" | "--help" | "help", *_]:
             print(overview())

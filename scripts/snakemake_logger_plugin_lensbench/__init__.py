@@ -1,7 +1,7 @@
-"""Snakemake's logger plugin `lensbench`: it says how far the benchmark is (docs/progress.md).
+"""Snakemake's logger plugin `lensbench`: shows the progress of the benchmark (docs/progress.md).
 
-On a terminal a few lines are rewritten, in a file one line is written now and then. Errors and warnings stay; the rest
-of what Snakemake says is in its log file. A dry run, `--verbose` and `--quiet` are Snakemake's own output.
+On a terminal it rewrites a few lines; in a file it writes a line from time to time. Errors and warnings are kept; the
+rest of Snakemake's output is in its log file. Dry runs, `--verbose` and `--quiet` show Snakemake's own output.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ if TYPE_CHECKING:  # Snakemake imports every logger plugin at every start
     from lensbench.workflow.status import Status
 
 EVERY_S = 30.0
-"""In a file: how often a line is written, at most."""
+"""The minimum time between two lines in a file."""
 _CLEAR = "\r\x1b[J"
-"""Takes away everything from the beginning of this line to the end of the screen."""
+"""Clears from the start of this line to the end of the screen."""
 _UNSAID_EVENTS = frozenset({
     LogEvent.JOB_INFO, LogEvent.JOB_STARTED, LogEvent.JOB_FINISHED, LogEvent.GROUP_INFO, LogEvent.PROGRESS,
     LogEvent.RESOURCES_INFO, LogEvent.RUN_INFO, LogEvent.WORKFLOW_STARTED, LogEvent.RULEGRAPH,
@@ -37,14 +37,14 @@ _UNSAID = (
 )  # fmt: skip
 _ON_FAILURE = "Complete log"
 _BROKEN_CONFIG = ("Config file is not valid JSON or YAML", "Config file must be given as JSON or YAML")
-"""What Snakemake says of a --configfile that it reads before the workflow: neither which file nor where."""
+"""Snakemake's messages for a broken --configfile, which name neither the file nor the line."""
 _NOTHING = "Nothing to be done"
 _finished_folder: Path | None = None
-"""The run folder whose headline is printed when nothing is to be done: Snakemake then calls no hook of the workflow."""
+"""The run folder whose headline is printed when there is nothing to do, since Snakemake then calls no hook."""
 
 
 class LogHandler(LogHandlerBase):
-    """Takes the place of Snakemake's own handler; called from one thread."""
+    """Replaces Snakemake's own handler; called from one thread."""
 
     def __post_init__(self) -> None:
         from snakemake.logging import ColorizingTextHandler
@@ -67,7 +67,7 @@ class LogHandler(LogHandlerBase):
         self._drawn_at = 0.0
 
     def emit(self, record: LogRecord) -> None:
-        """Takes note of what happened, says what must be said, and draws the line anew."""
+        """Updates the state from an event, prints messages that must be shown, and redraws the line."""
         try:
             self._snakemake.setFormatter(self.formatter)
             if any(words in str(record.msg) for words in _BROKEN_CONFIG):
@@ -102,7 +102,7 @@ class LogHandler(LogHandlerBase):
         return getattr(record, "event", None) not in _UNSAID_EVENTS and not text.startswith(_UNSAID)
 
     def _note(self, record: LogRecord) -> bool:
-        """Remembers what the event says; True when a run has ended."""
+        """Updates the state from the event; True when a run has ended."""
         match getattr(record, "event", None), vars(record):
             case LogEvent.RESOURCES_INFO, {"cores": int(count)} | {"nodes": int(count)}:
                 self._at_a_time = count
@@ -121,7 +121,7 @@ class LogHandler(LogHandlerBase):
         if place is None:
             if message := told["rule_msg"]:
                 self._end_line()
-                self._write(message)  # on a line of its own: its program may write to the terminal, too
+                self._write(message)  # on its own line: its program may write to the terminal, too
             return
         folder, run = place
         self._runs[job] = run, time.strftime("%H:%M:%S")
@@ -171,7 +171,7 @@ class LogHandler(LogHandlerBase):
             self._drawn = 0
 
     def close(self) -> None:
-        """Says how far it came, and leaves the cursor on a line of its own."""
+        """Prints the final progress, and leaves the cursor on a new line."""
         if not self._is_terminal and not self._is_over:
             self._draw()
         self._is_over = True
@@ -180,32 +180,32 @@ class LogHandler(LogHandlerBase):
 
     @property
     def writes_to_stream(self) -> bool:
-        """It takes the place of Snakemake's own."""
+        """True: it replaces Snakemake's own handler."""
         return True
 
     @property
     def writes_to_file(self) -> bool:
-        """Snakemake writes its log file itself."""
+        """False: Snakemake writes its log file itself."""
         return False
 
     @property
     def has_filter(self) -> bool:
-        """Snakemake's own filter knows `--quiet`."""
+        """False: Snakemake's own filter handles `--quiet`."""
         return False
 
     @property
     def has_formatter(self) -> bool:
-        """Snakemake's own formatter shows the logs of failed jobs."""
+        """False: Snakemake's own formatter shows the logs of failed jobs."""
         return False
 
     @property
     def needs_rulegraph(self) -> bool:
-        """The line needs no graph."""
+        """False: the line needs no graph."""
         return False
 
 
 def _run_of(told: dict[str, Any]) -> tuple[Path, RunId] | None:
-    """The run folder and the run that a job makes, known by its files: a workflow of others may rename the rule."""
+    """The run folder and the run of a job, from its file names, since another workflow may rename the rule."""
     from lensbench.core.records import RunId, run_files
 
     names = told["wildcards"]
@@ -218,7 +218,7 @@ def _run_of(told: dict[str, Any]) -> tuple[Path, RunId] | None:
 
 
 def _say_when_kept(record: LogRecord) -> None:
-    """Adds to a job's reason that its run is finished and counts: forced or not, no agent is started for it."""
+    """Adds to a job's reason that its run is finished and valid, so no agent starts even if the job is forced."""
     told = vars(record)
     if told.get("event") != LogEvent.JOB_INFO:
         return
@@ -228,7 +228,7 @@ def _say_when_kept(record: LogRecord) -> None:
     from lensbench.runs.run import is_kept
 
     if is_kept(*place):
-        record.reason = f"{told.get('reason') or 'none'} (kept: it is finished and counts, and no agent is started)"
+        record.reason = f"{told.get('reason') or 'none'} (kept: finished and valid, no agent is started)"
 
 
 def _read(folder: Path) -> Status | None:
@@ -250,7 +250,7 @@ def _print_headline(folder: Path) -> None:
 
 
 def _why_broken() -> str:
-    """What is wrong with the config files of the command line, file and line first; "" when nothing is."""
+    """What is wrong with the config files on the command line, file and line first; "" when nothing is."""
     from lensbench.core.errors import UserError
     from lensbench.plan.reading import insist_on_config
 
@@ -266,13 +266,13 @@ def _why_broken() -> str:
 
 
 def says_when_nothing_is_to_be_done(folder: Path) -> None:
-    """From here on, a start that finds everything done prints the headline of this run folder."""
+    """Makes a start with nothing to do print the headline of this run folder."""
     global _finished_folder
     _finished_folder = folder
 
 
 def catch_up() -> None:
-    """Waits until what Snakemake said so far is written: what programs write to the same terminal comes after it."""
+    """Waits until Snakemake's output so far is written, so that output of programs on the same terminal follows it."""
     for handler in getLogger("snakemake.logging").handlers:
         if queue := getattr(handler, "queue", None):
             queue.join()

@@ -117,7 +117,7 @@ def test_the_plan_and_discards_are_restored_from_their_copies(project: Project) 
         damage(project.bench / name, rng)
     shown = project.start()
     assert all(
-        f"bench/r/{name} is damaged (its checksum is another one): restored from its copy" in shown for name in names
+        f"bench/r/{name} is damaged (its checksum does not match): restored from its copy" in shown for name in names
     )
     assert (project.bench / "results.json").read_bytes() == results
     assert (project.bench / "plan.json").read_bytes() == plan

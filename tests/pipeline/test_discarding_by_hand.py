@@ -44,7 +44,7 @@ def test_a_run_is_discarded_by_hand_taken_back_and_made_again(project: Project) 
     assert "repeated, and counts" in (project.bench / "results.md").read_text()
     refused = lensbench(project, "discard", "anna-with", "--undo")
     assert refused.returncode == 1
-    assert "was made again since it was discarded" in refused.stderr
+    assert "was repeated since it was discarded" in refused.stderr
     assert lensbench(project, "fsck").returncode == 0
 
 
@@ -55,7 +55,7 @@ def test_a_wrong_run_or_an_empty_reason_changes_nothing(project: Project) -> Non
     for arguments, message in (
         (("ana-with", "--reason", "x"), "bench/r has no run 'ana-with'; did you mean 'anna-with'?"),
         (("anna-with", "--reason", " "), "--reason is empty; say why the run must not count"),
-        (("anna-with", "--undo"), "anna-with was not discarded by hand; nothing to take back"),
+        (("anna-with", "--undo"), "anna-with was not discarded by hand; nothing to undo"),
     ):
         ended = lensbench(project, "discard", *arguments)
         assert (ended.returncode, ended.stderr) == (1, f"error: {message}\n")

@@ -62,7 +62,7 @@ def test_what_is_missing_is_named_and_the_exit_code_is_1(project: Path) -> None:
     code, said = doctor(project)
     assert "FAILED   variables" in said
     assert "`export NO_SUCH_KEY=...`" in said
-    assert said.splitlines()[-1] == "error: variables: no run could work; fix what is FAILED above"
+    assert said.splitlines()[-1] == "error: variables: runs would fail; fix what is FAILED above"
     assert code == 1
 
 

@@ -67,7 +67,7 @@ def test_both_conditions_answer_at_once_and_stand_side_by_side(project: Project,
 def test_what_was_asked_is_not_asked_again_until_the_files_change(project: Project, ask: Ask) -> None:
     first = ask()
     again = ask()
-    assert "asked before" in again
+    assert "answered before" in again
     assert again.splitlines()[-1] == first.splitlines()[-1]
     assert len(project.ledger()) == 2
     (project.folder / "repo" / "shop.py").write_text("class Cart:\n    limit = 41\n")

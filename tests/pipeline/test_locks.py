@@ -57,7 +57,7 @@ def test_after_a_kill_the_next_start_goes_on_and_takes_no_lock_from_a_living_one
     assert len(locks(project)) == 4
     project.behave()
     output = project.start(target="bench/r/validity.csv")
-    assert "was killed: removed its lock on bench/r" in output
+    assert "was killed; removed its lock on bench/r" in output
     assert beside.poll() is None
     assert project.reasons() == {}
 

@@ -30,7 +30,7 @@ def test_forcing_everything_keeps_what_was_paid_for_and_a_dry_run_says_so_beside
     before = {name: content for name, (content, _) in finished.files().items()}
     (finished.bench / "records" / "bert-with.json").unlink()
     said = finished.start("-n", option)
-    assert said.count("(kept: it is finished and counts, and no agent is started)") == 1, "the other run of the task"
+    assert said.count("(kept: finished and valid, no agent is started)") == 1, "the other run of the task"
     assert "runs/anna" not in said
     finished.start(option)
     after = {name: content for name, (content, _) in finished.files().items()}

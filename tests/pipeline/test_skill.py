@@ -72,14 +72,14 @@ def test_a_benchmark_outlives_its_shell_is_started_once_stopped_killed_and_gone_
 ) -> None:
     foreign.behave(others="await go")
     assert "anna, with" in skill("-n")
-    assert "it goes on when this shell is closed" in skill("--cores", "2")
+    assert "it continues after this shell is closed" in skill("--cores", "2")
     assert wait_for(lambda: len(foreign.ledger()) == 2)
-    assert "--status shows how far it is" in skill("--run", "r", fails=True)
+    assert "--status shows its progress" in skill("--run", "r", fails=True)
     assert "r has no results yet" in skill("--report", fails=True)
     said = skill("--status")
     assert "Snakemake is running" in said
     assert "2 running" in said
-    assert "agents that run finish" in skill("--stop")
+    assert "running agents finish" in skill("--stop")
     (foreign.control / "go").touch()
     assert wait_for(lambda: is_over(foreign), LONG_S)
     assert foreign.ledger("end") == foreign.ledger() == ["anna-with", "anna-without"]
@@ -115,7 +115,7 @@ def test_what_fails_at_once_is_said_at_once(foreign: Project, skill: Skill) -> N
     assert "names no benchmark" in skill("--run", "../../elsewhere", fails=True)
     assert "unrecognized arguments: --cores" in skill("--status", "--cores", "2", fails=True)
     (foreign.folder / "benchmark.yaml").write_text("run_id: r\n")
-    assert skill("--status", fails=True) == "error: benchmark.yaml: needs run_id and scenarios, which are texts\n"
+    assert skill("--status", fails=True) == "error: benchmark.yaml: needs run_id and scenarios, both texts\n"
 
 
 def test_tasks_are_written_where_there_are_none_and_never_over_others(foreign: Project, skill: Skill) -> None:
@@ -124,7 +124,7 @@ def test_tasks_are_written_where_there_are_none_and_never_over_others(foreign: P
     config.write_text(config.read_text().replace("tasks.yaml", "mistyped.yaml"))
     assert "there is no file mistyped.yaml" in skill(fails=True)
     config.write_text(config.read_text().replace("mistyped.yaml", "bench/scenarios.yaml"))
-    assert "first writes tasks about this repository" in skill("-n")
+    assert "first generates tasks about this repository" in skill("-n")
     assert "is there source code in it?" in skill("--cores", "2", fails=True)  # two files are too few for a task
     assert not (foreign.bench / "plan.json").exists()
 
@@ -141,7 +141,7 @@ def test_a_question_that_is_cut_off_is_answered_all_the_same(foreign: Project, s
     shell.wait()
     (foreign.control / "go").touch()
     said = skill("--eval", question)
-    assert "asked before" in said
+    assert "answered before" in said
     assert "proves nothing" in said
     assert foreign.ledger("end") == foreign.ledger() == ["eval-with", "eval-without"]
 
@@ -198,10 +198,10 @@ def test_claude_code_runs_the_skill_s_commands(
     assert "Numbers come from its output" in json.dumps(request["messages"])
     assert "dry" in said
     assert foreign.ledger() == []
-    assert "it goes on when this shell is closed" in claude("/benchmark --run r --cores 2")[0]
+    assert "it continues after this shell is closed" in claude("/benchmark --run r --cores 2")[0]
     assert wait_for(lambda: len(foreign.ledger()) == 2)
     assert "Snakemake is running" in claude("/benchmark --status")[0]
-    assert "agents that run finish" in claude("/benchmark --stop")[0]
+    assert "running agents finish" in claude("/benchmark --stop")[0]
     (foreign.control / "go").touch()
     assert wait_for(lambda: is_over(foreign), LONG_S)
     assert foreign.ledger("end") == foreign.ledger()

@@ -77,7 +77,7 @@ def test_of_several_servers_one_is_named(tmp_path: Path) -> None:
     ):
         with pytest.raises(UserError, match=told):
             server_of(file, name, tmp_path)
-    with pytest.raises(UserError, match="is not there"):
+    with pytest.raises(UserError, match="there is no such file"):
         server_of(tmp_path / "none.json", None, tmp_path)
     with pytest.raises(UserError, match="names no MCP server"):
         server_of(put(tmp_path / "empty.json", {"x": 1}), None, tmp_path)

@@ -109,7 +109,7 @@ def test_a_job_on_another_machine_sees_the_start_that_sent_it_and_nothing_that_w
 
 
 def test_a_job_without_the_environment_says_what_the_submit_command_lacks() -> None:
-    with pytest.raises(UserError, match="hand the environment on"):
+    with pytest.raises(UserError, match="pass the environment on"):
         frozen_schedule(None)
 
 

@@ -137,7 +137,7 @@ def test_one_wrong_score_and_one_lost_run_fail_although_the_averages_are_right()
 def test_a_trick_that_gains_and_a_reference_that_does_not_fail_the_control_of_changes() -> None:
     good = [Tried("python", "null", Fraction(0), ""), Tried("python", "oracle", Fraction(1), "")]
     trick = Tried("python", "a conftest.py", Fraction(0), "")
-    assert selftest.judge_changes([*good, trick]) == (True, "so it is, with 1 tricks (python)")
+    assert selftest.judge_changes([*good, trick]) == (True, "as expected, with 1 tricks (python)")
     gained = Tried("python", "a conftest.py", Fraction(1, 2), "")
     assert selftest.judge_changes([*good, gained]) == (False, "python, a conftest.py: 50 %")
     assert not selftest.judge_changes([good[0], Tried("python", "oracle", Fraction(1, 2), "")])[0]

@@ -39,11 +39,11 @@ def starting(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         (["--mcp", "true", "--yes", "--name", "My server"], "error: --name 'My server': use a-z, 0-9 and '-'"),
         (["--mcp", "true", "--yes", "--agent", "cursor"], "error: --agent 'cursor' is not one of claude-code, "),
         (["--mcp", "my-server 'half", "--yes"], "error: --mcp my-server 'half: No closing quotation"),
-        (["--url", "http://a", "--yes", "--setup", "tell it"], "error: --setup tell it: names no {workspace}, "),
+        (["--url", "http://a", "--yes", "--setup", "tell it"], "error: --setup tell it: has no {workspace}, "),
         (["--url", "http://a", "--yes", "--teardown", "'"], "error: --teardown ': No closing quotation"),
         (["--mcp", "  ", "--yes"], "error: no server is named; give --mcp "),
         (["--mcp", "my server", "--yes"], "error: --mcp my server: there is no program 'my' here; name one on PATH"),
-        (["--url", "http://me:word@localhost:1/mcp", "--yes"], "error: the URL holds a password; "),
+        (["--url", "http://me:word@localhost:1/mcp", "--yes"], "error: the URL contains a password; "),
     ],
 )
 def test_what_is_missing_or_wrong_is_one_line_and_nothing_is_written(
@@ -62,7 +62,7 @@ def test_nothing_is_overwritten(tmp_path: Path, name: str) -> None:
     there.parent.mkdir(exist_ok=True)
     there.write_text("mine")
     ended = starting(tmp_path, *FLAGS)
-    assert ended.stderr == f"error: {name} already exists; choose another --name, or take it away\n"
+    assert ended.stderr == f"error: {name} already exists; choose another --name, or remove it\n"
     assert there.read_text() == "mine"
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == [there]
 
@@ -71,7 +71,7 @@ def test_nothing_is_overwritten(tmp_path: Path, name: str) -> None:
 def test_a_set_to_fill_in_is_valid_and_is_not_overwritten(tmp_path: Path, repo: str) -> None:
     made = starting(tmp_path, "--tasks", "scenarios/My set.yaml", "--repo", repo)
     assert (made.returncode, made.stderr) == (0, "")
-    assert "scenarios/My set.yaml: fill in what says WRITE, then " in made.stdout
+    assert "scenarios/My set.yaml: replace every WRITE, then run " in made.stdout
     path = tmp_path / "scenarios" / "My set.yaml"
     with pytest.raises(UserError, match="prompt is not written yet; put the question there"):
         read_scenarios([str(path)], imported=True)
@@ -89,7 +89,7 @@ def test_a_terminal_is_asked_for_what_no_flag_names(tmp_path: Path) -> None:
     assert exit_code == 1
     for question in ("the command that starts it, or its URL: ", "[mine]: ", "[claude-code]: ", "[sonnet]: "):
         assert question in shown
-    assert "no tasks could be made about nowhere" in shown
+    assert "could not generate tasks about nowhere" in shown
     assert not list(tmp_path.glob("*.mine.*"))
 
 
@@ -102,7 +102,7 @@ def test_a_terminal_is_asked_again_when_an_answer_cannot_be_used(tmp_path: Path)
     for said in (
         "no server is named", "--mcp my-server 'half: No closing quotation", "at most 41, such as my-server",
         "there is no program 'my-server' here", "config.there.yaml already exists; choose another --name",
-        "did you mean 'claude-code'?", "no tasks could be made about nowhere",
+        "did you mean 'claude-code'?", "could not generate tasks about nowhere",
     ):  # fmt: skip
         assert said in shown
     assert shown.count("Name of the benchmark") == 3

@@ -1,1 +1,1 @@
-"""What drives the whole: what the Snakefile or a person at the terminal starts."""
+"""The top layer: entry points for the Snakefile and the command line."""

@@ -1,8 +1,8 @@
-"""One question, asked in every condition at once: `lensbench ask "how does auth work?"`.
+"""Asks one question in every condition at once: `lensbench ask "how does auth work?"`.
 
-Prints what the agents did and said side by side, and writes eval.html. Nothing is scored. The runs are made as those of
-a benchmark are, in a folder of their own, bench/evals/<question>-<hash>. What was answered there is shown again and not
-paid for again; another question, other settings or changed files of the repository are another folder.
+Prints the agents' steps and answers side by side, and writes eval.html. Nothing is scored. The runs work like those of
+a benchmark, in their own folder, bench/evals/<question>-<hash>. Existing answers are shown again without new runs;
+another question, other settings or changed files in the repository give another folder.
 """
 
 from __future__ import annotations
@@ -54,14 +54,14 @@ WORDS_OF_NAME = 6
 
 
 def evaluate(config: Config, question: str, repo: str) -> Path:
-    """Has the question answered in all conditions where it was not yet; returns the folder, with eval.html in it.
+    """Runs the question in all conditions that have no answer yet; returns the folder, which contains eval.html.
 
-    Raises UserError for what no run could work with.
+    Raises UserError when no run could work, for example without an agent.
     """
     if not question.strip():
         raise UserError('there is no question; write it in quotes, such as "how does auth work?"')
     if config.agent.kind == "none":
-        raise UserError("agent.kind is 'none', so there is no agent to ask; name one in the config")
+        raise UserError("agent.kind is 'none', so no agent can answer; set agent.kind in the config")
     task = Task(id=TASK, category=Category.EXPLORATORY, repository=Folder(path=repo), prompt=question, criteria=())
     asked = config.model_copy(update={"run_id": TASK, "trials": 1, "controls": Controls(), "gate": Gate()})
     plan = make_plan(asked, ScenarioSet((task,)), [])
@@ -70,7 +70,7 @@ def evaluate(config: Config, question: str, repo: str) -> Path:
     folder = EVALS / _name(task.prompt, [plan["settings_sha256"], plan["sandbox"], repository["tree_sha256"], repo])
     folder.mkdir(parents=True, exist_ok=True)
     with RunFolder(folder).lock.open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # whoever asks the same at the same time waits, and sees the same answers
+        fcntl.flock(lock, fcntl.LOCK_EX)  # a second process with the same question waits, and shows the same answers
         write_json(RunFolder(folder).plan, plan)
         write_json(RunFolder(folder).repositories, {source_name(task.repository): repository})
         write_atomic(RunFolder(folder).prompts / f"{TASK}.md", prompt_of(task))
@@ -88,10 +88,10 @@ def _name(question: str, facts: Sequence[Any]) -> str:
 
 
 def _make_runs(folder: Path, config: Config, plan: Plan, task: Task) -> None:
-    """Makes the runs that are missing or do not count, all at the same moment."""
+    """Starts the runs that are missing or invalid, all at the same time."""
     wanted = [name for name in plan["conditions"] if not is_kept(folder, RunId(TASK, name))]
     if not wanted:
-        print(f"it was asked before, and nothing has changed; delete {folder} to have it asked again")
+        print(f"this question was answered before, and nothing has changed; delete {folder} to ask it again")
         return
     clear(folder)
     insist(config, ScenarioSet((task,)), folder)
@@ -109,7 +109,7 @@ def _make_runs(folder: Path, config: Config, plan: Plan, task: Task) -> None:
     if failed:
         said = [logs[name].read_text(errors="replace").rpartition("error: ")[2].strip() for name in failed]
         raise UserError(
-            "\n".join(f"{name}: {text or 'the run was ended'}" for name, text in zip(failed, said, strict=True))
+            "\n".join(f"{name}: {text or 'the run was killed'}" for name, text in zip(failed, said, strict=True))
         )
 
 
@@ -127,25 +127,28 @@ def render_page(plan: Plan, task: Task, repository: Mapping[str, Any], sides: Se
 
 
 def show_eval(folder: Path, question: str, console: Console) -> None:
-    """Prints what eval.html shows. Raises UserError when nothing was asked there."""
+    """Prints what eval.html shows. Raises UserError when the folder has no answers."""
     plan = read_plan(folder)
     show(console, question, read_sides(folder, plan, TASK))
     if plan["agent"]["kind"] == "offline":
         console.print("No language model answered: this was the offline agent.")
-    console.print("One pair proves nothing: a benchmark over many tasks says whether the tools help.")
+    console.print("One pair proves nothing: only a benchmark over many tasks shows whether the tools help.")
     console.print(f"open {folder / PAGE}", soft_wrap=True, markup=False, highlight=False)
 
 
 def main() -> None:
-    """Asks one question in every condition, and shows the answers side by side. Nothing is scored."""
+    """Ask one question in every condition, and show the answers side by side. Nothing is scored."""
     parser = argparse.ArgumentParser(prog="lensbench ask", description=main.__doc__)
-    parser.add_argument("question", help="what the agent is asked")
-    parser.add_argument("--repo", default=".", help="the folder that it is about; the current one by default")
+    parser.add_argument("question", help="the question for the agent")
+    parser.add_argument("--repo", default=".", help="the folder that the question is about (default: the current one)")
     given = parser.add_mutually_exclusive_group()
     given.add_argument(
-        "--configfile", type=Path, default=Path("config.yaml"), help="says which agent, which conditions"
+        "--configfile",
+        type=Path,
+        default=Path("config.yaml"),
+        help="the config with agent and conditions (default: config.yaml)",
     )
-    given.add_argument("--settings", help="the config as JSON")
+    given.add_argument("--settings", help="the config as JSON instead of a file")
     arguments = parser.parse_args()
     adopt_orphans()
     try:

@@ -1,4 +1,4 @@
-"""Programs that go on when the shell that started them, and its terminal, are gone."""
+"""Background programs that outlive the shell and the terminal that started them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PAUSE_S = 0.1
 
 
 class Detached:
-    """A program in a session of its own, deaf to SIGHUP, that adds what it says to a log."""
+    """A program in its own session that ignores SIGHUP and appends its output to a log."""
 
     def __init__(self, command: Sequence[str], log: Path) -> None:
         log.parent.mkdir(parents=True, exist_ok=True)
@@ -28,28 +28,28 @@ class Detached:
 
     @property
     def number(self) -> int:
-        """Its process id."""
+        """The process id."""
         return self._process.pid
 
     @property
     def exit_code(self) -> int | None:
-        """None while it runs."""
+        """The exit code; None while the program runs."""
         return self._process.poll()
 
     def said(self) -> str:
-        """What it has said so far."""
+        """The output so far."""
         with self.log.open("rb") as file:
             file.seek(self._begin)
             return file.read().decode(errors="replace")
 
     def wait(self, until: Callable[[], bool]) -> int | None:
-        """Waits for its end, or until something is so; its exit code, None when it goes on."""
+        """Waits until the program ends or `until` returns True; returns the exit code, None while it runs."""
         while self.exit_code is None and not until():
             time.sleep(_PAUSE_S)
         return self.exit_code
 
     def follow(self) -> int:
-        """Prints what it says until it ends; its exit code."""
+        """Prints the output until the program ends; returns the exit code."""
         for piece in self._pieces():
             sys.stdout.write(piece)
             sys.stdout.flush()

@@ -1,7 +1,7 @@
-"""What a start of Snakemake does before it decides what to make: it claims the run folder and repairs what is damaged.
+"""Prepares a run folder before Snakemake plans its jobs: claims the folder and repairs damaged files.
 
-A damaged run is set aside and made again, a damaged table is deleted and rebuilt from what it was made of, and what
-nothing could make again is restored from its copy.
+A damaged run is set aside and repeated, a damaged table is deleted and rebuilt from its inputs, and a file that cannot
+be rebuilt is restored from its copy.
 """
 
 from __future__ import annotations
@@ -23,20 +23,22 @@ from lensbench.workflow.snakemake_inside import forget_marks, remove_locks
 
 
 def begin(config: Config, folder: Path, own: Set[str]) -> None:
-    """Claims the run folder, removes what a killed Snakemake locked in it, repairs what is dated wrong or damaged.
+    """Claims the run folder, removes stale Snakemake locks, and repairs wrong timestamps and damaged files.
 
-    `own` are files of the user's in it, which stay as they are.
+    `own`: the user's own files in the folder, which are left unchanged.
     Raises UserError when another Snakemake is running on it, and for damage that cannot be repaired. A lock from
-    another machine stays: whether that one is alive cannot be seen on every file system.
+    another machine stays, because not every file system shows whether its owner is alive.
     """
     before = claim(folder, config.part)
     if before and before.host == socket.gethostname() and remove_locks(folder):
-        _say(f"the Snakemake before this one was killed: removed its lock on {folder}")
+        _say(f"the previous Snakemake was killed; removed its lock on {folder}")
     for made in (RunFolder(folder).runs, RunFolder(folder).records):
         forget_marks(made)
     date_back(folder)
     RunFolder(folder).checksums.touch()
-    if not RunFolder(folder).preflight.exists():  # an input of rules, though a start that makes no run has none
+    if not RunFolder(
+        folder
+    ).preflight.exists():  # rules have it as an input, but a start without new runs does not write it
         write_json(RunFolder(folder).preflight, {})
     check = Check(folder, read_index(folder), own)
     for damage in check.damages:
@@ -45,15 +47,13 @@ def begin(config: Config, folder: Path, own: Set[str]) -> None:
 
 
 def foretell(config: Config, folder: Path, own: Set[str]) -> None:
-    """Says what is damaged and changes nothing: for a dry run."""
+    """Reports damaged files and changes nothing: for a dry run."""
     for damage in Check(folder, read_index(folder), own).damages:
-        _say(
-            f"{folder / damage.name} is damaged ({damage.why}): a start repairs it, which may make more than is listed"
-        )
+        _say(f"{folder / damage.name} is damaged ({damage.why}): a start repairs it, which may add jobs to this list")
 
 
 def leave(config: Config, folder: Path, own: Set[str]) -> None:
-    """Does nothing: for whoever only looks."""
+    """Does nothing: for commands that only read."""
 
 
 def _say(text: str) -> None:
@@ -61,7 +61,7 @@ def _say(text: str) -> None:
 
 
 def _repair(folder: Path, damage: Damage, config: Config) -> str:
-    """Repairs a damage and says how."""
+    """Repairs a damaged file; returns a message that says how."""
     if damage.run:
         if config.agent.kind == "none":
             raise UserError(
@@ -77,11 +77,11 @@ def _set_aside(folder: Path, stem: str) -> str:
         if (folder / name).exists():
             (RunFolder(folder).damaged / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).replace(RunFolder(folder).damaged / name)
-    return f"this run is made again, what was there is in {RunFolder(folder).damaged}"
+    return f"this run is repeated; the old files are in {RunFolder(folder).damaged}"
 
 
 def _restore(folder: Path, name: str) -> str:
-    """Restores a file that is kept twice; "" for others. When both are the same, what is wrong is the list."""
+    """Restores a file from its copy; "" for files without one. If both are equal, its noted checksum was wrong."""
     copy = RunFolder(folder).copies / name
     if not copy.exists():
         return ""
@@ -100,11 +100,11 @@ def _delete(folder: Path, name: str) -> str:
         )
     (folder / name).unlink(missing_ok=True)
     if top in (RunFolder.answers, RunFolder.prompts):
-        shutil.rmtree(folder / top, ignore_errors=True)  # these are one output
+        shutil.rmtree(folder / top, ignore_errors=True)  # Snakemake treats the whole folder as one output
     if top == RunFolder.looks:
         (folder / top / f"{rest.partition('/')[0].removesuffix('.json')}.json").unlink(missing_ok=True)
-    if top == RunFolder.judging:  # or nobody would ask for it
+    if top == RunFolder.judging:  # otherwise no rule would request it
         for table in RunFolder(folder).judge_verdicts.glob("*.csv"):
             table.unlink()
         shutil.rmtree(RunFolder(folder).guesses, ignore_errors=True)
-    return "it is made anew from what it was made of"
+    return "it is rebuilt from its inputs"

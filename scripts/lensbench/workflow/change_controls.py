@@ -1,4 +1,4 @@
-"""A small change task, and tricks that make its tests pass without the right change. None of them may gain anything.
+"""A small change task, and tricks to pass its tests without the right change. None of them may gain anything.
 
 null     no change                 nothing is resolved
 oracle   the reference             everything is
@@ -144,7 +144,7 @@ class Project:
     tests: Mapping[str, Any]
     fixed: Mapping[str, str]
     tricks: Mapping[str, Mapping[str, str | None]]
-    """What each trick writes; None deletes, and `-> place` makes a link."""
+    """The files that each trick writes; None deletes a file, and `-> place` makes a link."""
 
 
 def _python(tests: str = "test_calculator.py") -> dict[str, Any]:
@@ -217,12 +217,12 @@ PROJECTS = (PYTHON, NODE)
 
 @dataclass(frozen=True)
 class Tried:
-    """What an agent's change reached."""
+    """The score of an agent's change."""
 
     project: str
     change: str
     score: Fraction
-    """Of the two criteria that tests decide, as a share of 1."""
+    """The share (0 to 1) that the two test criteria gained."""
     said: str
 
 

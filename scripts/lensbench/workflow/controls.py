@@ -1,7 +1,7 @@
-"""What the control arms are, and the throw-away projects in which they run.
+"""The control arms, and the temporary projects in which they run.
 
-An answer states some of its task's five criteria, drawn by seed, in the criteria's own words: its score is known before
-any judge reads it, and so is the difference between the conditions.
+An answer states some of its task's five criteria, drawn by seed, in the words of the criteria. Its score is therefore
+known before any judge reads it, and so is the difference between the conditions.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from lensbench.plan.freeze import prompt_of
 from lensbench.plan.task_files import read_scenarios
 
 CRITERIA = 5
-"""Per task, the most that the protocol allows: a step of a score is 20 points, which rounding to 5 % leaves alone."""
+"""Per task: the protocol's maximum. One criterion is 20 points of a score, which rounding to 5 % does not change."""
 SEED = 1
 
 WORKING = {"command": sys.executable, "args": ["-I", server.__file__]}
@@ -33,17 +33,17 @@ BROKEN = {"command": sys.executable, "args": ["-I", "-c", "import sys; sys.exit(
 
 @dataclass(frozen=True)
 class Control:
-    """A benchmark whose outcome is known: both conditions draw how many criteria an answer states in the same way."""
+    """A benchmark whose outcome is known. Both conditions draw the number of stated criteria in the same way."""
 
     name: str
     expected: str
-    """What its results must show, in words."""
+    """The expected results, in words."""
     tasks: int
     least: int
-    """Criteria that an answer states, at least and at most."""
+    """How many criteria an answer states, at least and at most."""
     most: int
     lifts: bool = False
-    """In every second task, the treatment's answer states one criterion more."""
+    """Whether the treatment's answer states one criterion more in every second task."""
     servers: Mapping[str, str] = field(default_factory=lambda: {"without": "", "with": "control"})
     """Condition -> the name of its MCP server, if it has one; the baseline comes first."""
     entry: Mapping[str, Any] = field(default_factory=lambda: WORKING)
@@ -51,17 +51,17 @@ class Control:
 
     @property
     def baseline(self) -> str:
-        """The condition that the other is compared with."""
+        """The name of the baseline condition."""
         return next(iter(self.servers))
 
     @property
     def treatment(self) -> str:
-        """The other condition."""
+        """The name of the treatment condition."""
         return list(self.servers)[1]
 
     @property
     def delta(self) -> Fraction:
-        """The true difference between the conditions, as a share of 1: what many draws would give on average."""
+        """The true difference between the conditions, as a share of 1: the average over many draws."""
         return Fraction(int(self.lifts), 2 * CRITERIA)
 
 
@@ -83,7 +83,7 @@ Planted = dict[tuple[str, str], Fraction]
 
 
 def make_project(control: Control, folder: Path, servers_checked: bool = True) -> Planted:
-    """Writes the project of a control into `folder`, and returns the scores that its runs must get."""
+    """Writes the project of a control into `folder`; returns the scores that its runs must get."""
     tasks = [_task(number) for number in range(1, control.tasks + 1)]
     for task in tasks:
         facts = "".join(f"# {criterion['text']}\n" for criterion in task["criteria"])
@@ -96,7 +96,7 @@ def make_project(control: Control, folder: Path, servers_checked: bool = True) -
 
 
 def _task(number: int) -> dict[str, Any]:
-    """A task with every kind of pattern; no criterion's words are those of another one."""
+    """A task with every kind of pattern; no two criteria share words."""
     n, tries = f"{number:02}", f"{number + 10} tries"
     criteria: list[dict[str, Any]] = [
         {"text": f"stage_{n}.py reads from inbox_{n}", "all_of": f"inbox_{n}"},
@@ -113,7 +113,7 @@ def _task(number: int) -> dict[str, Any]:
 
 
 def _config(control: Control, folder: Path, servers_checked: bool) -> dict[str, Any]:
-    words = str((folder / "words.json").absolute())  # outside the workspace: no agent sees criteria but this one
+    words = str((folder / "words.json").absolute())  # outside the workspace, so that only this agent sees the criteria
     conditions = {name: {"mcp": f"{server}.json"} if server else {} for name, server in control.servers.items()}
     return {
         "run_id": control.name,
@@ -133,7 +133,7 @@ def _config(control: Control, folder: Path, servers_checked: bool) -> dict[str, 
 
 
 def _plant(control: Control, folder: Path) -> Planted:
-    """Writes the words file, and returns what the answers are worth."""
+    """Writes the words file; returns the scores of the answers."""
     rng = random.Random(SEED)
     planted: Planted = {}
     words: dict[str, dict[str, list[str]]] = {}

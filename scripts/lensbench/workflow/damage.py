@@ -1,8 +1,8 @@
-"""Finds files of a run folder that are not as they were written.
+"""Finds damaged files in a run folder: files whose content is not what was written.
 
-What was paid for vouches for itself: a record has a checksum of its own and the answer's, a transcript that of gzip.
-All else is in the list that is kept while it is written. A start looks only at files whose size or times changed since
-they were found whole; `lensbench fsck` looks at all of them.
+Paid results carry their own checksums: a record has its own and the answer's, a transcript that of gzip. The checksums
+of all other files are noted in a list when they are written. A start checks only files whose size or timestamps changed
+since the last check; `lensbench fsck` checks all of them.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ _CHUNK = 1 << 20
 
 
 class Damage(NamedTuple):
-    """A file of the run folder that is not as it was written."""
+    """A damaged file of the run folder."""
 
     name: str
     why: str
     run: str = ""
-    """The run that the file belongs to, as its files are called; empty for what is derived."""
+    """The stem of the run that the file belongs to; empty for derived files."""
 
 
 class Check:
-    """What is damaged in a run folder, and what is whole.
+    """The damaged and the intact files of a run folder.
 
-    `known` are the files that need no second look, `own` those of the user's, who may change them.
+    `known`: files that were intact at the last check; `own`: the user's own files, which may change.
     """
 
     def __init__(self, folder: Path, known: dict[str, list[int]] | None = None, own: Set[str] = frozenset()) -> None:
@@ -82,18 +82,18 @@ class Check:
             if name not in self._own and not self._are_known(name):
                 content = _content(self.folder / name)
                 if content is not None and sha256(content) != checksum:
-                    yield Damage(name, "its checksum is another one")
+                    yield Damage(name, "its checksum does not match")
 
     def _are_known(self, *names: str) -> bool:
-        """True when all of these files are there and were whole as they are. Notes them as whole: a file that is not
-        is a damage, and no damage is noted."""
+        """True when all of these files exist and are unchanged since they were found intact. Notes them as intact; a
+        file that turns out to be damaged is not written to the index."""
         now = {name: state for name in names if (state := _state(f"{self.folder}/{name}"))}
         self.whole |= now
         return len(now) == len(names) and all(self._known.get(name) == state for name, state in now.items())
 
 
 def read_index(folder: Path) -> dict[str, list[int]]:
-    """The files that were found whole; none when the list cannot be read."""
+    """The files that were found intact, with their state; empty when the list cannot be read."""
     try:
         found = json.loads(RunFolder(folder).checked.read_text())
     except (OSError, ValueError, RecursionError):
@@ -102,7 +102,7 @@ def read_index(folder: Path) -> dict[str, list[int]]:
 
 
 def write_index(folder: Path, check: Check) -> None:
-    """Keeps what was found whole."""
+    """Writes the list of intact files."""
     damaged = {damage.name for damage in check.damages}
     whole = {name: state for name, state in check.whole.items() if name not in damaged}
     if whole != read_index(folder):
@@ -118,7 +118,7 @@ def _stems(records: Path) -> Iterator[str]:
 
 
 def _state(path: str) -> list[int] | None:
-    """What changes when a file does. The last time cannot be set by hand."""
+    """Size and timestamps of a file. The last one (ctime) cannot be set by users."""
     try:
         found = os.stat(path)
     except OSError:
@@ -134,7 +134,7 @@ def _content(path: Path) -> bytes | None:
 
 
 def _gzip_problem(path: Path) -> str:
-    """Why a transcript is not whole; "" when it is, and when there is none."""
+    """Why a transcript is damaged; "" when it is intact or missing."""
     try:
         if not path.stat().st_size:
             return "is empty"
@@ -144,12 +144,12 @@ def _gzip_problem(path: Path) -> str:
     except FileNotFoundError:
         return ""
     except (OSError, EOFError, zlib.error) as error:
-        return f"is not whole ({error})"
+        return f"is incomplete or corrupt ({error})"
     return ""
 
 
 def check_all(folder: Path) -> None:
-    """Reads every file of a run folder again and says which are damaged; nothing is changed."""
+    """Read every file of a run folder and report the damaged ones; nothing is changed."""
     if not folder.is_dir():
         raise UserError(f"{folder}: is not a run folder; name one such as bench/<run_id>")
     check = Check(folder)
@@ -157,7 +157,7 @@ def check_all(folder: Path) -> None:
         print(f"{folder / damage.name}: {damage.why}")
     if check.damages:
         raise UserError(f"{len(check.damages)} damaged files; the next start of Snakemake repairs what it can")
-    print(f"{folder}: {len(check.whole)} files are as they were written")
+    print(f"{folder}: {len(check.whole)} files are intact")
 
 
 if __name__ == "__main__":

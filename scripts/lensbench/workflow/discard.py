@@ -1,4 +1,4 @@
-"""Discards a run by hand, or takes that back: `lensbench discard click-dbg-01-with --reason "..."`."""
+"""Discards a run by hand, or undoes that: `lensbench discard click-dbg-01-with --reason "..."`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from lensbench.workflow.render import render_present
 
 
 def discard(folder: Path, name: str, why: str) -> RunId:
-    """Files the run as discarded by hand, with the score that it has now. Raises UserError when it does not count."""
+    """Records the run as discarded by hand, with its current score. Raises UserError when it is not valid."""
     _refuse_at_work(folder)
     run = _run_of(folder, name)
     score_present(folder, lambda judge: judge_all(folder, judge, ask=False))
@@ -37,20 +37,20 @@ def discard(folder: Path, name: str, why: str) -> RunId:
 
 
 def take_back(folder: Path, name: str) -> RunId:
-    """Lets a run count that was discarded by hand. Raises UserError when it was not, or was made again since."""
+    """Undoes a discard by hand. Raises UserError when the run was not discarded so, or was repeated since."""
     _refuse_at_work(folder)
     run = _run_of(folder, name)
     filed = [path for path in discard_files_of(folder, run) if read_discard(path).reason == DiscardReason.BY_HAND]
     if not filed:
-        raise UserError(f"{run.stem} was not discarded by hand; nothing to take back")
+        raise UserError(f"{run.stem} was not discarded by hand; nothing to undo")
     if not describes(filed[-1], run_files(folder, run).record):
-        raise UserError(f"{run.stem} was made again since it was discarded; the run that was is kept in {filed[-1]}")
+        raise UserError(f"{run.stem} was repeated since it was discarded; the discarded run is kept in {filed[-1]}")
     forget(folder, filed[-1])
     return run
 
 
 def _run_of(folder: Path, name: str) -> RunId:
-    """The planned run of that name, which may be the path of one of its files."""
+    """The planned run with that name; the path of one of its files is accepted, too."""
     stems = {run.stem: run for run in planned_runs(read_opened_plan(folder))}
     wanted = Path(name.removeprefix(f"{folder}/")).with_suffix("") if name.endswith((".md", ".json")) else Path(name)
     stem = "/".join(part for part in wanted.parts if part not in ("runs", "records"))
@@ -68,22 +68,22 @@ def _refuse_at_work(folder: Path) -> None:
 
 
 def main() -> None:
-    """Discards a run by hand. The results name it, with the reason and with the delta as if it counted.
+    """Discard a run by hand. The results list it with the reason, and show the delta as if the run counted.
 
-    The next start makes the run again, as every discarded one.
+    The next start repeats the run, like every discarded run.
     """
     parser = argparse.ArgumentParser(prog="lensbench discard", description=main.__doc__)
     parser.add_argument("run", help="<task>-<condition>, t2/<task>-<condition> for trial 2, or the path of its answer")
-    parser.add_argument("folder", nargs="?", type=Path, help="the run folder; not needed where there is only one")
+    parser.add_argument("folder", nargs="?", type=Path, help="the run folder (default: the only one here)")
     what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument("--reason", help="why it must not count; shown in the results")
-    what.add_argument("--undo", action="store_true", help="let it count again, unless it was made again since")
+    what.add_argument("--reason", help="why the run must not count; shown in the results")
+    what.add_argument("--undo", action="store_true", help="undo the discard, unless the run was repeated since")
     given = parser.parse_intermixed_args()
     folder = given.folder or only_benchmark(Path("bench"))
     if given.undo:
         print(f"{take_back(folder, given.run).stem} counts again")
     elif given.reason.strip():
-        print(f"{discard(folder, given.run, given.reason.strip()).stem} is discarded; the next start makes it again")
+        print(f"{discard(folder, given.run, given.reason.strip()).stem} is discarded; the next start repeats it")
     else:
         raise UserError("--reason is empty; say why the run must not count")
     render_present(folder)

@@ -1,9 +1,9 @@
-"""All checks at any time: the machine, the agents on it, and the benchmark of the config here.
+"""Runs all checks: the machine, its agents, and the benchmark of the config here.
 
     lensbench doctor
     lensbench doctor --configfile mine.yaml
 
-Nothing is written, and no model is asked for more than the preflight asks before runs.
+Nothing is written. Models receive only the requests of the preflight.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ from lensbench.runs.preflight import preflight
 from lensbench.workflow.launch import configs
 
 LEAST_GB = 5
-"""What a benchmark of some hundred runs may need on disk, with room for the agents' own files."""
+"""Disk space for a benchmark of some hundred runs, including the agents' own files."""
 AGENTS = {"claude-code": "claude", "codex": "codex", "gemini": "gemini", "opencode": "opencode"}
-"""Kinds of agents that are programs of their own, and what these are called."""
+"""Kinds of agents that are external programs, with the program names."""
 PROGRAMS: Mapping[str, tuple[Outcome, str]] = {
-    "git": ("failed", "repositories cannot be fetched, nor changes be kept; install git"),
+    "git": ("failed", "repositories cannot be fetched and changes cannot be saved; install git"),
     "node": ("skipped", "only needed for agents and tests that are written for Node"),
     "rg": ("skipped", "only needed for opencode's Grep and Glob"),
     "podman": ("skipped", "only needed, it or docker, for change tasks with container:"),
 }  # fmt: skip
-"""Programs that parts need -> how it is when one is missing."""
+"""Programs that some features need -> state and message when one is missing."""
 
 
 def machine() -> Iterator[Check]:
-    """What every benchmark needs of this machine, and what parts of some need."""
+    """Checks of this machine: what every benchmark needs, and what some features need."""
     yield Check("python", "ok", platform.python_version())
     sandbox = find_sandbox({"mode": "auto", "visible": [], "hidden": []})
     if sandbox.program:
@@ -70,26 +70,25 @@ def _agent(kind: str, program: str) -> Check:
     version = ask(Agent(kind=kind).settings) if ask else None
     if version:
         return Check(program, "ok", f"{version}: agent.kind is {kind}")
-    return Check(program, "warning", "does not start, or is another program: it does not say its name and version")
+    return Check(program, "warning", "does not start, or is another program: it reports no name and version")
 
 
 def benchmark(file: Path) -> list[Check]:
-    """The config, its task sets, and the preflight, as a start has it. Raises UserError when they cannot be read."""
+    """Checks of the config, its task sets, and the preflight. Raises UserError when they cannot be read."""
     _, document = read_file(str(file))
     config = load_config(document.value, [str(file)])
     scenarios = read_scenarios(config.scenario_files, config.repository, config.imported)
     read = Check(str(file), "ok", f"tasks: {len(scenarios.tasks)}, conditions: {len(config.conditions)}")
     if config.imported:
-        return [read, Check("preflight", "skipped", "these runs were made elsewhere")]
+        return [read, Check("preflight", "skipped", "these runs were imported")]
     with tempfile.TemporaryDirectory() as folder:
         return [read, *preflight(config, scenarios, Path(folder)).checks]
 
 
 def main() -> None:
-    """Checks the machine, the agents on it, and the benchmark of the config here. The exit code is 1 when something
-    failed."""
+    """Check the machine, its agents, and the benchmark of the config here. The exit code is 1 when a check failed."""
     parser = argparse.ArgumentParser(prog="lensbench doctor", description=main.__doc__)
-    parser.add_argument("--configfile", type=Path, help="another config than the one of this folder")
+    parser.add_argument("--configfile", type=Path, help="the config to check (default: the one in this folder)")
     given = parser.parse_args().configfile
     files = [given] if given else [Path(name) for name in configs(Path())]
     print("machine:", flush=True)
@@ -107,7 +106,7 @@ def main() -> None:
         print("There is no config here: `lensbench init` writes one for your server.")
     failed = [check.name for check in found if check.outcome == "failed"]
     if failed:
-        raise UserError(f"{', '.join(failed)}: no run could work; fix what is FAILED above")
+        raise UserError(f"{', '.join(failed)}: runs would fail; fix what is FAILED above")
     print("No check failed.")
 
 

@@ -1,4 +1,4 @@
-"""What a person at the terminal wants to know at the end: the headline, what is missing, and what to open."""
+"""The closing lines on the terminal: the headline, what is missing, and which file to open."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MOST_COLUMNS = 100
 """Longer lines are hard to read, however wide the terminal is."""
 
 MOST_NAMES = 8
-"""Of missing runs."""
+"""How many missing runs are named."""
 
 
 def lines(folder: Path, data: dict[str, Any]) -> Iterator[str]:
@@ -44,14 +44,14 @@ def lines(folder: Path, data: dict[str, Any]) -> Iterator[str]:
         if missing := sorted(RunId(run["task"], run["condition"], run["trial"]).stem for run in gone):
             yield f"Missing: {some_of(missing, MOST_NAMES)}."
         if data["agent"]["kind"] != "none" and (left := Status(folder).left):
-            yield f"Start again to make the {left} runs that are discarded or missing, and only those."
+            yield f"Start again to run the {left} discarded or missing runs, and only those."
     if unread := data.get("unjudged_criteria"):
         yield f"{unread} of {data['criteria_of_runs']} criteria of runs that count have no verdict. {WITHOUT_VERDICTS}"
     yield f"open {RunFolder(folder).page} or {RunFolder(folder).results}"
 
 
 def _efforts(figures: dict[str, Any]) -> Iterator[str]:
-    """Time, tokens and cost: the typical change and the total."""
+    """Lines for time, tokens and cost: the typical change and the total."""
     for figure in figures.values():
         if figure["total"]:
             amounts = f"{figure['treatment']} against {figure['baseline']}"
@@ -60,7 +60,7 @@ def _efforts(figures: dict[str, Any]) -> Iterator[str]:
 
 
 def _judges(data: dict[str, Any], treatment: str) -> Iterator[str]:
-    """Why the judges are not believed, or what of their verdicts is not."""
+    """Lines on why no verdict is given, or which judges' verdicts are not trusted."""
     belief = data.get("instrument", {}).get("belief") or {}
     reasons = belief.get("withheld", {}).get(treatment)
     if reasons:
@@ -75,7 +75,7 @@ def _wrapped(line: str, width: int) -> str:
 
 
 def print_headline(folder: Path) -> None:
-    """Prints the headline of a benchmark; in a job of GitHub Actions it stands on the job's page too.
+    """Prints the headline of a benchmark; in a GitHub Actions job, also adds it to the job summary.
 
     Raises UserError when there are no results.
     """

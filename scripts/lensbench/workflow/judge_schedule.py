@@ -1,4 +1,4 @@
-"""Who judges in this start, what each judge waits for, and how many answers are read at a time."""
+"""The judges of a start: what each one waits for, and how many answers it reads at a time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from lensbench.plan.names import HUMAN, TESTS
 from lensbench.workflow.resources import Capacity
 
 Claims = dict[str, Callable[[Any], int]]
-"""What a job takes of each resource, as functions of its wildcards."""
+"""Resource name -> how much of it a job takes, as a function of the job's wildcards."""
 
 
 @dataclass(frozen=True)
@@ -32,12 +32,14 @@ class JudgeSchedule:
 
     @cached_property
     def names(self) -> list[str]:
-        """The judges whose verdicts there are to be: those of the config, and everybody who left a file."""
+        """The judges whose verdicts are wanted: those of the config, and every person with a verdict file."""
         named = [name for name in judge_names(self.config.judges) if name != HUMAN]
         named += [TESTS] if self.change_tasks else []
         if not self._human_files:
             return named
-        from lensbench.judging.judges.human import human_judges  # a tenth of a second, and most benchmarks need none
+        from lensbench.judging.judges.human import (
+            human_judges,
+        )  # the import takes 0.1 s, and most benchmarks do not need it
 
         return [*named, *human_judges(self.folder)]
 
@@ -52,7 +54,7 @@ class JudgeSchedule:
 
     @property
     def guessing(self) -> list[str]:
-        """The judges that are asked for the condition."""
+        """The names of the judges that guess the condition."""
         return [judge.shown_name for judge in self.models if judge.ask_condition]
 
     @property
@@ -61,24 +63,24 @@ class JudgeSchedule:
         return HUMAN in self.config.judges
 
     def threads(self, name: str) -> int:
-        """How many answers the judge reads at a time."""
+        """How many answers the judge reads in parallel."""
         return self.at_a_time if name in [judge.shown_name for judge in self.models] else 1
 
     @property
     def at_a_time(self) -> int:
-        """How many answers model judges may read at a time, as far as their services bear it."""
+        """How many answers model judges may read in parallel within the limits of their services."""
         return min(self.config.judging.parallel, self.capacity.judges_at_a_time)
 
     def claims(self) -> Claims:
-        """What judging takes."""
+        """The resources that a judging job takes."""
         return {resource: partial(self._claim, resource) for resource in self.capacity.resources}
 
     def _claim(self, resource: str, wildcards: Any) -> int:
         return self.capacity.judge_claim(resource, wildcards.judge, self.threads(wildcards.judge))
 
     def inputs(self, name: str) -> list[tuple[str, bool]]:
-        """What only this judge needs, and whether it may be a trigger: people's files, and the note that criteria were
-        left without a verdict, which asks for another round."""
+        """The inputs of this judge alone, and whether each may trigger the job: people's verdict files, and the note
+        that criteria are without a verdict, which triggers another round."""
         files = [(str(file), True) for file in self._human_files if name.startswith(f"{HUMAN}-")]
         again = note(self.folder, name)
         if again.exists():
@@ -88,7 +90,7 @@ class JudgeSchedule:
 
 
 def _verdicts(path: Path) -> list[VerdictRow]:
-    """The rows of a table; none when it is not there or is damaged."""
+    """The rows of a table; none when it is missing or damaged."""
     try:
         return read_table(path, VerdictRow)
     except UserError:

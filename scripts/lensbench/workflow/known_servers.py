@@ -1,6 +1,6 @@
-"""MCP servers that are configured on this machine already: for Claude Code, for an editor, for a project.
+"""MCP servers that are already configured on this machine: for Claude Code, an editor or a project.
 
-Their secrets stay where they are: what we write has `${NAME}` in their place.
+Secrets are not copied: the files that we write have `${NAME}` in their place.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ PLACES = (
     ".mcp.json", "mcp.json", ".vscode/mcp.json", ".cursor/mcp.json", "~/.claude.json", "~/.cursor/mcp.json",
     "~/.config/Code/User/mcp.json", "~/Library/Application Support/Claude/claude_desktop_config.json",
 )  # fmt: skip
-"""Where programs keep their servers; `~/.claude.json` has what `claude mcp add` was told."""
+"""Where programs keep their servers; `claude mcp add` writes to `~/.claude.json`."""
 _WORKSPACE = re.compile(r"\$\{(?:workspaceFolder|workspaceRoot|PWD)\}")
 
 _OPTION = re.compile(r"-{1,2}((?:[\w-]*[_-])?(?:key|token|secret|password|passwd|pat))(?:=(.+))?", re.IGNORECASE)
 
 
 class KnownServer(NamedTuple):
-    """A server as some program starts it, by its name there."""
+    """A server from the configuration of another program, with its name there."""
 
     name: str
     file: str
     entry: Mapping[str, Any]
-    """For an MCP file of ours: without secrets."""
+    """The entry for our MCP file, without secrets."""
     variables: tuple[str, ...] = ()
-    """The variables that have to be set, since a secret stood in their place."""
+    """The environment variables that replace secrets and must be set."""
 
 
 def known_servers(folder: Path, home: Path) -> list[KnownServer]:
-    """The servers of all places that are there and can be read; of one name only the first."""
+    """The servers in all readable places; the first one of each name."""
     found: dict[str, KnownServer] = {}
     for place in PLACES:
         path = home / place[2:] if place.startswith("~/") else folder / place
@@ -48,9 +48,9 @@ def known_servers(folder: Path, home: Path) -> list[KnownServer]:
 
 
 def server_of(file: Path, name: str | None, folder: Path) -> KnownServer:
-    """The server of that name in a file; without a name the only one. Raises UserError."""
+    """The server with that name in a file, or its only server. Raises UserError when that is not clear."""
     if not file.exists():
-        raise UserError(f"--from {file}: is not there")
+        raise UserError(f"--from {file}: there is no such file")
     found = {server.name: server for server in _servers(file, str(file), folder)}
     if not found:
         raise UserError(f"--from {file}: names no MCP server that can be started or reached (mcpServers or servers)")
@@ -78,14 +78,16 @@ def _servers(path: Path, shown: str, folder: Path) -> Iterator[KnownServer]:
 
 
 def _ours(name: str, file: str, entry: Mapping[str, Any]) -> KnownServer:
-    """The entry with the keys that we know, `${workspace}` for an editor's word, and variables for secrets."""
+    """The entry with the keys that we know, `${workspace}` for an editor's variable, and variables for secrets."""
     kept = {key: entry[key] for key in ("type", "command", "args", "env", "url", "headers") if key in entry}
     if kept.get("type") == "streamable-http":
         kept["type"] = "http"
     text = _WORKSPACE.sub("${workspace}", json.dumps(kept))
     secrets = {**literal_secrets({"": kept}), **dict(_told_secrets(kept.get("args", [])))}
     variables = set()
-    for called, secret in sorted(secrets.items(), key=lambda item: -len(item[1])):  # one may be a part of another
+    for called, secret in sorted(
+        secrets.items(), key=lambda item: -len(item[1])
+    ):  # longest first: one may be part of another
         variable = re.sub(r"\W+", "_", called).strip("_").upper()
         if json.dumps(secret)[1:-1] in text:
             text = text.replace(json.dumps(secret)[1:-1], f"${{{variable}}}")

@@ -13,19 +13,19 @@ from lensbench.core.system.places import ROOT
 from lensbench.core.system.program import run_program
 
 DEMO = ("config.yaml", "scenarios", ".claude/skills/benchmark")
-"""What the demo needs, as it lies in a checkout."""
+"""The files of the demo, by their paths in a checkout."""
 HELP = """\
 usage: lensbench run [-n] [--cores N] [--configfile FILE] [--config KEY=VALUE ...] [target ...]
 
-Runs what is missing of the benchmark: config.yaml of this folder, or its only config.*.yaml. Without either, the demo
-is copied here. All of Snakemake's options work; these are used most:
+Run what is missing of the benchmark in this folder, described by config.yaml or the only config.*.yaml. Without either,
+the demo is copied here. All of Snakemake's options work; the most useful ones:
 
   -n, --dry-run          show what would run, and why
-  --cores N              agents at a time (default: as many as this machine has cores)
-  --configfile FILE      another config
-  --config KEY=VALUE     settings for this start: run_id=second, fail_on=HARM, 'gate={looks: 3}'
-  --workflow-profile P   a cluster (docs/clusters.md)
-  --verbose              Snakemake's own output instead of one line
+  --cores N              how many agents run at a time (default: the number of cores)
+  --configfile FILE      use another config
+  --config KEY=VALUE     override settings: run_id=second, fail_on=HARM, 'gate={looks: 3}'
+  --workflow-profile P   run on a cluster (docs/clusters.md)
+  --verbose              show Snakemake's own output instead of one line
 
 targets: archive, judge_sheet, scenarios, eval (default: everything up to the results)
 All options: python -m snakemake --help
@@ -33,7 +33,7 @@ All options: python -m snakemake --help
 
 
 def copy_demo(folder: Path) -> None:
-    """Copies the demo's config, task sets and MCP file into `folder`; what is there already is left as it is."""
+    """Copies the demo's config, task sets and MCP file into `folder`; existing files are not changed."""
     for part in DEMO:
         files = [ROOT / part] if (ROOT / part).is_file() else sorted((ROOT / part).rglob("*"))
         for file in (file for file in files if file.is_file()):
@@ -44,27 +44,27 @@ def copy_demo(folder: Path) -> None:
 
 
 def configs(folder: Path) -> list[str]:
-    """The config that Snakemake takes when none is named; without it, those that `lensbench init` wrote."""
+    """config.yaml if it exists, else the configs that `lensbench init` wrote."""
     return (
         ["config.yaml"] if (folder / "config.yaml").exists() else sorted(p.name for p in folder.glob("config.*.yaml"))
     )
 
 
 def names_config(options: Sequence[str]) -> bool:
-    """True when the options say which config is meant, or in which folder, or ask for the version only."""
+    """True when the options name a config or a folder, or only ask for the version."""
     return any(option.startswith(("--configf", "-d", "--dir", "-v", "--version")) for option in options)
 
 
 def names_cores(options: Sequence[str]) -> bool:
-    """True when the options, or a profile that they name, say how many jobs run at once."""
-    # --cores is not asked for: of two, Snakemake takes the last.
+    """True when the options, or a profile that they name, set the number of parallel jobs."""
+    # --cores itself is not checked: given twice, Snakemake takes the last one.
     return any(option.startswith(("-j", "--job", "--profile", "--workflow-profile")) for option in options)
 
 
 def snakemake_options(folder: Path, options: Sequence[str]) -> list[str]:
-    """The options for Snakemake; copies the demo where there is no config.
+    """The options for Snakemake. Copies the demo when there is no config.
 
-    Raises UserError when there are several configs. Ends the program when Snakemake does not know an option.
+    Raises UserError when there are several configs. Exits when Snakemake does not know an option.
     """
     cores = [] if names_cores(options) else ["--cores", "all"]
     if names_config(options):
@@ -77,20 +77,22 @@ def snakemake_options(folder: Path, options: Sequence[str]) -> list[str]:
         case []:
             _check(options)
             copy_demo(folder)
-            print("there was no config.yaml here: this is the demo's now; `lensbench init` writes one for your server")
+            print("no config.yaml here: copied the demo's; `lensbench init` writes one for your server")
             return [*cores, *options]
         case several:
             raise UserError(f"there are {len(several)} configs here; name one: --configfile {' or '.join(several)}")
 
 
 def _check(options: Sequence[str]) -> None:
-    from snakemake.cli import get_argument_parser  # a second, which only the first start in a folder needs
+    from snakemake.cli import (
+        get_argument_parser,
+    )  # the import takes a second, and only the first start in a folder needs it
 
     get_argument_parser().parse_args(options)
 
 
 def main() -> None:
-    """Becomes Snakemake with the workflow of this package."""
+    """Replaces this process with Snakemake on the workflow of this package."""
     options = sys.argv[1:]
     if {"-h", "--help"} & set(options):
         print(HELP, end="")

@@ -1,7 +1,7 @@
-"""A look at the results after a wave: is the next wave needed, or is the matter decided (or hopeless) already?
+"""A look at the results after a wave: is the next wave needed, or is the verdict already clear (or out of reach)?
 
-The stages that come after the runs are started for the runs so far, in a folder of the look's own, `looks/<look>/`: its
-tables stay there as what the decision rested on. A verdict that a model judge was paid for is not paid for again.
+The stages after the runs are computed for the runs so far, in the look's own folder, `looks/<look>/`. Its tables stay
+there as evidence for the decision. Verdicts of model judges are reused, never paid for twice.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from lensbench.scores.verdict_of import decided_by_gate
 
 _FOLDERS = (RunFolder.runs, RunFolder.records, RunFolder.discards, RunFolder.judging, RunFolder.human)
 _FILES = (RunFolder.bank, RunFolder.tasks, RunFolder.tasks_beside, RunFolder.preflight, RunFolder.spent)
-"""What a look shares with the run folder."""
+"""The files that a look shares with the run folder."""
 
 
 def look(folder: Path, number: int, parallel: int) -> dict[str, Any]:
-    """Looks at the first `number` waves (from 1) and writes looks/<number>.json. The next wave is open when it is for
-    any comparison that the gate decides. A wave that was opened stays open: what was decided then was decided."""
+    """Looks at the first `number` waves (from 1) and writes looks/<number>.json. The next wave opens when any comparison
+    that the gate decides needs it. An opened wave stays open, because that decision is final."""
     plan = read_plan(folder)
     if not 1 <= number < len(waves(plan)):
         raise UserError(
@@ -62,7 +62,7 @@ def look(folder: Path, number: int, parallel: int) -> dict[str, Any]:
 
 
 def _due_again(validity: Iterable[ValidityRow], conditions: Collection[str]) -> int:
-    """Runs of the waves so far that the next start makes again."""
+    """How many runs of the waves so far the next start repeats."""
     return sum(
         row["status"] != RunStatus.VALID and row["given_up"] != "yes" and row["condition"] in conditions
         for row in validity
@@ -70,10 +70,10 @@ def _due_again(validity: Iterable[ValidityRow], conditions: Collection[str]) -> 
 
 
 def _decided(result: LookResult, gate: Mapping[str, Any], due: int) -> LookResult:
-    """The look as the runs so far allow it: not while runs of its waves are due again, and no end with a verdict that
-    the gate does not give (because scores are missing for good, say)."""
+    """The look, corrected for the state of the runs: there is no decision while runs of its waves must be repeated, and
+    no early stop with a verdict that the gate does not give (for example because scores are missing for good)."""
     if due:
-        why = f"{due} runs of the waves so far have to be made again first; the next start makes them"
+        why = f"{due} runs of the waves so far must be repeated first; the next start repeats them"
         return result._replace(open=False, why=why)
     if not result.open and (result.conditional_power or 1) >= FUTILE and gate["verdict"] == "INCONCLUSIVE":
         return result._replace(open=True, why=f"{result.why} by the numbers alone, but the gate gives none")
@@ -81,10 +81,10 @@ def _decided(result: LookResult, gate: Mapping[str, Any], due: int) -> LookResul
 
 
 def _share(folder: Path, own: Path) -> None:
-    """Links to what the look shares with the run folder; relative, so that the folder can be moved."""
+    """Links the shared files of the run folder into the look; relative, so that the folder can be moved."""
     own.mkdir(parents=True, exist_ok=True)
     for name in _FOLDERS:
-        (folder / name).mkdir(exist_ok=True)  # what the look leaves there must not end up beside it
+        (folder / name).mkdir(exist_ok=True)  # otherwise the look would write its files next to the link
     for name in (*_FOLDERS, *_FILES, RunFolder.look_ledger):
         link = own / name
         if (name == RunFolder.look_ledger or (folder / name).exists()) and not link.is_symlink():
@@ -96,11 +96,11 @@ def _sentences(results: dict[str, LookResult]) -> Iterable[str]:
 
 
 def main() -> None:
-    """Looks at the results of the first waves."""
+    """Look at the results of the first waves."""
     parser = argparse.ArgumentParser(prog="python -m lensbench.workflow.look", description=main.__doc__)
     parser.add_argument("--folder", required=True, type=Path, help="the run folder, bench/<run_id>")
     parser.add_argument("--look", required=True, type=int, help="after how many waves")
-    parser.add_argument("--parallel", type=int, default=1, help="how many answers a model judge reads at a time")
+    parser.add_argument("--parallel", type=int, default=1, help="how many answers a model judge reads in parallel")
     arguments = parser.parse_args()
     look(arguments.folder, arguments.look, arguments.parallel)
 

@@ -1,12 +1,13 @@
-"""A process that keeps what our programs have imported, and runs each program in a child that it forks: the imports
-take longer than everything else in a short run, and in most stages.
+"""A server process that has imported our programs once, and forks a child for each program to run. In a short run and
+in most stages, the imports take longer than everything else.
 
-It belongs to one start of Snakemake on this machine and ends with it. A program becomes a child of Snakemake itself:
-the process between them ends at once, and Snakemake adopts orphans. So it is Snakemake that waits for the program, and
-the program ends with Snakemake, whatever becomes of this process. When it is gone, commands are started as they stand.
+The process belongs to one start of Snakemake on this machine and ends with it. Each program becomes a child of
+Snakemake itself: it is forked twice, the process in between exits at once, and Snakemake adopts the orphan. So
+Snakemake waits for the program, and the program ends with Snakemake even if this process is gone. Without this process,
+commands are started normally.
 
-Requests come through a pair of sockets that nobody else can reach: a line of JSON with program, arguments, environment,
-folder and file for standard error. The answer is a line with the program's process id, empty when there is none.
+Requests come through a private pair of sockets: a line of JSON with program, arguments, environment, folder and file
+for standard error. The reply is a line with the program's process id, empty when the fork failed.
 """
 
 from __future__ import annotations
@@ -42,23 +43,23 @@ from lensbench.core.system.processes import (
 )
 
 SHELL_OPTIONS = "set -euo pipefail;"
-"""What Snakemake puts before each command."""
+"""The prefix that Snakemake puts before each command."""
 PATIENCE_S = 30.0
-"""A fork takes milliseconds: a process that has not answered by then is given up."""
+"""A fork takes milliseconds; a process that does not reply in this time is abandoned."""
 ROOM = " " * 400
-"""An argument that makes place for the command line of a program, which `ps` shows."""
+"""A long argument that reserves space to overwrite the command line that `ps` shows."""
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-"""A process with threads must not fork, and numpy would start some."""
+"""Keeps numpy from starting threads: a process with threads must not fork."""
 
 
 class Started:
-    """A program that was started, with what Snakemake asks of a `subprocess.Popen`."""
+    """A started program, with the methods of `subprocess.Popen` that Snakemake uses."""
 
     def __init__(self, pid: int) -> None:
         self.pid = pid
 
     def wait(self) -> int:
-        """Its exit code, negative for a signal."""
+        """Waits for the end; returns the exit code, negative for a signal."""
         return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
 
     def terminate(self) -> None:
@@ -71,8 +72,8 @@ class Started:
 
 
 class Preloaded:
-    """The process as seen by the Snakemake that starts it, which adopts orphans from then on. `python` is how rules
-    start our programs, up to the name of the program."""
+    """Snakemake's side of the server process. Creating it makes this Snakemake adopt orphans. `python`: the start of
+    the commands with which rules start our programs, up to the program's name."""
 
     def __init__(self, python: str) -> None:
         self._beginning = f"exec {python} lensbench."
@@ -88,13 +89,12 @@ class Preloaded:
         atexit.register(self.end)
 
     def start(self, command: str, environment: Mapping[str, str]) -> Started | None:
-        """Starts the program of ours that a shell command starts. None for any other command, and when the process is
-        gone."""
+        """Starts a program of ours from its shell command. None for any other command, or when the process is gone."""
         told = read_command(self._beginning, command)
         return self._ask(**told, environment=dict(environment)) if told else None
 
     def run(self, program: str, *arguments: str) -> int:
-        """Runs a program of ours to its end. Returns its exit code, negative for a signal."""
+        """Runs a program of ours and waits; returns the exit code, negative for a signal."""
         started = self._ask(program=program, arguments=arguments, log="", environment=dict(os.environ))
         return started.wait() if started else subprocess.call([sys.executable, "-P", "-m", program, *arguments])
 
@@ -111,8 +111,8 @@ class Preloaded:
             return None
 
     def end(self) -> None:
-        """Ends the process. A run that it was asked for and has not confirmed may be under way: the start gate keeps
-        the same run from being made twice."""
+        """Stops the process. A requested run that was not confirmed may have started; the start gate prevents a second
+        start of the same run."""
         if self._socket:
             self._socket.close()
             self._socket = None
@@ -136,7 +136,7 @@ def read_command(beginning: str, command: str) -> dict[str, Any]:
 
 
 def serve(requests: socket.socket) -> None:
-    """Runs the programs that are asked for, one child each, until the Snakemake that asks has ended."""
+    """Serves requests, one child process each, until the requesting Snakemake has ended."""
     with requests.makefile("rb") as lines:
         for line in lines:
             request = json.loads(line)
@@ -145,7 +145,7 @@ def serve(requests: socket.socket) -> None:
 
 
 def _fork(request: Mapping[str, Any], requests: socket.socket) -> bytes:
-    """Starts a program as a child of Snakemake. Returns its process id once it would end with Snakemake, or nothing."""
+    """Starts a program as a child of Snakemake; returns its process id once it is tied to Snakemake, else nothing."""
     told, tell = os.pipe()
     with held_signals():
         between = os.fork()
@@ -161,7 +161,7 @@ def _fork_again(request: Mapping[str, Any], requests: socket.socket, tell: int) 
     between = os.getpid()
     if os.fork():
         return
-    requests.close()  # or Snakemake would not see that the other end is gone
+    requests.close()  # otherwise Snakemake would not notice when the other end closes
     while os.getppid() == between:
         time.sleep(0.0001)
     end_in_order()
@@ -172,7 +172,7 @@ def _fork_again(request: Mapping[str, Any], requests: socket.socket, tell: int) 
 
 
 def _run(program: str, arguments: Sequence[str], log: str, environment: Mapping[str, str], folder: str) -> None:
-    """Does what `python -m` does with a program, as if its command had been started."""
+    """Runs a program in this process as `python -m` would."""
     os.chdir(folder)
     os.environ.clear()
     os.environ.update({**environment, "PWD": folder})  # as a shell sets it
@@ -183,12 +183,12 @@ def _run(program: str, arguments: Sequence[str], log: str, environment: Mapping[
     sys.argv[1:] = arguments
     sys.orig_argv[3:] = [program, *arguments]
     show_as(sys.orig_argv)
-    sys.modules.pop(program, None)  # it is the main program now, of which others have no copy
+    sys.modules.pop(program, None)  # it runs as __main__ now; an import must load a fresh copy
     runpy.run_module(program, run_name="__main__", alter_sys=True)
 
 
 def _exit_after(program: Callable[[], None]) -> NoReturn:
-    """Ends this process as Python does after `program`, but without tidying up what another process has loaded."""
+    """Runs `program` and exits with Python's exit code, but skips the clean-up of what the parent has loaded."""
     code = 1
     try:
         program()
@@ -208,19 +208,19 @@ def _exit_after(program: Callable[[], None]) -> NoReturn:
 
 
 def load(program: str) -> None:
-    """Imports a program, and what it would import later (its `preload`), unless that was done before."""
+    """Imports a program and its later imports (its `preload`), once."""
     if program in sys.modules:
         return
-    with suppress(Exception):  # which the child finds again, and says
+    with suppress(Exception):  # the child fails in the same way, and reports it
         preload = getattr(import_module(program), "preload", None)
         if preload:
             preload()
     gc.collect()
-    gc.freeze()  # the first collection of each child would touch, and so copy, all of it
+    gc.freeze()  # otherwise the first collection in each child would touch, and so copy, all of it
 
 
 def main() -> None:
-    """Serves the Snakemake that has started this process."""
+    """Serves the Snakemake that started this process."""
     die_with_parent(int(os.environ[WORKFLOW]))
     if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
         signal.signal(signal.SIGINT, lambda *_: None)  # Control-C is for Snakemake and the runs

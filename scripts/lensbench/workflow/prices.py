@@ -1,4 +1,4 @@
-"""What a benchmark may cost and how long it may take, before it is started: from runs that there are, else a guess."""
+"""Estimates the cost and duration of a benchmark before it starts, from earlier runs or else from a guess."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 from lensbench.core.run_folder import RunFolder
 
 FEW = 5
-"""Fewer runs than this say too little about a price."""
+"""With fewer runs than this, no price is computed from them."""
 
 
 class Price(NamedTuple):
-    """What one run takes, from the least to the most that is to be expected, and who says so."""
+    """Cost and time of one run, as expected ranges (low, high), and the source of the figures."""
 
     usd: tuple[float, float]
     seconds: tuple[float, float]
@@ -26,14 +26,14 @@ class Price(NamedTuple):
 PUBLISHED = Price(
     (0.04, 1.19),
     (136, 543),
-    "a guess: what four agents' programs took per repair in SWE-bench Verified, whatsthebestcodeagent.com; questions"
-    " mostly take less, and the first runs will tell",
+    "a guess from four agents' cost per task in SWE-bench Verified, whatsthebestcodeagent.com; questions"
+    " mostly take less, and the first runs will show",
 )
 OFFLINE = Price((0, 0), (0.2, 10), "no model is asked")
 
 
 def price(agent: str, model: str, benches: Path) -> Price:
-    """The price of a run: from the finished runs of this agent and model below `benches`, when there are enough."""
+    """The price of a run, from the finished runs of this agent and model below `benches` if there are enough."""
     if agent == "offline":
         return OFFLINE
     outcomes = [record for record in _records(agent, model, benches) if record["outcome"]["cost_usd"] is not None]
@@ -45,7 +45,7 @@ def price(agent: str, model: str, benches: Path) -> Price:
 
 
 def _records(agent: str, model: str, benches: Path) -> Iterator[dict[str, Any]]:
-    """The records of all runs that `agent` made with `model`; files that cannot be read are left out."""
+    """The records of all runs of `agent` with `model`; unreadable files are skipped."""
     for file in sorted(benches.glob("*/plan.json")):
         told = _read(file).get("agent", {})
         if (told.get("kind"), told.get("model")) == (agent, model):
@@ -61,7 +61,7 @@ def _read(file: Path) -> dict[str, Any]:
 
 
 def estimate(each: Price, runs: int, at_once: int) -> str:
-    """One sentence: so many runs, about so long, about so much, and where that comes from."""
+    """One sentence: the number of runs, their time and cost, and the source of the estimate."""
     ends = [runs * seconds / min(at_once, runs) / 60 for seconds in each.seconds]
     if not any(each.usd):
         most = math.ceil(ends[1])

@@ -1,6 +1,6 @@
-"""Results of an unfinished benchmark: all stages after the runs, in their order, over what is there.
+"""Results of an unfinished benchmark: all stages after the runs, in their order, for the finished runs.
 
-Snakemake makes the results when every run is there. When it had to stop before, this shows what there is.
+Snakemake computes the results when every run is finished. If it stopped earlier, this shows partial results.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from lensbench.workflow.finish import print_headline
 
 
 def render_present(folder: Path) -> None:
-    """Writes all tables and results over the runs that are there, and prints the headline; others count as missing."""
+    """Writes all tables and results for the finished runs, and prints the headline; other runs count as missing."""
     score_present(folder, lambda judge: judge_all(folder, judge, ask=False))
     for stage in (measure_instrument, write_estimates, write_results, write_page):
         stage(folder)

@@ -1,7 +1,7 @@
-"""What there is beside cores, as Snakemake's resources: what a start has in all, and what each job takes of it.
+"""Limits other than cores, as Snakemake resources: the total of each, and how much each job takes.
 
-An agent's requests cannot be held back from outside, so a limit on requests a minute becomes one on agents at a time,
-by how many requests a minute one agent makes. All of `limits` stands here; without any there are no resources.
+The requests of an agent cannot be throttled from outside, so a limit on requests per minute becomes a limit on
+concurrent agents, using the measured requests per minute of one agent. Without `limits` there are no resources.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from lensbench.plan.config import Config, ModelJudge
 from lensbench.plan.mcp_files import servers_of
 
 ASSUMED = 12
-"""Requests a minute of an agent nobody has seen at work: one in five seconds."""
+"""Requests per minute of an agent before any measurement: one in five seconds."""
 
 
 class Capacity:
@@ -38,7 +38,7 @@ class Capacity:
 
     @cached_property
     def resources(self) -> dict[str, int]:
-        """What there is of each resource."""
+        """The total of each resource."""
         requests = {_requests(service): limit for service, limit in self._limits.requests_per_minute.items()}
         clients = {_clients(server): limit for server, limit in self._limits.clients.items()}
         return requests | clients | {_beside(name): self._pairs for name in self._config.conditions if self._pairs}
@@ -53,13 +53,13 @@ class Capacity:
 
     @cached_property
     def _pairs(self) -> int:
-        """How many tasks the limited servers bear at a time in all conditions at once."""
+        """How many tasks may run at a time in all conditions at once, given the limited servers."""
         used = [server for servers in self._servers.values() for server in servers]
         return min((self._limits.clients[server] // used.count(server) for server in used), default=0)
 
     def claim(self, resource: str, condition: str, paired: bool) -> int:
-        """What a run takes. A run that is to start together with others also takes one place beside theirs: without
-        it, runs that need no server would fill all cores, each waiting for a partner that cannot start yet."""
+        """How much of a resource a run takes. A run that starts together with others also takes one unit of their
+        resources: without it, runs that need no server would fill all cores, waiting for partners that cannot start."""
         if resource == _requests(self._service):
             return min(self._agent_requests, self.resources[resource])
         if resource == _beside(condition):
@@ -67,7 +67,7 @@ class Capacity:
         return int(resource in map(_clients, self._servers.get(condition, ())))
 
     def bears(self, conditions: Iterable[str]) -> bool:
-        """True when the runs of a task in these conditions can be made at the same time."""
+        """True when the runs of a task in these conditions can run at the same time."""
         together = list(conditions)
         return all(
             sum(self.claim(resource, condition, paired=True) for condition in together) <= there_is
@@ -76,12 +76,12 @@ class Capacity:
 
     @property
     def judges_at_a_time(self) -> int:
-        """How many requests of model judges every limited service allows at a time."""
+        """How many concurrent requests of model judges the limited services allow."""
         limits = (self._limits.requests_per_minute.get(service) for service in self._judged.values())
         return min((max(1, limit // self._judge_requests) for limit in limits if limit), default=64)
 
     def judge_claim(self, resource: str, judge: str, threads: int) -> int:
-        """What a judge takes that asks `threads` times at once."""
+        """How much of a resource a judge with `threads` concurrent requests takes."""
         if judge not in self._judged or resource != _requests(self._judged[judge]):
             return 0
         return min(threads * self._judge_requests, self.resources[resource])
@@ -96,7 +96,7 @@ class Capacity:
 
 
 def measured(folder: Path) -> int | None:
-    """Requests a minute of one agent in all runs so far, whole; None when no run tells its turns."""
+    """Requests per minute of one agent over all runs so far, rounded; None when no run reports its turns."""
     turns = seconds = 0.0
     for path in RunFolder(folder).records.glob("**/*.json"):
         try:

@@ -1,4 +1,4 @@
-"""What Snakemake needs to know when it reads the workflow: which runs, in which order, and what was discarded."""
+"""The schedule that Snakemake reads with the workflow: which runs, in which order, and which were discarded."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ LONGEST_PAUSE_S = backoff.LONGEST_S + 2 * services.LONGEST_S
 
 @dataclass(frozen=True)
 class Schedule:
-    """A benchmark as the workflow sees it. Made by `read_schedule` or `frozen_schedule`."""
+    """A benchmark as the workflow sees it. Created by `read_schedule` or `frozen_schedule`."""
 
     config: Config
     plan: Plan
-    """As this start makes it; the one in the run folder may be older."""
+    """The plan of this start; the one in the run folder may be older."""
     accepted: list[str]
     own: Set[str] = frozenset()
-    """Files of the user's in the run folder, which no rule may write."""
+    """The user's own files in the run folder, which no rule may write."""
 
     @cached_property
     def folder(self) -> Path:
@@ -61,51 +61,51 @@ class Schedule:
         return planning.settings_text(self.config)
 
     def why_not_deleted(self) -> str:
-        """Why the outputs must not be deleted together; "" when no answer is among them."""
+        """Why `--delete-all-output` is refused; "" when it would delete no answer."""
         finished = sum(run_files(self.folder, run).record.exists() for run in self.runs)
         if not finished:
             return ""
         runs = "1 finished run was" if finished == 1 else f"{finished} finished runs were"
         return (
-            f"{runs} paid for, and --delete-all-output would delete them: nothing was deleted. To have tables and "
-            f"pages made anew, delete these alone; to start over, take another run_id, or delete {self.folder} yourself"
+            f"{runs} paid for, and --delete-all-output would delete them: nothing was deleted. To rebuild tables and "
+            f"pages, delete only those; to start over, use another run_id, or delete {self.folder} yourself"
         )
 
     @cached_property
     def plan_mark(self) -> str:
-        """The file that is there when the plan was made with these settings."""
+        """A file that exists when the plan was written with these settings."""
         return planning.plan_mark(self.config, self.accepted, self.folder).as_posix()
 
     def outdate_plan(self) -> None:
-        """Dates back a plan of other settings: Snakemake makes it anew whatever is asked for, also a single file. It
-        would not miss the mark where nothing that is asked for needs it."""
+        """Backdates a plan with other settings, so that Snakemake rewrites it for every target, even a single file. The
+        missing mark alone is not enough: Snakemake ignores it when no requested target depends on it."""
         plan = RunFolder(self.folder).plan
         if plan.exists() and not Path(self.plan_mark).exists():
-            os.utime(plan, (1, 1))  # 0 would be no time for Snakemake
+            os.utime(plan, (1, 1))  # Snakemake treats 0 as no timestamp
 
     @property
     def frozen_tasks(self) -> str:
-        """The file in which the tasks are frozen."""
+        """The path of the frozen tasks."""
         return place_of_tasks(self.config, self.folder).as_posix()
 
     @property
     def writes_config(self) -> bool:
-        """False when the config of the run folder is the user's own file."""
+        """False when the run folder's config is the user's own file."""
         return RunFolder.config not in self.own
 
     @property
     def dealt(self) -> list[str]:
-        """The tasks that were dealt into waves before others were added; an argument of the plan stage."""
+        """The tasks that were assigned to waves before others were added; an argument of the plan stage."""
         return list(self.plan.get("dealt", ()))
 
     @property
     def accepted_json(self) -> str:
-        """Accepted changes as one JSON text, an argument of the plan stage."""
+        """The accepted changes as JSON, an argument of the plan stage."""
         return json.dumps(self.accepted, ensure_ascii=False)
 
     @cached_property
     def runs(self) -> list[RunId]:
-        """All runs that this start can make or has: of its part, and with `agent.kind: none` those that are there."""
+        """All runs of this start's part; with `agent.kind: none`, those that exist."""
         number, of = parts_of(self.config.part)
         planned = [
             RunId(task, condition, trial)
@@ -119,31 +119,31 @@ class Schedule:
 
     @cached_property
     def change_tasks(self) -> list[str]:
-        """The tasks that ask for a change."""
+        """The ids of the change tasks."""
         return [name for name in self.plan["order"] if self.plan["tasks"][name].get("kind") == CHANGE]
 
     @property
     def inputs(self) -> list[str]:
-        """The files that the experiment is read from."""
+        """The files that define the experiment."""
         servers = [condition.mcp for condition in self.config.conditions.values() if condition.mcp]
         prompts = [str(planning.judge_prompt(judge)) for judge in self.judging.models]
         return [*self.config.scenario_files, *servers, *prompts]
 
     @cached_property
     def index_readers(self) -> set[str]:
-        """The conditions whose embedded server takes over an index that was made before the runs."""
+        """The conditions whose built-in server uses an index that was built before the runs."""
         return {name for name, condition in self.plan["conditions"].items() if reads_index(condition)}
 
     @property
     def preflight(self) -> list[str]:
-        """What the last preflight found, which says how answers are blinded and who used a tool. It is written before
-        the first job, and by a dry run of a new benchmark not at all."""
+        """The findings of the last preflight, used to blind answers and to tell who used a tool. Written before the
+        first job; a dry run of a new benchmark does not write it."""
         file = RunFolder(self.folder).preflight
         return [file.as_posix()] if file.exists() else []
 
     @property
     def bank(self) -> list[str]:
-        """Which runs an earlier benchmark made: copied before the first job, and by a dry run not at all."""
+        """The list of runs taken from an earlier benchmark. Copied before the first job, but not by a dry run."""
         file = RunFolder(self.folder).bank
         return [file.as_posix()] if "bank" in self.plan and file.exists() else []
 
@@ -153,7 +153,7 @@ class Schedule:
 
     @property
     def lacks_repositories(self) -> bool:
-        """True when the repository of a task was not fetched for this benchmark yet."""
+        """True when the repository of a task has not been fetched for this benchmark yet."""
         try:
             fetched = json.loads(RunFolder(self.folder).repositories.read_text())
         except (OSError, ValueError):
@@ -171,10 +171,10 @@ class Schedule:
         return {run.stem for run in self.runs if run.condition in names}
 
     def discards(self, stem: str) -> list[tuple[str, bool]]:
-        """The discards of a run that are inputs of its next try, and whether each is the one that asks for it.
+        """The discards of a run that are inputs of its next round, and whether each one triggers it.
 
-        Only a discard of the run as it lies there may make Snakemake run it again; the files of earlier ones stay
-        inputs, or their disappearance would count as a change. Those beyond `discards.max_rounds` ask for nothing.
+        Only a discard of the current run may make Snakemake repeat it. The files of earlier discards stay inputs,
+        because Snakemake would treat their removal as a change. Discards beyond `discards.max_rounds` trigger nothing.
         """
         paths = [] if stem in self._further else self._discards.get(stem, [])
         asks = bool(paths) and describes(paths[-1], RunFolder(self.folder).records / f"{stem}.json")
@@ -182,12 +182,12 @@ class Schedule:
         return [(str(path), asks and path == paths[-1]) for path in inputs]
 
     def is_wanted(self, run: RunId) -> bool:
-        """True when this start would make the run: it is missing, or discarded and not given up."""
+        """True when this start would run it: it is missing, or discarded with rounds left."""
         return self.triggers(run)[0][1]
 
     def triggers(self, run: RunId) -> list[tuple[str, bool]]:
-        """The inputs that can make Snakemake make a run, and whether each does: the plan, for a run that this start is
-        to make, and its discards. While the plan is made anew, Snakemake would not see the discard."""
+        """The inputs that can trigger a run, and whether each does: its discards, and the plan for a run that this
+        start wants. The plan is needed because Snakemake ignores the discard while the plan is being rewritten."""
         discards = self.discards(run.stem)
         is_wanted = bool(_missing(self._files_of(run))) or any(asks for _, asks in discards)
         return [(f"{self._prefix}{RunFolder.plan}", is_wanted), *discards]
@@ -197,18 +197,18 @@ class Schedule:
         return f"{self.folder.as_posix()}/"
 
     def _files_of(self, run: RunId) -> list[str]:
-        """The answer and the record of a run, as rules name them."""
+        """The paths of a run's answer and record, as in the rules."""
         names = names_of_run(run.stem)
         return [self._prefix + names.answer, self._prefix + names.record]
 
     @property
     def wanted_tasks(self) -> set[str]:
-        """The tasks of which this start would make a run."""
+        """The tasks that have runs for this start to do."""
         return {run.task for run in self.runs if self.is_wanted(run)}
 
     @property
     def starts_agents(self) -> bool:
-        """True when this start would make runs, which the preflight must allow."""
+        """True when this start would run agents, for which the preflight must succeed."""
         if self.config.agent.kind == "none" or not self.config.makes_benchmark:
             return False
         return any(map(self.is_wanted, self.runs_of_waves(self.opened())))
@@ -219,7 +219,7 @@ class Schedule:
 
     @property
     def looks(self) -> range:
-        """The looks (from 1) that come before the last wave."""
+        """The numbers (from 1) of the looks before the last wave."""
         return range(1, len(self._waves))
 
     def runs_of_waves(self, count: int) -> list[RunId]:
@@ -228,8 +228,8 @@ class Schedule:
         return [run for run in self.runs if any(wave.has(run) for wave in chosen)]
 
     def files_of_waves(self, count: int) -> list[str]:
-        """The answers and records of these runs."""
-        if count not in self._wave_files:  # several rules ask for them
+        """The answers and records of the first `count` waves."""
+        if count not in self._wave_files:  # several rules need them
             runs = self.runs_of_waves(count)
             self._wave_files[count] = [file for run in runs for file in self._files_of(run)]
         return self._wave_files[count]
@@ -239,25 +239,25 @@ class Schedule:
         return {}
 
     def tests_of_waves(self, count: int) -> list[str]:
-        """The test results of those of these runs that were asked for a change."""
+        """The test results of the change tasks in the first `count` waves."""
         changed = (run for run in self.runs_of_waves(count) if run.task in self.change_tasks)
         return [f"{self.folder.as_posix()}/tests/{run.stem}.json" for run in changed]
 
     def needed_files(self, checkpoint: Any) -> list[str]:
-        """The files of all runs that the looks so far ask for."""
+        """The files of all runs in the waves that are open after the looks so far."""
         return self.files_of_waves(self._needed_waves(checkpoint))
 
     def missing_files(self, checkpoint: Any) -> list[str]:
-        """Those of them that nothing but a target of their own would bring back: an input of a table that is there may
-        be missing. Snakemake looks at every target, so the others are none."""
+        """The needed files that are missing. They must be targets themselves, since Snakemake does not restore missing
+        inputs of an existing table. The other files are not targets, because Snakemake examines every target."""
         return _missing(self.needed_files(checkpoint)) if RunFolder(self.folder).validity.exists() else []
 
     def needed_tests(self, judge: str, checkpoint: Any) -> list[str]:
-        """The test results that a judge needs: the judge `tests` those of all runs that the looks so far ask for."""
+        """The test results that a judge needs: for the judge `tests`, those of all runs in open waves."""
         return self.tests_of_waves(self._needed_waves(checkpoint)) if judge == TESTS else []
 
     def _needed_waves(self, checkpoint: Any) -> int:
-        """How many waves the looks so far ask for; asks Snakemake for the next look while the gate is open.
+        """How many waves are open after the looks so far; requests the next look while the gate is open.
 
         `checkpoint`: the checkpoint `look` of the rules.
         """
@@ -268,12 +268,12 @@ class Schedule:
         return len(self._waves)
 
     def opened(self) -> int:
-        """How many waves are open as far as the looks so far say."""
+        """How many waves are open after the looks so far."""
         return opened(self.folder, self.plan)
 
     @cached_property
     def judging(self) -> JudgeSchedule:
-        """Who judges, and how many answers at a time."""
+        """The judges, and how many answers they read in parallel."""
         return JudgeSchedule(self.config, self.folder, self._capacity, self.change_tasks)
 
     @cached_property
@@ -282,25 +282,25 @@ class Schedule:
 
     @cached_property
     def resources(self) -> dict[str, int]:
-        """What there is beside cores, for Snakemake: nothing without `limits`."""
+        """Snakemake's resources other than cores; empty without `limits`."""
         return self._capacity.resources
 
     def claims(self, at_once: Callable[[], int]) -> Claims:
-        """What a run takes, when `at_once` runs may be at work together."""
+        """The resources that a run takes when `at_once` runs may run together."""
         return {resource: partial(self._claim, resource, at_once) for resource in self.resources}
 
     def _claim(self, resource: str, at_once: Callable[[], int], wildcards: Any) -> int:
         return self.claim(resource, run_of(**wildcards), at_once())
 
     def claim(self, resource: str, run: RunId, at_once: int) -> int:
-        """What the run takes of a resource."""
+        """How much of a resource the run takes."""
         return self._capacity.claim(resource, run.condition, paired=self.gate_s(run, at_once) > 0)
 
     @cached_property
     def _places(self) -> dict[str, int]:
-        """Each run's place in the queue: by trial and task, the order inside a pair by seed, balanced over tasks.
+        """Each run's place in the queue: by trial and task; the order within a pair by seed, balanced over tasks.
 
-        The runs of controls come last: between those of a pair they would keep it from starting together.
+        Runs of controls come last: between the runs of a pair they would prevent a simultaneous start.
         """
         rng = random.Random(self.config.seed)
         names = list(self.config.conditions)
@@ -320,12 +320,12 @@ class Schedule:
         return {run.stem: place for place, run in enumerate(queue)}
 
     def priority(self, stem: str) -> int:
-        """Higher is earlier; the runs of a task are neighbours in the queue."""
+        """The run's priority; higher is earlier. The runs of a task are neighbours in the queue."""
         return len(self._places) - self._places[stem]
 
     def gate_s(self, run: RunId, at_once: int) -> float:
-        """How long the run may wait for the others of its task: 0 when no other is wanted, or they cannot be made at
-        the same time."""
+        """Seconds that the run may wait for the other runs of its task: 0 when no other is wanted, or when they cannot
+        run at the same time."""
         if run.condition not in compared(self.plan):
             return 0.0
         others = (name for name in compared(self.plan) if name != run.condition)
@@ -335,8 +335,8 @@ class Schedule:
 
     @property
     def runtime_min(self) -> int:
-        """After how many minutes a run cannot be at work any more, for schedulers that want to know: all attempts with
-        all their pauses, and the start gate."""
+        """The maximum duration of a run in minutes, for cluster schedulers: all attempts with all their pauses, and the
+        start gate."""
         setup_s = max(condition.setup_s for condition in self.config.conditions.values())
         attempt_s = self.config.agent.timeout_s + 2 * setup_s + LONGEST_PAUSE_S
         return SPARE_MIN + math.ceil((self.config.start_gate.limit_s + self.config.agent.retries * attempt_s) / 60)
@@ -347,14 +347,14 @@ def read_schedule(
 ) -> Schedule:
     """The schedule for a config as Snakemake merged it from `files` and the command line.
 
-    `prepare` is done with the run folder before anything in it is read.
+    `prepare` is called with the run folder before anything in it is read.
 
-    Raises UserError for everything that is wrong with config and task sets, and when the experiment's settings
-    changed after its first run that counts.
+    Raises UserError for every error in config and task sets, and when the experiment's settings changed after the
+    first valid run.
     """
     files = list(map(str, files))
     config = load_config(given, files)
-    sets = config.scenario_files if config.makes_benchmark else ()  # the set may be what is written now
+    sets = config.scenario_files if config.makes_benchmark else ()  # other targets may write the set
     scenarios = read_scenarios(sets, config.repository, config.imported)
     _check_repositories(config, scenarios)
     plan = planning.make_plan(config, scenarios, [])
@@ -385,7 +385,7 @@ def read_schedule(
 
 
 def _check_repositories(config: Config, scenarios: ScenarioSet) -> None:
-    """Raises UserError for a task whose repository lies where a stage writes."""
+    """Raises UserError for a task whose repository is in a folder that a stage writes to."""
     paths = ((task.id, path) for task in scenarios.tasks for path in local_paths(task.repository))
     problems = [
         f"task {task!r}: its repository {problem}" for task, path in paths if (problem := in_the_way(config, path))
@@ -395,15 +395,15 @@ def _check_repositories(config: Config, scenarios: ScenarioSet) -> None:
 
 
 def frozen_schedule(settings: str | None) -> Schedule:
-    """The schedule of the start that sent this job to another machine, by its `settings`: what people have edited since
-    is none of the job's business.
+    """The schedule of the start that submitted this job to another machine, from its `settings`. Edits made since then
+    do not affect the job.
 
-    Raises UserError when there are none, because the scheduler did not hand the environment on.
+    Raises UserError without `settings`, when the scheduler did not pass the environment on.
     """
     if settings is None:
         raise UserError(
-            "this job has no settings in its environment, and would have no keys either; "
-            "have the submit command hand the environment on, as `sbatch --export=ALL` and `qsub -V` do"
+            "this job has no settings in its environment, and no keys either; "
+            "make the submit command pass the environment on, as `sbatch --export=ALL` and `qsub -V` do"
         )
     config = Config.model_validate_json(settings)
     plan = read_plan(run_folder(config))
@@ -428,7 +428,7 @@ def _stem(folder: Path, record: Path) -> str:
 
 
 def run_of(task: str, condition: str, trial: str) -> RunId:
-    """The run that the wildcards of a file name mean; `trial` is a folder such as `t2/`, or empty."""
+    """The run for the wildcards of a file name; `trial` is a folder such as `t2/`, or empty."""
     number = int(trial.strip("t/")) if trial else 1
     assert trial_folder(number) == trial
     return RunId(task, condition, number)

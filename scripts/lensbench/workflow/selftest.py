@@ -1,9 +1,9 @@
-"""Proves the instrument before it is believed: runs the whole pipeline on benchmarks whose outcome is known.
+"""Checks lensbench itself: runs the whole pipeline on benchmarks whose outcome is known.
 
     python -P -m lensbench.workflow.selftest
 
-Offline, in a throw-away folder. What it found is kept for the very code that was tried (`.cache/selftest.json`), so
-that results can say whether the instrument that made them was proven. docs/controls.md says what each control proves.
+It works offline, in a temporary folder. The outcome is stored with a hash of the tested code (`.cache/selftest.json`),
+so that results can state whether the code that computed them passed. docs/controls.md explains each control.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ from lensbench.workflow.change_controls import NULL, ORACLE, Tried, projects_her
 from lensbench.workflow.controls import BROKEN_SERVER, CONTROLS, Control, Planted, make_project
 
 CLAIMS = ("GO", "HARM")
-"""Verdicts that claim a difference."""
+"""The verdicts that claim a difference."""
 
 
 CHANGES = Control("changes", "no change 0 %, the reference 100 %, no trick gains anything", tasks=0, least=0, most=0)
-"""Judges one change task of each test runner that is here; no agent is started."""
+"""Judges one change task for each test runner on this machine; no agent is started."""
 KNOWN = (*CONTROLS, CHANGES)
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What a control had to show, and what it showed."""
+    """The expected and the actual outcome of a control."""
 
     control: str
     expected: str
@@ -61,7 +61,7 @@ class Finding:
 
 
 def selftest(controls: Iterable[Control], folder: Path, at_once: int) -> Iterator[Finding]:
-    """Runs the controls in `folder`, `at_once` of them at the same time; yields in their order."""
+    """Runs the controls in `folder`, `at_once` at a time; yields the findings in the given order."""
     pool = ThreadPoolExecutor(at_once)
     try:
         yield from pool.map(lambda control: _finding(control, folder / control.name), controls)
@@ -78,41 +78,41 @@ def _finding(control: Control, project: Path) -> Finding:
     except UserError as error:
         ok, found = False, str(error)
     except (OSError, ValueError, LookupError, TypeError) as error:
-        ok, found = False, f"results that cannot be read: {error!r}"
+        ok, found = False, f"unreadable results: {error!r}"
     return Finding(control.name, control.expected, found, ok)
 
 
 def _changes(_control: Control, _project: Path) -> tuple[bool, str]:
-    """No change, the right change, and every trick."""
+    """Judges no change, the right change, and every trick."""
     sandbox = find_sandbox({"mode": "auto", "visible": [], "hidden": []})
     if not sandbox.program:
-        return True, f"not tried, since changes are judged in the sandbox only ({sandbox.reason})"
+        return True, f"skipped, since changes are judged only in the sandbox ({sandbox.reason})"
     return judge_changes([each for project in projects_here() for each in try_changes(project, sandbox)])
 
 
 def judge_changes(tried: Sequence[Tried]) -> tuple[bool, str]:
-    """Whether the changes reached what they must, and what that is in words."""
+    """Whether the changes got the expected scores, and a description."""
     names = (NULL, ORACLE)
     wrong = [each for each in tried if each.score != (each.change == ORACLE)]
     runners = list(dict.fromkeys(each.project for each in tried))
     tricks = [each for each in tried if each.change not in names]
     gained = "; ".join(f"{each.project}, {each.change}: {100 * float(each.score):g} %" for each in wrong)
-    told = ", ".join(runners) or "no test runner is here"
-    return not wrong, gained or f"so it is, with {len(tricks)} tricks ({told})"
+    told = ", ".join(runners) or "no test runner found"
+    return not wrong, gained or f"as expected, with {len(tricks)} tricks ({told})"
 
 
 def _known(control: Control, project: Path) -> tuple[bool, str]:
-    """A control in which all runs count."""
+    """Runs a control in which all runs are valid."""
     planted = make_project(control, project)
     return judge(control, planted, *_results(control, project))
 
 
 def judge(control: Control, planted: Planted, results: dict[str, Any], estimates: dict[str, Any]) -> tuple[bool, str]:
-    """Whether the results are the known ones, and what they are in words.
+    """Whether the results are as expected, and a description.
 
-    Every run has the score that was planted, and the delta is that of these scores; the interval holds the true
-    difference, and is missing only where nothing varies; a difference is claimed where there is one, and only there.
-    """
+    Every run must have its planted score, and the delta must follow from these scores. The interval must contain the
+    true difference, and may be missing only when nothing varies. A difference must be claimed exactly when there is
+    one."""
     scores = {(run["task"], run["condition"]): run["score"] for run in results["runs"]}
     wrong = [key for key, score in planted.items() if scores.get(key) != float(score)]
     comparison = estimates["comparisons"][control.treatment]
@@ -143,7 +143,8 @@ def _points(share: float | None) -> str:
 
 
 def _broken(control: Control, project: Path) -> tuple[bool, str]:
-    """A server that does not start: the preflight refuses; without it, the runs that needed it are discarded."""
+    """A server that does not start: the preflight fails; without the preflight, runs that need the server are
+    discarded."""
     make_project(control, project)
     exit_code, said = _start(control, project)
     made = len(list(RunFolder(project / "bench" / control.name).records.glob("**/*.json")))
@@ -161,7 +162,7 @@ def _broken(control: Control, project: Path) -> tuple[bool, str]:
 
 
 def _results(control: Control, project: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """results.json and estimates.json, made by the whole pipeline. Raises UserError when that fails."""
+    """The content of results.json and estimates.json after the whole pipeline. Raises UserError when it fails."""
     exit_code, said = _start(control, project)
     if exit_code:
         raise UserError(f"the pipeline failed: {_trouble(said)}")
@@ -170,7 +171,7 @@ def _results(control: Control, project: Path) -> tuple[dict[str, Any], dict[str,
 
 
 def _start(control: Control, project: Path) -> tuple[int, str]:
-    """Runs Snakemake as a user does; returns its exit code and what it printed, which is kept in snakemake.log."""
+    """Runs Snakemake as a user would; returns its exit code and output, which is also kept in snakemake.log."""
     argv = [
         *(sys.executable, "-m", "snakemake", f"bench/{control.name}/results.json", "--cores", "2"),
         *("--snakefile", str(ROOT / "Snakefile"), "--configfile", "config.yaml"),
@@ -183,7 +184,7 @@ def _start(control: Control, project: Path) -> tuple[int, str]:
 
 
 def _trouble(said: str) -> str:
-    """The line of Snakemake's output that says most: what a program ended with, else what Snakemake says of it."""
+    """The most informative line of Snakemake's output: the error of a program, else Snakemake's own."""
     lines = [line.strip() for line in said.splitlines() if line.strip()] or ["it printed nothing"]
     causes = (line for form in (r"(\w+E|e)rror: ", r"(?i).*\berror\b") for line in lines if re.match(form, line))
     return next(causes, lines[-1])
@@ -191,7 +192,7 @@ def _trouble(said: str) -> str:
 
 @contextmanager
 def _folder(keep: Path | None) -> Iterator[Path]:
-    """Where the projects are written: a new folder that is kept, or one that is removed."""
+    """The folder for the projects: `keep`, or a temporary one that is removed afterwards."""
     if keep is None:
         with tempfile.TemporaryDirectory(prefix="selftest-", ignore_cleanup_errors=True) as name:
             yield Path(name)
@@ -212,18 +213,20 @@ def _chosen(names: Sequence[str]) -> list[Control]:
 
 
 def main() -> None:
-    """Runs the control arms, a line for each. The exit code is 1 when one does not show what it must."""
+    """Run the control arms and print a line for each. The exit code is 1 when one has an unexpected outcome."""
     parser = argparse.ArgumentParser(prog="lensbench selftest", description=main.__doc__)
-    parser.add_argument("controls", nargs="*", help="the controls to run; all by default, and only that is recorded")
-    parser.add_argument("--cores", type=int, default=2, help="controls at a time; each makes two runs at a time")
-    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep the throw-away projects in this new folder")
+    parser.add_argument("controls", nargs="*", help="the controls to run (default: all; only a full run is recorded)")
+    parser.add_argument(
+        "--cores", type=int, default=2, help="how many controls run at a time, each with two agents (default: 2)"
+    )
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep the projects in this new folder")
     arguments = parser.parse_args()
     controls = _chosen(arguments.controls)
     tried = code_hash(ROOT)
     is_whole = not arguments.controls
     findings = []
     with _folder(arguments.keep) as folder:
-        if is_whole:  # an earlier failure would forbid the verdicts that this self-test looks for
+        if is_whole:  # a recorded failure would suppress the verdicts that the self-test expects
             record_file(ROOT).unlink(missing_ok=True)
         for finding in selftest(controls, folder, arguments.cores):
             findings.append(finding)
@@ -232,7 +235,7 @@ def main() -> None:
         kept = {"lensbench": __version__, "code_sha256": tried, "findings": [asdict(each) for each in findings]}
         write_json(record_file(ROOT), kept)
     if failed := [finding.control for finding in findings if not finding.ok]:
-        raise UserError(f"the self-test failed ({', '.join(failed)}): do not believe results made with this code")
+        raise UserError(f"the self-test failed ({', '.join(failed)}): do not trust results computed with this code")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""Your server in five minutes: writes the config and the MCP file, tries both, and says what the real run costs.
+"""`lensbench init`: writes the config and the MCP file, tries both, and estimates what the real run costs.
 
-Asks on a terminal for what no flag names. The trial makes two tasks with the offline agent and your server, through the
-whole workflow and without a key; it leaves bench/<name>-smoke.
+Prompts on a terminal for values that no flag gives. The trial runs two tasks with the offline agent and your server,
+through the whole workflow and without an API key; it leaves bench/<name>-smoke.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ Problem = Callable[[str], str]
 
 
 class Kind(NamedTuple):
-    """What an agent is asked with when nobody says otherwise."""
+    """The defaults for a kind of agent."""
 
     model: str
     key: str
@@ -59,7 +59,7 @@ KINDS = {
 
 
 class Wishes(NamedTuple):
-    """What the user wants."""
+    """The user's choices."""
 
     name: str
     server: str
@@ -67,17 +67,17 @@ class Wishes(NamedTuple):
     agent: str
     model: str
     repo: str
-    """A git URL or a folder; the demo's repositories when empty."""
+    """A git URL or a folder; empty for the demo's repositories."""
     setup: tuple[str, ...] = ()
-    """The command that tells a server that runs already of a workspace; `{workspace}` is its folder."""
+    """The command that registers a workspace with a running server; `{workspace}` is its folder."""
     teardown: tuple[str, ...] = ()
-    """The command that has it forgotten again."""
+    """The command that unregisters it."""
     known: KnownServer | None = None
-    """The server as another program has it; then `server` is its name."""
+    """The server from another program's configuration; then `server` is its name."""
 
     @property
     def files(self) -> dict[str, Path]:
-        """What is written, by what it is."""
+        """The files to write, by their role."""
         named = {
             "config": f"config.{self.name}.yaml",
             "mcp": f"mcp.{self.name}.json",
@@ -92,9 +92,9 @@ class Wishes(NamedTuple):
 
 
 def ask(given: argparse.Namespace) -> Wishes:
-    """The wishes: from the flags, else from the terminal; with `--yes`, what is missing has its default.
+    """The choices: from the flags, else from the terminal; with `--yes`, missing ones get their defaults.
 
-    Raises UserError when something is missing and cannot be asked for, or is wrong.
+    Raises UserError when a value is wrong, or missing with no terminal to prompt on.
     """
     known = server_of(given.source, given.server, Path()) if given.source else None
     server, can_ask = given.mcp or given.url or (known and known.name), sys.stdin.isatty() and not given.yes
@@ -106,7 +106,7 @@ def ask(given: argparse.Namespace) -> Wishes:
         )
 
     def settle(value: str | None, question: str, default: str = "", problem: Problem = lambda _: "") -> str:
-        """The flag's value, or an answer; asks again until it is one that can be used."""
+        """The flag's value, or the user's input; prompts again until it is usable."""
         while True:
             asked = value is None and can_ask
             answer = (value or (_input(question, default) if asked else default)).strip()
@@ -132,22 +132,22 @@ def ask(given: argparse.Namespace) -> Wishes:
 
 
 def _command(flag: str, line: str | None) -> tuple[str, ...]:
-    """The words of a command line that tells a daemon of a workspace. Raises UserError when it cannot do so."""
+    """The words of a command that registers a workspace with a daemon. Raises UserError when it lacks {workspace}."""
     try:
         words = tuple(shlex.split(line or ""))
     except ValueError as error:
         raise UserError(f"--{flag} {line}: {error}") from None
     if words and not any("{workspace}" in word for word in words):
-        raise UserError(f"--{flag} {line}: names no {{workspace}}, the folder that the server must register")
+        raise UserError(f"--{flag} {line}: has no {{workspace}}, the folder to register with the server")
     return words
 
 
 def server_problem(server: str) -> str:
-    """What is wrong with a command line or a URL; "" for nothing."""
+    """What is wrong with a command line or a URL; "" when it is fine."""
     if not server:
         return "no server is named; give --mcp 'my-server --stdio ${workspace}', --url http://..., or --from .mcp.json"
     if PASSWORD.match(server):
-        return "the URL holds a password; give a token in the MCP file's headers instead (docs/servers.md)"
+        return "the URL contains a password; put a token in the MCP file's headers instead (docs/servers.md)"
     try:
         program = shlex.split(server)[0]
     except ValueError as error:
@@ -158,22 +158,22 @@ def server_problem(server: str) -> str:
 
 
 def name_problem(name: str) -> str:
-    """What is wrong with the name of a benchmark, with one that can be used; "" for nothing."""
+    """What is wrong with the name of a benchmark, with a usable name; "" when it is fine."""
     if re.fullmatch(r"[a-z0-9][a-z0-9-]{0,40}", name):
         wishes = Wishes(name, "", "", "", "")
         taken = next((path for path in (*wishes.files.values(), wishes.smoke) if path.exists()), None)
-        return f"{taken} already exists; choose another --name, or take it away" if taken else ""
+        return f"{taken} already exists; choose another --name, or remove it" if taken else ""
     better = _as_name(name)[:41].strip("-")
     return f"--name {name!r}: use a-z, 0-9 and '-', at most 41" + (f", such as {better}" if better else "")
 
 
 def _as_name(text: str) -> str:
-    """The nearest text of a-z, 0-9 and '-'; "" when nothing of it fits."""
+    """The text reduced to a-z, 0-9 and '-'; "" when nothing is left."""
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
 
 
 def agent_problem(agent: str) -> str:
-    """What is wrong with the name of an agent; "" for nothing."""
+    """What is wrong with the name of an agent; "" when it is fine."""
     if agent in KINDS:
         return ""
     known = f"--agent {agent!r} is not one of {', '.join(KINDS)}; for others write a config (docs/agents.md)"
@@ -181,7 +181,7 @@ def agent_problem(agent: str) -> str:
 
 
 def unfinished(name: str) -> Wishes | None:
-    """What was wanted when the trial of this benchmark failed; None when it did not fail, or nothing is there."""
+    """The choices of an earlier `init` whose trial failed; None when there is none, or when it succeeded."""
     wishes = Wishes(name, "", "", "", "")
     if not all(path.is_file() for path in wishes.files.values()):
         return None
@@ -194,7 +194,7 @@ def unfinished(name: str) -> Wishes | None:
 
 
 def _tools(config: dict[str, Any]) -> list[str]:
-    """The tools that the trial found, which stand in the config; none before it worked."""
+    """The tools that the trial found and wrote to the config; none before it succeeded."""
     tools: list[str] = config["conditions"]["with"]["tools"]
     return tools
 
@@ -207,7 +207,7 @@ def _input(question: str, default: str) -> str:
 
 
 def mcp_file(wishes: Wishes) -> dict[str, Any]:
-    """The MCP file."""
+    """The content of the MCP file."""
     if wishes.known:
         return {"mcpServers": {wishes.known.name: wishes.known.entry}}
     if _URL.match(wishes.server):
@@ -217,7 +217,7 @@ def mcp_file(wishes: Wishes) -> dict[str, Any]:
 
 
 def config_text(wishes: Wishes, version: str, tools: list[str], max_usd: int) -> str:
-    """The config, with a comment for each choice."""
+    """The text of the config, with a comment for each choice."""
     files = {kind: str(path) for kind, path in wishes.files.items()}
     keys = [KINDS[wishes.agent].key, *(wishes.known.variables if wishes.known else ())]
     told = {**wishes._asdict(), **files, "keys": list(filter(None, keys))}
@@ -226,29 +226,29 @@ def config_text(wishes: Wishes, version: str, tools: list[str], max_usd: int) ->
 
 
 def write_tasks(wishes: Wishes) -> None:
-    """The task set: made from the repository, or the demo's. Raises UserError when none can be made."""
+    """Writes the task set: generated from the repository, or the demo's. Raises UserError when that fails."""
     target = wishes.files["tasks"]
     if not wishes.repo:
         write_atomic(target, (ROOT / "scenarios" / "demo.yaml").read_bytes())
         return
-    print(f"making {TASKS} tasks about {wishes.repo} ...", flush=True)
+    print(f"generating {TASKS} tasks about {wishes.repo} ...", flush=True)
     told = ["--repo", wishes.repo, "--tasks", str(TASKS), "--output", str(target)]
     if subprocess.run([sys.executable, "-P", "-m", "lensbench.scenarios.generate", *told], check=False).returncode:
-        raise UserError(f"no tasks could be made about {wishes.repo}; name another --repo, or none for the demo's")
+        raise UserError(f"could not generate tasks about {wishes.repo}; use another --repo, or omit it for the demo's")
 
 
 def write_guide(path: Path, repo: str) -> None:
-    """A task set to fill in, with what to think of. Raises UserError when the file is there already."""
+    """Writes a task set to fill in, with hints. Raises UserError when the file already exists."""
     if path.exists():
-        raise UserError(f"{path} already exists, and may hold a person's work; give another name")
+        raise UserError(f"{path} already exists and may contain your work; use another name")
     prefix = _as_name(path.stem) or "mine"
     told = {"path": path, "prefix": prefix, "repo": repo, "is_url": bool(re.match(r"\w+://|git@", repo))}
     write_atomic(path, template_environment().get_template("tasks.yaml.j2").render(told))
-    print(f"{path}: fill in what says WRITE, then {_lensbench()} check {path}")
+    print(f"{path}: replace every WRITE, then run {_lensbench()} check {path}")
 
 
 def smoke_command(wishes: Wishes) -> list[str]:
-    """The arguments of the trial; the set with its first tasks is written to .cache."""
+    """The command of the trial; writes a set with the first tasks to .cache."""
     whole = yaml.safe_load(wishes.files["tasks"].read_text())
     few = Path(".cache") / "starting" / f"{wishes.name}-smoke.yaml"
     write_atomic(few, yaml.safe_dump({**whole, "tasks": whole["tasks"][:SMOKE_TASKS]}, sort_keys=False))
@@ -260,7 +260,8 @@ def smoke_command(wishes: Wishes) -> list[str]:
 
 
 def start(wishes: Wishes) -> None:
-    """Writes the files, tries them, and prints what comes next. Raises UserError for what stands in the way."""
+    """Writes the files, tries them, and prints the next steps. Raises UserError when a file exists or the trial
+    fails."""
     servers = mcp_file(wishes)
     write_tasks(wishes)
     write_json(wishes.files["mcp"], servers)
@@ -273,14 +274,14 @@ def start(wishes: Wishes) -> None:
 
 
 def resume(wishes: Wishes) -> None:
-    """Tries again what is there after a failed trial. Nothing is asked, and of the files only the tools change."""
-    print(f"{wishes.files['config']} is there and was not tried to the end: trying it again", flush=True)
+    """Repeats a failed trial with the existing files. Prompts for nothing, and changes only the tools in the config."""
+    print(f"{wishes.files['config']} exists, but its trial did not finish: trying it again", flush=True)
     shutil.rmtree(wishes.smoke, ignore_errors=True)  # of the trial that failed
     _finish(wishes, _version(wishes.agent))
 
 
 def _finish(wishes: Wishes, version: str) -> None:
-    """Makes the trial, puts the tools that it found into the config, and prints what comes next."""
+    """Runs the trial, adds the tools that it found to the config, and prints the next steps."""
     tools = _try(wishes)
     path = wishes.files["config"]
     write_atomic(path, path.read_text().replace("tools: []", f"tools: {json.dumps(tools)}", 1))
@@ -290,20 +291,22 @@ def _finish(wishes: Wishes, version: str) -> None:
 
 
 def _try(wishes: Wishes) -> list[str]:
-    """Makes the trial; returns the names of the server's tools. Raises UserError when it fails."""
+    """Runs the trial; returns the names of the server's tools. Raises UserError when it fails."""
     trial = smoke_command(wishes)
     print(f"trying {SMOKE_TASKS} tasks with the offline agent ...", flush=True)
     if subprocess.run([sys.executable, "-P", "-m", "lensbench.workflow.launch", *trial], check=False).returncode:
         files = f"{wishes.files['mcp']} or {wishes.files['config']}"
         again = f"{_lensbench()} init --name {wishes.name}"
-        raise UserError(f"the trial failed; fix {files} (docs/servers.md, docs/sandbox.md), then go on with\n  {again}")
+        raise UserError(
+            f"the trial failed; fix {files} (docs/servers.md, docs/sandbox.md), then continue with\n  {again}"
+        )
     return [tool.split("__", 2)[2] for tool in read_listed_tools(wishes.smoke)]
 
 
 def _what_next(wishes: Wishes, version: str, tools: list[str]) -> Iterator[str]:
     config = wishes.files["config"]
     yield f"{', '.join(map(str, wishes.files.values()))} are written. The server's tools: {', '.join(tools)}."
-    yield "The trial works; its figures say nothing about a model."
+    yield "The trial succeeded; its figures say nothing about a real model."
     if wishes.agent != "offline":
         if not version:
             yield f"{wishes.agent} does not start here: install it, and write its version into {config}."
@@ -313,35 +316,43 @@ def _what_next(wishes: Wishes, version: str, tools: list[str]) -> Iterator[str]:
 
 
 def _lensbench() -> str:
-    """The command as it can be typed here."""
+    """The command as the user can type it here."""
     return "lensbench" if shutil.which("lensbench") else f"{shlex.quote(sys.executable)} -P -m lensbench"
 
 
 def _version(kind: str) -> str:
-    """What the agent's program says of its version; "" when it is not here, or cannot be asked."""
+    """The version that the agent's program reports; "" when it is missing or reports none."""
     said = getattr(load_adapter(kind), "version", lambda settings: None)
     return said(Agent(kind=kind).settings) or "" if kind != "offline" else ""
 
 
 def main() -> None:
-    """Starts a benchmark of your own MCP server."""
+    """Write a config for your own MCP server, try it with the offline agent, and estimate the price."""
     parser = argparse.ArgumentParser(prog="lensbench init", description=main.__doc__)
-    parser.add_argument("--name", help="names the files and the run folder (default: mine)")
+    parser.add_argument("--name", help="name of the files and the run folder (default: mine)")
     which = parser.add_mutually_exclusive_group()
     which.add_argument(
-        "--mcp", help="the command of the server, paths absolute; ${workspace} is the repository's folder"
+        "--mcp", help="the command of the server, with absolute paths; ${workspace} stands for the repository's folder"
     )
-    which.add_argument("--url", help="the address of a server that runs already")
-    which.add_argument("--from", dest="source", type=Path, metavar="FILE", help="a file that has the server already")
-    parser.add_argument("--server", help="its name in that file, which may be left out when there is only one")
-    told = "for such a server: the command that {} it of each run's {{workspace}} (docs/servers.md)"
-    parser.add_argument("--setup", help=told.format("tells"))
-    parser.add_argument("--teardown", help="for such a server: the command that makes it forget {workspace} again")
+    which.add_argument("--url", help="the URL of a running server")
+    which.add_argument(
+        "--from",
+        dest="source",
+        type=Path,
+        metavar="FILE",
+        help="a file that configures the server already, such as .mcp.json",
+    )
+    parser.add_argument("--server", help="the server's name in that file; not needed if it has only one")
+    registers = "for a running server: the command that registers the {workspace} of a run (docs/servers.md)"
+    parser.add_argument("--setup", help=registers)
+    parser.add_argument("--teardown", help="for a running server: the command that unregisters {workspace} again")
     parser.add_argument("--agent", help=f"one of {', '.join(KINDS)} (default: claude-code)")
-    parser.add_argument("--model", help="in the agent's own words")
+    parser.add_argument("--model", help="the model, as the agent's program names it")
     parser.add_argument("--repo", help="a folder or a git URL to ask about (default: the demo's projects)")
-    parser.add_argument("--yes", action="store_true", help="ask nothing: what is not given has its default")
-    parser.add_argument("--tasks", type=Path, metavar="FILE", help="only write a task set to fill in by hand, to FILE")
+    parser.add_argument("--yes", action="store_true", help="do not prompt; use defaults for missing values")
+    parser.add_argument(
+        "--tasks", type=Path, metavar="FILE", help="only write a task set template to FILE, to fill in by hand"
+    )
     given = parser.parse_args()
     if given.tasks:
         write_guide(given.tasks, given.repo or "")

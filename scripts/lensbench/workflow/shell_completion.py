@@ -1,4 +1,4 @@
-"""Shell completion: a script for each shell, of verbs first and of files after."""
+"""Shell completion scripts: the first word completes to verbs, later words to files."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ complete -c lensbench -n __fish_use_subcommand -f -a "VERBS"
 
 
 def script(shell: str, verbs: Iterable[str]) -> str:
-    """What the shell has to read."""
+    """The completion script for a shell."""
     return SHELLS[shell].replace("VERBS", " ".join(verbs))
 
 
 def main() -> None:
-    """Prints a completion script."""
+    """Print a completion script."""
     parser = argparse.ArgumentParser(
         prog="lensbench completion", description=main.__doc__,
         epilog='bash and zsh: eval "$(lensbench completion bash)"; fish: lensbench completion fish | source',

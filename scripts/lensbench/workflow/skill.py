@@ -1,4 +1,4 @@
-"""What the /benchmark skill does: benchmarks about the repository in the current folder, made in the background."""
+"""The /benchmark skill: runs benchmarks about the repository in the current folder, in the background."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ CORES = "4"
 TASKS = Path("bench") / "scenarios.yaml"
 LOG = Path("logs") / "skill.log"
 EARLY_S = 20
-"""A start is watched for so long: what is wrong with config, key or servers shows within this time."""
+"""A start is watched this long: errors in config, key or servers appear within this time."""
 LAST_LINES = 25
 
 
@@ -43,10 +43,10 @@ class Bench(NamedTuple):
 
     config: Path
     scenarios: Path
-    """Its task set, or the first of several."""
+    """The task set, or the first of several."""
     run_id: str
     options: Sequence[str]
-    """Further ones of Snakemake's."""
+    """Further options for Snakemake."""
 
     @property
     def folder(self) -> Path:
@@ -55,7 +55,7 @@ class Bench(NamedTuple):
 
     @property
     def snakemake(self) -> list[str]:
-        """The program that makes what is missing, and its arguments."""
+        """The command that runs what is missing."""
         options, setting = list(self.options), f"run_id={self.run_id}"
         place = options.index("--config") + 1 if "--config" in options else 0
         options[place:place] = [setting] if place else ["--config", setting]
@@ -63,43 +63,43 @@ class Bench(NamedTuple):
 
 
 def start(bench: Bench) -> None:
-    """Starts Snakemake in the background, and first writes tasks if there are none.
+    """Starts Snakemake in the background, after writing tasks if there are none.
 
-    Raises UserError when it is at work already, or fails at once.
+    Raises UserError when it is already running, or fails at once.
     """
     refuse_if_at_work(bench.folder)
     if lacks_tasks(bench):
-        write_tasks(bench._replace(options=()))  # they are for Snakemake
+        write_tasks(bench._replace(options=()))  # the options are for Snakemake
     made = Detached(python(*bench.snakemake), bench.folder / LOG)
     until = time.monotonic() + EARLY_S
     code = made.wait(lambda: bool(who_is_there(str(RunFolder(bench.folder).gate))) or time.monotonic() > until)
     if code is None:
-        print(f"{bench.folder} is being made (process {made.number}); it goes on when this shell is closed")
-        print(f"log: {made.log}\nhow far it is: --status; the result: --report; to end it: --stop")
+        print(f"{bench.folder} is running (process {made.number}); it continues after this shell is closed")
+        print(f"log: {made.log}\nprogress: --status; results: --report; to stop it: --stop")
         return
     print(*made.said().splitlines()[-LAST_LINES:], sep="\n")
     if code:
-        raise UserError(f"Snakemake ended with exit code {code}; the whole log: {made.log}")
+        raise UserError(f"Snakemake ended with exit code {code}; full log: {made.log}")
 
 
 def refuse_if_at_work(folder: Path) -> None:
-    """Raises UserError when a Snakemake works on the run folder."""
+    """Raises UserError when Snakemake is running on the run folder."""
     if worker := at_work(folder):
         raise UserError(
-            f"{folder} is being made (process {worker.process} on {worker.host}, since {worker.since});"
-            " --status shows how far it is, --stop ends it"
+            f"{folder} is already running (process {worker.process} on {worker.host}, since {worker.since});"
+            " --status shows its progress, --stop stops it"
         )
 
 
 def lacks_tasks(bench: Bench) -> bool:
-    """True when there are no tasks where the skill writes them; a file that the user named must be there."""
+    """True when the skill has to write tasks first; a file that the user named must exist."""
     return bench.scenarios == TASKS and not TASKS.exists()
 
 
 def write_tasks(bench: Bench) -> None:
-    """Has tasks written about the current folder, into the file that the config names. Raises UserError."""
+    """Generates tasks about the current folder into the config's file. Raises UserError when that file exists."""
     if bench.scenarios.exists():
-        raise UserError(f"{bench.scenarios} already exists; delete it to have other tasks written")
+        raise UserError(f"{bench.scenarios} already exists; delete it to generate new tasks")
     config = read_config(bench.config)
     settings = writer(config, make_plan(config, ScenarioSet(()), []))
     command = ["lensbench.scenarios.generate", "--repo", ".", "--output", str(bench.scenarios), "--settings", settings]
@@ -108,20 +108,20 @@ def write_tasks(bench: Bench) -> None:
 
 def evaluate(bench: Bench, question: str) -> None:
     """Asks one question in every condition, and shows the answers."""
-    os.environ["COLUMNS"] = str(shutil.get_terminal_size().columns)  # the program itself sees no terminal
+    os.environ["COLUMNS"] = str(shutil.get_terminal_size().columns)  # the program's output is not a terminal
     log = Path("bench") / "evals" / f"skill-{os.getpid()}.log"
     follow(python("lensbench.workflow.ask", "--configfile", str(bench.config), *bench.options, "--", question), log)
     log.unlink()
 
 
 def follow(command: Sequence[str], log: Path) -> None:
-    """Starts a program that survives this one, and shows what it says. Ends with its exit code unless that is 0."""
+    """Starts a program that outlives this one, and shows its output. Exits with its exit code unless that is 0."""
     if code := Detached(command, log).follow():
         sys.exit(code)
 
 
 def show_status(bench: Bench) -> None:
-    """Prints how far the benchmark is; before the first plan, and after a failure, what the log says."""
+    """Prints the progress of the benchmark; without a plan, or after a failure, also the end of the log."""
     log, worker = bench.folder / LOG, at_work(bench.folder)
     if not worker and not RunFolder(bench.folder).results_json.exists():
         print(f"{bench.folder}: there are no results, and nothing is running")
@@ -134,33 +134,33 @@ def show_status(bench: Bench) -> None:
 
 
 def show_report(bench: Bench) -> NoReturn:
-    """Prints the headline, and what to open. Raises UserError when there are no results."""
+    """Prints the headline, and which file to open. Raises UserError when there are no results."""
     if not RunFolder(bench.folder).results_json.exists():
-        raise UserError(f"{bench.folder} has no results yet; --status shows how far it is")
+        raise UserError(f"{bench.folder} has no results yet; --status shows its progress")
     become("lensbench.workflow.finish", "--folder", str(bench.folder.absolute()))
 
 
 def stop(bench: Bench) -> None:
-    """Lets the agents that run finish, and starts no other. Raises UserError when another machine is at work."""
+    """Lets running agents finish and starts no more. Raises UserError when it runs on another machine."""
     worker = at_work(bench.folder)
     if not worker:
         print(f"{bench.folder}: nothing is running")
         return
     if worker.host != socket.gethostname():
-        raise UserError(f"{bench.folder} is being made on {worker.host}; stop it there")
+        raise UserError(f"{bench.folder} is running on {worker.host}; stop it there")
     os.kill(worker.process, signal.SIGTERM)
-    print(f"{bench.folder}: agents that run finish and are kept, no other is started; --rerun goes on")
+    print(f"{bench.folder}: running agents finish and are kept, no more are started; --rerun continues")
 
 
 def rerun(bench: Bench) -> None:
-    """Makes discarded and missing runs of a benchmark again. Raises UserError when there is no such benchmark."""
+    """Runs the discarded and missing runs of a benchmark. Raises UserError when there is no such benchmark."""
     if not RunFolder(bench.folder).plan.exists():
         raise UserError(f"there is no benchmark in {bench.folder}; start it without --rerun")
     start(bench)
 
 
 def become(module: str, *arguments: str) -> NoReturn:
-    """This process goes on as another program."""
+    """Replaces this process with another program."""
     sys.stdout.flush()
     os.execv(sys.executable, python(module, *arguments))
 
@@ -178,13 +178,14 @@ def find_config() -> Path:
 
 
 def read_bench(run_id: str, options: Sequence[str]) -> Bench:
-    """The benchmark of that name; that of the config when it is empty. Raises UserError."""
+    """The benchmark with that name, or the config's when it is empty. Raises UserError for an unusable name or
+    config."""
     file = find_config()
     value = read_file(str(file))[1].value
     given = value if isinstance(value, dict) else {}
     first, *_ = given["scenarios"] if isinstance(given.get("scenarios"), list) else [given.get("scenarios")]
     if not (isinstance(given.get("run_id"), str) and isinstance(first, str)):
-        raise UserError(f"{file}: needs run_id and scenarios, which are texts")
+        raise UserError(f"{file}: needs run_id and scenarios, both texts")
     run_id = run_id or given["run_id"]
     if run_id == AUTO:
         run_id = newest_dated(Path("bench")) or new_dated(Path("bench"))
@@ -194,22 +195,22 @@ def read_bench(run_id: str, options: Sequence[str]) -> Bench:
 
 
 def parse() -> tuple[argparse.Namespace, list[str]]:
-    """The arguments, and those that are for the program that is started."""
+    """The parsed arguments, and the remaining ones for the started program."""
     parser = argparse.ArgumentParser(
         prog="run.sh", allow_abbrev=False, description=__doc__,
-        epilog="<run_id> is that of the config when it is left out. Further options are Snakemake's: --cores 8.",
+        epilog="<run_id> defaults to the config's. Further options are passed to Snakemake, such as --cores 8.",
     )  # fmt: skip
-    parser.add_argument("-n", dest="dry", action="store_true", help="only say what would run, and why")
+    parser.add_argument("-n", dest="dry", action="store_true", help="only show what would run, and why")
     one = parser.add_mutually_exclusive_group()
-    one.add_argument("--run", metavar="<run_id>", help="start the benchmark of that name, or go on with it")
-    one.add_argument("--eval", metavar="<prompt>", help="one question in every condition, side by side; no scores")
+    one.add_argument("--run", metavar="<run_id>", help="start the benchmark with that name, or continue it")
+    one.add_argument("--eval", metavar="<prompt>", help="ask one question in every condition, side by side; no scores")
     one.add_argument("--scenarios-only", action="store_true", help="only write tasks about this repository")
     for name, does in {
-        "rerun": "make discarded and missing runs again, and nothing else",
+        "rerun": "run discarded and missing runs, and nothing else",
         "score": "rebuild everything after the runs; no agent is started",
-        "status": "how far it is, and what was discarded",
-        "report": "the headline, and what to open",
-        "stop": "let the agents that run finish, and start no other",
+        "status": "show the progress, and what was discarded",
+        "report": "show the headline, and which file to open",
+        "stop": "let running agents finish, and start no more",
     }.items():
         one.add_argument(f"--{name}", metavar="<run_id>", nargs="?", const="", help=does)
     arguments, rest = parser.parse_known_args()
@@ -219,7 +220,7 @@ def parse() -> tuple[argparse.Namespace, list[str]]:
 
 
 def main() -> None:
-    """Does what the arguments say; without any, starts the benchmark of the config."""
+    """Run the benchmark of the config, or the action that an option names."""
     given, options = parse()
     named = [given.run, given.rerun, given.score, given.status, given.report, given.stop]
     bench = read_bench(next(filter(None, named), ""), options)
@@ -237,7 +238,7 @@ def main() -> None:
     elif given.stop is not None:
         stop(bench)
     elif given.dry and lacks_tasks(bench):
-        print(f"there is no {TASKS}: a start, or --scenarios-only, first writes tasks about this repository")
+        print(f"there is no {TASKS}: a start or --scenarios-only first generates tasks about this repository")
     elif given.dry:
         become(*bench.snakemake, "-n")
     elif given.rerun is not None:

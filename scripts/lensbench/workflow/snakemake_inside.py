@@ -1,6 +1,6 @@
-"""All that rests on Snakemake's inside, as it is in 9.27.1: names that it does not promise to keep.
+"""Everything that depends on Snakemake's internals, as of 9.27.1: names outside its public interface.
 
-tests/pipeline/test_snakemake_inside.py shows for each what it is good for and notices when it is gone.
+tests/pipeline/test_snakemake_inside.py shows why each one is needed and fails when it is gone.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from snakemake import __version__
 from snakemake.exceptions import WorkflowError
 
 LOCKS = Path(".snakemake") / "locks"
-"""A file per start, which lists the files that it writes (persistence.py)."""
+"""Snakemake keeps a lock file per start here, with the files that it writes (persistence.py)."""
 MARKS = Path(".snakemake") / "incomplete"
-"""A file per output of a job that was not noted as ended, named by it (persistence/file.py)."""
+"""Snakemake keeps a mark here for each output of an unfinished job (persistence/file.py)."""
 
 
 def trust_the_clock() -> None:
-    """Replaces a check that fails a job whose inputs are dated after its outputs, which deletes the outputs.
+    """Disables a check that fails a job, and deletes its outputs, when its inputs are newer than these.
 
-    After a jump of the clock those outputs are paid answers.
+    After a clock jump, the deleted outputs would be paid answers.
     """
     from snakemake.dag import DAG  # not at the top: Snakemake's modules import each other in one order only
 
@@ -40,9 +40,8 @@ def trust_the_clock() -> None:
 
 
 def find_pipes_once() -> None:
-    """Has a job look for pipes among its inputs once, instead of going through all jobs that it depends on once for
-    each input: the answers and records of 10,000 runs are the inputs of one job, and cost it a minute.
-    """
+    """Makes a job search its inputs for pipes once, instead of going through all jobs that it depends on for each
+    input. With the answers and records of 10,000 runs as inputs of one job, that took a minute."""
     from snakemake.jobs import Job
 
     @lru_cache(maxsize=1)
@@ -58,7 +57,7 @@ def _piped(job: Any) -> set[str]:
 
 
 def share_names(workflow: Any, **names: object) -> None:
-    """Lets messages and commands use these names, also when this workflow is a module of another.
+    """Makes these names available in messages and commands, even when this workflow is a module of another one.
 
     Snakemake formats them with the names of the outermost workflow.
     """
@@ -66,20 +65,20 @@ def share_names(workflow: Any, **names: object) -> None:
 
 
 def lift_rate_limit(workflow: Any) -> None:
-    """Takes away the limit of 100 job starts a second.
+    """Removes the limit of 100 job starts per second.
 
-    It re-examines all waiting jobs once a second for every job that has ended: CPU that grows with the square of the
-    runs (snakemake/snakemake#3744).
+    The limiter re-examines all waiting jobs once a second for every finished job, so CPU time grows with the square of
+    the number of runs (snakemake/snakemake#3744).
     """
     _known(workflow.scheduler, "job_rate_limiter")
     workflow.scheduler.job_rate_limiter = None
 
 
 def look_ahead(workflow: Any, count: int) -> None:
-    """Lets the scheduler choose among the `count` ready jobs of the highest priority.
+    """Limits the scheduler to the `count` ready jobs with the highest priority.
 
-    It examines every ready job each time that one has ended: with 10,000 that is most of what a start costs. Its own
-    `--scheduler-subsample` takes them by chance, which would part the runs of a task.
+    It examines every ready job each time a job ends; with 10,000 jobs that is most of the cost of a start. Snakemake's
+    own `--scheduler-subsample` picks jobs at random, which would separate the runs of a task.
     """
     scheduler = type(_known(workflow, "scheduler"))
     ready = _known(scheduler, "open_jobs").fget
@@ -91,14 +90,14 @@ def look_ahead(workflow: Any, count: int) -> None:
 
 
 def add_resources(workflow: Any, resources: dict[str, int]) -> None:
-    """Declares how much there is of each resource, as `--resources` does."""
+    """Sets the total of each resource, as `--resources` does."""
     for name, there_is in resources.items():
         _known(workflow, "register_resource")(name, there_is)
 
 
 def forbid_deleting(workflow: Any, why: Callable[[], str]) -> None:
-    """Refuses `--delete-all-output`, also as a dry run, with what `why` says, unless that is empty. It is asked only
-    then; `--delete-temp-output` stays."""
+    """Refuses `--delete-all-output`, even as a dry run, with the text that `why` returns, unless it is empty. `why` is
+    called only then; `--delete-temp-output` still works."""
     delete = _known(workflow, "delete_output")
 
     def refuse(only_temp: bool = False, dryrun: bool = False) -> None:
@@ -110,9 +109,9 @@ def forbid_deleting(workflow: Any, why: Callable[[], str]) -> None:
 
 
 def start_commands(by: Callable[[str, Mapping[str, str]], Any]) -> None:
-    """Has `by` start the commands of rules that it knows, given the command and its environment. It returns a process
-    with the `wait`, `terminate` and `kill` of `subprocess.Popen`, or None for what Snakemake is to start itself."""
-    shells = import_module("snakemake.shell")  # an import statement would find the class of that name
+    """Starts the commands of rules through `by`, which is given the command and its environment. It returns a process
+    with the `wait`, `terminate` and `kill` of `subprocess.Popen`, or None to let Snakemake start the command itself."""
+    shells = import_module("snakemake.shell")  # an import statement would return the class with that name
     programs = _known(shells, "sp")
 
     def start(command: str, **options: Any) -> Any:
@@ -122,12 +121,12 @@ def start_commands(by: Callable[[str, Mapping[str, str]], Any]) -> None:
 
 
 def rules_to_run(workflow: Any) -> set[str]:
-    """The names of the rules that this start has jobs of."""
+    """The names of the rules with jobs in this start."""
     return {job.rule.name for job in _known(workflow.dag, "needrun_jobs")()}
 
 
 def remove_locks(folder: Path, locks: Path = LOCKS) -> bool:
-    """Removes Snakemake's locks on files of `folder`; True when there were any. Those of other run folders stay."""
+    """Removes Snakemake's locks on files of `folder` and no other; True when there were any."""
     inside = f"{folder.as_posix()}/"
     stale = [
         lock
@@ -140,8 +139,8 @@ def remove_locks(folder: Path, locks: Path = LOCKS) -> bool:
 
 
 def forget_marks(folder: Path, marks: Path = MARKS) -> None:
-    """Removes the marks of files in `folder` that are there although a start was killed before it noted them. Only for
-    files that get their names when they are whole."""
+    """Removes the unfinished marks of existing files in `folder`, left by a killed start. Only for files that are
+    renamed into place when complete."""
     for mark in marks.glob("*"):
         with suppress(ValueError):
             name = Path(urlsafe_b64decode(mark.name).decode())

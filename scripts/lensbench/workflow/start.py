@@ -1,6 +1,6 @@
-"""What a start of Snakemake does before its first rule and after its last one; the Snakefile only calls it.
+"""The steps before Snakemake's first rule and after its last one, called from the Snakefile.
 
-A user's mistake ends the start with one line; any other exception would come with a traceback of Snakemake's.
+A user's mistake ends the start with a one-line message, without Snakemake's traceback.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from lensbench.workflow.schedule import Schedule, frozen_schedule, read_schedule
 from snakemake_logger_plugin_lensbench import catch_up, says_when_nothing_is_to_be_done
 
 PYTHON = f"{shlex.quote(sys.executable)} -P -m"
-"""How rules start our programs; `exec` it, so that a program ends with the Snakemake that started it."""
+"""How rules start our programs. Use it with `exec`, so that a program ends with the Snakemake that started it."""
 ANY_TASK, NO_TASK = r"[a-z0-9][a-z0-9-]*", r"(?!)"
-"""Patterns of tasks' names."""
+"""Patterns for the ids of tasks."""
 AHEAD = 100
-"""Ready jobs that the scheduler examines, beside four for each that may be at work, where a job may have to wait
-for more than a core: for what `limits` allow, or on a cluster."""
+"""How many ready jobs the scheduler examines, plus four for each job that may run, when jobs may have to wait for more
+than a core: with `limits`, or on a cluster."""
 
 
 @contextmanager
@@ -83,17 +83,17 @@ def read_start(workflow: Any, config: Mapping[str, Any]) -> Schedule:
 
 
 def runs_at_once(workflow: Any) -> int:
-    """How many runs may be at work together. A job on another machine cannot know, and counts on its partners."""
+    """How many runs may run together. A job on another machine cannot know, and assumes that its partners run, too."""
     if not workflow.is_main_process:
         return sys.maxsize
     return (workflow.cores if workflow.local_exec else workflow.nodes) or 1
 
 
 def tasks_to_run(workflow: Any, schedule: Schedule) -> str:
-    """A pattern of the tasks whose runs are jobs of this start: those of which it would make one. To Snakemake the runs
-    of all others are files that no rule makes; a job for each would be most of a start with nothing to do.
+    """A pattern for the tasks that have runs to do in this start. For Snakemake, the runs of all other tasks are files
+    that no rule writes: a job for each would be most of the cost of a start with nothing to do.
 
-    All tasks where a run is asked for by the name of its file, and in a job on another machine.
+    Matches all tasks when a run is requested by its file name, and in a job on another machine.
     """
     asked = [f"{schedule.folder.as_posix()}/{name}/" for name in (RunFolder.runs, RunFolder.records)]
     if not workflow.is_main_process or any(name in argument for name in asked for argument in sys.argv):
@@ -103,7 +103,7 @@ def tasks_to_run(workflow: Any, schedule: Schedule) -> str:
 
 
 def before_jobs(workflow: Any, schedule: Schedule) -> None:
-    """Refuses what was not meant, and tries what all runs need before the first of them costs money."""
+    """Rejects misused targets, and runs the preflight before the first run costs money."""
     snakemake_inside.lift_rate_limit(workflow)
     further = AHEAD if schedule.resources or not workflow.local_exec else 0
     snakemake_inside.look_ahead(workflow, further + 4 * runs_at_once(workflow))
@@ -128,11 +128,11 @@ def before_jobs(workflow: Any, schedule: Schedule) -> None:
         except KeyboardInterrupt:
             is_ready = False
         if not is_ready:
-            sys.exit(1)  # what is wrong stands on the terminal
+            sys.exit(1)  # the error is already on the terminal
 
 
 def after_success(schedule: Schedule) -> None:
-    """Says the result."""
+    """Prints the results."""
     catch_up()
     if schedule.config.makes_benchmark and RunFolder(schedule.folder).results_json.exists():
         with _one_line():
@@ -140,7 +140,7 @@ def after_success(schedule: Schedule) -> None:
 
 
 def after_failure(schedule: Schedule) -> None:
-    """Says the result of what there is, and why no more was made."""
+    """Prints the results of the finished runs, and why the workflow stopped."""
     catch_up()
     folder = RunFolder(schedule.folder)
     if folder.refused.exists():

@@ -1,6 +1,6 @@
-"""How far a benchmark is, from its files alone: `lensbench status`.
+"""The progress of a benchmark, from its files alone: `lensbench status`.
 
-Whether a run counts is said by the rules of `validity`, before that stage has run.
+Whether a run is valid is decided by the rules of `validity`, even before that stage has run.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ LAST_DISCARDS = 5
 
 
 class Count(NamedTuple):
-    """Runs of a condition. `valid` and `discarded` say what is there; a discard that is to be repeated is left, too."""
+    """Runs of a condition. `valid` and `discarded` count existing runs; a discard to be repeated also counts as
+    left."""
 
     valid: int
     discarded: int
@@ -41,22 +42,22 @@ class Count(NamedTuple):
 
 
 class _Made(NamedTuple):
-    """What runs have taken together."""
+    """The total time and cost of finished runs."""
 
     runs: int = 0
     seconds: float = 0.0
     priced: int = 0
-    """Runs whose agent says what they cost."""
+    """Runs whose agent reports their cost."""
     usd: float = 0.0
 
     def plus(self, other: _Made, sign: int = 1) -> _Made:
-        """Both together; with a `sign` of -1 this without the other."""
+        """The sum of both; with a `sign` of -1, the difference."""
         runs, priced = self.runs + sign * other.runs, self.priced + sign * other.priced
         return _Made(runs, self.seconds + sign * other.seconds, priced, self.usd + sign * other.usd)
 
 
 class Status:
-    """How far a benchmark is. Reads everything once; then `ended` tells it of each run that was made.
+    """The progress of a benchmark. Reads everything once; after that, `ended` updates it for each finished run.
 
     Raises UserError when the folder has no plan.
     """
@@ -71,7 +72,7 @@ class Status:
         self._sorted_seconds: list[float] = []
         self._standing: dict[RunId, Count] = {}
         self.last_discard = ""
-        """The run that was discarded last since this was read, and why."""
+        """The last run discarded since the first read, and why."""
         self.counts = dict.fromkeys(self.plan["conditions"], Count(0, 0, 0))
         worker = last_worker(folder)
         number, of = parts_of(worker.part if worker else "")
@@ -86,11 +87,11 @@ class Status:
                 self._decide(run)
 
     def knows(self, run: RunId) -> bool:
-        """True for a run of the waves that were open when this was read, and of the part that is made here."""
+        """True for runs of this part in the waves that were open at the first read."""
         return run in self._standing
 
     def ended(self, run: RunId) -> None:
-        """Takes note of a run that was made: it can change those of the same task and trial, and no other."""
+        """Updates the counts after a run has ended. Only runs of the same task and trial can change."""
         self._filed.pop(run, None)
         self._borrowed -= {run}
         before = {each for each in self._pair(run) if each in self._standing and self._standing[each].discarded}
@@ -102,23 +103,23 @@ class Status:
 
     @property
     def planned(self) -> int:
-        """How many runs there are to be: of the part that is made here, as far as waves are open."""
+        """How many runs are planned for this part in open waves."""
         return len(self._standing)
 
     @property
     def left(self) -> int:
-        """How many of them are to be made."""
+        """How many of the planned runs are still to do."""
         return sum(count.left for count in self.counts.values())
 
     @property
     def median_s(self) -> float | None:
-        """Of the runs that are there, with all their attempts; None without any."""
+        """The median time of the finished runs in seconds, with all attempts; None without any."""
         return self._sorted_seconds[len(self._sorted_seconds) // 2] if self._sorted_seconds else None
 
     def left_s(self, at_a_time: int) -> float | None:
-        """How long the runs that are left will take; None while a condition that has some has none that was made.
+        """Estimated seconds for the runs that are left; None while a condition with runs left has no finished one.
 
-        By the mean of each condition: a treatment may take many times as long as the baseline.
+        Uses the mean of each condition, because a treatment may take many times as long as the baseline.
         """
         if any(
             count.left and not made.runs
@@ -130,11 +131,12 @@ class Status:
 
     @property
     def left_usd(self) -> float | None:
-        """What the runs that are left will cost, by the mean of each condition; None while no agent says a price."""
+        """Estimated cost of the runs that are left, by the mean of each condition; None while no agent reports a
+        cost."""
         return self._to_come(lambda made: made.usd / made.priced if made.priced else None)
 
     def _to_come(self, mean: Callable[[_Made], float | None]) -> float | None:
-        """What the runs that are left will take together; a condition without a mean of its own has the common one."""
+        """The estimated total for the runs that are left; a condition without its own mean gets the overall mean."""
         common = mean(reduce(_Made.plus, self._together.values(), _Made()))
         if common is None:
             return None
@@ -143,19 +145,19 @@ class Status:
 
     @property
     def running(self) -> list[str]:
-        """The runs on this machine that are being made, those that wait for the other run of their pair among them."""
+        """The runs in progress on this machine, including those that wait for the other run of their pair."""
         there = set(who_is_there(str(RunFolder(self.folder).gate)))
         return [run.stem for run in self._standing if gate_name(run) in there]
 
     def last_discards(self) -> list[tuple[str, Discard]]:
-        """The runs that were discarded last, the newest first."""
+        """The last discarded runs, newest first."""
         read = [
             (stem, discard) for stem, paths in self._discards.items() for discard in map(_readable, paths) if discard
         ]
         return sorted(read, key=lambda item: _moment(item[1]), reverse=True)[:LAST_DISCARDS]
 
     def _pair(self, run: RunId) -> list[RunId]:
-        """The runs of the same task and trial, this one among them."""
+        """The runs of the same task and trial, including this one."""
         return [run._replace(condition=name) for name in planned_conditions(self.plan, run.task)]
 
     def _decide(self, run: RunId) -> list[Validity]:
@@ -175,7 +177,7 @@ class Status:
         try:
             record = read_record(self.folder, run)
         except UserError:
-            return None  # damaged: it will be made again
+            return None  # damaged: it will be repeated
         if record:
             seconds = sum(attempt.waited_s + (attempt.duration_s or 0) for attempt in record.attempts)
             usd = record.outcome.cost_usd
@@ -195,7 +197,7 @@ class Status:
         return _readable(paths[-1]) if paths and describes(paths[-1], run_files(self.folder, run).record) else None
 
     def _stands(self, validity: Validity) -> Count:
-        """The run's own part of the counts."""
+        """The run's contribution to the counts."""
         run, status = validity.run, validity.status
         again = run in self._filed and len(self._discards[run.stem]) <= self.plan["max_rounds"]
         return Count(status == RunStatus.VALID, status == RunStatus.DISCARDED, again or status == RunStatus.MISSING)
@@ -216,19 +218,19 @@ def _price(folder: Path) -> str:
     try:
         cost = spent(folder)
     except UserError:
-        return "?"  # who has set a budget is told by the next attempt
+        return "?"  # with a budget, the next attempt reports the error
     return f"${cost['usd']:.2f}" if cost["usd"] else span(cost["hours"] * 3600)
 
 
 def line(status: Status, running: int, at_a_time: int) -> str:
-    """Everything in one line."""
+    """The whole status on one line."""
     runs, *rest = _totals(status, running, at_a_time)
     return " | ".join([runs, *(f"{name}: {_words(count)}" for name, count in status.counts.items()), *rest])
 
 
 def block(status: Status, running: Mapping[str, str], at_a_time: int, width: int) -> list[str]:
-    """The same for a terminal of this width, in lines that fit: the totals, a line for each condition, what is being
-    made (`running`: run -> since when) and the last discard."""
+    """The status as lines that fit a terminal of this width: the totals, a line for each condition, the runs in
+    progress (`running`: run -> start time) and the last discard."""
     names = max(map(len, [*status.counts, "discarded"]))
     rows = [(name, _words(count)) for name, count in status.counts.items()]
     if running:
@@ -255,7 +257,7 @@ def _words(count: Count) -> str:
 
 
 def span(seconds: float) -> str:
-    """A time as people say it: 45s, 3m, 2h05m."""
+    """A readable duration: 45s, 3m, 2h05m."""
     minutes = round(seconds / 60)
     if seconds < 99.5:
         return f"{seconds:.0f}s"
@@ -263,7 +265,7 @@ def span(seconds: float) -> str:
 
 
 def lines(status: Status) -> Iterator[str]:
-    """What a person wants to know who comes back to a benchmark."""
+    """The lines that `lensbench status` prints."""
     worker, running = at_work(status.folder), status.running
     if worker:
         yield f"{status.folder}: Snakemake is running (process {worker.process} on {worker.host}, since {worker.since})"
@@ -280,7 +282,7 @@ def lines(status: Status) -> Iterator[str]:
 
 
 def print_status(folder: Path) -> None:
-    """Prints how far a benchmark is: the runs of each condition, what is running, time and money, the last discards."""
+    """Print the progress of a benchmark: runs per condition, what is running, time and cost, the last discards."""
     print(*map(printable, lines(Status(folder))), sep="\n")
 
 

@@ -1,4 +1,4 @@
-"""What Snakemake's targets beside a benchmark need: one question (`eval`) and new tasks (`scenarios`)."""
+"""Helpers for Snakemake's targets other than a benchmark: one question (`eval`) and new tasks (`scenarios`)."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from lensbench.scenarios.pin import repository_name
 
 
 def question(config: Config) -> str:
-    """What `snakemake eval` asks. Raises UserError when there is nothing."""
+    """The question of `snakemake eval`. Raises UserError when it is missing."""
     if not config.prompt:
         raise UserError("there is no question; add --config 'prompt=how does auth work?'")
     return config.prompt
 
 
 def writer(config: Config, plan: Plan) -> str:
-    """The argument of `snakemake scenarios`: who writes tasks, and what no question may name."""
+    """The argument of `snakemake scenarios`: the agent that writes tasks, and the words that no question may
+    contain."""
     kept = {"agent", "seed", "sandbox", "sandbox_visible", "cache"}
     told = config.model_dump(mode="json", exclude_defaults=True, include=kept)
     servers = {name for condition in plan["conditions"].values() for name in condition["servers"]}
@@ -29,14 +30,14 @@ def writer(config: Config, plan: Plan) -> str:
 
 
 def task_set(config: Config) -> str:
-    """Where `snakemake scenarios` puts the tasks about `repo`, without the ending of a file."""
+    """The path for the tasks that `snakemake scenarios` writes about `repo`, without extension."""
     return f"scenarios/{repository_name(config.repo)}"
 
 
 def misused(config: Config, rules: Set[str]) -> str:
-    """Why these rules cannot be started with this config; "" when they can."""
+    """Why these rules cannot run with this config; "" when they can."""
     if "scenarios" in rules and not config.repo:
-        return "say which repository: snakemake scenarios --config repo=<git url or path> tasks=12"
+        return "name a repository: snakemake scenarios --config repo=<git url or path> tasks=12"
     if rules - {"scenarios", "eval"} and not config.makes_benchmark:
-        return "prompt and repo are for `snakemake eval` and `snakemake scenarios`; leave them out for a benchmark"
+        return "prompt and repo are for `snakemake eval` and `snakemake scenarios`; omit them for a benchmark"
     return ""

@@ -19,36 +19,36 @@ from lensbench.results.plain_verdict import told
 
 
 class Benchmark(NamedTuple):
-    """A run folder with what it says first."""
+    """A run folder with its headline."""
 
     folder: Path
     said: list[str]
-    """A line for each treatment."""
+    """One line for each treatment."""
 
 
 def benchmarks(place: Path) -> Iterator[Benchmark]:
-    """The benchmarks in `place`: itself, those below it, or those in its bench/; by name."""
+    """The benchmarks in `place`: itself, its subfolders, or those in its bench/; sorted by name."""
     plans = next(filter(None, ([*place.glob(f"{pattern}{RunFolder.plan}")] for pattern in ("", "*/", "bench/*/"))), [])
     for plan in sorted(plans):
         yield Benchmark(plan.parent, _said(plan.parent))
 
 
 def _said(folder: Path) -> list[str]:
-    """The verdicts in plain words, or what is missing."""
+    """The verdicts in plain words, or why there are none."""
     try:
         data = json.loads(RunFolder(folder).results_json.read_text())
         return [*told(data.get("plain", {})).values()] or data["headlines"]
     except FileNotFoundError:
-        return ["no results yet: lensbench status shows how far it is"]
+        return ["no results yet: lensbench status shows the progress"]
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         return [f"results.json cannot be read ({error})"]
 
 
 def view(place: Path, opens: bool) -> None:
-    """Lists the benchmarks of a place, and opens the page of an only one. Raises UserError when there are none."""
+    """Opens the page of the only benchmark in a place, or lists several. Raises UserError when there are none."""
     found = list(benchmarks(place))
     if not found:
-        raise UserError(f"{place}: there is no benchmark here, below it, or in its bench/; `lensbench run` makes one")
+        raise UserError(f"{place}: there is no benchmark here, below it, or in its bench/; `lensbench run` starts one")
     for each in found:
         print(RunFolder(each.folder).page, *(f"  {printable(line)}" for line in each.said), sep="\n")
     page = RunFolder(found[0].folder).page
@@ -62,9 +62,15 @@ def has_screen() -> bool:
 
 
 def main() -> None:
-    """Opens the page of a benchmark; of a folder with several, lists them with their verdicts."""
+    """Open the results page of a benchmark; for a folder with several, list them with their verdicts."""
     parser = argparse.ArgumentParser(prog="lensbench view", description=main.__doc__)
-    parser.add_argument("folder", nargs="?", type=Path, default=Path(), help="a run folder, or a folder with several")
+    parser.add_argument(
+        "folder",
+        nargs="?",
+        type=Path,
+        default=Path(),
+        help="a run folder, or a folder with several (default: this one)",
+    )
     parser.add_argument("--print", dest="only_print", action="store_true", help="open nothing")
     given = parser.parse_args()
     view(given.folder, has_screen() and not given.only_print)
