@@ -101,7 +101,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "itself": ({"bank": {"baseline": "bench/r2", "drift": 1}}, "is this benchmark itself"),
     "twice": ({"bank": {"baseline": ["bench/r", "bench/r"], "drift": 1}}, "bank.baseline has bench/r twice"),
     "drift alone": ({"bank": {"drift": 1}}, "bank.baseline, which is missing"),
-    "a part": ({"part": "1/2"}, "bank does not go with part"),
+    "a part": ({"part": "1/2"}, "bank cannot be combined with part"),
     "another baseline": ({"baseline": "with"}, "its baseline is without, not with"),
     "another server": ({"conditions": {"without": {"mcp": "mcp.json"}, "with": {}}}, "without has other servers"),
     "other settings": ({"agent": {"timeout_s": 61}}, "2 have other settings of the agent"),

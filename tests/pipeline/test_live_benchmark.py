@@ -269,5 +269,5 @@ def test_a_launcher_whose_key_the_sandbox_hides_is_refused_before_any_run(tmp_pa
         start(tmp_path / "project")
     told = " ".join(str(said.value).split())
     assert "the agent gave no answer to a short question" in told
-    assert "must be in sandbox_visible" in told
+    assert "it needs to sandbox_visible" in told
     assert list((tmp_path / "project" / "bench" / "live").glob("runs/*.md")) == []

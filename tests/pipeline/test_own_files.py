@@ -119,7 +119,7 @@ def test_what_the_config_names_where_a_stage_writes_is_refused_before_anything_i
     (project.folder / "linked.md").symlink_to(path)
     monkeypatch.chdir(project.folder)
     project.configure(**PLACES[key](name))
-    with pytest.raises(UserError, match=f"{name} is where bench/r/ gets files of that name.*; move it elsewhere"):
+    with pytest.raises(UserError, match=f"{name} would be overwritten, .* to bench/r/; move it elsewhere"):
         read_schedule(config_of(project), ["config.yaml"], begin)
     assert path.exists()
 

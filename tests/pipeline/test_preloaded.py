@@ -74,7 +74,7 @@ def test_a_run_is_snakemakes_own_child_and_is_shown_as_the_command_that_makes_it
     assert process.returncode == 0, output
     assert project.processes() == []
     again = subprocess.run(command, cwd=project.folder, capture_output=True, text=True, check=True)
-    assert "kept: it was finished before" in again.stderr
+    assert "kept: it is finished" in again.stderr
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -131,7 +131,7 @@ def test_criteria_templates_and_code_repeat_no_run_and_a_prompt_stops_unless_it_
     everything = visible(finished)
     finished.write_tasks(suffix=" Be brief.")
     message = finished.start(fails=True)
-    assert "task 'anna': its prompt (or the report suffix) is another one" in message
+    assert "task 'anna': its prompt (or the report suffix) changed" in message
     assert "--config run_id=<a new name>" in message
     assert "--config accept_changes=true" in message
     assert visible(finished) == everything

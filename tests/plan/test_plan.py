@@ -72,7 +72,7 @@ def test_a_setting_that_makes_runs_incomparable_is_named(
         ("set.yaml", "all_of: a.py", "all_of: b.py", []),
         ("set.yaml", "Where is it?", "Where was it?", ["task 'one': its prompt"]),
         ("set.yaml", "path: repo", "path: .", ["task 'one': repository was"]),
-        ("set.yaml", "id: one", "id: two", ["task 'one' was taken out"]),
+        ("set.yaml", "id: one", "id: two", ["task 'one' was removed"]),
         ("lens.json", '"lens"}', '"other"}', ["conditions.with.mcp_sha256: was"]),
     ],
 )
@@ -86,7 +86,7 @@ def test_an_edited_file_is_a_change_only_when_runs_depend_on_it(
 
 
 def test_a_change_stops_and_says_what_to_do_until_it_is_accepted(project: Path, given: Given) -> None:
-    with pytest.raises(UserError, match=r"(?s)bench/r has runs that count.*- seed.*run_id=.*accept_changes=true"):
+    with pytest.raises(UserError, match=r"(?s)bench/r has valid runs.*- seed.*run_id=.*accept_changes=true"):
         planning.accept_or_refuse(["seed"], [], load_config(given), Path("bench/r"))
     config = load_config(given | {"accept_changes": True})
     assert planning.accept_or_refuse(["seed"], ["old", "seed"], config, Path("bench/r")) == ["old", "seed"]

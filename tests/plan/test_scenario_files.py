@@ -119,7 +119,7 @@ def test_all_mistakes_of_all_files_are_told_at_once(project: Path) -> None:
 def test_an_id_may_be_used_once_in_all_files(project: Path) -> None:
     Path("a.yaml").write_text(GOOD)
     Path("b.yaml").write_text(f"# a comment\n{GOOD}")
-    with pytest.raises(UserError, match=r"b\.yaml:5: task 'one' is there already \(a\.yaml:4\)"):
+    with pytest.raises(UserError, match=r"b\.yaml:5: task 'one' already exists \(a\.yaml:4\)"):
         read_scenarios(["a.yaml", "b.yaml"])
 
 

@@ -88,11 +88,11 @@ PROBLEMS = [
     (Citation("none.py", 1, 1), "there is no such file"),
     (Citation("hidden.py", 1, 1), "there is no such file"),
     (Citation("../../etc/passwd", 1, 1), "there is no such file"),
-    (Citation("one.py", 1, 1), "2 files could be meant"),
+    (Citation("one.py", 1, 1), "2 files match"),
     (Citation("cart.py", 6, 6), "the file has 5 lines"),
     (Citation("cart.py", 4, 9), "the file has 5 lines"),
-    (Citation("src/data.bin", 1, 1), "the file is empty, too large, or no text"),
-    (Citation("src/out.py", 1, 1), "the file is empty, too large, or no text"),
+    (Citation("src/data.bin", 1, 1), "the file is empty, too large, or not text"),
+    (Citation("src/out.py", 1, 1), "the file is empty, too large, or not text"),
 ]
 
 

@@ -31,7 +31,7 @@ def test_an_accepted_change_that_no_run_was_made_with_says_nothing_about_who_ans
     runs = [record("with", agent()), record("without", agent())]
     shown = as_made(plan_of(agent(model="b")), runs)
     assert (shown["agent"]["model"], shown["model_mapping"]) == ("a", "a=a")
-    assert list(notices(runs, shown)) == ["The config names agent.model b now; all runs were made with a."]
+    assert list(notices(runs, shown)) == ["The config now has agent.model b; all runs used a."]
     assert list(mixtures(runs, shown)) == []
 
 
@@ -39,13 +39,13 @@ def test_runs_of_two_settings_are_no_matter_of_one_verdict() -> None:
     runs = [record("with", agent()), record("without", agent()), record("with", agent(model="b"))]
     shown = as_made(plan_of(agent(model="b")), runs)
     assert shown["agent"]["model"] == "b"
-    assert list(mixtures(runs, shown)) == ["Runs were made with different settings: agent.model was a in 2; b in 1."]
+    assert list(mixtures(runs, shown)) == ["Runs used different settings: agent.model was a in 2; b in 1."]
 
 
 def test_an_older_record_shows_only_that_its_settings_were_others() -> None:
     runs = [record("with", sha256="now"), record("with", sha256="before")]
     assert list(mixtures(runs, plan_of(agent()))) == [
-        "1 runs were made with other settings of the agent than the rest."
+        "1 runs used other agent settings than the rest."
     ]
     assert list(mixtures([record("with", sha256="now")] * 2, plan_of(agent()))) == []
 
@@ -59,13 +59,13 @@ def test_other_servers_in_one_condition_are_a_mixture_and_in_two_conditions_are_
     runs = [record("with", agent(), servers="1"), record("without", agent())]
     assert list(mixtures(runs, plan_of(agent()))) == []
     runs.append(record("with", agent(), servers="2"))
-    assert list(mixtures(runs, plan_of(agent()))) == ["Runs of with were made with different servers or commands."]
+    assert list(mixtures(runs, plan_of(agent()))) == ["Runs of with used different servers or commands."]
 
 
 def test_pairs_of_different_models_are_no_matter_of_one_verdict() -> None:
     runs = [record("with", agent(), models=(name,)) for name in ("glm-5", "glm-5", "glm-6")]
     assert list(mixtures(runs, plan_of(agent()))) == [
-        "Different models answered (glm-5 in 2; glm-6 in 1); one verdict cannot be about all of them."
+        "Different models answered (glm-5 in 2; glm-6 in 1); one verdict cannot cover all of them."
     ]
 
 
@@ -75,7 +75,7 @@ def test_another_model_than_was_asked_for_is_a_headline_unless_it_is_declared() 
         return list(notices([record("with", made, models=(answered,), models_asked=("glm-5",))], plan_of(made)))
 
     assert said("glm-5") == []
-    assert "Another model answered than was asked for (glm-4.5 in 1 runs)" in said("glm-4.5")[0]
+    assert "The answering model differs from the requested one (glm-4.5 in 1 runs)" in said("glm-4.5")[0]
     assert said("glm-4.5", served="glm-4*") == []
     assert said("glm-4.5", models={"glm-5": "glm-4.5"}) == []
 

@@ -102,7 +102,7 @@ def test_what_a_server_prints_beside_its_messages_is_shown(attempt: Try, project
     (project / "loud.py").write_text(text.replace("json.loads(line)", "json.loads(1)") if breaks else text)
     check = attempt({"lens": server(program=str(project / "loud.py"))}, agent={"mcp_start_s": 5})["with: lens"]
     assert check.outcome == ("failed" if breaks else "warning")
-    assert "no message of the protocol ('Loading 3 models')" in check.detail
+    assert "other text than protocol messages to standard output ('Loading 3 models')" in check.detail
 
 
 def test_an_address_that_does_not_answer_is_named(attempt: Try) -> None:
@@ -112,7 +112,7 @@ def test_an_address_that_does_not_answer_is_named(attempt: Try) -> None:
 
 
 def test_a_repository_without_history_says_so_and_one_that_lost_it_warns(attempt: Try, project: Path) -> None:
-    assert "it has no git history, so tools that read one" in attempt()["repository"].detail
+    assert "it has no git history, so tools that use it" in attempt()["repository"].detail
     for arguments in (["init", "-q"], ["add", "."], ["commit", "-qm", "x"]):
         subprocess.run(["git", "-c", "user.name=x", "-c", "user.email=x@x", *arguments], cwd=project, check=True)
     check = attempt()["repository"]
@@ -162,7 +162,7 @@ def test_a_server_whose_tools_cannot_be_called_blindly_is_a_warning(attempt: Try
     ("answer", "said"),
     [
         ("Repo not registered", "does not know the workspace: Repo not registered"),
-        ("this workspace has not been indexed", "give the condition a setup command"),
+        ("this workspace has not been indexed", "add a setup command to the condition"),
     ],
 )
 def test_a_server_that_does_not_know_the_workspace_fails_although_it_reports_no_error(
@@ -217,7 +217,7 @@ def test_a_file_that_the_sandbox_hides_from_a_server_is_named_with_its_remedy(at
     hidden.write_text("x")
     entry = {"command": "/bin/sh", "args": ["-c", f"cat $(echo {hidden.parent}/term)s.txt"]}
     detail = attempt({"lens": entry}, sandbox="bubblewrap")["with: lens"].detail
-    assert f"{hidden} is here, but the sandbox may hide it: add its folder to sandbox_visible" in detail
+    assert f"{hidden} exists, but the sandbox may hide it: add its folder to sandbox_visible" in detail
     assert "sandbox_visible" not in attempt({"lens": entry | {"args": ["-c", "cat /no/such"]}})["with: lens"].detail
 
 
@@ -229,7 +229,7 @@ def test_a_daemon_that_knows_another_name_of_the_workspace_needs_a_start_without
     text = Path(STDIO).read_text().replace("found {params['arguments']['query']} in src/cart.py:3", "not registered")
     (project / "server.py").write_text(text)
     check = attempt({"lens": server(program=str(project / "server.py"))}, sandbox="bubblewrap")["with: lens"]
-    assert "give the condition a setup command" in check.detail
+    assert "add a setup command to the condition" in check.detail
 
 
 def test_setup_and_teardown_get_the_workspace_and_surround_the_servers(attempt: Try, project: Path) -> None:
@@ -252,7 +252,7 @@ def test_after_a_failed_setup_no_server_is_started_but_the_teardown_runs(attempt
 
 def test_a_setup_that_writes_into_the_workspace_is_found_before_any_run(attempt: Try) -> None:
     checks = attempt(treatment={"setup": ["/bin/sh", "-c", 'echo "use me" > "$0/CLAUDE.md"', "{workspace}"]})
-    assert "no run would count" in checks["with: workspace"].detail
+    assert "every run would be invalid" in checks["with: workspace"].detail
 
 
 def test_a_command_that_hangs_is_ended_and_one_that_is_missing_is_named(tmp_path: Path) -> None:

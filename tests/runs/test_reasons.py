@@ -23,7 +23,7 @@ BASE = Outcome(models=("m",), servers={}, tools_offered=("Read",), calls=(Call("
         (replace(FINE, timed_out=True), replace(GOOD, error="e"), "", WITH, ("timed_out", "after 900 s")),
         (replace(FINE, exit_code=1), replace(GOOD, error="overloaded"), "x", WITH, ("api_error", "overloaded")),
         (replace(FINE, exit_code=-9), GOOD, "x", WITH, ("crashed", "exit code -9")),
-        (FINE, replace(GOOD, finished=False), "x", WITH, ("crashed", "the output ends in the middle")),
+        (FINE, replace(GOOD, finished=False), "x", WITH, ("crashed", "the output is incomplete")),
         (FINE, replace(BASE, tools_offered=(TOOL,)), "x", WITHOUT, ("contaminated", TOOL)),
         (FINE, replace(BASE, calls=(Call(TOOL, 1),)), "x", WITHOUT, ("contaminated", TOOL)),
         (

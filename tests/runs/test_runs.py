@@ -115,9 +115,9 @@ def test_a_run_whose_shared_tree_was_changed_meanwhile_does_not_count_and_the_ne
     (shared / "shop.py").write_text("class Card: ...\n")
     assert run.wait(60) == 0
     last = from_json(run_files(bench, RUN).record.read_text()).last
-    assert (last.reason, last.detail) == ("harness_failed", "the repository in the cache was changed meanwhile")
+    assert (last.reason, last.detail) == ("harness_failed", "the repository in the cache was changed during the run")
     run_files(bench, RUN).record.unlink()
-    with pytest.raises(UserError, match="is not what was fetched"):
+    with pytest.raises(UserError, match="differs from what was fetched"):
         make_run(read_job(bench, RUN, 0))
 
 
@@ -188,7 +188,7 @@ def test_only_what_may_heal_at_once_is_tried_again_and_never_more_often_than_all
         (lambda bench: plan(bench, "", command=["/nowhere/agent"]), "the agent cannot be started: /nowhere/agent"),
         (lambda bench: (bench / "plan.json").unlink(), "has no plan for anna-without"),
         (lambda bench: (bench / "prompts" / "anna.md").unlink(), "has no plan for anna-without"),
-        (lambda bench: next(Path("cache").glob("*/tree/shop.py")).write_text("x"), "is not what was fetched"),
+        (lambda bench: next(Path("cache").glob("*/tree/shop.py")).write_text("x"), "differs from what was fetched"),
     ],
 )
 def test_what_no_attempt_can_mend_is_one_sentence_and_no_discard(bench: Path, damage: Any, message: str) -> None:
@@ -280,7 +280,7 @@ def test_a_workspace_of_any_size_costs_no_answer_and_is_not_read_without_end(
     assert answer_of(plan(bench, f"{shell}; echo the answer")) == b"the answer\n"
     last = record_of(bench).last
     assert last.reason == reason
-    assert reason != "over_limit" or last.detail == "its workspace has more than 16 GB after the run, and was not read"
+    assert reason != "over_limit" or last.detail == "its workspace has more than 16 GB after the run and was not checked"
 
 
 def test_an_output_that_no_adapter_can_read_is_a_discard_with_its_transcript(
@@ -319,7 +319,7 @@ def test_a_job_that_is_killed_after_its_agent_ended_is_not_paid_for_twice(bench:
     run = RunId("anna", "with")
     assert killed_in_teardown(bench, "echo $$").returncode == -9
     assert not run_files(bench, run).record.exists()
-    assert "taken over" in make_run(read_job(bench, run, 0))
+    assert "recovered" in make_run(read_job(bench, run, 0))
     assert record_of(bench, run).last.reason == ""
     assert spent(bench)["runs"] == 1
     assert make_run(read_job(bench, run, 0)) == KEPT
@@ -344,7 +344,7 @@ def test_a_run_that_kills_its_job_twice_while_it_is_checked_is_a_discard(bench: 
     killed_while_checking(bench)
     killed_while_checking(bench)
     assert spent(bench)["runs"] == 2
-    assert "taken over" in make_run(read_job(bench, RUN, 0))
+    assert "recovered" in make_run(read_job(bench, RUN, 0))
     assert record_of(bench).last.reason == "harness_failed"
     assert spent(bench)["runs"] == 2
     assert make_run(read_job(bench, RUN, 0)) == KEPT

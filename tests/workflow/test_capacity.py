@@ -98,8 +98,8 @@ def test_limits_are_no_part_of_the_experiment(config: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("limits", "message"),
     [
-        ({"clients": {"lens": 1}}, "limits.clients has 'lens', which nobody uses; write one of my-server"),
-        ({"requests_per_minute": {"zia": 9}}, "limits.requests_per_minute has 'zia', which nobody uses; write one of zai"),
+        ({"clients": {"lens": 1}}, "limits.clients has 'lens', which is not used; write one of my-server"),
+        ({"requests_per_minute": {"zia": 9}}, "limits.requests_per_minute has 'zia', which is not used; write one of zai"),
         ({"requests_per_minute": {"zai": 0}}, "limits.requests_per_minute.zai should be greater than or equal to 1"),
         ({"client": {}}, "limits.client is not a key that lensbench knows; did you mean 'clients'?"),
     ],

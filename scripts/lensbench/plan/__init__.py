@@ -1,1 +1,1 @@
-"""What will be asked: the config, task sets, the frozen plan, waves."""
+"""The config, task sets, the frozen plan, and waves."""

@@ -1,4 +1,4 @@
-"""`run_id: auto`: runs that are named by date and time (protocol, section 5)."""
+"""`run_id: auto`: runs named by date and time (protocol, section 5)."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ _DATED = re.compile(r"\d{4}-\d{2}-\d{2}-\d{4}(-\d{1,4})?")
 
 
 def newest_dated(benches: Path) -> str:
-    """The newest run folder in `benches` that is named by its date; "" when there is none."""
+    """The name of the newest dated run folder in `benches`; "" when there is none."""
     found = [folder.name for folder in benches.glob("*-*-*-*") if _DATED.fullmatch(folder.name)]
     return max((name for name in found if RunFolder(benches / name).plan.exists()), key=_place, default="")
 
 
 def _place(name: str) -> tuple[str, int]:
-    """Names of one minute are in the order of their last number."""
+    """The sort key; names of the same minute sort by their last number."""
     return name[:15], int(name[16:] or 1)
 
 
 def dated_run(plan: Plan, benches: Path) -> str:
-    """The newest dated run when this plan can go on with it, else a new name of the time in UTC.
+    """The newest dated run if this plan can continue it, else a new name from the current time in UTC.
 
-    What begins a new one is what would be refused in a named run: another agent, condition, prompt or repository.
+    A new one is started by changes that a named run would reject: another agent, condition, prompt or repository.
     """
     newest = newest_dated(benches)
     if newest and not changes(read_plan(benches / newest), plan):
@@ -38,7 +38,7 @@ def dated_run(plan: Plan, benches: Path) -> str:
 
 
 def new_dated(benches: Path) -> str:
-    """A name that no folder in `benches` has."""
+    """A new dated name that no folder in `benches` has."""
     now = f"{datetime.now(UTC):%Y-%m-%d-%H%M}"
     names = (now, *(f"{now}-{number}" for number in range(2, 9999)))
     return next(name for name in names if not (benches / name).exists())

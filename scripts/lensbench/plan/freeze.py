@@ -1,7 +1,7 @@
-"""Freezing an experiment: what will be asked, of whom, with which tools (protocol, sections 1, 5 and 6).
+"""Freezes an experiment in a plan: tasks, agent and tools (protocol, sections 1, 5 and 6).
 
-The plan is written once, before the first run, and every run reads it. A change to it after the first run that counts
-is an error with a way out, because the runs before and after would not be comparable.
+The plan is written once, before the first run, and every run reads it. A change after the first valid run is an error
+unless the user accepts it, because the runs before and after would not be comparable.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def _report_suffix() -> str:
 
 
 def make_plan(config: Config, scenarios: ScenarioSet, accepted: list[str]) -> Plan:
-    """Everything that a run depends on, as plain data. `accepted` are changes that the user let pass."""
+    """The plan: everything that a run depends on, as plain data. `accepted`: changes that the user accepted."""
     repositories = named_sources(scenarios)
     agent = config.agent.model_dump(mode="json", exclude_defaults=True)
     arms = {name: _condition(condition) for name, condition in config.conditions.items()}
@@ -96,15 +96,15 @@ def make_plan(config: Config, scenarios: ScenarioSet, accepted: list[str]) -> Pl
 
 
 def _bank(config: Config, order: Sequence[str]) -> BankSettings:
-    """One of every five tasks is made again, drawn by seed and name: tasks that are added later change no draw but that
-    of the last five."""
+    """The settings for reused runs. One of every five tasks is repeated, drawn by seed and name, so that tasks added
+    later change only the draw from the last five."""
     fives = [order[start : start + 5] for start in range(0, len(order), 5)]
     again = [min(five, key=lambda task: sha256(f"{config.seed} {task}".encode())) for five in fives]
     return {"baseline": list(config.bank.baseline), "drift": config.bank.drift or 0.0, "again": again}
 
 
 def _dumped(section: BaseModel) -> Any:
-    """A section of the config with all its keys, as the plan has them."""
+    """A section of the config with all its keys, in the form of the plan."""
     return section.model_dump(mode="json")
 
 
@@ -114,7 +114,7 @@ def named_sources(scenarios: ScenarioSet) -> dict[str, Source]:
 
 
 def source_name(source: Source) -> str:
-    """A source as people write it; another name is another source. It stays the same when the whole folder is moved."""
+    """The name of a source; sources differ exactly when their names do. It survives a move of the whole folder."""
     match source:
         case Pypi():
             return f"{source.pypi} ({source.sha256[:12]})"
@@ -130,7 +130,7 @@ _SETTINGS = ("agent", "conditions", "baseline")
 
 
 def _condition(condition: Condition) -> PlannedCondition:
-    """A condition without setup and teardown has no such keys, as in plans that are older than these."""
+    """A condition in the form of the plan. Unused setup and teardown are omitted, as in plans of older versions."""
     planned: PlannedCondition = {"mcp": None, "mcp_sha256": "", "servers": []}
     if condition.mcp is not None:
         content = Path(condition.mcp).read_bytes()
@@ -145,7 +145,7 @@ def _condition(condition: Condition) -> PlannedCondition:
 
 
 def _judge(judge: str | ModelJudge) -> PlannedJudge:
-    """A judge by its name; of a model judge also the text of its prompt, which is thereby kept with the run."""
+    """A judge in the form of the plan: its name, and for a model judge also the text of its prompt."""
     if not isinstance(judge, ModelJudge):
         return {"name": judge}
     prompt = judge_prompt(judge).read_text()
@@ -158,7 +158,7 @@ def _judge(judge: str | ModelJudge) -> PlannedJudge:
 
 
 def judge_prompt(judge: ModelJudge) -> Path:
-    """The template of a model judge's question."""
+    """The path of the prompt template of a model judge."""
     return Path(judge.prompt) if judge.prompt else TEMPLATES / "judge.md.j2"
 
 
@@ -167,7 +167,7 @@ def _mcp_files(config: Config) -> list[str]:
 
 
 def _local_sources(repositories: Mapping[str, Source]) -> list[str]:
-    """Repositories on this machine: what is cleaned away for the runs is still there."""
+    """Repositories on this machine, which still contain the files that are removed for the runs."""
     named = (getattr(source, "path", "") or getattr(source, "git", "") for source in repositories.values())
     return [path for path in named if path and Path(path).exists()]
 
@@ -183,29 +183,29 @@ def _task(task: Task) -> PlannedTask:
 
 
 def changes(old: Plan, new: Plan) -> list[str]:
-    """What differs between two plans so that their runs cannot be compared, one sentence each.
+    """The differences that make the runs of two plans incomparable, one sentence each.
 
-    More trials, more tasks, other judges, other criteria and the control are no such difference.
+    More trials, more tasks, other judges, other criteria and the control do not count as such.
     """
-    defaults = Agent().settings  # a key that is younger than the old plan had its default
+    defaults = Agent().settings  # keys added after the old plan was written had their defaults
     old = {**old, "agent": {**defaults, **old["agent"]}, "conditions": compared(old)}
     new = {**new, "conditions": compared(new)}
     found = [f"{name}: was {before!r}, is {now!r}" for name, before, now in differences(old, new, _SETTINGS)]
     for task, before in old["tasks"].items():
         now = new["tasks"].get(task)
         if now is None:
-            found.append(f"task {task!r} was taken out")
+            found.append(f"task {task!r} was removed")
             continue
         if before["prompt_sha256"] != now["prompt_sha256"]:
-            found.append(f"task {task!r}: its prompt (or the report suffix) is another one")
+            found.append(f"task {task!r}: its prompt (or the report suffix) changed")
         if before["repository"] != now["repository"]:
             found.append(f"task {task!r}: repository was {before['repository']}, is {now['repository']}")
     return found
 
 
 def gate_changes(old: Plan, new: Plan) -> tuple[list[str], list[str]]:
-    """What differs between the gates of two plans after a verdict was shown: what has to be accepted, and what only has
-    to be named, because the account of error makes up for it."""
+    """The differences between the gates of two plans after a verdict was shown: those that the user must accept, and
+    those that are only reported, because the error account corrects for them."""
     gates = {"gate": {**Gate().model_dump(mode="json"), **old["gate"]}}, {"gate": new["gate"]}
     changed = [*differences(*gates, ["gate"]), *differences(_bank_of(old), _bank_of(new), ["bank"])]
     found = {name: f"{name}: was {a!r}, is {b!r}, changed after a verdict" for name, a, b in changed}
@@ -225,7 +225,7 @@ _PAID_FOR = ("gate.looks", "gate.over", "gate.contrasts")
 def differences(
     old: Mapping[str, Any], new: Mapping[str, Any], keys: Iterable[str], prefix: str = ""
 ) -> Iterator[tuple[str, Any, Any]]:
-    """What differs below `keys`: the path of each setting, and its two values."""
+    """The settings below `keys` that differ: path, old value, new value."""
     for key in keys:
         before, now = old.get(key), new.get(key)
         if isinstance(before, dict) and isinstance(now, dict):
@@ -235,12 +235,12 @@ def differences(
 
 
 def accept_or_refuse(found: list[str], accepted: list[str], config: Config, folder: Path) -> list[str]:
-    """All accepted changes, old and new. Raises UserError for new ones that the user has not accepted."""
+    """All accepted changes, old and new. Raises UserError for changes that the user has not accepted."""
     if found and not config.accept_changes:
         listed = "\n".join(f"  - {change}" for change in found)
         raise UserError(
-            f"{folder} has runs that count, and what they were made with has changed since:\n{listed}\n"
-            "Runs made, or verdicts given, before and after cannot be compared. Start a new run: "
+            f"{folder} has valid runs, and the experiment has changed since:\n{listed}\n"
+            "Runs or verdicts from before and after the change cannot be compared. Start a new run: "
             "--config run_id=<a new name>.\n"
             "Or undo the change. Or keep both kinds, recorded and shown in the results: --config accept_changes=true"
         )
@@ -248,27 +248,28 @@ def accept_or_refuse(found: list[str], accepted: list[str], config: Config, fold
 
 
 def settings_text(config: Config) -> str:
-    """The config as one JSON text, the argument of the plan stage; what has its default is left out.
+    """The config as JSON without defaults, the argument of the plan stage.
 
-    What is done with the results, how fast the runs are made and on which machine is no part of the experiment. Neither
-    is what other targets are told.
+    Settings that do not belong to the experiment are omitted: the use of the results, speed, machines, and the settings
+    of other targets.
     """
     other = {"archive", "fail_on", "limits", "part", "prompt", "repo", "tasks"}
     return json.dumps(config.model_dump(mode="json", exclude_defaults=True, exclude=other), ensure_ascii=False)
 
 
 def plan_mark(config: Config, accepted: list[str], folder: Path) -> Path:
-    """An empty file named after the settings and this code: others lack theirs, which Snakemake sees in every case.
+    """The path of an empty file named after the settings and this code. After a change the file is missing, so
+    Snakemake rewrites the plan.
 
-    Its own memory of parameters is lost with `.snakemake`. Tables of older code may lack what newer stages read, so
-    they are made anew, as after a change of the settings; runs are not.
+    Snakemake's own record of parameters is lost with `.snakemake`. Tables of older code may lack values that newer
+    stages read, so they are rebuilt as after a change of settings; runs are kept.
     """
     digest = sha256("\n".join([settings_text(config), json.dumps(accepted), hash_tree(str(PACKAGE))]).encode())
     return RunFolder(folder).frozen_settings / f"settings-{digest[:16]}"
 
 
 def dealt_tasks(old: Plan, new: Plan) -> list[str]:
-    """The tasks that are dealt into waves, when there are others, which were added after the first runs; else none."""
+    """The tasks that were assigned to waves, if others were added after the first runs; else none."""
     before = old.get("dealt") or old["order"]
     dealt = [task for task in before if task in new["tasks"]]
     return [] if len(dealt) == len(new["order"]) else dealt
@@ -279,7 +280,7 @@ def write_plan(
 ) -> None:
     """Writes protocol.md, config.yaml, scenarios.md, prompts/, plan.json and the plan's mark into the run folder.
 
-    `own` are files of the user's there, which stay as they are; `dealt` the tasks that were there before others."""
+    `own`: the user's own files there, which are not changed; `dealt`: the tasks from before others were added."""
     scenarios = read_scenarios(config.scenario_files, config.repository, config.imported)
     plan = make_plan(config, scenarios, accepted)
     plan = with_further(plan, borrowed_further(folder))
@@ -301,7 +302,7 @@ def write_plan(
 
 
 def _scenarios_page(config: Config, scenarios: ScenarioSet) -> bytes:
-    """The referenced file itself when it is one Markdown file, else the tasks as Markdown."""
+    """The content of the only task set if it is Markdown, else the tasks as Markdown."""
     first, *others = config.scenario_files
     if not others and first.endswith(".md"):
         return Path(first).read_bytes()
@@ -309,13 +310,13 @@ def _scenarios_page(config: Config, scenarios: ScenarioSet) -> bytes:
 
 
 def main() -> None:
-    """Writes the plan of a run folder."""
+    """Write the plan of a run folder."""
     parser = argparse.ArgumentParser(prog="python -m lensbench.plan.freeze", description=main.__doc__)
     parser.add_argument("--settings", required=True, help="the config as JSON")
-    parser.add_argument("--accepted", default="[]", help="changes that were accepted, as a JSON list")
+    parser.add_argument("--accepted", default="[]", help="accepted changes, as a JSON list")
     parser.add_argument("--folder", required=True, type=Path, help="bench/<run_id>")
-    parser.add_argument("--own", nargs="*", default=[], help="files of the user's in it, which stay as they are")
-    parser.add_argument("--dealt", nargs="*", default=[], help="the tasks of the waves, when others were added")
+    parser.add_argument("--own", nargs="*", default=[], help="the user's own files in it, which are not changed")
+    parser.add_argument("--dealt", nargs="*", default=[], help="the tasks assigned to waves before others were added")
     arguments = parser.parse_args()
     write_plan(
         load_config(json.loads(arguments.settings)), json.loads(arguments.accepted), arguments.folder, arguments.own,

@@ -1,4 +1,4 @@
-"""The frozen plan as every stage reads it, without the config's models: a stage is a program that starts anew."""
+"""Reads the frozen plan without importing the config's models, which would slow down the start of every stage."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def read_plan(folder: Path) -> Plan:
 
 
 def frozen_tasks(folder: Path) -> Path:
-    """The file with the tasks as they were frozen."""
+    """The path of the frozen tasks."""
     beside = RunFolder(folder).tasks_beside
     return beside if beside.exists() else RunFolder(folder).tasks
 
 
 def _before_these_sections() -> dict[str, Any]:
-    """What plans that are older than a section had."""
+    """The values of sections that older plans lack."""
     from lensbench.plan.config import Gate, Judging
     from lensbench.plan.names import MECHANICAL
 

@@ -1,4 +1,4 @@
-"""MCP files, as a config names them: whether agents would understand them, and which servers they have."""
+"""Checks the MCP files of a config: whether agents would accept them, and which servers they define."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ _ENTRY_KEYS = {"type", "command", "args", "env", "url", "headers", "timeout", "a
 
 
 def mcp_problem(path: Path) -> str:
-    """What is wrong with an MCP file, as the end of a sentence that begins with its name; "" when nothing is.
+    """What is wrong with an MCP file, as the end of a sentence that starts with its name; "" when nothing is.
 
-    Agents ignore an entry with a misspelt key in silence, and a run WITH would become a run WITHOUT.
+    Agents silently ignore an entry with a misspelt key, which would turn a run WITH into a run WITHOUT.
     """
     try:
         content = json.loads(path.read_text())
     except FileNotFoundError:
-        return "is not there; write the path of an MCP file, or leave the key out for a condition without servers"
+        return "is not there; write the path of an MCP file, or omit the key for a condition without servers"
     except (OSError, ValueError, RecursionError):
         content = None
     entries = content.get("mcpServers") if isinstance(content, dict) else None
     if not isinstance(entries, dict):
         return 'is not an MCP file; it must be JSON of the form {"mcpServers": {"<name>": {"command": ...}}}'
     if not entries:
-        return "names no server; leave the key out for a condition without servers"
+        return "names no server; omit the key for a condition without servers"
     for name, entry in entries.items():
         if not _SERVER.fullmatch(name):
             return f"names a server {name!r}; use letters, digits, '-' and single '_' only, at most 64"
@@ -49,7 +49,7 @@ def _is_texts(value: Any) -> bool:
 
 
 def servers_of(condition: Condition) -> list[str]:
-    """The names of a condition's MCP servers; none when its file is wrong."""
+    """The names of a condition's MCP servers; none when its file is invalid."""
     if condition.mcp is None or mcp_problem(Path(condition.mcp)):
         return []
     return sorted(json.loads(Path(condition.mcp).read_text())["mcpServers"])

@@ -1,11 +1,11 @@
-"""Words of the config that stages know, apart from its models: those take longer to import than most stages work."""
+"""Names from the config that stages use, separate from its models, which take longer to import than most stages run."""
 
 from typing import Final, Literal
 
 MECHANICAL: Final = "mechanical"
 HUMAN: Final = "human"
 TESTS: Final = "tests"
-"""The judge of changes; it is there when a task asks for one."""
+"""The judge of changes, present when there are change tasks."""
 
 Verdict = Literal["GO", "NO-GO", "HARM", "INCONCLUSIVE"]
-"""What the gate can say about a treatment."""
+"""The verdicts of the gate on a treatment."""

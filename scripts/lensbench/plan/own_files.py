@@ -1,4 +1,4 @@
-"""Files of the user's that lie in the run folder: they are read, and no stage writes, repairs or deletes them."""
+"""The user's own files in the run folder: they are read, but no stage writes, repairs or deletes them."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from lensbench.plan.config import Config, ModelJudge
 
 _OF_USERS = {RunFolder.human, RunFolder.imported}
 WRITTEN = frozenset(name.partition("/")[0] for name in PLACES if not name.startswith(".")) - _OF_USERS
-"""What stages write into a run folder, beside names that begin with a dot."""
+"""Names that stages write in a run folder, besides those that start with a dot."""
 
 
 def run_folder(config: Config) -> Path:
-    """Where the benchmark lies, from the folder in which Snakemake works."""
+    """The run folder, relative to the folder where Snakemake runs."""
     return Path("bench") / config.run_id
 
 
 def place_of_tasks(config: Config, folder: Path) -> Path:
-    """Where the tasks are to be frozen: beside scenarios.md when that file is not ours."""
+    """The path for the frozen tasks: next to scenarios.md when that is the user's own file."""
     is_named = any(RunFolder.tasks in _names(folder, path) for path in config.scenario_files)
     place = RunFolder(folder)
     is_strange = place.tasks.exists() and not place.plan.exists()
@@ -32,14 +32,14 @@ def place_of_tasks(config: Config, folder: Path) -> Path:
 
 
 def own_files(config: Config, config_files: Iterable[str]) -> set[str]:
-    """The names, in the run folder, of files that are the user's although stages could write files of that name."""
+    """The names of the user's own files in the run folder whose names stages would write, too."""
     folder = run_folder(config)
     own = {RunFolder.config} if any(RunFolder.config in _names(folder, path) for path in config_files) else set()
     return own | ({RunFolder.tasks} if place_of_tasks(config, folder).name == RunFolder.tasks_beside else set())
 
 
 def misplaced(config: Config, config_files: Iterable[str] = ()) -> Iterator[tuple[KeyPath, str]]:
-    """What the config names in the run folder under a name that a stage writes, which would destroy it."""
+    """Paths of the config that a stage would overwrite, as they have such a name in the run folder."""
     for key, path in _named(config):
         if problem := in_the_way(config, path, {RunFolder.tasks} if key[0] == "scenarios" else set()):
             yield key, f"{'.'.join(map(str, key))}: {problem}"
@@ -49,11 +49,13 @@ def misplaced(config: Config, config_files: Iterable[str] = ()) -> Iterator[tupl
 
 
 def in_the_way(config: Config, path: str, allowed: Iterable[str] = ()) -> str:
-    """Why a path of the user's cannot lie where it does; "" when it can."""
+    """Why the user's path must not be where it is; "" when it may."""
     folder = run_folder(config)
     taken = {name.split("/")[0] for name in _names(folder, path) - set(allowed)}
     if any(name in WRITTEN or name.startswith(".") for name in taken):
-        return f"{path} is where {folder}/ gets files of that name, which would replace it; move it elsewhere"
+        return (
+            f"{path} would be overwritten, because lensbench writes a file of that name to {folder}/; move it elsewhere"
+        )
     return ""
 
 
@@ -82,12 +84,12 @@ def _named(config: Config) -> Iterator[tuple[KeyPath, str]]:
 
 
 def local_paths(source: object) -> list[str]:
-    """The paths that a repository's source names."""
+    """The local paths in a repository's source."""
     return [path for key in ("path", "git") if (path := getattr(source, key, ""))]
 
 
 def _names(folder: Path, path: str) -> set[str]:
-    """What a path is called inside `folder`, as it is written and with its links followed; empty outside."""
+    """The names of a path relative to `folder`, as written and with links resolved; empty when it is outside."""
     if not path or "://" in path:
         return set()
     expanded = os.path.expanduser(path)

@@ -1,4 +1,4 @@
-"""What the types of the config alone cannot say: names that must agree, files and folders that must be there."""
+"""Checks of the config beyond types: names that must agree, files and folders that must exist."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from lensbench.plan.task_files import source_problem
 
 
 def problems_of(config: Config, config_files: Iterable[str] = ()) -> Iterable[tuple[KeyPath, str]]:
-    """Where each problem stands in the config, and what it is. `config_files` are those that it was read from."""
+    """The problems, each with its key in the config. `config_files`: the files that the config was read from."""
     if config.makes_benchmark:
         yield from misplaced(config, config_files)
     names = ", ".join(config.conditions)
@@ -62,16 +62,16 @@ def problems_of(config: Config, config_files: Iterable[str] = ()) -> Iterable[tu
             yield ("sandbox_visible", index), f"sandbox_visible: there is no {path}; write an existing folder or file"
     if config.imported and config.agent.kind != "none":
         text = (
-            f"imported is true, but agent.kind is {config.agent.kind!r}; imported runs cannot be made again: write none"
+            f"imported is true, but agent.kind is {config.agent.kind!r}; imported runs cannot be repeated: write none"
         )
         yield ("imported",), text
     if config.warnings and not config.imported:
-        yield ("warnings",), "warnings are those of an import; remove the key, or set imported: true"
+        yield ("warnings",), "warnings is only for imported runs; remove the key, or set imported: true"
     number, of = parts_of(config.part)
     if number > of:
         yield ("part",), f"part is {config.part!r}; the last of {of} parts is '{of}/{of}'"
     if of > 1 and config.gate.looks > 1:
-        text = "part does not go with gate.looks: a look needs all runs of its waves; write gate: {looks: 1}"
+        text = "part cannot be combined with gate.looks: a look needs all runs of its waves; write gate: {looks: 1}"
         yield ("part",), text
     yield from _contrast_problems(config)
     yield from _bank_problems(config)
@@ -100,21 +100,21 @@ def _contrast_problems(config: Config) -> Iterable[tuple[KeyPath, str]]:
 def _bank_problems(config: Config) -> Iterable[tuple[KeyPath, str]]:
     if not config.bank.baseline:
         if config.bank.drift is not None:
-            yield ("bank", "drift"), "bank.drift is that of bank.baseline, which is missing; write bench/<run_id>"
+            yield ("bank", "drift"), "bank.drift needs bank.baseline, which is missing; write bench/<run_id>"
         return
     if config.bank.drift is None:
-        text = "bank.drift is missing; write by how many points the baseline may have changed since then, such as 2"
+        text = "bank.drift is missing; write how many points the baseline may have changed since then, such as 2"
         yield ("bank",), text
     for name in config.conditions:
         if name == AGAIN or FURTHER.fullmatch(name):
-            yield ("conditions", name), f"conditions has {name!r}, the name of a control; take another name"
+            yield ("conditions", name), f"conditions has {name!r}, the name of a control; use another name"
     for index, source in enumerate(config.bank.baseline):
         if source in config.bank.baseline[:index]:
             yield ("bank", "baseline", index), f"bank.baseline has {source} twice; name each earlier benchmark once"
     if config.agent.kind == "none":
-        yield ("bank",), "bank does not go with imported runs; remove it"
+        yield ("bank",), "bank cannot be combined with imported runs; remove it"
     if config.part:
-        yield ("bank",), "bank does not go with part; make all runs on one machine"
+        yield ("bank",), "bank cannot be combined with part; do all runs on one machine"
 
 
 def _judge_problems(config: Config) -> Iterable[tuple[KeyPath, str]]:
@@ -140,12 +140,12 @@ def _judge_problems(config: Config) -> Iterable[tuple[KeyPath, str]]:
 
 
 def _limit_problems(config: Config) -> Iterable[tuple[KeyPath, str]]:
-    """A limit on something that nobody uses is a typo, which must not silently disable the limit."""
+    """A limit on an unused name is a typo, which must not silently disable the limit."""
     judges = [judge.agent for judge in config.judges if isinstance(judge, ModelJudge)]
     services = sorted({service_of(agent.settings) for agent in (config.agent, *judges)})
     servers = sorted({server for condition in config.conditions.values() for server in servers_of(condition)})
     for key, known in (("requests_per_minute", services), ("clients", servers)):
         for name in getattr(config.limits, key):
             if name not in known:
-                text = f"limits.{key} has {name!r}, which nobody uses; write one of {', '.join(known) or '(none)'}"
+                text = f"limits.{key} has {name!r}, which is not used; write one of {', '.join(known) or '(none)'}"
                 yield ("limits", key, name), text + did_you_mean(name, known)

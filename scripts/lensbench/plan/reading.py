@@ -1,4 +1,4 @@
-"""Reading a config: one clear message, with its place, for everything that is wrong with it."""
+"""Reads a config, and reports everything that is wrong with it, with places, in one message."""
 
 from __future__ import annotations
 
@@ -18,13 +18,15 @@ from lensbench.plan.problems import problems_of
 
 
 def load_config(given: Mapping[str, Any], files: Iterable[str] = ()) -> Config:
-    """The checked config. `given` is what Snakemake merged from `files` and `--config`.
+    """The validated config. `given`: the mapping that Snakemake merged from `files` and `--config`.
 
     Raises UserError with one line per problem: file and line (or `--config`), key, what is wrong, what to write.
     """
     files = list(map(str, files))
     documents = [read_file(name) for name in files]
-    value: dict[str, Any] = json.loads(json.dumps(given, default=str))  # Snakemake's mappings and dates as plain data
+    value: dict[str, Any] = json.loads(
+        json.dumps(given, default=str)
+    )  # converts Snakemake's mappings and dates to plain data
 
     def place(path: KeyPath) -> str:
         return _place(path, value, documents)
@@ -40,14 +42,15 @@ def load_config(given: Mapping[str, Any], files: Iterable[str] = ()) -> Config:
 
 
 def read_config(path: Path) -> Config:
-    """The config in a file, for what needs no task sets: they need not be there. Raises UserError."""
+    """The config in a file, for uses without task sets, which need not exist. Raises UserError for an invalid
+    config."""
     _, document = read_file(str(path))
     value = document.value
     return load_config({**value, "scenarios": []} if isinstance(value, dict) else value, [str(path)])
 
 
 def read_file(name: str) -> tuple[str, Document]:
-    """A config file, by the name to show: relative when it lies below the current folder. Raises UserError."""
+    """A config file and its name for messages, relative if below the current folder. Raises UserError if unreadable."""
     relative = os.path.relpath(name)
     shown = name if relative.startswith("..") else relative
     try:
@@ -64,7 +67,7 @@ def read_file(name: str) -> tuple[str, Document]:
 
 
 def insist_on_config(name: str) -> None:
-    """Raises UserError, with file, line and column, for a file that is no mapping in YAML."""
+    """Raises UserError, with file, line and column, for a file that is not a YAML mapping."""
     shown, document = read_file(name)
     if document.value is None:
         raise UserError(f"{shown}:1: is empty; `lensbench init` writes a config, docs/starting.md shows one")
@@ -73,9 +76,9 @@ def insist_on_config(name: str) -> None:
 
 
 def _place(path: KeyPath, value: Any, documents: list[tuple[str, Document]]) -> str:
-    """Where a key of the config stands: the last file that has it (with this value), or the command line.
+    """The place of a key in the config: the last file that has it (with this value), or the command line.
 
-    A key that nobody gave stands where the key around it does.
+    A missing key has the place of the key around it.
     """
     given: KeyPath = ()
     for part in path:

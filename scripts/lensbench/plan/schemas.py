@@ -1,6 +1,6 @@
-"""Writes the JSON schemas of what users write and programs read: the config, task sets, and records.
+"""Writes the JSON schemas of the config, task sets, and records.
 
-The models are the truth; editors complete and check YAML files with what is written here.
+They are generated from the models; editors use them to complete and check YAML files.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 def described(model: type[Model]) -> type[Model]:
-    """The model, in which the docstrings below fields are the fields' descriptions, in all models that it holds too.
+    """The model with the docstrings below its fields as descriptions, including all nested models.
 
-    pydantic's `use_attribute_docstrings` does the same at each import, which takes every program a tenth of a second.
+    pydantic's `use_attribute_docstrings` does the same at each import, which costs every program 0.1 s.
     """
     for inner in _models(model):
         for name, text in _docstrings(inner).items():
@@ -40,9 +40,9 @@ def described(model: type[Model]) -> type[Model]:
 
 
 def _models(model: type[BaseModel]) -> Iterator[type[BaseModel]]:
-    """The models in the fields of a model, inner ones first, and the model itself; each may come several times."""
+    """The models in the fields of a model, inner ones first, and the model itself; may contain duplicates."""
     waiting: list[Any] = [field.annotation for field in model.model_fields.values()]
-    for kind in waiting:  # grows while it is walked
+    for kind in waiting:  # grows during iteration
         if isinstance(kind, type) and issubclass(kind, BaseModel):
             yield from _models(kind)
         waiting += get_args(kind)
@@ -68,8 +68,8 @@ def config_schema() -> dict[str, Any]:
 def scenarios_schema() -> dict[str, Any]:
     """The schema of a task set in YAML.
 
-    Unlike the model, it knows that a task may name one of `repositories`, and how many criteria a set that is to be
-    run must have: the reader settles both before and after the model.
+    Unlike the model, it allows a task to name one of `repositories`, and limits the number of criteria: the reader
+    handles both outside of the model.
     """
     schema = described(ScenarioFile).model_json_schema()
     question, change = (schema["$defs"][name]["properties"] for name in ("Task", "ChangeTask"))
@@ -92,12 +92,12 @@ def record_schema() -> dict[str, Any]:
     """The schema of records/*.json."""
     record = with_config(ConfigDict(use_attribute_docstrings=True))(Record)
     schema = TypeAdapter(record).json_schema()
-    del schema["$defs"]["Outcome"]["properties"]["answer"]  # it has a file of its own
+    del schema["$defs"]["Outcome"]["properties"]["answer"]  # it has its own file
     return schema
 
 
 def schemas() -> dict[str, dict[str, Any]]:
-    """All schemas, by the names of their files."""
+    """All schemas, by file name."""
     return {
         "config.schema.json": config_schema(),
         "scenarios.schema.json": scenarios_schema(),
@@ -112,7 +112,7 @@ def write_schemas(folder: Path) -> None:
 
 
 def main() -> None:
-    """Writes the JSON schemas of what users write and programs read: the config, task sets, and records."""
+    """Write the JSON schemas of the config, task sets and records."""
     parser = argparse.ArgumentParser(prog="lensbench schemas", description=main.__doc__)
     parser.add_argument("folder", type=Path, nargs="?", default=Path("schemas"), help="default: schemas, here")
     folder = parser.parse_args().folder

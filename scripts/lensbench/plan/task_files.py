@@ -1,4 +1,4 @@
-"""Reading and writing task sets: which file, which form, and what is wrong on which line."""
+"""Reads and writes task sets in all formats, and reports errors with their lines."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ class ScenarioFile(Strict):
     """A task set as YAML."""
 
     name: OneLine = ""
-    """What the set is called."""
+    """The name of the set."""
     repositories: dict[str, Source] = Field(default={})
-    """Named sources; a task names one of them, or gives its own."""
+    """Named sources; a task refers to one of them, or has its own."""
     tasks: Many[AnyTask]
     """The tasks."""
 
 
 def source_problem(source: Source | None) -> str:
-    """What is wrong with a source that lies on this machine; "" for nothing, and for what only a download can tell."""
+    """What is wrong with a local source; "" when nothing is, and for sources that must be downloaded."""
     match source:
         case Folder(path=path):
             place = folder.location(path)
@@ -54,19 +54,19 @@ def source_problem(source: Source | None) -> str:
     return ""
 
 
-_FROM_HERE = "which starts in the folder in which Snakemake works"
+_FROM_HERE = "which is relative to the folder where Snakemake runs"
 
 
 @dataclass(frozen=True)
 class ScenarioSet:
-    """All tasks of a run, and what was taken although it breaks a rule (imported sets only)."""
+    """All tasks of a run, and the rule violations that were accepted (imported sets only)."""
 
     tasks: tuple[Task, ...]
     warnings: tuple[str, ...] = ()
 
 
 def read_scenarios(files: Iterable[str], default: Source | None = None, imported: bool = False) -> ScenarioSet:
-    """The tasks of all files, in their order. `default` is the repository of tasks that name none.
+    """The tasks of all files, in order. `default`: the repository of tasks that name none.
 
     An imported set may have too few or too many criteria, which become warnings, and needs no repositories.
     Raises UserError with a line per problem: file, line, task, what is wrong, what to do.
@@ -98,7 +98,7 @@ def read_scenarios(files: Iterable[str], default: Source | None = None, imported
     seen: dict[str, str] = {}
     for task, place in placed:
         if task.id in seen:
-            problems.append(f"{place}: task {task.id!r} is there already ({seen[task.id]}); rename one of them")
+            problems.append(f"{place}: task {task.id!r} already exists ({seen[task.id]}); rename one of them")
         seen.setdefault(task.id, place)
     if problems:
         raise UserError("\n".join(problems))
@@ -107,7 +107,7 @@ def read_scenarios(files: Iterable[str], default: Source | None = None, imported
 
 
 def _content(path: Path) -> bytes:
-    """The bytes of a task set, of which no more than may be are read. Raises OSError, and UserError for more."""
+    """The bytes of a task set. Raises OSError, and UserError when it is larger than allowed."""
     with path.open("rb") as file:
         content = file.read(MAX_BYTES + 1)
     if len(content) > MAX_BYTES:
@@ -143,7 +143,7 @@ def _read_file(name: str, source: bytes) -> list[tuple[Task, str]]:
     except ValidationError as error:
         raise UserError("\n".join(explain(error, ScenarioFile, value, place))) from None
     if not parsed.tasks:
-        raise UserError(f"{name}:1: has no task; a Markdown set begins each one with '#### <id>'")
+        raise UserError(f"{name}:1: has no task; in a Markdown set each one starts with '#### <id>'")
     return [(task, place(("tasks", index))) for index, task in enumerate(parsed.tasks)]
 
 
@@ -163,7 +163,7 @@ def _put_named_repositories(value: dict[str, Any], lines: dict[KeyPath, int]) ->
 
 
 def _naming_a_repository(tasks: list[Any]) -> Iterator[tuple[dict[str, Any], str, KeyPath]]:
-    """What may name a repository, tasks and their hidden files: the mapping, the key in it, and where that stands."""
+    """The places that may name a repository (tasks and their hidden files): mapping, key in it, and its path."""
     for index, task in enumerate(tasks):
         if isinstance(task, dict):
             yield task, "repository", ("tasks", index, "repository")
@@ -180,5 +180,5 @@ def _put_files(value: dict[str, Any], folder: Path) -> None:
 
 
 def by_category(tasks: Iterable[Task]) -> dict[str, int]:
-    """How many tasks each category has, in the order of their first appearance."""
+    """The number of tasks per category, in order of first appearance."""
     return dict(Counter(task.category.value for task in tasks))

@@ -1,4 +1,4 @@
-"""Task sets in the protocol's own Markdown form (section 6, `scenarios.md`), read and written.
+"""Parses and writes task sets in the protocol's Markdown format (section 6, `scenarios.md`).
 
     #### <id>
     - **Category**: Debug
@@ -7,9 +7,9 @@
     - **Judge Criteria**:
       1. a verifiable fact
 
-Chatter before the first heading, titles after an id, rules between tasks, further fields and what stands below other
-headings are passed over, as people's files have them. What the protocol lacks is written so that a reader of the plain
-form skips it: a `Repository` field, and a `facts` bullet under a criterion with the judge's patterns as JSON.
+Text before the first heading, titles after an id, rules between tasks, unknown fields and the text below other headings
+are ignored, since existing files have them. Additions to the protocol are written so that other parsers skip them: a
+`Repository` field, and a `facts` bullet under a criterion with the judge's patterns as JSON.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ _CATEGORIES = {re.sub(r"\W", "", category.value).lower(): category.value for cat
 
 @dataclasses.dataclass
 class Entry:
-    """A task as it was read, not yet checked, and the 1-based line of its heading."""
+    """A parsed task, not yet validated, and the 1-based line of its heading."""
 
     line: int
     value: dict[str, Any]
     field: str = ""
-    """The field that is being read; `closed` below a heading that is not the task's own."""
+    """The current field; `closed` below a heading that does not belong to the task."""
     indent: int = 0
-    """How far the criteria are indented; what stands deeper belongs to the criterion above it."""
+    """The indent of the criteria; deeper lines belong to the criterion above."""
     text: list[str] = dataclasses.field(default_factory=list)
 
 
 def parse(text: str) -> list[Entry]:
-    """The tasks in `text`. Values are as people wrote them; the caller validates them.
+    """The tasks in `text`, with values as written; the caller validates them.
 
     Raises DocumentError for JSON that does not parse, and for a code fence that is not closed.
     """
@@ -77,7 +77,7 @@ def _closes(line: str, fence: str) -> bool:
 
 
 def _read_line(entry: Entry, line: str, number: int) -> str:
-    """Takes a line into the entry; returns the code fence that it opens, or ""."""
+    """Adds a line to the entry; returns the code fence that it opens, or ""."""
     if _HEADING.match(line):
         entry.field = "closed"
     elif entry.field == "closed":
@@ -108,7 +108,7 @@ def _start_field(entry: Entry, name: str, value: str, line: int) -> str:
 
 
 def _add_to_prompt(entry: Entry, line: str) -> str:
-    """Returns the code fence that the line opens: only the whole prompt may stand in one."""
+    """Adds a line to the prompt; returns the code fence that it opens, which must contain the whole prompt."""
     opening = None if any(entry.text) else _FENCE.match(line)
     if line or entry.text:
         entry.text.append(line)
@@ -121,7 +121,7 @@ def _read_criterion(entry: Entry, line: str, number: int) -> None:
     if (facts := _FACTS.match(line)) and criteria:
         found = _json(facts["json"], number)
         if "text" in found:
-            raise DocumentError("has facts with the key 'text'; the criterion's text stands above them", number)
+            raise DocumentError("has facts with the key 'text'; the criterion's text belongs above them", number)
         criteria[-1].update(found)
     elif item and (not criteria or len(item["indent"]) <= entry.indent):
         entry.indent = max(entry.indent, len(item["indent"]))
@@ -133,15 +133,15 @@ def _read_criterion(entry: Entry, line: str, number: int) -> None:
 def _json(text: str, line: int) -> Any:
     try:
         value = json.loads(text)
-        json.dumps(value, ensure_ascii=False).encode()  # JSON can name half of a character; no file can hold it
+        json.dumps(value, ensure_ascii=False).encode()  # JSON allows lone surrogates, which cannot be written to a file
         return value
     except (ValueError, RecursionError) as error:
         raise DocumentError(f"has JSON that does not parse: {error}", line) from None
 
 
 def _unwrap(lines: list[str]) -> str:
-    """The prompt without its fence and what that is indented by, or else without the outer pair of backticks alone:
-    prompts hold backticks themselves."""
+    """The prompt without its fence and indent, or else without only the outer pair of backticks, because prompts may
+    contain backticks themselves."""
     while lines and not lines[0].strip():
         lines = lines[1:]
     while lines and not lines[-1].strip():
@@ -156,7 +156,7 @@ def _unwrap(lines: list[str]) -> str:
 
 
 def render(tasks: Iterable[Task], title: str) -> str:
-    """The set as people read it; `parse` gives the same tasks back."""
+    """The set as Markdown; `parse` returns the same tasks."""
     return "\n".join([f"# {title}", "", *(line for task in tasks for line in _task_lines(task))])
 
 

@@ -1,6 +1,6 @@
-"""Waves: the runs are made in parts, and after each part it is decided whether the next one is needed.
+"""Waves: the runs are done in parts, and after each part a look decides whether the next one is needed.
 
-Without looks (`gate.looks: 1`) there is one wave, and all that is here is the identity.
+Without looks (`gate.looks: 1`) there is a single wave with all runs.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ class Wave(NamedTuple):
 
 
 def waves(plan: Plan) -> list[Wave]:
-    """All waves of a plan, in their order. Tasks that were added since the first runs are in the last one: the waves
-    before it keep theirs."""
+    """All waves of a plan, in order. Tasks added after the first runs are in the last wave, so that the earlier waves
+    do not change."""
     gate, trials = plan["gate"], tuple(range(1, plan["trials"] + 1))
     if gate["looks"] == 1:
         return [Wave(tuple(plan["order"]), trials)]
@@ -46,9 +46,9 @@ def waves(plan: Plan) -> list[Wave]:
 
 
 def looks_over_tasks(tasks: Iterable[str], categories: Mapping[str, str], looks: int, seed: int = 0) -> list[list[str]]:
-    """The tasks of each wave, in the order of the waves.
+    """The tasks of each wave, in order.
 
-    The order is random by seed; every wave has its part of every category, and no wave is larger than one before it.
+    The order is random by seed; every wave has its share of each category, and no wave is larger than an earlier one.
     Raises UserError when there are fewer tasks than looks.
     """
     strata: dict[str, list[str]] = {}
@@ -59,17 +59,17 @@ def looks_over_tasks(tasks: Iterable[str], categories: Mapping[str, str], looks:
     for category in rng.sample(sorted(strata), len(strata)):
         queue += rng.sample(strata[category], len(strata[category]))
     if len(queue) < looks:
-        raise UserError(f"gate.looks is {looks}, and there are {len(queue)} tasks; a look needs a task of its own")
+        raise UserError(f"gate.looks is {looks}, and there are {len(queue)} tasks; each look needs at least one task")
     return [queue[wave::looks] for wave in range(looks)]
 
 
 def look_file(folder: Path, look: int) -> Path:
-    """Where the result of a look (from 1) lies."""
+    """The path of the result of a look (from 1)."""
     return RunFolder(folder).looks / f"{look}.json"
 
 
 def opened(folder: Path, plan: Plan) -> int:
-    """How many waves are open: the first, each one that a look opened, and each one of which a run was made."""
+    """How many waves are open: the first, each one that a look opened, and each one that has runs."""
     all_waves = waves(plan)
     count = 1
     while count < len(all_waves) and (
@@ -93,8 +93,8 @@ def _is_begun(folder: Path, plan: Plan, wave: Wave) -> bool:
 
 
 def restricted(plan: Plan, count: int) -> Plan:
-    """The plan with the tasks and trials of its first `count` waves only; `look` says how many of how many,
-    and which share of the runs that is."""
+    """The plan with the tasks and trials of its first `count` waves only; its `look` has this count, the number of
+    waves, and the share of the runs."""
     chosen = waves(plan)[:count]
     tasks = {task for wave in chosen for task in wave.tasks}
     return {
@@ -111,6 +111,6 @@ def _runs(chosen: Iterable[Wave]) -> int:
 
 
 def read_opened_plan(folder: Path) -> Plan:
-    """The plan of a run folder, as far as its waves are open. Raises UserError when there is none."""
+    """The plan of a run folder, restricted to its open waves. Raises UserError when there is none."""
     plan = read_plan(folder)
     return plan if plan["gate"]["looks"] == 1 else restricted(plan, opened(folder, plan))

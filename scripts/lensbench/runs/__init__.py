@@ -1,1 +1,1 @@
-"""How a run comes to be, and whether it counts."""
+"""Running agents, and deciding which runs are valid."""

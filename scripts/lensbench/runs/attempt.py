@@ -1,4 +1,4 @@
-"""One attempt: the agent started once, in a clean workspace of its own, and everything that was seen of it."""
+"""One attempt: starts the agent once, in its own clean workspace, and records everything observed."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ from lensbench.runs.budget import spend
 from lensbench.runs.reasons import DiscardReason, Expectation, find_reason
 
 EDIT_TOOLS = ("Edit", "Write")
-"""Built-in tools that agents have for tasks that ask for a change, in every condition."""
+"""Built-in tools that agents have in change tasks, in every condition."""
 
 
 class Job(NamedTuple):
-    """A run and all that it needs, read from the frozen plan."""
+    """A run and everything that it needs, from the frozen plan."""
 
     folder: Path
     run: RunId
@@ -53,7 +53,7 @@ class Job(NamedTuple):
     gate_s: float
     grace_s: float = 0.0
     index_folder: str = ""
-    """The folder with the embedded server's index of the repository; "" where the condition's server reads none."""
+    """The folder with the built-in server's index of the repository; "" when the condition's server uses none."""
 
     @property
     def agent(self) -> AgentSettings:
@@ -67,7 +67,7 @@ class Job(NamedTuple):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What the record keeps of the settings that the run is made with."""
+        """The settings of the run that are kept in its record."""
         kept = ("mcp_sha256", "servers", "setup", "teardown", "errors")
         condition = {key: value for key, value in self.condition.items() if key in kept}
         settings: dict[str, Any] = portable({"agent": self.agent, "condition": condition})
@@ -75,7 +75,7 @@ class Job(NamedTuple):
 
     @property
     def expected(self) -> Expectation:
-        """The MCP servers that this condition has, and those that only others have."""
+        """The MCP servers of this condition, and those that only other conditions have."""
         servers = self.condition["servers"]
         everywhere = {server for condition in self.plan["conditions"].values() for server in condition["servers"]}
         return Expectation(
@@ -87,20 +87,20 @@ class Job(NamedTuple):
 
     @property
     def is_change(self) -> bool:
-        """The task asks for a change of the workspace."""
+        """True when the task asks for a change of the workspace."""
         return bool(self.plan["tasks"][self.run.task].get("kind") == CHANGE)
 
     @property
     def environment(self) -> str:
-        """The folder with what the tests of a change need; "" when they need nothing."""
+        """The folder with the dependencies of a change task's tests; "" when there are none."""
         return environments(self.folder)[self.run.task] if self.is_change else ""
 
     @property
     def shared_tree(self) -> str:
-        """The tree of the repository where all runs of the task may work on it together; "" where each needs a copy.
+        """The repository's tree when all runs of the task can share it; "" when each needs a copy.
 
-        One rule for all conditions, so that pairs differ in their servers alone: a change is read from the workspace
-        itself, and a daemon that one condition has would not see what an agent's own mount shows.
+        The rule is the same for all conditions, so that pairs differ only in their servers. Change tasks need a copy,
+        because the change is read from the workspace; so do daemons, which do not see an agent's private mount.
         """
         sandbox = self.plan.get("sandbox")
         if self.is_change or self.is_closed_book or not sandbox or sandbox.get("same_path"):
@@ -108,24 +108,24 @@ class Job(NamedTuple):
         tree = os.path.abspath(self.repository["tree"])
         if not os.path.isdir(tree):
             return ""
-        status = os.stat(tree)  # other owners have no name in the namespace of the mount
+        status = os.stat(tree)  # other owners are not mapped in the mount's user namespace
         is_ours = (status.st_uid, status.st_gid) == (os.geteuid(), os.getegid())
         return tree if is_ours and os.access(os.path.dirname(tree), os.W_OK) else ""
 
     @property
     def is_closed_book(self) -> bool:
-        """The run is a control: its workspace is empty, and it waits for nobody."""
+        """True for a closed-book control: its workspace is empty, and it waits for no partner."""
         return self.run.condition == CLOSED_BOOK
 
     @property
     def partners(self) -> list[str]:
-        """The other runs of the task in this trial, by the names they have at the start gate."""
+        """The other runs of the task in this trial, by their names at the start gate."""
         names = () if self.is_closed_book else compared(self.plan)
         return [gate_name(self.run._replace(condition=name)) for name in names if name != self.run.condition]
 
 
 class Tried(NamedTuple):
-    """What an attempt left."""
+    """The results of an attempt."""
 
     attempt: Attempt
     outcome: Outcome
@@ -137,20 +137,20 @@ class Tried(NamedTuple):
     server_calls: dict[str, int] | None
     network: str = ""
     direct_calls: int | None = None
-    """As in the record."""
+    """The same as in the record."""
     patch: bytes = b""
-    """What a run that was asked for a change made of the repository."""
+    """The patch of a change task: what the run changed in the repository."""
 
 
 Keep = Callable[[Tried], None]
-"""Puts on disk what an attempt left so far."""
+"""Saves the results of an attempt so far."""
 
 
 def make_attempt(job: Job, place: Place, number: int, waited_s: float, redact: Redactor, keep: Keep) -> Tried:
-    """Starts the agent once, in a workspace of its own that its servers are told of and that is removed afterwards.
+    """Starts the agent once, in its own workspace, which is registered with its servers and removed afterwards.
 
-    `keep` is called as soon as the agent has ended, and once more when all is known: an answer that was paid for is on
-    disk before anything that may fail.
+    `keep` is called as soon as the agent has ended, and again after all checks, so that a paid answer is on disk
+    before anything else can fail.
     """
     assignment = prepare(job, place)
     workspace = place.outside(assignment.workspace)
@@ -159,10 +159,10 @@ def make_attempt(job: Job, place: Place, number: int, waited_s: float, redact: R
     else:
         before = hash_tree(workspace)
     if not job.is_closed_book and before != job.repository["tree_sha256"]:
-        raise UserError(f"{job.repository['tree']} is not what was fetched; delete that folder and start again")
+        raise UserError(f"{job.repository['tree']} differs from what was fetched; delete that folder and start again")
     if teardown := filled_command(job.condition.get("teardown", ()), workspace):
         told = json.dumps([job.condition["setup_s"], teardown])
-        Path(place.private, TEARDOWN).write_text(told)  # for the next start, if we are killed
+        Path(place.private, TEARDOWN).write_text(told)  # the next start runs it if this process is killed
     failure = run_command(job.condition, "setup", workspace) or _unreachable(assignment, place, asks=False)
     try:
         if failure:
@@ -180,10 +180,10 @@ def make_attempt(job: Job, place: Place, number: int, waited_s: float, redact: R
 
 
 def _unreachable(assignment: Assignment, place: Place, asks: bool) -> str:
-    """Why a server with an address does not answer, which an agent may not show: it starts no such server itself."""
+    """Why a server with a URL does not respond; checked here because agents do not always report it."""
     if not any("url" in entry for entry in assignment.mcp_servers.values()):
         return ""
-    from lensbench.runs.server_checks import unreachable  # it imports a client that costs a second
+    from lensbench.runs.server_checks import unreachable  # its MCP client takes a second to import
 
     return unreachable(assignment, place, asks)
 
@@ -191,7 +191,7 @@ def _unreachable(assignment: Assignment, place: Place, asks: bool) -> str:
 def _ask(
     job: Job, place: Place, assignment: Assignment, before: str, attempt: Attempt, redact: Redactor, keep: Keep
 ) -> Tried:
-    """Starts the agent in its prepared workspace, and completes the attempt with what became of it."""
+    """Starts the agent in its prepared workspace, and completes the attempt with the outcome."""
     said = start_agent(assignment, place, job.agent["timeout_s"], redact)
     attempt = replace(
         attempt, started_at=said.started_at, duration_s=round(said.ended.duration_s, 3),
@@ -205,7 +205,7 @@ def _ask(
     keep(tried)
     try:
         tried = _checked(job, place, assignment, tried._replace(attempt=attempt), said, redact)
-    except Exception as error:  # whatever it is: this run does not count, and is not bought again without end
+    except Exception as error:  # any error: the run is invalid, and must not be paid for again and again
         traceback.print_exc()
         tried = tried._replace(attempt=replace(unchecked, detail=place_of(error)))
     tried = tried._replace(
@@ -216,7 +216,7 @@ def _ask(
 
 
 def _checked(job: Job, place: Place, assignment: Assignment, tried: Tried, said: Said, redact: Redactor) -> Tried:
-    """The attempt with what can be seen afterwards, and with the reason why it must not count, if there is one."""
+    """The attempt with the results of all checks, including the reason why it is invalid, if there is one."""
     written = place.changes if place.tree else place.outside(tried.workspace)
     is_too_large = exceeds(written)
     after = "" if is_too_large else _tree_after(place, tried.tree_before, written)
@@ -228,15 +228,15 @@ def _checked(job: Job, place: Place, assignment: Assignment, tried: Tried, said:
     if is_too_large:
         reason, detail = (
             DiscardReason.OVER_LIMIT,
-            f"its workspace has more than {MOST_BYTES / 1e9:g} GB after the run, and was not read",
+            f"its workspace has more than {MOST_BYTES / 1e9:g} GB after the run and was not checked",
         )
     if place.tree and not _is_whole(job):
-        reason, detail = DiscardReason.HARNESS_FAILED, "the repository in the cache was changed meanwhile"
+        reason, detail = DiscardReason.HARNESS_FAILED, "the repository in the cache was changed during the run"
     direct = _direct_calls(job, place, said)
     if not reason and direct:
         reason, detail = DiscardReason.CONTAMINATED, f"by the address of a server: {direct[0]}"
     if not reason and after != tried.tree_before and not job.is_change:
-        reason, detail = DiscardReason.WORKSPACE_CHANGED, "its hash is another one after the run"
+        reason, detail = DiscardReason.WORKSPACE_CHANGED, "its hash differs after the run"
     if not reason and (gone := _unreachable(assignment, place, asks=True)):
         reason, detail = DiscardReason.MCP_GONE, gone
     return tried._replace(
@@ -249,32 +249,32 @@ def _checked(job: Job, place: Place, assignment: Assignment, tried: Tried, said:
 
 
 def _is_whole(job: Job, within_s: float = 0.0) -> bool:
-    """The tree that runs share is still what was fetched."""
+    """True when the shared tree is unchanged since it was fetched."""
     tree = job.repository["tree"]
     return is_whole(tree, job.repository["tree_sha256"], Path(tree).with_name("looked-at"), within_s)
 
 
 def _tree_after(place: Place, before: str, written: str) -> str:
-    """The hash of the workspace after the run; of a changed shared tree that of what is new in it."""
+    """The hash of the workspace after the run; for a changed shared tree, the hash of the new files."""
     if place.tree and not has_changes(written, place.tree):
         return before
     return hash_tree(written)
 
 
 def _direct_calls(job: Job, place: Place, said: Said) -> list[str] | None:
-    """Calls to servers of other conditions by their address; None where there is nothing to see, or no way there."""
+    """Calls to servers of other conditions by their URL; None when none can be seen, or none can be made."""
     if said.outcome.calls is None or (said.network == "own" and not place.sandbox.hosts):
         return None
-    from lensbench.runs.direct_calls import direct_calls, foreign_hosts  # a reader of transcripts, which few runs need
+    from lensbench.runs.direct_calls import direct_calls, foreign_hosts  # reads transcripts, which few runs need
 
     hosts = foreign_hosts(job.plan, job.run.condition)
-    if said.network == "own":  # what the config opens for everybody is reached all the same
+    if said.network == "own":  # hosts that the config allows for all conditions are reachable even so
         hosts = [host for host in hosts if host in map(read_host, place.sandbox.hosts)]
     return direct_calls(said.transcript.splitlines(), hosts) if hosts else None
 
 
 def _patch(job: Job, place: Place, redact: Redactor) -> bytes:
-    """What the agent changed."""
+    """The agent's change as a patch."""
     scratch = Path(place.private, "patch")
     scratch.mkdir()
     patch = make_patch(Path(job.repository["tree"]), Path(place.private, "repo"), scratch)
@@ -282,7 +282,7 @@ def _patch(job: Job, place: Place, redact: Redactor) -> bytes:
 
 
 def prepare(job: Job, place: Place) -> Assignment:
-    """The folders and files of an attempt, by the names that the agent knows: the same in every condition."""
+    """The folders and files of an attempt, by their paths for the agent, which are the same in every condition."""
     private = place.private
     repo, session = os.path.join(private, "repo"), os.path.join(private, "session")
     os.makedirs(os.path.join(session, "home", "tmp"))
@@ -319,7 +319,7 @@ def prepare(job: Job, place: Place) -> Assignment:
 
 
 def _server_calls(log: str) -> dict[str, int] | None:
-    """How often each tool was called by the server's own log; None when the server kept none."""
+    """The number of calls of each tool according to the server's log; None without a log."""
     if not os.path.exists(log):
         return None
     counts: dict[str, int] = {}
@@ -336,5 +336,5 @@ def _server_calls(log: str) -> dict[str, int] | None:
 
 
 def gate_name(run: RunId) -> str:
-    """What a run is called at the start gate; no task's name has the underscore."""
+    """The name of a run at the start gate; unique, because task ids have no underscore."""
     return run.stem.replace("/", "_")

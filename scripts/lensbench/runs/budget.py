@@ -1,4 +1,4 @@
-"""What a benchmark has cost so far, and its limits: at a limit no new attempt starts, and running ones end."""
+"""The cost of a benchmark so far, and its limits. At a limit no new attempt starts, and running ones finish."""
 
 from __future__ import annotations
 
@@ -17,33 +17,35 @@ _NAMES = {"runs": "attempts", "hours": "hours of agents' work", "usd": "US dolla
 
 
 def spend(folder: Path, **amounts: float) -> None:
-    """Adds to what was spent: `runs` (attempts), `hours` (of agents' work), `usd`. Safe with many runs at once."""
+    """Adds to the spent `runs` (attempts), `hours` (of agents' work) and `usd`. Safe with concurrent runs."""
     path = RunFolder(folder).spent
     with open(os.open(path, os.O_RDWR | os.O_CREAT, 0o644), "r+") as ledger:
         fcntl.flock(ledger, fcntl.LOCK_EX)
         before = ledger.read()
         so_far = _parse(before)
         if so_far is None:
-            return  # a paid answer is not lost for it: `spent` says so before the next attempt
+            return  # do not lose a paid answer: `spent` reports the damage before the next attempt
         total = {name: round(value + amounts.get(name, 0), 9) for name, value in so_far.items()}
         ledger.seek(0)
-        ledger.write(json.dumps(total).ljust(len(before)))  # never emptied: a full disk would forget what was spent
+        ledger.write(
+            json.dumps(total).ljust(len(before))
+        )  # never truncated first: on a full disk the amounts would be lost
 
 
 def spent(folder: Path) -> dict[str, float]:
-    """What was spent so far, by the same names as in `spend`. Raises StopEverything when the ledger is damaged."""
+    """The amounts spent so far, named as in `spend`. Raises StopEverything when the ledger is damaged."""
     path = RunFolder(folder).spent
     so_far = _parse(path.read_text(errors="replace")) if path.exists() else NOTHING
     if so_far is None:
         raise StopEverything(
-            f"{path} is damaged, so what was spent is unknown; write it again, such as "
-            f'{{"runs": 24, "hours": 0.5, "usd": 3.1}}, by what the records say, or delete it to begin at nothing'
+            f"{path} is damaged, so the amount spent is unknown; restore it from the records, in the form "
+            f'{{"runs": 24, "hours": 0.5, "usd": 3.1}}, or delete it to start from zero'
         )
     return dict(so_far)
 
 
 def _parse(text: str) -> dict[str, float] | None:
-    """The amounts of a ledger; None when it is none."""
+    """The amounts of a ledger; None when the text is not one."""
     try:
         found = json.loads(text or "{}")
         return {name: float(found.get(name, 0)) for name in NOTHING}
@@ -58,5 +60,5 @@ def check_budget(folder: Path, limits: Mapping[str, Any]) -> None:
         limit = limits.get(f"max_{name}")
         if limit is not None and value >= limit:
             raise StopEverything(
-                f"the budget is spent ({value:.2f} of {limit:g} {_NAMES[name]}); raise budget.max_{name} to go on"
+                f"the budget is spent ({value:.2f} of {limit:g} {_NAMES[name]}); raise budget.max_{name} to continue"
             )

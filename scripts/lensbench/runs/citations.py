@@ -1,6 +1,7 @@
-"""The source lines that answers cite, as they are in the repository: a reader of the page need not look them up.
+"""The source lines that answers cite, shown on the results page.
 
-They are read once, while the repository is there, and kept in the run folder: an archive has no repositories.
+They are read once, while the repository is available, and kept in the run folder, because archives contain no
+repositories.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ from lensbench.plan.frozen import read_plan
 from lensbench.runs.self_report.paths import normalise_path
 
 MOST = 40
-"""Citations of an answer that are looked up."""
+"""The maximum number of citations per answer."""
 MOST_LINES = 12
-"""Lines of a citation that are shown."""
+"""The maximum number of lines shown per citation."""
 AROUND = 1
-"""Lines before and after it."""
+"""Lines shown before and after a citation."""
 _LONGEST_LINE = 200
 _LARGEST_FILE = 2_000_000
 _PATH = r"(?<![\w/:.])(?:\.{{0,2}}/){{0,9}}(?P<{0}>[\w@+-][\w@+./\\-]{{0,200}}\.[A-Za-z]\w{{0,9}})"
@@ -43,30 +44,30 @@ _CITED = re.compile(
 
 
 class Citation(NamedTuple):
-    """A place that an answer names."""
+    """A place in a file that an answer names."""
 
     path: str
-    """As the answer has it, relative to the repository."""
+    """The path as in the answer, relative to the repository."""
     first: int
     last: int
 
 
 class Source(NamedTuple):
-    """What stands there; keys of citations.json."""
+    """The source at a citation; the fields are the keys of citations.json."""
 
     cited: str
     """The citation, such as `src/a.py:3-5`."""
     path: str
-    """The file that is meant; empty when it is none, or could be several."""
+    """The cited file; empty when there is none, or several match."""
     first: int
     """The number of the first of `lines`."""
     lines: tuple[str, ...]
     problem: str
-    """Why there are no lines, or not all; else empty."""
+    """Why lines are missing; empty when all are there."""
 
 
 def citations(answer: str, workspace: str = "") -> Iterator[Citation]:
-    """The places in files that an answer names with line numbers, each once, in its order."""
+    """The places in files that an answer names with line numbers, each once, in order."""
     seen = set()
     for found in _CITED.finditer(answer):
         name = next(name for name in "abc" if found[name])
@@ -87,7 +88,7 @@ class Tree:
 
     @cached_property
     def _by_name(self) -> Mapping[str, list[str]]:
-        """The paths of all files, by their last names."""
+        """The paths of all files, by file name."""
         found: dict[str, list[str]] = defaultdict(list)
         for top, folders, names in os.walk(self._root):
             folders[:] = [name for name in folders if name != ".git"]
@@ -96,7 +97,7 @@ class Tree:
         return found
 
     def meant(self, path: str) -> list[str]:
-        """The files that a path can mean: itself, or those that end with it."""
+        """The files that a cited path matches: that path itself, or all that end with it."""
         ends = self._by_name.get(path.rpartition("/")[2], [])
         return [path] if path in ends else [each for each in ends if each.endswith(f"/{path}")]
 
@@ -105,11 +106,11 @@ class Tree:
         return {name.rpartition(".")[2] for name in self._by_name}
 
     def has_kind(self, path: str) -> bool:
-        """True when some file ends like this one; `example.com:80` is no place in a repository."""
+        """True when a file in the tree has this path's extension: `example.com:80` is not a citation."""
         return path.rpartition(".")[2] in self._kinds
 
     def lines(self, path: str) -> list[str]:
-        """The lines of a file, read once; none of one that is no text or too large."""
+        """The lines of a file, read once; none when it is not text or too large."""
         if path not in self._lines:
             self._lines[path] = self._read(path)
         return self._lines[path]
@@ -124,15 +125,15 @@ class Tree:
             return []
 
     def look_up(self, citation: Citation) -> Source:
-        """What stands at a citation, with the lines around it."""
+        """The lines at a citation, with those around it."""
         span = f"{citation.first}-{citation.last}" if citation.last > citation.first else f"{citation.first}"
         cited, meant = f"{citation.path}:{span}", self.meant(citation.path)
         if len(meant) != 1:
-            problem = f"{len(meant)} files could be meant" if meant else "there is no such file"
+            problem = f"{len(meant)} files match" if meant else "there is no such file"
             return Source(cited, "", 0, (), problem)
         lines = self.lines(meant[0])
         if not lines:
-            return Source(cited, meant[0], 0, (), "the file is empty, too large, or no text")
+            return Source(cited, meant[0], 0, (), "the file is empty, too large, or not text")
         if citation.first > len(lines):
             return Source(cited, meant[0], 0, (), f"the file has {len(lines)} lines")
         begin = max(citation.first - AROUND, 1)
@@ -143,9 +144,9 @@ class Tree:
 
 
 def write_citations(folder: Path) -> None:
-    """Looks up what the answers of all runs that count cite, and writes citations.json: a list for each run.
+    """Looks up the citations in the answers of all valid runs, and writes citations.json: a list for each run.
 
-    A repository that is not there, because it was never fetched here, tells nothing.
+    Citations of a repository that was never fetched on this machine are skipped.
     """
     fetched: Mapping[str, Any] = read_json(RunFolder(folder).repositories)
     tasks = read_plan(folder)["tasks"]

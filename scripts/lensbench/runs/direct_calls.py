@@ -1,7 +1,7 @@
-"""Whether an agent went to a server of another condition by the server's address, past its tools.
+"""Detects whether an agent called a server of another condition directly by its address instead of through tools.
 
-In a network of its own an agent does not reach such a server. Without one, its transcript shows the calls: a command
-(`curl`, a script) or a fetching tool with the address in its arguments. A search for the address in files is none.
+An agent in its own network namespace cannot reach such a server. Otherwise its transcript shows the calls: a command
+(`curl`, a script) or a fetching tool with the address in its arguments. A file search for the address is not a call.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ _CONNECTS = re.compile(
     r"|http\.client|httplib|net/http|socket|create_?connection|streamablehttp_client|sse_client"
     r"|(web_?)?fetch|browse\w*|navigate|lwp|faraday|axios|invoke-webrequest|mcp-remote)\b|/dev/(tcp|udp)/|web_?fetch"
 )
-"""Words of programs and libraries that open a connection, and of tools that fetch."""
+"""Names of programs and libraries that open connections, and of tools that fetch URLs."""
 _INTERPRETERS = re.compile(r"\b(python[\d.]*|node|deno|bun|npx|uvx|perl|ruby|php|ssh|go run|https?)\b")
-"""Programs that may open one, when an address stands beside them."""
+"""Programs that may open a connection if an address is among their arguments."""
 _LOCAL = (
     r"(?:localhost|127(?:\.\d+){1,3}|0\.0\.0\.0|\[?::1\]?|\[?::ffff:127[\d.]*\]?|host\.docker\.internal|ip6-localhost)"
 )
 _COMMON_PORTS = (80, 443)
-"""Numbers that mean nothing without a host."""
+"""Port numbers that are too common to match without a host."""
 _SEARCHES = re.compile(r"\s*(?:rg|grep|egrep|fgrep|ag|git\s+(?:grep|log|show|diff)|cat|sed|awk|find|head|tail|echo)\b")
 _PARTS = re.compile(r"&&|\|\||[;\n]")
 LONGEST = 200
 
 
 def foreign_hosts(plan: Plan, condition: str) -> list[Host]:
-    """The addresses of servers that only other conditions have, as their MCP files name them."""
+    """The addresses of servers that only other conditions have, from their MCP files."""
     own = set(_hosts(plan["conditions"][condition]))
     others = (host for name, other in plan["conditions"].items() if name != condition for host in _hosts(other))
     return [host for host in dict.fromkeys(others) if host not in own]
@@ -53,7 +53,7 @@ def _hosts(condition: PlannedCondition) -> list[Host]:
 
 
 def direct_calls(transcript: Iterable[str], hosts: Collection[Host]) -> list[str]:
-    """The calls in a transcript that go to one of `hosts`, each cut to one short line."""
+    """The calls in a transcript to one of `hosts`, each shortened to one line."""
     if not hosts:
         return []
     patterns = [(_address(host), _port(host)) for host in hosts]
@@ -66,7 +66,7 @@ def direct_calls(transcript: Iterable[str], hosts: Collection[Host]) -> list[str
 
 
 def _command(given: str) -> str:
-    """The arguments without the parts of a shell command that only search or show texts."""
+    """The arguments, without parts of a shell command that only search or print text."""
     with suppress(ValueError, AttributeError):
         given = "\n".join(value for value in json.loads(given).values() if isinstance(value, str))
     return "\n".join(part for part in _PARTS.split(given) if not _SEARCHES.match(part))
@@ -81,7 +81,7 @@ def _goes_to(call: str, address: re.Pattern[str], port: re.Pattern[str] | None) 
 
 
 def _address(host: Host) -> re.Pattern[str]:
-    """The host's name with its port: `name:port`, and where the port goes without saying or stands apart, the name."""
+    """A pattern for the host with its port: `name:port`, or the name alone if the port is implied or separate."""
     if not host.is_local:
         return re.compile(rf"(?i)(?<![\w.-]){re.escape(host.name)}(?![\w-]|\.\w)")
     port = rf"(?::|\W{{1,4}}){host.port}(?!\d)"
@@ -89,7 +89,7 @@ def _address(host: Host) -> re.Pattern[str]:
 
 
 def _port(host: Host) -> re.Pattern[str] | None:
-    """The port alone, for a server on this machine, which has more names than a list can hold."""
+    """A pattern for the port alone, for a server on this machine, which has too many names to list."""
     if not host.is_local or host.port in _COMMON_PORTS:
         return None
     return re.compile(rf"(?<![\d.]){host.port}(?![\d.]*\d)")

@@ -1,4 +1,4 @@
-"""Runs that did not count: each is kept, with its reason, under `discards/` and never overwritten or deleted."""
+"""Invalid runs: each is kept with its reason under `discards/`, and is never overwritten or deleted."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NAME = re.compile(r"(?:t(?P<trial>\d+)/)?(?P<stem>.+)-(?P<number>\d+)\.json$")
 
 @dataclass(frozen=True)
 class Discard:
-    """A discarded run: its number (1 is the first) and the hash of its record, by which it is known."""
+    """A discarded run: its number (from 1) and the hash of its record, which identifies it."""
 
     path: Path
     number: int
@@ -26,16 +26,16 @@ class Discard:
     reason: str
     detail: str
     record: dict[str, Any]
-    """The discarded run's record, as plain data."""
+    """The discarded run's record as plain data."""
     score: str = ""
-    """Of a run that a person discarded: its score at that moment, as in scores.csv."""
+    """For a run discarded by hand: its score at that time, as in scores.csv."""
 
 
 _FIELDS = ("number", "record_sha256", "reason", "detail", "record")
 
 
 def discard_files(folder: Path) -> dict[str, list[Path]]:
-    """The discards of each run (by its stem), oldest first: names only, nothing is opened."""
+    """The discard files of each run (by its stem), oldest first; no file is opened."""
     base = RunFolder(folder).discards
     found: dict[str, list[tuple[int, Path]]] = {}
     for path in base.glob("**/*.json"):
@@ -56,7 +56,7 @@ def read_discard(path: Path) -> Discard:
 
 
 def is_discarded(folder: Path, run: RunId) -> bool:
-    """True when the run as it lies there now is one that was discarded."""
+    """True when the current files of the run are those of a discarded one."""
     paths = discard_files_of(folder, run)
     return bool(paths) and describes(paths[-1], run_files(folder, run).record)
 
@@ -73,7 +73,7 @@ def _number(path: Path) -> int:
 
 
 def describes(discard: Path, record: Path) -> bool:
-    """True when the discard is about this very record."""
+    """True when the discard refers to this record."""
     try:
         return read_discard(discard).record_sha256 == sha256(record.read_bytes())
     except (OSError, ValueError):
@@ -81,9 +81,9 @@ def describes(discard: Path, record: Path) -> bool:
 
 
 def file_discard(folder: Path, run: RunId, reason: str, detail: str, score: str | None = None) -> Discard:
-    """Files the run as it lies there under the next number, once: filing it again changes nothing.
+    """Files the current run under the next number; filing the same run again changes nothing.
 
-    `score` is kept with a run that a person discards; "" when it has none.
+    `score` is stored for a run discarded by hand; "" when it has no score.
     """
     files = run_files(folder, run)
     record = files.record.read_bytes()
@@ -101,14 +101,14 @@ def file_discard(folder: Path, run: RunId, reason: str, detail: str, score: str 
 
 
 def forget(folder: Path, discard: Path) -> None:
-    """Takes a discard away, with its answer and the copies of both."""
+    """Removes a discard, with its answer and the copies of both."""
     for file in (discard, discard.with_suffix(".md")):
         file.unlink(missing_ok=True)
         (RunFolder(folder).copies / file.relative_to(folder)).unlink(missing_ok=True)
 
 
 def foreign_files(folder: Path, stems: Iterable[str]) -> list[str]:
-    """What lies in discards/ and belongs to no discard of these runs, by its path there."""
+    """Files in discards/ that belong to no discard of these runs, by their paths there."""
     filed, base = discard_files(folder), RunFolder(folder).discards
     known = {file for stem in stems for path in filed.get(stem, ()) for file in (path, path.with_suffix(".md"))}
     there = (path for path in base.rglob("*") if path.is_file() and not path.name.startswith("."))

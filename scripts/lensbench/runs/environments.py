@@ -1,4 +1,4 @@
-"""Makes what the tests of change tasks need: each environment once, with network, before any run."""
+"""Builds the test environments of change tasks: each once, with network, before any run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from lensbench.plan.frozen import read_plan
 
 
 def make_environments(folder: Path, cache: Path) -> None:
-    """Reads the plan's change tasks, and writes environments.json."""
+    """Builds the environments of the plan's change tasks, and writes environments.json."""
     plan, repositories = read_plan(folder), read_json(RunFolder(folder).repositories, needed=True)
     sandbox = find_sandbox(plan.get("sandbox"))
     if not sandbox.program:
@@ -40,10 +40,10 @@ def make_environments(folder: Path, cache: Path) -> None:
 
 
 def main() -> None:
-    """Makes the environments of a plan's change tasks."""
+    """Build the test environments of a plan's change tasks."""
     parser = argparse.ArgumentParser(prog="python -m lensbench.runs.environments", description=main.__doc__)
     parser.add_argument("--folder", required=True, type=Path, help="bench/<run_id>")
-    parser.add_argument("--cache", required=True, type=Path, help="folder that keeps what was installed")
+    parser.add_argument("--cache", required=True, type=Path, help="folder for the installed dependencies")
     arguments = parser.parse_args()
     make_environments(arguments.folder, arguments.cache)
 

@@ -1,4 +1,4 @@
-"""What runs were made with, by their own records: settings, models and endings. One verdict never mixes them."""
+"""The settings, models and endings of runs, from their records. One verdict never mixes different ones."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from lensbench.core.records import ENDINGS, Record
 
 @cache
 def _defaults() -> AgentSettings:
-    """What settings of the agent mean that are younger than a plan or a record."""
-    from lensbench.plan.config import Agent  # only here: the config's models take longer than most stages work
+    """The defaults of agent settings, for plans and records from before a setting existed."""
+    from lensbench.plan.config import Agent  # imported here: the config's models take longer than most stages
 
     return Agent().settings
 
@@ -27,13 +27,13 @@ def _complete(settings: AgentSettings) -> AgentSettings:
 
 
 def planned_agent(plan: Plan) -> AgentSettings:
-    """The agent's settings of a plan, as records have them."""
+    """The agent's settings in a plan, in the form of records."""
     settings: AgentSettings = portable(_complete(plan["agent"]))
     return settings
 
 
 def agent_of(record: Record, plan: Plan) -> AgentSettings | None:
-    """The agent's settings of a run; None when an older record only shows that they were other ones than the plan's."""
+    """The agent's settings of a run; None when an old record shows only that they differed from the plan's."""
     if record.made_with:
         return _complete(record.made_with["agent"])
     if record.agent_sha256 in ("", plan.get("agent_sha256", "")):
@@ -42,8 +42,8 @@ def agent_of(record: Record, plan: Plan) -> AgentSettings | None:
 
 
 def as_made(plan: Plan, records: Iterable[Record]) -> Plan:
-    """The plan with the agent that the runs were made with, when all of them had the same: an accepted change that no
-    run was made with since says nothing about who answered. `planned_agent` is then the one of the config."""
+    """The plan with the agent that all runs used, if it was the same for all: an accepted change of the agent that no
+    run used yet says nothing about these runs. The config's agent is still `planned_agent`."""
     found = {json.dumps(agent_of(record, plan), sort_keys=True) for record in records if record.source == "run"}
     agent = json.loads(found.pop()) if len(found) == 1 else None
     if agent is None or agent == planned_agent(plan):
@@ -55,23 +55,23 @@ def as_made(plan: Plan, records: Iterable[Record]) -> Plan:
 
 
 def mixtures(records: Sequence[Record], plan: Plan) -> Iterator[str]:
-    """Why the runs cannot be spoken of in one verdict, one sentence each."""
+    """Why one verdict cannot cover these runs, one sentence each."""
     made = [record for record in records if record.source == "run"]
     served = Counter(", ".join(sorted(record.outcome.models)) for record in made if record.outcome.models)
     if len(served) > 1:
-        yield f"Different models answered ({_counted(served)}); one verdict cannot be about all of them."
+        yield f"Different models answered ({_counted(served)}); one verdict cannot cover all of them."
     agents = [agent_of(record, plan) for record in made]
     known = [agent for agent in agents if agent is not None]
     if known and len(known) < len(agents):
-        yield f"{len(agents) - len(known)} runs were made with other settings of the agent than the rest."
+        yield f"{len(agents) - len(known)} runs used other agent settings than the rest."
     for key in sorted({key for agent in known for key in agent}):
         values = Counter(_shown(agent.get(key)) for agent in known)
         if len(values) > 1:
-            yield f"Runs were made with different settings: agent.{key} was {_counted(values)}."
+            yield f"Runs used different settings: agent.{key} was {_counted(values)}."
     for name in sorted({record.condition for record in made}):
         own = [record.made_with["condition"] for record in made if record.condition == name and record.made_with]
         if len({json.dumps(settings, sort_keys=True) for settings in own}) > 1:
-            yield f"Runs of {name} were made with different servers or commands."
+            yield f"Runs of {name} used different servers or commands."
 
 
 def _shown(value: Any) -> str:
@@ -83,7 +83,7 @@ def _counted(values: Mapping[str, int]) -> str:
 
 
 def endings(records: Iterable[Record]) -> dict[str, dict[str, int]]:
-    """How many runs of each condition ended how; runs of agents that do not show it are `not shown`."""
+    """Condition -> ending -> number of runs; `not shown` for agents that do not report it."""
     counts: dict[str, Counter[str]] = {}
     for record in records:
         counts.setdefault(record.condition, Counter())[record.outcome.ending or "not shown"] += 1
@@ -91,12 +91,12 @@ def endings(records: Iterable[Record]) -> dict[str, dict[str, int]]:
 
 
 def notices(records: Sequence[Record], plan: Plan) -> Iterator[str]:
-    """What a reader must know before any number, one sentence each."""
+    """What readers must know before any figure, one sentence each."""
     made = [record for record in records if record.source == "run"]
     for key, now in sorted((plan.get("planned_agent") or {}).items()):
         if plan["agent"].get(key) != now:
             was = _shown(plan["agent"].get(key))
-            yield f"The config names agent.{key} {_shown(now)} now; all runs were made with {was}."
+            yield f"The config now has agent.{key} {_shown(now)}; all runs used {was}."
     others: Counter[str] = Counter()
     for record in made:
         agent = agent_of(record, plan) or {}
@@ -105,8 +105,8 @@ def notices(records: Sequence[Record], plan: Plan) -> Iterator[str]:
             others.update(unexpected(asked, record.outcome.models or (), agent.get("models") or {}))
     if others:
         yield (
-            f"Another model answered than was asked for ({_counted(others)} runs). If it is the right one, name it in"
-            " agent.served."
+            f"The answering model differs from the requested one ({_counted(others)} runs). If it is correct, set"
+            " agent.served to it."
         )
     cut = {name: found for name, found in endings(made).items() if any(found[ending] for ending in _CUT)}
     if cut:

@@ -1,7 +1,7 @@
-"""One short question to the model, through the agent and in the sandbox.
+"""Asks the model one short question, through the agent and in the sandbox.
 
-Where we cannot ask the model's service ourselves, because a launcher has the key and the address, or because the agent
-takes them from its own settings, this shows before the first run that the agent starts, reads its key and is answered.
+This is for agents whose service cannot be tested directly, because a launcher or the agent's own settings hold key and
+address. It shows before the first run that the agent starts, finds its key and gets an answer.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ LONGEST_S = 120.0
 
 
 def ask_model(job: Job, sandbox: Sandbox, redact: Redactor) -> Check:
-    """Starts the agent of `job` with `QUESTION` and without servers; the row says who answered, or why nobody did.
+    """Starts the agent of `job` with `QUESTION` and without servers; returns a check with the model or the error.
 
-    What it costs is added to what was spent.
+    The cost is added to the amount spent.
     """
     conditions = {job.run.condition: PlannedCondition(mcp=None, mcp_sha256="", servers=())}
     asking = job._replace(prompt=QUESTION, plan={**job.plan, "conditions": conditions})
@@ -37,15 +37,15 @@ def ask_model(job: Job, sandbox: Sandbox, redact: Redactor) -> Check:
         except UserError as error:
             return Check("model", "failed", str(error))
         last = (read_text(f"{private}/stderr").strip().splitlines() or [""])[-1]
-    job.folder.mkdir(parents=True, exist_ok=True)  # before the first run nothing is there
+    job.folder.mkdir(parents=True, exist_ok=True)  # it does not exist before the first run
     spend(job.folder, usd=said.outcome.cost_usd or 0)
     reason, detail = reason_of(said, asking.expected)
     if not reason:
         return Check("model", "ok", _answered(said, sandbox))
     why = "; ".join(filter(None, (reason, detail, last)))
     if said.outcome.error_status in BUSY:
-        return Check("model", "warning", f"the agent was not answered ({why}); runs will try again")
-    advice = "; what it reads and starts must be in sandbox_visible, and whom it asks in sandbox_hosts"
+        return Check("model", "warning", f"the agent got no answer ({why}); runs will try again")
+    advice = "; add the files and programs it needs to sandbox_visible, and its hosts to sandbox_hosts"
     inside = advice if sandbox.program else ""
     return Check("model", "failed", f"the agent gave no answer to a short question ({why}){inside}")
 

@@ -1,7 +1,7 @@
-"""The preflight: everything that all runs need is tried once, before any of them costs money.
+"""The preflight: tries everything that runs need once, before any run costs money.
 
-Called at each start that makes runs. It leaves `preflight.json` in the run folder: what was tried, the agent's version,
-and the names of the tools that each condition's servers list.
+It runs at each start that has runs to do, and writes `preflight.json` to the run folder: the checks, the agent's
+version, and the names of the tools that each condition's servers list.
 """
 
 from __future__ import annotations
@@ -40,19 +40,19 @@ from lensbench.runs.model_check import ask_model
 from lensbench.runs.server_checks import check_servers
 
 _DESCRIBED = 2000
-"""Characters that are kept of a tool's description."""
+"""How many characters of a tool's description are kept."""
 
 
 @dataclass
 class Findings:
-    """What was found out so far."""
+    """The findings so far."""
 
     checks: list[Check] = field(default_factory=list)
     agent_version: str | None = None
     tools: dict[str, list[str]] = field(default_factory=dict)
-    """condition -> the tools of its servers, by the names that agents call them by."""
+    """Condition -> the tools of its servers, by the names that agents use."""
     descriptions: dict[str, str] = field(default_factory=dict)
-    """Tool -> the beginning of what its server says of it."""
+    """Tool -> the beginning of its description."""
 
     @property
     def failed(self) -> bool:
@@ -61,7 +61,7 @@ class Findings:
 
 
 def preflight(config: Config, scenarios: ScenarioSet, folder: Path) -> Findings:
-    """Tries everything; the checks hold no secrets."""
+    """Runs all checks; the findings contain no secrets."""
     plan = make_plan(config, scenarios, [])
     adapter = load_adapter(config.agent.kind)
     agents = [plan["agent"], *(judge["agent"] for judge in plan["judges"] if "agent" in judge)]
@@ -85,7 +85,7 @@ def _variables(settings: AgentSettings, environment: Mapping[str, str]) -> Itera
     if missing:
         detail = (
             f"not set: {', '.join(missing)}; write `export {missing[0]}=...` in the shell that starts lensbench, or "
-            "take them out of agent.pass_env and agent.token_env"
+            "remove them from agent.pass_env and agent.token_env"
         )
         yield Check("variables", "failed", detail)
     elif names:
@@ -95,7 +95,7 @@ def _variables(settings: AgentSettings, environment: Mapping[str, str]) -> Itera
 def _try_runs(
     config: Config, plan: Plan, task: Task, adapter: Adapter, folder: Path, findings: Findings
 ) -> tuple[Job, Sandbox] | None:
-    """Prepares a run of `task` as runs are prepared, in every condition that has servers, but starts no agent.
+    """Prepares a run of `task` like a real one, in every condition that has servers, but starts no agent.
 
     Returns one of these runs and its sandbox; None when there is no repository or no sandbox.
     """
@@ -127,11 +127,11 @@ def _try_runs(
 
 
 def _repository(name: str, history: str) -> Check:
-    """A package has no history, which is said; one that was lost is a warning, since it weakens tools that read it."""
+    """A check of the git history. None is normal for a package; a lost one is a warning, as it weakens some tools."""
     if history == "kept":
         return Check("repository", "ok", name)
     lost = "" if history == "none" else f" (history {history})"
-    detail = f"{name}; it has no git history{lost}, so tools that read one (blame, co-change) find one commit"
+    detail = f"{name}; it has no git history{lost}, so tools that use it (blame, co-change) see one commit"
     return Check("repository", "warning" if lost else "ok", detail)
 
 
@@ -141,9 +141,7 @@ def _brings(condition: PlannedCondition) -> bool:
 
 def _sandbox(sandbox: Sandbox) -> Iterator[Check]:
     if sandbox.program:
-        network = (
-            f"the machine's network: {sandbox.shared_network}" if sandbox.shared_network else "a network of its own"
-        )
+        network = f"the machine's network: {sandbox.shared_network}" if sandbox.shared_network else "its own network"
         yield Check("sandbox", "ok", f"{sandbox.name}, {network}")
     elif sandbox.reason:
         yield Check("sandbox", "warning", f"none, so agents can read and change your files: {sandbox.reason}")
@@ -168,12 +166,12 @@ def _try_run(config: Config, job: Job, place: Place, adapter: Adapter, is_first:
     finally:
         findings.checks += _command(job, "teardown", workspace)
     if hash_tree(workspace) != job.repository["tree_sha256"]:
-        detail = "setup or the servers changed files of the workspace; no run would count (workspace_changed)"
+        detail = "setup or the servers changed files of the workspace; every run would be invalid (workspace_changed)"
         findings.checks.append(Check(f"{name}: workspace", "failed", detail))
 
 
 def _command(job: Job, word: Command, workspace: str) -> list[Check]:
-    """How the condition's setup or teardown went; nothing when it has none."""
+    """The outcome of the condition's setup or teardown; empty when it has none."""
     if not job.condition.get(word):
         return []
     name, failure = job.run.condition, run_command(job.condition, word, workspace)
@@ -185,17 +183,17 @@ def _command(job: Job, word: Command, workspace: str) -> list[Check]:
 def _agent(
     adapter: Adapter, invocation: Invocation, settings: AgentSettings, workspace: str, findings: Findings
 ) -> Iterator[Check]:
-    """The program is there, it starts, and it is the version that the config pins."""
+    """Checks that the program exists, starts, and has the version that the config pins."""
     program, pinned = invocation.argv[0], settings["version"]
-    sought = os.path.join(workspace, program) if os.sep in program else program  # as the system looks for it
+    sought = (
+        os.path.join(workspace, program) if os.sep in program else program
+    )  # relative paths start in the workspace, as for the run
     if not shutil.which(sought, path=invocation.env.get("PATH")):
         yield Check("agent", "failed", f"there is no program {program}; install it, or set agent.command")
         return
     ask = getattr(adapter, "version", None)
     if ask is None:
-        unchecked = (
-            f"{program}; agent.version is {pinned}, but kind {settings['kind']!r} cannot be asked for its version"
-        )
+        unchecked = f"{program}; agent.version is {pinned}, but kind {settings['kind']!r} reports no version"
         yield Check("agent", "warning", unchecked) if pinned else Check("agent", "ok", program)
         return
     version = findings.agent_version = ask(settings)
@@ -203,26 +201,26 @@ def _agent(
         yield Check(
             "agent",
             "failed",
-            f"{program} does not start, or is another program: it does not say its name and version; start it by hand",
+            f"{program} does not start, or is another program: it reports no name and version; start it by hand",
         )
     elif pinned and version != pinned:
-        detail = f"{program} is version {version}, agent.version is {pinned}; install that one, or pin the other"
+        detail = f"{program} is version {version}, agent.version is {pinned}; install that version, or change the pin"
         yield Check("agent", "failed", detail)
     elif pinned:
         yield Check("agent", "ok", f"{program} {version}, as pinned")
     else:
-        detail = f"{program} {version} is not pinned: another version may be another agent; set agent.version"
+        detail = f"{program} {version} is not pinned: other versions may behave differently; set agent.version"
         yield Check("agent", "warning", detail)
 
 
 def insist(config: Config, scenarios: ScenarioSet, folder: Path) -> None:
-    """Tries everything, keeps and prints what was found. Raises UserError when a run could not work."""
+    """Runs all checks, saves and prints the findings. Raises UserError when runs would fail."""
     adopt_orphans()
     try:
         findings = preflight(config, scenarios, folder)
     finally:
         end_children()
-    # what judges are shown rests on them, and this start may have asked no server
+    # blinding depends on these tools, and this start may not have asked any server
     findings.descriptions = {**read_tool_descriptions(folder), **findings.descriptions}
     write_json(RunFolder(folder).preflight, asdict(findings))
     print("preflight:", *table(findings.checks), sep="\n", flush=True)
@@ -231,7 +229,7 @@ def insist(config: Config, scenarios: ScenarioSet, folder: Path) -> None:
 
 
 def main() -> None:
-    """Tries everything that all runs need. The exit code is 1 when a run could not work."""
+    """Try everything that runs need. The exit code is 1 when runs would fail."""
     parser = argparse.ArgumentParser(prog="python -m lensbench.runs.preflight", description=main.__doc__)
     parser.add_argument("--settings", required=True, help="the config as JSON")
     parser.add_argument("--folder", required=True, type=Path, help="bench/<run_id>")

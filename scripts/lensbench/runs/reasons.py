@@ -1,4 +1,4 @@
-"""Why a run must not count (protocol, section 7), and what to do about it. Decided from facts, never from a score."""
+"""Why a run is invalid (protocol, section 7), and what to do about it. Decided from facts, never from a score."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from lensbench.core.models import is_served
 from lensbench.core.records import Attempt, Outcome
 
 if TYPE_CHECKING:
-    from lensbench.agents.start import Said  # most stages read the reasons alone
+    from lensbench.agents.start import Said  # most stages need only the reasons
 
 
 class DiscardReason(StrEnum):
-    """Why a run does not count, as records and tables have it."""
+    """Why a run is invalid; the values are those in records and tables."""
 
     TIMED_OUT = "timed_out"
     API_ERROR = "api_error"
@@ -39,11 +39,11 @@ class DiscardReason(StrEnum):
 
 
 class Remedy(NamedTuple):
-    """What a reason means, what becomes of the run, and what a person can do."""
+    """What a reason means, when the run is repeated, and what the user can check."""
 
     meaning: str
     policy: Literal["again", "later"]
-    """`again`: another attempt at once, with back-off. `later`: the next start repeats the run."""
+    """`again`: another attempt in this run, with back-off. `later`: the next start repeats the run."""
     look_at: str
 
 
@@ -58,15 +58,15 @@ REASONS: dict[str, Remedy] = {
         "the model's service asked for a pause", "again", "your quota; fewer runs at once"
     ),
     DiscardReason.CRASHED: Remedy(
-        "the agent ended badly or its output was cut off", "again", "the run's log; memory; agent version"
+        "the agent failed or its output was cut off", "again", "the run's log; memory; agent version"
     ),
     DiscardReason.CONTAMINATED: Remedy(
-        "a tool of the treatment was offered or called where it must not be, or its server was called by its address",
+        "a tool of the treatment was offered or called in another condition, or its server was called by its address",
         "later",
         "MCP servers that the agent or the repository configures by itself; sandbox_network",
     ),
     DiscardReason.MCP_FAILED: Remedy(
-        "an MCP server of the condition did not start or broke off",
+        "an MCP server of the condition did not start or crashed",
         "again",
         "the command in the MCP file, by hand; agent.mcp_start_s",
     ),
@@ -81,17 +81,17 @@ REASONS: dict[str, Remedy] = {
         "the agent's permission rules for the server's tools",
     ),
     DiscardReason.SUBAGENTS: Remedy(
-        "a sub-agent did part of the work, which the figures do not show",
+        "a sub-agent did part of the work, which is missing in the figures",
         "later",
         "agent.tools; the adapter's list of denied tools",
     ),
     DiscardReason.MODEL_CHANGED: Remedy(
-        "another model answered, within the run, than in its pair, or than agent.served",
+        "the answering model changed within the run, or differs from its pair's or from agent.served",
         "later",
         "the gateway's model mapping; an alias that moved",
     ),
     DiscardReason.OVER_LIMIT: Remedy(
-        "the agent used more of the machine than a run may",
+        "the agent exceeded a resource limit of a run",
         "later",
         "limits in the config; what the agent or a server wrote",
     ),
@@ -99,16 +99,16 @@ REASONS: dict[str, Remedy] = {
         "files of the repository were changed by the run", "later", "the prompt; the agent's write permissions"
     ),
     DiscardReason.PROMPT_MISMATCH: Remedy(
-        "the prompt was not the one of the pair", "later", "accepted changes of this run"
+        "the prompt differed from that of the pair", "later", "accepted changes of this run"
     ),
     DiscardReason.SETTINGS_CHANGED: Remedy(
-        "the agent's settings were not those of the pair", "later", "accepted changes of this run"
+        "the agent's settings differed from those of the pair", "later", "accepted changes of this run"
     ),
     DiscardReason.MCP_GONE: Remedy(
-        "an MCP server of the condition answered no more after the run", "later", "the server's own log; its memory"
+        "an MCP server of the condition no longer responded after the run", "later", "the server's own log; its memory"
     ),
     DiscardReason.CUT_OFF: Remedy(
-        "the answer was cut off for a reason that is none of the model's limits",
+        "the answer was cut off, but not by a limit of the model",
         "again",
         "the stop reason in the record; the service's status page",
     ),
@@ -119,31 +119,31 @@ REASONS: dict[str, Remedy] = {
     DiscardReason.HARNESS_FAILED: Remedy(
         "lensbench failed or was killed after the agent had ended, before the run was checked",
         "later",
-        "the run's log; the detail names the place; report it if it comes again",
+        "the run's log; the detail names the place; report it if it happens again",
     ),
 }
 
 STOP_STATUS = {400, 401, 403, 404, 413}
-"""HTTP statuses that no second attempt can fix: a wrong key must not burn a whole benchmark."""
+"""HTTP statuses that no second attempt can fix, such as a wrong key: the benchmark stops at once."""
 
 _STOP_WORDS = re.compile(r"ECONNREFUSED|EAI_AGAIN|ENOTFOUND|Not logged in")
-"""The same for errors without a status: nobody listens, there is no such host, there is no key."""
+"""The same for errors without a status: connection refused, unknown host, missing key."""
 
 
 def stops(outcome: Outcome) -> bool:
-    """Whether no attempt of any run can do better, so that everything must stop."""
+    """True when further attempts of any run would fail in the same way, so that everything must stop."""
     return outcome.error_status in STOP_STATUS or bool(_STOP_WORDS.search(outcome.error))
 
 
 class Expectation(NamedTuple):
-    """What the plan says about the tools of a run."""
+    """The tools and the model that a run must have according to the plan."""
 
     servers: Sequence[str]
     """MCP servers of its condition."""
     denied_servers: Sequence[str]
     """MCP servers of other conditions only."""
     tool_search: bool = False
-    """The agent is to search for MCP tools: their names are in its deferred list. Otherwise none may be there."""
+    """True when the agent must search for MCP tools: they are in its deferred list. Otherwise that must be empty."""
     served: str = ""
     """The model that must answer: its name, or a pattern with `*`."""
 
@@ -154,9 +154,9 @@ def tools_of(servers: Sequence[str], tools: Sequence[str]) -> list[str]:
 
 
 def find_reason(attempt: Attempt, outcome: Outcome, answer: str, expected: Expectation) -> tuple[str, str]:
-    """The first reason why this attempt must not count, and its detail; two empty texts when there is none.
+    """The first reason why this attempt is invalid, and its detail; two empty strings when it is valid.
 
-    What an agent does not show (None) is not held against it.
+    Values that an agent does not report (None) are not a reason.
     """
     if attempt.timed_out:
         return DiscardReason.TIMED_OUT, f"after {attempt.duration_s:.0f} s"
@@ -167,21 +167,21 @@ def find_reason(attempt: Attempt, outcome: Outcome, answer: str, expected: Expec
     if attempt.exit_code != 0 and not outcome.gave_up:
         return DiscardReason.CRASHED, f"exit code {attempt.exit_code}"
     if not outcome.finished:
-        return DiscardReason.CRASHED, "the output ends in the middle"
+        return DiscardReason.CRASHED, "the output is incomplete"
     if outcome.ending == "unknown":
         return DiscardReason.CUT_OFF, f"stop reason {outcome.stop_reason or 'not shown'}"
     return _tools_reason(outcome, expected) or _content_reason(outcome, answer, expected.served) or ("", "")
 
 
 def reason_of(said: Said, expected: Expectation) -> tuple[str, str]:
-    """The same for a single start of an agent that is no run."""
+    """The same for a single start of an agent outside of a run."""
     ended = said.ended
     attempt = Attempt(1, said.started_at, ended.duration_s, 0.0, ended.exit_code, ended.timed_out)
     return find_reason(attempt, said.outcome, said.answer, expected)
 
 
 def _server_reason(outcome: Outcome, expected: Expectation) -> tuple[str, str] | None:
-    """A server that failed comes first: some agents end with an error because of it."""
+    """A failed server is checked first, because some agents end with an error because of it."""
     if outcome.servers is None:
         return None
     for server in expected.servers:
@@ -192,7 +192,9 @@ def _server_reason(outcome: Outcome, expected: Expectation) -> tuple[str, str] |
 
 
 def _tools_reason(outcome: Outcome, expected: Expectation) -> tuple[str, str] | None:
-    called = [call.name for call in outcome.calls or () if call.count > call.errors]  # a made-up name calls nothing
+    called = [
+        call.name for call in outcome.calls or () if call.count > call.errors
+    ]  # a made-up tool name calls nothing
     foreign = tools_of(expected.denied_servers, [*(outcome.tools_offered or ()), *called])
     if foreign:
         return DiscardReason.CONTAMINATED, ", ".join(sorted(set(foreign)))
@@ -220,7 +222,7 @@ def _content_reason(outcome: Outcome, answer: str, served: str) -> tuple[str, st
 
 
 def answer_reason(answer: str) -> tuple[str, str] | None:
-    """Why a text is no answer, and the detail; None when it may be one. All that can be said of an imported run."""
+    """Why a text is not an answer, and the detail; None when it may be one. The only check of imported runs."""
     if not answer.strip():
         return DiscardReason.EMPTY, ""
     if answer.lstrip().startswith("API Error:"):

@@ -1,6 +1,6 @@
-"""Reading what an agent says about its own run: the `## Report` that the prompt asks for (protocol, section 3).
+"""Parses the `## Report` section in which agents describe their own run (protocol, section 3).
 
-People's agents write it in many forms. What cannot be read for certain is missing (None), never 0 and never a guess.
+Agents write it in many forms. A value that cannot be read with certainty is missing (None), never 0 or a guess.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from lensbench.runs.self_report.values import count, files, findings, lines_of, 
 
 @dataclass(frozen=True)
 class Report:
-    """The self-report of one answer. None is missing; an empty tuple is the agent's own "none"."""
+    """The self-report of one answer. None: missing; an empty tuple: the agent wrote "none"."""
 
     present: bool = False
     tool_calls: int | None = None
@@ -31,14 +31,14 @@ class Report:
     files_used: tuple[str, ...] | None = None
     findings: tuple[str, ...] = ()
     server_calls: int | None = None
-    """`LENS calls` or `MCP calls`, which people's prompts ask for beside the protocol's fields."""
+    """`LENS calls` or `MCP calls`, which some prompts request in addition to the protocol's fields."""
 
 
 def parse_report(answer: str) -> Report:
-    """The report in `answer`: the last section called Report that gives a value, wherever it stands.
+    """The report in `answer`: its last section titled Report that has a value.
 
-    A field's first mention counts. The section ends at the next `#` or `##` heading, at a rule (`---`) after the
-    first field, or with the code fence that it stands in.
+    The first mention of a field counts. The section ends at the next `#` or `##` heading, at a rule (`---`) after
+    the first field, or with the enclosing code fence.
     """
     present = False
     report = Report()
@@ -60,11 +60,12 @@ def parse_report(answer: str) -> Report:
 
 
 def process_spans(answer: str, mark: str) -> list[tuple[int, int]]:
-    """Where reports tell how the agent worked: pieces (start, end) of `answer`, ascending, apart by more than blanks.
+    """The spans (start, end) of `answer` in which reports describe how the agent worked, in ascending order, separated
+    by more than whitespace.
 
-    These are the title, the fields but for the findings with their values, and the name of the findings; in all
-    sections that give such a field. A line that holds `mark` ends a section and begins none, so that an answer from
-    which these pieces were cut has no further ones.
+    They cover the title, all fields with their values except the findings, and the name of the findings, in every
+    section that has such a field. A line with `mark` ends a section and starts none, so that an answer without these
+    spans has no further ones.
     """
     lines = answer.splitlines(keepends=True)
     starts = [0, *accumulate(map(len, lines))]
@@ -78,7 +79,7 @@ def process_spans(answer: str, mark: str) -> list[tuple[int, int]]:
 
 
 def _process_lines(lines: list[str], mark: str) -> Iterator[tuple[int, int]]:
-    """The number of each line that tells of the work, and how many of its characters do."""
+    """The number of each line that describes the work, and how many of its characters do."""
     for section in sections(lines, mark):
         fields = fields_of(section.lines)
         named = fields.pop("findings", None)
@@ -93,7 +94,7 @@ def _process_lines(lines: list[str], mark: str) -> Iterator[tuple[int, int]]:
 
 
 def read_reports(folder: Path) -> None:
-    """Reads the answers of all runs that count, and writes reports.csv."""
+    """Reads the answers of all valid runs, and writes reports.csv."""
     rows = []
     for row in read_table(RunFolder(folder).validity, ValidityRow):
         if row["status"] == RunStatus.VALID:

@@ -1,7 +1,7 @@
-"""One run: a task in a condition, by an agent in a clean workspace, up to `retries` attempts (protocol, sections 1-3).
+"""One run: a task in a condition, with an agent in a clean workspace, in up to `retries` attempts (protocol, 1-3).
 
-Writes the answer, the transcript and the record; the record states facts, `validity` decides later what counts.
-A run that is there and was not discarded is kept, whatever made Snakemake ask for it again: it was paid for.
+Writes the answer, the transcript and the record. The record states facts; `validity` decides later which runs are
+valid. An existing run that was not discarded is always kept, because it was paid for.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ from lensbench.runs.reasons import REASONS, DiscardReason, stops
 from lensbench.runs.start_gate import GRACE_S, at_the_gate
 from lensbench.runs.stopping import StopEverything, check_not_stopped, stop_everything
 
-KEPT = "kept: it was finished before and is not discarded. Delete its answer to have it made again."
+KEPT = "kept: it is finished and not discarded. Delete its answer to repeat it."
 
 
 def make_run(job: Job) -> str:
-    """Makes the run and writes its files; returns a sentence that says what happened.
+    """Does the run and writes its files; returns a sentence about what happened.
 
-    Raises UserError for what no attempt can fix: no such program, a damaged cache, a refused key.
+    Raises UserError for errors that no attempt can fix: a missing program, a damaged cache, a rejected key.
     """
     files = run_files(job.folder, job.run)
     paid = run_files(RunFolder(job.folder).paid, job.run)
@@ -52,7 +52,7 @@ def make_run(job: Job) -> str:
         _forget(paid)
         return KEPT
     if _take_over(job, paid, files):
-        return "taken over from a job that was killed: its agent had ended, and was paid for"
+        return "recovered from a killed job whose agent had finished"
     arrived = now()
     redact = Redactor(secret_names(job.agent), os.environ, mcp_secrets(job.plan))
     shared = job.shared_tree
@@ -85,7 +85,7 @@ def make_run(job: Job) -> str:
         return not is_kept(job.folder, job.run)
 
     with at_the_gate(gate, gate_name(job.run), job.partners, job.gate_s, job.grace_s, is_due):
-        if not is_due():  # by now: a job of an earlier start was still at work on another machine
+        if not is_due():  # a job of an earlier start may have finished it on another machine
             return KEPT
         opened = now()
         while True:
@@ -102,7 +102,9 @@ def make_run(job: Job) -> str:
             tell(service, tried.attempt.reason, asked)
             policy = REASONS[tried.attempt.reason].policy if tried.attempt.reason else ""
             if stops(tried.outcome):
-                raise StopEverything(f"the agent was refused ({tried.outcome.error}); fix that, then start again")
+                raise StopEverything(
+                    f"the agent was refused ({tried.outcome.error}); fix that, then start again"
+                )
             if policy != "again" or len(attempts) + 1 >= job.agent["retries"]:
                 break
             attempts.append(tried.attempt)
@@ -114,11 +116,11 @@ def make_run(job: Job) -> str:
 
 
 def _take_over(job: Job, paid: RunFiles, files: RunFiles) -> bool:
-    """Makes the run what a job left that was killed after its agent had ended; False when there is nothing to take.
+    """Recovers the run of a job that was killed after its agent had ended; False when there is nothing to recover.
 
-    Not taken is an attempt that another one should follow, and what was asked otherwise or is discarded already. What
-    was killed before it was checked is set aside the first time and made again at once; the second time it is a
-    discard.
+    An attempt is not recovered when another one should follow, when its settings differ, or when it is already
+    discarded. An attempt that was killed before it was checked is set aside and repeated at once the first time; the
+    second time it is a discard.
     """
     if not _is_due_to_be_taken(job, paid):
         _forget(paid)
@@ -128,7 +130,7 @@ def _take_over(job: Job, paid: RunFiles, files: RunFiles) -> bool:
     is_taken = is_checked or aside.record.exists()
     with held_signals():
         for left, place in zip(paid, files if is_taken else aside, strict=True):
-            write_atomic(place, left.read_bytes())  # not moved: folders may lie on different disks
+            write_atomic(place, left.read_bytes())  # copied, not moved: the folders may be on different disks
     _forget(paid)
     return is_taken
 
@@ -149,12 +151,16 @@ def _is_due_to_be_taken(job: Job, paid: RunFiles) -> bool:
 
 
 def _forget(paid: RunFiles) -> None:
-    for path in (paid.record, paid.answer, paid.transcript):  # what is left of it is no run without its record
+    for path in (
+        paid.record,
+        paid.answer,
+        paid.transcript,
+    ):  # the record first: without it, the other files are not a run
         path.unlink(missing_ok=True)
 
 
 def is_kept(folder: Path, run: RunId) -> bool:
-    """True when the run is finished, undamaged and not discarded: it must not be paid for twice."""
+    """True when the run is finished, undamaged and not discarded, so that it must not be repeated."""
     files = run_files(folder, run)
     try:
         record = from_json(files.record.read_text())
@@ -176,7 +182,7 @@ def _write(folder: Path, files: RunFiles, tried: Tried, record: Record) -> None:
 
 
 def read_job(folder: Path, run: RunId, gate_s: float, grace_s: float = GRACE_S) -> Job:
-    """What the plan says about a run. Raises UserError when the plan does not know it."""
+    """The run's job from the plan. Raises UserError when the plan has no such run."""
     try:
         plan = json.loads(RunFolder(folder).plan.read_text())
         repositories = json.loads(RunFolder(folder).repositories.read_text())
@@ -192,21 +198,23 @@ def read_job(folder: Path, run: RunId, gate_s: float, grace_s: float = GRACE_S) 
 
 
 def preload() -> None:
-    """Imports the adapters, of which a run needs one."""
+    """Imports all adapters, one of which the run will need."""
     for kind in known_kinds():
         if kind != "none":
             load_adapter(kind)
 
 
 def main() -> None:
-    """Makes one run of a planned benchmark."""
+    """Do one run of a planned benchmark."""
     parser = argparse.ArgumentParser(prog="python -m lensbench.runs.run", description=main.__doc__)
     parser.add_argument("--folder", required=True, type=Path, help="bench/<run_id>")
     parser.add_argument("--task", required=True)
     parser.add_argument("--condition", required=True)
     parser.add_argument("--trial", type=int, default=1)
-    parser.add_argument("--gate-s", type=float, default=0.0, help="how long to wait for the pair's other run")
-    parser.add_argument("--grace-s", type=float, default=GRACE_S, help="how long nobody must run until it is given up")
+    parser.add_argument("--gate-s", type=float, default=0.0, help="seconds to wait for the pair's other run")
+    parser.add_argument(
+        "--grace-s", type=float, default=GRACE_S, help="seconds without any running agent before it stops waiting"
+    )
     arguments = parser.parse_args()
     adopt_orphans()
     run = RunId(arguments.task, arguments.condition, arguments.trial)
@@ -221,7 +229,7 @@ def main() -> None:
         stop_everything(job.folder, str(error))
         raise
     finally:
-        end_children()  # a signal may come while an agent is being started
+        end_children()  # a signal may arrive while an agent is being started
 
 
 if __name__ == "__main__":

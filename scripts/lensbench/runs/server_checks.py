@@ -1,4 +1,4 @@
-"""Do a condition's MCP servers start, list their tools, and answer? Tried as runs do it, on a real workspace."""
+"""Checks that a condition's MCP servers start, list their tools and respond, on a real workspace as in a run."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from lensbench.core.preflight_results import Check, Outcome
 from lensbench.plan.config import Condition
 
 _PRINTS = (
-    "it prints on its standard output what is no message of the protocol ({!r}), where some agents give up; let it "
-    "print that on its standard error"
+    "it prints other text than protocol messages to standard output ({!r}), which makes some agents fail; print it "
+    "to standard error"
 )
 ROLES = ("search", "neighbourhood", "overview")
-"""What a tool may be for that we call it; the first is the cheapest for the server, and shows the most."""
+"""The purposes of tools that are safe to call here; the first is the cheapest and most informative."""
 
 
 def check_servers(
     condition: str, settings: Condition, run: Assignment, environment: Mapping[str, str], place: Place
 ) -> tuple[list[Check], Sequence[OfferedTool]]:
-    """A row per server and, when the config names tools, one for them; and all listed tools.
+    """A check for each server, one for the tools that the config names (if any), and all listed tools.
 
-    Servers start as the agent would start them: with its `environment`, and in its sandbox (`place`).
+    Servers are started as the agent would: with its `environment`, and in its sandbox (`place`).
     """
     named = json.loads(Path(place.outside(run.mcp_file)).read_text())["mcpServers"]
     entries = {name: _placed(read_entry(filled(entry, environment)), run, environment, place)
@@ -49,9 +49,9 @@ def check_servers(
 
 
 def unreachable(run: Assignment, place: Place, asks: bool) -> str:
-    """Why a server that runs already, and is reached by an address, does not answer now; "" when all do.
+    """Why a running server with a URL does not respond now; "" when all respond.
 
-    `asks` for a call of one tool about the workspace too, as the preflight does, which the server has to know.
+    With `asks`, also calls one tool about the workspace, as the preflight does: the server must know it.
     """
     environment = load_adapter(run.settings["kind"]).command(run).env
     named = {name: filled(entry, environment) for name, entry in run.mcp_servers.items() if "url" in entry}
@@ -70,16 +70,16 @@ def unreachable(run: Assignment, place: Place, asks: bool) -> str:
 
 
 def _explained(status: Status, place: Place) -> Status:
-    """The status, with what to do about files that a server missed and that the sandbox hides from it."""
+    """The status, with advice on missing files that the sandbox may hide from the server."""
     there = [path for path in re.findall(r"(?:/[\w.+-]+)+", status.detail) if os.path.exists(path)]
     if status.connected or not place.sandbox.program or "No such file" not in status.detail or not there:
         return status
-    told = f"{there[0]} is here, but the sandbox may hide it: add its folder to sandbox_visible"
+    told = f"{there[0]} exists, but the sandbox may hide it: add its folder to sandbox_visible"
     return replace(status, detail=f"{status.detail}; {told}")
 
 
 def _placed(entry: Entry | str, run: Assignment, environment: Mapping[str, str], place: Place) -> Entry | str:
-    """The entry, started inside the sandbox."""
+    """The entry, changed to start inside the sandbox."""
     if isinstance(entry, str) or not entry.command:
         return entry
     try:
@@ -104,7 +104,7 @@ def _check_server(
     callable_tools = {role(tool): tool for tool in reversed(own)}
     tool = next((callable_tools[use] for use in ROLES if use in callable_tools), None)
     if tool is None:
-        return Check(name, "warning", f"{listed}; none was called: none is known to be harmless and simple to call")
+        return Check(name, "warning", f"{listed}; none was called, because none is known to be safe and simple to call")
     outcome, said = _call(tool, servers, run, workspace)
     if outcome == "failed":
         return Check(name, outcome, f"{said}; check {file}")
@@ -114,7 +114,7 @@ def _check_server(
 
 
 def _call(tool: OfferedTool, servers: Servers, run: Assignment, workspace: Workspace) -> tuple[Outcome, str]:
-    """What came of a call about the workspace, by the name that the agent has for it."""
+    """Calls a tool about the workspace, which is named as for the agent; returns the outcome and a message."""
     files = [path for path in workspace.files if not path.startswith(".")] or list(workspace.files) or ["README"]
     searched = [*queries(tool, read_question(run.prompt))[:1], *(Path(file).stem for file in files[:2])]
     for value in searched if role(tool) == "search" else files[:1]:
@@ -126,7 +126,7 @@ def _call(tool: OfferedTool, servers: Servers, run: Assignment, workspace: Works
         if result.is_error:
             return "failed", f"{asked} failed: {said}"
         if run.errors.found(tool.full_name, result.text):
-            remedy = "it must register each workspace: give the condition a setup command"
+            remedy = "it must register each workspace: add a setup command to the condition"
             return "failed", f"{asked}: does not know the workspace: {said}; {remedy}"
         if suggestions(result.text.replace(f"{run.workspace}/", ""), workspace):
             return "ok", f"{asked} answered"
@@ -134,7 +134,7 @@ def _call(tool: OfferedTool, servers: Servers, run: Assignment, workspace: Works
 
 
 def _compared(condition: str, wanted: Sequence[str], tools: Sequence[OfferedTool]) -> Iterator[Check]:
-    """The tools as the config has them (with or without `mcp__<server>__`) against those that are listed."""
+    """Compares the tools in the config (with or without `mcp__<server>__`) with the listed ones."""
     full = {tool.full_name: tool.name for tool in tools}
     expected, listed = sorted({full.get(name, name) for name in wanted}), sorted({tool.name for tool in tools})
     if expected != listed:

@@ -1,4 +1,4 @@
-"""The stages of this room after the runs, in one program: most of what each costs is its start."""
+"""The stages of `lensbench.runs` after the runs, in one program, since most of the cost of each is its start."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lensbench.runs.validity import judge_validity
 
 
 def read_runs(folder: Path) -> None:
-    """Decides which runs count, and reads what they report: validity.csv, runs/timing.csv, reports.csv."""
+    """Writes validity.csv (which runs are valid), runs/timing.csv and reports.csv."""
     judge_validity(folder)
     read_reports(folder)
 

@@ -1,7 +1,7 @@
-"""The start gate: the runs of a task begin at the same moment, so that neither condition has the better hour.
+"""The start gate: the runs of a task start at the same time, so that no condition has an advantage from time of day.
 
-Every run holds a locked file in the gate's folder for as long as it lives, so a killed run is seen as gone. The gate
-opens when the partners are there, when nobody is running whose end could make room for a partner, or at the limit.
+Each run holds a locked file in the gate's folder while it lives, so a killed run is detected as gone. The gate opens
+when all partners have arrived, when no run is left whose end could make room for a partner, or at the time limit.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from contextlib import contextmanager, suppress
 from lensbench.core.system.locks import is_held
 
 RUNNING = "*running*"
-"""The note by which a run says that it has left the gate; no run is named so."""
+"""The note of a run that has left the gate; not a valid name of a run."""
 POLL_S = 0.005
 SLOWEST_POLL_S = 0.05
 GRACE_S = 2.0
-"""How long nobody must run before a missing partner is given up: Snakemake starts the next job well within it. On a
-cluster the partner may have to wait for its node, and more patience is needed."""
+"""Seconds without a running run before a missing partner is given up; Snakemake starts the next job well within
+it. On a cluster it must be longer, because the partner may have to wait for its node."""
 
 
 @contextmanager
@@ -32,10 +32,10 @@ def at_the_gate(
     grace_s: float = GRACE_S,
     is_due: Callable[[], bool] = lambda: True,
 ) -> Iterator[None]:
-    """Waits until the partners are at the gate too; then the run is "running" until the block ends.
+    """Waits until the partners are at the gate, too; then the run is "running" until the block ends.
 
-    `run` and `partners` are plain file names. A limit of 0 opens at once. A partner that is missing when nobody has run
-    for `grace_s` is given up. `is_due` is asked when this run's own place is free: another job may have made it.
+    `run` and `partners` are plain file names. A limit of 0 opens at once. A missing partner is given up when no run has
+    been running for `grace_s`. `is_due` is called once this run holds its file: another job may have done the run.
     """
     os.makedirs(folder, exist_ok=True)
     path = os.path.join(folder, run)
@@ -47,12 +47,12 @@ def at_the_gate(
                 _leave_note(path, RUNNING)
             yield
         finally:
-            with suppress(FileNotFoundError):  # a paid answer must not be lost because somebody tidied up
+            with suppress(FileNotFoundError):  # a paid answer must not be lost because the file was deleted
                 os.unlink(path)
 
 
 def who_is_there(folder: str) -> list[str]:
-    """The runs that wait at the gate or have left it and are not done, by the names that they have there."""
+    """The names of the runs that wait at the gate or are running."""
     try:
         return sorted(name for name in os.listdir(folder) if is_held(os.path.join(folder, name)))
     except FileNotFoundError:
@@ -61,14 +61,14 @@ def who_is_there(folder: str) -> list[str]:
 
 @contextmanager
 def _held(path: str) -> Iterator[None]:
-    """Holds the run's own file, emptied.
+    """Locks and empties the run's own file.
 
-    The same run of an earlier start may still be at work on another machine, and hold it: then its end is waited for.
+    Waits when the same run of an earlier start still holds it, for example on another machine.
     """
     while True:
         with open(os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600), "r+") as mine:
             fcntl.flock(mine, fcntl.LOCK_EX)
-            if _is_at(path, mine.fileno()):  # and was not taken away by the one that held it
+            if _is_at(path, mine.fileno()):  # it was not removed by the previous holder
                 mine.truncate(0)
                 yield
                 return
@@ -100,12 +100,12 @@ def _wait(folder: str, run: str, partners: Sequence[str], limit_s: float, grace_
 
 
 def _has_come(folder: str, run: str, partner: str) -> bool:
-    """True when the partner is alive, or has been here: a quick one may be done before this run looks again."""
+    """True when the partner is alive or has been at the gate: a quick one may finish between two polls."""
     return is_held(os.path.join(folder, partner)) or partner in _notes(os.path.join(folder, run))
 
 
 def _leave_note(path: str, note: str) -> None:
-    """Appends a line to a run's file, which must be there."""
+    """Appends a line to a run's existing file."""
     with open(os.open(path, os.O_WRONLY | os.O_APPEND), "w") as file:
         file.write(f"{note}\n")
 

@@ -1,4 +1,4 @@
-"""Stopping everything: a refused key or a spent budget must not be found out anew by every run that is left."""
+"""Stopping everything, so that not every remaining run fails on a rejected key or a spent budget."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from lensbench.core.system.files import write_atomic
 
 
 class StopEverything(UserError):
-    """No other run may start: whatever is wrong is wrong for all of them."""
+    """No other run may start, because the error affects all of them."""
 
 
 def stop_everything(folder: Path, why: str) -> None:
-    """Lets running agents finish and keeps others from starting.
+    """Lets running agents finish and prevents others from starting.
 
-    The mark reaches runs on other machines; SIGTERM tells the Snakemake that started this run to start no more.
+    A mark file stops runs on other machines; SIGTERM stops the Snakemake that started this run.
     """
     write_atomic(RunFolder(folder).stopped, f"{why}\n")
     if _is_snakemake(os.getppid()):
@@ -40,7 +40,7 @@ def check_not_stopped(folder: Path) -> None:
 
 
 def clear(folder: Path) -> None:
-    """Takes the mark of an earlier start away."""
+    """Removes the mark of an earlier start."""
     RunFolder(folder).stopped.unlink(missing_ok=True)
 
 

@@ -1,1 +1,1 @@
-"""Reading the report in an answer: where it stands (sections), its fields' values, and the paths that it names."""
+"""Parsing the report in an answer: its sections, the values of its fields, and the paths in it."""

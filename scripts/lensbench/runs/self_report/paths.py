@@ -1,4 +1,4 @@
-"""Paths of files as people and agents write them, in one form."""
+"""Normalises file paths as people and agents write them."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _LINE_NUMBERS = re.compile(
 
 
 def normalise_path(path: str, workspace: str = "") -> str:
-    """`path` relative to `workspace`, in the one form in which cited files are compared; "" for nothing.
+    """`path` relative to `workspace`, in the normal form for comparing cited files; "" when nothing is left.
 
-    Quotes, backticks, bold, a remark in brackets, commas, line numbers, a leading `./` or `/` and a drive go,
-    backslashes become `/`, and `..` is resolved as far as the path goes. Applying it twice changes nothing.
+    Removes quotes, backticks, bold, a remark in brackets, commas, line numbers, a leading `./` or `/` and a drive;
+    backslashes become `/`, and `..` is resolved within the path. The function is idempotent.
     """
     root = _slashes(workspace).strip("/")
     path, before = path[:_LONGEST_PATH], ""
@@ -36,7 +36,7 @@ def _slashes(path: str) -> str:
 
 
 def bare_path(text: str) -> str:
-    """The path alone, without quotes, remarks and the sentence after it."""
+    """The path alone, without quotes, remarks and text after it."""
     path = SPACED_REMARK.sub("", text.strip()).strip().removeprefix("and ")
     if path.startswith("`") and "`" in path[1:]:
         path = path.strip("`").split("`", 1)[0]

@@ -1,4 +1,4 @@
-"""Where a report stands in an answer, and where its fields stand in it."""
+"""Finds reports in an answer, and the fields in a report."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lensbench.runs.self_report.words import BULLET, HEAD, HEADING
 
 
 class Line(NamedTuple):
-    """A line of a section, or what several lines of a table say; `first` and `last` number the answer's lines."""
+    """A line of a section, or several lines of a table combined; `first` and `last` are line numbers of the answer."""
 
     first: int
     last: int
@@ -19,18 +19,18 @@ class Line(NamedTuple):
 
     @property
     def indent(self) -> int:
-        """Its leading blanks."""
+        """The number of leading spaces."""
         return len(self.text) - len(self.text.lstrip())
 
 
 @dataclass
 class Field:
-    """What stands after a field's name, and the lines below it."""
+    """The text after a field's name, and the lines below it."""
 
     line: Line
     inline: str
     begins: int
-    """The character of the line after the field's name."""
+    """The index in the line after the field's name."""
     below: list[Line] = field(default_factory=list)
 
 
@@ -57,9 +57,9 @@ class Section:
     """A part of an answer that may be its report."""
 
     number: int
-    """Of its title's line."""
+    """Taken from the title's line."""
     certain: bool
-    """The title is Report and nothing else."""
+    """True when the title is exactly Report."""
     level: int
     fenced: bool
     has_field: bool = False
@@ -67,7 +67,7 @@ class Section:
 
 
 def sections(lines: list[str], mark: str = "") -> Iterator[Section]:
-    """The sections of an answer that are called Report; a line that holds `mark` ends one and begins none."""
+    """The sections of an answer that are titled Report; a line with `mark` ends a section and starts none."""
     section: Section | None = None
     fenced = False
     for number, raw in enumerate(lines):
@@ -94,7 +94,7 @@ def sections(lines: list[str], mark: str = "") -> Iterator[Section]:
 
 
 def _opened(number: int, line: str, text: str, fenced: bool) -> Section | None:
-    """The section that a line begins: `## Report`, `## Final report`, `**Report**` or `Report:`."""
+    """The section that a line starts: `## Report`, `## Final report`, `**Report**` or `Report:`."""
     if len(line) >= HEAD or not _REPORT_WORD.search(text):
         return None
     heading = HEADING.fullmatch(text)
@@ -111,7 +111,7 @@ def _ends(section: Section, text: str) -> bool:
 
 
 def fields_of(lines: list[Line]) -> Fields:
-    """The fields in a section, by the names of `Report`; of several mentions the first."""
+    """The fields in a section, by the names of `Report`; the first mention of each."""
     fields: Fields = {}
     current: Field | None = None
     for line in _upright(lines):
@@ -127,7 +127,7 @@ def fields_of(lines: list[Line]) -> Fields:
 
 
 def _upright(lines: list[Line]) -> Iterator[Line]:
-    """The lines, with tables whose columns are fields turned into one line per field."""
+    """The lines, with tables whose columns are fields transposed to one line per field."""
     names: list[str] = []
     first = 0
     for line in lines:

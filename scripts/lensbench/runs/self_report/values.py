@@ -1,4 +1,4 @@
-"""What the fields of a report say. What cannot be read for certain is missing (None), never 0 and never a guess."""
+"""Parses the values of a report's fields. An uncertain value is missing (None), never 0 or a guess."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _TIMES_BEFORE = re.compile(r"[0-9]+\s?[x\u00d7]?\s")
 
 
 def count(found: Field | None) -> int | None:
-    """A whole number at the beginning; ranges, fractions, signs, words and more than MAX_COUNT are missing."""
+    """The integer at the start; None for ranges, fractions, signs, words and numbers above MAX_COUNT."""
     if found is None:
         return None
     value = found.inline or next((text for line in found.below if (text := line.text.strip())), "")
@@ -74,7 +74,7 @@ def _values(found: Field) -> Iterator[str]:
 
 
 def _split(items: Iterator[str], remark: re.Pattern[str]) -> tuple[str, ...] | None:
-    """The parts between commas, without remarks in brackets; None when the field says nothing, () when it says none."""
+    """The parts between commas, without remarks in brackets; None when the field is empty, () when it is "none"."""
     pieces = [piece for item in items for piece in _BREAK.split(item)]
     plain = [remark.sub("", piece).strip(" .,;") or piece.strip("( .,;)") for piece in pieces]
     whole = " ".join(plain).strip().strip(QUOTES).lower()
@@ -86,7 +86,7 @@ def _split(items: Iterator[str], remark: re.Pattern[str]) -> tuple[str, ...] | N
 
 
 def tools(found: Field | None) -> tuple[str, ...] | None:
-    """Bare names of tools, each once."""
+    """The bare names of tools, each once."""
     parts = _split(_values(found), _REMARK) if found else None
     return (
         None if parts is None else _known(_tool(tool) for part in parts for tool in re.split(r"\s(?:and|&|\+)\s", part))
@@ -101,13 +101,13 @@ def _tool(text: str) -> str:
 
 
 def files(found: Field | None) -> tuple[str, ...] | None:
-    """Paths without remarks, each once, not yet in one form (`normalise_path`)."""
+    """The paths without remarks, each once, not yet normalised (`normalise_path`)."""
     parts = _split((_path_first(item) for item in _values(found)), SPACED_REMARK) if found else None
     return None if parts is None else _known(bare_path(part) for part in parts)
 
 
 def _path_first(item: str) -> str:
-    """A list item without the sentence after its path, which may hold commas."""
+    """A list item without the text after its path, which may contain commas."""
     item = _LINK.sub(r"\1", item)
     before = DESCRIPTION.split(item, maxsplit=1)[0]
     return item if "," in before or ("," in item and before.count("`") % 2) else before
@@ -118,7 +118,7 @@ def _known(names: Iterator[str]) -> tuple[str, ...]:
 
 
 def findings(found: Field | None) -> tuple[str, ...]:
-    """One text per bullet, however deep; lines that go on are joined, headings left out."""
+    """One text per bullet at any depth; continued lines are joined, headings are omitted."""
     if found is None:
         return ()
     items: list[list[str]] = [[found.inline]] if found.inline else []

@@ -1,11 +1,11 @@
-"""What several readers of a report look for in its text."""
+"""Patterns that several parsers of reports share."""
 
 from __future__ import annotations
 
 import re
 
 HEAD = 160
-"""A heading or a field's name stands in the first characters of its line; no more of it is looked at."""
+"""How many characters of a line are searched for a heading or a field's name."""
 HEADING = re.compile(r"(#{1,6})\s+(.*)")
 BULLET = re.compile(r"(?:[-*+•‣◦\u2013]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?")
 SPACED_REMARK = re.compile(r"(?<=[\s`*\"'])\([^()]*\)")
