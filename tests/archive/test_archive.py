@@ -136,9 +136,9 @@ def test_what_no_number_rests_on_is_rewritten(benchmark: Path) -> None:
         (f"ask {ANNA} x", "the user's name"),
         ("on thinkpad-7 x", "the host's name"),
         ("in {cwd}/repo", "the project's folder"),
-        (f"{TOKEN}", "what looks like a secret (GitHub Token)"),
-        (MODEL_KEY, "what looks like a secret (key of a model service)"),
-        ("-----BEGIN OPENSSH PRIVATE KEY-----", "what looks like a secret (Private Key)"),
+        (f"{TOKEN}", "possible secret (GitHub Token)"),
+        (MODEL_KEY, "possible secret (key of a model service)"),
+        ("-----BEGIN OPENSSH PRIVATE KEY-----", "possible secret (Private Key)"),
     ],
 )
 def test_an_answer_that_tells_too_much_stops_the_archive_and_is_not_shown(
@@ -175,7 +175,7 @@ def test_the_value_of_a_variable_that_an_agent_was_given_does_not_leave(
     monkeypatch.setenv("MY_TOKEN", "correct horse")
     benchmark = make_benchmark(project, {**given, "agent": {"pass_env": ["MY_TOKEN"]}})
     (benchmark / "logs" / "one-with.log").write_text("said: correct horse\n")
-    with pytest.raises(UserError, match=r"run/logs/one-with\.log:1: what looks like a secret \(the value of a var"):
+    with pytest.raises(UserError, match=r"run/logs/one-with\.log:1: possible secret \(the value of a var"):
         pack(benchmark)
 
 
@@ -193,7 +193,7 @@ def test_a_secret_in_an_mcp_file_does_not_leave_but_the_name_of_a_variable_does(
 ) -> None:
     text = json.dumps({"mcpServers": {"lens": server}})
     Path("lens.json").write_text(text)
-    with pytest.raises(UserError, match=r"project/lens\.json:1: what looks like a secret"):
+    with pytest.raises(UserError, match=r"project/lens\.json:1: possible secret"):
         pack(benchmark)
     for secret in ("abcdefgh12345678", "anna:hunter22", "hunter22"):
         text = text.replace(secret, "${LENS_SECRET}")
@@ -221,7 +221,7 @@ def test_paths_in_the_settings_are_rewritten_and_the_numbers_still_follow(
 def test_results_that_were_edited_are_not_archived(benchmark: Path) -> None:
     text = (benchmark / "results.md").read_text()
     (benchmark / "results.md").write_text(text.replace("with", "WITH", 1))
-    with pytest.raises(UserError, match=r"results\.md is not what the runs give"):
+    with pytest.raises(UserError, match=r"results\.md does not follow from the runs"):
         pack(benchmark)
     assert not benchmark.with_suffix(".zip").exists()
 
@@ -249,7 +249,7 @@ def test_a_key_that_is_none_is_named(benchmark: Path) -> None:
 
 def test_what_is_no_finished_benchmark_or_lacks_a_file_is_named(benchmark: Path) -> None:
     Path("lens.json").unlink()
-    with pytest.raises(UserError, match=r"lens\.json: is not there, but the config names it"):
+    with pytest.raises(UserError, match=r"lens\.json: is missing, but the config names it"):
         pack(benchmark)
     (benchmark / "results.json").unlink()
     with pytest.raises(UserError, match="is not a finished benchmark"):

@@ -201,19 +201,19 @@ def test_what_breaks_the_rules_is_taken_and_stands_as_a_warning_in_the_results(t
     results = json.loads((folder / "results.json").read_text())
     assert results["warnings"] == [
         "The tasks come from several files: scenarios-one.md, scenarios-two.md.",
-        "Answers left out, because their names show no task or no condition: gone-exp-01-with.",
+        "Answers ignored, because their names have no known task or condition: gone-exp-01-with.",
         "Tasks without any answer: two-exp-02.",
-        "Runs without an answer, though another condition has one: one-dbg-01-glob, two-exp-01-without.",
+        "Runs without an answer, although another condition has one: one-dbg-01-glob, two-exp-01-without.",
         "Answers without a report: one-tgt-01-without, two-exp-01-glob.",
-        "Tasks whose cited files share names but no path, so that they may only seem to differ: one-dbg-01.",
+        "Tasks whose cited files share names but no path, so the difference may not be real: one-dbg-01.",
         "Runs whose answer came from a later attempt: one-tgt-01-with (2).",
         "Runs with several rows in timing.csv, of which the last one counts: one-tgt-01-with.",
         "Runs in timing.csv that have no answer: two-exp-02-with.",
         "Runs without a duration in timing.csv: one-dbg-01-without, one-tgt-01-glob, one-tgt-01-without, "
         "two-exp-01-glob, two-exp-01-with.",
-        "timing.csv:1: this line was passed over: 'task,condition,seconds,attempt'",
+        "timing.csv:1: ignored this line: 'task,condition,seconds,attempt'",
         "timing.csv:3: sonnet is glm-4.7 here, but glm-5 above",
-        "timing.csv:6: this line was passed over: 'one-tgt-01,without,NaN,attempt=1'",
+        "timing.csv:6: ignored this line: 'one-tgt-01,without,NaN,attempt=1'",
         "bench/messy/imported/scenarios-one.md:3: task 'one-tgt-01' has 6 criteria; the protocol wants 2 to 5.",
     ]
     assert "- Tasks without any answer: two-exp-02." in (folder / "results.md").read_text()
@@ -264,7 +264,7 @@ def test_tasks_of_several_repositories_stay_apart(tmp_path: Path, take: Take, sa
     assert {name: each["repository"] for name, each in plan["tasks"].items()} == {
         "one-tgt-01": "/srv/Web Shop", "one-tgt-02": "/srv/Web Shop", "two-tgt-01": "/srv/bank", "two-tgt-02": "/srv/bank",
     }  # fmt: skip
-    assert "Their results.md gives the date 2026-02-15." in took.warnings
+    assert "The date in results.md is 2026-02-15." in took.warnings
     assert plan["notes"] == ["Mode: MCP (on demand)", "Description rewritten: shorter", "Tasks: new"]
     assert "which of them" not in took.warnings
     snakemake(tmp_path, "several")
@@ -291,7 +291,7 @@ def test_repositories_are_told_by_their_names_and_never_guessed(
 def test_a_run_without_timing_csv_has_no_durations_and_no_model(tmp_path: Path, take: Take) -> None:
     source = write(tmp_path / "theirs", {name: text for name, text in TIDY.items() if name != "runs/timing.csv"})
     warnings = take(source).warnings
-    assert warnings == "warning: There is no timing.csv: no run has a duration, and the model is not known.\n"
+    assert warnings == "warning: There is no timing.csv: no run has a duration, and the model is unknown.\n"
     config = yaml.safe_load((tmp_path / "bench" / "theirs" / "config.yaml").read_text())
     assert (config["agent"]["kind"], config["agent"]["models"], config["imported"]) == ("none", {}, True)
 
@@ -320,7 +320,7 @@ def test_an_existing_run_folder_is_refused_and_only_an_import_can_be_replaced(tm
         ({"scenarios.md": b"\xff", "runs/a-with.md": "x"}, "scenarios.md:1: is not UTF-8 text"),
         ({"scenarios.md": task("A_1"), "runs/A_1-with.md": "x"}, "scenarios.md:1: task 'A_1'"),
         ({"scenarios.md": task("a", 0), "runs/a-with.md": "x"}, "task 'a' has 0 criteria"),
-        ({"scenarios.md": task("a"), "scenarios-2.md": task("a")}, "task 'a' is there already"),
+        ({"scenarios.md": task("a"), "scenarios-2.md": task("a")}, "task 'a' already exists"),
     ],
 )
 def test_what_cannot_be_read_is_one_message_and_leaves_nothing_behind(
@@ -387,7 +387,7 @@ def test_model_mappings_of_several_launches_are_put_together_and_the_first_stand
     assert timing.models == {"sonnet": "glm-5", "opus": "glm-5", "haiku": "glm-air"}
     assert timing.problems == (
         "timing.csv:2: opus is glm-4.7 here, but glm-5 above",
-        "timing.csv:3: this model mapping was passed over: 'x'",
+        "timing.csv:3: ignored this model mapping: 'x'",
     )
 
 

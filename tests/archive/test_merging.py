@@ -120,13 +120,13 @@ def test_twice_gives_the_same_and_a_kill_leaves_nothing_half(part: Parts) -> Non
         ({"agent": {"timeout_s": 7}}, "agent.timeout_s: 900.0 in bench/a, 7.0 in bench/b"),
         ({"trials": 2}, "trials: 1 in bench/a, 2 in bench/b"),
         ({"seed": 2}, "seed: 1 in bench/a, 2 in bench/b"),
-        ({"criterion": "another"}, "task anna: other criteria in bench/a than in bench/b"),
+        ({"criterion": "another"}, "task anna: the criteria in bench/a and bench/b differ"),
         ({"discards": {"max_rounds": 1}}, "max_rounds: 3 in bench/a, 1 in bench/b"),
     ],
 )
 def test_parts_of_other_experiments_are_refused_line_by_line(part: Parts, settings: Any, message: str) -> None:
     lines = refused(part("a"), part("b", **settings)).splitlines()
-    assert lines[0] == "these are no parts of one benchmark:"
+    assert lines[0] == "these are not parts of one benchmark:"
     assert f"  {message}" in lines
 
 
@@ -136,8 +136,8 @@ def test_other_files_or_tools_are_refused(part: Parts) -> None:
         write_json(folder / "repositories.json", {"shop": {"tree_sha256": tree}})
         write_json(folder / "preflight.json", {"tools": {"with": [f"mcp__fake__{tree}"]}})
     said = refused(*folders)
-    assert "repository shop: other files in bench/a than in bench/b" in said
-    assert "tools that the servers list: mcp__fake__x in bench/a; mcp__fake__y in bench/b" in said
+    assert "repository shop: the files in bench/a and bench/b differ" in said
+    assert "the servers' tools differ: mcp__fake__x in bench/a; mcp__fake__y in bench/b" in said
 
 
 def test_no_run_folder_a_damaged_one_and_a_bad_name_are_one_line(part: Parts) -> None:
@@ -145,7 +145,7 @@ def test_no_run_folder_a_damaged_one_and_a_bad_name_are_one_line(part: Parts) ->
     finish(part("b"), ANNA)
     run_files(Path("bench/b"), ANNA).answer.write_text("edited")
     assert "is not the answer of its record" in refused(Path("bench/a"), Path("bench/b"))
-    with pytest.raises(UserError, match="names no run"):
+    with pytest.raises(UserError, match="is not a valid run name"):
         merge([Path("bench/a")], Path("bench/a b"))
 
 
@@ -159,7 +159,7 @@ def test_of_runs_that_count_twice_those_of_the_part_that_began_first_stand_whate
     for order in ([first, second], [second, first]):
         lines = merge(order, JOINED)
         assert {answer(run) for run in pair} == {"a much better answer", "answer of b"}
-        assert "anna-with: counts in bench/b and bench/a; the first stands, begun earlier" in lines
+        assert "anna-with: is valid in bench/b and bench/a; the first, started earlier, is used" in lines
         shutil.rmtree(JOINED)
 
 
@@ -167,7 +167,7 @@ def test_a_pair_from_two_machines_is_named(part: Parts) -> None:
     first, second = part("a"), part("b")
     finish(first, ANNA)
     finish(second, RunId("anna", "without"))
-    assert "anna, trial 1: its runs come from bench/a and bench/b, so they began apart" in merge(
+    assert "anna, trial 1: its runs come from bench/a and bench/b, which started apart" in merge(
         [first, second], JOINED
     )
 
@@ -205,4 +205,4 @@ def test_replies_of_judges_and_files_of_people_come_along(part: Parts) -> None:
     assert (JOINED / "human" / "x.json").exists()
     shutil.rmtree(JOINED)
     write_json(second / "human" / "x.json", {"judge": "y"})
-    assert "another part has another file of this name; rename one of them" in refused(first, second)
+    assert "another part has a different file with this name; rename one of them" in refused(first, second)

@@ -80,9 +80,9 @@ def test_an_untouched_archive_holds_and_nobody_knows_who_made_it(archive: Path, 
     code, lines = check(archive)
     assert code == 0
     assert lines == [
-        "note: the archive is not signed: who made it is not known",
-        f"ok: {archive}: nothing was changed since it was made, and all that was compared follows from its runs; this"
-        " rests on its own checksums (it is not signed); that the runs took place rests on their maker's word",
+        "note: the archive is not signed: its author is unknown",
+        f"ok: {archive}: unchanged since it was written, and everything compared follows from its runs,"
+        " according to its own checksums (it is not signed); whether the runs took place cannot be verified",
     ]
 
 
@@ -155,10 +155,10 @@ def test_every_table_result_and_page_that_was_changed_with_its_hash_is_named(arc
         for each in (*DERIVED.values(), add("data/run/answers/other.html"), remove("pairs.csv")):
             each(bag)
 
-    named = {f"run/{name}: is not what answers, records and verdicts give" for name in DERIVED}
+    named = {f"run/{name}: does not follow from answers, records and verdicts" for name in DERIVED}
     assert set(failures(check(forge(archive, change, rehash=True)))) == named | {
-        "run/answers/other.html: is in the archive, but the runs do not give it",
-        "run/pairs.csv: is missing, although the runs give it",
+        "run/answers/other.html: does not follow from the runs",
+        "run/pairs.csv: is missing, although it follows from the runs",
     }
 
 
@@ -167,23 +167,23 @@ def test_every_table_result_and_page_that_was_changed_with_its_hash_is_named(arc
     [
         (edit("runs/one-with.md", "x in", "y in"), "is not the answer of its record"),
         (edit_json("records/one-with.json", shorter), "run/records/one-with.json: is not what was written"),
-        (edit_json("records/one-with.json", lambda value: (shorter(value), value.pop("checksum"))), "run/scores.csv: is not what"),
-        (edit_rows(f"verdicts/{MODEL}.csv", as_met), "the verdict on one, without, trial 1, criterion 2 is not what the judge"),
-        (remove(f"verdicts/{MODEL}.csv"), "what a model said cannot be rebuilt without asking it"),
-        (edit("prompts/one.md", "Where", "There"), "run/prompts/one.md: is not the prompt of the plan"),
-        (remove("discards/one-with-1.json", "discards/one-with-1.md"), "run/validity.csv: is not what"),
+        (edit_json("records/one-with.json", lambda value: (shorter(value), value.pop("checksum"))), "run/scores.csv: does not follow"),
+        (edit_rows(f"verdicts/{MODEL}.csv", as_met), "the verdict on one, without, trial 1, criterion 2 differs from the judge's reply"),
+        (remove(f"verdicts/{MODEL}.csv"), "a model's verdicts cannot be rebuilt without asking it"),
+        (edit("prompts/one.md", "Where", "There"), "run/prompts/one.md: differs from the prompt in the plan"),
+        (remove("discards/one-with-1.json", "discards/one-with-1.md"), "run/validity.csv: does not follow"),
         (remove("discards/two-with-1.json", "discards/two-with-1.md"), "run/discards/two-with-1.json: is missing, although"),
-        (remove("discards/two-with-1.md"), "run/discards/two-with-1.json: is not a whole discard"),
+        (remove("discards/two-with-1.md"), "run/discards/two-with-1.json: is an incomplete discard"),
         (edit_json("discards/one-with-1.json", lambda value: shorter(value["record"])), "its record was changed after"),
         (rename("discards/one-with-1.json", "discards/one-with-2.json"), "run/discards/one-with-1.json: is missing"),
-        (edit("discards/one-with-1.md", "broken", "better"), "its answer is not that of its record"),
-        (remove("runs/one-without.md", "records/one-without.json"), "run/runs/one-without.md: this planned run is neither"),
-        (edit_json("plan.json", lambda plan: plan["tasks"].pop("two")), "run/plan.json: is not a plan that lensbench"),
+        (edit("discards/one-with-1.md", "broken", "better"), "its answer does not match its record"),
+        (remove("runs/one-without.md", "records/one-without.json"), "run/runs/one-without.md: this planned run is missing"),
+        (edit_json("plan.json", lambda plan: plan["tasks"].pop("two")), "run/plan.json: is not a plan written by lensbench"),
         (edit_json("plan.json", lambda plan: plan.update(order=["one", "../two"])), "run/plan.json: is not a plan"),
         (edit_json("plan.json", lambda plan: plan.update(trials=10**9)), "run/plan.json: is not a plan"),
-        (edit_json("plan.json", lambda plan: plan.update(gate=[])), "the numbers cannot be rebuilt"),
-        (edit_json("results.json", lambda value: value.pop("selftest")), "the numbers cannot be rebuilt: KeyError"),
-        (add("data/versions.json", "[]"), "the numbers cannot be rebuilt: TypeError"),
+        (edit_json("plan.json", lambda plan: plan.update(gate=[])), "the figures cannot be rebuilt"),
+        (edit_json("results.json", lambda value: value.pop("selftest")), "the figures cannot be rebuilt: KeyError"),
+        (add("data/versions.json", "[]"), "the figures cannot be rebuilt: TypeError"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )  # fmt: skip
@@ -201,7 +201,7 @@ def test_other_code_is_said_first(archive: Path, check: Any) -> None:
 
     code, lines = check(forge(archive, older, rehash=True))
     assert code == 0
-    assert lines[1].startswith("note: made with lensbench 0.1.0")
+    assert lines[1].startswith("note: written by lensbench 0.1.0")
 
     def with_other_pages(bag: Path) -> None:
         older(bag)
@@ -214,7 +214,7 @@ def test_other_code_is_said_first(archive: Path, check: Any) -> None:
     code, lines = check(forge(archive, with_other_pages, rehash=True))
     assert code == 0
     assert lines[2] == (
-        "note: this code makes 3 other files otherwise, which were not compared: answers/one.html, results.json, results.md"
+        "note: 3 other files differ with this code and were not compared: answers/one.html, results.json, results.md"
     )
 
     def with_other_heads(bag: Path) -> None:
@@ -230,7 +230,7 @@ def test_other_code_is_said_first(archive: Path, check: Any) -> None:
         DERIVED["verdicts.csv"](bag)
 
     assert failures(check(forge(archive, with_other_verdicts, rehash=True))) == [
-        "run/verdicts.csv: is not what answers, records and verdicts give"
+        "run/verdicts.csv: does not follow from answers, records and verdicts"
     ]
 
 
@@ -261,8 +261,8 @@ def test_a_signature_holds_for_its_key_only(signed: Path, keys: Keys, check: Any
     assert failures(check(signed, "--key", keys.public)) == []
     (tmp_path / "other").mkdir()
     other = Keys(tmp_path / "other").public
-    assert failures(check(signed, "--key", other)) == ["signature.dsse.json: was not made with this key"]
-    assert "note: the archive is signed, but no key was given (--key): who made it is not known" in check(signed)[1]
+    assert failures(check(signed, "--key", other)) == ["signature.dsse.json: was not signed with this key"]
+    assert "note: the archive is signed, but no key was given (--key): its author is unknown" in check(signed)[1]
 
 
 @pytest.mark.parametrize("change", [edit("scores.csv", "10", "11"), edit("logs/one-with.log", "answered", "guessed")])
@@ -271,7 +271,7 @@ def test_a_forger_without_the_key_cannot_hash_everything_anew(
 ) -> None:
     forged = forge(signed, change, rehash=True)
     for arguments in ((forged, "--key", keys.public), (forged,)):
-        assert "signature.dsse.json: signs other files than these" in failures(check(*arguments))
+        assert "signature.dsse.json: does not sign these files" in failures(check(*arguments))
 
 
 def test_a_signature_that_was_taken_away_is_missed_by_who_has_the_key(signed: Path, keys: Keys, check: Any) -> None:
@@ -301,19 +301,19 @@ def linked(name: str) -> zipfile.ZipInfo:
 @pytest.mark.parametrize(
     ("names", "expected"),
     [
-        (["r/../../evil"], "may lead elsewhere"),
-        (["../evil"], "may lead elsewhere"),
-        (["/tmp/evil"], "may lead elsewhere"),
-        (["r//evil"], "may lead elsewhere"),
-        (["r/./evil"], "may lead elsewhere"),
-        (["r/C:\\evil"], "may lead elsewhere"),
-        (["r/a\nb"], "may lead elsewhere"),
+        (["r/../../evil"], "may lead outside the folder"),
+        (["../evil"], "may lead outside the folder"),
+        (["/tmp/evil"], "may lead outside the folder"),
+        (["r//evil"], "may lead outside the folder"),
+        (["r/./evil"], "may lead outside the folder"),
+        (["r/C:\\evil"], "may lead outside the folder"),
+        (["r/a\nb"], "may lead outside the folder"),
         (["r/a", "r/a"], "twice"),
         (["r/a", "r/a/b"], "both as a file and as a folder"),
-        (["r/a", "s/a"], "must hold one folder, but holds 2"),
-        (["a"], "beside its folder"),
+        (["r/a", "s/a"], "must contain one folder, but has 2"),
+        (["a"], "outside its folder"),
         ([linked("r/link")], "a link or a device"),
-        ([], "must hold one folder, but holds 0"),
+        ([], "must contain one folder, but has 0"),
     ],
     ids=str,
 )
@@ -337,7 +337,7 @@ def test_bytes_around_the_zip_and_names_of_one_file_are_refused(archive: Path, t
     with zipfile.ZipFile(commented, "a") as zipped:
         zipped.comment = b"trust me"
     spelt = raw_zip(tmp_path / "case.zip", [("r/a", b"1"), ("r/A", b"2")])
-    expected = {before: "holds bytes before its first file", commented: "holds a comment", spelt: "these are one file"}
+    expected = {before: "has bytes before its first file", commented: "has a comment", spelt: "are the same file"}
     for given, said in expected.items():
         code, lines = check(given)
         assert (code, said in "\n".join(lines)) == (1, True), lines
@@ -352,12 +352,12 @@ def test_files_on_which_no_number_rests_are_named(archive: Path, check: Any) -> 
         (bag / "data/run/records/other-with.json").write_text(record)
 
     code, lines = check(forge(archive, change, rehash=True))
-    notes = [line for line in lines if line.endswith("no number rests on it")]
+    notes = [line for line in lines if line.endswith("no figure uses it")]
     assert [line.split(": ")[1] for line in notes] == [
         "run/runs/other-with.md", "run/records/other-with.json", "run/human/readme.txt", "project/tool.exe"
     ]  # fmt: skip
     assert code == 1
-    assert "FAIL: run/records/other-with.json: is not the record of an answer in the archive" in lines
+    assert "FAIL: run/records/other-with.json: belongs to no answer in the archive" in lines
 
 
 def test_a_bomb_is_refused_before_it_goes_off(tmp_path: Path, check: Any) -> None:

@@ -159,7 +159,7 @@ def test_parts_with_a_borrowed_baseline_are_not_joined(finished: Project) -> Non
     command = [sys.executable, "-P", "-m", "lensbench", "merge", "bench/r2", "--output", "bench/r3"]
     told = {**os.environ, "PYTHONPATH": str(HOUSE / "scripts")}
     done = subprocess.run(command, cwd=finished.folder, capture_output=True, text=True, env=told, check=False)
-    assert "cannot be joined" in done.stderr
+    assert "cannot be merged" in done.stderr
     assert not (finished.folder / "bench" / "r3").exists()
 
 

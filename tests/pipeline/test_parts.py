@@ -19,7 +19,7 @@ def test_parts_that_were_made_apart_are_one_benchmark_and_only_what_is_due_is_ma
     assert said.splitlines() == [
         "bench/part1: 2 of 4 runs",
         "bench/part2: 2 of 4 runs",
-        "bench/r is whole; go on with: snakemake --cores N --config run_id=r",
+        "bench/r is complete; continue with: snakemake --cores N --config run_id=r",
     ]
     before = project.files("runs", "records")
     project.clear_ledger()

@@ -44,9 +44,7 @@ def test_runs_of_two_settings_are_no_matter_of_one_verdict() -> None:
 
 def test_an_older_record_shows_only_that_its_settings_were_others() -> None:
     runs = [record("with", sha256="now"), record("with", sha256="before")]
-    assert list(mixtures(runs, plan_of(agent()))) == [
-        "1 runs used other agent settings than the rest."
-    ]
+    assert list(mixtures(runs, plan_of(agent()))) == ["1 runs used other agent settings than the rest."]
     assert list(mixtures([record("with", sha256="now")] * 2, plan_of(agent()))) == []
 
 

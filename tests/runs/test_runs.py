@@ -280,7 +280,9 @@ def test_a_workspace_of_any_size_costs_no_answer_and_is_not_read_without_end(
     assert answer_of(plan(bench, f"{shell}; echo the answer")) == b"the answer\n"
     last = record_of(bench).last
     assert last.reason == reason
-    assert reason != "over_limit" or last.detail == "its workspace has more than 16 GB after the run and was not checked"
+    assert (
+        reason != "over_limit" or last.detail == "its workspace has more than 16 GB after the run and was not checked"
+    )
 
 
 def test_an_output_that_no_adapter_can_read_is_a_discard_with_its_transcript(

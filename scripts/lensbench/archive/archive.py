@@ -1,7 +1,7 @@
-"""Makes one file of a benchmark that a stranger can check: bench/<run_id>.zip (docs/archives.md).
+"""Packs a benchmark into one file that others can verify: bench/<run_id>.zip (docs/archives.md).
 
-A BagIt bag, and an RO-Crate in it. The same benchmark gives the same bytes. Nothing leaves that tells whose machine
-it comes from, or that looks like a secret; and what is left behind was rebuilt from what is in it.
+It is a BagIt bag that contains an RO-Crate. The same benchmark gives the same bytes. The archive contains nothing that
+identifies the machine or its user, or that looks like a secret. Files that it omits can be rebuilt from its content.
 """
 
 from __future__ import annotations
@@ -41,18 +41,18 @@ from lensbench.core.system.program import add_run_folder, run_folder, run_progra
 from lensbench.plan.frozen import read_plan
 
 HOUSE = ("Snakefile", "rules", "templates", "requirements.lock")
-"""What the workflow is; its programs are named by their hash."""
+"""The files of the workflow; its programs are identified by their hash."""
 LIBRARIES = ("snakemake", "numpy", "scipy", "krippendorff")
-"""What numbers depend on beside our own code."""
+"""Libraries, besides our own code, that affect figures."""
 _UNTIMED = "1980-01-01T00:00:00Z"
-"""The date of an archive of runs that nobody timed: it must have one, and always the same."""
+"""The fixed date of an archive whose runs have no times."""
 
 
 def make_archive(folder: Path, output: Path, sign_key: str = "", allowed: frozenset[str] = frozenset()) -> str:
-    """Archives the run folder, and returns a line that says what was made.
+    """Archives the run folder; returns a line that describes the archive.
 
-    `allowed` are ids of findings that may leave. Raises UserError with a list of what must not leave, and when the
-    results are not those of the runs.
+    `allowed`: ids of findings that may be included. Raises UserError with a list of findings that must not be, and
+    when the results do not follow from the runs.
     """
     key = read_private_key(Path(sign_key)) if sign_key else None
     plan, settings, results = _read(folder)
@@ -85,13 +85,13 @@ def _read(folder: Path) -> tuple[Plan, dict[str, Any], dict[str, Any]]:
 
 
 def _copy_run(folder: Path, target: Path, machine: Machine) -> None:
-    """Copies all that cannot be rebuilt; links and hidden files lead elsewhere or are marks for Snakemake."""
+    """Copies everything that cannot be rebuilt, except links and hidden files (marks for Snakemake)."""
     for name in _kept(folder):
         (target / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(folder / name, target / name)
         if may_be_rewritten(name):
             rewrite(target / name, machine)
-    # What a model judge said is kept under a hash of its settings.
+    # replies of a model judge are stored under a hash of its settings
     plan = read_plan(target)
     write_json(RunFolder(target).plan, plan | {"judges": read_plan(folder)["judges"]})
 
@@ -108,7 +108,7 @@ def _kept(folder: Path) -> Iterator[str]:
 
 
 def _copy_project(settings: Mapping[str, Any], target: Path, machine: Machine) -> list[str]:
-    """Copies the workflow and the user's files that the settings name; returns the latter by their archived names."""
+    """Copies the workflow and the user's files that the settings name; returns the archived names of the latter."""
     target.mkdir(parents=True)
     for part in HOUSE:
         copy: Any = shutil.copytree if (ROOT / part).is_dir() else shutil.copyfile
@@ -117,9 +117,9 @@ def _copy_project(settings: Mapping[str, Any], target: Path, machine: Machine) -
     for source in _user_files(settings):
         name = source if _is_inside(source) else outside(source)
         if (target / name).exists():
-            raise UserError(f"{source}: another file of this name is archived already; give one of them another name")
+            raise UserError(f"{source}: another file with this name is already in the archive; rename one of them")
         if not Path(source).is_file():
-            raise UserError(f"{source}: is not there, but the config names it; archive in the project's folder")
+            raise UserError(f"{source}: is missing, but the config names it; run this in the project's folder")
         (target / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source, target / name)
         rewrite(target / name, machine)
@@ -128,12 +128,12 @@ def _copy_project(settings: Mapping[str, Any], target: Path, machine: Machine) -
 
 
 def foreign_parts(project: Path, settings: Mapping[str, Any]) -> Iterator[str]:
-    """The files of an archive's `project` folder that neither the workflow has nor the settings name."""
+    """Files in an archive's `project` folder that belong neither to the workflow nor to the settings."""
     named = {os.path.basename(name) for name in _user_files(settings)}
     for path in sorted(project.rglob("*")):
         name = path.relative_to(project)
         if path.is_file() and name.parts[0] not in HOUSE and path.name not in named:
-            yield f"{PROJECT}/{name.as_posix()}: is no part of the workflow, and the config does not name it"
+            yield f"{PROJECT}/{name.as_posix()}: is not part of the workflow, and the config does not name it"
 
 
 def _user_files(settings: Mapping[str, Any]) -> list[str]:
@@ -150,7 +150,7 @@ def _is_inside(name: str) -> bool:
 
 
 def _names(folder: Path, part: str = "") -> list[str]:
-    """All files of a folder, by their paths in it."""
+    """The relative paths of all files in a folder."""
     return sorted(path.relative_to(folder).as_posix() for path in (folder / part).rglob("*") if path.is_file())
 
 
@@ -161,18 +161,20 @@ def _values(plan: Plan) -> list[str]:
 
 
 def _rebuild_as(folder: Path, target: Path, machine: Machine, results: Mapping[str, Any]) -> None:
-    """Rebuilds what was not copied, and compares it with what the run folder has."""
+    """Rebuilds the files that were not copied, and compares them with the run folder."""
     problems = rebuild(target, results.get("selftest"))
     for name in (RunFolder.results_json, RunFolder.results):
         if machine.rewritten((folder / name).read_text()) != machine.rewritten((target / name).read_text()):
-            problems.append(f"{name} is not what the runs give: it was edited, or made by other code")
+            problems.append(f"{name} does not follow from the runs: it was edited, or written by other code")
     if problems:
         shown = "\n".join(f"  {problem}" for problem in problems)
-        raise UserError(f"{folder}: no archive was made:\n{shown}\nDelete these files, start Snakemake, archive again.")
+        raise UserError(
+            f"{folder}: no archive was written:\n{shown}\nDelete these files, start Snakemake, then archive again."
+        )
 
 
 def versions() -> dict[str, Any]:
-    """What made the numbers."""
+    """The versions of the code and libraries that computed the figures."""
     return {
         "lensbench": __version__,
         "commit": _commit(),
@@ -184,7 +186,7 @@ def versions() -> dict[str, Any]:
 
 
 def _commit() -> str:
-    """The commit of the workflow; unknown where it is not a git repository of its own."""
+    """The commit of the workflow; unknown when it is not its own git repository."""
     command = ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--tags", "--abbrev=40"]
     if not (ROOT / ".git").exists():
         return "unknown"
@@ -205,12 +207,12 @@ def _told(plan: Plan, results: Mapping[str, Any], versions_file: Path) -> Told:
 
 
 def main() -> None:
-    """Archives a benchmark."""
+    """Pack a benchmark into an archive that others can verify."""
     parser = argparse.ArgumentParser(prog="lensbench archive", description=main.__doc__)
     add_run_folder(parser)
     parser.add_argument("--output", type=Path, help="the archive (default: bench/<run_id>.zip)")
-    parser.add_argument("--sign-key", default="", help="an ed25519 private key in PEM")
-    parser.add_argument("--allow", nargs="*", default=[], help="ids of findings that may leave")
+    parser.add_argument("--sign-key", default="", help="sign with this ed25519 private key (PEM)")
+    parser.add_argument("--allow", nargs="*", default=[], help="ids of findings to include in the archive anyway")
     given = parser.parse_args()
     folder = run_folder(given)
     output = given.output or folder.with_name(f"{folder.name}.zip")

@@ -1,4 +1,4 @@
-"""An archive as a BagIt bag (RFC 8493) in a zip file: the checksum of every file, by the library `bagit`."""
+"""Writes and checks archives as BagIt bags (RFC 8493) in zip files, with checksums by the library `bagit`."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from lensbench.core.errors import UserError
 from lensbench.core.records import sha256
 
 MANIFEST = "tagmanifest-sha256.txt"
-"""Holds the checksum of the manifest, which holds those of all files: a signature of it is one of everything."""
+"""The tag manifest. It has the checksum of the manifest, which has those of all files, so signing it signs all."""
 _TAG_FILES = {"bagit.txt", "bag-info.txt", "manifest-sha256.txt", MANIFEST}
 _MOMENT = (1980, 1, 1, 0, 0, 0)
-"""The time of every file in the zip file: the earliest that the format knows."""
+"""The timestamp of every file in the zip file: the earliest that the format allows."""
 
 
 def make_bag(folder: Path, run_id: str, date: str) -> None:
-    """Turns the folder into a bag: what is in it moves to `data/`."""
+    """Converts the folder to a bag; its content moves to `data/`."""
     bagit.make_bag(str(folder), {"External-Identifier": run_id, "Bagging-Date": date}, checksums=["sha256"])
 
 
 def check_bag(folder: Path) -> list[str]:
-    """What does not hold of a bag, one sentence each."""
-    logging.getLogger("bagit").setLevel(logging.CRITICAL)  # it would say everything twice
+    """The problems of a bag, one sentence each."""
+    logging.getLogger("bagit").setLevel(logging.CRITICAL)  # it would also log every problem
     there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
     try:
         bag = bagit.Bag(str(folder))
@@ -36,7 +36,7 @@ def check_bag(folder: Path) -> list[str]:
         problems += [f"{name}: was added to the archive" for name in sorted(there - {*known, *_TAG_FILES, SIGNATURE})]
         for name in sorted(there & set(known)):
             if known[name].get("sha256") != sha256((folder / name).read_bytes()):
-                problems.append(f"{name}: was changed (its sha256 is not that of the manifest)")
+                problems.append(f"{name}: was changed (its sha256 differs from the manifest)")
         if not problems:
             bag.validate()
     except bagit.BagValidationError as error:
@@ -56,7 +56,7 @@ def write_zip(folder: Path, output: Path) -> None:
                 try:
                     member = zipfile.ZipInfo(name.encode().decode(), _MOMENT)
                 except UnicodeError:
-                    raise UserError(f"{name!r}: this name cannot be archived; rename the file") from None
+                    raise UserError(f"{name!r}: a file with this name cannot be archived; rename it") from None
                 member.create_system, member.external_attr = 3, 0o100644 << 16
                 member.compress_type = zipfile.ZIP_DEFLATED
                 zipped.writestr(member, path.read_bytes(), compresslevel=9)

@@ -1,4 +1,4 @@
-"""Whether an archive of a stranger holds what its plan says, and nothing that its stages would stumble over."""
+"""Checks that an archive of unknown origin is complete according to its plan, and that stages can read its files."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MAX_TRIALS = 99
 
 
 def check_plan(folder: Path) -> Plan:
-    """The plan of a run folder, whose names are names and not paths. Raises UserError for any other."""
+    """The plan of a run folder, in which names are checked to be no paths. Raises UserError when it is invalid."""
     plan = read_plan(folder)
     try:
         names = (
@@ -41,12 +41,12 @@ def check_plan(folder: Path) -> Plan:
     except (LookupError, TypeError, AttributeError):
         sound = False
     if not sound:
-        raise UserError("run/plan.json: is not a plan that lensbench makes")
+        raise UserError("run/plan.json: is not a plan written by lensbench")
     return plan
 
 
 def foreign_files(data: Path, plan: Plan) -> Iterator[str]:
-    """The files of an archive on which no number rests, although they stand where such files stand."""
+    """Files in the data folders of an archive that no figure uses."""
     planned = {
         path.relative_to(data / RUN).as_posix()
         for task in plan["tasks"]
@@ -65,7 +65,7 @@ def foreign_files(data: Path, plan: Plan) -> Iterator[str]:
 
 
 def unplanned_problems(data: Path, foreign: Sequence[str]) -> Iterator[str]:
-    """Records of runs that are not planned and do not fit their answers."""
+    """Records of unplanned runs that do not match their answers."""
     for name in (told.partition(":")[0] for told in foreign):
         if name.startswith(f"{RUN}/records/"):
             stem = name.removeprefix(f"{RUN}/records/").removesuffix(".json")
@@ -75,28 +75,28 @@ def unplanned_problems(data: Path, foreign: Sequence[str]) -> Iterator[str]:
             except (OSError, ValueError):
                 fits = False
             if not fits:
-                yield f"{name}: is not the record of an answer in the archive"
+                yield f"{name}: belongs to no answer in the archive"
 
 
 def missing_prompts(folder: Path, plan: Plan) -> Iterator[str]:
-    """The prompts that are not the planned ones."""
+    """The prompts that differ from the plan."""
     for task, planned in plan["tasks"].items():
         path = RunFolder(folder).prompts / f"{task}.md"
         if not path.exists():
             yield f"run/prompts/{task}.md: is missing"
         elif sha256(path.read_bytes()) != planned["prompt_sha256"]:
-            yield f"run/prompts/{task}.md: is not the prompt of the plan"
+            yield f"run/prompts/{task}.md: differs from the prompt in the plan"
 
 
 def missing_runs(folder: Path, plan: Plan) -> Iterator[str]:
-    """The planned runs that are neither there nor discarded, from validity.csv. Imported ones may be missing."""
+    """The planned runs that are neither present nor discarded, from validity.csv. Imported runs may be missing."""
     for row in read_table(RunFolder(folder).validity, ValidityRow) if not plan["imported"] else ():
         if row["status"] == RunStatus.MISSING:
-            yield f"run/runs/{run_of_row(row).stem}.md: this planned run is neither there nor discarded"
+            yield f"run/runs/{run_of_row(row).stem}.md: this planned run is missing and not discarded"
 
 
 def discard_problems(folder: Path) -> Iterator[str]:
-    """Discards that are not whole, or of which an earlier one is missing."""
+    """Discards that are incomplete, or that follow a missing one."""
     for stem, paths in discard_files(folder).items():
         for number, path in enumerate(paths, 1):
             expected = f"run/discards/{stem}-{number}.json"
@@ -115,6 +115,6 @@ def _discard_problem(path: Path) -> str:
         written = json.dumps(record, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
         if sha256(written.encode(errors="replace")) != value["record_sha256"]:
             return "its record was changed after it was filed"
-        return "" if answer == record["answer_sha256"] else "its answer is not that of its record"
+        return "" if answer == record["answer_sha256"] else "its answer does not match its record"
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
-        return "is not a whole discard"
+        return "is an incomplete discard"

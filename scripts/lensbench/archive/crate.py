@@ -1,4 +1,4 @@
-"""What the files of an archive are, as an RO-Crate of the profile Workflow Run, by the library `rocrate`."""
+"""Describes the files of an archive as a Workflow Run RO-Crate, with the library `rocrate`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lensbench.archive import PROJECT, RUN, VERSIONS
 from lensbench.core.run_folder import RunFolder
 
 CRATE_VERSION = "1.1"
-"""The one that the profile is made for."""
+"""The version that the profile requires."""
 _PROFILES = {
     "https://w3id.org/ro/wfrun/process/0.5": ("Process Run Crate", "0.5"),
     "https://w3id.org/ro/wfrun/workflow/0.5": ("Workflow Run Crate", "0.5"),
@@ -29,7 +29,7 @@ _INPUTS = (RunFolder.config, RunFolder.plan, RunFolder.tasks, RunFolder.tasks_be
 
 
 class Told(NamedTuple):
-    """What the crate says of the benchmark as a whole; times are ISO 8601."""
+    """The crate's description of the benchmark; times are ISO 8601."""
 
     run_id: str
     description: str
@@ -39,7 +39,7 @@ class Told(NamedTuple):
 
 
 def write_crate(folder: Path, names: Iterable[str], told: Told) -> None:
-    """Describes the files of `folder`, by their paths in it, in its ro-crate-metadata.json."""
+    """Writes ro-crate-metadata.json with a description of the files `names` in `folder`."""
     crate = ROCrate(version=CRATE_VERSION)
     root = crate.root_dataset
     crate.name, crate.description = f"lensbench: {told.run_id}", told.description

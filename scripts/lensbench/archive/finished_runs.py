@@ -1,4 +1,4 @@
-"""A finished run in the protocol's form (section 6), as others left it: what is read of it, and what breaks our rules.
+"""Reads a finished run in the protocol's format (section 6) that others made, and lists its rule violations.
 
     <folder>/scenarios*.md                        the tasks, in one file or several
     <folder>/runs/<task>-<condition>.md           the answers
@@ -7,7 +7,7 @@
                                                   `**Repos**:` each file of tasks, or each beginning of their ids,
                                                   is about one of several
 
-What cannot be read is never guessed.
+Values that cannot be read are never guessed.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _REPOSITORY = re.compile(
     r"(?:`(?P<quoted>/[^`\r\n]*)`.*|(?P<bare>/[^`\r\n]*?)(?:[ \t]+\([^)\r\n]*\))?[ \t]*)$",
     re.MULTILINE,
 )
-"""The path, and perhaps a note after it: behind a path in backticks, or in brackets."""
+"""A path with an optional note: after a path in backticks, or in brackets."""
 _REPOSITORIES = re.compile(
     r"^\*\*Repo(?:sitorie)?s\*\*:(?P<paths>[^\r\n]*(?:\r?\n(?:[ \t]*\r?\n)?[ \t]*[-*+|][^\r\n]*)*)", re.MULTILINE
 )
@@ -51,7 +51,7 @@ _TIMING_ROW = re.compile(
 
 
 class Timed(NamedTuple):
-    """How long the attempt took that gave the answer, in seconds, and which attempt it was."""
+    """The duration in seconds and the number of the attempt that gave the answer."""
 
     seconds: float
     attempt: int
@@ -59,7 +59,7 @@ class Timed(NamedTuple):
 
 @dataclass(frozen=True)
 class Timing:
-    """What timing.csv says. Of several rows for a run the last one counts."""
+    """The content of timing.csv. Of several rows for a run the last one counts."""
 
     runs: Mapping[tuple[str, str], Timed]
     """By task and condition."""
@@ -67,11 +67,11 @@ class Timing:
     repeated: tuple[str, ...] = ()
     """Runs with more than one row."""
     problems: tuple[str, ...] = ()
-    """What was passed over, one sentence each."""
+    """The ignored lines, one sentence each."""
 
 
 def parse_timing(text: str) -> Timing:
-    """The rows of a timing.csv. A line that is not of the protocol's form becomes a problem, never a number."""
+    """The rows of a timing.csv. A line that does not match the protocol's format becomes a problem, never a number."""
     runs: dict[tuple[str, str], Timed] = {}
     models: dict[str, str] = {}
     repeated: dict[str, None] = {}
@@ -82,7 +82,7 @@ def parse_timing(text: str) -> Timing:
             for pair in rest.split(","):
                 mapped = [part.strip() for part in pair.split("=")]
                 if len(mapped) != 2 or not all(mapped):
-                    problems.append(f"timing.csv:{number}: this model mapping was passed over: {pair[:80]!r}")
+                    problems.append(f"timing.csv:{number}: ignored this model mapping: {pair[:80]!r}")
                 elif models.setdefault(*mapped) != mapped[1]:
                     asked, served = mapped
                     problems.append(f"timing.csv:{number}: {asked} is {served} here, but {models[asked]} above")
@@ -92,16 +92,16 @@ def parse_timing(text: str) -> Timing:
                 repeated["-".join(run)] = None
             runs[run] = Timed(float(row[3]), int(row[4]))
         elif line.strip():
-            problems.append(f"timing.csv:{number}: this line was passed over: {line[:80]!r}")
+            problems.append(f"timing.csv:{number}: ignored this line: {line[:80]!r}")
     return Timing(runs, models, tuple(repeated), tuple(problems))
 
 
 @dataclass(frozen=True)
 class Finished:
-    """A finished run as it was found."""
+    """A finished run as found."""
 
     sets: Mapping[str, tuple[Task, ...]]
-    """The tasks by the name of their file."""
+    """File name -> its tasks."""
     conditions: tuple[str, ...]
     """The baseline first."""
     answers: Mapping[RunId, bytes]
@@ -109,7 +109,7 @@ class Finished:
     originals: Mapping[str, bytes]
     """Task sets, and timing.csv and results.md if there are any, by name."""
     left_out: tuple[str, ...]
-    """Answers that belong to no task, or to no condition."""
+    """Names of answers that belong to no task or no condition."""
 
     @property
     def tasks(self) -> tuple[str, ...]:
@@ -118,13 +118,13 @@ class Finished:
 
     @property
     def said(self) -> str:
-        """Their results.md."""
+        """The text of its results.md."""
         return text(self.originals.get("results.md", b""))
 
     @cached_property
     def workspaces(self) -> Mapping[str, str]:
-        """Where the repository of each task lay, as far as results.md says so; a name where several are not told
-        apart."""
+        """Task -> path of its repository at the time, from results.md; a name instead of a path when several cannot be
+        told apart."""
         several = _REPOSITORIES.search(self.said)
         listed = _PATH.findall(several["paths"]) if several else []
         paths = list(dict.fromkeys(quoted or bare for quoted, bare in listed))
@@ -137,7 +137,8 @@ class Finished:
         return dict.fromkeys(self.tasks, path)
 
     def _groups(self) -> dict[str, list[str]]:
-        """The tasks of each file, by what its name says beside `scenarios`; of one file, by the beginning of ids."""
+        """The tasks grouped by file (its name without `scenarios`), or with a single file, by the prefix of their
+        ids."""
         if len(self.sets) > 1:
             return {Path(name).stem.removeprefix("scenarios").strip("-_. ") or name: [task.id for task in tasks]
                     for name, tasks in self.sets.items()}  # fmt: skip
@@ -148,7 +149,7 @@ class Finished:
 
 
 def match_repositories(groups: Iterable[str], paths: Sequence[str]) -> dict[str, str]:
-    """The path whose last part has the name of the group in it, or the only one that is left; else the name itself."""
+    """Group -> the path whose last part contains its name, or the only path left, else the name itself."""
     found, left = dict[str, str](), list(paths)
     last = {path: _letters(basename(path)) for path in paths}
     for group in groups:
@@ -166,11 +167,11 @@ def _letters(name: str) -> str:
 
 
 def read_finished(folder: Path) -> Finished:
-    """What lies in `folder`. Raises UserError when it is not a finished run, or its tasks cannot be read."""
+    """The finished run in `folder`. Raises UserError when it is none, or its tasks cannot be read."""
     _refuse_links(folder)
     sets = sorted(path for path in folder.glob("scenarios*.md") if path.is_file())
     if not sets:
-        raise UserError(f"{folder}: has no scenarios.md; a finished run has its tasks there and its answers in runs/")
+        raise UserError(f"{folder}: has no scenarios.md; a finished run has tasks there and answers in runs/")
     tasks = tuple(task.id for task in read_scenarios(map(str, sets), imported=True).tasks)
     by_file = {path.name: read_scenarios([str(path)], imported=True).tasks for path in sets}
     files = {path.relative_to(RunFolder(folder).runs).with_suffix("").as_posix(): path for path in _answers(folder)}
@@ -193,7 +194,7 @@ def _answers(folder: Path) -> Iterator[Path]:
 
 
 def _refuse_links(folder: Path) -> None:
-    """Raises UserError for a symbolic link: a stranger's folder could lead to files of ours."""
+    """Raises UserError for a symbolic link, which could lead to private files of this machine."""
     for path in (
         *folder.glob("scenarios*.md"),
         RunFolder(folder).results,
@@ -202,15 +203,13 @@ def _refuse_links(folder: Path) -> None:
     ):
         if path.is_symlink():
             target = os.readlink(path)
-            raise UserError(
-                f"{path}: is a link to {target}; nothing behind links is imported: put the file itself there"
-            )
+            raise UserError(f"{path}: is a link to {target}; links are not imported: put the file itself there")
 
 
 def find_conditions(tasks: Iterable[str], stems: Iterable[str]) -> tuple[str, ...]:
-    """The conditions that the names of answers show, the baseline first.
+    """The conditions in the names of the answers, the baseline first.
 
-    Other words than with and without count when they stand after the last `-` of at least two tasks' answers.
+    Words other than with and without count if they follow the last `-` in the answers of at least two tasks.
     """
     known = set(tasks)
     counts = Counter(name for task, _, name in (stem.rpartition("-") for stem in stems) if task in known)
@@ -221,18 +220,18 @@ def find_conditions(tasks: Iterable[str], stems: Iterable[str]) -> tuple[str, ..
 
 
 def find_warnings(found: Finished) -> list[str]:
-    """What breaks our rules in a finished run, one sentence each; broken rules inside a task set are not here."""
+    """The rule violations of a finished run, one sentence each, except those inside a task set."""
     answered = {run.task for run in found.answers}
     stems = {run.stem for run in found.answers}
     timed = {f"{task}-{condition}" for task, condition in found.timing.runs}
     missing = [RunId(task, name).stem for task in found.tasks for name in found.conditions if task in answered]
     reports = {run: parse_report(text(answer)) for run, answer in found.answers.items()}
     named: dict[str, Iterable[str]] = {
-        "Answers left out, because their names show no task or no condition": found.left_out,
+        "Answers ignored, because their names have no known task or condition": found.left_out,
         "Tasks without any answer": [task for task in found.tasks if task not in answered],
-        "Runs without an answer, though another condition has one": [stem for stem in missing if stem not in stems],
+        "Runs without an answer, although another condition has one": [stem for stem in missing if stem not in stems],
         "Answers without a report": [run.stem for run, report in reports.items() if not report.present],
-        "Tasks whose cited files share names but no path, so that they may only seem to differ": _roots(found, reports),
+        "Tasks whose cited files share names but no path, so the difference may not be real": _roots(found, reports),
         "Runs whose answer came from a later attempt": [
             f"{task}-{condition} ({timed.attempt})"
             for (task, condition), timed in found.timing.runs.items()
@@ -247,17 +246,17 @@ def find_warnings(found: Finished) -> list[str]:
         warnings.insert(0, f"The tasks come from several files: {', '.join(found.sets)}.")
     if unknown := sorted({name for name in found.workspaces.values() if name and not name.startswith("/")}):
         warnings.append(
-            f"results.md names several repositories, and which of them these are is not known: {', '.join(unknown)}."
+            f"results.md names several repositories, and it is unknown which ones these are: {', '.join(unknown)}."
         )
     if date := _DATE.search(found.said):
-        warnings.append(f"Their results.md gives the date {date[1]}.")
+        warnings.append(f"The date in results.md is {date[1]}.")
     if "timing.csv" not in found.originals:
-        warnings.append("There is no timing.csv: no run has a duration, and the model is not known.")
+        warnings.append("There is no timing.csv: no run has a duration, and the model is unknown.")
     return [shown(warning) for warning in [*warnings, *found.timing.problems]]
 
 
 def _roots(found: Finished, reports: Mapping[RunId, Report]) -> list[str]:
-    """The tasks in which two conditions cite files of the same name, but no same path: their roots may differ."""
+    """The tasks in which two conditions cite files with the same names but no common path: their roots may differ."""
     cited = {
         run: {normalise_path(file, found.workspaces[run.task]) for file in report.files_used or ()}
         for run, report in reports.items()
@@ -274,10 +273,10 @@ def _roots(found: Finished, reports: Mapping[RunId, Report]) -> list[str]:
 
 
 def text(content: bytes) -> str:
-    """A file of others as text."""
+    """The content of a foreign file as text."""
     return content.decode(errors="replace")
 
 
 def shown(text: str) -> str:
-    """The text, although a file's name may hold bytes that are no text."""
+    """The text, made printable: file names may contain bytes that are not text."""
     return text.encode(errors="backslashreplace").decode()

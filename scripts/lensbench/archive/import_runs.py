@@ -1,6 +1,6 @@
-"""Takes a finished run in the protocol's form (`finished_runs`) into a run folder, to be scored like our own.
+"""Imports a finished run in the protocol's format (`finished_runs`) into a run folder, to be scored like our own.
 
-What others wrote may break our rules: it is taken as it is, and a warning that stands in the results says so.
+It may break our rules: it is imported unchanged, and the results show a warning.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from lensbench.runs.reasons import answer_reason
 from lensbench.scores.published import COLUMNS, impossible, read_scores, rows_of
 
 TASKS = "tasks.md"
-"""All tasks with their repositories, where there are several: their own files name none."""
+"""The file with all tasks and their repositories, if there are several: the original files name none."""
 
 
 def record_of(run: RunId, answer: bytes, timed: Timed | None, workspace: str = "") -> Record:
-    """The record of an imported run: its answer, what timing.csv says, and the workspace; nothing else is known."""
+    """The record of an imported run, with all that is known: answer, row of timing.csv, and workspace."""
     reason, detail = answer_reason(text(answer)) or ("", "")
     seconds, number = timed or (None, 1)
     return Record(
@@ -45,11 +45,11 @@ def record_of(run: RunId, answer: bytes, timed: Timed | None, workspace: str = "
 
 
 def import_run(source: Path, run_id: str, force: bool = False, scores: Path | None = None) -> tuple[Path, list[str]]:
-    """Takes the finished run in `source` into `bench/<run_id>`. Returns that folder and the warnings.
+    """Imports the finished run in `source` into `bench/<run_id>`. Returns that folder and the warnings.
 
-    The plan is written as the plan stage writes it, and so are the repositories, of which there are none: Snakemake
-    finds nothing to do before the runs, and asks for none of them. Raises UserError when the run folder is there
-    already, unless it is an earlier import and `force` is set. `scores`: a file with the scores that others gave.
+    Also writes the files of the stages before the runs (the plan, an empty list of repositories), so that Snakemake
+    has nothing to do there. Raises UserError when the run folder already exists, unless it is an earlier import and
+    `force` is set. `scores`: a file with scores that others published.
     """
     folder = Path("bench") / run_id
     _check_place(folder, source, force)
@@ -75,17 +75,17 @@ def import_run(source: Path, run_id: str, force: bool = False, scores: Path | No
 
 
 def score_warnings(scores: Mapping[tuple[str, str], Fraction], found: Finished) -> Iterator[str]:
-    """What is wrong with published scores, a sentence each."""
+    """The problems of published scores, one sentence each."""
     criteria = {task.id: len(task.criteria) for tasks in found.sets.values() for task in tasks}
     if strange := [*impossible(scores, criteria)]:
-        yield f"Published scores that the number of criteria cannot give: {', '.join(strange)}."
+        yield f"Published scores that are impossible with the number of criteria: {', '.join(strange)}."
     runs = {(run.task, run.condition) for run in found.answers}
     if unknown := ["-".join(run) for run in scores if run not in runs]:
         yield shown(f"Published scores of runs that have no answer: {', '.join(unknown)}.")
 
 
 def _with_repositories(found: Finished) -> Iterator[Task]:
-    """The tasks, each with the repository that it is about: scores of one repository's tasks hang together."""
+    """The tasks with their repositories, since scores of tasks on the same repository are correlated."""
     for tasks in found.sets.values():
         yield from (task.model_copy(update={"repository": Folder(path=found.workspaces[task.id])}) for task in tasks)
 
@@ -107,7 +107,7 @@ def _settings(found: Finished, folder: Path, warnings: list[str]) -> dict[str, A
 
 
 def _their_notes(said: str) -> list[str]:
-    """The mode and the changes of the run that a results.md in the protocol's form names."""
+    """The mode and the changes of the run from a results.md in the protocol's format."""
     mode = re.search(r"^\*\*Mode\*\*: *(\S.*)$", said, re.MULTILINE)
     section = re.search(r"^#+ *Changes This Run *\n(.*?)(?=^#|\Z)", said, re.MULTILINE | re.DOTALL | re.IGNORECASE)
     changes = re.findall(r"^[-*] +(\S.*)$", section[1], re.MULTILINE) if section else []
@@ -121,25 +121,25 @@ def _check_place(folder: Path, source: Path, force: bool) -> None:
     if not folder.exists():
         return
     if not force:
-        raise UserError(f"{folder} already exists; give another name with --run-id, or replace an import with --force")
+        raise UserError(f"{folder} already exists; use another name with --run-id, or replace an import with --force")
     if not RunFolder(folder).imported.is_dir():
-        raise UserError(f"{folder} is not an import, and nothing else is replaced; give another name with --run-id")
+        raise UserError(f"{folder} is not an import, and only imports are replaced; use another name with --run-id")
     if source.resolve().is_relative_to(folder.resolve()):
-        raise UserError(f"{source} is in the folder that --force would replace; give another name with --run-id")
+        raise UserError(f"{source} is in the folder that --force would replace; use another name with --run-id")
 
 
 def fit_run_id(name: str) -> str:
-    """The nearest text to `name` that may name a run folder; "" when nothing of it may."""
+    """`name` reduced to a valid run_id; "" when nothing is left."""
     return re.sub(r"[^A-Za-z0-9-]+", "-", name).lstrip("-")[:64]
 
 
 def main() -> None:
-    """Imports a finished run into bench/<run_id>, to be parsed, judged and rendered without an agent."""
+    """Import a finished run into bench/<run_id>, to be judged and reported without running an agent."""
     parser = argparse.ArgumentParser(prog="lensbench import", description=main.__doc__)
     parser.add_argument("folder", type=Path, help="a finished run: scenarios*.md, runs/*.md, runs/timing.csv")
     parser.add_argument("--run-id", help="default: the folder's name, made fit")
-    parser.add_argument("--scores", type=Path, help="scores that others gave: the run's results.md, or a CSV")
-    parser.add_argument("--force", action="store_true", help="replace an earlier import of that name")
+    parser.add_argument("--scores", type=Path, help="published scores to compare with: the run's results.md, or a CSV")
+    parser.add_argument("--force", action="store_true", help="replace an earlier import with this name")
     arguments = parser.parse_args()
     given = arguments.run_id
     run_id = fit_run_id(arguments.folder.resolve().name).rstrip("-") if given is None else given
@@ -151,7 +151,7 @@ def main() -> None:
         raise UserError(f"{error.filename}: {error.strerror}") from None
     for warning in warnings:
         print(printable(f"warning: {warning}"), file=sys.stderr)
-    print(f"imported into {folder}; now: snakemake --cores 2 --configfile {RunFolder(folder).config}")
+    print(f"imported into {folder}; next: snakemake --cores 2 --configfile {RunFolder(folder).config}")
 
 
 if __name__ == "__main__":

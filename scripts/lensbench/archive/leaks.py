@@ -1,4 +1,4 @@
-"""What must not leave the machine in an archive: found before it leaves, and named without being shown."""
+"""Finds content that must not be in an archive, and reports it without showing it."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from lensbench.core.system.files import write_atomic
 MAX_SHOWN = 20
 _SETTINGS = (RunFolder.config, RunFolder.plan, RunFolder.preflight, RunFolder.repositories)
 _REWRITTEN = (RunFolder.citations, RunFolder.logs, RunFolder.looks, RunFolder.transcripts, *_SETTINGS)
-"""What no other file vouches for. Answers, records, discards and verdicts are evidence: they stay as they are."""
+"""Evidence that is never rewritten: answers, records, discards and verdicts."""
 
 
 class Leak(NamedTuple):
-    """Something that must not leave: where it is, what it is, and the id by which a user lets it pass."""
+    """Content that must not be in an archive: its place, its kind, and the id with which users can allow it."""
 
     path: str
     line: int
@@ -31,7 +31,7 @@ class Leak(NamedTuple):
 
 
 def rewrite(path: Path, machine: Machine) -> None:
-    """Replaces the machine's traces in a file; a compressed one is compressed anew, without a time."""
+    """Replaces the machine's traces in a file; a compressed file is compressed again, without a timestamp."""
     text = read_text(path)
     changed = machine.rewritten(text)
     if changed != text:
@@ -40,14 +40,14 @@ def rewrite(path: Path, machine: Machine) -> None:
 
 
 def may_be_rewritten(name: str) -> bool:
-    """True for a file of the run folder, by its path there, that is no evidence."""
+    """True when the file with this path in the run folder is not evidence."""
     return name.split("/")[0] in _REWRITTEN
 
 
 def find_leaks(folder: Path, names: Iterable[str], machine: Machine, values: Iterable[str]) -> Iterator[Leak]:
-    """Everything in the files of an archive that tells whose machine this is, or looks like a secret.
+    """Everything in the files of an archive that identifies the machine or its user, or looks like a secret.
 
-    `values` are those of the environment variables that the settings name.
+    `values`: the values of the environment variables that the settings name.
     """
     values = list(values)
     for name in names:
@@ -57,17 +57,17 @@ def find_leaks(folder: Path, names: Iterable[str], machine: Machine, values: Ite
         for place, trace in machine.find(text):
             yield Leak(name, _line(text, place), trace.what, trace_id(trace))
         for place, kind, secret in find_secrets(text, _is_settings(name), values):
-            yield Leak(name, _line(text, place), f"what looks like a secret ({kind})", sha256(secret.encode())[:12])
+            yield Leak(name, _line(text, place), f"possible secret ({kind})", sha256(secret.encode())[:12])
 
 
 def _is_settings(name: str) -> bool:
-    """MCP files and the config, and what programs said of themselves; not texts that are about code."""
+    """True for MCP files, the config and logs of programs; False for texts about code."""
     top, _, rest = name.partition("/")
     return rest.endswith(".json") if top == PROJECT else rest in _SETTINGS or rest.startswith(f"{RunFolder.logs}/")
 
 
 def refuse(leaks: Iterable[Leak], allowed: frozenset[str]) -> None:
-    """Raises UserError with one line per leak that is not `allowed`."""
+    """Raises UserError with a line for each leak that is not `allowed`."""
     found = [leak for leak in dict.fromkeys(leaks) if leak.id not in allowed]
     if not found:
         return
@@ -76,14 +76,14 @@ def refuse(leaks: Iterable[Leak], allowed: frozenset[str]) -> None:
         lines.append(f"  and {len(found) - MAX_SHOWN} more")
     ids = ", ".join(dict.fromkeys(leak.id for leak in found))
     raise UserError(
-        "no archive was made, because these must not leave this machine:\n" + "\n".join(lines) + "\n"
-        "Answers and records are evidence, and are not rewritten. What may leave although it was found can be let "
-        f"pass by its id: --config 'archive={{allow: [{ids}]}}'"
+        "no archive was written, because these must not leave this machine:\n" + "\n".join(lines) + "\n"
+        "Answers and records are evidence and are not rewritten. To include harmless findings anyway, allow "
+        f"their ids: --config 'archive={{allow: [{ids}]}}'"
     )
 
 
 def read_text(path: Path) -> str:
-    """The text of a file; of a compressed one, what is inside (or its bytes, when it is cut off)."""
+    """The text of a file; a compressed file is decompressed first, unless it is truncated."""
     content = path.read_bytes()
     if path.suffix == ".gz":
         try:

@@ -1,4 +1,4 @@
-"""What in a text would tell whose machine it comes from: known paths, the user's name, the host's name."""
+"""Finds text that identifies a machine or its user: known paths, the user name, the host name."""
 
 from __future__ import annotations
 
@@ -17,37 +17,37 @@ from typing import Any, NamedTuple
 from lensbench.core.records import sha256
 
 SHORTEST_NAME = 4
-"""Shorter names are parts of everything."""
+"""The minimum length of a name; shorter ones occur in ordinary text."""
 _NOBODY = frozenset({
     "root", "admin", "administrator", "user", "users", "ubuntu", "debian", "fedora", "alpine", "vagrant", "docker",
     "podman", "runner", "jenkins", "builder", "build", "nobody", "node", "python", "localhost", "server", "desktop",
     "laptop", "default", "test", "tests",
 })  # fmt: skip
-"""Names that tell nothing about anybody."""
+"""Names that do not identify anybody."""
 _EVERYWHERE = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc", "/opt", "/dev", "/proc", "/sys")
-"""Folders that are called the same on all machines."""
+"""Folders that exist on all machines."""
 
 
 class Trace(NamedTuple):
-    """A piece of text that tells whose machine it comes from."""
+    """A piece of text that identifies a machine or its user."""
 
     text: str
     what: str
     instead: str
-    """What is written in its place; empty: it stays."""
+    """The replacement; empty to keep the text."""
     is_word: bool = False
     is_telling: bool = True
-    """It must not be in an archive; else it is only rewritten where it may be."""
+    """True when it must not be in an archive; otherwise it is only replaced in files that may be rewritten."""
 
 
 @dataclass(frozen=True)
 class Machine:
-    """The traces of one machine. Made by `this_machine`."""
+    """The traces of one machine. Created by `this_machine`."""
 
     traces: tuple[Trace, ...]
 
     def allowing(self, allowed: frozenset[str]) -> Machine:
-        """The same machine; traces whose ids are `allowed` may stay, with all that is in them."""
+        """The same machine without the traces whose ids are `allowed`, and without traces inside these."""
         return Machine(tuple(
             trace._replace(instead="", is_telling=False) if trace_id(trace) in allowed else trace
             for trace in self.traces
@@ -58,7 +58,7 @@ class Machine:
         return self._all[0].sub(lambda found: self._all[1][found[0]].instead or found[0], text) if self.traces else text
 
     def find(self, text: str) -> Iterator[tuple[int, Trace]]:
-        """The places (characters) of all telling traces."""
+        """The positions of all identifying traces."""
         for found in self._all[0].finditer(text) if self.traces else ():
             trace = self._all[1][found[0]]
             if trace.is_telling:
@@ -66,30 +66,30 @@ class Machine:
 
     @cached_property
     def _all(self) -> tuple[re.Pattern[str], dict[str, Trace]]:
-        """One pattern for all traces in all forms, the longest first."""
+        """One pattern for all traces in all forms, longest first, and the trace of each form."""
         forms = {form: trace for trace in self.traces for form in _forms(trace.text)}
         ordered = sorted(forms, key=lambda form: (-len(form), form))
         return re.compile("|".join(_pattern(form, forms[form].is_word) for form in ordered)), forms
 
 
 def trace_id(trace: Trace) -> str:
-    """By what a user lets a trace pass."""
+    """The id with which users can allow a trace."""
     return sha256(trace.text.encode())[:12]
 
 
 def _forms(text: str) -> set[str]:
-    """The text as it is, and as it stands in JSON and in YAML."""
+    """The text as it is, and as escaped in JSON and YAML."""
     return {text, json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1], text.replace("'", "''")}
 
 
 def _pattern(form: str, is_word: bool) -> str:
-    """A path must end where it ends. A word may follow an escaped line end, as in JSON."""
+    """A pattern for the whole path or word. A word may follow an escaped line end, as in JSON."""
     before = r"(?:(?<![A-Za-z0-9_])|(?<=\\[nrt]))" if is_word else ""
     return rf"{before}{re.escape(form)}(?![A-Za-z0-9_])"
 
 
 def this_machine(settings: Any, root: Path) -> Machine:
-    """The traces of this machine, user and project (in the folder `root`), and of paths that the settings name."""
+    """The traces of this machine, its user, the project in the folder `root`, and paths in the settings."""
     home = str(Path.home())
     traces = [
         Trace(str(root), "the project's folder", ".", is_telling=_is_telling(str(root))),
@@ -99,24 +99,24 @@ def this_machine(settings: Any, root: Path) -> Machine:
     ]
     for path in sorted(set(_absolute_paths(settings))):
         if not PurePosixPath(path).is_relative_to(root):
-            traces.append(Trace(path, "a path of the settings", outside(path), is_telling=_is_telling(path)))
+            traces.append(Trace(path, "a path from the settings", outside(path), is_telling=_is_telling(path)))
     names = ((_user(), "the user's name", "<user>"), (socket.gethostname(), "the host's name", "<host>"))
     traces += [Trace(name, what, instead, is_word=True) for name, what, instead in names if _is_name(name)]
     return Machine(tuple(trace for trace in traces if len(trace.text) > 1))
 
 
 def outside(path: str) -> str:
-    """What a path outside the project is called in an archive."""
+    """The name in an archive for a path outside the project."""
     return f"outside/{PurePosixPath(path).name}"
 
 
 def _is_telling(path: str) -> bool:
-    """`/app` and `/root` are on every machine; and an agent's answer may well be about them."""
+    """False for paths such as `/app` and `/root`, which exist on every machine and may be the topic of answers."""
     return len(PurePosixPath(path).parts) > 2
 
 
 def _absolute_paths(settings: Any) -> Iterator[str]:
-    """All absolute paths among the texts of plain data, but for those that are the same everywhere."""
+    """All absolute paths in the strings of plain data, except those that are the same everywhere."""
     if isinstance(settings, Mapping):
         settings = list(settings.values())
     if isinstance(settings, list):

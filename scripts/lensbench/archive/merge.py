@@ -1,8 +1,8 @@
-"""Joins the parts of one benchmark that were made on several machines (docs/merging.md).
+"""Merges the parts of one benchmark that ran on several machines (docs/merging.md).
 
-The parts must be made from the same plan, over the same files, with the same criteria. They are only read. The joined
-folder appears when it is whole: one that a kill left behind is made anew. Where a run counts in several parts, the one
-of the part that began the task's runs first stands, whatever they score.
+The parts must have the same plan, the same repository files and the same criteria. They are only read. The merged
+folder is renamed into place when it is complete; one left by a killed merge is rebuilt. If a run is valid in several
+parts, the part that started the task's runs first is used, whatever the scores.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _SHORT = 80
 
 
 class Part(NamedTuple):
-    """A run folder that has some of the runs."""
+    """A run folder with some of the runs."""
 
     folder: Path
     plan: Plan
@@ -49,36 +49,36 @@ class Part(NamedTuple):
 
     @property
     def name(self) -> str:
-        """As the user named it."""
+        """The name that the user gave."""
         return str(self.folder)
 
     def counts(self, run: RunId) -> bool:
-        """True for a run that is there and was not discarded."""
+        """True for a run that exists and was not discarded."""
         record = self.records.get(run)
         return record is not None and not record.last.reason and not is_discarded(self.folder, run)
 
 
 def merge(folders: Sequence[Path], output: Path) -> list[str]:
-    """Joins the parts in a new run folder, and returns what a person has to know, line by line.
+    """Merges the parts into a new run folder; returns lines for the user.
 
-    Raises UserError for parts of different experiments, and when there is another folder already.
+    Raises UserError for parts of different experiments, and when the folder exists with other content.
     """
     if not re.fullmatch(RUN_ID, output.name):
-        raise UserError(f"{output}: names no run; use letters, digits and '-' only, such as bench/joined")
+        raise UserError(f"{output}: is not a valid run name; use letters, digits and '-' only, such as bench/joined")
     if len({folder.resolve() for folder in folders}) < len(folders):
-        raise UserError("a part is named twice, and what it spent would count twice; name each once")
+        raise UserError("a part is named twice, so its spending would count twice; name each once")
     parts = [_read(folder) for folder in folders]
     if any("bank" in part.plan for part in parts):
-        raise UserError("parts with a borrowed baseline (bank) cannot be joined; make all runs on one machine")
+        raise UserError("parts with a borrowed baseline (bank) cannot be merged; do all runs on one machine")
     if found := [line for part in parts[1:] for line in _differences(parts[0], part)]:
         listed = "\n".join(f"  {line}" for line in found)
-        raise UserError(f"these are no parts of one benchmark:\n{listed}")
+        raise UserError(f"these are not parts of one benchmark:\n{listed}")
     new = output.with_name(f".{output.name}.merging")
     shutil.rmtree(new, ignore_errors=True)
     lines = _join(parts, new, output.name)
     if not output.exists():
         new.rename(output)
-        return [*lines, f"{output} is whole; go on with: snakemake --cores N --config run_id={output.name}"]
+        return [*lines, f"{output} is complete; continue with: snakemake --cores N --config run_id={output.name}"]
     made = (path.relative_to(new) for path in new.rglob("*") if path.is_file())
     has_all = all(_same(new / path, output / path) for path in made if path.parts[0] not in _OWN)
     shutil.rmtree(new)
@@ -89,32 +89,32 @@ def merge(folders: Sequence[Path], output: Path) -> list[str]:
 
 def _read(folder: Path) -> Part:
     if worker := at_work(folder):
-        raise UserError(f"{folder}: process {worker.process} is running on it; join the parts when it has ended")
+        raise UserError(f"{folder}: process {worker.process} is running on it; merge the parts when it has ended")
     plan = read_plan(folder)
     return Part(folder, plan, read_records(folder, plan))
 
 
 def _differences(first: Part, other: Part) -> Iterator[str]:
-    """What two parts do not have in common, one sentence each."""
+    """The differences between two parts, one sentence each."""
     plans = _fingerprint(first.plan), _fingerprint(other.plan)
     for name, before, now in differences(*plans, sorted({*plans[0], *plans[1]})):
         yield f"{name}: {_shown(before)} in {first.name}, {_shown(now)} in {other.name}"
     criteria = read_tasks(first.folder), read_tasks(other.folder)
     for task in first.plan["order"]:
         if criteria[0].get(task) != criteria[1].get(task) and task in other.plan["tasks"]:
-            yield f"task {task}: other criteria in {first.name} than in {other.name}"
+            yield f"task {task}: the criteria in {first.name} and {other.name} differ"
     trees = _trees(first.folder), _trees(other.folder)
     for source in sorted(trees[0].keys() & trees[1].keys()):
         if trees[0][source] != trees[1][source]:
-            yield f"repository {source}: other files in {first.name} than in {other.name}"
+            yield f"repository {source}: the files in {first.name} and {other.name} differ"
     tools = read_listed_tools(first.folder), read_listed_tools(other.folder)
     if all(tools) and tools[0] != tools[1]:
         listed = [f"{', '.join(names)} in {part.name}" for names, part in zip(tools, (first, other), strict=True)]
-        yield f"tools that the servers list: {'; '.join(listed)}"
+        yield f"the servers' tools differ: {'; '.join(listed)}"
 
 
 def _fingerprint(plan: Plan) -> Mapping[str, object]:
-    """The plan without what may differ between machines: the name, and where repositories are kept."""
+    """The plan without the values that may differ between machines: the name and the cache folder."""
     sandbox = {name: value for name, value in plan.get("sandbox", {}).items() if name != "hidden"}
     return {**plan, "run_id": "", "sandbox": sandbox}
 
@@ -136,7 +136,7 @@ def _trees(folder: Path, fact: str = "tree_sha256") -> dict[str, str]:
 def _join(parts: Sequence[Part], new: Path, run_id: str) -> list[str]:
     first = parts[0]
     new.mkdir(parents=True)
-    RunFolder(new).checksums.touch()  # from here on, what is written is noted, and discards are kept twice
+    RunFolder(new).checksums.touch()  # from here on, checksums are noted, and discards are copied
     for name in _FROZEN:
         write_atomic(new / name, (first.folder / name).read_bytes())
     write_atomic(RunFolder(new).tasks, frozen_tasks(first.folder).read_bytes())
@@ -155,14 +155,16 @@ def _join(parts: Sequence[Part], new: Path, run_id: str) -> list[str]:
         spend(new, **spent(part.folder))
         note(new, read_ledger(part.folder))
         _copy_missing(part, new, RunFolder.preflight)
-        if all(Path(tree).exists() for tree in _trees(part.folder, "tree").values()):  # else they are fetched here
+        if all(
+            Path(tree).exists() for tree in _trees(part.folder, "tree").values()
+        ):  # otherwise they are fetched on this machine
             _copy_missing(part, new, RunFolder.repositories)
     write_json(RunFolder(new).plan, {**first.plan, "run_id": run_id})
     return _told(parts, chosen)
 
 
 def _chosen(parts: Sequence[Part], run: RunId) -> Part | None:
-    """The part whose run stands: one that counts, if there is any, and of these the one that began the task first."""
+    """The part whose run is used: a valid one if there is any, of several the one that started the task first."""
     having = [part for part in parts if run in part.records]
     counting = [part for part in having if part.counts(run)]
     if counting:
@@ -171,7 +173,7 @@ def _chosen(parts: Sequence[Part], run: RunId) -> Part | None:
 
 
 def _began(part: Part, run: RunId) -> str:
-    """When the part began the runs of the task and trial that count."""
+    """The start time of the part's first valid run of the task and trial."""
     together = [other for other in part.records if (other.task, other.trial) == (run.task, run.trial)]
     return min(_started(part.records[other]) for other in together if part.counts(other))
 
@@ -181,7 +183,7 @@ def _started(record: Record) -> str:
 
 
 def _copy_run(source: Path, target: Path, run: RunId) -> None:
-    """With its times: Snakemake makes a run again whose discard is newer."""
+    """Copies a run with its timestamps, because Snakemake repeats a run whose discard is newer."""
     for old, new in zip(run_files(source, run), run_files(target, run), strict=True):
         if old.exists():
             new.parent.mkdir(parents=True, exist_ok=True)
@@ -189,8 +191,8 @@ def _copy_run(source: Path, target: Path, run: RunId) -> None:
 
 
 def _copy_discards(parts: Sequence[Part], new: Path, run: RunId) -> None:
-    """The discards of all parts, in the order in which their runs began, each once. A run that ended badly, was not
-    filed yet, and does not stand is filed too: nothing that was paid for is lost."""
+    """Copies the discards of all parts, each once, in the order in which their runs started. An invalid run that was
+    not filed yet, and is not used, is filed as well, so that no paid run is lost."""
     found = {}
     for part in parts:
         for path in discard_files_of(part.folder, run):
@@ -210,7 +212,7 @@ def _copy_discards(parts: Sequence[Part], new: Path, run: RunId) -> None:
 
 
 def _copy_judging(parts: Sequence[Part], new: Path) -> None:
-    """What model judges said, by the hash of what they were asked: of two replies the first that is a verdict."""
+    """Copies the replies of model judges, by the hash of the request; of two replies the first that is a verdict."""
     for part in parts:
         for path in sorted(RunFolder(part.folder).judging.glob("*/*.json")):
             target = new / path.relative_to(part.folder)
@@ -229,7 +231,7 @@ def _copy_once(part: Part, new: Path, paths: Sequence[Path]) -> None:
     for path in paths:
         target = new / path.relative_to(part.folder)
         if target.exists() and not _same(path, target):
-            raise UserError(f"{path}: another part has another file of this name; rename one of them")
+            raise UserError(f"{path}: another part has a different file with this name; rename one of them")
         write_atomic(target, path.read_bytes())
 
 
@@ -243,14 +245,14 @@ def _same(path: Path, other: Path) -> bool:
 
 
 def _told(parts: Sequence[Part], chosen: Mapping[RunId, Part | None]) -> list[str]:
-    """A line for each part, and one for everything that is not as it would be from one machine."""
+    """A line for each part, and one for each difference from a benchmark on one machine."""
     counts = Counter(part.name for part in chosen.values() if part)
     lines = [f"{part.name}: {counts[part.name]} of {len(chosen)} runs" for part in parts]
     for run, standing in chosen.items():
         others = [part.name for part in parts if standing and part is not standing and part.counts(run)]
         if standing and others:
             lines.append(
-                f"{run.stem}: counts in {standing.name} and {', '.join(others)}; the first stands, begun earlier"
+                f"{run.stem}: is valid in {standing.name} and {', '.join(others)}; the first, started earlier, is used"
             )
     origins: dict[tuple[str, int], set[str]] = {}
     for run, standing in chosen.items():
@@ -259,16 +261,16 @@ def _told(parts: Sequence[Part], chosen: Mapping[RunId, Part | None]) -> list[st
     for (task, trial), names in origins.items():
         if len(names) > 1:
             lines.append(
-                f"{task}, trial {trial}: its runs come from {' and '.join(sorted(names))}, so they began apart"
+                f"{task}, trial {trial}: its runs come from {' and '.join(sorted(names))}, which started apart"
             )
     return lines
 
 
 def main() -> None:
-    """Joins parts of one benchmark in a new run folder."""
+    """Merge the parts of one benchmark into a new run folder."""
     parser = argparse.ArgumentParser(prog="lensbench merge", description=main.__doc__)
-    parser.add_argument("runs", nargs="+", type=Path, metavar="run", help="a run folder that has a part of the runs")
-    parser.add_argument("--output", required=True, type=Path, help="the joined run folder, bench/<run_id>")
+    parser.add_argument("runs", nargs="+", type=Path, metavar="run", help="a run folder with a part of the runs")
+    parser.add_argument("--output", required=True, type=Path, help="the merged run folder, bench/<run_id>")
     given = parser.parse_args()
     print(*merge(given.runs, given.output), sep="\n")
 

@@ -1,6 +1,6 @@
-"""Rebuilding every number of a benchmark from what cannot be rebuilt: answers, records, discards, what judges said.
+"""Rebuilds all figures of a benchmark from its answers, records, discards and judges' replies.
 
-Nobody is asked: the patterns judge anew, models and persons by what they said then.
+Nobody is asked again: patterns are evaluated again, and models' and people's verdicts are taken from their replies.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ DERIVED = frozenset({
 
 
 def is_derived(name: str) -> bool:
-    """True for a file of the run folder, by its path there, that `rebuild` writes."""
+    """True when `rebuild` writes the file with this path in the run folder."""
     folder, _, rest = name.partition("/")
     if folder == RunFolder.judge_verdicts and rest:
         return rest == f"{MECHANICAL}.csv" or rest.startswith(f"{HUMAN}-") or rest.endswith(".again.json")
@@ -39,10 +39,10 @@ def is_derived(name: str) -> bool:
 
 
 def rebuild(folder: Path, selftest: Mapping[str, Any] | None) -> list[str]:
-    """Starts all stages after the runs; returns which verdicts of models stand on nothing that a model said.
+    """Runs all stages after the runs; returns the model verdicts that no stored reply supports.
 
-    `selftest` is what the self-test said where the results were made, as in results.json: a rebuild cannot know.
-    Raises UserError for what the stages cannot work with.
+    `selftest`: the outcome of the self-test from the original results.json, which a rebuild cannot compute.
+    Raises UserError for input that the stages cannot read.
     """
     problems: list[str] = []
 
@@ -64,13 +64,13 @@ def rebuild(folder: Path, selftest: Mapping[str, Any] | None) -> list[str]:
 
 
 def unsupported(folder: Path, judge: str) -> Iterator[str]:
-    """The verdicts of a model judge that differ from what it was kept to have said (judging/), one sentence each.
+    """The verdicts of a model judge that differ from its stored replies (judging/), one sentence each.
 
-    Its table stays as it is: why it gave no verdict is kept nowhere else.
+    Its table is kept, because the reasons for missing verdicts are stored only there.
     """
     path = RunFolder(folder).judge_verdicts / f"{judge}.csv"
     if not path.exists():
-        raise UserError(f"{path}: is missing; what a model said cannot be rebuilt without asking it")
+        raise UserError(f"{path}: is missing; a model's verdicts cannot be rebuilt without asking it")
     before, content = read_table(path, VerdictRow), path.read_bytes()
     judge_all(folder, judge, ask=False)
     again = {tuple(row.items()) for row in read_table(path, VerdictRow)}
@@ -79,4 +79,4 @@ def unsupported(folder: Path, judge: str) -> Iterator[str]:
         if row["verdict"] != Verdict.UNJUDGED and tuple(row.items()) not in again:
             where = f"{row['task']}, {row['condition']}, trial {row['trial']}, criterion {row['criterion']}"
             name = path.relative_to(folder).as_posix()
-            yield f"{name}: the verdict on {where} is not what the judge said ({RunFolder.judging}/)"
+            yield f"{name}: the verdict on {where} differs from the judge's reply ({RunFolder.judging}/)"

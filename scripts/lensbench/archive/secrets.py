@@ -1,7 +1,7 @@
-"""Looking for secrets in what is about to leave the machine, with the detectors of detect-secrets.
+"""Finds secrets in the files of an archive, with the detectors of detect-secrets.
 
-No detector asks a service whether a secret is real. What looks like a password only because of the word before it is
-looked for in settings and logs alone: answers and transcripts are about code, which is full of `password = "..."`.
+No detector contacts a service to verify a secret. Passwords that are recognised only by the word before them are
+searched in settings and logs only, because answers and transcripts about code are full of `password = "..."`.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ _BY_FORM = (
     "SendGridDetector", "SlackDetector", "SoftlayerDetector", "SquareOAuthDetector", "StripeDetector",
     "TelegramBotTokenDetector", "TwilioKeyDetector",
 )  # fmt: skip
-"""Detectors of secrets that have a form of their own. Not those by entropy: every hash is one."""
+"""Detectors of secrets with a distinct format. Not those by entropy, which match every hash."""
 
 
 _MODEL_KEYS = tuple(map(re.compile, (
     r"\bsk-ant-[A-Za-z0-9_-]{20,}", r"\bsk-(?:proj-|or-v1-)?[A-Za-z0-9_-]{32,}", r"\bAIza[A-Za-z0-9_-]{35}",
     r"\b[0-9a-f]{32}\.[A-Za-z0-9]{16}\b",  # Z.AI
 )))  # fmt: skip
-"""Keys of the services that serve models, which detect-secrets does not know."""
+"""Patterns for API keys of model services that detect-secrets lacks."""
 _IN_SETTINGS = tuple(map(re.compile, (
     r"(?i)\b(?:bearer|basic)\s+([A-Za-z0-9._~+/=-]{8,})",
     r"(?i)(?:token|key)[\"']?\s*[:=]\s*[\"']?([A-Za-z0-9._~+/=-]{16,})",
     r"://[^{}\s/:@]+:([^{}\s/@]+)@",
 )))  # fmt: skip
-"""Tokens in headers, in variables and in addresses, as MCP files have them; `${NAME}` is none."""
+"""Patterns for tokens in headers, variables and URLs, as in MCP files; `${NAME}` does not match."""
 
 
 @cache
@@ -46,14 +46,14 @@ def _detectors() -> tuple[Any, ...]:
 
 
 def find_secrets(text: str, is_settings: bool, values: Iterable[str] = ()) -> Iterator[tuple[int, str, str]]:
-    """The place (a character), the kind and the text of everything that looks like a secret.
+    """The position, kind and text of everything that looks like a secret.
 
-    `values` are the values of the environment variables that the settings name: these are secrets for certain.
+    `values`: the values of the environment variables that the settings name, which are known secrets.
     """
     for detector in _detectors():
         for pattern in detector.denylist:
             for found in pattern.finditer(text):
-                # Asked again, because some look closer; not for what they call the secret: that may be its first word.
+                # checked again, because some detectors verify more; the secret they return may be only its first word
                 if any(detector.analyze_string(found[0])):
                     yield found.start(), detector.secret_type, found[0]
     for pattern in _MODEL_KEYS:
@@ -66,7 +66,7 @@ def find_secrets(text: str, is_settings: bool, values: Iterable[str] = ()) -> It
 
 
 def _keywords(text: str) -> Iterator[tuple[int, str, str]]:
-    """Values that a word such as `password` stands before."""
+    """Values after a word such as `password`."""
     start = 0
     for line in text.splitlines(keepends=True):
         for secret in KeywordDetector().analyze_string(line, QUOTES_REQUIRED_DENYLIST_REGEX_TO_GROUP):
@@ -76,5 +76,5 @@ def _keywords(text: str) -> Iterator[tuple[int, str, str]]:
 
 
 def secret_values(names: Iterable[str], environment: Mapping[str, str]) -> list[str]:
-    """The values of these variables, as far as they are set and long enough to be secrets."""
+    """The values of these variables that are set and long enough to be secrets."""
     return sorted({value for name in names if len(value := environment.get(name, "")) >= SHORTEST})

@@ -1,8 +1,8 @@
-"""Checks an archive of a benchmark that somebody else made: is it whole, is it theirs, and do its numbers hold?
+"""Verifies an archive of a benchmark: is it complete, who signed it, and do its figures follow from its runs?
 
     lensbench verify bench.zip [--key public.pem]
 
-Nothing of the archive is run, and no model is asked. One line for each thing that does not hold; exit code 1.
+No code in the archive is run, and no model is asked. Prints a line for each problem; then the exit code is 1.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ MAX_SHOWN, MAX_NAMED = 50, 5
 
 
 def verify(archive: Path, key: Ed25519PublicKey | None) -> Iterator[str]:
-    """Every problem of the archive, one line each; nothing when all holds.
+    """The problems of the archive, one line each; empty when everything is correct.
 
-    Damaged or foreign files end it: numbers are rebuilt only from files that are what was archived. Raises UserError
-    for what cannot be unpacked.
+    Damaged or foreign files end the check, because figures are rebuilt only from the original files. Raises UserError
+    when the archive cannot be unpacked.
     """
     with tempfile.TemporaryDirectory(prefix="lensbench-verify-") as temporary:
         bag = unpack(archive, Path(temporary))
@@ -61,12 +61,12 @@ def verify(archive: Path, key: Ed25519PublicKey | None) -> Iterator[str]:
             return
         if key is None:
             signed = "is signed, but no key was given (--key)" if is_signed(bag) else "is not signed"
-            print(f"note: the archive {signed}: who made it is not known")
+            print(f"note: the archive {signed}: its author is unknown")
         yield from number_problems(bag / "data", Path(temporary) / "again")
 
 
 def number_problems(data: Path, again: Path) -> Iterator[str]:
-    """Problems of what the archive says, rebuilt in the new folder `again`."""
+    """Problems of the archive's figures, found by rebuilding them in the new folder `again`."""
     try:
         is_same_code = _compare_versions(json.loads((data / VERSIONS).read_text()))
         plan = check_plan(data / RUN)
@@ -74,7 +74,7 @@ def number_problems(data: Path, again: Path) -> Iterator[str]:
         settings = yaml.safe_load(RunFolder(data / RUN).config.read_text())
         foreign = [*foreign_files(data, plan), *foreign_parts(data / PROJECT, settings)]
         for told in foreign[:MAX_SHOWN]:
-            print(printable(f"note: {told}; no number rests on it"))
+            print(printable(f"note: {told}; no figure uses it"))
         yield from unplanned_problems(data, foreign)
         yield from missing_prompts(data / RUN, plan)
         yield from discard_problems(data / RUN)
@@ -83,21 +83,22 @@ def number_problems(data: Path, again: Path) -> Iterator[str]:
             if is_same_code:
                 yield f"run/{unsupported}"
             else:
-                print(printable(f"note: run/{unsupported}; other code may have asked otherwise"))
+                print(printable(f"note: run/{unsupported}; other code may have sent a different request"))
         yield from missing_runs(again, plan)
         yield from differences(data / RUN, again) if is_same_code else other_tables(data / RUN, again)
     except UserError as error:
-        yield f"the numbers cannot be rebuilt: {str(error).replace(f'{again}/', 'run/')}"
-    except Exception as error:  # a stranger may have put anything into these files, and templates and libraries read it
-        yield f"the numbers cannot be rebuilt: {type(error).__name__}: {error}"
+        yield f"the figures cannot be rebuilt: {str(error).replace(f'{again}/', 'run/')}"
+    except Exception as error:  # the files may contain anything, and templates and libraries read them
+        yield f"the figures cannot be rebuilt: {type(error).__name__}: {error}"
 
 
 def _compare_versions(archived: Mapping[str, Any]) -> bool:
-    """True when this code made the archive. Says so when other code did: it may write other files and columns."""
+    """True when this code wrote the archive; otherwise prints a note, as other code may write other files and
+    columns."""
     if archived["code_sha256"] == code_hash(ROOT):
         return True
     maker = printable(f"lensbench {archived['lensbench']}, commit {archived['commit']}")
-    print(f"note: made with {maker}; this is {__version__} with other code, so tables are compared and pages are not")
+    print(f"note: written by {maker}; this is {__version__} with other code, so only tables are compared, not pages")
     return False
 
 
@@ -110,21 +111,21 @@ def _copy_kept(source: Path, target: Path) -> None:
 
 
 def differences(archived: Path, rebuilt: Path) -> Iterator[str]:
-    """The files that a rebuild makes otherwise, by their paths in the archive."""
+    """The files that differ after a rebuild, by their paths in the archive."""
     before, after = _contents(archived), _contents(rebuilt)
     for name in sorted({*before, *after}):
         if name not in before:
-            yield f"run/{name}: is missing, although the runs give it"
+            yield f"run/{name}: is missing, although it follows from the runs"
         elif name not in after:
-            yield f"run/{name}: is in the archive, but the runs do not give it"
+            yield f"run/{name}: does not follow from the runs"
         elif before[name].read_bytes() != after[name].read_bytes():
-            yield f"run/{name}: is not what answers, records and verdicts give"
+            yield f"run/{name}: does not follow from answers, records and verdicts"
 
 
 def other_tables(archived: Path, rebuilt: Path) -> Iterator[str]:
-    """The tables in which other code finds other values, in the columns that they have, by their paths in the archive.
+    """The tables whose values differ after a rebuild by other code, in common columns, by their paths in the archive.
 
-    Whatever else it makes otherwise is named in a note: pages and results.json change with the code.
+    Other files that differ are only listed in a note, since pages and results.json change with the code.
     """
     before, after = _contents(archived), _contents(rebuilt)
     left = []
@@ -135,12 +136,12 @@ def other_tables(archived: Path, rebuilt: Path) -> Iterator[str]:
             rows, again = read_table(before[name]), read_table(after[name])
             columns = (rows or again or [{}])[0].keys()
             if rows != [{key: row.get(key) for key in columns} for row in again]:
-                yield f"run/{name}: is not what answers, records and verdicts give"
+                yield f"run/{name}: does not follow from answers, records and verdicts"
         else:
             left.append(name)
     if left:
         named = some_of(left, MAX_NAMED)
-        print(printable(f"note: this code makes {len(left)} other files otherwise, which were not compared: {named}"))
+        print(printable(f"note: {len(left)} other files differ with this code and were not compared: {named}"))
 
 
 def _contents(folder: Path) -> dict[str, Path]:
@@ -148,10 +149,10 @@ def _contents(folder: Path) -> dict[str, Path]:
 
 
 def main() -> None:
-    """Checks an archive, rebuilds its numbers and compares them."""
+    """Verify an archive: check its files and signature, rebuild its figures and compare them."""
     parser = argparse.ArgumentParser(prog="lensbench verify", description=main.__doc__)
     parser.add_argument("archive", type=Path, help="the archive, <run_id>.zip")
-    parser.add_argument("--key", type=Path, help="the public key of who made it: ed25519, in PEM")
+    parser.add_argument("--key", type=Path, help="the public key of the archive's author (ed25519, PEM)")
     arguments = parser.parse_args()
     key = read_public_key(arguments.key) if arguments.key else None
     problems = list(dict.fromkeys(verify(arguments.archive, key)))
@@ -162,16 +163,16 @@ def main() -> None:
     if problems:
         sys.exit(1)
     print(
-        f"ok: {arguments.archive}: nothing was changed since it was made, and all that was compared follows from its"
-        f" runs; this rests on {_ground(arguments.archive, arguments.key)};"
-        " that the runs took place rests on their maker's word"
+        f"ok: {arguments.archive}: unchanged since it was written, and everything compared follows from its runs,"
+        f" according to {_ground(arguments.archive, arguments.key)};"
+        " whether the runs took place cannot be verified"
     )
 
 
 def _ground(archive: Path, key: Path | None) -> str:
-    """What it rests on that nothing was changed."""
+    """The evidence that nothing was changed."""
     if key:
-        return f"the signature, by the key in {key}"
+        return f"the signature with the key in {key}"
     with zipfile.ZipFile(archive) as zipped:
         has_signature = any(name.endswith(f"/{SIGNATURE}") for name in zipped.namelist())
     signed = "its signature was not checked" if has_signature else "it is not signed"

@@ -102,9 +102,7 @@ def make_run(job: Job) -> str:
             tell(service, tried.attempt.reason, asked)
             policy = REASONS[tried.attempt.reason].policy if tried.attempt.reason else ""
             if stops(tried.outcome):
-                raise StopEverything(
-                    f"the agent was refused ({tried.outcome.error}); fix that, then start again"
-                )
+                raise StopEverything(f"the agent was refused ({tried.outcome.error}); fix that, then start again")
             if policy != "again" or len(attempts) + 1 >= job.agent["retries"]:
                 break
             attempts.append(tried.attempt)
