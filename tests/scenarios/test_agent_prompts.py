@@ -72,7 +72,7 @@ def test_a_prompt_that_gives_the_tests_away_goes_back_once(shop: Path, monkeypat
     rules = [again, {"when": {"text": "<<<prompt>>>"}, "reply": written(leak)}]
     prompt, _, fake = generated(rules, monkeypatch)
     assert prompt.startswith(GOOD)
-    assert "it holds a line of a hidden test" in json.dumps(fake.bodies)
+    assert "it contains a line of a hidden test" in json.dumps(fake.bodies)
 
 
 @live
@@ -82,7 +82,9 @@ def test_where_the_agent_writes_nothing_that_can_be_used_the_author_s_words_stay
 ) -> None:
     prompt, _, _ = generated([{"when": {"text": "<<<prompt>>>"}, "reply": written("Mend it.")}], monkeypatch)
     assert prompt.startswith("Fix the total: it was one too small")
-    assert "the author's words: what the agent wrote does not say what is wanted" in Path("shop.report.md").read_text()
+    assert (
+        "the author's words: the agent's text has no task between the two marks" in Path("shop.report.md").read_text()
+    )
 
 
 @pytest.mark.parametrize(

@@ -115,7 +115,7 @@ def test_good_tasks_are_kept_bad_ones_go_back_and_hopeless_ones_are_dropped(
     assert Reason.NAMES_TOOL in first["06"]
     assert {problem.reason for problem in fates["06"].tries[-1].problems} == {Reason.SCHEMA}  # it was not sent again
     assert [len(fate.tries) for fate in fates.values()] == [1, 2, 4, 4, 2, 4]
-    assert "duplicate: it asks what stock-tgt-01 asks" in asked[-1]
+    assert "duplicate: it asks the same as stock-tgt-01" in asked[-1]
     assert "stock-tgt-01\\\\n  prompt" not in asked[-1]  # what is good does not go back
     kept = b"".join(path.read_bytes() for path in (tmp_path / "said").iterdir())
     assert len(list((tmp_path / "said").glob("*.jsonl.gz"))) == 4

@@ -135,7 +135,7 @@ def test_swebench_lines_become_tasks_and_what_cannot_be_honoured_is_named(shop: 
     assert task.tests.files == {"tests/test_cart.py": TESTS}
     report = Path("sets/swe.report.md").read_text()
     for said in (
-        "there is no clone of acme/other", "test\\_number passes without a change", "is no id as pytest", "is no JSON",
+        "there is no clone of acme/other", "test\\_number passes without a change", "is not a test id of pytest", "is not JSON",
     ):  # fmt: skip
         assert said in report
 
@@ -143,8 +143,8 @@ def test_swebench_lines_become_tasks_and_what_cannot_be_honoured_is_named(shop: 
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({"image_assets": {"a": "b"}}, "image_assets: not known here"), ({"patch": ""}, "patch: missing"),
-        ({"FAIL_TO_PASS": "[]"}, "FAIL_TO_PASS is empty"), ({"PASS_TO_PASS": "{"}, "PASS_TO_PASS is no list"),
+        ({"image_assets": {"a": "b"}}, "image_assets: not supported here"), ({"patch": ""}, "patch: missing"),
+        ({"FAIL_TO_PASS": "[]"}, "FAIL_TO_PASS is empty"), ({"PASS_TO_PASS": "{"}, "PASS_TO_PASS is not a list"),
     ],
 )  # fmt: skip
 def test_what_a_swebench_line_asks_beyond_is_refused_by_name(shop: Path, changed: dict[str, Any], said: str) -> None:

@@ -40,7 +40,7 @@ def test_a_set_is_written_pinned_and_proven(stock: Path) -> None:
     proven = subprocess.run(
         [sys.executable, "-m", "lensbench.scenarios.proofs", "sets/stock.yaml"], capture_output=True, text=True
     )
-    assert "every proof holds" in proven.stdout
+    assert "all proofs are correct" in proven.stdout
     report = Path("sets/stock.report.md").read_text()
     assert f"- Tasks: {len(tasks)} of 6 that were wanted" in report
     assert all(f"| {task.id} | {len(task.criteria)} |" in report for task in tasks)
@@ -57,15 +57,15 @@ def test_the_same_seed_gives_the_same_bytes(stock: Path) -> None:
 
 def test_what_is_not_committed_is_taken_as_it_is_and_said(stock: Path) -> None:
     (stock / "stock" / "amber.py").write_text("x = 1\n")
-    assert pin("stock") == (Folder(path="stock"), "it has changes that are not committed, and it was taken as it is")
+    assert pin("stock") == (Folder(path="stock"), "it has uncommitted changes, and was used as it is")
     run("--repo", "stock", "--tasks", "4", "--output", "stock.yaml")
-    assert "**Note**: stock: it has changes that are not committed" in Path("stock.report.md").read_text()
+    assert "**Note**: stock: it has uncommitted changes" in Path("stock.report.md").read_text()
 
 
 def test_a_folder_without_git_and_a_part_of_a_repository_are_taken_as_they_are(stock: Path, tmp_path: Path) -> None:
     write_stock(tmp_path / "plain")
-    assert pin("plain").warning == "it is no git repository with a commit, and was taken as it is"
-    assert pin("stock/stock").warning == "it is a part of a git repository, and was taken as it is"
+    assert pin("plain").warning == "it is not a git repository with a commit, and was used as it is"
+    assert pin("stock/stock").warning == "it is a subfolder of a git repository, and was used as it is"
 
 
 def test_a_url_is_pinned_to_its_newest_commit(stock: Path) -> None:
@@ -82,7 +82,7 @@ def test_a_url_is_pinned_to_its_newest_commit(stock: Path) -> None:
         ("nowhere", "there is no folder"),
         ("", "write a git URL or the path of a folder"),
         ("--upload-pack=x", "write a git URL or the path of a folder"),
-        ("https://user:word@example.org/x.git", "holds a password"),
+        ("https://user:word@example.org/x.git", "contains a password"),
         ("file:///nowhere/at/all", "git cannot reach file:///nowhere/at/all"),
     ],
 )
@@ -98,7 +98,7 @@ def test_a_file_name_that_no_task_can_begin_with_is_one_clear_line() -> None:
     said = run("--repo", ".", "--output", "sets/My_Set-2.0.yaml", fails=True)
     assert (
         said
-        == "error: --output sets/My_Set-2.0.yaml: its name begins the tasks' ids; use a-z, 0-9 and '-', then .yaml\n"
+        == "error: --output sets/My_Set-2.0.yaml: its name is the prefix of the tasks' ids; use a-z, 0-9 and '-', then .yaml\n"
     )
 
 
@@ -107,5 +107,5 @@ def test_a_repository_without_facts_is_one_clear_line(tmp_path: Path, monkeypatc
     (tmp_path / "empty").mkdir()
     (tmp_path / "empty" / "README.md").write_text("Nothing.\n")
     said = run("--repo", "empty", "--output", "empty.yaml", fails=True)
-    assert said.splitlines()[-1].startswith("error: no task about empty holds")
+    assert said.splitlines()[-1].startswith("error: none of the ")
     assert not Path("empty.yaml").exists()

@@ -46,9 +46,9 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (Proof(file="a.py", quote="LIMIT = 4"), ""),
         (Proof(file="a.py", quote='size=30, colour="red"', within="Store.fill"), ""),
         (Proof(file="a.py", quote="size=30", within="fill"), ""),
-        (Proof(file="a.py", quote="LIMIT = 4", within="Store"), "does not stand in Store"),
+        (Proof(file="a.py", quote="LIMIT = 4", within="Store"), "does not occur in Store"),
         (Proof(file="a.py", quote="size=30", within="Store.empty"), "Store.empty is not defined in a.py"),
-        (Proof(file="a.py", quote="LIMIT = 5"), "does not stand in a.py"),
+        (Proof(file="a.py", quote="LIMIT = 5"), "does not occur in a.py"),
         (Proof(file="b.py", quote="LIMIT = 4"), "there is no file b.py"),
         (Proof(file="/etc/passwd", quote="root"), "leaves the repository"),
         (Proof(file="../repo/a.py", quote="LIMIT"), "leaves the repository"),
@@ -68,7 +68,7 @@ def test_the_program_checks_a_whole_set(
     (tree.parent / "set.yaml").write_text(SET.replace("{value}", "4"))
     monkeypatch.setattr(sys, "argv", ["proving", "set.yaml", "--cache", "cache"])
     main()
-    assert capsys.readouterr().out == "2 criteria of 1 tasks: every proof holds\n"
+    assert capsys.readouterr().out == "2 criteria of 1 tasks: all proofs are correct\n"
     (tree.parent / "set.yaml").write_text(SET.replace("{value}", "5"))
-    with pytest.raises(Exception, match=r"one, criterion 2: 'LIMIT = 5' does not stand in a\.py"):
+    with pytest.raises(Exception, match=r"one, criterion 2: 'LIMIT = 5' does not occur in a\.py"):
         main()

@@ -47,7 +47,7 @@ def test_each_verdict_stands_with_the_words_that_decided_and_the_report_is_no_pa
     assert lines[2].startswith('line 2: "')
     assert lines[4].startswith('line 3: "')
     assert lines[5:7] == ["3 Missed Names the exception", "'FullCart' is missing"]
-    assert lines[7] == "The report is there."
+    assert lines[7] == "The report is present."
 
 
 @pytest.mark.usefixtures("folder")

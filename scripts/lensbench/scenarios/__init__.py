@@ -1,11 +1,12 @@
-"""Task sets made from a repository; nothing in them is believed that it does not show (docs/generating.md).
+"""Generates task sets about a repository, with every fact proven by the repository (docs/generating.md).
 
-pinning    which repository, at which revision
-survey     what the tree and its history hold
-mining/    tasks made of such facts, without a model
-asking     tasks written by the agent under test
-problems   what is wrong with a task, each with a typed reason
-trying     what an agent without a model, one search, and an agent that knows the facts make of it
-rounds     what fails goes back with the reason, a bounded number of times
-writing    the set, the report, the page for a person
+pin          the repository and its revision
+survey       facts of the tree and its history
+mining/      tasks from such facts, without a model
+author       tasks written by an agent
+problems     problems of a task, each with a typed reason
+trial        scores of a single search, an agent without a model, and an agent that knows the facts
+rounds       failed tasks are returned with reasons, a limited number of times
+files        the set and the report
+review_page  the page for human review
 """

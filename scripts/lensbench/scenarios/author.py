@@ -1,7 +1,7 @@
-"""The writer that is an agent: asked category by category for tasks, and again with the reasons for those that failed.
+"""Tasks written by an agent, which is asked per category, and again with the reasons for failed tasks.
 
-It has a clean copy of the repository, no servers, and no say: what it replies is parsed strictly and checked like any
-other proposal. What it said is kept, without secrets. `AskedAgent` is how it is asked, for other texts too.
+The agent gets a clean copy of the repository and no servers. Its replies are parsed strictly, checked like all other
+proposals, and stored without secrets. `AskedAgent` asks it, for other texts too.
 """
 
 from __future__ import annotations
@@ -48,19 +48,20 @@ _NO_SERVERS: Mapping[str, Any] = {"mcp": None, "servers": []}
 
 
 class Rejected(NamedTuple):
-    """A task that goes back, as the agent wrote it."""
+    """A rejected task, as the agent wrote it."""
 
     yaml: str
     problems: Sequence[Problem]
 
 
 class NoAnswer(Exception):
-    """The agent gave no answer that counts; the text says why."""
+    """The agent gave no valid answer; the text says why."""
 
 
 @dataclass
 class AskedAgent:
-    """The agent that writes; `folder` gets what it said. When `max_usd` is spent, nothing more may be asked."""
+    """The agent that writes texts. Its replies are stored in `folder`; it is not asked again once `max_usd` is
+    spent."""
 
     agent: AgentSettings
     sandbox: Sandbox
@@ -71,13 +72,13 @@ class AskedAgent:
 
     @property
     def spent_all(self) -> bool:
-        """Nothing more may be asked."""
+        """True when the budget is spent."""
         return self.max_usd is not None and self.spent >= self.max_usd
 
     def ask(self, tree: Path, stem: str, prompt: str) -> str:
-        """The answer of the agent in a clean copy of `tree`; `stem` names what is kept of it.
+        """The answer of the agent in a clean copy of `tree`; `stem` is the name of the stored files.
 
-        Raises NoAnswer, and UserError when the agent is refused, so that asking again is of no use.
+        Raises NoAnswer, and UserError when the service refuses the agent, so that asking again is useless.
         """
         said = self._start(tree, prompt)
         self.spent += said.outcome.cost_usd or 0
@@ -89,7 +90,7 @@ class AskedAgent:
             raise UserError(f"the agent was refused ({said.outcome.error}); fix that, then start again")
         reason, detail = reason_of(said, Expectation((), ()))
         if reason:
-            raise NoAnswer(f"the agent gave no answer that counts: {reason} {detail}")
+            raise NoAnswer(f"the agent gave no valid answer: {reason} {detail}")
         return said.answer
 
     def _start(self, tree: Path, prompt: str) -> Said:
@@ -119,7 +120,7 @@ def asked_agent(settings: Settings, folder: Path) -> AskedAgent:
 
 @dataclass
 class Author:
-    """Asks the agent for tasks."""
+    """A writer that asks the agent for tasks."""
 
     rounds = 4
 
@@ -130,7 +131,7 @@ class Author:
     _written: dict[str, str] = field(default_factory=dict)
 
     def write(self, wanted: Mapping[Category, int]) -> list[Proposal]:
-        """The tasks that the agent writes, category by category."""
+        """The tasks that the agent writes, by category."""
         proposals = []
         for category, count in wanted.items():
             ids = [f"{self.name}-{SHORT[category]}-{number:02}" for number in range(1, count + 1)]
@@ -138,7 +139,7 @@ class Author:
         return proposals
 
     def revise(self, rejected: Sequence[Fate]) -> list[Proposal]:
-        """What the agent makes of the reasons."""
+        """The agent's new versions of rejected tasks."""
         proposals = []
         for category in Category:
             back = [fate.proposal.id for fate in rejected if fate.proposal.category is category]
@@ -160,7 +161,7 @@ class Author:
         return self._proposals(answer, category, ids)
 
     def _proposals(self, answer: str, category: Category, ids: Sequence[str]) -> list[Proposal]:
-        """A proposal per id: the task of that id in the reply, or why there is none."""
+        """A proposal for each id: the task with that id in the reply, or why there is none."""
         try:
             written = read_reply(answer)
         except DocumentError as error:
@@ -194,7 +195,7 @@ def _prompt(name: str, category: Category, ids: Sequence[str], rejected: Sequenc
 
 
 def question(template: str, **values: Any) -> str:
-    """What an agent that writes is asked."""
+    """The rendered prompt for an agent that writes."""
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined, trim_blocks=True, autoescape=False
     )
@@ -202,13 +203,13 @@ def question(template: str, **values: Any) -> str:
 
 
 def marked(answer: str, mark: str) -> str | None:
-    """The last text between `<<<mark>>>` and `<<<end>>>` in an answer; None when there is none."""
+    """The last text between `<<<mark>>>` and `<<<end>>>` in an answer; None without one."""
     found = re.findall(rf"^<<<{mark}>>>[ \t]*\n(.*?)^<<<end>>>", answer, re.MULTILINE | re.DOTALL)
     return found[-1] if found else None
 
 
 def read_reply(answer: str) -> dict[str, dict[str, Any]]:
-    """The tasks in a reply, by id. Raises DocumentError when there is no list of them between the marks."""
+    """The tasks in a reply, by id. Raises DocumentError when there is no list of tasks between the marks."""
     text = marked(answer, "tasks")
     if text is None:
         raise DocumentError("there is nothing between <<<tasks>>> and <<<end>>>")

@@ -1,12 +1,12 @@
-"""Checks a task set before anybody pays for answers to it.
+"""Checks a task set before paying for answers to it.
 
     lensbench check scenarios/mine.yaml
     lensbench check scenarios/mine.yaml --answers answers/     # files <task>.md, or <task>-<any word>.md
 
-The patterns of each criterion read texts whose verdict is known: its own text (Met), the text with a name or a number
-exchanged and the text negated (Missed), the question alone, and the facts of the other tasks (Missed). Tasks whose
-answer is a change are proven: their tests run three times without a change and three times with the reference. Beside
-the set lies a page with all that was read.
+The patterns of each criterion are tried on texts with known verdicts: its own text (Met), the text with a name or
+number replaced, the negated text, the question alone, and the facts of the other tasks (all Missed). Change tasks are
+proven: their tests run three times without a change and three times with the reference. A page next to the set shows
+all texts.
 """
 
 from __future__ import annotations
@@ -48,23 +48,23 @@ _PIECE = re.compile(
     r"`[^`\n]+`|\"[^\"\n]+\"|\b\d+(?:\.\d+)*\b"
     r"|\b\w+(?:[./_:]+\w+)+\b(?:\(\))?|\b[a-z]+[A-Z]\w*|\b[A-Z][a-z0-9]+[A-Z]\w*|\b[A-Z][A-Z0-9_]{2,}\b"
 )
-"""What a fact is made of: quoted text, a number, a path, a dotted, snake or camel name."""
+"""The parts of a fact: quoted text, a number, a path, a dotted, snake or camel case name."""
 _VERB = re.compile(r"\b(?:is|are|was|were|has|have|can|must|should|will|does|do)\b")
 
 
 class Probe(NamedTuple):
-    """A text whose verdict is known, or an answer, and what the patterns say of it."""
+    """A text with a known verdict, or an answer, and the verdict of the patterns."""
 
     kind: Kind
     name: str
-    """What was exchanged, or where the text is from."""
+    """The replaced part, or the origin of the text."""
     text: str
     verdict: Verdict
     reason: str
 
     @property
     def is_wrong(self) -> bool:
-        """The verdict is not the one that is known."""
+        """True when the verdict differs from the known one."""
         if self.kind == "own text":
             return self.verdict is not Verdict.MET
         if self.kind == "question":
@@ -73,7 +73,7 @@ class Probe(NamedTuple):
 
 
 class Checked(NamedTuple):
-    """A criterion and all that its patterns have read."""
+    """A criterion and all texts tried on its patterns."""
 
     task: Task
     number: int
@@ -81,7 +81,7 @@ class Checked(NamedTuple):
     probes: Sequence[Probe]
 
     def counts(self, kind: Kind) -> str:
-        """How many probes of a kind came back as they must, or for answers how many were Met."""
+        """How many probes of a kind had the right verdict; for answers, how many were Met."""
         found = [probe for probe in self.probes if probe.kind == kind]
         if kind == "answer":
             return f"{sum(probe.verdict is Verdict.MET for probe in found)} of {len(found)} Met" if found else ""
@@ -89,19 +89,19 @@ class Checked(NamedTuple):
 
     @property
     def findings(self) -> list[str]:
-        """What is wrong with the criterion, a sentence each that says what to do."""
+        """The problems of the criterion, each a sentence with advice."""
         if not self.criterion.mechanical:
-            return ["It has no patterns: a model or a person has to read it. Write some, or `lensbench draft` the set."]
+            return ["It has no patterns, so a model or person must judge it. Write some, or use `lensbench draft`."]
         return [*_findings(self.probes)]
 
 
 def fact_of(criterion: Criterion) -> str:
-    """The fact without the order to a judge before it, such as `States that` or `Must mention`."""
+    """The fact without the instruction to the judge, such as `States that` or `Must mention`."""
     return _ORDER.sub("", criterion.text)
 
 
 def exchanged(fact: str, prompt: str) -> Iterator[tuple[str, str]]:
-    """The fact with one of its names or numbers exchanged, and which one; those in the question are no evidence."""
+    """The fact with one of its names or numbers replaced, and that part; parts that are in the question are skipped."""
     for piece in dict.fromkeys(found[0].strip('`"') for found in _PIECE.finditer(fact)):
         if piece != "and/or" and normalise(piece).text not in normalise(prompt).text:
             yield piece, fact.replace(piece, _other(piece))
@@ -120,13 +120,13 @@ def _cased(word: str, like: str) -> str:
 
 
 def negated(fact: str) -> str:
-    """The fact denied."""
+    """The negated fact."""
     found = _VERB.search(fact)
     return f"{fact[: found.end()]} not{fact[found.end() :]}" if found else f"It is wrong that it is {fact}"
 
 
 def check(tasks: Sequence[Task], answers: Mapping[str, Sequence[tuple[str, str]]]) -> list[Checked]:
-    """All criteria of all tasks. `answers` by task: name and text."""
+    """The checked criteria of all tasks. `answers`: task id -> (name, text) pairs."""
     facts = {task.id: "\n\n".join(f"{fact_of(each)}." for _, each in answer_criteria(task)) for task in tasks}
     return [
         Checked(task, number, criterion, [*_probes(task, criterion, facts, answers.get(task.id, ()))])
@@ -159,20 +159,20 @@ def _findings(probes: Sequence[Probe]) -> Iterator[str]:
     kinds = Counter(probe.kind for probe in wrong)
     if kinds["own text"]:
         reason = next(probe.reason for probe in wrong if probe.kind == "own text")
-        yield f"Dead: its own text does not meet it ({reason}). Take its patterns from what the text says."
+        yield f"Dead: its own text does not meet it ({reason}). Derive its patterns from the text."
     if names := [probe.name for probe in wrong if probe.kind == "exchanged"]:
         yield f"Met with {', '.join(names)} exchanged: no pattern asks for it. Add it to all_of."
     if kinds["question"]:
-        yield "Given away: the question alone earns points. Take the fact out of the question, or ask for more."
+        yield "Given away: the question alone earns points. Remove the fact from the question, or ask for more."
     if names := [probe.name for probe in wrong if probe.kind == "other task"]:
-        yield f"The facts of other tasks meet it ({', '.join(names[:5])}). Ask for a name that only this task has."
+        yield f"The facts of other tasks meet it ({', '.join(names[:5])}). Require a name that only this task has."
     given = [probe.verdict for probe in probes if probe.kind == "answer"]
     if given and Verdict.MET not in given:
         yield f"Never met by the {len(given)} answers. Check that the question asks for it and the patterns find it."
 
 
 def read_answers(folder: Path, tasks: Sequence[Task]) -> dict[str, list[tuple[str, str]]]:
-    """The answers in `folder` by task: <task>.md and <task>-<word>.md. Raises UserError when none is of a task."""
+    """The answers in `folder` by task: <task>.md and <task>-<word>.md. Raises UserError when there are none."""
     names = {task.id for task in tasks}
     found: dict[str, list[tuple[str, str]]] = {}
     for path in sorted(folder.rglob("*.md")):
@@ -188,7 +188,7 @@ COLUMNS: tuple[Kind, ...] = ("own text", "exchanged", "negated", "question", "ot
 
 
 def table(found: Sequence[Checked]) -> Iterator[str]:
-    """A line per criterion, and its findings below it."""
+    """A line for each criterion, followed by its findings."""
     width = max(len(f"{each.task.id} {each.number}") for each in found)
     yield f"{'':{width}}  {'  '.join(f'{kind:>10}' for kind in COLUMNS)}"
     for each in found:
@@ -198,7 +198,7 @@ def table(found: Sequence[Checked]) -> Iterator[str]:
 
 
 def render_page(name: str, tasks: Sequence[Task], found: Sequence[Checked], fates: Mapping[str, Fate]) -> str:
-    """The page: every criterion with what its patterns read, the proofs of changes, and what agents would be asked."""
+    """The page: every criterion with the tried texts, the proofs of changes, and the prompts."""
     style = (TEMPLATES / "judge_sheet.css").read_text() + (TEMPLATES / "review.css").read_text()
     environment = template_environment(html=True)
     return environment.get_template("check.html.j2").render(
@@ -209,14 +209,16 @@ def render_page(name: str, tasks: Sequence[Task], found: Sequence[Checked], fate
 
 
 def main() -> None:
-    """Checks the criteria of a task set on texts whose verdict is known, and proves the tasks whose answer is a change.
-    The exit code is 1 for dead or given-away criteria, and for changes that are not proven."""
+    """Check the criteria of a task set on texts with known verdicts, and prove its change tasks. The exit code is 1
+    when criteria are dead or given away, or when changes are not proven."""
     parser = argparse.ArgumentParser(prog="lensbench check", description=main.__doc__)
     parser.add_argument("set", help="a task set, YAML or Markdown")
     parser.add_argument("--answers", type=Path, help="a folder with answers, <task>.md or <task>-<word>.md")
-    parser.add_argument("--drafts", action="store_true", help="check draft patterns where the author wrote none")
-    parser.add_argument("--page", type=Path, help="where the page goes; beside the set by default")
-    parser.add_argument("--cache", type=Path, default=Path(DEFAULT_CACHE), help="keeps repositories and environments")
+    parser.add_argument("--drafts", action="store_true", help="use draft patterns for criteria without patterns")
+    parser.add_argument("--page", type=Path, help="the page to write (default: next to the set)")
+    parser.add_argument(
+        "--cache", type=Path, default=Path(DEFAULT_CACHE), help="the cache folder for repositories and environments"
+    )
     arguments = parser.parse_args()
     tasks = [task for task in read_scenarios([arguments.set], imported=True).tasks if task.criteria]
     tasks = [with_drafts(task) if arguments.drafts else task for task in tasks]
@@ -235,7 +237,7 @@ def main() -> None:
     wrong = [each for each in found if each.findings]
     denied = sum(probe.is_wrong for each in found for probe in each.probes if probe.kind == "negated")
     if denied:
-        print(f"{denied} are met when negated too: patterns see no negation. Where it is likely, write must_not.")
+        print(f"{denied} are also met when negated: patterns do not detect negation. Where it is likely, add must_not.")
     print(f"{len(wrong)} of {len(found)} criteria have findings; open {page}" if found else f"open {page}")
     bad = [f"{each.task.id} {each.number}" for each in found if _is_bad(each)]
     unproven = [name for name, fate in fates.items() if not fate.task]

@@ -1,4 +1,4 @@
-"""The definitions of a source file with their syntax trees, named as people name them: `Owner.member`."""
+"""The definitions in a source file with their syntax trees, named `Owner.member`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tree_sitter import Node, QueryCursor
 from lensbench.lens.grammars import grammar
 
 MAX_CHARS = 400_000
-"""A larger file is generated."""
+"""Larger files are assumed to be generated."""
 CALLABLES = frozenset({"function", "method"})
 OWNERS = frozenset({"class", "interface", "enum", "scope"})
 _KINDS = ("class", "function", "method", "interface", "enum", "scope", "type", "const", "let", "var")
@@ -21,7 +21,7 @@ _NAME = re.compile(r"[A-Za-z_$][\w$]*")
 
 @dataclass(frozen=True)
 class Definition:
-    """A named piece of a file. `local`: inside a function, where no other file can reach it."""
+    """A named part of a file. `local`: inside a function, unreachable from other files."""
 
     path: str
     name: str
@@ -32,22 +32,22 @@ class Definition:
 
     @property
     def shown(self) -> str:
-        """The name, with its owner's before it."""
+        """The name, with its owner's as a prefix."""
         return f"{self.owner}.{self.name}" if self.owner else self.name
 
     @property
     def text(self) -> str:
-        """Its source."""
+        """The source."""
         return text_of(self.node)
 
 
 def text_of(node: Node | None) -> str:
-    """The source of a node; "" for none."""
+    """The source of a node; "" for None."""
     return (node.text or b"").decode("utf-8", "replace") if node else ""
 
 
 def definitions(path: str, text: str, language: str | None) -> list[Definition]:
-    """All definitions of a file in their order; none of a language without a grammar, and of broken code."""
+    """All definitions in a file, in order; empty for languages without a grammar and for broken code."""
     found = grammar(language) if language and len(text) <= MAX_CHARS else None
     if found is None:
         return []
@@ -84,13 +84,13 @@ def _names(kind: str, node: Node) -> list[str]:
 
 
 def _receiver(node: Node) -> str:
-    """The type that a method of Go belongs to."""
+    """The receiver type of a Go method."""
     found = _RECEIVER.search(text_of(node.child_by_field_name("receiver")))
     return found[1] if found else ""
 
 
 def walk(node: Node) -> Iterator[Node]:
-    """The node and all below it, in the order of the text."""
+    """The node and its descendants in source order."""
     waiting = [node]
     while waiting:
         one = waiting.pop()

@@ -1,4 +1,4 @@
-"""The files of a generated set: the tasks as YAML, and the report about what was kept, repaired and dropped."""
+"""The files of a generated set: the tasks as YAML, and a report on what was kept, repaired and dropped."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ _WIDTH = 110
 
 
 class Made(NamedTuple):
-    """A generated set, and how it came about."""
+    """A generated set and its origin."""
 
     name: str
     source: Source
     author: str
-    """Who proposed the tasks, in words."""
+    """A description of the author of the tasks."""
     wanted: int
     fates: Sequence[Fate]
     known: Survey
-    """The repository, as it was read."""
+    """The survey of the repository."""
     warnings: Sequence[str] = ()
 
     @property
@@ -112,6 +112,6 @@ def _dropped(fates: Iterable[Fate]) -> Iterator[str]:
 
 
 def plain_text(text: str) -> str:
-    """Text of a stranger's repository on one line, without marks that a reader of Markdown would obey."""
+    """Foreign text on one line, with Markdown markup removed."""
     line = " ".join(printable(text).split())[:300]
     return "".join(f"\\{each}" if each in "\\`*_[]<>#|!" else each for each in line)

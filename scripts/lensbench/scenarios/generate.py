@@ -1,8 +1,8 @@
-"""Writes a task set about a repository, its report, and a page on which a person accepts, edits or drops the tasks.
+"""Writes a task set about a repository, its report, and a page to accept, edit or drop the tasks.
 
     lensbench generate --repo ../my-project --tasks 12 --output scenarios/my-project.yaml
 
-Offline, the tasks are made of facts that are mined from the repository; any other agent is asked to write them.
+With the offline agent, tasks are mined from the repository; any other agent is asked to write them.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ from lensbench.scenarios.trial import try_task
 
 @dataclass(frozen=True)
 class Examiner:
-    """Looks at proposals: by reading first, and what survives that is tried."""
+    """Examines proposals: first by reading, then by trying those without problems."""
 
     survey: Survey
     workspace: Workspace
     tools: frozenset[str]
 
     def __call__(self, proposal: Proposal, others: Sequence[Task]) -> Examined:
-        """What is wrong with a proposal beside the tasks that are kept so far."""
+        """The examined proposal, given the tasks kept so far."""
         found = self._examine(proposal, others)
         said = printable(f"{proposal.id}: {'; '.join(map(str, found.problems)) or 'good'}")
         print(said, file=sys.stderr, flush=True)
@@ -60,8 +60,8 @@ class Examiner:
 
 
 def generate(name: str, source: Source, count: int, settings: Settings, folder: Path) -> Made:
-    """Makes a set of `count` tasks; what a model said on the way is kept in `folder`. Raises UserError."""
-    tree = prepare(source, Path(settings.cache)).tree.resolve()  # lens lists no file behind a link
+    """Generates a set of `count` tasks; a model's replies are stored in `folder`. Raises UserError."""
+    tree = prepare(source, Path(settings.cache)).tree.resolve()  # lens does not follow links
     known = survey(tree)
     writer = _writer(name, source, settings, known, folder)
     fates = run_rounds(writer, Examiner(known, Workspace(str(tree)), frozenset(settings.tools)), spread(count))
@@ -79,18 +79,18 @@ def _writer(name: str, source: Source, settings: Settings, known: Survey, folder
 
 
 def _missing(made: Made) -> Iterator[str]:
-    """A sentence for each category that has fewer tasks than it should."""
+    """A sentence for each category with fewer tasks than wanted."""
     categories = [fate.proposal.category for fate in kept(made.fates)]
     for category, wanted in spread(made.wanted).items():
         if (found := categories.count(category)) < wanted:
-            yield f"{category.value} has {found} of {wanted} tasks: nothing more was found that holds"
+            yield f"{category.value} has {found} of {wanted} tasks: no more valid tasks were found"
 
 
 def write(made: Made, output: Path) -> None:
-    """Writes the three files. Raises UserError when there is no task at all."""
+    """Writes the three files. Raises UserError when there is no task."""
     if not made.tasks:
         raise UserError(
-            f"no task about {made.name} holds, of {len(made.fates)} that were tried; is there source code in it?"
+            f"none of the {len(made.fates)} tried tasks about {made.name} is valid; is there source code in it?"
         )
     write_atomic(output, render_set(made))
     write_atomic(output.with_suffix(".report.md"), render_report(made))
@@ -99,18 +99,23 @@ def write(made: Made, output: Path) -> None:
 
 
 def main() -> None:
-    """Writes a task set about a repository."""
+    """Write a task set about a repository, with proven facts."""
     parser = argparse.ArgumentParser(prog="lensbench generate", description=main.__doc__)
-    parser.add_argument("--kind", choices=("question", "change"), default="question", help="what the tasks ask for")
+    parser.add_argument(
+        "--kind",
+        choices=("question", "change"),
+        default="question",
+        help="what the tasks ask for: an answer or a code change (default: question)",
+    )
     where = add_options(parser)
-    where.add_argument("--repo", help="a git URL, or the path of a folder")
+    where.add_argument("--repo", help="the repository: a git URL or a folder")
     parser.add_argument("--tasks", type=int, default=12, help="how many tasks")
     parser.add_argument("--output", required=True, type=Path, help="the YAML file to write")
-    parser.add_argument("--settings", default="{}", help="the agent and its surroundings, as JSON")
+    parser.add_argument("--settings", default="{}", help="the agent and its environment, as JSON")
     arguments = parser.parse_args()
     if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,49}\.yaml", arguments.output.name):
         raise UserError(
-            f"--output {arguments.output}: its name begins the tasks' ids; use a-z, 0-9 and '-', then .yaml"
+            f"--output {arguments.output}: its name is the prefix of the tasks' ids; use a-z, 0-9 and '-', then .yaml"
         )
     adopt_orphans()
     settings = Settings.model_validate_json(arguments.settings)
@@ -118,7 +123,7 @@ def main() -> None:
         write_changes(arguments, settings)
         return
     if not arguments.repo:
-        raise UserError("tasks of questions come from --repo; for the others add --kind change")
+        raise UserError("question tasks need --repo; for the other sources add --kind change")
     pinned = pin(arguments.repo)
     folder = arguments.output.with_suffix(".transcripts")
     made = generate(arguments.output.stem, pinned.source, arguments.tasks, settings, folder)
@@ -126,7 +131,7 @@ def main() -> None:
         made = made._replace(warnings=(f"{arguments.repo}: {pinned.warning}", *made.warnings))
     write(made, arguments.output)
     report = arguments.output.with_suffix(".report.md")
-    print(f"{arguments.output}: {len(made.tasks)} of {arguments.tasks} tasks; {report} says what became of the others")
+    print(f"{arguments.output}: {len(made.tasks)} of {arguments.tasks} tasks; see {report} for the others")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Which repository is meant, what it is called, and the revision that its tasks are true of."""
+"""Resolves a repository argument to a pinned source and a name."""
 
 from __future__ import annotations
 
@@ -14,27 +14,29 @@ from lensbench.repositories.sources.git_program import GitError, git
 
 
 class Pinned(NamedTuple):
-    """A repository at a revision; `warning` says why it is none that others can have."""
+    """A repository at a revision; `warning` says why others cannot obtain it."""
 
     source: Source
     warning: str = ""
 
 
 def repository_name(repo: str) -> str:
-    """What the set of a repository is called: the last part of its address, as ids of tasks have it."""
+    """The name of a repository's set: the last part of its address, valid in task ids."""
     path = re.split(r"[/:]", os.path.abspath(repo) if os.path.isdir(repo) else repo.rstrip("/"))[-1]
     return re.sub(r"[^a-z0-9]+", "-", path.removesuffix(".git").lower()).strip("-")[:40].strip("-") or "repository"
 
 
 def pin(repo: str) -> Pinned:
-    """The source that `repo` means: a git URL at its newest commit, a work tree at its own, or a folder as it is.
+    """The source for `repo`: a git URL at its newest commit, a work tree at its current commit, or a plain folder.
 
     Raises UserError when there is no such repository.
     """
     if not os.path.isdir(repo) and (repo.startswith("-") or not repo or any(map(str.isspace, repo))):
         raise UserError(f"repo is {repo!r}; write a git URL or the path of a folder")
     if PASSWORD.match(repo):
-        raise UserError("the git URL holds a password; use ssh, or ~/.netrc, so that it is written nowhere")
+        raise UserError(
+            "the git URL contains a password; use ssh or ~/.netrc instead, so that it is not written to files"
+        )
     place = location(repo)
     if not place.startswith("/"):
         return Pinned(Git(git=repo, revision=_remote_head(repo)))
@@ -43,14 +45,14 @@ def pin(repo: str) -> Pinned:
         raise UserError(f"repo: there is no folder {place}; write a git URL or the path of a folder")
     try:
         if Path(git(folder, "rev-parse", "--show-toplevel").decode().strip()).resolve() != folder.resolve():
-            return Pinned(Folder(path=repo), "it is a part of a git repository, and was taken as it is")
+            return Pinned(Folder(path=repo), "it is a subfolder of a git repository, and was used as it is")
         commit = git(folder, "rev-parse", "--verify", "HEAD").decode().strip()
         changed = git(folder, "status", "--porcelain", "--untracked-files=normal")
     except GitError:
-        return Pinned(Folder(path=repo), "it is no git repository with a commit, and was taken as it is")
+        return Pinned(Folder(path=repo), "it is not a git repository with a commit, and was used as it is")
     if changed or any(map(str.isspace, repo)):
-        why = "it has changes that are not committed" if changed else "git cannot be given a path with blanks"
-        return Pinned(Folder(path=repo), f"{why}, and it was taken as it is")
+        why = "it has uncommitted changes" if changed else "its path has spaces, which git sources cannot have"
+        return Pinned(Folder(path=repo), f"{why}, and was used as it is")
     return Pinned(Git(git=repo, revision=commit))
 
 

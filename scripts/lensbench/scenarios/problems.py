@@ -1,4 +1,4 @@
-"""What is wrong with a generated task: pure checks against the repository, each with a typed reason."""
+"""Checks a generated task against the repository; each problem has a typed reason."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from lensbench.scenarios.survey import Survey
 
 MIN_CRITERIA, MAX_CRITERIA = 3, 5
 SIMILAR, SHARED = 0.8, 0.5
-"""Near duplicates: by what the questions are about, and by what the proofs show."""
+"""Thresholds for near duplicates: overlap of the questions' subjects, and of the proofs' facts."""
 
 
 class Reason(StrEnum):
-    """Why a task is not taken."""
+    """Why a task is rejected."""
 
     SCHEMA = "schema"
     CRITERIA_COUNT = "criteria_count"
@@ -40,7 +40,7 @@ class Reason(StrEnum):
 
 
 class Problem(NamedTuple):
-    """One thing that is wrong; `criterion` (from 1) is 0 when it is wrong with the whole task."""
+    """A problem; `criterion` (from 1) is 0 when it concerns the whole task."""
 
     reason: Reason
     detail: str
@@ -55,7 +55,7 @@ _TOOLS = """
     Bash Grep Glob LS ToolSearch WebFetch WebSearch TodoWrite NotebookEdit MultiEdit Subagent MCP LSP grep ripgrep rg
     ack glob read_file list_dir codebase_search apply_patch lens"""
 TOOLS = frozenset(_TOOLS.split())
-"""Names of agents' tools, beside those of the configured servers; one that the repository defines itself is none."""
+"""Names of agents' tools, besides those of the configured servers; names that the repository defines are exempt."""
 _LINE = re.compile(r"(?i)\blines? \d+|\.\w{1,4}:\d+|#L\d+|\bL\d+\b")
 _ENDINGS = "|".join(sorted(FILE_EXTENSIONS, key=len, reverse=True))
 _PATH = re.compile(rf"(?<![\w/.-])(?:[\w.@-]+/)*[\w@-][\w.@-]*\.(?:{_ENDINGS})(?![\w/])")
@@ -68,12 +68,12 @@ _WORD = re.compile(r"\w+")
 
 
 def stated(criterion: Criterion) -> str:
-    """A criterion's fact as an answer says it; `States that` is an order to a judge."""
+    """A criterion's fact as an answer would state it, without the instruction `States that`."""
     return criterion.text.removeprefix("States that ").rstrip(".") + "."
 
 
 def find_problems(task: Task, survey: Survey, others: Iterable[Task], tools: Collection[str]) -> list[Problem]:
-    """All that is wrong with a task as far as reading can tell. `others` are the tasks that are kept so far."""
+    """All problems of a task that can be found by reading. `others`: the tasks kept so far."""
     return [
         *_of_the_form(task),
         *(Problem(Reason.FALSE_PROOF, text, number) for number, text in task_problems(task, survey.root)),
@@ -86,15 +86,15 @@ def find_problems(task: Task, survey: Survey, others: Iterable[Task], tools: Col
 def _of_the_form(task: Task) -> Iterator[Problem]:
     count = len(task.criteria)
     if not MIN_CRITERIA <= count <= MAX_CRITERIA:
-        text = f"it has {count} criteria; {MIN_CRITERIA} to {MAX_CRITERIA} are wanted"
+        text = f"it has {count} criteria; {MIN_CRITERIA} to {MAX_CRITERIA} are required"
         yield Problem(Reason.CRITERIA_COUNT, text)
     for number, criterion in enumerate(task.criteria, 1):
         if not criterion.mechanical:
             yield Problem(Reason.NO_PATTERNS, "it has none of all_of, any_of and at_least", number)
         elif judge(criterion, normalise(stated(criterion))).verdict is not Verdict.MET:
-            yield Problem(Reason.UNSTATED, "its patterns do not find the fact in the criterion's own words", number)
+            yield Problem(Reason.UNSTATED, "its patterns do not match the criterion's own text", number)
         if lined := next((text for text in _texts(criterion) if _LINE.search(text)), ""):
-            yield Problem(Reason.LINE_NUMBER, f"{lined!r} rests on a line number, which drifts", number)
+            yield Problem(Reason.LINE_NUMBER, f"{lined!r} depends on a line number, which may change", number)
 
 
 def _texts(criterion: Criterion) -> Iterator[str]:
@@ -103,7 +103,7 @@ def _texts(criterion: Criterion) -> Iterator[str]:
 
 
 def _of_names(number: int, criterion: Criterion, survey: Survey) -> Iterator[Problem]:
-    """What a criterion names must be there: paths in the repository, names and numbers where its proofs are."""
+    """Everything that a criterion names must exist: paths in the repository, names and numbers in its proofs."""
     literals = [pattern for pattern in criterion.sought if not isinstance(pattern, Regex)]
     text = _LINE.sub(" ", criterion.text)
     for path in dict.fromkeys(_PATH.findall(" ".join([_QUOTED.sub(" ", text), *literals]))):
@@ -117,7 +117,7 @@ def _of_names(number: int, criterion: Criterion, survey: Survey) -> Iterator[Pro
     for name in dict.fromkeys(named):
         if name not in known:
             yield Problem(
-                Reason.UNKNOWN_NAME, f"{name} does not stand in {', '.join(sorted(files)) or 'any proof'}", number
+                Reason.UNKNOWN_NAME, f"{name} does not occur in {', '.join(sorted(files)) or 'any proof'}", number
             )
     quotes = " ".join(f"{proof.quote} {proof.commits}" for proof in criterion.proofs)
     known_numbers = {float(each.replace("_", "")) for each in re.findall(r"\d[\d_]*(?:\.\d+)?", quotes)}
@@ -145,7 +145,7 @@ def _of_the_prompt(task: Task, survey: Survey, tools: Collection[str]) -> Iterat
 
 
 def _paths_are_given(criterion: Criterion, prompt: str) -> bool:
-    """Whether the criterion asks for files, and the question names all of them."""
+    """True when the criterion asks for files, and the question names all of them."""
     files = [normalise(proof.file) for proof in criterion.proofs]
     asked = [each for each in (*criterion.all_of, *criterion.any_of) if any(find(each, file) for file in files)]
     return bool(asked) and all(find(each, normalise(prompt)) for each in asked)
@@ -158,28 +158,28 @@ def _names(tool: str, prompt: str, survey: Survey) -> bool:
 def _of_others(task: Task, others: Iterable[Task]) -> Iterator[Problem]:
     for other in others:
         if _alike(_subject(task.prompt), _subject(other.prompt)) or _overlap(_facts(task), _facts(other)):
-            yield Problem(Reason.DUPLICATE, f"it asks what {other.id} asks")
+            yield Problem(Reason.DUPLICATE, f"it asks the same as {other.id}")
             return
 
 
 def _subject(prompt: str) -> list[str]:
-    """What a question is about: the code, paths and texts that it quotes, or else its words."""
+    """The subject of a question: the code, paths and texts that it quotes, or else its words."""
     return [*_CODE.findall(prompt), *_PATH.findall(prompt), *_QUOTED.findall(prompt)] or _WORD.findall(prompt.lower())
 
 
 def _facts(task: Task) -> list[tuple[str, str, str]]:
-    """What a task's proofs show; that of a criterion with several proofs is the last one."""
+    """The facts in a task's proofs; for a criterion with several proofs, that of the last one."""
     proofs = [criterion.proofs[-1] for criterion in task.criteria if criterion.proofs]
     return [(proof.file, proof.within, proof.quote or proof.changes_with) for proof in proofs]
 
 
 def _alike(one: Sequence[str], other: Sequence[str]) -> bool:
-    """Whether two questions are about the same, but for a fifth of all that either is about."""
+    """True when the subjects of two questions differ in at most a fifth."""
     first, second = set(one), set(other)
     return len(first & second) >= SIMILAR * len(first | second)
 
 
 def _overlap(one: Sequence[object], other: Sequence[object]) -> bool:
-    """Whether half of the facts of the task with fewer of them are facts of the other one."""
+    """True when half of the facts of the task with fewer facts are also in the other one."""
     first, second = set(one), set(other)
     return len(first & second) >= max(1, SHARED * min(len(first), len(second)))

@@ -1,9 +1,9 @@
-"""Looks up the proofs of a task set in the repositories that it is about.
+"""Checks the proofs of a task set against its repositories.
 
     lensbench prove scenarios/mine.yaml
 
-A proof says where a criterion's fact can be seen (`scenarios.Proof`). What holds was true of the pinned revision; that
-the criterion says what the code does is still a reader's judgement.
+A proof states where a criterion's fact can be seen (`core.tasks.Proof`). A valid proof shows that the quoted code
+exists at the pinned revision; whether the criterion describes it correctly still needs a human reader.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from lensbench.scenarios.code import definitions
 
 
 def flat(text: str) -> str:
-    """The text with one blank for any blanks, as quotes are compared."""
+    """The text with whitespace collapsed, for comparing quotes."""
     return " ".join(text.split())
 
 
 def proof_problem(proof: Proof, tree: Path) -> str:
-    """Why a proof does not hold in the repository that lies in `tree`; "" when it does."""
+    """Why a proof is wrong for the repository in `tree`; "" when it is correct."""
     for path in filter(None, (proof.file, proof.changes_with)):
         if problem := _path_problem(path, tree):
             return problem
@@ -45,7 +45,7 @@ def proof_problem(proof: Proof, tree: Path) -> str:
         if not places:
             return f"{proof.within} is not defined in {proof.file}"
     if not any(flat(proof.quote) in flat(place) for place in places):
-        return f"{proof.quote!r} does not stand in {proof.within or proof.file}"
+        return f"{proof.quote!r} does not occur in {proof.within or proof.file}"
     return ""
 
 
@@ -67,7 +67,7 @@ def _common_commits(tree: Path, one: str, other: str) -> int:
 
 
 def task_problems(task: Task, tree: Path) -> Iterator[tuple[int, str]]:
-    """The criteria (from 1) whose proofs do not hold, or that have none, and why."""
+    """The criteria (from 1) with wrong or missing proofs, and why."""
     for number, criterion in enumerate(task.criteria, 1):
         if not criterion.proofs:
             yield number, "it has no proof"
@@ -75,10 +75,12 @@ def task_problems(task: Task, tree: Path) -> Iterator[tuple[int, str]]:
 
 
 def main() -> None:
-    """Checks every proof of a task set against its repositories."""
+    """Check every proof of a task set against its repositories."""
     parser = argparse.ArgumentParser(prog="lensbench prove", description=main.__doc__)
     parser.add_argument("set", help="a task set, YAML or Markdown")
-    parser.add_argument("--cache", type=Path, default=Path(DEFAULT_CACHE), help="where fetched repositories are kept")
+    parser.add_argument(
+        "--cache", type=Path, default=Path(DEFAULT_CACHE), help="the cache folder for fetched repositories"
+    )
     arguments = parser.parse_args()
     tasks = read_scenarios([arguments.set]).tasks
     problems = [
@@ -89,7 +91,7 @@ def main() -> None:
     ]
     if problems:
         raise UserError("\n".join(problems))
-    print(f"{sum(len(task.criteria) for task in tasks)} criteria of {len(tasks)} tasks: every proof holds")
+    print(f"{sum(len(task.criteria) for task in tasks)} criteria of {len(tasks)} tasks: all proofs are correct")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The review page: one offline page on which a person accepts, edits or drops generated tasks, and saves the YAML."""
+"""The review page: a self-contained page to accept, edit or drop generated tasks and save the YAML."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from lensbench.scenarios.rounds import Fate, kept
 from lensbench.scenarios.survey import Survey
 
 AROUND = 2
-"""Lines of source before and after a quote."""
+"""Lines of source shown before and after a quote."""
 MAX_LINE = 200
 LONGEST = 12
-"""Lines that a quote may run over."""
+"""The maximum number of lines of a quote."""
 
 
 def render_review(made: Made) -> str:
-    """The page. Its own script and style are allowed by their hashes, and nothing else is."""
+    """The page. Its content security policy allows only its own script and style, by their hashes."""
     style = (TEMPLATES / "judge_sheet.css").read_text() + (TEMPLATES / "review.css").read_text()
     script = (TEMPLATES / "review.js").read_text()
     environment = template_environment(html=True)
@@ -41,7 +41,7 @@ def render_review(made: Made) -> str:
 
 
 def _flags(fate: Fate) -> Iterator[str]:
-    """What a person should know about a task that was taken."""
+    """Remarks for the reviewer about an accepted task."""
     last = fate.tries[-1].tried
     if fate.outcome == "repaired":
         reasons = dict.fromkeys(problem.reason.value for each in fate.tries[:-1] for problem in each.problems)
@@ -52,14 +52,14 @@ def _flags(fate: Fate) -> Iterator[str]:
 
 
 def _source(proof: Proof, known: Survey) -> dict[str, str]:
-    """Where a proof stands, and the lines around it; the number of the first line is for people only."""
+    """The place of a proof, and the lines around it; the line number is only for human readers."""
     if proof.changes_with:
         return {"place": proof.file, "text": f"{proof.commits} commits changed {proof.changes_with} too"}
     lines = known.texts.get(proof.file, "").split("\n")
     start, end = _extent(proof, known, len(lines))
     found = [at for at in range(start, end) if flat(proof.quote) in flat(" ".join(lines[at : at + LONGEST]))]
     first = found[0] if found else start
-    while first + 1 in found:  # a quote that stands in lines 7 and 8 stands also in those from 1 on
+    while first + 1 in found:  # the match may start before the quote: take its last start
         first += 1
     shown = lines[max(0, first - AROUND) : first + AROUND + 1]
     where = f"{proof.file}, {proof.within}" if proof.within else proof.file
@@ -67,7 +67,7 @@ def _source(proof: Proof, known: Survey) -> dict[str, str]:
 
 
 def _extent(proof: Proof, known: Survey, lines: int) -> tuple[int, int]:
-    """The lines of the definition that a proof stands in; all lines when it names none."""
+    """The lines of the definition that contains a proof; all lines when it names none."""
     for one in known.defined.get(proof.file, ()):
         if proof.within and proof.within in (one.shown, one.name):
             return one.node.start_point.row, one.node.end_point.row + 1

@@ -1,4 +1,4 @@
-"""Rounds: tasks are proposed, what fails goes back with the reasons, and comes again, a bounded number of times."""
+"""Rounds: tasks are proposed; failed ones are returned with reasons and revised, a limited number of times."""
 
 from __future__ import annotations
 
@@ -13,69 +13,69 @@ from lensbench.scenarios.trial import Tried
 SHORT = {
     Category.EXPLORATORY: "exp", Category.DEBUG: "dbg", Category.CHANGE_IMPACT: "chg", Category.TARGETED: "tgt",
 }  # fmt: skip
-"""What the ids of tasks call the categories."""
+"""The abbreviations of categories in task ids."""
 
 
 @dataclass(frozen=True)
 class Proposal:
-    """A task as somebody proposes it. A proposal with the id of an earlier one is that one, fixed."""
+    """A proposed task. A proposal with the id of an earlier one is its revision."""
 
     id: str
     category: Category
     task: Task | None
     problems: tuple[Problem, ...] = ()
-    """Why it is no task at all."""
+    """Why it is not a task at all."""
 
 
 @dataclass(frozen=True)
 class Examined:
-    """What was found out about a proposal."""
+    """The findings about a proposal."""
 
     problems: tuple[Problem, ...]
     tried: Tried | None = None
-    """None when reading it was enough."""
+    """None when reading was enough to reject it."""
 
 
 @dataclass
 class Fate:
-    """What became of a proposal."""
+    """The outcome of a proposal."""
 
     proposal: Proposal
     tries: list[Examined] = field(default_factory=list)
 
     @property
     def outcome(self) -> str:
-        """`kept` as it was first proposed, `repaired` after it had gone back, or `dropped`."""
+        """`kept` as first proposed, `repaired` after a revision, or `dropped`."""
         if self.tries[-1].problems:
             return "dropped"
         return "kept" if len(self.tries) == 1 else "repaired"
 
 
 class Writer(Protocol):
-    """Who proposes tasks."""
+    """A source of tasks."""
 
     rounds: int
-    """How often, the first time included."""
+    """The number of rounds, including the first."""
 
     def write(self, wanted: Mapping[Category, int]) -> list[Proposal]:
-        """So many tasks of each category, or fewer."""
+        """The wanted number of tasks per category, or fewer."""
 
     def revise(self, rejected: Sequence[Fate]) -> list[Proposal]:
-        """Those that failed, fixed or replaced by others; fewer when nothing can be done."""
+        """Fixed versions or replacements of failed tasks; fewer if there are none."""
 
 
 Examine = Callable[[Proposal, Sequence[Task]], Examined]
-"""From a proposal and the tasks that are kept so far to what is wrong with it."""
+"""Proposal, tasks kept so far -> the findings."""
 
 
 def spread(count: int) -> dict[Category, int]:
-    """So many tasks spread evenly; the first categories have one more when it does not come out even."""
+    """The number of tasks per category, spread evenly; a remainder goes to the first categories."""
     each, more = divmod(count, len(Category))
     return {category: each + (number < more) for number, category in enumerate(Category)}
 
 
 def run_rounds(writer: Writer, examine: Examine, wanted: Mapping[Category, int]) -> list[Fate]:
-    """What became of every proposal, in the order of their first appearance."""
+    """The outcome of every proposal, in order of first appearance."""
     fates: dict[str, Fate] = {}
     rejected: list[Fate] = []
     for number in range(writer.rounds):
@@ -93,7 +93,7 @@ def run_rounds(writer: Writer, examine: Examine, wanted: Mapping[Category, int])
 
 
 def kept(fates: Iterable[Fate]) -> list[Fate]:
-    """Those whose tasks make the set, by category and id."""
+    """The fates whose tasks are in the set, by category and id."""
     order = list(Category)
     good = [fate for fate in fates if fate.tries and fate.outcome != "dropped"]
     return sorted(good, key=lambda fate: (order.index(fate.proposal.category), fate.proposal.id))

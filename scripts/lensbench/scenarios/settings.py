@@ -1,4 +1,4 @@
-"""What the generator is told about the agent that writes tasks, and about its surroundings."""
+"""Settings of the generator: the agent that writes tasks, and its environment."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from lensbench.plan.config import DEFAULT_CACHE, Agent
 
 
 class Settings(Strict):
-    """A part of the config; all of it has defaults."""
+    """A subset of the config; all keys have defaults."""
 
     agent: Agent = Agent()
-    """Who writes: `offline` and `none` mean the miners."""
+    """The agent that writes; `offline` and `none` select the miners."""
     seed: Annotated[int, Field(ge=0)] = 1
-    """Fixes what the miners draw."""
+    """The seed of the miners."""
     tools: Many[str] = ()
-    """Tools and servers of the benchmark, which no question may name."""
+    """Tools and servers of the benchmark, which questions must not mention."""
     sandbox: str = "auto"
     """As in the config."""
     sandbox_visible: Many[str] = ()
     """As in the config."""
     max_usd: float | None = None
-    """When so much is spent, nothing more is asked."""
+    """The budget; once it is spent, the agent is not asked again."""
     cache: str = DEFAULT_CACHE
-    """Where fetched repositories are kept."""
+    """The cache folder for fetched repositories."""
 
     def for_sandbox(self) -> SandboxSettings:
-        """The sandbox in which agents and tests are started."""
+        """The settings of the sandbox for agents and tests."""
         return {"mode": self.sandbox, "visible": list(self.sandbox_visible), "hidden": [self.cache]}
 
     @property
     def offline(self) -> bool:
-        """No model is asked."""
+        """True when no model is asked."""
         return self.agent.kind in ("offline", "none")

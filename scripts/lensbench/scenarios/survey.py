@@ -1,4 +1,4 @@
-"""What a repository holds, read once: files, definitions, imports, and which files change together."""
+"""Facts of a repository, read once: files, definitions, imports, and which files change together."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Survey:
 
     @cached_property
     def code(self) -> list[str]:
-        """The source files that the project is made of: not its tests, documents, and what it brought along."""
+        """The project's own source files, without tests, documentation and vendored code."""
         return [path for path in self.texts if self.languages[path] in SOURCES and not _TEST.search(path)]
 
     @cached_property
@@ -48,7 +48,7 @@ class Survey:
 
     @cached_property
     def by_name(self) -> Mapping[str, list[Definition]]:
-        """All definitions in `code`, local ones too."""
+        """All definitions in `code` by name, including local ones."""
         found = defaultdict(list)
         for each in self.defined.values():
             for one in each:
@@ -57,16 +57,16 @@ class Survey:
 
     @cached_property
     def words(self) -> Counter[str]:
-        """How many files each name stands in."""
+        """Name -> the number of files that contain it."""
         return Counter(word for text in self.texts.values() for word in set(_WORD.findall(text)))
 
     def only(self, name: str) -> Definition | None:
-        """The definition of a name that is defined once, at the top of a file; None for any other name."""
+        """The definition of a name that is defined once, at the top level of a file; None for any other name."""
         found = self.by_name.get(name, [])
         return found[0] if len(found) == 1 and not found[0].owner and not found[0].local else None
 
     def short(self, path: str) -> str:
-        """As much of the end of a path as fits this file only."""
+        """The shortest end of a path that is unique to this file."""
         parts = path.split("/")
         for size in range(1, len(parts)):
             end = "/".join(parts[-size:])

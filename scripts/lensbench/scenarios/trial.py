@@ -1,7 +1,7 @@
-"""Tries a task: what one search finds, what an agent without a model answers, and one that knows the facts.
+"""Tries a task with a single search, with an agent without a model, and with one that knows the facts.
 
 The first two must not solve it, the third must. The agents are those of the benchmark (the offline agent, and the
-control agent of docs/controls.md), without their processes: they are ours, and there are many tasks to try.
+control agent of docs/controls.md), called in this process for speed.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from lensbench.scenarios.problems import Problem, Reason, stated
 from lensbench.scenarios.survey import Survey
 
 FOUND_LINES = 200
-"""What a search shows at most."""
+"""The maximum number of lines of a search result."""
 CALLS = 30
-"""As many as the offline agent may make in a run."""
+"""The same as the offline agent's limit in a run."""
 
 
 class Tried(NamedTuple):
-    """The scores that a task was given."""
+    """The scores of a task in its trial."""
 
     search: Fraction
     offline: Fraction
@@ -39,7 +39,8 @@ class Tried(NamedTuple):
 
     @property
     def problems(self) -> Iterator[Problem]:
-        """What is wrong with the task: it is solved without understanding, or not even by who knows the facts."""
+        """The problems of the task: it is solved without understanding, or not even by an agent that knows the
+        facts."""
         if self.search >= COMPLETE:
             yield Problem(Reason.ONE_SEARCH, f"one search for a word of the question gives {percent(self.search)}")
         if self.offline == 1:
@@ -49,21 +50,21 @@ class Tried(NamedTuple):
 
 
 def try_task(task: Task, survey: Survey, workspace: Workspace) -> Tried:
-    """The scores of one search, the offline agent, and the agent that knows the facts."""
+    """Tries a task; returns the scores of one search, the offline agent, and the agent that knows the facts."""
     offline = answer_prompt(prompt_of(task), Toolbox(workspace, None, lambda event: None, CALLS), 1)
     facts = controlled_answer([stated(criterion) for criterion in task.criteria])
     return Tried(_search(task, survey), score(task, offline), score(task, facts))
 
 
 def score(task: Task, answer: str) -> Fraction:
-    """The share of the points that an answer earns by the patterns, not rounded."""
+    """The share of the points that the patterns give an answer, not rounded."""
     text = normalise(answer)
     points = [POINTS.get(judge(criterion, text).verdict, POINTS[Verdict.MISSED]) for criterion in task.criteria]
     return sum(points, Fraction(0)) / len(points)
 
 
 def _search(task: Task, survey: Survey) -> Fraction:
-    """The best score of the lines that have one of the question's names, words or paths in them."""
+    """The best score from a search for one of the question's names, words or paths."""
     terms = {variant for term in read_question(task.prompt).terms for variant in term.variants if len(variant) > 2}
     return max((score(task, "\n".join(_lines(term, survey))) for term in sorted(terms)), default=Fraction(0))
 

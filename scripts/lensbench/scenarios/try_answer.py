@@ -1,4 +1,4 @@
-"""Judges a text at once, as the patterns of a task would judge an answer, and shows which words decided.
+"""Judges a text with the patterns of a task, as an answer would be, and shows which words decided.
 
 lensbench try cart-dbg-01                    # the prompt, as the agent will see it
 lensbench try cart-dbg-01 answer.md          # its verdicts; `-` reads the answer from standard input
@@ -30,13 +30,13 @@ from lensbench.runs.reports import parse_report
 
 
 def configured_sets(config: str = "config.yaml") -> list[str]:
-    """The task sets of a config. Raises UserError."""
+    """The task sets of a config. Raises UserError when it cannot be read."""
     _, document = read_file(config)
     return list(load_config(document.value, [config]).scenario_files)
 
 
 def find_task(sets: list[str], name: str) -> Task:
-    """The task of that id. Raises UserError when no set has it."""
+    """The task with that id. Raises UserError when no set has it."""
     tasks = {task.id: task for task in read_scenarios(sets, imported=True).tasks}
     if name not in tasks:
         raise UserError(f"{', '.join(sets)}: there is no task {name!r}{did_you_mean(name, tasks)}")
@@ -44,7 +44,7 @@ def find_task(sets: list[str], name: str) -> Task:
 
 
 def judged(task: Task, answer: str) -> Iterator[str]:
-    """A line for the score, two for each criterion (its verdict, and the words or the reason), one for the report."""
+    """The lines to print: the score, two for each criterion (verdict, and deciding words or reason), and the report."""
     shown = without_report(answer)
     text = normalise(shown.text)
     found = [(number, each, mechanical.judge(each, text)) for number, each in answer_criteria(task)]
@@ -56,8 +56,8 @@ def judged(task: Task, answer: str) -> Iterator[str]:
         yield f"{number:3}  {judgement.verdict.value:8}  {criterion.text}"
         yield f"               {_why(judgement, shown)}"
     if number := len(task.criteria) - len(found):
-        yield f"{number} criteria are about the change itself, which the tests judge"
-    report = "is there" if parse_report(answer).present else "is missing: its tool calls and files will be unknown"
+        yield f"{number} criteria are about the change itself and are judged by tests"
+    report = "is present" if parse_report(answer).present else "is missing: its tool calls and files will be unknown"
     yield f"The report {report}."
 
 
@@ -71,12 +71,12 @@ def _why(judgement: Judgement, shown: Blinded) -> str:
 
 
 def main() -> None:
-    """Judges a text by the patterns of a task, and shows which words decided; without a text, prints the prompt."""
+    """Judge a text with the patterns of a task, and show which words decided; without a text, print the prompt."""
     parser = argparse.ArgumentParser(prog="lensbench try", description=main.__doc__)
     parser.add_argument("task", help="the id of a task")
     parser.add_argument("answer", nargs="?", help="a file with an answer; - for standard input")
-    parser.add_argument("--set", action="append", help="the task set; that of config.yaml by default")
-    parser.add_argument("--drafts", action="store_true", help="judge by draft patterns where the author wrote none")
+    parser.add_argument("--set", action="append", help="the task set (default: the sets of config.yaml)")
+    parser.add_argument("--drafts", action="store_true", help="use draft patterns for criteria without patterns")
     arguments = parser.parse_intermixed_args()
     task = find_task(arguments.set or configured_sets(), arguments.task)
     if arguments.answer is None:

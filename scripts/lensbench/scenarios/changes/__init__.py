@@ -1,11 +1,11 @@
-"""Tasks whose answer is a change, from where changes are found already (docs/change-sets.md).
+"""Change tasks from existing changes (docs/change-sets.md).
 
-kinds       which files of a project are source, tests, neither
-pieces      the difference of two trees in parts that can be applied alone
-reducing    which parts a test needs
+kinds       whether a file is source, test or neither
+pieces      the difference of two trees in independently applicable parts
+reducing    the parts that a test needs
 history     commits that touch source and tests
 releases    two releases of a package
-swebench    JSONL of the SWE-bench kind
+swebench    JSONL in the format of SWE-bench
 harbor      task folders of Harbor and Terminal-Bench
-prompts     what a task asks, and whether it gives the change away
+prompts     prompts of tasks, checked not to give the change away
 """

@@ -1,8 +1,8 @@
-"""Prompts of change tasks in an agent's words.
+"""Prompts of change tasks written by an agent.
 
-The agent sees the repository as it was before the change, what the change's author said, and which tests fail. It sees
-neither the change nor the tests, so that it can give away no more than what it finds out. What it wrote is then held
-against both: a prompt with a line of them goes back once, without the line.
+The agent sees the repository before the change, the author's message, and the names of the failing tests, but neither
+the change nor the tests, so it cannot give them away. Its prompt is then compared with both: a prompt that contains a
+line of them is returned once.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from lensbench.scenarios.changes.prompts import says_too_little, write_prompt
 
 ROUNDS = 2
 LONGEST = 4000
-"""Characters of a prompt."""
+"""The maximum length of a prompt in characters."""
 _TEMPLATE = "write_change_prompt.md.j2"
 
 
 def in_other_words(fates: Iterable[Fate], agent: AskedAgent, bench: Bench) -> Iterator[Fate]:
-    """The fates; proven tasks have the agent's prompt, or their own where it wrote none that can be used."""
+    """The fates, with the agent's prompts in proven tasks, or the original prompts where the agent's are unusable."""
     for fate in fates:
         if fate.task is None:
             yield fate
@@ -37,7 +37,7 @@ def in_other_words(fates: Iterable[Fate], agent: AskedAgent, bench: Bench) -> It
 
 
 def _asked(task: ChangeTask, agent: AskedAgent, bench: Bench) -> tuple[str, str]:
-    """The prompt, or "", and what became of it."""
+    """The prompt, or "", and a remark for the report."""
     assert task.repository
     tree = prepare(task.repository, bench.cache).tree.resolve()
     why = ""
@@ -52,18 +52,18 @@ def _asked(task: ChangeTask, agent: AskedAgent, bench: Bench) -> tuple[str, str]
         why = problem(written, task)
         if not why:
             return write_prompt(written, task.tests.fail_to_pass), "an agent's words"
-    return "", f"the author's words: what the agent wrote {why}"
+    return "", f"the author's words: the agent's text {why}"
 
 
 def problem(prompt: str, task: ChangeTask) -> str:
-    """Why a prompt cannot be used, after "it"; "" when it can. `task` has the content of its hidden files."""
+    """Why a prompt cannot be used, as a predicate; "" when it can. `task` has the content of its hidden files."""
     if says_too_little(prompt):
-        return "does not say what is wanted, between the two marks"
+        return "has no task between the two marks"
     if len(prompt) > LONGEST:
         return f"is longer than {LONGEST} characters"
     if given_away(prompt, content_bytes(task.reference)):
-        return "holds a line of the right change"
+        return "contains a line of the right change"
     hidden = (content_bytes(content) for content in task.tests.files.values())
     if any(copied_line(prompt, content.decode(errors="replace").splitlines()) for content in hidden):
-        return "holds a line of a hidden test"
+        return "contains a line of a hidden test"
     return ""

@@ -1,4 +1,4 @@
-"""A task in the making: how its tests are run, which of them the change decides, and what the proof says about it."""
+"""Candidate tasks: running their tests, finding those that the change decides, and proving the task."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ from lensbench.repositories.prepare import prepare
 from lensbench.scenarios.changes.suites import Suite
 
 UNKNOWN = ("?",)
-"""In place of the tests that fail, until they are known."""
+"""A placeholder for the failing tests until they are known."""
 
 
 class Fate(NamedTuple):
-    """What became of a change: a task that is proven, or the reasons against it."""
+    """The outcome for a change: a proven task, or the reasons against it."""
 
     id: str
     what: str
-    """The change in a line."""
+    """One line that describes the change."""
     task: ChangeTask | None
     reasons: tuple[str, ...] = ()
     proof: Proof | None = None
     note: str = ""
-    """What else the report says of it."""
+    """A remark for the report."""
 
     @property
     def sentence(self) -> str:
-        """What became of it, with what was found."""
-        flaky = f"; flaky and left out: {', '.join(self.proof.flaky)}" if self.proof and self.proof.flaky else ""
+        """The outcome as a sentence, with the findings."""
+        flaky = f"; flaky and omitted: {', '.join(self.proof.flaky)}" if self.proof and self.proof.flaky else ""
         if not self.task or not self.proof:
             return f"not proven: {'; '.join(self.reasons[:3])}{flaky}"
         counts = f"{len(self.proof.fail_to_pass)} failing and {len(self.proof.pass_to_pass)} passing tests"
@@ -46,24 +46,24 @@ class Fate(NamedTuple):
 
 @dataclass(frozen=True)
 class Bench:
-    """Where candidates are tried."""
+    """The sandbox and cache in which candidates are tried."""
 
     sandbox: Sandbox
     cache: Path
 
     def environment(self, commands: Sequence[str], tree: Path, container: str = "") -> Environment:
-        """What the tests of the project in `tree` need. Raises UserError."""
+        """The environment for the tests of the project in `tree`. Raises UserError when it cannot be built."""
         return prepare_environment(commands, tree, self.cache, self.sandbox, container)
 
     def run(self, tree: Path, patch: bytes, tests: Tests, environment: Environment) -> TestRun:
-        """One run. Raises UserError when tests cannot be started on this machine at all."""
+        """One run of the tests. Raises UserError when they cannot start on this machine."""
         done = run_tests(tree, patch, tests, self.sandbox, environment)
         if done.unstarted:
             raise UserError(f"the tests cannot be started: {done.unstarted}")
         return done
 
     def proven(self, task: ChangeTask) -> Fate:
-        """The fate of a task as a set has it."""
+        """The fate of a task from a task set."""
         what = task.prompt.splitlines()[0]
         if task.repository is None:
             return Fate(task.id, what, None, ("it names no repository; write repository: in the task",))
@@ -74,7 +74,7 @@ class Bench:
             return Fate(task.id, what, None, (str(error).splitlines()[0],))
 
     def judged(self, task: ChangeTask, what: str, tree: Path, environment: Environment) -> Fate:
-        """The task with the tests that are proven, or why it is dropped."""
+        """The task with its proven tests, or why it is dropped."""
         proof = prove(with_files(task, self.cache), tree, self.sandbox, environment)
         if not proof.holds:
             return Fate(task.id, what, None, proof.reasons, proof)
@@ -85,7 +85,7 @@ class Bench:
 def hidden_tests(
     suite: Suite, programs: Sequence[str], files: Mapping[str, Content | FromSource], timeout_s: float
 ) -> Tests:
-    """Tests of which nobody knows yet which ones fail."""
+    """Tests before it is known which ones fail."""
     return Tests(
         files=dict(files), command=(*suite.command, *programs), report=suite.report, fail_to_pass=UNKNOWN,
         timeout_s=timeout_s,
@@ -93,7 +93,7 @@ def hidden_tests(
 
 
 def told_apart(before: TestRun, after: TestRun) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The tests that pass after a change only, and those that pass before as well."""
+    """The tests that pass only after a change, and those that also pass before."""
     passing = [_passing(run) for run in (before, after)]
     return tuple(sorted(passing[1] - passing[0])), tuple(sorted(passing[1] & passing[0]))
 
@@ -103,5 +103,5 @@ def _passing(run: TestRun) -> set[str]:
 
 
 def contents(tree: Path, paths: Iterable[str]) -> dict[str, Content]:
-    """Files of `tree` as a task set holds them."""
+    """Files of `tree` in the form of a task set."""
     return {path: Binary.text_or_bytes((tree / path).read_bytes()) for path in paths}

@@ -18,7 +18,7 @@ from lensbench.scenarios.changes.suites import suite_of
 from lensbench.scenarios.pin import Pinned
 
 SHORT_ID = 8
-"""Digits of a commit in a task's id."""
+"""How many digits of the commit a task's id has."""
 
 
 def tasks_from_history(
@@ -26,19 +26,17 @@ def tasks_from_history(
 ) -> Iterator[Fate]:
     """A task, or the reasons against it, for each commit that touches source and tests, newest first.
 
-    Each is about the repository as it was before the commit, with the history up to there. Raises UserError.
+    Each is about the repository before the commit, with the history up to there. Raises UserError without a history.
     """
     if not isinstance(pinned.source, Git):
-        raise UserError(
-            f"tasks from a history need one: {pinned.warning}; commit what is changed, or give another repo"
-        )
+        raise UserError(f"tasks from a history need one: {pinned.warning}; commit the changes, or use another repo")
     history = prepare(pinned.source, bench.cache).tree.resolve()
     for commit in commits(history, pinned.source.revision):
         before = Git(git=pinned.source.git, revision=commit.parent)
         task_id = f"{name}-{commit.id[:SHORT_ID]}"
         what = commit.message.partition("\n")[0]
         if says_too_little(commit.message):
-            yield Fate(task_id, what, None, ("the commit's message does not say what is wanted",))
+            yield Fate(task_id, what, None, ("the commit's message does not describe the goal",))
             continue
         try:
             yield _fate(task_id, what, commit, before, history, bench, environment, command, timeout_s)
@@ -58,7 +56,7 @@ def _fate(
     suite = suite_of(tree, environment, command)
     programs = [path for path in commit.tests if suite.starts(path)]
     if not programs:
-        return Fate(task_id, what, None, ("it changes no file of tests that can be started",))
+        return Fate(task_id, what, None, ("it changes no runnable test file",))
     installed = bench.environment(suite.environment, tree)
     after = Git(git=before.git, revision=commit.id)
     tests = hidden_tests(suite, programs, {path: FromSource(source=after) for path in commit.tests}, timeout_s)

@@ -22,7 +22,7 @@ from lensbench.scenarios.changes.suites import Suite, suite_of
 
 _FORM = re.compile(r"(pypi|npm):(@?[A-Za-z0-9._/-]+?)@([0-9][^@,\s]*?)\.\.([0-9][^@,\s]*)")
 MAX_LINES = 200
-"""Changed lines up to which a change is one task."""
+"""The maximum number of changed lines of a task."""
 
 
 class Releases(NamedTuple):
@@ -35,7 +35,7 @@ class Releases(NamedTuple):
 
 
 def read_releases(text: str) -> Releases:
-    """The releases that `<index>:<name>@<earlier>..<later>` means, pinned by the hashes that the index shows.
+    """The releases of `<index>:<name>@<earlier>..<later>`, pinned by their hashes in the index.
 
     Raises UserError.
     """
@@ -57,7 +57,8 @@ def _pinned(index: str, name: str, version: str) -> Source:
 def tasks_between(
     releases: Releases, bench: Bench, environment: Sequence[str], command: str, timeout_s: float
 ) -> Iterator[Fate]:
-    """A task, or the reasons against it, for each change between the releases. Raises UserError."""
+    """A task, or the reasons against it, for each change between the releases. Raises UserError for unusable
+    releases."""
     earlier, later = (prepare(source, bench.cache).tree.resolve() for source in (releases.earlier, releases.later))
     suite = suite_of(earlier, environment, command)
     installed = bench.environment(suite.environment, earlier)
@@ -105,7 +106,7 @@ def _task(
 
 
 def _news(earlier: Path, later: Path) -> list[str]:
-    """The entries that the later release's change log has and the earlier one's has not."""
+    """The change log entries of the later release that the earlier one lacks."""
     logs = [path for path in later.iterdir() if re.match(r"(?i)(changelog|changes|history|news)\b", path.name)]
     entries = []
     for log in filter(Path.is_file, logs):

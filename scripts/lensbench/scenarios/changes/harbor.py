@@ -1,8 +1,8 @@
 """Change tasks from task folders of Harbor (task.toml) and Terminal-Bench (task.yaml).
 
-An image is honoured by its digest, as `environment.docker_image` or in the Dockerfile's FROM; without one the tests run
-on this machine, and what would need an image is refused. The container's working folder becomes the repository. Paths
-of the container in what the task says and runs are rewritten to where they lie here.
+An image must be given with its digest, in `environment.docker_image` or the Dockerfile's FROM. Without one, the tests
+run on this machine, and tasks that need an image are refused. The container's working folder becomes the repository.
+Paths of the container in prompts and scripts are rewritten to paths on this machine.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from lensbench.scenarios.changes.names import task_id
 from lensbench.scenarios.changes.prompts import category_of
 
 TESTS, VERDICT = ".hidden-tests", ".verdict"
-"""Where the container's /tests and /logs/verifier lie in the repository."""
+"""The folders in the repository for the container's /tests and /logs/verifier."""
 _IMAGE = "environment.docker_image"
 _HONOURED = {
     "version", "schema_version", "instruction", "author_name", "author_email", "difficulty", "category", "tags",
@@ -42,7 +42,7 @@ _HONOURED = {
     "environment.memory", "environment.memory_mb", "environment.storage", "environment.storage_mb",
     "run_tests_in_same_shell", "estimated_duration_sec", _IMAGE,
 }  # fmt: skip
-"""Settings that are honoured, or that change nothing about how a task is judged."""
+"""Settings that are supported, or that do not affect how a task is judged."""
 _HARMLESS: Mapping[str, Any] = {"environment.gpus": 0, "environment.allow_internet": True, "disable_asciinema": True}
 _FROM = re.compile(rf"^FROM\s+(?:--\S+\s+)?({IMAGE})\b", re.IGNORECASE | re.MULTILINE)
 _NETWORK = re.compile(r"\b(apt-get|apt|curl|wget|pip|pip3|uv|uvx|npm|git clone)\b")
@@ -54,14 +54,14 @@ _WITH = re.compile(r"(?:\s-w|--with|uv add|uv pip install|pip3? install)[ =]([A-
 
 
 class Refused(Exception):
-    """A task cannot be honoured; the text names what."""
+    """A task that is not supported; the text names the reason."""
 
 
 class _Files(NamedTuple):
-    """A task folder as both formats have it."""
+    """The common content of a task folder in both formats."""
 
     settings: Mapping[str, Any]
-    """By dotted name."""
+    """Dotted name -> value."""
     instruction: str
     environment: Path
     script: Path
@@ -71,7 +71,7 @@ class _Files(NamedTuple):
 def tasks_from_harbor(folder: Path, output: Path, bench: Bench, timeout_s: float) -> Iterator[Fate]:
     """A task, or the reasons against it, for `folder` or each task folder in it. Raises UserError if there is none.
 
-    The files of a task's repository are written beside `output`.
+    The files of a task's repository are written next to `output`.
     """
     folders = [path.parent for name in ("task.toml", "task.yaml") for path in folder.glob(name)]
     folders = folders or sorted(
@@ -79,7 +79,7 @@ def tasks_from_harbor(folder: Path, output: Path, bench: Bench, timeout_s: float
     )
     if not folders:
         raise UserError(
-            f"{folder}: there is no task.toml (Harbor) or task.yaml (Terminal-Bench) in it, nor one level below"
+            f"{folder}: there is no task.toml (Harbor) or task.yaml (Terminal-Bench) in it or in its subfolders"
         )
     for each in folders:
         name = task_id(each.resolve().name)
@@ -93,7 +93,7 @@ def _fate(name: str, folder: Path, repository: Path, bench: Bench, timeout_s: fl
     files = _read(folder)
     refused = [key for key, value in files.settings.items() if not _is_honoured(key, value)]
     if refused:
-        raise Refused(f"{', '.join(refused)}: cannot be honoured here")
+        raise Refused(f"{', '.join(refused)}: not supported here")
     container = _container(files)
     workdir = _fill(files.environment, repository, is_built=_IMAGE in files.settings)
     moved = _Moved(workdir)
@@ -138,7 +138,7 @@ def _read(folder: Path) -> _Files:
     if not isinstance(asked := settings.get("instruction"), str):
         raise Refused("instruction: missing")
     if settings.get("parser_name", "pytest") != "pytest":
-        raise Refused(f"parser_name {settings['parser_name']!r}: only pytest is known")
+        raise Refused(f"parser_name {settings['parser_name']!r}: only pytest is supported")
     return _Files(settings, asked, folder, folder / "run-tests.sh", folder / "solution.sh")
 
 
@@ -166,9 +166,9 @@ def _dockerfile(environment: Path) -> str:
 
 
 def _fill(environment: Path, repository: Path, is_built: bool) -> str:
-    """Writes the files that the Dockerfile copies to the working folder; returns what that is called there.
+    """Writes the files that the Dockerfile copies to the working folder; returns that folder's path in the container.
 
-    What else it does was done where the image is built already.
+    Other instructions are ignored when the image is already built.
     """
     workdir, copies = "/app", list[list[str]]()
     text = _dockerfile(environment)
@@ -206,7 +206,7 @@ def _fill(environment: Path, repository: Path, is_built: bool) -> str:
 
 
 def _below(workdir: str, target: str) -> str:
-    """Where a COPY goes, relative to the working folder. Raises Refused for another place."""
+    """The target of a COPY, relative to the working folder. Raises Refused for targets outside of it."""
     full = target if target.startswith("/") else f"{workdir}/{target}"
     parts = [part for part in full.split("/") if part not in ("", ".")]
     start = [part for part in workdir.split("/") if part]
@@ -231,13 +231,13 @@ class _Moved(NamedTuple):
         return text
 
     def file(self, path: Path) -> Content:
-        """A file with the paths of this machine."""
+        """The content of a file with the paths of this machine."""
         content = Binary.text_or_bytes(path.read_bytes())
         return self.text(content) if isinstance(content, str) else content
 
 
 def _tests(files: _Files, moved: _Moved, timeout_s: float) -> tuple[Tests, tuple[str, ...]]:
-    """How the task is judged, and what that needs: pytest itself, or else the script's word."""
+    """The tests of the task and their requirements: run with pytest, or else judged by the script's result."""
     if not files.script.is_file():
         raise Refused(f"{files.script.name}: missing")
     script = files.script.read_text()
@@ -267,7 +267,7 @@ def _tests(files: _Files, moved: _Moved, timeout_s: float) -> tuple[Tests, tuple
 
 
 def _solve(script: Path, moved: _Moved, tree: Path, bench: Bench, environment: Environment, timeout_s: float) -> bytes:
-    """The patch that the solution's script makes, run without network."""
+    """The patch from running the solution's script without network."""
     if not script.is_file():
         raise Refused(f"{script.name}: missing, so nothing proves the task")
     with private_folder() as private:

@@ -1,4 +1,4 @@
-"""Commits of a git repository that touch source and tests: each is a task that somebody has solved already."""
+"""Commits of a git repository that touch source and tests: each is a task with a known solution."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ _TRAILER = re.compile(
 
 
 class Commit(NamedTuple):
-    """A change of the main line; a merge is the change that it brought there."""
+    """A change on the main line; for a merge, the change that it merged."""
 
     id: str
     parent: str
     message: str
-    """What its author says, without trailers and the line that a merge begins with."""
+    """The author's message, without trailers and the first line of a merge."""
     sources: tuple[str, ...]
     tests: tuple[str, ...]
-    """Test files that it added or changed."""
+    """The added or changed test files."""
 
 
 def commits(repository: Path, revision: str) -> Iterator[Commit]:
@@ -47,7 +47,7 @@ def commits(repository: Path, revision: str) -> Iterator[Commit]:
 
 
 def told(message: str) -> str:
-    """A commit message as a person meant it."""
+    """A commit message without its technical lines."""
     paragraphs = [each.strip() for each in re.split(r"\n\s*\n", message.strip())]
     if paragraphs and _MERGE.match(paragraphs[0]):
         del paragraphs[0]

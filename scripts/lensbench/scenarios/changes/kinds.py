@@ -1,4 +1,4 @@
-"""Which files of a project are source, which are tests, and which are neither, by their names."""
+"""Classifies the files of a project by their names as source, tests or neither."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 
 
 class Kind(Enum):
-    """What a file is for."""
+    """The purpose of a file."""
 
     SOURCE = "source"
     TEST = "test"
@@ -18,7 +18,7 @@ class Kind(Enum):
 CODE = frozenset((
     ".py", ".pyi", ".pyx", ".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".go", ".rs", ".java", ".cs",
 ))  # fmt: skip
-"""Endings of source files."""
+"""Extensions of source files."""
 
 _TEST_FOLDERS = frozenset(("test", "tests", "testing", "__tests__", "spec", "specs", "testdata", "fixtures"))
 _TEST_NAME = re.compile(
@@ -32,9 +32,9 @@ _OTHER_NAMES = re.compile(r"setup\.py|noxfile\.py|conf\.py|_?version\.py|.*\.con
 
 
 def kind_of(path: str) -> Kind:
-    """What the file at `path`, relative to the project's root, is for.
+    """The kind of the file at `path`, relative to the project's root.
 
-    Fixtures beside tests are tests. Documentation, examples, packaging and generated version files are neither.
+    Fixtures next to tests are tests. Documentation, examples, packaging and generated version files are neither.
     """
     pure = PurePosixPath(path.lower())
     if _TEST_FOLDERS.intersection(pure.parts[:-1]) or _TEST_NAME.fullmatch(pure.name):
@@ -45,7 +45,7 @@ def kind_of(path: str) -> Kind:
 
 
 def is_program(path: str) -> bool:
-    """Whether the test file at `path` is one that a test runner starts, and no helper or data."""
+    """True when a test runner starts the test file at `path`; False for helpers and data."""
     return kind_of(path) is Kind.TEST and (
         _TEST_NAME.fullmatch(PurePosixPath(path.lower()).name) is not None and not path.endswith("conftest.py")
     )

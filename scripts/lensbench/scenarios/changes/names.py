@@ -1,4 +1,4 @@
-"""Ids of tasks from names that others gave."""
+"""Task ids from foreign names."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _LONGEST = 64
 
 
 def task_id(name: str) -> str:
-    """`name` as an id; one that is too long keeps its beginning and a few digits of its hash."""
+    """`name` as an id; a long name is shortened to its beginning and a few digits of its hash."""
     plain = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "task"
     if len(plain) <= _LONGEST:
         return plain

@@ -1,4 +1,4 @@
-"""The difference of two trees in pieces that can each be applied alone, and the patch that some of them make."""
+"""Splits the difference of two trees into independently applicable pieces, and makes patches from them."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from lensbench.core.system.trees import CACHE_FOLDERS
 from lensbench.repositories.sources.git_program import git
 
 _NEAR = 3
-"""Edits with fewer equal lines between them are one piece, as in a unified diff."""
+"""Edits with fewer unchanged lines between them are one piece, as in a unified diff."""
 
 
 class Piece(NamedTuple):
-    """Lines `start` to `stop` of a file become `lines`; the file's whole content when it is new, deleted or binary."""
+    """Replaces lines `start` to `stop` of a file with `lines`; or the whole file if it is new, deleted or binary."""
 
     path: str
     start: int
@@ -28,12 +28,12 @@ class Piece(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Changed lines, old and new."""
+        """The number of changed lines, old and new."""
         return self.stop - self.start + len(self.lines)
 
 
 def differences(before: Path, after: Path, wanted: Callable[[str], bool]) -> list[Piece]:
-    """What leads from the tree `before` to `after` in the files that are `wanted`, by path and place."""
+    """The pieces that change tree `before` to `after`, in the `wanted` files, sorted by path and line."""
     paths = sorted({*_files(before), *_files(after)})
     return [piece for path in paths if wanted(path) for piece in _pieces(path, _read(before, path), _read(after, path))]
 
@@ -68,21 +68,21 @@ def _pieces(path: str, before: bytes | None, after: bytes | None) -> Iterator[Pi
 
 
 def apply(pieces: Iterable[Piece], tree: Path) -> None:
-    """Applies pieces to `tree`, which is as it was when they were taken."""
+    """Applies pieces to `tree`, which must be unchanged since they were computed."""
     for path, of_file in groupby(sorted(pieces), key=lambda piece: piece.path):
         file, edits = tree / path, list(of_file)
         if edits[0].whole and not edits[0].lines and file.exists():
             file.unlink()
             continue
         lines = file.read_bytes().splitlines(keepends=True) if file.exists() else []
-        for edit in reversed(edits):  # from below: line numbers above stay true
+        for edit in reversed(edits):  # from the end, so that earlier line numbers stay valid
             lines[edit.start : edit.stop] = edit.lines
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(b"".join(lines))
 
 
 def patch(pieces: Iterable[Piece], before: Path) -> str:
-    """The unified diff that applies `pieces` to the tree `before`, as git writes it."""
+    """The pieces as a unified diff to the tree `before`, in git's format."""
     chosen = list(pieces)
     with tempfile.TemporaryDirectory(prefix="lb-") as folder:
         tree = Path(folder)

@@ -1,4 +1,4 @@
-"""Writes a set of change tasks: `python -m lensbench.scenarios --kind change ...`."""
+"""Writes a set of change tasks: `lensbench generate --kind change ...`."""
 
 from __future__ import annotations
 
@@ -24,28 +24,32 @@ from lensbench.scenarios.pin import pin
 from lensbench.scenarios.settings import Settings
 
 TRIED = 4
-"""Changes that are tried for each task that is wanted."""
+"""How many changes are tried for each wanted task."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> argparse._MutuallyExclusiveGroup:
-    """The options of change tasks; returns the group of those that say where tasks come from."""
+    """Adds the options for change tasks; returns the group of options for the source of tasks."""
     where = parser.add_mutually_exclusive_group(required=True)
     where.add_argument("--releases", help="two releases of a package: pypi:<name>@<earlier>..<later>, or npm:...")
-    where.add_argument("--swebench", type=Path, help="a JSONL file as SWE-bench has it; needs --mirrors")
+    where.add_argument("--swebench", type=Path, help="a JSONL file in the format of SWE-bench; needs --mirrors")
     where.add_argument("--harbor", type=Path, help="a task folder of Harbor or Terminal-Bench, or a folder of them")
-    parser.add_argument("--mirrors", type=Path, help="folder with clones of the repositories that --swebench names")
-    parser.add_argument("--environment", action="append", default=[], help="a command that installs what tests need")
-    parser.add_argument("--command", default="", help="how tests are started; the files of tests follow")
+    parser.add_argument("--mirrors", type=Path, help="with --swebench: the folder with clones of its repositories")
+    parser.add_argument(
+        "--environment", action="append", default=[], help="a command that installs the tests' dependencies"
+    )
+    parser.add_argument("--command", default="", help="the command that runs the tests; test files are appended")
     parser.add_argument(
         "--prompts", choices=("author", "agent"), default="author",
-        help="who says what is wanted: the change's author, or the agent of --settings, which does not see the change",
+        help="who writes the prompts: the change's author, or the agent in --settings, which does not see the change",
     )  # fmt: skip
-    parser.add_argument("--timeout", type=float, default=120.0, help="seconds that the tests of a task may take")
+    parser.add_argument(
+        "--timeout", type=float, default=120.0, help="time limit for the tests of a task, in seconds (default: 120)"
+    )
     return where
 
 
 def write_changes(given: argparse.Namespace, settings: Settings) -> None:
-    """Writes the set, its reference patches and its report. Raises UserError when no task holds."""
+    """Writes the set, its reference patches and its report. Raises UserError when no task is proven."""
     name = given.output.stem
     bench = Bench(find_sandbox(settings.for_sandbox()), Path(settings.cache))
     if not bench.sandbox.program:
@@ -56,13 +60,13 @@ def write_changes(given: argparse.Namespace, settings: Settings) -> None:
     fates = list(_tried(told, given.tasks))
     if not any(fate.task for fate in fates):
         reasons = "; ".join(f"{fate.id}: {fate.reasons[0]}" for fate in fates[:3])
-        raise UserError(f"no task holds, of {len(fates)} changes that were tried ({reasons or 'none asks for tests'})")
+        raise UserError(f"none of the {len(fates)} tried changes gave a proven task ({reasons or 'none has tests'})")
     write_set(name, fates, given.output, "Tasks whose answer is a change, proven when this was written.")
     report = given.output.with_suffix(".report.md")
     write_atomic(report, render_report(name, fates))
     read_scenarios([str(given.output)])
     count = sum(fate.task is not None for fate in fates)
-    print(f"{given.output}: {count} of {given.tasks} tasks; {report} says what became of the others")
+    print(f"{given.output}: {count} of {given.tasks} tasks; see {report} for the others")
 
 
 def _source(name: str, given: argparse.Namespace, bench: Bench) -> Iterator[Fate]:
@@ -79,7 +83,7 @@ def _source(name: str, given: argparse.Namespace, bench: Bench) -> Iterator[Fate
 
 
 def _tried(fates: Iterable[Fate], wanted: int) -> Iterator[Fate]:
-    """The fates up to the wanted number of tasks, told as they come."""
+    """The fates up to the wanted number of tasks, printed as they are found."""
     kept = 0
     for number, fate in enumerate(fates, 1):
         print(printable(f"{fate.id}: {'; '.join(fate.reasons) or 'proven'}"), file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""What a task asks for: what people said about the change and what fails, never how it was solved."""
+"""Prompts of change tasks: the author's description and the failing tests, never the solution."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ SHOWN_TESTS = 8
 
 
 def write_prompt(message: str, failing: Sequence[str]) -> str:
-    """The task in the words of the change's author, with the names of the tests that fail.
+    """The prompt: the author's message with the names of the failing tests.
 
-    Numbers of issues are dropped: they say nothing to somebody who cannot look them up.
+    Issue numbers are removed, because the agent cannot look them up.
     """
     shown = [f"- {test}" for test in failing[:SHOWN_TESTS]]
     more = [f"- and {len(failing) - SHOWN_TESTS} more"] if len(failing) > SHOWN_TESTS else []
@@ -31,19 +31,19 @@ def write_prompt(message: str, failing: Sequence[str]) -> str:
 
 
 def says_too_little(message: str) -> bool:
-    """Whether nobody could know from the message what is wanted."""
+    """True when the message does not describe the goal."""
     return len(_WORD.findall(message)) < FEWEST_WORDS
 
 
 def category_of(text: str) -> Category:
-    """A repair is a task of debugging; what is new, or other than before, asks where a change has to be made."""
+    """The category: Debug for a fix, Change-Impact for new or changed behaviour."""
     return Category.DEBUG if _REPAIR.search(text) else Category.CHANGE_IMPACT
 
 
 def entry_of(entries: Sequence[str], words: Iterable[str]) -> str:
-    """The entry of a change log that shares most names with the change, by `words` of its tests and lines.
+    """The change log entry that shares most names with the change, given the `words` of its tests and lines.
 
-    A name counts the less the more entries have it. Without any, a sentence that points to the tests.
+    Names in many entries have less weight. Without a match, returns a sentence that points to the tests.
     """
     names = {part.lower() for word in words for name in _NAME.findall(word) for part in (name, *name.split("_"))}
     said = [{name.lower() for name in _NAME.findall(entry)} & names for entry in entries]

@@ -1,4 +1,4 @@
-"""Which parts of a large change a test needs: found by leaving out parts, halves first (delta debugging)."""
+"""Finds the parts of a large change that a test needs, by omitting parts, halves first (delta debugging)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 Passing = Callable[[frozenset[int]], frozenset[str]]
-"""Which tests pass when the pieces with these numbers are applied."""
+"""Numbers of applied pieces -> the tests that pass with them."""
 
 
 class Separate(NamedTuple):
@@ -19,9 +19,9 @@ class Separate(NamedTuple):
 def separate(count: int, tests: Iterable[str], passing: Passing) -> list[Separate]:
     """The smallest independent changes among `count` pieces, each with the `tests` that need it.
 
-    All `tests` pass with all pieces. A test needs the pieces without which it fails; what overlaps becomes one change.
-    Its tests are those that pass with it alone: a test that does not has pieces that stand in for each other, and
-    is left out. Pieces that no test needs cost little: they are left out together.
+    All `tests` pass with all pieces. A test needs the pieces without which it fails; overlapping sets become one
+    change. The tests of a change are those that pass with it alone; others have interchangeable pieces, and are
+    omitted. Pieces that no test needs are cheap, because they are omitted together.
     """
     everything = frozenset(range(count))
     needed: dict[str, set[int]] = {test: set() for test in tests}
@@ -47,7 +47,7 @@ def separate(count: int, tests: Iterable[str], passing: Passing) -> list[Separat
 
 
 def joined(found: Sequence[Separate], new: Separate) -> list[Separate]:
-    """`found` with `new`: changes that share a piece are one."""
+    """`found` plus `new`, with changes merged that share a piece."""
     apart = [each for each in found if not each.pieces & new.pieces]
     for each in found:
         if each.pieces & new.pieces:

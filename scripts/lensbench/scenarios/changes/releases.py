@@ -1,4 +1,4 @@
-"""Two releases of a package: which independent changes make tests of the later one pass on the earlier one."""
+"""Finds the independent changes between two releases of a package that make tests of the later one pass."""
 
 from __future__ import annotations
 
@@ -14,35 +14,35 @@ from lensbench.scenarios.changes.pieces import Piece, apply, differences
 from lensbench.scenarios.changes.reducing import separate
 
 Run = Callable[[Path, Sequence[str], Collection[str]], Mapping[str, bool] | None]
-"""Runs test files in a tree, or at least the tests in them with these ids: whether each passed, by its id. None when
-they did not come to an end."""
+"""Runs test files in a tree, or at least the tests with these ids in them. Returns test id -> passed, or None when they
+did not finish."""
 
 MAX_PIECES = 60
 MAX_FAILING = 40
-"""In one file: more fail when its imports do, and then they tell nothing apart."""
+"""The maximum number of failing tests per file; more indicate a failing import, which separates no changes."""
 
 
 class Change(NamedTuple):
-    """A change that tests tell apart from the rest of the release."""
+    """A change that tests can separate from the rest of the release."""
 
     pieces: tuple[Piece, ...]
     tests: tuple[str, ...]
-    """Hidden test files."""
+    """The hidden test files."""
     fail_to_pass: tuple[str, ...]
 
 
 def changes_between(earlier: Path, later: Path, run: Run) -> list[Change]:
-    """The independent changes from `earlier` to `later` that tests ask for, most tests first.
+    """The independent changes from `earlier` to `later` that tests need, most tests first.
 
-    Files of tests that more than MAX_FAILING failing tests are in, or that do not come to an end, are left out. Raises
-    UserError when there are more than MAX_PIECES pieces.
+    Test files with more than MAX_FAILING failing tests, or that do not finish, are omitted. Raises UserError when
+    there are more than MAX_PIECES pieces.
     """
     pieces = differences(earlier, later, lambda path: kind_of(path) is Kind.SOURCE)
     tests = differences(earlier, later, lambda path: kind_of(path) is Kind.TEST)
     changed = dict.fromkeys(piece.path for piece in tests if piece.lines)
     programs = [path for path in changed if is_program(path)]
     if len(pieces) > MAX_PIECES:
-        raise UserError(f"the releases differ in {len(pieces)} places, more than {MAX_PIECES}; choose nearer ones")
+        raise UserError(f"the releases differ in {len(pieces)} places, more than {MAX_PIECES}; choose closer releases")
 
     def passing(files: Sequence[str], chosen: Iterable[int], only: Collection[str] = ()) -> frozenset[str] | None:
         with tempfile.TemporaryDirectory(prefix="lb-") as folder:

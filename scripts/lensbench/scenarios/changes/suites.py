@@ -1,4 +1,4 @@
-"""How the tests of a project are run: what they need, the command, and where its report is."""
+"""The test suite of a project: environment, command, and place of its report."""
 
 from __future__ import annotations
 
@@ -17,43 +17,43 @@ from lensbench.scenarios.changes.kinds import is_program
 _EXTRAS = ("test", "tests", "testing", "dev")
 _REQUIREMENTS = ("requirements-test.txt", "test-requirements.txt", "requirements-dev.txt", "tests/requirements.txt")
 _BY_NODE = ("**/test/**/*.js", "**/test/**/*.mjs", "**/test/**/*.cjs")
-"""What `node --test` starts by itself, beside files with the name of a test."""
+"""The files that `node --test` runs by default, besides those with a test's name."""
 _NODE_TEST = re.compile(r"\bnode((?: --?[\w-]+(?:=\S+)?)*?) --test\b")
 _OTHER_RUNNERS = ("jest", "mocha", "ava", "tape", "tap", "jasmine", "karma", "uvu", "qunit")
 
 
 def _globs(rest: str) -> tuple[str, ...]:
-    """The files after `--test` in a script, up to its next command; what Node takes when none are named."""
+    """The files after `--test` in a script, up to its next command; Node's defaults when there are none."""
     words = re.split(r"&&|\|\||[;|&]", rest)[0].split()
     named = [word.strip("'\"") for word in words if not word.startswith("-")]
     return tuple(each if re.search(r"[*.]", each) else f"{each.rstrip('/')}/**" for each in named) or _BY_NODE
 
 
 def _regex(glob: str) -> re.Pattern[str]:
-    """A glob with `*`, `**`, `?` and `{a,b}`."""
+    """The regular expression of a glob with `*`, `**`, `?` and `{a,b}`."""
     parts = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]", "{": "(?:", "}": ")", ",": "|"}
     pieces = re.split(r"(\*\*/|\*\*|[*?{},])", glob.removeprefix("./"))
     return re.compile("".join(parts.get(piece) or re.escape(piece) for piece in pieces))
 
 
 class Suite(NamedTuple):
-    """How tests are started; the files of tests follow the command."""
+    """How tests are run; the test files are appended to the command."""
 
     environment: tuple[str, ...]
     command: tuple[str, ...]
     report: str
     globs: tuple[str, ...] = ()
-    """What the project's own command starts beside files with the name of a test."""
+    """The files that the project's own command runs, besides those with a test's name."""
 
     def starts(self, path: str) -> bool:
-        """Whether the test file at `path` is one that the runner starts, and no helper or data."""
+        """True when the runner starts the test file at `path`; False for helpers and data."""
         return is_program(path) or any(_regex(glob).fullmatch(path) for glob in self.globs)
 
 
 def suite_of(tree: Path, environment: Sequence[str], command: str) -> Suite:
-    """The suite of the project in `tree`; what is given counts in place of what its own files say.
+    """The suite of the project in `tree`; the arguments override its own files.
 
-    Raises UserError for a project whose tests cannot be started without being told how.
+    Raises UserError when the command cannot be derived from the project.
     """
     if (tree / "package.json").is_file():
         found = _node(tree, command)
@@ -90,7 +90,7 @@ def _extras(tree: Path) -> str:
 
 
 def _group(tree: Path) -> Iterator[str]:
-    """The requirements of the dependency group of tests (PEP 735), without groups that it includes."""
+    """The requirements of the dependency group for tests (PEP 735), without included groups."""
     groups = _pyproject(tree).get("dependency-groups", {})
     chosen = next((name for name in _EXTRAS if name in groups), "")
     yield from (each for each in groups.get(chosen, ()) if isinstance(each, str))
@@ -111,7 +111,7 @@ def _node(tree: Path, command: str) -> Suite:
         flags = found[1].split() if found else []
         report = ("--test", "--test-reporter=junit", f"--test-reporter-destination={REPORT_PLACE}")
         return Suite(environment, ("node", *flags, *report), JUNIT, _globs(scripts[found.end() :]) if found else ())
-    other = next((name for name in _OTHER_RUNNERS if re.search(rf"\b{name}\b", scripts)), "no runner that is known")
+    other = next((name for name in _OTHER_RUNNERS if re.search(rf"\b{name}\b", scripts)), "no known runner")
     raise UserError(
         f"package.json: tests are run by {other}; give --command with a JUnit reporter that writes to {REPORT_PLACE}"
     )

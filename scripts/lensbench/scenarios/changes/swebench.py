@@ -1,4 +1,4 @@
-"""Change tasks from JSONL as SWE-bench has it, with the repositories in a folder of clones."""
+"""Change tasks from JSONL in the format of SWE-bench, with a folder of cloned repositories."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from lensbench.scenarios.changes.suites import suite_of
 _TEXTS = ("instance_id", "repo", "base_commit", "problem_statement", "patch", "test_patch")
 _LISTS = ("FAIL_TO_PASS", "PASS_TO_PASS")
 _KNOWN = {*_TEXTS, *_LISTS, "hints_text", "created_at", "version", "environment_setup_commit", "difficulty"}
-"""Keys that are honoured, or that change nothing about how a task is judged."""
+"""Keys that are supported, or that do not affect how a task is judged."""
 
 
 class Instance(NamedTuple):
@@ -39,7 +39,7 @@ class Instance(NamedTuple):
 
 
 class Refused(Exception):
-    """A task cannot be honoured; the text names what."""
+    """A task that is not supported; the text names the reason."""
 
 
 def tasks_from_swebench(
@@ -63,19 +63,19 @@ def tasks_from_swebench(
 
 
 def read_instance(line: str) -> Instance:
-    """A line as an instance. Raises Refused, naming what cannot be honoured."""
+    """A line as an instance. Raises Refused for unsupported content."""
     try:
         value = json.loads(line)
     except ValueError as error:
-        raise Refused(f"the line is no JSON: {error}") from None
+        raise Refused(f"the line is not JSON: {error}") from None
     if not isinstance(value, dict):
-        raise Refused("the line is no JSON object")
+        raise Refused("the line is not a JSON object")
     missing = [key for key in _TEXTS if not isinstance(value.get(key), str) or not value[key].strip()]
     if missing:
         raise Refused(f"{', '.join(missing)}: missing, empty, or no text")
     unknown = sorted(key for key, given in value.items() if key not in _KNOWN and given not in (None, "", [], {}))
     if unknown:
-        raise Refused(f"{', '.join(unknown)}: not known here, so it cannot be honoured")
+        raise Refused(f"{', '.join(unknown)}: not supported here")
     failing, passing = (_names(value, key) for key in _LISTS)
     if not failing:
         raise Refused("FAIL_TO_PASS is empty")
@@ -84,14 +84,14 @@ def read_instance(line: str) -> Instance:
 
 
 def _names(value: Mapping[str, Any], key: str) -> tuple[str, ...]:
-    """The tests of a key: a list, or a list as JSON in a text, as the data sets have both."""
+    """The tests of a key: a list, or a JSON string with a list, as both occur in the data sets."""
     given = value.get(key, [])
     try:
         names = json.loads(given) if isinstance(given, str) else given
     except ValueError:
         names = None
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise Refused(f"{key} is no list of test ids")
+        raise Refused(f"{key} is not a list of test ids")
     return tuple(names)
 
 
@@ -105,10 +105,10 @@ def _fate(
     suite = suite_of(tree, environment, command)
     programs = [path for path in files if suite.starts(path)]
     if not programs:
-        raise Refused("test_patch changes no file of tests that can be started")
+        raise Refused("test_patch changes no runnable test file")
     if strange := next((test for test in instance.fail_to_pass if "::" not in test), ""):
         raise Refused(
-            f"FAIL_TO_PASS: {strange!r} is no id as pytest or a JUnit report has it (<file or class>::<name>)"
+            f"FAIL_TO_PASS: {strange!r} is not a test id of pytest or a JUnit report (<file or class>::<name>)"
         )
     tests = hidden_tests(suite, programs, files, timeout_s).model_copy(
         update={"fail_to_pass": instance.fail_to_pass, "pass_to_pass": instance.pass_to_pass}
@@ -122,7 +122,7 @@ def _fate(
 
 
 def _mirror(mirrors: Path, repo: str) -> Path:
-    """The clone of `owner/name` below `mirrors`, under any of the usual names."""
+    """The clone of `owner/name` in `mirrors`, under any of the usual names."""
     owner, _, name = repo.rpartition("/")
     for place in (f"{owner}/{name}", f"{owner}__{name}", name):
         for found in (mirrors / place, mirrors / f"{place}.git"):
@@ -132,7 +132,7 @@ def _mirror(mirrors: Path, repo: str) -> Path:
 
 
 def _hidden(tree: Path, test_patch: str) -> Mapping[str, Content]:
-    """The files of the tests as `test_patch` makes them."""
+    """The test files after `test_patch`."""
     with private_folder() as private:
         work, scratch = Path(private, "work"), Path(private, "scratch")
         scratch.mkdir()
@@ -141,5 +141,5 @@ def _hidden(tree: Path, test_patch: str) -> Mapping[str, Content]:
         apply_patch(test_patch.encode(), work, scratch, ())
         deleted = [path for path in size.files if not (work / path).is_file()]
         if deleted:
-            raise Refused(f"test_patch deletes {', '.join(deleted)}, which hidden files cannot")
+            raise Refused(f"test_patch deletes {', '.join(deleted)}, but hidden files cannot delete")
         return {path: Binary.text_or_bytes((work / path).read_bytes()) for path in size.files}

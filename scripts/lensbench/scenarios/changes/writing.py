@@ -1,4 +1,4 @@
-"""A set of change tasks as files: the YAML, the reference patches beside it, and the report."""
+"""Writes a set of change tasks: the YAML, the reference patches next to it, and the report."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _KEYS = ("id", "kind", "category", "repository", "prompt", "environment", "conta
 
 
 class _Dumper(yaml.SafeDumper):
-    """Texts of several lines as blocks."""
+    """Writes multi-line texts as blocks."""
 
     def ignore_aliases(self, data: Any) -> bool:
         return True
@@ -35,9 +35,9 @@ _Dumper.add_representer(str, _text)
 
 
 def write_set(name: str, fates: Sequence[Fate], output: Path, head: str, beside: Path | None = None) -> None:
-    """Writes the tasks that are proven to `output`, each reference to `<task id>.diff` in the folder `beside`.
+    """Writes the proven tasks to `output`, and each reference to `<task id>.diff` in the folder `beside`.
 
-    That is the folder called as the set when it is not given.
+    By default, that folder has the name of the set.
     """
     beside = beside or output.with_suffix("")
     tasks = [fate.task for fate in fates if fate.task]
@@ -60,7 +60,7 @@ def _sources(task: ChangeTask) -> Iterator[Source]:
 
 
 def _beside(task: ChangeTask, beside: Path) -> Iterator[tuple[Path, Content]]:
-    """What is too long for the YAML: the reference, and hidden files that no pinned source has."""
+    """The contents that are too long for the YAML: the reference, and hidden files without a pinned source."""
     yield _reference(task, beside), task.reference
     for path, content in task.tests.files.items():
         if not isinstance(content, FromSource):
@@ -94,7 +94,7 @@ def render_report(name: str, fates: Sequence[Fate]) -> str:
 
 
 def render_table(fates: Sequence[Fate]) -> str:
-    """What became of the changes, as Markdown: proven, dropped with reasons, flaky, seconds."""
+    """The outcomes of the changes as a Markdown table: proven, dropped with reasons, flaky, seconds."""
     kept = [fate for fate in fates if fate.task]
     lines = [f"{len(kept)} of {len(fates)} changes are proven tasks.", ""]
     lines += [

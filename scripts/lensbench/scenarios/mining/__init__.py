@@ -1,4 +1,4 @@
-"""Tasks made of facts that a syntax tree or the history of git shows, without a model.
+"""Generates tasks from facts in syntax trees and git history, without a model.
 
-A miner is a module with `drafts(survey, rng)`: the tasks that it can make, the same ones for the same rng.
+A miner is a module with `drafts(survey, rng)`, which yields its tasks, deterministic for a given rng.
 """

@@ -1,4 +1,4 @@
-"""What a changed function reaches: the functions that call it."""
+"""Questions about the impact of a changed function: its callers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lensbench.scenarios.survey import Survey
 
 
 def drafts(survey: Survey, rng: random.Random) -> Iterator[Draft]:
-    """Questions about functions with three to five callers in other files, and no call that could be another one's."""
+    """Questions about functions with three to five callers in other files, and no ambiguous calls."""
     for callee, found in shuffled(by_callee(list(calls(survey))).items(), rng):
         callers = {call.caller.shown for call in found}
         if MIN_ITEMS <= len(found) <= MAX_ITEMS and len(callers) == len(found) and _are_all(found, survey):
@@ -29,7 +29,7 @@ def drafts(survey: Survey, rng: random.Random) -> Iterator[Draft]:
 
 
 def _are_all(found: list[Call], survey: Survey) -> bool:
-    """Whether no other file than those of the callers has the name with a bracket after it."""
+    """True when no other file contains the name followed by a bracket."""
     callee = found[0].callee
     called = re.compile(rf"(?<![\w$]){re.escape(callee.name)}\s*\(")
     files = {path for path in survey.code if called.search(survey.texts[path])}
@@ -37,7 +37,7 @@ def _are_all(found: list[Call], survey: Survey) -> bool:
 
 
 def _others(found: list[Call], survey: Survey, rng: random.Random) -> list[Pattern]:
-    """Functions with names of their own in files that have nothing to do with the call."""
+    """Functions with unique names in files that are unrelated to the call."""
     apart = {found[0].callee.path, *(call.caller.path for call in found)}
     names = [
         one.name

@@ -1,4 +1,4 @@
-"""Who calls whom across files, as far as names alone can tell for certain."""
+"""Calls across files, as far as names alone identify them with certainty."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MIN_LENGTH = 4
 
 
 class Call(NamedTuple):
-    """A function that calls a definition of another file, and the text of the call as far as its bracket."""
+    """A function that calls a definition in another file, with the text of the call up to the bracket."""
 
     caller: Definition
     callee: Definition
@@ -23,9 +23,9 @@ class Call(NamedTuple):
 
 
 def calls(survey: Survey) -> Iterator[Call]:
-    """The calls by a bare name that is defined once, at the top of another file that the caller's file can see.
+    """The calls by a bare name that is defined once, at the top level of another file visible from the caller's file.
 
-    Of several calls of one function by the same caller the first.
+    Only the first call of a function by the same caller.
     """
     for path, found in survey.defined.items():
         own = {one.name for one in found}
@@ -57,7 +57,7 @@ def _sees(path: str, other: str, survey: Survey) -> bool:
 
 
 def by_callee(found: list[Call]) -> Mapping[Definition, list[Call]]:
-    """The calls of each definition."""
+    """Definition -> the calls of it."""
     grouped = defaultdict(list)
     for call in found:
         grouped[call.callee].append(call)
@@ -65,7 +65,7 @@ def by_callee(found: list[Call]) -> Mapping[Definition, list[Call]]:
 
 
 def by_caller(found: list[Call]) -> Mapping[Definition, list[Call]]:
-    """The calls that each definition makes."""
+    """Definition -> the calls that it makes."""
     grouped = defaultdict(list)
     for call in found:
         grouped[call.caller].append(call)

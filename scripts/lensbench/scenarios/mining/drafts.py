@@ -1,4 +1,4 @@
-"""A task as a miner makes it: a question that is put together of parts, each with its criterion."""
+"""Drafts of tasks: a question composed of parts, each with its criterion."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Each = TypeVar("Each")
 
 
 class Item(NamedTuple):
-    """A criterion, and the part of the question that asks for it; "" when the question asks for all at once."""
+    """A criterion, and its part of the question; "" when the question asks for all at once."""
 
     asked: str
     criterion: Criterion
@@ -23,7 +23,7 @@ class Item(NamedTuple):
 
 @dataclass(frozen=True)
 class Draft:
-    """A task that can still lose parts. `{asked}` in `question` is where the parts of the items stand."""
+    """A task from which parts can be removed. The parts of the items replace `{asked}` in `question`."""
 
     category: Category
     question: str
@@ -35,34 +35,34 @@ class Draft:
         return self.question.replace("{asked}", listed([item.asked for item in self.items]))
 
     def without(self, numbers: Iterable[int]) -> Draft | None:
-        """The draft without some criteria (from 1); None when too few are left."""
+        """The draft without the criteria with these numbers (from 1); None when too few are left."""
         gone = set(numbers)
         left = tuple(item for number, item in enumerate(self.items, 1) if number not in gone)
         return replace(self, items=left) if gone and len(left) >= MIN_ITEMS else None
 
 
 def wrong_items(patterns: Sequence[Pattern]) -> AtMost | None:
-    """The limit of a list question: an answer may name a quarter of what is wrong by chance, not all there is.
+    """The limit of a list question: an answer may name at most a quarter of the wrong items.
 
-    None when there are too few wrong items to tell a slip from a dump.
+    None when there are too few wrong items to tell a mistake from a full listing.
     """
     return AtMost(n=len(patterns) // 4, of=tuple(patterns)) if len(patterns) >= MIN_WRONG else None
 
 
 def listed(parts: Sequence[str]) -> str:
-    """The parts as a sentence has them."""
+    """The parts joined for a sentence."""
     return f"{', '.join(parts[:-1])} and {parts[-1]}" if len(parts) > 1 else "".join(parts)
 
 
 def shuffled(values: Iterable[Each], rng: random.Random) -> list[Each]:
-    """The values in an order that the rng decide."""
+    """The values in random order."""
     found = list(values)
     rng.shuffle(found)
     return found
 
 
 def grouped(values: Sequence[Each], size: int, differ: Callable[[Each, Each], bool]) -> Iterator[list[Each]]:
-    """Groups of `size` values (at least MIN_ITEMS at the end) that all differ from one another; each value once."""
+    """Groups of `size` values that all differ from one another (the last with at least MIN_ITEMS); each value once."""
     waiting = list(values)
     while waiting:
         group = [waiting.pop(0)]

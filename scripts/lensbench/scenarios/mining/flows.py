@@ -1,4 +1,4 @@
-"""What a function sets in motion in other files."""
+"""Questions about the functions in other files that a function calls."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lensbench.scenarios.survey import Survey
 
 
 def drafts(survey: Survey, rng: random.Random) -> Iterator[Draft]:
-    """Questions about functions that lead to three to five definitions of other files, directly or by one step."""
+    """Questions about functions that reach three to five definitions in other files, directly or in one more step."""
     made = by_caller(list(calls(survey)))
     for caller in shuffled(made, rng):
         direct = made[caller]

@@ -1,4 +1,4 @@
-"""What a changed file reaches: the files that import it, and those that import these."""
+"""Questions about the impact of a changed file: its direct and indirect importers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lensbench.scenarios.survey import Survey
 
 
 def drafts(survey: Survey, rng: random.Random) -> Iterator[Draft]:
-    """Questions about files that three to five others reach, at least one of them through another."""
+    """Questions about files that three to five others import, at least one of them indirectly."""
     for path in shuffled(survey.code, rng):
         direct = [(other, path) for other in survey.importers(path)]
         seen = {path, *(other for other, _ in direct)}
@@ -32,7 +32,7 @@ def drafts(survey: Survey, rng: random.Random) -> Iterator[Draft]:
 
 
 def _others(right: set[str], survey: Survey, rng: random.Random) -> list[Pattern]:
-    """Files that are no right answer, and that no right one imports."""
+    """Files that are not right answers, and that no right answer imports."""
     near = right | {other for path in right for other in survey.imports.get(path, ())}
     return [place(path, survey) for path in shuffled((path for path in survey.code if path not in near), rng)][
         :MAX_WRONG
@@ -55,7 +55,7 @@ def _item(importer: str, imported: str, limit: AtMost | None, survey: Survey) ->
 
 
 def _statement(importer: str, imported: str, survey: Survey) -> str:
-    """The module as the import has it, when one import alone leads to the file."""
+    """The module name in the import, if only one import leads to the file."""
     stem = imported.rpartition("/")[2].partition(".")[0]
     stem = imported.split("/")[-2] if stem in ("__init__", "index", "mod", "lib") and "/" in imported else stem
     written = [

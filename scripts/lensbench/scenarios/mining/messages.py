@@ -1,4 +1,4 @@
-"""Where a message that somebody sees comes from: the function that raises it, or warns or logs."""
+"""Questions about the origin of messages: the function that raises, warns or logs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class _Message(NamedTuple):
 
 
 def drafts(survey: Survey, rng: random.Random) -> Iterator[Draft]:
-    """Questions about five messages each, raised by different functions."""
+    """Questions about five messages each, from different functions."""
     everything = "\n".join(survey.texts[path] for path in survey.code)
     found = [
         message
@@ -64,7 +64,7 @@ def _item(message: _Message, survey: Survey) -> Item:
 
 
 def _messages(function: Definition, local: Sequence[Node]) -> Iterator[_Message]:
-    """The messages of a function, without those of a `local` one inside it: which of the two is meant?"""
+    """The messages of a function, without those of `local` functions inside it, which would be ambiguous."""
     for node in walk(function.node):
         if _is_error(node) and not any(one.start_byte <= node.start_byte < one.end_byte for one in local):
             pieces = [text_of(inner) for inner in walk(node) if inner.type in _PIECES]

@@ -1,4 +1,4 @@
-"""Patterns that find a fact in other words than ours: names whole, values and places beside what they belong to."""
+"""Patterns that match a fact in any wording: whole names, and values and files next to their names."""
 
 from __future__ import annotations
 
@@ -14,41 +14,41 @@ _PYTHON = re.compile(r"(?:^|.*?/)((?:\w+/)*\w+)\.pyi?$")
 
 
 def whole(name: str) -> str:
-    """The regular expression of a name that is no part of a longer one."""
+    """A regular expression for the name, but not as part of a longer one."""
     start, end = (r"\b" if edge.isalnum() or edge == "_" else "" for edge in (name[0], name[-1]))
     return f"{start}{re.escape(name)}{end}"
 
 
 def beside(one: str, two: str, gap: int = _FAR) -> str:
-    """Two expressions on one line, in any order."""
+    """A regular expression for two others on one line, in any order."""
     return rf"{one}[^\n]{{0,{gap}}}{two}|{two}[^\n]{{0,{gap}}}{one}"
 
 
 def at(name: str, path: str, survey: Survey) -> Regex:
-    """A name with its file: before the file no other one comes, and after it no comma, which ends what is said."""
+    """A name with its file: no other file between them, and no comma, which ends a statement."""
     shown = _anywhere(path, survey)
     return Regex(regex=rf"{name}[^\n;./]{{0,60}}(?:[\w@.-]+/)*{shown}|{shown}[^\n,;./|]{{0,40}}{name}")
 
 
 def place(path: str, survey: Survey) -> Pattern:
-    """A file, by as much of its path as is needed; of Python also by its module's dotted name."""
+    """A pattern for a file: the necessary part of its path, or for Python the dotted module name."""
     short = survey.short(path)
     package = _package(path, survey)
     if "." not in package:
         return short
-    # a package is not one of its modules, whose names are lower case
+    # a package must not match one of its modules, whose names are lower case
     end = r"(?:[^\w.]|\.[^a-z]|\.?$)" if path.endswith("/__init__.py") else r"\b"
     return Regex(regex=rf"(?:\b|/){re.escape(short)}\b|\b{re.escape(package)}{end}")
 
 
 def _anywhere(path: str, survey: Survey) -> str:
-    """The regular expression of `place`, as a part of a longer one."""
+    """The regular expression of `place`, for use within a longer one."""
     found = place(path, survey)
     return f"(?:{found.regex})" if isinstance(found, Regex) else whole(found)
 
 
 def _package(path: str, survey: Survey) -> str:
-    """The dotted name of a Python module, from the outermost folder that is a package."""
+    """The dotted name of a Python module, from its outermost package."""
     if not path.endswith(".py"):
         return ""
     parts = path.removesuffix(".py").removesuffix("/__init__").split("/")
@@ -57,12 +57,12 @@ def _package(path: str, survey: Survey) -> str:
 
 
 def is_telling(one: Definition, survey: Survey) -> bool:
-    """Whether its name alone means this definition: one that nobody takes for a word, and that is defined once."""
+    """True when the name alone identifies the definition: it is not an ordinary word, and is defined once."""
     return bool(_TELLING.search(one.name.strip("_"))) and len(survey.by_name[one.name]) == 1
 
 
 def named(one: Definition, survey: Survey) -> Pattern:
-    """A definition: by its name where that tells enough, or else beside its owner or its file."""
+    """A pattern for a definition: its name if that identifies it, else the name next to its owner or file."""
     if is_telling(one, survey):
         return one.name
     owner = whole(one.owner) if one.owner else _anywhere(one.path, survey)
@@ -70,12 +70,12 @@ def named(one: Definition, survey: Survey) -> Pattern:
 
 
 def valued(name: str, value: str) -> Regex:
-    """A name's value. After the name no other number may come first; before it no comma, which ends what is said."""
+    """A pattern for a name's value: no other number between them after the name, no comma between them before it."""
     name = whole(name)
     if not value[0].isdigit():
         shown = rf"(?i:{re.escape(value)})"
         return Regex(regex=rf"{name}[^\n]{{0,90}}{shown}|{shown}[^\n,;|]{{0,40}}{name}")
     shown = rf"(?:^|[^\w.-]){re.escape(value.removesuffix('.0'))}(?:\.0)?"
-    between = r"(?:[^\n0-9]|[A-Za-z_]\d+)"  # jinja2 is a name, no number
+    between = r"(?:[^\n0-9]|[A-Za-z_]\d+)"  # jinja2 is a name, not a number
     after = rf"{name}{between}{{0,90}}{shown}(?:[^\w.]|\.(?:\D|$)|$)"
     return Regex(regex=rf"{after}|{shown}[ \])'\"][^\n0-9,;|]{{0,40}}{name}")

@@ -1,4 +1,4 @@
-"""Where the parts of a project that others use are defined, and what they are built on."""
+"""Questions about where widely used definitions of a project are."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SIZE = 5
 
 
 def drafts(survey: Survey, rng: random.Random) -> Iterator[Draft]:
-    """Questions about five definitions of different files, each used by other files."""
+    """Questions about five definitions in different files, each used by other files."""
     found = [
         one
         for each in survey.defined.values()

@@ -1,4 +1,4 @@
-"""What usually changes together with a file, by the commits of the repository."""
+"""Questions about files that change together, by the commits of the repository."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MIN_COMMITS = 3
 
 
 def drafts(survey: Survey, rng: random.Random) -> Iterator[Draft]:
-    """Questions about files with three files that changed with them more often than any fourth one."""
+    """Questions about files that three others changed with more often than any fourth."""
     for path in shuffled((path for path in survey.code if path in survey.history.partners), rng):
         partners = sorted(survey.history.partners[path].items(), key=lambda item: (-item[1], item[0]))
         found, others = partners[:MIN_ITEMS], partners[MIN_ITEMS:]

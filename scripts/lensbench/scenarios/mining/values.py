@@ -1,4 +1,4 @@
-"""What holds when nothing is configured: default values of parameters and attributes, and constants."""
+"""Questions about default values of parameters and attributes, and about constants."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ class _Value(NamedTuple):
     name: str
     value: str
     of: Definition
-    """The function or class that it belongs to; a constant itself."""
+    """The function or class that it belongs to, or the constant itself."""
     quote: str
 
 
 def drafts(survey: Survey, rng: random.Random) -> Iterator[Draft]:
-    """Questions about five values each, in different files where there are enough."""
+    """Questions about five values each, from different files if there are enough."""
     clear = (
         value for each in survey.defined.values() for one in each for value in _values(one) if _is_clear(value, survey)
     )
@@ -60,7 +60,7 @@ def _differ(one: _Value, other: _Value) -> bool:
 
 
 def _is_clear(value: _Value, survey: Survey) -> bool:
-    """Whether the question can mean nothing else, and does not give the value away by the name."""
+    """True when the question is unambiguous, and the name does not give the value away."""
     same = [one for one in survey.by_name[value.of.name] if one.shown == value.of.shown]
     return len(same) == 1 and _letters(value.value) not in _letters(value.name)
 
@@ -104,7 +104,7 @@ def _is_constant(one: Definition) -> bool:
 
 
 def _parameters(function: Node) -> Iterator[Node]:
-    """The parameters with defaults of this very function, not of one inside it."""
+    """The parameters with defaults of this function, without those of nested functions."""
     parameters = function.child_by_field_name("parameters")
     value = function.child_by_field_name("value")  # const f = (a = 1) => ...
     parameters = parameters or (value.child_by_field_name("parameters") if value else None)
@@ -114,7 +114,7 @@ def _parameters(function: Node) -> Iterator[Node]:
 
 
 def _attributes(node: Node) -> Iterator[Node]:
-    """The fields that the body of this class sets."""
+    """The fields set in the body of this class."""
     body = node.child_by_field_name("body")
     for statement in body.named_children if body else ():
         yield from (each for each in (statement, *statement.named_children[:1]) if each.type in _ATTRIBUTE)
@@ -129,7 +129,7 @@ def _given(kind: str, node: Node, of: Definition) -> _Value | None:
 
 
 def _plain(value: Node | None) -> str:
-    """The value as an answer states it: a number, true or false, or a short text; "" for anything else."""
+    """The value as an answer would state it: a number, true or false, or a short text; "" for anything else."""
     if value is not None and value.type == "expression_list" and len(value.named_children) == 1:  # Go
         value = value.named_children[0]
     text = text_of(value)

@@ -1,4 +1,4 @@
-"""The writer that needs no model: what the miners find, category by category, in an order that the seed fixes."""
+"""The writer without a model: proposes the miners' tasks by category, in an order fixed by the seed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MINERS: Mapping[Category, tuple[Miner, ...]] = {
 
 
 class Miners:
-    """Proposes what the miners find; a category that has no more facts gets nothing from another one."""
+    """Proposes the miners' tasks; missing tasks of one category are not replaced by another's."""
 
     rounds = 8
 
@@ -36,12 +36,12 @@ class Miners:
         self._drafts: dict[str, Draft] = {}
 
     def write(self, wanted: Mapping[Category, int]) -> list[Proposal]:
-        """So many tasks of each category, as far as there are facts."""
+        """The wanted number of tasks per category, or fewer if facts run out."""
         found = (self._next(category) for category, count in wanted.items() for _ in range(count))
         return [proposal for proposal in found if proposal]
 
     def revise(self, rejected: Sequence[Fate]) -> list[Proposal]:
-        """Each task without the criteria that failed, or the next one of its category."""
+        """Each task without the failed criteria, or else the next one of its category."""
         found = (self._repair(fate) or self._next(fate.proposal.category) for fate in rejected)
         return [proposal for proposal in found if proposal]
 
@@ -67,7 +67,7 @@ class Miners:
 
 
 def _in_turn(found: Sequence[Iterator[Draft]]) -> Iterator[Draft]:
-    """One draft of each miner after the other, as long as there are any."""
+    """The drafts of all miners in round-robin order."""
     waiting = list(found)
     while waiting:
         for one in list(waiting):
