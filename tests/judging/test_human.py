@@ -98,10 +98,10 @@ def test_a_file_written_by_hand_may_leave_out_text_evidence_and_note(folder: Pat
         ({"criterion": 0}, r"verdicts\.0\.criterion should be greater than or equal to 1"),
         ({"criterion": "2"}, "must be a whole number"),
         ({"criterion": 9}, "criterion 9: the task has 3 criteria"),
-        ({"answer": "0000000000"}, "answer 0000000000, criterion 2: no run that counts has this answer"),
+        ({"answer": "0000000000"}, "answer 0000000000, criterion 2: no valid run has this answer"),
         (
             {"evidence": "a thing that nobody said"},
-            f"'a thing that nobody said' does not stand in the answer of a-{TREATMENT}",
+            f"'a thing that nobody said' is not in the answer of a-{TREATMENT}",
         ),
         ({"evidence": "x" * 1001}, "at most 1000 characters"),
         ({"text": "names something else"}, f"the criterion of a-{TREATMENT} was reworded after it was judged"),
@@ -185,13 +185,13 @@ def test_several_files_of_one_person_are_one_judge_and_two_people_are_two(folder
 def test_two_files_of_one_person_on_the_same_criterion_are_an_error(folder: Path) -> None:
     drop(folder, said(folder))
     drop(folder, said(folder, verdict="Missed"), file="verdicts-anna (1).json")
-    with pytest.raises(UserError, match="stand in another file; keep one file"):
+    with pytest.raises(UserError, match="on the same criteria; keep one file"):
         list(judge(folder, "human-anna", *exhibits_of(folder)))
 
 
 def test_a_person_without_a_file_is_an_error(folder: Path) -> None:
     assert human_judges(folder) == []
-    with pytest.raises(UserError, match="no file there is of human-bob"):
+    with pytest.raises(UserError, match="has no file of human-bob"):
         list(judge(folder, "human-bob", *exhibits_of(folder)))
 
 

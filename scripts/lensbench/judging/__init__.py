@@ -1,1 +1,1 @@
-"""What judges see, what they say, and what their word is worth."""
+"""Judges: the answers they see, their verdicts, and how far these can be trusted."""

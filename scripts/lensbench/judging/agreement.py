@@ -1,11 +1,11 @@
-"""How far judges agree: Cohen's kappa for two of them, Krippendorff's alpha for all (docs/judges.md).
+"""Agreement of judges: Cohen's kappa for two of them, Krippendorff's alpha for all (docs/judges.md).
 
-Kappa has linear weights: Met against Missed is twice as far apart as Met against Partial. Alpha is ordinal, and takes
-criteria that some judges left out. Alpha comes from the package krippendorff.
+Kappa has linear weights: Met and Missed are twice as far apart as Met and Partial. Alpha is ordinal, accepts criteria
+that some judges omitted, and comes from the package krippendorff.
 
 The criteria of one task are not independent of each other, so the intervals come from a bootstrap of whole tasks
-(percentiles; the formulas that libraries offer take every verdict as independent). They describe the judges,
-and decide nothing.
+(percentiles; the formulas in libraries assume independent verdicts). They describe the judges, and no decision depends
+on them.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
     import numpy as np
 
 Verdicts = Mapping[tuple[RunId, int], Mapping[str, Verdict]]
-"""By run and criterion: what each judge said who gave a verdict; nobody's verdict is Unjudged."""
+"""(Run, criterion) -> judge -> verdict, for judges that gave one; never Unjudged."""
 
 SCALE = (Verdict.MISSED, Verdict.PARTIAL, Verdict.MET)
-"""The verdicts in their order."""
+"""The verdicts in order."""
 CONFIDENCE = 0.95
 RESAMPLES = 1000
 MIN_TASKS = 12
 """With fewer tasks, the interval from resampling them is too short."""
 
 Statistic = Callable[["np.ndarray[Any, Any]"], float]
-"""A coefficient of counts whose first axis are the tasks."""
+"""A coefficient of counts whose first axis is the task."""
 
 
 class Coefficient(NamedTuple):
@@ -46,7 +46,7 @@ class Coefficient(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """Two judges on the criteria that both have judged."""
+    """The agreement of two judges on the criteria that both judged."""
 
     n: int
     tasks: int
@@ -54,11 +54,11 @@ class Pair(NamedTuple):
     """The share of equal verdicts."""
     kappa: Coefficient
     table: dict[str, dict[str, int]]
-    """How often the first judge gave the outer verdict and the second the inner one."""
+    """First judge's verdict -> second judge's verdict -> count."""
 
 
 class All(NamedTuple):
-    """All judges on the criteria that at least two of them have judged."""
+    """The agreement of all judges on the criteria that at least two of them judged."""
 
     n: int
     tasks: int
@@ -66,7 +66,7 @@ class All(NamedTuple):
 
 
 def agreement(verdicts: Verdicts, conditions: Sequence[str], seed: int) -> dict[str, Any]:
-    """Every two judges, and all of them together: overall and in each of `conditions`."""
+    """The agreement of each two judges and of all together, overall and in each of `conditions`."""
     judges = sorted({judge for by_judge in verdicts.values() for judge in by_judge})
     parts = {name: {key: value for key, value in verdicts.items() if key[0].condition == name} for name in conditions}
     overall = {key: value for part in parts.values() for key, value in part.items()}
@@ -126,13 +126,13 @@ def all_judges(verdicts: Verdicts, seed: int) -> All:
 
 
 def _kappa(tables: np.ndarray[Any, Any]) -> float:
-    """Cohen, Psychological Bulletin 70, 1968: 1 - the distance that there is by the distance expected by chance."""
+    """Cohen, Psychological Bulletin 70, 1968: 1 - observed distance / distance expected by chance."""
     import numpy as np
 
     table = tables.sum(0)
     step = np.arange(len(SCALE))
     distance = np.abs(step[:, None] - step)
-    with np.errstate(invalid="ignore", divide="ignore"):  # one verdict only: not a number, as it should be
+    with np.errstate(invalid="ignore", divide="ignore"):  # with a single verdict the result is NaN, as intended
         by_chance = np.outer(table.sum(1), table.sum(0)) / table.sum()
         return float(1 - (distance * table).sum() / (distance * by_chance).sum())
 
@@ -149,7 +149,7 @@ def _alpha(counts: np.ndarray[Any, Any]) -> float:
 
 
 def _with_interval(by_task: np.ndarray[Any, Any], statistic: Statistic, seed: int) -> Coefficient:
-    """The coefficient of all tasks, and what it is when the tasks are drawn anew."""
+    """The coefficient over all tasks, with its bootstrap interval."""
     if not by_task.sum():
         return Coefficient(None, None, None, "no criterion has two verdicts")
     value = statistic(by_task)

@@ -1,9 +1,8 @@
-"""Asking a model judge: one criterion per request, canaries first, nothing asked twice that has an answer.
+"""Asks a model judge: one criterion per request, canaries first; existing verdicts are reused.
 
-A batch is one answer with all its criteria. Before them canaries are asked about that very answer, whose verdict is
-known (`judges/canaries.py`). A judge that is wrong about one of them obeys the answer instead of reading it, or takes
-what is near for what was asked, and gives no verdict on it. What a judge said is kept under the hash of all that it was
-asked.
+A batch is one answer with all its criteria, preceded by canaries about the same answer: criteria with a known verdict
+(`judges/canaries.py`). A judge that is wrong about a canary follows instructions in the answer or reads carelessly, and
+its verdicts on this answer are void. Replies are stored under a hash of the request.
 """
 
 from __future__ import annotations
@@ -51,14 +50,14 @@ from lensbench.runs.reasons import DiscardReason, Expectation, reason_of
 from lensbench.runs.stopping import StopEverything
 
 _UNIMPORTANT = {"retries", "timeout_s", "max_turns", "mcp_start_s", "pass_env", "token_env", "tools", "tool_search"}
-"""Settings of a judge's agent that do not change what it says."""
+"""Settings of a judge's agent that do not affect its verdicts."""
 _STOP_STATUS = {401, 403, 404}
-"""A wrong key or model. Other than for runs, 400 and 413 may be the fault of one long answer."""
+"""HTTP statuses for a wrong key or model. Unlike for runs, 400 and 413 may be caused by one long answer."""
 _GUESSING = TEMPLATES / "judge_condition.md.j2"
 
 
 class Given(NamedTuple):
-    """What a judge gave for one request."""
+    """The outcome of one request to a judge."""
 
     judgement: Judgement
     models: str = ""
@@ -68,7 +67,7 @@ class Given(NamedTuple):
 
 @dataclass(frozen=True)
 class Bench:
-    """What all requests to one judge share. It crosses to other processes."""
+    """The data that all requests to one judge share; it is sent to worker processes."""
 
     folder: Path
     judge: PlannedJudge
@@ -84,18 +83,18 @@ class Bench:
 
     @property
     def identity(self) -> str:
-        """What makes this judge another judge: its agent and its model; not how long or how often it is asked."""
+        """The settings that identify the judge: agent and model, but not time limits and retries."""
         told = {key: value for key, value in self.judge["agent"].items() if key not in _UNIMPORTANT}
         return json.dumps(told, sort_keys=True)
 
     @property
     def money(self) -> BudgetSettings:
-        """The part of the budget that counts for judges: the other limits are about runs."""
+        """The part of the budget that applies to judges; the other limits are for runs."""
         return {"max_usd": self.budget.get("max_usd")}
 
     @property
     def prompt_version(self) -> str:
-        """The prompt, short."""
+        """A short hash of the prompt."""
         return sha256(self.judge["prompt"].encode())[:8]
 
 
@@ -104,11 +103,11 @@ def judge_by_model(
     parallel: int,
     ask: bool = True,
 ) -> Iterator[tuple[ShownAnswer, int, Given]]:  # fmt: skip
-    """What the judge gave for each criterion (from 1) of each answer; those of incomplete pairs are not asked about.
+    """The outcome for each criterion (from 1) of each answer; answers of incomplete pairs are skipped.
 
-    Without `ask`, what it gave before, and nothing for the rest.
+    Without `ask`, only stored outcomes are returned.
 
-    Raises UserError for what no other request can fix: no such program, a refused key, a template that is wrong.
+    Raises UserError for errors that affect all requests: a missing program, a refused key, an invalid template.
     """
     bench = bench_of(folder, plan, judge)
     bench = bench if ask else replace(bench, attempts=0)
@@ -138,7 +137,7 @@ def judge_by_model(
 
 
 def bench_of(folder: Path, plan: Plan, judge: PlannedJudge) -> Bench:
-    """What all requests to one of the plan's judges share."""
+    """The shared data of one of the plan's judges."""
     missing = [name for name in secret_names(judge["agent"]) if not os.environ.get(name)]
     if missing:
         raise UserError(f"judge {judge['name']!r}: {', '.join(missing)} is not set in the environment; export it")
@@ -146,7 +145,7 @@ def bench_of(folder: Path, plan: Plan, judge: PlannedJudge) -> Bench:
 
 
 def workers(parallel: int) -> ProcessPoolExecutor:
-    """Processes, not threads: an agent that ends takes all descendants of its process with it."""
+    """A pool of processes, not threads: when an agent ends, all descendants of its process are ended."""
     return ProcessPoolExecutor(parallel, get_context("fork"), _begin, (os.getpid(),))
 
 
@@ -158,7 +157,7 @@ def _begin(parent: int) -> None:
 def judge_batch(
     bench: Bench, question: str, facts: Sequence[str], others: Sequence[str], shown: ShownAnswer
 ) -> list[Given]:
-    """What the judge gives for each of `facts`, in their order; `others` are the facts of other tasks."""
+    """The outcome for each of `facts`, in order; `others` are the facts of other tasks."""
     if not any(character.isalnum() for character in without_comments(shown.text).replace(MARK, "")):
         return [Given(Judgement(Verdict.MISSED, "", None, "nothing is stated")) for _ in facts]
     seal = judging.nonce_of(str(bench.seed), bench.judge["prompt"], shown.text)
@@ -166,7 +165,7 @@ def judge_batch(
     first, *later = _judge_all(bench, question, facts, shown, known)
     asked = (_read(bench, _key(bench, question, canary.fact, canary.shown(shown.text))) for canary in known)
     costs = [first.cost_usd, *(kept.cost_usd for kept in asked if kept)]
-    return [first._replace(cost_usd=_sum(costs)), *later]  # the canaries' cost stands with the first criterion's
+    return [first._replace(cost_usd=_sum(costs)), *later]  # the canaries' cost is added to the first criterion's
 
 
 def _judge_all(
@@ -187,10 +186,10 @@ def _judge_all(
 
 
 def _ask_until(bench: Bench, question: str, fact: str, shown: ShownAnswer, canary: Canary | None = None) -> Given:
-    """Asks until there is a verdict or the attempts are used up; keeps it.
+    """Asks until there is a verdict or the attempts are used up, and stores the outcome.
 
-    A canary that is stated is asked again while the verdict is wrong. Met for another one is leniency, which asking
-    again would hide.
+    A canary that is stated is asked again while its verdict is wrong. A Met for any other canary is leniency, which
+    must not be hidden by asking again.
     """
     answer = canary.shown(shown.text) if canary else shown.text
     planted = canary.planted if canary else ""
@@ -221,7 +220,7 @@ def _ask_until(bench: Bench, question: str, fact: str, shown: ShownAnswer, canar
 
 
 def _sum(costs: Iterable[float | None]) -> float | None:
-    """All costs together; None when no request tells its cost."""
+    """The sum of the costs; None when no request reports its cost."""
     known = [cost for cost in costs if cost is not None]
     return sum(known) if known else None
 
@@ -229,7 +228,7 @@ def _sum(costs: Iterable[float | None]) -> float | None:
 def _ask_once(
     bench: Bench, prompt: str, nonce: str, shown: ShownAnswer, fact: str, planted: str
 ) -> tuple[Given, dict[str, Any]]:
-    """One request, and what is kept of it. Where a sentence was planted, evidence has to come from there."""
+    """One request; returns its outcome and the data to store. If a sentence was planted, evidence must come from it."""
     said, reason, detail = _ask(bench, prompt)
     outcome = said.outcome
     if outcome.gave_up:
@@ -252,7 +251,7 @@ def _ask_once(
 
 
 def _within_the_original(judgement: Judgement, shown: ShownAnswer) -> Judgement:
-    """Evidence that runs over a place where something was removed does not stand in the answer."""
+    """The judgement, or none if its evidence spans removed text, because then it is not in the original answer."""
     if judgement.position is None:
         return judgement
     end = judgement.position + len(judgement.evidence)
@@ -272,7 +271,7 @@ def guess_by_model(
     folder: Path, plan: Plan, judge: PlannedJudge, tasks: Mapping[str, Task], seen: Sequence[ShownAnswer],
     parallel: int,
 ) -> Iterator[tuple[ShownAnswer, str | None]]:  # fmt: skip
-    """The condition that the judge takes each answer of a complete pair for; None when it gave no guess."""
+    """The judge's guess of the condition for each answer of a complete pair; None when it gave no guess."""
     bench = bench_of(folder, plan, judge)
     ready = [each for each in seen if each.pair_complete and each.run.condition in compared(plan)]
     names = treatments(plan)
@@ -304,7 +303,8 @@ def _guess(bench: Bench, question: str, conditions: tuple[str, str], shown: Show
 
 
 def _ask(bench: Bench, prompt: str) -> tuple[Said, str, str]:
-    """Starts the judge's agent in an empty workspace; returns what it said and why that does not count, if so."""
+    """Starts the judge's agent in an empty workspace; returns its output, and the reason and detail if it is
+    invalid."""
     redact = Redactor(secret_names(bench.settings), os.environ)
     service = service_of(bench.settings)
     wait_for(service, prompt)
@@ -320,7 +320,7 @@ def _ask(bench: Bench, prompt: str) -> tuple[Said, str, str]:
 
 
 def _check_service(bench: Bench, said: Said) -> None:
-    """Raises UserError for what is wrong for all requests."""
+    """Raises UserError for errors that affect all requests."""
     outcome, name = said.outcome, bench.judge["name"]
     if outcome.error_status in _STOP_STATUS or "Not logged in" in outcome.error:
         raise UserError(f"judge {name!r} was refused ({outcome.error}); fix that, then start again")
@@ -358,7 +358,7 @@ def _assignment(bench: Bench, prompt: str, place: Place) -> Assignment:
 
 
 def _key(bench: Bench, question: str, fact: str, answer: str) -> str:
-    """The hash of everything that a verdict depends on."""
+    """The hash of all inputs of a verdict."""
     return sha256(json.dumps([bench.identity, bench.judge["prompt"], question, fact, answer]).encode())
 
 
@@ -367,13 +367,13 @@ def _file(bench: Bench, key: str) -> Path:
 
 
 def _kept(bench: Bench, key: str) -> Given | None:
-    """A verdict that was given before; None when there is none."""
+    """The stored verdict; None when there is none."""
     kept = _read(bench, key)
     return kept if kept and not kept.judgement.failure else None
 
 
 def _read(bench: Bench, key: str) -> Given | None:
-    """What became of a request; None when nobody made it, or the file is damaged."""
+    """The stored outcome of a request; None when there is none, or the file is damaged."""
     try:
         kept = json.loads(_file(bench, key).read_text())
         if kept["key"] != key:

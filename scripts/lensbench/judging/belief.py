@@ -1,8 +1,8 @@
-"""What the verdicts of a benchmark rest on, and whether that is enough to believe a GO, a NO-GO or a HARM.
+"""Decides whether the judges of a benchmark can be trusted enough for a GO, a NO-GO or a HARM.
 
-People, hidden tests, patterns that the author accepted, and model judges that agree with enough labels by people have
-earned belief (docs/judges.md). A verdict is earned when a person gave it, or when the judges that have earned belief
-would have decided the same by themselves. All others rest on drafts or on an unvalidated judge.
+Trusted judges are people, hidden tests, patterns accepted by the author, and model judges that agree with enough labels
+by people (docs/judges.md). A verdict is trusted when a person gave it, or when the trusted judges alone would have
+decided the same. All other verdicts depend on drafts or on an unvalidated judge.
 """
 
 from __future__ import annotations
@@ -23,69 +23,69 @@ if TYPE_CHECKING:  # numpy and scipy come with it
     from lensbench.judging.blinding_check import BlindingCheck, GuessCheck
 
 ENOUGH_LABELS = 200
-"""Verdicts of a model judge that people gave too."""
+"""How many verdicts of a model judge must also have a person's verdict."""
 LOWEST_KAPPA = 0.7
-"""What the lower end of kappa's interval must reach on them."""
+"""The minimum for the lower end of kappa's interval on these."""
 MOST_UNEARNED = 0.1
-"""The largest share of verdicts that may rest on drafts or unvalidated judges."""
+"""The largest allowed share of verdicts that depend on drafts or unvalidated judges."""
 CONSTANT = 0.95
-"""A judge that gives one verdict more often than this tells answers apart too rarely."""
+"""A judge that gives one verdict more often than this does not distinguish answers enough."""
 CHANCE = 0.5
-"""The share of right guesses of the condition when nothing shows it."""
+"""The share of right guesses of the condition by chance."""
 FEWEST_VERDICTS = 20
-"""With fewer verdicts nobody is called constant: a judge may have been asked about a few criteria only."""
+"""With fewer verdicts a judge is not called constant, because it may have been asked about few criteria only."""
 
 
 class Basis(StrEnum):
-    """Who decided a criterion."""
+    """The kind of judge that decided a criterion."""
 
     PEOPLE = "people"
     TESTS = "tests"
-    """Hidden tests, of a change."""
+    """Hidden tests of a change."""
     PATTERNS = "patterns"
-    """Accepted by the author of the tasks."""
+    """Patterns accepted by the author of the tasks."""
     MODEL = "model"
     """Judges with enough labels, alone or together with patterns."""
     DRAFTS = "drafts"
-    """Patterns that a machine proposed and nobody has accepted."""
+    """Draft patterns that nobody has accepted yet."""
     UNVALIDATED = "unvalidated"
     """Judges without enough labels."""
 
 
 class Vote(NamedTuple):
-    """What one judge said about one criterion of one answer."""
+    """One judge's verdict on one criterion of one answer."""
 
     run: RunId
     criterion: int
     judge: str
     verdict: Verdict
     drafted: bool
-    """It rests on a draft pattern."""
+    """True when it comes from a draft pattern."""
 
 
 class Labels(NamedTuple):
-    """A model judge against people."""
+    """The comparison of a model judge with people."""
 
     n: int
     kappa_low: float | None
 
     @property
     def enough(self) -> bool:
-        """The judge has earned belief."""
+        """True when the judge is trusted."""
         return self.n >= ENOUGH_LABELS and self.kappa_low is not None and self.kappa_low >= LOWEST_KAPPA
 
 
 class Belief(NamedTuple):
-    """What the verdicts rest on, and what follows for the sentences about treatments."""
+    """The basis of the verdicts, and the consequences for the verdict on treatments."""
 
     decided: Mapping[Basis, int]
-    """How many criteria each basis decided."""
+    """Basis -> the number of criteria that it decided."""
     labels: Mapping[str, Labels]
-    """By model judge."""
+    """Model judge -> its comparison with people."""
     caveat: str
-    """What stands beside a verdict that is given; empty when everything is earned."""
+    """The reservation shown with a verdict; empty when all judges are trusted."""
     withheld: Mapping[str, Sequence[str]]
-    """By treatment, why no verdict is given, a sentence each."""
+    """Treatment -> why no verdict is given, one sentence each."""
 
 
 def believe(
@@ -97,11 +97,11 @@ def believe(
     guesses: Mapping[str, GuessCheck],
     seed: int,
 ) -> Belief:
-    """The belief that the decisions have earned.
+    """How far the decisions can be trusted.
 
-    `votes` and `decisions` are those of the compared conditions, without judges that gave no verdict and criteria that
-    are unjudged. `everybody`: the agreement of all judges. `classifier`, by treatment, and `guesses`, by judge: how
-    well the condition can be told from what judges see.
+    `votes` and `decisions`: those of the compared conditions, without failed judges and unjudged criteria.
+    `everybody`: the agreement of all judges. `classifier` (by treatment) and `guesses` (by judge): how well the
+    condition can be guessed from blinded answers.
     """
     by_criterion: dict[tuple[RunId, int], list[Vote]] = {}
     for vote in votes:
@@ -159,7 +159,7 @@ def _share(decided: Mapping[Basis, int], *bases: Basis) -> float:
 
 
 def _unearned(decided: Mapping[Basis, int], labels: Mapping[str, Labels]) -> str:
-    """What rests on no earned belief, and how it is earned; empty when nothing does."""
+    """A sentence on verdicts by untrusted judges, and what to do; empty when there are none."""
     total, sentences = sum(decided.values()), []
     if count := decided[Basis.UNVALIDATED]:
         judges = "; ".join(
@@ -213,7 +213,7 @@ def _broken(treatment: str, check: BlindingCheck | None, guesses: Mapping[str, G
 
 
 def votes_of(rows: Iterable[Mapping[str, Any]]) -> list[Vote]:
-    """The votes in rows of verdicts.csv; a judge that gave no verdict has none."""
+    """The votes in rows of verdicts.csv, without judges that gave no verdict."""
     return [
         Vote(
             RunId(row["task"], row["condition"], int(row["trial"])), int(row["criterion"]), row["judge"],

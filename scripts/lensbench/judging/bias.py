@@ -1,9 +1,9 @@
-"""How far judges differ from persons in each condition, and what that does to the delta (docs/judges.md).
+"""Measures the errors of judges against people in each condition, and their effect on the delta (docs/judges.md).
 
-An error that is as frequent in both conditions shrinks the delta: a judge that takes the share e of the missed facts
-for met leaves 1 - e of it. One that differs between the conditions moves the delta by as much as it differs. Where
-persons have judged part of the pairs, the delta is corrected by what the judges got wrong there: prediction-powered
-inference (Angelopoulos, Duchi and Zrnic, PPI++, arXiv 2311.01453).
+An error with the same frequency in both conditions shrinks the delta: a judge that takes a share e of missed facts as
+met leaves 1 - e of it. An error that differs between the conditions shifts the delta by that difference. If people have
+judged part of the pairs, the delta is corrected by the judges' errors there: prediction-powered inference
+(Angelopoulos, Duchi and Zrnic, PPI++, arXiv 2311.01453).
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from lensbench.judging.decisions import is_person, majority
 from lensbench.judging.judges import POINTS, Verdict
 
 WORTH_SAYING = 0.005
-"""A difference of errors above this half point is said in a sentence."""
+"""Differences of errors above half a point are reported in a sentence."""
 MIN_TASKS = 24
-"""Tasks that persons have judged: with fewer the weight of the judges' word is too uncertain for a claim."""
+"""The minimum number of tasks judged by people; with fewer, the correction is too uncertain for a claim."""
 
 Decided = Mapping[tuple[RunId, int], Verdict]
-"""By run and criterion; without those that are unjudged."""
+"""(Run, criterion) -> verdict, without unjudged criteria."""
 
 
 class Mean(NamedTuple):
@@ -46,28 +46,28 @@ class Mean(NamedTuple):
 
 
 class Errors(NamedTuple):
-    """A judge against persons in one condition; means over tasks."""
+    """The errors of a judge against people in one condition; means over tasks."""
 
     n: int
-    """Verdicts that are compared."""
+    """The number of compared verdicts."""
     tasks: int
     wrong: float | None
-    """The share of verdicts that are not the persons'."""
+    """The share of verdicts that differ from people's."""
     signed: float | None
-    """Points per criterion that the judge gives too much."""
+    """Points per criterion that the judge gives in excess."""
 
 
 class Differential(NamedTuple):
-    """How the errors in a treatment differ from those in the baseline, over the tasks with both."""
+    """The difference of errors between a treatment and the baseline, over the tasks with both."""
 
     wrong: Mean
     signed: Mean
     sentence: str
-    """What it does to the delta; empty when it is small."""
+    """Its effect on the delta as a sentence; empty when it is small."""
 
 
 def persons_verdicts(verdicts: Verdicts) -> Decided:
-    """What persons say together, where any has spoken: their majority, the stricter of a tie."""
+    """The majority of people's verdicts, the stricter one of a tie; only criteria that people judged."""
     spoken = {key: [verdict for judge, verdict in said.items() if is_person(judge)] for key, said in verdicts.items()}
     return {key: majority(given) for key, given in spoken.items() if given}
 
@@ -76,8 +76,8 @@ def judge_bias(
     name: str, judged: Decided, persons: Decided, baseline: str, treatments: Sequence[str],
     contrasts: Sequence[Contrast] = (),
 ) -> dict[str, Any]:  # fmt: skip
-    """The errors of one judge in every condition, and how each treatment's differ from the baseline's, or from those of
-    the treatment that it is contrasted with."""
+    """The errors of one judge in every condition, and the difference of each treatment from the baseline, or from the
+    treatment that it is contrasted with."""
     gaps = {
         condition: _gaps({key: value for key, value in judged.items() if key[0].condition == condition}, persons)
         for condition in (baseline, *treatments)
@@ -93,7 +93,7 @@ def judge_bias(
 
 
 Gaps = dict[str, list[Fraction]]
-"""Points of the judge less those of the persons, verdict by verdict, by task."""
+"""Task -> points of the judge minus people's points, for each verdict."""
 
 
 def _gaps(judged: Decided, persons: Decided) -> Gaps:
@@ -171,7 +171,7 @@ def _margin(se: float, n: int) -> float:
 
 
 def run_scores(decided: Decided, criteria: Mapping[str, int]) -> dict[RunId, Fraction]:
-    """The score of every run of which all criteria are decided; `criteria` is their number by task."""
+    """The score of every run with all criteria decided; `criteria` is their number by task."""
     points: dict[RunId, list[Fraction]] = {}
     for (run, _), verdict in decided.items():
         points.setdefault(run, []).append(POINTS[verdict])
@@ -179,7 +179,7 @@ def run_scores(decided: Decided, criteria: Mapping[str, int]) -> dict[RunId, Fra
 
 
 def pair_deltas(scores: Mapping[RunId, Fraction], treatment: str, baseline: str) -> dict[tuple[str, int], Fraction]:
-    """Score of the treatment's run less that of the baseline's, by task and trial, where both have one."""
+    """The treatment's score minus the baseline's, by task and trial, if both runs have a score."""
     return {
         (run.task, run.trial): score - scores[other]
         for run, score in sorted(scores.items())
@@ -190,10 +190,10 @@ def pair_deltas(scores: Mapping[RunId, Fraction], treatment: str, baseline: str)
 def correction(
     by_judges: Mapping[tuple[str, int], Fraction], by_persons: Mapping[tuple[str, int], Fraction]
 ) -> dict[str, Mean]:
-    """The delta as the judges alone see it (`plain`), and `corrected` by the pairs that persons have judged.
+    """The delta by the judges alone (`plain`), and `corrected` by the pairs that people have judged.
 
-    The unit is the task. One counts as judged by persons with the trials in which they judged every criterion of both
-    runs; the others give what the judges say of all their trials.
+    The unit is the task. A task counts as judged by people with the trials in which they judged every criterion of
+    both runs; the other tasks contribute the judges' scores over all their trials.
     """
     plain = _by_task(by_judges)
     both = by_judges.keys() & by_persons.keys()
@@ -215,11 +215,11 @@ def _by_task(deltas: Mapping[tuple[str, int], Fraction]) -> dict[str, Fraction]:
 
 
 def prediction_powered(truth: Sequence[Fraction], there: Sequence[Fraction], elsewhere: Sequence[Fraction]) -> Mean:
-    """The mean of `truth` over all tasks, when the others have predictions only: PPI++, power-tuned (Angelopoulos,
+    """The mean of `truth` over all tasks when the other tasks have predictions only: PPI++, power-tuned (Angelopoulos,
     Duchi and Zrnic 2023, arXiv 2311.01453), with the t distribution of n - 1 degrees of freedom instead of the normal
-    one, which promises too much for few tasks.
+    one, whose intervals are too narrow for few tasks.
 
-    `there` are the predictions for the tasks of `truth`, in its order; `elsewhere` those for the others.
+    `there`: the predictions for the tasks of `truth`, in the same order; `elsewhere`: those for the other tasks.
     """
     n = len(truth)
     if n < MIN_TASKS:

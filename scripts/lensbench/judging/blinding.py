@@ -1,8 +1,8 @@
-"""What judges see of an answer: its content, and nothing that tells how it came about (protocol, section 4).
+"""Blinds answers for judges: keeps the content, removes everything that shows how it was found (protocol, section 4).
 
-Every judge but the patterns, a person too, sees the same text. What is taken out is the self-report without its
-findings, names of MCP tools and servers, talk about the agent's own tools and conditions, and how long the work took.
-Names that the task itself uses, in its patterns too, are content and stay.
+All judges except the patterns, including people, see the same text. Removed are the self-report except its findings,
+names of MCP tools and servers, remarks about the agent's own tools and conditions, and the duration of the work. Names
+that the task or its patterns use are content and are kept.
 """
 
 from __future__ import annotations
@@ -22,48 +22,48 @@ from lensbench.judging.tool_talk import NO_TALK, ToolTalk, words_of
 from lensbench.runs.reports import process_spans
 
 MARK = "\u2039\u2026\u203a"
-"""Stands where something was taken out; the same for everything, so that it tells nothing."""
+"""Replaces removed text; always the same, so that it reveals nothing."""
 
 BUILT_IN = (
     "Bash", "BashOutput", "Edit", "Glob", "Grep", "LS", "LSP", "MultiEdit", "NotebookEdit", "NotebookRead", "Read",
     "TodoRead", "TodoWrite", "ToolSearch", "WebFetch", "WebSearch", "Write", "apply_patch", "list_directory",
     "read_many_files", "run_shell_command", "search_file_content",
 )  # fmt: skip
-"""Tools that agents bring themselves. Most are words of code and English as well: hidden only where they are tools."""
+"""Built-in tools of agents. Most are also words of code or English, so they are hidden only when used as tools."""
 _MCP = "MCP"
 
 Span = tuple[int, int]
 
 
 class Hidden(NamedTuple):
-    """The names that give a condition away."""
+    """Names that reveal a condition."""
 
     tools: tuple[str, ...]
     """Full names such as `mcp__lens__lens_grep`."""
     servers: tuple[str, ...]
     conditions: tuple[str, ...]
     spared: frozenset[str] = frozenset()
-    """Names and durations that the task itself uses, in lower case: they are content."""
+    """Names and durations in the task itself, in lower case: they are content."""
     talk: ToolTalk = NO_TALK
-    """Without what the task itself says."""
+    """Phrases about the tools, without those in the task itself."""
 
 
 @dataclass(frozen=True)
 class Blinded:
-    """An answer as judges see it. `removed` are the pieces (start, end) of `original` that became a mark, ascending."""
+    """A blinded answer. `removed`: the spans (start, end) of `original` that were replaced by a mark, ascending."""
 
     original: str
     removed: tuple[Span, ...] = ()
 
     @cached_property
     def text(self) -> str:
-        """The answer with a mark for each removed piece."""
+        """The answer with a mark in place of each removed span."""
         return MARK.join(self.original[start:end] for start, end in self._kept)
 
     def span(self, start: int, end: int) -> Span | None:
-        """The piece of `original` that `text[start:end]` is, character for character.
+        """The span of `original` for `text[start:end]`, character for character.
 
-        None when the piece is empty, is not within the text, or holds a mark or a part of one.
+        None when it is empty, outside of the text, or overlaps a mark.
         """
         if not 0 <= start < end <= len(self.text):
             return None
@@ -73,17 +73,17 @@ class Blinded:
 
     @cached_property
     def _kept(self) -> list[Span]:
-        """What is left of `original`; pieces may be empty."""
+        """The kept spans of `original`, which may be empty."""
         edges = [0, *(edge for span in self.removed for edge in span), len(self.original)]
         return list(zip(edges[::2], edges[1::2], strict=True))
 
     @cached_property
     def _starts(self) -> list[int]:
-        """Where the kept pieces begin in `text`."""
+        """The positions in `text` where the kept spans start."""
         return [0, *accumulate(end - start + len(MARK) for start, end in self._kept[:-1])]
 
     def without(self, spans: Iterable[Span]) -> Blinded:
-        """This answer without further pieces, which are given as places in `text`."""
+        """This answer with further spans of `text` removed."""
         further = [(self._around(start)[0], self._around(end - 1)[1]) for start, end in spans]
         merged: list[Span] = []
         for start, end in sorted([*self.removed, *further]):
@@ -93,7 +93,7 @@ class Blinded:
         return Blinded(self.original, tuple(merged))
 
     def _around(self, position: int) -> Span:
-        """The character of `original` that stands at a place of `text`, or the removed piece that does."""
+        """The span of `original` for a position in `text`: one character, or a removed span."""
         index = bisect_right(self._starts, position) - 1
         start, end = self._kept[index]
         origin = start + position - self._starts[index]
@@ -101,7 +101,7 @@ class Blinded:
 
 
 def hidden_names(plan: Plan, tools: Iterable[str], task: Task, talk: ToolTalk = NO_TALK) -> Hidden:
-    """What must not be seen in answers to `task`: `tools`, `talk` of them, and the plan's servers and conditions."""
+    """The names to hide in answers to `task`: `tools`, `talk` about them, and the plan's servers and conditions."""
     full = tuple(sorted({name for name in tools if name.startswith("mcp__")}))
     servers = {name for condition in plan["conditions"].values() for name in condition["servers"]}
     servers |= {name.split("__")[1] for name in full}
@@ -111,7 +111,7 @@ def hidden_names(plan: Plan, tools: Iterable[str], task: Task, talk: ToolTalk = 
 
 
 def _unsaid(talk: ToolTalk, told: str) -> ToolTalk:
-    """What of `talk` the task does not say itself: there it is the subject."""
+    """`talk` without the phrases in the task itself, where they are the subject."""
 
     def is_said(phrase: str, kind: str = "") -> bool:
         return bool(re.search(rf"{_START}{_spelled(phrase)}{kind}{_END}", told, re.IGNORECASE))
@@ -121,13 +121,13 @@ def _unsaid(talk: ToolTalk, told: str) -> ToolTalk:
 
 
 def _texts(criterion: Criterion) -> Iterator[str]:
-    """The fact and its patterns: what they name is content, which a judge must see to find it."""
+    """The fact and its patterns. Names in them are content that a judge must see."""
     yield criterion.text
     yield from (pattern if isinstance(pattern, str) else pattern.regex for pattern in criterion.sought)
 
 
 def _spared(hidden: Hidden, told: str) -> frozenset[str]:
-    """Of built-in tools only the exact name: "where is it read" does not speak of Read."""
+    """Names in the task. Built-in tools only by exact name: "where is it read" does not mean Read."""
     names = {*hidden.tools, *map(_short, hidden.tools), *hidden.servers}
     spelled = {name: _one_of([_any([name]), *filter(None, [_spelled(name)])]) for name in names}
     spared = {name.lower() for name, it in spelled.items() if re.search(rf"{_START}{it}{_END}", told, re.IGNORECASE)}
@@ -139,16 +139,16 @@ def _spared(hidden: Hidden, told: str) -> frozenset[str]:
 
 
 def blind(answer: str, hidden: Hidden) -> Blinded:
-    """`answer` as judges see it. Blinding what is blinded changes nothing; the time grows with the text's length.
+    """The blinded `answer`. The function is idempotent and takes linear time.
 
-    In fenced code only the names of MCP tools and servers are hidden; what else looks like talk about the work is code.
+    In fenced code only the names of MCP tools and servers are hidden.
     """
     blinded = without_report(answer)
     return blinded.without(_telling_spans(blinded.text, hidden))
 
 
 def without_report(answer: str) -> Blinded:
-    """`answer` without the self-report, and with every name: as patterns read it, which no name can sway."""
+    """`answer` without the self-report but with all names, for patterns, which names cannot bias."""
     return Blinded(answer).without(process_spans(answer, MARK))
 
 
@@ -157,7 +157,9 @@ _FENCE = re.compile(r"[\s>]*(`{3,}(?=[^`]*$)|~{3,})(.*)")
 
 def _telling_spans(text: str, hidden: Hidden) -> Iterator[Span]:
     names = {name.lower() for name in (*hidden.servers, *map(_short, hidden.tools), *BUILT_IN, _MCP)}
-    patterns = _patterns(hidden._replace(spared=hidden.spared & names))  # what else is spared, no name, is found below
+    patterns = _patterns(
+        hidden._replace(spared=hidden.spared & names)
+    )  # other spared phrases, which are not names, are handled below
     fence, at = "", 0
     for line in text.splitlines(keepends=True):
         found = _FENCE.match(line)
@@ -177,7 +179,7 @@ def _is_spared(words: str, spared: frozenset[str]) -> bool:
 
 
 _START, _END = r"(?<![^\W_])(?<![^\W_]_)(?<![^\W_]__)", r"(?!_{0,2}[^\W_])"
-"""The edges of a word; `_lens_` and `__lens__` are the word lens with emphasis."""
+"""The boundaries of a word; `_lens_` and `__lens__` are the word lens with emphasis."""
 _FULL = rf"{_START}(?i:mcp)(?:\\?_){{2}}(?:[^\W_]|-|\\?_)++(?:(?<=_)\*)?"
 _SEPARATOR = r"(?:, ?(?:(?:and|or|then) )?| (?:and|or|then|&|\+) | ?[/+&] ?)"
 _VERB = (
@@ -190,7 +192,7 @@ _CODE = (
     r"(?![(\[]|[.:](?![\s)\"'*`]|$)|[`*]{0,3} (?:access|class(?:es)?|commands?|functions?|interfaces?|locks?|methods?"
     r"|mode|models?|modules?|objects?|permissions?|rights|scripts?|structs?|traits?|types?)\b)"
 )
-"""What follows a name that is code or English, not a tool."""
+"""Text after a name which shows that it is code or English, not a tool."""
 
 _NUMBER = (
     r"(?:[0-9]{1,9}(?:[.,][0-9]{1,3})?|one|two|three|four|five|six|seven|eight|nine|ten|a few|several|a couple of)"
@@ -208,14 +210,14 @@ _WORK = (
     rf"[*_`]{{0,3}}:[*_`]{{0,3}} ?{_ABOUT}{_DURATION}",
     rf"\b(?i:{_NUMBER} (?:MCP )?tool[ -](?:calls?|uses|invocations))\b",
 )
-"""How long the work took and how many calls it needed; `took` is past, and code takes."""
+"""Durations and call counts of the work: only past tense (`took`), since code "takes" time."""
 
 _FIRST_WORDS = (" I", "Done", "Finished", "Completed", "Answered", "Time", "Elapsed", "Total", "Wall")
-"""Each of `_WORK` holds one of these, `took`, `spent` or `tool`."""
+"""Every match of `_WORK` contains one of these."""
 
 
 def _of_conditions(conditions: Iterable[str]) -> tuple[str, ...]:
-    """Talk about conditions; `with` and `without` as plain words are no such talk."""
+    """Patterns for remarks about conditions; plain `with` and `without` do not match."""
     names = _any(conditions)
     upper = _any(name.upper() for name in conditions)
     return (
@@ -228,11 +230,11 @@ def _of_conditions(conditions: Iterable[str]) -> tuple[str, ...]:
 
 
 _SAYS = r" (?:returned|found|(?:show|report|list|rank)(?:s|ed)|surfaced|gave|says|said|results?|hits?)"
-"""What a way of searching does in an answer; the subject of an answer is seldom in the past."""
+"""Verbs after a search method; past tense, which is rare for the subject of an answer."""
 
 
 def _of_talk(talk: ToolTalk) -> tuple[str, ...]:
-    """Tools under other names. A way of searching is hidden where the agent used it, a word of a name before "tool"."""
+    """Patterns for tools under other names: search methods that the agent used, and name parts before "tool"."""
     word = _one_of(map(_spelled, talk.phrases))
     phrase = _one_of(_spelled(each) for each in talk.phrases if " " in each)
     return (
@@ -243,28 +245,28 @@ def _of_talk(talk: ToolTalk) -> tuple[str, ...]:
 
 
 def _of_figures(talk: ToolTalk) -> str:
-    """A figure with its number, `hubScore=0.8` as `hub score 0.8` too."""
+    """A pattern for a figure with its number: `hubScore=0.8` and `hub score 0.8`."""
     single = _one_of(_spelled(name) for name in talk.figures if len(words_of(name)) == 1)
     several = _one_of(_spelled(name) for name in talk.figures if len(words_of(name)) > 1)
     return rf"{_START}(?i:{single}(?=\W{{0,3}}[=:])|{several})[\"`*]{{0,3}}(?: ?[=:])? ?-?[0-9]++(?:[.,][0-9]+)*+"
 
 
 def _spelled(name: str) -> str:
-    """A name or phrase in any spelling: snake, kebab or camel case, or words."""
+    """A pattern for a name or phrase in snake, kebab or camel case, or as words."""
     return r"(?:\\?_|[ -])?".join(words_of(name))
 
 
 class _Patterns(NamedTuple):
-    """What gives a condition away."""
+    """Compiled patterns for text that reveals a condition."""
 
     names: re.Pattern[str]
-    """In code."""
+    """For code."""
     talk: re.Pattern[str]
-    """In prose."""
+    """For prose."""
     hints: tuple[str, ...]
-    """Without any of these, and of `words`, a line has nothing to hide; this spares the slow search for most lines."""
+    """A fast pre-check: a line without any of these or of `words` has nothing to hide."""
     words: tuple[str, ...]
-    """As `hints`, but with upper and lower case."""
+    """As `hints`, but case-sensitive."""
 
     def may_tell(self, line: str) -> bool:
         lower = line.lower()
@@ -321,7 +323,7 @@ def _short(tool: str) -> str:
 
 
 def _any(names: Iterable[str]) -> str:
-    """One of the names; `_` and `-` are the same, and Markdown may escape them. Nothing fits when there is none."""
+    """A pattern for any of the names; `_` and `-` are equivalent, also escaped. Matches nothing without names."""
     spelled = (
         r"\\?[_-]".join(map(re.escape, re.split("[_-]", name))) for name in sorted(names, key=lambda x: (-len(x), x))
     )
@@ -341,10 +343,10 @@ def _quoted(name: str) -> str:
 
 
 def opaque_id(seed: int, run: RunId, answer: str) -> str:
-    """The name under which judges see an answer: 10 hex digits, the same for the same seed, run and answer."""
+    """The name of an answer for judges: 10 hex digits, deterministic for seed, run and answer."""
     return sha256(f"{seed} {run.stem} {answer}".encode(errors="surrogatepass"))[:10]
 
 
 def order(ids: Iterable[str], seed: int) -> list[str]:
-    """`ids` in a random order that only `seed` fixes; a further id changes nothing between the others."""
+    """`ids` in a random order fixed by `seed`; an additional id does not change the order of the others."""
     return sorted(ids, key=lambda name: sha256(f"{seed} order {name}".encode()))

@@ -1,8 +1,7 @@
-"""How well the condition of an answer can be guessed from what judges see of it (protocol, section 4).
+"""Measures how well the condition can be guessed from blinded answers (protocol, section 4).
 
-Guesses come from a classifier that knows which words stand in an answer and how long it is, and from judges that were
-asked. Guessing right in half of the cases is chance: the blinding is not shown to fail when the interval of the share
-of right guesses includes that.
+The guesses come from a classifier on the words and the length of answers, and from judges who are asked. By chance half
+of the guesses are right; the blinding fails the check when the interval of that share is above one half.
 """
 
 from __future__ import annotations
@@ -20,32 +19,32 @@ from lensbench.core.distributions import t_isf
 from lensbench.judging.blinding import MARK
 
 MIN_TASKS = 6
-"""With fewer, the interval is too wide to tell anything."""
+"""The minimum number of tasks; with fewer, the interval is too wide."""
 _FOLDS = 10
 _WORDS_SHOWN = 10
 _NO_WEIGHT = 1e-6
 _FLAT = 1e-6
-"""The slope of a loss that is as small as it gets."""
+"""The gradient at which the optimisation stops."""
 _MOST_STEPS = 100
 _SAME_LENGTH = 0.1
-"""Answers whose lengths spread by less than this share are of one length."""
+"""Answers whose lengths vary by less than this share count as equally long."""
 _TOKEN = re.compile(rf"{re.escape(MARK.lower())}|\w\w+")
-"""Marks are words too: a judge can count them."""
+"""Matches words and marks, since a judge can count marks."""
 
 
 class BlindedAnswer(NamedTuple):
-    """An answer of a run that counts."""
+    """The answer of a valid run."""
 
     task: str
     condition: str
     text: str
-    """As judges see it."""
+    """The blinded text."""
     original: str
-    """As the agent wrote it."""
+    """The original text."""
 
 
 class Guess(NamedTuple):
-    """What a judge took an answer for; None when it gave no guess."""
+    """A judge's guess for an answer; None when it gave none."""
 
     task: str
     guessed: str | None
@@ -62,12 +61,12 @@ class Share(NamedTuple):
 
     @property
     def holds(self) -> bool:
-        """Chance is within the interval."""
+        """True when the interval includes chance."""
         return self.low <= 0.5 <= self.high
 
     @property
     def would_find(self) -> float | None:
-        """The true share that is told from chance with 80 % probability; None when the tasks do not differ."""
+        """The true share that would be detected with 80 % probability; None when the tasks do not differ."""
         far, close = t_isf(0.025, self.tasks - 1), t_isf(0.2, self.tasks - 1)
         half = max(self.accuracy - self.low, self.high - self.accuracy)
         return min(1.0, 0.5 + float(half * (1 + close / far))) if half else None
@@ -75,7 +74,7 @@ class Share(NamedTuple):
 
 @dataclass(frozen=True)
 class GuessCheck:
-    """How well a judge guessed. Where nothing is computed, `reason` says why, and the rest is None."""
+    """The quality of a judge's guesses. When nothing is computed, `reason` says why, and the rest is None."""
 
     n: int
     """Answers with a guess."""
@@ -91,7 +90,7 @@ class GuessCheck:
 
 @dataclass(frozen=True)
 class BlindingCheck:
-    """How well the classifier tells a treatment from the baseline. `reason` as in GuessCheck."""
+    """How well the classifier separates a treatment from the baseline. `reason` as in GuessCheck."""
 
     n: int
     """Answers of tasks that have both conditions."""
@@ -101,23 +100,23 @@ class BlindingCheck:
     high: float | None = None
     holds: bool | None = None
     auc: float | None = None
-    """The share of pairs of answers of both conditions of which it finds the treatment's one."""
+    """The share of pairs of answers from both conditions in which it identifies the treatment's (AUC)."""
     unblinded: Share | None = None
-    """The same from the answers as the agent wrote them."""
+    """The same for the original answers."""
     telling: Mapping[str, Sequence[str]] | None = None
-    """By condition, the words that speak most for it, the strongest first."""
+    """Condition -> the words with the largest weights, strongest first."""
     would_find: float | None = None
-    """The share of right guesses that such a check tells from chance with 80 % probability."""
+    """The share of right guesses that the check would detect with 80 % probability."""
     reason: str = ""
 
 
 def guess_conditions(answers: Iterable[BlindedAnswer], baseline: str, seed: int) -> dict[str, BlindingCheck]:
-    """By treatment, how well its answers can be told from those of the baseline.
+    """Treatment -> how well its answers can be separated from the baseline's.
 
-    A logistic regression over the words that stand in an answer or not and its length, cross-validated so that no task
-    is on both sides. How often a word stands there does not count: one mention of a tool gives a condition away, and
-    weights such as TF-IDF drown it among hundreds of other words. Words of one task only are left out, and so are tasks
-    that lack one of the two conditions. The same answers and seed give the same checks.
+    Uses logistic regression on the presence of words and the length, cross-validated with each task on one side only.
+    Word counts are not used: a single mention of a tool reveals a condition, and weights such as TF-IDF hide it among
+    hundreds of other words. Words in one task only and tasks without both conditions are ignored. Deterministic for
+    the same answers and seed.
     """
     given = sorted(answers)
     treatments = sorted({answer.condition for answer in given} - {baseline})
@@ -125,7 +124,7 @@ def guess_conditions(answers: Iterable[BlindedAnswer], baseline: str, seed: int)
 
 
 def guesses_of_judge(guesses: Iterable[Guess]) -> GuessCheck:
-    """How well a judge guessed the conditions, over the tasks in which it guessed for two conditions or more."""
+    """The quality of a judge's guesses, over the tasks with guesses for at least two conditions."""
     given = list(guesses)
     made = [guess for guess in given if guess.guessed is not None]
     both = _with_both([(guess.task, guess.actual) for guess in made])
@@ -142,7 +141,7 @@ def _too_few(tasks: int) -> str:
 
 
 def _with_both(runs: Iterable[tuple[str, str]]) -> set[str]:
-    """The tasks that stand there with two conditions."""
+    """The tasks with at least two conditions."""
     found: dict[str, set[str]] = {}
     for task, condition in runs:
         found.setdefault(task, set()).add(condition)
@@ -150,11 +149,11 @@ def _with_both(runs: Iterable[tuple[str, str]]) -> set[str]:
 
 
 def _share(guesses: Iterable[tuple[str, str, bool]]) -> Share:
-    """The share over (task, condition, right), with the t interval of the tasks' shares.
+    """The share of right guesses from (task, condition, right), with the t interval of the tasks' shares.
 
-    The answers of a task are guessed alike, so the task is the unit. In a task the conditions have equal weight: who
-    always says the same is right in half of the cases. `proportion_confint` over tasks would take a task for a coin,
-    but a task in which one of two guesses is right varies less; its interval is too wide to find a blinding that fails.
+    Guesses within a task are correlated, so the task is the unit. Within a task the conditions have equal weight, so
+    that a constant guess is right in half of the cases. `proportion_confint` would treat a task as a coin flip, but
+    tasks with one of two guesses right vary less; its interval would be too wide to detect a failed blinding.
     """
     right: dict[str, dict[str, list[bool]]] = {}
     for task, condition, hit in guesses:
@@ -184,7 +183,7 @@ def _check(answers: Sequence[BlindedAnswer], baseline: str, seed: int) -> Blindi
 
 @dataclass(frozen=True)
 class _Words:
-    """Which words stand in which answer, and what the classifier has to find out."""
+    """The words of each answer, and the labels for the classifier."""
 
     answers: Sequence[BlindedAnswer]
     baseline: str
@@ -195,7 +194,7 @@ class _Words:
 
     @classmethod
     def of(cls, answers: Sequence[BlindedAnswer], texts: Sequence[str], baseline: str, seed: int) -> _Words | None:
-        """None when no word stands in two tasks. Which words count is decided without looking at conditions."""
+        """None when no word occurs in two tasks. Words are selected without using the conditions."""
         found = [_TOKEN.findall(text.lower()) for text in texts]
         by_task: dict[str, set[str]] = {}
         for answer, tokens in zip(answers, found, strict=True):
@@ -216,7 +215,7 @@ class _Words:
         return np.array([answer.condition != self.baseline for answer in self.answers])
 
     def scores(self) -> Any:
-        """By answer, how much speaks for the treatment: above 0 is the guess. Learned from other tasks only."""
+        """The score of each answer, learned from other tasks only; above 0, the guess is the treatment."""
         names = sorted({answer.task for answer in self.answers})
         order = np.random.default_rng(self.seed).permutation(len(names))
         fold_of = {names[task]: number % _FOLDS for number, task in enumerate(order)}
@@ -229,7 +228,7 @@ class _Words:
         return scores
 
     def share(self, scores: Any) -> Share:
-        """How many of the guesses are right."""
+        """The share of right guesses."""
         told = zip(self.answers, (scores > 0) == self.labels, strict=True)
         return _share((answer.task, answer.condition, bool(hit)) for answer, hit in told)
 
@@ -240,7 +239,7 @@ class _Words:
         return float(np.mean(below) / len(theirs))
 
     def telling(self) -> dict[str, list[str]]:
-        """By condition, the words with the largest weights, learned from all answers."""
+        """Condition -> the words with the largest weights, learned from all answers."""
         weights = logistic_regression(self.rows, self.labels)[: len(self.words)]
         ascending = np.argsort(weights, kind="stable")
         treatment = next(answer.condition for answer in self.answers if answer.condition != self.baseline)
@@ -251,11 +250,10 @@ class _Words:
 
 
 class Rows(NamedTuple):
-    """A matrix of which most is 0: a column for each word that stands there or not, a constant, and a last column of
-    any numbers."""
+    """A sparse matrix: a 0/1 column for each word, a constant column, and a last column of arbitrary numbers."""
 
     columns: Any
-    """The columns with a 1, row after row; each row ends with the constant, so that none is empty."""
+    """The columns with a 1, row by row; each row ends with the constant, so that none is empty."""
     ends: Any
     """Where each row ends in `columns`."""
     last: Any
@@ -263,7 +261,7 @@ class Rows(NamedTuple):
 
     @classmethod
     def of(cls, ones: Sequence[Sequence[int]], words: int, last: Any) -> Rows:
-        """A row for each of `ones`, which are the words that stand there."""
+        """A row for each of `ones`, the words that are present."""
         columns = np.concatenate([np.array([*places, words]) for places in ones])
         return cls(columns, np.cumsum([len(places) + 1 for places in ones]), last, words + 2)
 
@@ -289,17 +287,17 @@ class Rows(NamedTuple):
 
 
 def logistic_regression(rows: Rows, labels: Any) -> Any:
-    """The weights of the columns, of which half the squares plus the log loss is least.
+    """The column weights that minimise the log loss plus half the sum of squares.
 
-    Both labels have the same weight in all, however many answers they have. As in liblinear (Fan and others, Journal of
-    Machine Learning Research 9, 2008) the constant is kept small like the other weights. Newton's method with conjugate
-    gradients (Nocedal and Wright, Numerical Optimization, 2006, algorithm 7.1); the loss is convex.
+    Both labels have the same total weight, whatever their number of answers. As in liblinear (Fan and others, Journal
+    of Machine Learning Research 9, 2008) the constant is regularised like the other weights. Newton's method with
+    conjugate gradients (Nocedal and Wright, Numerical Optimization, 2006, algorithm 7.1); the loss is convex.
     """
     sign = np.where(labels, 1.0, -1.0)
     share = len(labels) / (2 * np.where(labels, labels.sum(), (~labels).sum()))
 
     def slope(weights: Any) -> tuple[Any, Any]:
-        wrong = np.exp(-np.logaddexp(0, sign * (rows @ weights)))  # how likely each label seems not to be
+        wrong = np.exp(-np.logaddexp(0, sign * (rows @ weights)))  # the predicted probability of the wrong label
         return weights - rows.transposed(share * sign * wrong), share * wrong * (1 - wrong)
 
     weights = np.zeros(rows.width)
@@ -316,7 +314,7 @@ def logistic_regression(rows: Rows, labels: Any) -> Any:
 
 
 def _newton_step(rows: Rows, uphill: Any, bend: Any) -> Any:
-    """Where the slope would be 0 if the curvature stayed what it is here, about, by conjugate gradients."""
+    """The approximate Newton step by conjugate gradients."""
     step, left = np.zeros_like(uphill), -uphill
     way, size = left, float(left @ left)
     enough = size * min(0.25, math.sqrt(size))

@@ -1,4 +1,4 @@
-"""The judge `tests`: its verdicts on a change, from the results of the hidden tests."""
+"""The judge `tests`: verdicts on a change from the results of the hidden tests."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ from lensbench.judging.shown_answers import ShownAnswer, verdict_row
 from lensbench.plan.names import TESTS
 
 VERSION = "1"
-"""Raised when the same tests on the same patch may give another verdict."""
+"""Increased when the same tests on the same patch may give another verdict."""
 _SHOWN = 3
 
 
 @dataclass(frozen=True)
 class Tested:
-    """What the tests say about a run, as `tests/<run>.json` has it."""
+    """The test results of a run, as stored in `tests/<run>.json`."""
 
     fixed: Mapping[str, str]
-    """The results of the tests that are to fail without a change; "" for one that was not reported."""
+    """The results of the tests that fail without a change; "" for an unreported one."""
     kept: Mapping[str, str]
-    """Of those that are to pass in both cases."""
+    """The results of the tests that pass in both cases."""
     unstarted: str = ""
     problem: str = ""
     left_out: Sequence[str] = ()
@@ -47,18 +47,18 @@ class Tested:
     duration_s: float = 0.0
     memory_mb: int = 0
     lint: int | None = None
-    """How many findings more than before the task's linter has; None without one."""
+    """How many more findings the task's linter has than before; None without a linter."""
 
     @property
     def resolved(self) -> bool:
-        """All tests did what they must: all or nothing, as SWE-bench counts."""
+        """True when all tests have the required result: all or nothing, as in SWE-bench."""
         return [verdict for verdict, _ in self.verdicts] == [Verdict.MET, Verdict.MET]
 
     @property
     def verdicts(self) -> list[tuple[Verdict, str]]:
-        """Verdict and reason of the two criteria that tests decide.
+        """Verdict and reason for the two test criteria.
 
-        A change that makes no failing test pass has not kept anything: doing nothing earns nothing.
+        A change that makes no failing test pass gets nothing for the passing ones, so that doing nothing scores 0.
         """
         passed = [name for name, result in self.fixed.items() if result == TestResult.PASSED]
         failed = [name for name in self.fixed if name not in passed]
@@ -76,12 +76,12 @@ def _names(tests: Sequence[str]) -> str:
 
 
 def tested_file(folder: Path, run: RunId) -> Path:
-    """Where the test results of a run lie."""
+    """The path of the test results of a run."""
     return RunFolder(folder).tests / f"{run.stem}.json"
 
 
 def read_tested(path: Path) -> Tested:
-    """What `tests/<run>.json` says. Raises UserError."""
+    """The test results in a file. Raises UserError when it cannot be read."""
     try:
         value = json.loads(path.read_text())
         sizes = {name: PatchSize(**{**value[name], "files": tuple(value[name]["files"])}) for name in _SIZES}
@@ -96,7 +96,7 @@ _SIZES = ("size", "reference")
 def judge_patch(
     kept: Path, task: ChangeTask, tree: Path, tree_sha256: str, patch: bytes, sandbox: Sandbox, environment: Environment
 ) -> Tested:
-    """What the tests say about a patch. Test runs are kept in the folder `kept` by all that they depend on."""
+    """The test results for a patch. Test runs are cached in the folder `kept` by all their inputs."""
 
     def run(content: bytes) -> TestRun:
         parts = (VERSION, tests_digest(task.tests), tree_sha256, environment.key, hashlib.sha256(content).hexdigest())
@@ -105,7 +105,7 @@ def judge_patch(
 
     def _kept_run(path: Path, content: bytes) -> TestRun:
         kept.mkdir(parents=True, exist_ok=True)
-        with locked(path.with_name(f".{path.stem}.lock")):  # the runs of a pair often make the same change
+        with locked(path.with_name(f".{path.stem}.lock")):  # the runs of a pair often have the same patch
             if found := _read_run(path):
                 return found
             made = run_tests(tree, content, task.tests, sandbox, environment)
@@ -134,7 +134,7 @@ def _passing_in_both(before: TestRun, after: TestRun, fixed: Sequence[str]) -> t
 
 
 def _read_run(path: Path) -> TestRun | None:
-    """A test run that was kept; None when there is none, or it is damaged."""
+    """A cached test run; None when there is none, or it is damaged."""
     try:
         value = json.loads(path.read_text())
         size = PatchSize(**{**value["size"], "files": tuple(value["size"]["files"])})
@@ -145,7 +145,7 @@ def _read_run(path: Path) -> TestRun | None:
 
 
 def judge_changes(folder: Path, seen: Iterable[ShownAnswer], tasks: Mapping[str, Task]) -> Iterator[dict[str, Any]]:
-    """The verdicts of the tests, for the runs that were asked for a change."""
+    """The verdicts of the tests on the runs of change tasks."""
     for shown in seen:
         numbers = {each.text: number for number, each in enumerate(tasks[shown.run.task].criteria, 1)}
         if not {FIXED, KEPT} <= numbers.keys():

@@ -1,6 +1,6 @@
-"""What is wrong with criteria and tasks, in sentences that say what to do (docs/judges.md).
+"""Finds problems of criteria and tasks, with advice (docs/judges.md).
 
-A criterion that every answer meets, or none, or that the question gives away, costs money and shows nothing.
+A criterion that all answers meet, that none meets, or that the question gives away costs money without information.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from lensbench.judging.judges import Verdict, mechanical
 from lensbench.judging.judges.normalising import normalise
 
 NEAR = Fraction(1, 10)
-"""A closed-book score this near to the best condition's is as good."""
+"""A closed-book score within this distance of the best condition's counts as equal."""
 MANY_DISAGREEMENTS = Fraction(1, 4)
-"""Judges that differ on a larger share of a criterion's answers read two things in it."""
+"""When judges differ on a larger share of answers, the criterion is ambiguous."""
 MIN_ANSWERS, MIN_HITS = 2, 3
-"""One answer alone says nothing about a criterion. That all miss it is worth a look from two on, as the patterns may be
-wrong; that all meet it is no news before there are a few."""
+"""The minimum number of answers for each finding. Two suffice for "met by none", since the patterns may be wrong; "met
+by all" needs a few more."""
 
 
 class Finding(NamedTuple):
-    """What is wrong with a criterion, or with a task as a whole."""
+    """A problem of a criterion or of a whole task."""
 
     task: str
     criterion: int | None
-    """None for the task as a whole."""
+    """None for the whole task."""
     kind: str
     """`met_by_all`, `met_by_none`, `partial_by_all`, `given_away`, `judges_disagree`, `unjudged`, `closed_book`."""
     sentence: str
@@ -41,7 +41,7 @@ class Finding(NamedTuple):
 def check_criteria(
     tasks: Mapping[str, Task], decisions: Sequence[DecisionRow], conditions: Sequence[str]
 ) -> list[Finding]:
-    """What is wrong with each criterion, by the decisions on it in the compared `conditions`."""
+    """The problems of each criterion, from its decisions in the compared `conditions`."""
     by_criterion: dict[tuple[str, int], list[DecisionRow]] = {}
     for row in decisions:
         if row["condition"] in conditions:
@@ -114,9 +114,10 @@ def _uninformative(rows: Sequence[DecisionRow], conditions: Sequence[str]) -> It
 
 
 def check_tasks(scores: Mapping[RunId, Fraction], conditions: Sequence[str]) -> list[Finding]:
-    """The tasks that are answered without the repository; none when there is no closed-book condition.
+    """The tasks that can be answered without the repository; none without a closed-book condition.
 
-    Complete, or above 0 and within 10 points of the best of `conditions`; trials are averaged.
+    Their closed-book score is complete, or above 0 and within 10 points of the best of `conditions`, averaged over
+    trials.
     """
     by_task: dict[str, dict[str, list[Fraction]]] = {}
     for run, score in scores.items():

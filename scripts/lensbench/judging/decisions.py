@@ -1,7 +1,7 @@
-"""What counts when several judges have spoken, criterion by criterion (protocol, section 4).
+"""Combines the verdicts of several judges for each criterion (protocol, section 4).
 
-A person's verdict decides. Else the judges' majority does, and a tie goes to the stricter verdict. A judge that failed
-has voted for nobody: unless more than half of the judges that were asked gave a verdict, the criterion stays unjudged.
+A person's verdict decides; otherwise the judges' majority does, and a tie goes to the stricter verdict. A failed judge
+has no vote: unless more than half of the judges that were asked gave a verdict, the criterion stays unjudged.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ from lensbench.plan.names import HUMAN
 
 
 class Decision(NamedTuple):
-    """What counts for one criterion of one run."""
+    """The decision on one criterion of one run."""
 
     verdict: Verdict
     decided_by: str
     """`human`, `majority` or `single`; empty when the criterion is unjudged."""
     votes: tuple[str, ...]
-    """`judge=verdict` of everybody who was asked, by name."""
+    """`judge=verdict` for each judge that was asked, by name."""
     disagreement: bool
-    """The judges differ among themselves, or persons do."""
+    """True when judges differ, or people do."""
     judges_verdict: Verdict
-    """What the judges say without persons."""
+    """The verdict of the judges without people."""
 
     @property
     def escalated(self) -> bool:
-        """A person has to look at it, and none has."""
+        """True when a person should decide and none has."""
         return self.disagreement and self.decided_by != HUMAN
 
 
 def is_person(judge: str) -> bool:
-    """True for the name of a person among the judges."""
+    """True when the judge's name is that of a person."""
     return judge == HUMAN or judge.startswith(f"{HUMAN}-")
 
 
@@ -71,13 +71,13 @@ def _given(verdicts: Iterable[Verdict]) -> list[Verdict]:
 
 
 def majority(verdicts: Sequence[Verdict]) -> Verdict:
-    """The most frequent verdict, the stricter of equally frequent ones; Unjudged when there is none."""
+    """The most frequent verdict, the stricter one of a tie; Unjudged when there is none."""
     counts = Counter(verdicts)
     return min(counts, key=lambda verdict: (-counts[verdict], POINTS[verdict]), default=Verdict.UNJUDGED)
 
 
 def verdict_of(row: VerdictRow) -> Verdict:
-    """The verdict in a row. Raises UserError when it is none."""
+    """The verdict in a row. Raises UserError when it is invalid."""
     try:
         return Verdict(row["verdict"])
     except ValueError:
@@ -90,7 +90,7 @@ def verdict_of(row: VerdictRow) -> Verdict:
 
 
 def criterion_of(row: VerdictRow | DecisionRow) -> int:
-    """The number of a row's criterion. Raises UserError when it is none."""
+    """The number of a row's criterion. Raises UserError when it is invalid."""
     if not row["criterion"].isdecimal():
         judge = dict(row).get("judge")
         file = f"{RunFolder.judge_verdicts}/{judge}.csv" if judge else f"{RunFolder.decisions}"
@@ -102,18 +102,18 @@ def criterion_of(row: VerdictRow | DecisionRow) -> int:
 
 
 Votes = dict[tuple[RunId, int], dict[str, VerdictRow]]
-"""The rows of verdicts.csv by run, criterion and judge."""
+"""(Run, criterion) -> judge -> row of verdicts.csv."""
 
 
 def collect(plan: Plan, validity: Iterable[ValidityRow], rows: Iterable[VerdictRow]) -> Votes:
-    """All criteria of all runs that count, in the plan's order, with the rows of their judges by name."""
+    """All criteria of all valid runs, in the plan's order, with the rows of their judges by name."""
     place = {task: number for number, task in enumerate(plan["order"])}
     runs = [run_of_row(row) for row in validity if row["status"] == RunStatus.VALID]
     runs.sort(key=lambda run: (place[run.task], run.trial))
     votes: Votes = {(run, number): {} for run in runs for number in range(1, plan["tasks"][run.task]["criteria"] + 1)}
     for row in rows:
         key = run_of_row(row), criterion_of(row)
-        # Judges may have read an answer that was discarded since, or a criterion that is gone.
+        # verdicts may refer to answers that were discarded since, or to removed criteria
         if key in votes:
             votes[key][row["judge"]] = row
     return votes

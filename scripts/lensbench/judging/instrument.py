@@ -1,4 +1,4 @@
-"""Measures the judges as an instrument: failures, agreement, bias, blinding, and what is wrong with the criteria."""
+"""Measures the quality of judging: failures, agreement, bias, blinding, and problems of criteria."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ from lensbench.judging.shown_answers import ShownAnswer, read_shown_answers, rea
 from lensbench.plan.frozen import read_plan
 
 CANARY = "canary"
-"""The failure of everything that a judge said of an answer after a canary came back wrong."""
+"""The failure of all verdicts on an answer when a canary got a wrong verdict."""
 
 
 class Judged(NamedTuple):
-    """What the judges left in a run folder."""
+    """The tables about judging in a run folder."""
 
     plan: Plan
     tasks: Mapping[str, Task]
@@ -50,22 +50,23 @@ class Judged(NamedTuple):
 
     @property
     def has_closed_book(self) -> bool:
-        """There is a control condition without the repository."""
+        """True when there is a control condition without the repository."""
         return bool(self.plan.get("controls", {}).get("closed_book"))
 
     @property
     def treatments(self) -> list[str]:
-        """The conditions that are compared with the baseline: no control."""
+        """The conditions compared with the baseline, without controls."""
         return treatments(self.plan)
 
     @property
     def criteria(self) -> dict[str, int]:
-        """The number of criteria by task."""
+        """Task -> number of criteria."""
         return {name: task["criteria"] for name, task in self.plan["tasks"].items()}
 
     @property
     def groups(self) -> set[Group]:
-        """The tasks and trials in which the baseline and another condition count: those that a sample is drawn from."""
+        """The (task, trial) pairs with valid runs of the baseline and another condition, from which the sample is
+        drawn."""
         found: dict[Group, set[str]] = {}
         for row in self.decisions:
             found.setdefault((row["task"], int(row["trial"])), set()).add(row["condition"])
@@ -78,7 +79,7 @@ class Judged(NamedTuple):
 
 
 def read_judged(folder: Path) -> Judged:
-    """Everything that the stages before left. Raises UserError for a missing table."""
+    """The tables of the earlier stages. Raises UserError for a missing table."""
     place = RunFolder(folder)
     return Judged(
         read_plan(folder), read_tasks(folder), read_table(place.verdicts, VerdictRow),
@@ -87,7 +88,7 @@ def read_judged(folder: Path) -> Judged:
 
 
 def measure(judged: Judged) -> dict[str, Any]:
-    """All that the tables tell about the judges and the criteria, as plain data without the blinding."""
+    """All measures of judges and criteria except the blinding, as plain data."""
     verdicts = given_verdicts(judged.verdicts)
     return {
         "judges": judges(judged.verdicts),
@@ -101,7 +102,7 @@ def measure(judged: Judged) -> dict[str, Any]:
 
 
 def given_verdicts(rows: Iterable[VerdictRow]) -> Verdicts:
-    """The verdicts of all judges by run and criterion, without those who gave none."""
+    """The verdicts of all judges by run and criterion, without failures."""
     found: dict[Any, dict[str, Verdict]] = {}
     for row in rows:
         if (verdict := verdict_of(row)) is not Verdict.UNJUDGED:
@@ -110,7 +111,7 @@ def given_verdicts(rows: Iterable[VerdictRow]) -> Verdicts:
 
 
 def judges(rows: Iterable[VerdictRow]) -> dict[str, dict[str, Any]]:
-    """Who judged: versions, models that served, verdicts, cost in US dollars, failures by type and condition."""
+    """Judge -> versions, served models, verdicts, cost in US dollars, failures by type and condition."""
     by_judge: dict[str, list[VerdictRow]] = {}
     for row in rows:
         by_judge.setdefault(row["judge"], []).append(row)
@@ -138,7 +139,7 @@ def _by_condition(rows: Iterable[VerdictRow]) -> dict[str, Counter[str]]:
 
 
 def bias(judged: Judged, verdicts: Verdicts) -> dict[str, Any] | None:
-    """Each judge against persons, the judges together, and the delta corrected by persons; None without persons."""
+    """The errors of each judge and of all together against people, and the corrected delta; None without people."""
     persons = persons_verdicts(verdicts)
     if not persons:
         return None
@@ -147,7 +148,7 @@ def bias(judged: Judged, verdicts: Verdicts) -> dict[str, Any] | None:
     names = sorted({judge for said in verdicts.values() for judge in said if not is_person(judge)})
     by_judge = {name: {key: said[name] for key, said in verdicts.items() if name in said} for name in names}
     together = judges_together(judged.decisions)
-    # A person may have judged more, such as what judges differ on: only the random sample stands for all pairs.
+    # people may have judged more, such as disputed criteria, but only the random sample represents all pairs
     sample = sampled_pairs(judged.plan, judged.groups)
     sampled = {key: verdict for key, verdict in persons.items() if (key[0].task, key[0].trial) in sample}
     by_judges, by_persons = run_scores(together, judged.criteria), run_scores(sampled, judged.criteria)
@@ -162,13 +163,13 @@ def bias(judged: Judged, verdicts: Verdicts) -> dict[str, Any] | None:
 
 
 def judges_together(decisions: Iterable[DecisionRow]) -> Decided:
-    """What the judges decide without persons."""
+    """The decisions of the judges without people."""
     decided = {(run_of_row(row), int(row["criterion"])): Verdict(row["judges_verdict"]) for row in decisions}
     return {key: verdict for key, verdict in decided.items() if verdict is not Verdict.UNJUDGED}
 
 
 def findings(judged: Judged) -> list[Finding]:
-    """What is wrong with criteria and tasks, in the plan's order."""
+    """The problems of criteria and tasks, in the plan's order."""
     drafts = judged.plan["judging"]["drafts"]
     tasks = {name: with_drafts(task) if drafts else task for name, task in judged.tasks.items()}
     return [
@@ -182,13 +183,13 @@ def findings(judged: Judged) -> list[Finding]:
 
 
 def decided(decisions: Iterable[DecisionRow]) -> Decided:
-    """What counts."""
+    """The final decisions."""
     verdicts = {(run_of_row(row), criterion_of(row)): Verdict(row["verdict"]) for row in decisions}
     return {key: verdict for key, verdict in verdicts.items() if verdict is not Verdict.UNJUDGED}
 
 
 def unjudged(decisions: Iterable[DecisionRow]) -> dict[str, dict[str, int]]:
-    """By condition, how many criteria of runs that count have no verdict, and of how many."""
+    """Condition -> how many criteria of valid runs have no verdict, and the total."""
     counts: dict[str, dict[str, int]] = {}
     for row in decisions:
         count = counts.setdefault(row["condition"], {"criteria": 0, "of": 0})
@@ -198,18 +199,18 @@ def unjudged(decisions: Iterable[DecisionRow]) -> dict[str, dict[str, int]]:
 
 
 def voided(rows: Iterable[VerdictRow]) -> list[dict[str, Any]]:
-    """The answers of which all that a judge said is void because a canary came back wrong."""
+    """The answers on which a judge's verdicts are void because of a wrong canary."""
     counts = Counter((row["judge"], run_of_row(row)) for row in rows if row["failure"] == CANARY)
     return [{"judge": judge, **run._asdict(), "criteria": n} for (judge, run), n in sorted(counts.items())]
 
 
 def answers_judged(rows: Iterable[VerdictRow]) -> dict[str, int]:
-    """How many answers each judge was given."""
+    """Judge -> the number of answers it was given."""
     return Counter(judge for judge, _ in {(row["judge"], run_of_row(row)) for row in rows})
 
 
 def blinding(judged: Judged, seen: Iterable[ShownAnswer], guesses: Mapping[str, Sequence[GuessRow]]) -> dict[str, Any]:
-    """How well the condition shows in what judges saw: to a classifier by treatment, and to judges who were asked."""
+    """How well the condition can be guessed from blinded answers, by a classifier (by treatment) and by judges."""
     answers = [
         BlindedAnswer(shown.run.task, shown.run.condition, shown.text, shown.blinded.original)
         for shown in seen
@@ -224,7 +225,7 @@ def blinding(judged: Judged, seen: Iterable[ShownAnswer], guesses: Mapping[str, 
 def belief(
     judged: Judged, everybody: All, classifier: Mapping[str, BlindingCheck], guesses: Mapping[str, GuessCheck]
 ) -> Belief:
-    """What the decisions on the compared conditions rest on."""
+    """How far the decisions on the compared conditions can be trusted."""
     verdicts = [row for row in judged.verdicts if row["condition"] in judged.compared]
     given = decided(row for row in judged.decisions if row["condition"] in judged.compared)
     return believe(votes_of(verdicts), given, everybody, judged.treatments, classifier, guesses, judged.plan["seed"])

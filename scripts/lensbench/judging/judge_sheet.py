@@ -1,6 +1,6 @@
-"""The judge sheet: one offline page on which a person judges blinded answers (protocol, section 4).
+"""The judge sheet: a self-contained page on which a person judges blinded answers (protocol, section 4).
 
-It holds the tasks' prompts and criteria, the answers as every judge sees them, and nothing that tells a condition.
+It contains the tasks' prompts and criteria and the blinded answers, and nothing that reveals a condition.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from lensbench.plan.waves import read_opened_plan
 
 @dataclass(frozen=True)
 class Question:
-    """A part of the sheet: the answers to one prompt, and the criteria (number, text) that are asked about each."""
+    """A part of the sheet: the answers to one prompt, and the criteria (number, text) to judge for each."""
 
     prompt: str
     answers: tuple[ShownAnswer, ...]
@@ -44,9 +44,9 @@ class Question:
 def questions(
     plan: Plan, tasks: Mapping[str, Task], seen: Iterable[ShownAnswer], disputed: Collection[tuple[str, int, int]]
 ) -> list[Question]:
-    """What stands on the sheet, in the order of the answers: the sample, and what is `disputed` (task, trial, number).
+    """The content of the sheet in the order of the answers: the sample, and the `disputed` (task, trial, number).
 
-    A disputed criterion is asked about every answer of its pair, so that nobody sees which one the dispute is about.
+    A disputed criterion is asked for both answers of its pair, so that the reader cannot see which one is disputed.
     """
     groups: dict[Group, list[ShownAnswer]] = {}
     for shown in seen:
@@ -67,20 +67,20 @@ def questions(
 
 
 def read_disputed(folder: Path) -> set[tuple[str, int, int]]:
-    """The criteria (task, trial, number) on which judges disagree; none before there are decisions."""
+    """The criteria (task, trial, number) on which judges disagree; empty before there are decisions."""
     path = RunFolder(folder).decisions
     rows = read_table(path, DecisionRow) if path.exists() else []
     return {(row["task"], int(row["trial"]), int(row["criterion"])) for row in rows if row["disagreement"] == "yes"}
 
 
 def sheet_id(asked: Sequence[Question]) -> str:
-    """The same for the same answers, texts and criteria in the same order: 64 hex digits."""
+    """An id of the sheet's content and order: 64 hex digits."""
     told = [[each.prompt, each.criteria, [(answer.id, answer.text) for answer in each.answers]] for each in asked]
     return sha256(json.dumps(told).encode())
 
 
 def render_sheet(asked: Sequence[Question]) -> str:
-    """The page. Its own script and style are allowed by their hashes, and nothing else is."""
+    """The page. Its content security policy allows only its own script and style, by their hashes."""
     style, script = ((TEMPLATES / f"judge_sheet.{kind}").read_text() for kind in ("css", "js"))
     answers = [{"answer": answer.id, "text": answer.text} for each in asked for answer in each.answers]
     data = {"sheet": sheet_id(asked), "maxEvidence": MAX_EVIDENCE, "answers": answers}
@@ -93,7 +93,7 @@ def render_sheet(asked: Sequence[Question]) -> str:
 
 
 def embedded(data: Mapping[str, Any]) -> Markup:
-    """JSON that no text in it can end: HTML looks for `<` only."""
+    """JSON for embedding in HTML, with `<` escaped so that no text can end the script element."""
     return Markup(json.dumps(data, sort_keys=True).replace("<", "\\u003c"))
 
 
@@ -105,7 +105,7 @@ NOTHING = """\
 
 
 def write_sheet(folder: Path) -> None:
-    """Reads answers and criteria, and writes judge_sheet.html; a page that says so when there is nothing to judge."""
+    """Reads answers and criteria, and writes judge_sheet.html, which says so when there is nothing to judge."""
     plan = read_opened_plan(folder)
     tasks = read_tasks(folder)
     asked = questions(plan, tasks, read_shown_answers(folder, plan, tasks), read_disputed(folder))
@@ -113,10 +113,10 @@ def write_sheet(folder: Path) -> None:
 
 
 def main(folder: Path) -> None:
-    """Writes the page on which people judge blinded answers, and says where it is."""
+    """Write the page for human judging of blinded answers, and print its path."""
     write_sheet(folder)
     place = RunFolder(folder)
-    print(f"open {place.judge_sheet}; what it saves belongs into {place.human}/ (docs/human-judging.md)")
+    print(f"open {place.judge_sheet}; save its verdict files to {place.human}/ (docs/human-judging.md)")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The stage `panel`: every judge's verdicts side by side, and what they decide together (`decisions`)."""
+"""The stage `panel`: collects the verdicts of all judges, and decides each criterion (`decisions`)."""
 
 from __future__ import annotations
 
@@ -22,11 +22,13 @@ ESCALATION_COLUMNS = ("task", "trial", "condition", "criterion", "votes")
 
 
 def judges_of(folder: Path, plan: Plan) -> list[str]:
-    """The plan's judges, and every person whose file lies in human/."""
+    """The plan's judges, and every person with a file in human/."""
     named = [judge["name"] for judge in plan["judges"] if not is_person(judge["name"])]
     if not RunFolder(folder).human.exists():
         return named
-    from lensbench.judging.judges.human import human_judges  # with pydantic, which costs more than this whole stage
+    from lensbench.judging.judges.human import (
+        human_judges,
+    )  # it imports pydantic, which takes longer than this whole stage
 
     return [*named, *human_judges(folder)]
 
@@ -38,7 +40,7 @@ def _decision_row(run: RunId, criterion: int, decision: Decision) -> dict[str, A
 
 
 def decide_all(folder: Path) -> None:
-    """Reads verdicts/*.csv, and writes verdicts.csv, decisions.csv, escalations.csv and the notes that ask again."""
+    """Reads verdicts/*.csv; writes verdicts.csv, decisions.csv, escalations.csv and the notes for another round."""
     plan = read_plan(folder)
     judges = judges_of(folder, plan)
     said = [

@@ -1,4 +1,4 @@
-"""Who will read the criteria of a benchmark, said before the first run is paid."""
+"""Checks, before the first run is paid, that every criterion has a judge that can decide it."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ from lensbench.plan.reading import load_config
 from lensbench.plan.task_files import read_scenarios
 
 REQUEST_USD = (0.002, 0.02)
-"""US dollars that a model judge takes for one request: a guess, 3,000 tokens read and 150 written by a small model of
-today, and by a large one."""
+"""The estimated cost of one request to a model judge in US dollars: 3,000 input and 150 output tokens, of a small and a
+large model."""
 
 
 class Unread(NamedTuple):
-    """The criteria without patterns, which a model or a person has to read."""
+    """The criteria without patterns, which a model or a person must judge."""
 
     criteria: int
-    """Of all tasks."""
+    """The number of criteria of all tasks."""
     without_patterns: int
-    """Drafts count as patterns where they are switched on."""
+    """The number of criteria without patterns; drafts count as patterns when they are enabled."""
     requests: int
-    """To a model judge that reads every answer."""
+    """The number of requests to a model judge that reads every answer."""
 
     @property
     def price(self) -> str:
-        """Of one model judge."""
+        """The estimated price of one model judge, in words."""
         low, high = (self.requests * usd for usd in REQUEST_USD)
         return f"about {self.requests} requests, {low:.2g} to {high:.2g} US dollars (a guess)"
 
@@ -52,9 +52,9 @@ def unread(config: Config, tasks: Sequence[Task]) -> Unread:
 
 
 def check_readers(config: Config, tasks: Sequence[Task]) -> str:
-    """Who reads the criteria without patterns; "" when there are none.
+    """A sentence on who judges the criteria without patterns; "" when there are none.
 
-    Raises UserError when nobody does, and the runs would be paid for nothing.
+    Raises UserError when nobody does, because the runs would be paid for nothing.
     """
     found = unread(config, tasks)
     if not found.without_patterns:
@@ -69,11 +69,11 @@ def check_readers(config: Config, tasks: Sequence[Task]) -> str:
         return nobody
     if not config.preflight.judges:
         return f"{nobody}; accepted, preflight.judges is false"
-    raise UserError(f"{nobody}; or set preflight.judges: false to run all the same; nothing was started")
+    raise UserError(f"{nobody}; or set preflight.judges: false to run anyway; nothing was started")
 
 
 def ways(config: Config, found: Unread) -> str:
-    """What to add to the config so that somebody reads the criteria without patterns."""
+    """What to add to the config so that criteria without patterns are judged."""
     kind, model = config.agent.kind, config.agent.model or "..."
     asks_model = kind not in ("offline", "command", "command-events", "none")
     judge = f"{{agent: {{kind: {kind}, model: {model}}}}}" if asks_model else "{agent: {kind: ..., model: ...}}"
@@ -82,7 +82,7 @@ def ways(config: Config, found: Unread) -> str:
 
 
 def main() -> None:
-    """Prints who reads the criteria without patterns. The exit code is 1 when nobody could judge what is paid for."""
+    """Print who judges the criteria without patterns. The exit code is 1 when nobody does."""
     parser = argparse.ArgumentParser(prog="python -m lensbench.judging.readers", description=main.__doc__)
     parser.add_argument("--settings", required=True, help="the config as JSON")
     config = load_config(json.loads(parser.parse_args().settings))

@@ -1,4 +1,4 @@
-"""Which pairs of runs people judge whole."""
+"""Draws the pairs of runs that people judge completely."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from lensbench.core.records import sha256
 from lensbench.plan.names import HUMAN, TESTS
 
 Group = tuple[str, int]
-"""A task and a trial: all conditions' runs of them stand side by side."""
+"""A task and a trial, with the runs of all conditions."""
 
 
 def sampled_pairs(plan: Plan, groups: Iterable[Group]) -> frozenset[Group]:
-    """Those of `groups` that a person judges whole: the share `judging.human_sample`, rounded up.
+    """The `groups` that people judge completely: the share `judging.human_sample`, rounded up.
 
-    All of them when people are the only judges. Drawn by seed, each for itself: a pair that joins or leaves the
-    benchmark does not draw the others anew.
+    All of them when people are the only judges. Each is drawn by seed independently, so that adding or removing a pair
+    does not change the draw of the others.
     """
     people_only = all(judge["name"] in (HUMAN, TESTS) for judge in plan["judges"])
     share = 1 if people_only else exact(str(plan["judging"]["human_sample"])) or 0

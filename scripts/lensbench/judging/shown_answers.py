@@ -1,6 +1,6 @@
-"""What judges see: the answers that count, blinded, under names that tell nothing, in an order that tells nothing.
+"""The answers for judges: those of valid runs, blinded, with opaque names, in random order.
 
-Every judge sees the same text, a person too (protocol, section 4).
+Every judge, including people, sees the same text (protocol, section 4).
 """
 
 from __future__ import annotations
@@ -27,30 +27,30 @@ from lensbench.plan.frozen import frozen_tasks
 from lensbench.plan.task_files import read_scenarios
 
 READ_AHEAD = 4
-"""How much more than judges see is searched for what must not be seen: 5 MB of newlines took 43 s."""
+"""How far beyond the shown text blinding searches; limited, because 5 MB of newlines took 43 s."""
 
 
 @dataclass(frozen=True)
 class ShownAnswer:
-    """One answer as judges see it."""
+    """One blinded answer."""
 
     id: str
-    """Tells neither task nor condition."""
+    """A name that reveals neither task nor condition."""
     run: RunId
     text: str
-    """Without what gives the condition away, and without the end of a very long answer."""
+    """The blinded text, without the end of a very long answer."""
     blinded: Blinded
     pair_complete: bool
-    """The run of the baseline counts too, or for the baseline that of a treatment."""
+    """True when the baseline's run is valid, too, or for the baseline a treatment's."""
 
 
 def read_tasks(folder: Path) -> dict[str, Task]:
-    """The tasks of a run folder, with their criteria as they stand there now."""
+    """The tasks of a run folder with their current criteria."""
     return {task.id: task for task in read_scenarios([str(frozen_tasks(folder))], imported=True).tasks}
 
 
 def read_shown_answers(folder: Path, plan: Plan, tasks: Mapping[str, Task]) -> list[ShownAnswer]:
-    """The answers of all runs that count, in a random order that the seed fixes."""
+    """The blinded answers of all valid runs, in a random order fixed by the seed."""
     runs = _counting(folder, tasks)
     records = {run: from_json(run_files(folder, run).record.read_text()) for run in runs}
     tools = sorted({*read_listed_tools(folder), *_offered(records.values())})
@@ -60,7 +60,7 @@ def read_shown_answers(folder: Path, plan: Plan, tasks: Mapping[str, Task]) -> l
 
 
 def read_named_answers(folder: Path, plan: Plan, tasks: Mapping[str, Task]) -> list[ShownAnswer]:
-    """The same answers for patterns, which no name can sway: without the self-report, and with every name."""
+    """The same answers for patterns, which names cannot bias: without the self-report but with all names."""
     return _shown(folder, plan, _counting(folder, tasks), lambda _, answer: without_report(answer))
 
 
@@ -85,7 +85,7 @@ def _has_partner(run: RunId, counting: set[RunId], plan: Plan) -> bool:
 
 
 def _offered(records: Iterable[Record]) -> Iterable[str]:
-    """The MCP tools that any run was offered or called."""
+    """The MCP tools that were offered to or called by any run."""
     for record in records:
         outcome = record.outcome
         names = [*(outcome.tools_offered or ()), *(call.name for call in outcome.calls or ())]
@@ -96,7 +96,7 @@ VERDICT_COLUMNS = columns(VerdictRow)
 
 
 def verdict_row(shown: ShownAnswer, criterion: int, judge: str, judgement: Judgement, **served: Any) -> dict[str, Any]:
-    """A judgement as a row of verdicts.csv; its evidence becomes the piece of the original that it stands for."""
+    """A judgement as a row of verdicts.csv, with the evidence as in the original answer."""
     span = None
     if judgement.position is not None:
         span = shown.blinded.span(judgement.position, judgement.position + len(judgement.evidence))

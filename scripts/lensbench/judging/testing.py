@@ -1,4 +1,4 @@
-"""Runs the hidden tests on the patch of one run; test runs are kept by patch, tests, tree and environment."""
+"""Runs the hidden tests on the patch of one run; test runs are cached by patch, tests, tree and environment."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from lensbench.plan.frozen import read_plan
 
 
 def judge_run(folder: Path, run: RunId) -> str:
-    """Judges the patch of a run and writes tests/<run>.json; returns what was found, in a sentence."""
+    """Judges the patch of a run and writes tests/<run>.json; returns the outcome as a sentence."""
     plan, repositories = read_plan(folder), read_json(RunFolder(folder).repositories, needed=True)
     repository = repositories[plan["tasks"][run.task]["repository"] or ""]
     environment = read_environment(read_json(RunFolder(folder).environments, needed=True)[run.task])
@@ -28,7 +28,7 @@ def judge_run(folder: Path, run: RunId) -> str:
     try:
         content = patch.read_bytes()
     except OSError as error:
-        raise UserError(f"{patch}: {error.strerror}; delete the run's answer to have it made again") from None
+        raise UserError(f"{patch}: {error.strerror}; delete the run's answer to repeat it") from None
     tested = judge_patch(
         RunFolder(folder).judging_tests, read_task(folder, run.task), Path(repository["tree"]),
         repository["tree_sha256"], content, find_sandbox(plan.get("sandbox")), environment,
@@ -38,7 +38,7 @@ def judge_run(folder: Path, run: RunId) -> str:
 
 
 def main() -> None:
-    """Runs the hidden tests on the patch of one run."""
+    """Run the hidden tests on the patch of one run."""
     parser = argparse.ArgumentParser(prog="python -m lensbench.judging.testing", description=main.__doc__)
     parser.add_argument("--folder", required=True, type=Path, help="bench/<run_id>")
     parser.add_argument("--task", required=True)

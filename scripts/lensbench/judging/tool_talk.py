@@ -1,7 +1,7 @@
-"""How answers give away that MCP tools were used, learnt from these tools: their names, descriptions and results.
+"""Learns the phrases with which answers reveal the use of MCP tools, from the tools' names, descriptions and results.
 
-`lens_graph` is also "the graph tool"; a tool described as "Semantic search over code" is also "semantic search
-returned"; and results that say `importers=3` are quoted.
+`lens_graph` may appear as "the graph tool", a tool described as "Semantic search over code" as "semantic search
+returned", and results such as `importers=3` are quoted.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from lensbench.core.preflight_results import read_tool_descriptions
 from lensbench.core.records import Record, RunId, run_files
 
 SAMPLE = 20
-"""Transcripts that are read of runs with MCP calls, and as many of runs without."""
+"""How many transcripts are read of runs with MCP calls, and of runs without."""
 _LONGEST = 2_000_000
-"""Characters that are read of a transcript."""
+"""How many characters of a transcript are read."""
 _MIN_RESULTS, _MIN_TASKS = 3, 2
-"""Fewer results of a tool show what was found, not the tool's form."""
+"""The minimum number of results for learning a tool's output format."""
 _INSTRUMENT = (
     "analys(?:is|er|es)|atlas|embeddings?|explorer|finder|graphs?|grep|index(?:es)?|lookups?|maps?|navigat(?:ion|or)"
     "|outlines?|overviews?|quer(?:y|ies)|rank(?:ing|er)|retriev(?:al|er)|scan(?:ner)?|search(?:es)?"
 )
-"""What tools that look for things are called; other words of a description are words of any answer."""
+"""Words for search tools; other words of a description may occur in any answer."""
 _PLAIN = frozenset({
     "a", "an", "and", "any", "are", "as", "at", "be", "by", "each", "every", "for", "from", "in", "into", "is",
     "it", "its", "no", "not", "of", "on", "or", "our", "over", "per", "run", "runs", "same", "that", "the", "their",
@@ -39,19 +39,19 @@ _FIGURE = re.compile(r"(?<!\w)([A-Za-z][A-Za-z_]{2,29})\\?\"?\s?[=:]\s?-?[0-9]")
 
 
 class ToolTalk(NamedTuple):
-    """What tells of the MCP tools beside their names."""
+    """Phrases that reveal MCP tools besides their names."""
 
     phrases: tuple[str, ...] = ()
-    """In lower case. A single word, such as graph, tells only as "graph tool"."""
+    """In lower case. A single word, such as graph, counts only as "graph tool"."""
     figures: tuple[str, ...] = ()
-    """Names that stand before a number in results of these tools, and nowhere else."""
+    """Names before numbers that occur in results of these tools only."""
 
 
 NO_TALK = ToolTalk()
 
 
 def read_tool_talk(folder: Path, records: Mapping[RunId, Record], tools: Iterable[str]) -> ToolTalk:
-    """What `tools` (by their full names) and the runs' transcripts teach."""
+    """The phrases learned from `tools` (full names) and the runs' transcripts."""
     descriptions = read_tool_descriptions(folder)
     found: list[tuple[str, str, str]] = []
     elsewhere: set[str] = set()
@@ -78,7 +78,7 @@ def _sample(runs: Sequence[RunId]) -> Sequence[RunId]:
 
 
 def _lines(folder: Path, run: RunId) -> Iterator[str]:
-    """A transcript's lines, up to a limit; none of one that is not there or is damaged."""
+    """A transcript's lines, up to a limit; none when it is missing or damaged."""
     try:
         with gzip.open(run_files(folder, run).transcript, "rt", errors="replace") as file:
             yield from file.readlines(_LONGEST)
@@ -87,14 +87,14 @@ def _lines(folder: Path, run: RunId) -> Iterator[str]:
 
 
 def _results(folder: Path, run: RunId) -> Iterator[tuple[str, str]]:
-    """Tools and what they returned."""
+    """Pairs of tool and result."""
     for step in read_timeline(_lines(folder, run)):
         if step.kind == "call" and not step.failed:
             yield step.title, step.got
 
 
 def learn_phrases(tools: Iterable[str], descriptions: Mapping[str, str]) -> tuple[str, ...]:
-    """The words of the tools' names without the server's, and what descriptions call a way of searching; sorted."""
+    """The words of the tools' names without the server's, and search methods in the descriptions; sorted."""
     phrases: set[str] = set()
     for name in tools:
         _, server, short = [*name.split("__", 2), "", ""][:3]
@@ -105,7 +105,7 @@ def learn_phrases(tools: Iterable[str], descriptions: Mapping[str, str]) -> tupl
 
 
 def _tails(words: Sequence[str]) -> Iterator[str]:
-    """A phrase and its shorter forms that end alike and have two words: "ranked code search" and "code search"."""
+    """A phrase and its suffixes of at least two words: "ranked code search" and "code search"."""
     for start in range(len(words) - 1):
         if _PLAIN.isdisjoint(words[start:]):
             yield " ".join(words[start:])
@@ -117,14 +117,14 @@ def words_of(name: str) -> list[str]:
 
 
 def figures_of(text: str) -> set[str]:
-    """The names that stand before a number, as in `importers=3`, `"score": 1.5` and `hits: 4`."""
+    """The names before numbers, as in `importers=3`, `"score": 1.5` and `hits: 4`."""
     return {found[1] for found in _FIGURE.finditer(text)}
 
 
 def learn_figures(results: Iterable[tuple[str, str, str]], elsewhere: set[str]) -> tuple[str, ...]:
     """The names of figures in at least half of a tool's results and not `elsewhere`; sorted.
 
-    `results` are (tool, task, text). What a tool found differs from task to task, and its form does not.
+    `results` are (tool, task, text). Findings differ between tasks; the output format does not.
     """
     by_tool: dict[str, list[tuple[str, set[str]]]] = defaultdict(list)
     for tool, task, text in results:

@@ -1,4 +1,4 @@
-"""Asks one judge about every criterion of every answer that counts (protocol, section 4)."""
+"""Runs one judge on every criterion of every valid answer (protocol, section 4)."""
 
 from __future__ import annotations
 
@@ -35,9 +35,10 @@ from lensbench.plan.waves import read_opened_plan
 def judge_mechanically(
     seen: Sequence[ShownAnswer], tasks: Mapping[str, Task], judging: Mapping[str, Any]
 ) -> Iterator[dict[str, Any]]:
-    """The verdicts of the patterns, by the plan's `judging`: with `drafts`, proposed ones where the author wrote none.
+    """The verdicts of the patterns. If the plan's `judging` enables `drafts`, these are used for criteria without
+    patterns.
 
-    Give answers with their names: the name of a server may be a folder that a fact is about.
+    `seen` must be answers with all names, since a server's name may also be a folder in a fact.
     """
     judged = {name: with_drafts(task) if judging["drafts"] else task for name, task in tasks.items()}
     for shown in seen:
@@ -51,8 +52,8 @@ def judge_mechanically(
 def judge_all(folder: Path, name: str, parallel: int = 1, ask: bool = True, counts: bool = True) -> None:
     """Reads the criteria, validity.csv and the answers, and writes verdicts/<judge>.csv.
 
-    Without `ask` a model judge is not asked: what it said before counts. A round that `counts` brings the judge nearer
-    to being given up.
+    Without `ask` a model judge is not asked, and its stored replies are used. Only a round that `counts` adds to the
+    number of failed rounds.
     """
     plan = read_opened_plan(folder)
     tasks = read_tasks(folder)
@@ -67,7 +68,7 @@ def judge_all(folder: Path, name: str, parallel: int = 1, ask: bool = True, coun
 def _rows(
     folder: Path, plan: Plan, tasks: Mapping[str, Task], name: str, parallel: int, ask: bool
 ) -> Iterator[dict[str, Any]]:
-    """The verdicts of any kind of judge. What only some need is imported here: it takes longer than patterns do."""
+    """The verdicts of any kind of judge. Imports are local, since some take longer than judging by patterns."""
     if name == MECHANICAL:
         return judge_mechanically(read_named_answers(folder, plan, tasks), tasks, plan["judging"])
     if name == TESTS:
@@ -101,7 +102,7 @@ def _model_judge(plan: Plan, name: str) -> PlannedJudge:
 
 
 def guess_all(folder: Path, name: str, parallel: int) -> None:
-    """Asks a model judge which condition each answer comes from, and writes guesses/<judge>.csv."""
+    """Asks a model judge for the condition of each answer, and writes guesses/<judge>.csv."""
     from lensbench.judging.ask_models import guess_by_model
 
     plan = read_opened_plan(folder)
@@ -116,12 +117,12 @@ def guess_all(folder: Path, name: str, parallel: int) -> None:
 
 
 def main() -> None:
-    """Asks one judge about all answers that count."""
+    """Run one judge on all valid answers."""
     parser = argparse.ArgumentParser(prog="python -m lensbench.judging.verdicts", description=main.__doc__)
     parser.add_argument("--folder", required=True, type=Path, help="the run folder, bench/<run_id>")
-    parser.add_argument("--judge", default=MECHANICAL, help="its name, as in the config; human-<name> for a person")
-    parser.add_argument("--parallel", type=int, default=1, help="how many answers a model judge reads at a time")
-    parser.add_argument("--guess", action="store_true", help="ask it for the condition of each answer instead")
+    parser.add_argument("--judge", default=MECHANICAL, help="the judge's name in the config; human-<name> for a person")
+    parser.add_argument("--parallel", type=int, default=1, help="how many answers a model judge reads in parallel")
+    parser.add_argument("--guess", action="store_true", help="ask the judge for the condition of each answer instead")
     arguments = parser.parse_args()
     collect_rarely()
     stage = guess_all if arguments.guess else judge_all

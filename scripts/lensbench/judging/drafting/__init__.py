@@ -1,9 +1,9 @@
-"""Draft patterns: what a machine proposes for criteria that come as prose, until a person accepts or edits it.
+"""Draft patterns: automatic proposals for criteria in prose, until a person accepts or edits them.
 
     lensbench draft scenarios.md --output drafted.yaml
 
-A criterion is cut into pieces that an answer can be searched for (`pieces`), and these are put together (`rules`). A
-draft that its own text does not meet, or that the text still meets with a piece exchanged, is no draft.
+A criterion is split into searchable pieces (`pieces`), which are combined to patterns (`rules`). A draft is rejected
+when the criterion's text does not meet it, or when the text with a replaced piece still does.
 """
 
 from __future__ import annotations
@@ -21,20 +21,19 @@ from lensbench.judging.judges.mechanical import find, judge
 from lensbench.judging.judges.normalising import normalise
 
 MAX_TEXT = 2000
-"""Characters; cutting takes time in proportion to the square of the text."""
+"""The maximum number of characters; splitting takes quadratic time."""
 
 
 def with_drafts(task: Task) -> Task:
-    """The task with draft patterns for each criterion that has none, as far as there is something to hold on to."""
+    """The task with draft patterns for each criterion that has none, where a draft is possible."""
     return task.model_copy(update={"criteria": tuple(draft(criterion, task.prompt) for criterion in task.criteria)})
 
 
 def draft(criterion: Criterion, prompt: str = "") -> Criterion:
     """The criterion with patterns from its text, marked `drafted`.
 
-    It is returned as it is when it has patterns, is longer than a fact can be, has nothing that could be searched for,
-    or when its draft would not tell the fact from another one. What `prompt` states is no evidence, since every answer
-    may repeat it.
+    It is returned unchanged when it has patterns, is too long, has no searchable piece, or when its draft would not
+    distinguish the fact from others. Pieces in `prompt` are no evidence, since every answer may repeat them.
     """
     if criterion.mechanical or len(criterion.text) > MAX_TEXT:
         return criterion
@@ -52,7 +51,7 @@ def draft(criterion: Criterion, prompt: str = "") -> Criterion:
         pattern = pattern_of(group, text, pieces, elide, strict=False)
         alone = is_alone(group, text) and group[0].kind in ("name", "word", "file")
         if alone and find(pattern, normalise(_without(text, group))):
-            # Something else in the text says it as well.
+            # the text states it in another place, too
             pattern = pattern_of(group, text, pieces, elide=False, strict=True)
         if not find(pattern, question):
             hard.append((group, pattern))
@@ -73,7 +72,7 @@ def draft(criterion: Criterion, prompt: str = "") -> Criterion:
 
 
 def _tells(made: Criterion, hard: Sequence[Sequence[Piece]], question: str) -> bool:
-    """Whether the draft finds its own text, and neither the question nor the text with a piece exchanged."""
+    """True when the draft matches its own text, but neither the question nor the text with a replaced piece."""
     bare = made.model_copy(update={"text": "-"})
 
     def met(text: str) -> bool:
@@ -83,7 +82,7 @@ def _tells(made: Criterion, hard: Sequence[Sequence[Piece]], question: str) -> b
 
 
 def _without(text: str, group: Sequence[Piece]) -> str:
-    """The text with other pieces of the same kind in place of the group's."""
+    """The text with the group's pieces replaced by others of the same kind."""
     others = {"number": "917", "file": "qxzvyk/qxzvyk.py", "folder": "qxzvyk/qxzvyk"}
     for piece in group:
         stated = rf"(?<![\w/.]){re.escape(piece.text)}(?!\w)"

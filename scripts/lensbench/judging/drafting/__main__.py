@@ -1,4 +1,4 @@
-"""Writes a task set as YAML, with draft patterns for the criteria that have none, and with what to look at."""
+"""Writes a task set as YAML with draft patterns for criteria that have none, and review comments."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _WIDTH = 110
 
 
 def doubts(criterion: Criterion) -> Iterator[str]:
-    """What a person must look at in a draft, one sentence each; also why there is none."""
+    """Review comments on a draft, one sentence each; or why there is none."""
     if not criterion.mechanical:
-        yield "no draft: there is no name, path or number to hold on to, or the question gives it away"
+        yield "no draft: there is no name, path or number to search for, or the question gives it away"
     if not criterion.drafted:
         return
     if found := _NEGATION.search(criterion.text):
@@ -39,7 +39,7 @@ def doubts(criterion: Criterion) -> Iterator[str]:
 
 
 def render(tasks: Sequence[Task], source: str) -> str:
-    """The set as YAML, drafts marked, with a count in its head."""
+    """The set as YAML, with marked drafts and their number in the header."""
     criteria = [criterion for task in tasks for criterion in task.criteria]
     drafted = sum(criterion.drafted for criterion in criteria)
     bare = sum(not criterion.mechanical for criterion in criteria)
@@ -68,10 +68,10 @@ def _item(value: dict[str, object], indent: str) -> Iterator[str]:
 
 
 def main() -> None:
-    """Proposes patterns for the criteria of task sets that have none."""
+    """Propose patterns for the criteria of task sets that have none."""
     parser = argparse.ArgumentParser(prog="lensbench draft", description=main.__doc__)
     parser.add_argument("sets", nargs="+", type=Path, metavar="set", help="a task set, Markdown or YAML")
-    told = "the YAML file to write, or for several sets the folder of a file for each; none may be there yet"
+    told = "the YAML file to write, or a folder for several sets; existing files are not overwritten"
     parser.add_argument("--output", required=True, type=Path, help=told)
     arguments = parser.parse_args()
     targets = _targets(arguments.sets, arguments.output)
@@ -81,17 +81,17 @@ def main() -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
         write_atomic(target, render(tasks, path.name))
         drafted = sum(criterion.drafted for task in tasks for criterion in task.criteria)
-        print(f"{target}: {drafted} criteria with drafted patterns; look at each one before you use them")
+        print(f"{target}: {drafted} criteria with drafted patterns; review each one before use")
 
 
 def _targets(sets: Sequence[Path], output: Path) -> list[Path]:
-    """The file to write for each set. Raises UserError when one is there, or would be written twice."""
+    """The file to write for each set. Raises UserError when one exists, or would be written twice."""
     if len(sets) > 1 and output.suffix in (".yaml", ".yml"):
-        raise UserError(f"--output {output}: several sets need a folder, for a file each")
+        raise UserError(f"--output {output}: several sets need a folder, with one file for each")
     targets = [output / f"{path.stem}.yaml" for path in sets] if len(sets) > 1 else [output]
     for target in targets:
         if target.exists() or targets.count(target) > 1:
-            why = "already exists, and may hold a person's work" if target.exists() else "would be written twice"
+            why = "already exists and may contain your work" if target.exists() else "would be written twice"
             raise UserError(f"{target} {why}; give another name")
     return targets
 

@@ -1,7 +1,7 @@
-"""The pieces of a criterion that an answer can be searched for: code, names, paths, numbers, quoted text, words.
+"""Splits a criterion into searchable pieces: code, names, paths, numbers, quoted text, words.
 
-Hard pieces are what a wrong answer gets wrong: an answer has to state each of them. The stems of its other words are
-soft: a share of them shows that the answer speaks of the same thing.
+An answer must state each hard piece, because these are what wrong answers get wrong. The stems of the other words are
+soft: a share of them shows that the answer is about the same subject.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from lensbench.judging.judges.normalising import FILE_EXTENSIONS
 
 MAX_PIECE = 60
-"""Characters; nobody repeats a longer one word for word."""
+"""The maximum length of a quote; longer ones are rarely repeated word for word."""
 UNITS: tuple[tuple[str, str], ...] = (
     ("ms", "ms|msecs?|milliseconds?"), ("s", "s|secs?|seconds?"), ("min", "m|mins?|minutes?"), ("h", "h|hrs?|hours?"),
     ("d", "d|days?"), ("b", "b|bytes?"), ("kb", "k|ki?b|kilobytes?|kibibytes?"), ("mb", "m|mi?b|megabytes?|mebibytes?"),
     ("gb", "g|gi?b|gigabytes?|gibibytes?"), ("%", "%|percent|per cent"), ("px", "px|pixels?"),
 )  # fmt: skip
-"""Units of one meaning, by a name and the ways to write them."""
+"""Units, by name, with their spellings."""
 
 _ENDINGS = "|".join(sorted(FILE_EXTENSIONS, key=len, reverse=True))
 _FILE = rf"(?:[\w.@-]+/)*[\w@-][\w.@-]*\.(?:{_ENDINGS})(?![\w/]|\.\w)"
@@ -63,31 +63,31 @@ class Piece:
 
     @property
     def parts(self) -> list[str]:
-        """A dotted name as its owner and its last part; anything else as one part."""
+        """Owner and last part of a dotted name; anything else as one part."""
         found = re.split(r"\.|::|#", self.text) if self.kind == "name" else [self.text]
         return found[-2:] if all(found) else [self.text]
 
     @property
     def vague(self) -> bool:
-        """Its last part could be anybody's: `Context.call`, `Cart.__init__`."""
+        """True when the last part is not distinctive: `Context.call`, `Cart.__init__`."""
         last = self.parts[-1]
         return len(self.parts) == 2 and (not _TELLING.search(last) or last.startswith("__"))
 
     @property
     def generic(self) -> bool:
-        """A file that many folders have."""
+        """True for a file name that many folders have."""
         return self.kind == "file" and self.text.rsplit("/", 1)[-1].split(".")[0] in _GENERIC_FILES
 
 
 def without_examples(text: str) -> str:
-    """The text with blanks without examples, which are not asked, and lines, which drift; places stay."""
+    """The text with examples (not required) and line numbers (not stable) blanked out; positions are kept."""
     for pattern in (_EXAMPLES, _LINES):
         text = pattern.sub(lambda found: " " * len(found[0]), text)
     return text
 
 
 def cut(text: str) -> list[Piece]:
-    """The hard pieces in their order, each name once. A capital at the beginning of a sentence makes no proper noun."""
+    """The hard pieces in order, each name once. A capital at the start of a sentence does not mark a proper noun."""
     pieces: list[Piece] = []
     for kind, shown, start, end in _found(text):
         known = kind not in ("number", "value") and any(piece.text == shown for piece in pieces)
@@ -155,7 +155,7 @@ _SUFFIX = re.compile(r"(?:ations?|ingly|ings?|edly|ed|ies|es|ments?|ers?|ors?|ly
 
 
 def stem(word: str) -> str:
-    """What inflections of a word have in common, at least four letters, or the word."""
+    """The common stem of a word's inflections with at least four letters, else the word."""
     cutted = _SUFFIX.sub("", word)
     kept = cutted if len(cutted) >= 4 else word
     kept = kept[:-1] if len(kept) > 4 and kept[-1] == kept[-2] else kept
@@ -163,7 +163,7 @@ def stem(word: str) -> str:
 
 
 def stems(text: str, pieces: list[Piece]) -> list[str]:
-    """The stems of the words outside of `pieces` that say something, in their order, each once."""
+    """The stems of meaningful words outside of `pieces`, in order, each once."""
     for piece in pieces:
         text = text[: piece.start] + " " * (piece.end - piece.start) + text[piece.end :]
     words = (word for word in re.findall(r"(?<![\w'])[a-z]{4,}(?![\w'])", text, re.ASCII) if word not in _STOPS)

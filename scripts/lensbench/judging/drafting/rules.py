@@ -1,9 +1,9 @@
-"""How pieces become patterns.
+"""Rules that turn pieces into patterns.
 
-- Met asks for every hard piece, and for half of the words where there are few hard pieces; Partial for half of them.
-- Of names that are joined with "or" one is enough.
-- A number has to stand by its unit, or near a name or a word that it stands near in the criterion.
-- What denies the fact is a `must_not`; the negation of a fact that is one itself has to be stated near a piece.
+- Met requires every hard piece, and with few hard pieces also half of the words; Partial requires half of these.
+- One of several names joined with "or" is enough.
+- A number must be next to its unit, or near a name or word that it is near in the criterion.
+- A denial of the fact is a `must_not`; if the fact itself is a negation, that must be stated near a piece.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from lensbench.judging.judges.normalising import normalise
 
 NUMERALS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 FEW_PIECES = 2
-"""So many hard pieces may stand together by chance: then words are asked too."""
+"""Up to so many hard pieces may occur together by chance, so words are required, too."""
 FEWEST_WORDS = 4
-"""So many words say a fact without any hard piece."""
+"""How many words identify a fact without any hard piece."""
 
 _OR = re.compile(r"\W*(?:\w+\W+){0,2}?(?:and/or|or)\W+(?:\w+\W+){0,2}")
 _OR_WORDS = re.compile(r"`?\W?(?:and/or|or) (?:an? |the )?([a-z]{4,} [a-z]{4,})")
 _BETWEEN = r"(?:[^\n0-9]|[A-Za-z_]\d+)"
-"""Between a number and its name no other number stands; jinja2 is a name."""
+"""Text between a number and its name: no other number; jinja2 counts as a name."""
 _FAR, _CLOSE = 80, 40
-"""Characters between a number and a name, and between a number and a plain word."""
+"""The maximum distance between a number and a name, and between a number and a plain word."""
 _NOT = r"(?i:\b(?:not|never|cannot|no longer|neither|nor)\b|n't\b)"
 _CLEAR = r"(?:[^\n./]|\.[^a-z\n/]|\.[a-z_]{6,}|\.[a-z_]+\()"
 """A character of text that is no path; the attribute of an object is called, or longer than a file's ending."""
 _BEFORE, _AFTER = 20, 30
-"""Characters beside a name in which its file would stand."""
+"""How far from a name its file is expected, in characters."""
 _SAME = r"(?:[^.\n;]|\.\w)"
-"""A character of the same sentence; the dot of a name ends none."""
+"""A character of the same sentence; a dot within a name does not end it."""
 NEGATION = re.compile(r"(?i)\b(?:not|never|cannot|no longer|neither|nor)\b|n't\b")
 _DENIAL_WORDS = (
     r"(?i:\b(?:no|not|never|none|nothing|nor|without|cannot|except|unless|instead|rather|skip|ignor|omit|exclu|refus"
@@ -45,7 +45,7 @@ _DENIAL_WORDS = (
 
 
 def groups(text: str, pieces: Sequence[Piece]) -> list[list[Piece]]:
-    """The pieces in their order, names that the text joins with "or" in one group."""
+    """The pieces in order; names joined with "or" form one group."""
     found: list[list[Piece]] = []
     for piece in pieces:
         joined = found and _OR.fullmatch(text[found[-1][-1].end : piece.start])
@@ -57,16 +57,15 @@ def groups(text: str, pieces: Sequence[Piece]) -> list[list[Piece]]:
 
 
 def is_alone(group: Sequence[Piece], text: str) -> bool:
-    """Whether the text gives no other piece, and no other words, in place of this one."""
+    """True when the text gives no alternative to this group."""
     return len(group) == 1 and not _OR_WORDS.match(text, group[0].end)
 
 
 def pattern_of(group: Sequence[Piece], text: str, others: Sequence[Piece], elide: bool, strict: bool) -> Regex:
-    """The pattern that finds any piece of the group; a number or value near the `others`, or near words of the text.
+    """A pattern for any piece of the group; numbers and values must be near the `others` or words of the text.
 
-    With `elide` a file is also found where the name that it belongs to stands without any path beside it: an answer
-    that leaves a place out is right, one that gives another place is not. `strict` finds names in no other form than
-    the criterion's, and in no path.
+    With `elide`, a file also matches where its name occurs without any path: an answer may omit the place, but must
+    not give another one. `strict` matches names only as spelled in the criterion, and not in paths.
     """
     others = [other for other in others if other not in group]
     ways = [way for piece in group for way in (_strictly(piece) if strict else _ways(piece, text, others))]
@@ -114,7 +113,7 @@ def _edged(spelled: str, text: str) -> str:
 
 
 def _file(piece: Piece) -> list[str]:
-    """A file by as much of the end of its path as an answer gives, but by no other path."""
+    """Patterns for a file by any end of its path, but no other path."""
     *folders, name = piece.text.split("/")
     name = re.escape(name)
     if not folders:
@@ -138,7 +137,7 @@ def _folder(path: str) -> str:
 
 
 def _name(piece: Piece) -> list[str]:
-    """A name; a dotted one also by its last part where that tells enough, but not with another class before it."""
+    """Patterns for a name; a dotted one also by a distinctive last part, but not after another class."""
     if len(piece.parts) == 1:
         return [spellings(piece.text)]
     owner, last = piece.parts
@@ -152,9 +151,9 @@ def _name(piece: Piece) -> list[str]:
 
 
 def spellings(name: str) -> str:
-    """A name of several words in its snake, camel, hyphenated and spoken forms; a private one, or one word, as it is.
+    """A pattern for a name in snake, camel, hyphenated and spoken form; private or one-word names only as they are.
 
-    The forms are not found in a path: `state_core.py` does not name the class StateCore.
+    The forms do not match in a path: `state_core.py` does not name the class StateCore.
     """
     if name.startswith("-"):
         return rf"(?:^|[^\w-]){re.escape(name)}(?:[^\w-]|$)"
@@ -169,7 +168,7 @@ def spellings(name: str) -> str:
 
 
 def _near(piece: Piece, text: str, others: Sequence[Piece]) -> list[str]:
-    """The number or value by its unit, or else near what it stands near in the criterion, also on the next line."""
+    """Patterns for a number or value with its unit, or near its neighbours in the criterion, also on the next line."""
     shown = _value(piece)
     if _unit(piece):
         return [shown]
@@ -203,7 +202,7 @@ def _short(piece: Piece) -> str:
 
 
 def _unit(piece: Piece) -> str:
-    """The ways to write the unit of a number; "" for none."""
+    """The spellings of a number's unit as a pattern; "" for none."""
     found = re.fullmatch(r"[\d.,_]+ ?([a-zA-Z%]+(?: cent)?)", piece.text) if piece.kind == "number" else None
     if not found or piece.text.startswith("0x"):
         return ""
@@ -226,12 +225,12 @@ def _value(piece: Piece) -> str:
 
 
 def beside(one: str, two: str, gap: int, between: str) -> list[str]:
-    """One expression near the other, in any order."""
+    """Patterns for two expressions near each other, in any order."""
     return [rf"{one}{between}{{0,{gap}}}{two}", rf"{two}{between}{{0,{gap}}}{one}"]
 
 
 def denials(text: str, pieces: Sequence[Piece]) -> list[Regex]:
-    """What denies the fact: a negation before one of its words or pieces, in a sentence that names a piece."""
+    """Patterns that deny the fact: a negation before one of its words or pieces, in a sentence that names a piece."""
     verbs = re.findall(r"(?<![\w'/.-])[a-z]{2,}(?![\w'/.-])", text, re.ASCII)
     stops = (
         "the",
@@ -270,7 +269,7 @@ def denials(text: str, pieces: Sequence[Piece]) -> list[Regex]:
 
 
 def negation_near(text: str, pieces: Sequence[Piece], words: Sequence[str]) -> Regex:
-    """A negation, or a word that says as much, near a piece or a word that it stands near in the text."""
+    """A pattern for a negation, or an equivalent word, near a piece or word that it is near in the text."""
     found = NEGATION.search(text)
     at = found.start() if found else 0
     near = sorted(
@@ -281,7 +280,7 @@ def negation_near(text: str, pieces: Sequence[Piece], words: Sequence[str]) -> R
 
 
 def _alternatives(ways: Iterable[str]) -> str:
-    """The ways as one expression; as many as leave room for what else a pattern holds."""
+    """The alternatives as one expression, as many as leave room for the rest of the pattern."""
     kept: list[str] = []
     for way in ways:
         if sum(map(len, kept)) + len(way) < 170:
@@ -290,7 +289,7 @@ def _alternatives(ways: Iterable[str]) -> str:
 
 
 def joined(ways: Iterable[str]) -> Regex:
-    """One pattern for all ways; the last ones are left out while it is larger than a pattern may be."""
+    """One pattern for all alternatives; the last ones are dropped while it is too large."""
     kept = list(dict.fromkeys(ways))
     while True:
         try:
@@ -300,7 +299,7 @@ def joined(ways: Iterable[str]) -> Regex:
 
 
 def fields(text: str, hard: Sequence[tuple[list[Piece], Regex]], words: Sequence[str]) -> dict[str, Any]:
-    """The patterns of a criterion, by the keys of `Criterion`; empty when there is too little to hold on to."""
+    """The patterns of a criterion, by the keys of `Criterion`; empty when there is too little to search for."""
     patterns = [pattern for _, pattern in hard]
     bare = all(piece.kind in ("number", "value") and not _unit(piece) for group, _ in hard for piece in group)
     if bare and len(words) < (1 if patterns else FEWEST_WORDS):

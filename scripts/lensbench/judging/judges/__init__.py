@@ -1,4 +1,4 @@
-"""What every judge shares: verdicts and their points (protocol, section 4), a judgement and its evidence."""
+"""Common types of all judges: verdicts and their points (protocol, section 4), judgements with evidence."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ class Verdict(StrEnum):
 POINTS: Mapping[Verdict, Fraction] = MappingProxyType(
     {Verdict.MET: Fraction(1), Verdict.PARTIAL: Fraction(1, 2), Verdict.MISSED: Fraction(0)}
 )
-"""The points of each verdict; Unjudged has none, which is not the same as 0."""
+"""The points of each verdict; Unjudged has no points, which differs from 0."""
 
 
 @dataclass(frozen=True)
 class Judgement:
     """One judge's verdict on one criterion in one answer.
 
-    `evidence` is a verbatim piece of the answer that begins at character `position`: at most 200 characters, and
-    "" with None when there is nothing to show. `reason` says in short what was found, is missing or is forbidden.
+    `evidence` is a verbatim piece of the answer at character `position`, at most 200 characters long; "" and None
+    without evidence. `reason` briefly states what was found, is missing or is forbidden.
     """
 
     verdict: Verdict
@@ -41,7 +41,7 @@ class Judgement:
 
 
 def unjudged(failure: str, reason: str) -> Judgement:
-    """No verdict, which is not Missed."""
+    """A judgement without a verdict, which differs from Missed."""
     return Judgement(Verdict.UNJUDGED, "", None, reason, failure)
 
 
@@ -66,4 +66,4 @@ NOT_ASKED = frozenset({"no_patterns", "not_sampled", "pair_incomplete"})
 """Not failures: these judges were not asked, so no vote is missing."""
 
 DRAFTED = "+draft"
-"""Ends the version of a verdict that rests on patterns which nobody has accepted yet."""
+"""The suffix of the version for verdicts by draft patterns that nobody has accepted yet."""

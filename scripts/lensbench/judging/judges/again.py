@@ -1,7 +1,7 @@
-"""Asking a judge again that left criteria without a verdict: by the next start, a bounded number of times.
+"""Asks a judge again about criteria without a verdict, at the next start, a limited number of times.
 
-The judging stage counts its rounds; the stage after it leaves a note, newer than the verdicts, which Snakemake sees.
-(Snakemake touches what a job has made when the job ends, so the judging stage cannot leave anything newer itself.)
+The judging stage counts its rounds. The stage after it writes a note that is newer than the verdicts, so that Snakemake
+judges again. (Snakemake touches the outputs of a job at its end, so the judging stage cannot write a newer file.)
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from lensbench.judging.judges import NOT_ASKED
 
 
 def has_failed(rows: Iterable[Mapping[str, Any]]) -> bool:
-    """True when asking again may help."""
+    """True when there are failures that asking again may fix."""
     return any(row["failure"] and row["failure"] not in NOT_ASKED for row in rows)
 
 
 def count_round(folder: Path, judge: str, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Counts a round that left criteria without a verdict; one that left none begins the count anew."""
+    """Counts a round that left criteria without a verdict; a complete round resets the count."""
     failed = has_failed(rows)
     if failed or rounds_of(folder, judge):
         write_json(_rounds(folder, judge), {"rounds": 1 + rounds_of(folder, judge) if failed else 0})
 
 
 def rounds_of(folder: Path, judge: str) -> int:
-    """How often the judge left criteria without a verdict."""
+    """How many rounds left criteria without a verdict."""
     try:
         return int(json.loads(_rounds(folder, judge).read_text())["rounds"])
     except (OSError, ValueError, KeyError, TypeError):
@@ -39,12 +39,12 @@ def rounds_of(folder: Path, judge: str) -> int:
 
 
 def note(folder: Path, judge: str) -> Path:
-    """The note that asks for another round."""
+    """The path of the note that triggers another round."""
     return RunFolder(folder).judge_verdicts / f"{judge}.again.json"
 
 
 def leave_note(folder: Path, judge: str) -> None:
-    """Leaves the note if the judge's verdicts, which must be there, have failures."""
+    """Writes the note if the judge's verdicts, which must exist, have failures."""
     if has_failed(read_table(RunFolder(folder).judge_verdicts / f"{judge}.csv", VerdictRow)):
         write_json(note(folder, judge), {"rounds": rounds_of(folder, judge)})
 

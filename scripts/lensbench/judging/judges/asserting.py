@@ -1,7 +1,7 @@
-"""What of an answer asserts nothing, so that no pattern may be found there (protocol, section 4: stated, not named).
+"""Hides parts of an answer that assert nothing from the patterns (protocol, section 4: stated, not named).
 
-Two things only, since patterns know no grammar: the criterion's own words handed back, and a dump of names. Both are
-replaced by as much filler, so that places in the text stay where they are.
+There are two kinds, since patterns know no grammar: copies of the criterion's text, and dumps of names. Both are
+replaced by filler of the same length, so that positions are kept.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Span = tuple[int, int]
 
 
 def _filled(text: str, spans: Iterable[Span]) -> str:
-    """`text` with filler over `spans`; lines end there, so that no pattern reaches across."""
+    """`text` with filler in `spans`, including line ends so that no pattern matches across."""
     pieces: list[str] = []
     at = 0
     for start, end in spans:
@@ -33,7 +33,7 @@ _HEAD = re.compile(
 )
 _SUBJECT = re.compile(r"\w[ \t]+$")
 _FEWEST_WORDS, _FEWEST_OF_A_CLAUSE = 6, 3
-"""Ordinary answers hit shorter wordings by themselves; a clause (`States that ...`) less easily."""
+"""Ordinary answers contain shorter wordings by chance; a clause (`States that ...`) less often."""
 _DENIED_BEFORE = re.compile(
     r"(?i)\b(?:not|never|false|untrue|wrong|incorrect|unclear|unknown|whether|doubt|denies|deny|cannot|\w+n't)\b"
     r"(?:(?!\bbut\b)[^,;:])*$"
@@ -43,24 +43,24 @@ _DENIED_AFTER = re.compile(
 )
 _CLAUSE_END = re.compile(r"[.!?](?=[\s)\"'*_]|$)|[,;]|\n\s*\n|$")
 _SENTENCE = 200
-"""Characters in which its denial, or its question mark, must stand."""
+"""How near a denial or a question mark must be, in characters."""
 
 
 class _Wording(NamedTuple):
-    """A criterion's own words: the fact, and whether an order to a judge (`States that`) stands before it."""
+    """A criterion's text: the fact, and whether it starts with an instruction to the judge (`States that`)."""
 
     fact: re.Pattern[str]
     longest: str
     ordered: bool
     short: bool
-    """So short that an ordinary answer may hit it by itself."""
+    """True when it is so short that an ordinary answer may contain it by chance."""
 
 
 def without_copies(text: str, criterion: str) -> str:
     """The normalised `text` without verbatim copies of the criterion's text that assert nothing.
 
-    Those are the whole text with its order to the judge (`States that ...` is said about an answer, never in one), and
-    its fact inside a question or a denial. The bare fact is an assertion, and stays.
+    These are the whole text with its instruction to the judge (`States that ...` describes an answer and is never part
+    of one), and its fact inside a question or a denial. The bare fact is an assertion, and is kept.
     """
     wording = _wording(criterion)
     if wording.longest not in text:
@@ -75,7 +75,7 @@ def _wording(criterion: str) -> _Wording:
     text = normalise(criterion).text.strip().rstrip(".")
     head = _HEAD.match(text)
     words = (text[head.end() :] if head else text).split() or [_FILLER]
-    first = f"(?i:{re.escape(words[0][0])}){re.escape(words[0][1:])}"  # it may begin a sentence, or not
+    first = f"(?i:{re.escape(words[0][0])}){re.escape(words[0][1:])}"  # it may start a sentence or not
     fact = re.compile(r"[\s>|]+".join([first, *map(re.escape, words[1:])]))
     fewest = _FEWEST_OF_A_CLAUSE if head and head[0].endswith("that") else _FEWEST_WORDS
     return _Wording(fact, max((word[1:] for word in words), key=len), bool(head), len(words) < fewest)
@@ -91,7 +91,7 @@ def _copy(text: str, span: Span, wording: _Wording) -> Span | None:
 
 
 def _head_before(text: str, end: int) -> int | None:
-    """Where the order that ends at `end` begins."""
+    """The start of the instruction that ends at `end`."""
     window = max(0, end - 40)
     heads = [found for found in _HEAD.finditer(text, window, end) if not text[found.end() : end].strip(" \n>|")]
     return heads[-1].start() if heads else None
@@ -107,7 +107,7 @@ def _is_unasserted(text: str, span: Span) -> bool:
 
 _SEPARATORS = r"[\s,;|*\u2022\"'\[\]{}<>\u2500-\u257f-]"
 _WORD = r"\w++(?:[$@~/.:-]++\w++)*+"
-# Every part takes all that it can and begins where no other does: the time grows with the length of the text.
+# possessive quantifiers and distinct first characters keep the time linear in the length of the text
 _NAMES = re.compile(rf"(?<![\w$@~/.:-])(?:(?:\d++[.)]\s)?[$@~/.-]{{0,3}}+{_WORD}(?:\(\))?(?:{_SEPARATORS}++|$))++")
 _NAME = re.compile(_WORD)
 _OF_CODE = re.compile(r"[a-z][A-Z]|\w[_/.:]\w|_|\d")
@@ -119,10 +119,10 @@ _SHARE_OF_CODE, _SHARE_OF_DIFFERENT = 0.25, 0.9
 
 @lru_cache(maxsize=2)
 def without_dumps(text: str) -> str:
-    """The normalised `text` without dumps: at least 100 names with nothing said between them.
+    """The normalised `text` without dumps: at least 100 names with no text between them.
 
-    Prose repeats its words and holds few names of code, so at least 90 % of a dump's names differ, and a quarter of
-    them look like code. A list that names its items with a word each is no dump, whatever its length.
+    Prose repeats words and has few code names, so in a dump at least 90 % of the names differ, and a quarter look like
+    code. A list with a word about each item is not a dump, whatever its length.
     """
     runs = (run.span() for piece in _long_pieces(text) for run in _NAMES.finditer(text, *piece))
     spans = [span for span in runs if _is_dump([name for name in _NAME.findall(text, *span) if not name.isdecimal()])]
@@ -130,7 +130,7 @@ def without_dumps(text: str) -> str:
 
 
 def _long_pieces(text: str) -> Iterator[Span]:
-    """Where names could stand one after another: between what only sentences and code have. Spares the slow search."""
+    """Spans that may be sequences of names, without marks of sentences and code; a fast pre-check."""
     at = 0
     for mark in _BREAK.finditer(text):
         if mark.start() - at >= _SHORTEST:

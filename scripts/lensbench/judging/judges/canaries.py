@@ -1,12 +1,12 @@
-"""Criteria whose verdict is known, asked about an answer before its own: they show what a judge's word is worth.
+"""Canaries: criteria with a known verdict, asked about each answer before its own, to test a judge.
 
-- planted: a made-up fact, stated in a sentence that is put before the answer. Met, with evidence from that sentence.
-- near miss: a criterion of the task that the answer seems to state, with one name or number exchanged for one that the
-  answer does not have. Not Met: a judge that looks no closer than at the subject says Met.
-- foreign: a criterion of another task of which the answer has no name. Missed.
+- planted: an invented fact, stated in a sentence added before the answer. Met, with evidence from that sentence.
+- near miss: a criterion of the task that the answer seems to state, with one name or number replaced by one that the
+  answer lacks. Not Met; a judge that checks only the subject says Met.
+- foreign: a criterion of another task whose names are not in the answer. Missed.
 
-Where no criterion fits, a made-up fact takes its place. Nothing of the answer stands in a canary's text but what stands
-in the criteria too.
+When no criterion fits, an invented fact is used. A canary's text contains nothing of the answer that is not also in the
+criteria.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from lensbench.judging.judges import Verdict
 from lensbench.judging.judges.normalising import normalise
 
 COUNT = 3
-"""Canaries of each answer."""
+"""The number of canaries for each answer."""
 
 _FACTS = (
     "Gives 512 as the default of `{}`.",
@@ -39,29 +39,29 @@ _SOUNDS = "qua vex zor lim tre nob fyn gax hul jep kiv mur oxi pel ruz syg"
 _SYLLABLES = _SOUNDS.split()
 _NAMES = frozenset({"name", "file", "folder", "code"})
 _CHOICE = re.compile(r"(?i)\b(?:or|either|any|one of|some|at least|alternatively)\b")
-"""The rest of such a criterion may be enough."""
+"""For such a criterion, the remaining part may suffice."""
 _LONGEST = 2000
-"""Characters; cutting takes time in proportion to the square of the text."""
+"""The maximum number of characters; splitting takes quadratic time."""
 _LETTERS = re.compile(r"[A-Z]?[a-z]{2,}|[A-Z]{3,}")
 _ENDING = re.compile(r"\.\w{1,10}$")
 
 
 class Canary(NamedTuple):
-    """A criterion whose verdict is known."""
+    """A criterion with a known verdict."""
 
     fact: str
     allowed: tuple[Verdict, ...]
-    """The verdicts that are not wrong; the expected one first."""
+    """The acceptable verdicts; the expected one first."""
     planted: str = ""
-    """A sentence to put before the answer, and the only place for evidence."""
+    """A sentence to add before the answer; evidence must come from it."""
 
     def shown(self, answer: str) -> str:
-        """The answer as the judge is to see it."""
+        """The answer as shown to the judge."""
         return f"{self.planted}\n\n{answer}" if self.planted else answer
 
 
 def canaries(answer: str, nonce: str, question: str, facts: Sequence[str], others: Sequence[str]) -> Iterator[Canary]:
-    """The `COUNT` canaries of an answer, worded by the nonce.
+    """The `COUNT` canaries for an answer, with wording from the nonce.
 
     `facts` are the criteria of its task, `others` those of other tasks.
     """
@@ -72,7 +72,7 @@ def canaries(answer: str, nonce: str, question: str, facts: Sequence[str], other
 
     text = normalise(answer).text
     if near := _near_miss(text, digits, question, facts, others):
-        # where the criterion states more than what was exchanged, an answer with the rest alludes to it
+        # if the criterion has more than the replaced part, an answer with the rest is Partial
         yield Canary(near, (Verdict.MISSED, Verdict.PARTIAL))
     else:
         other = made_up[0], _word([digits[4], digits[5] ^ 1])
@@ -89,7 +89,7 @@ def _word(digits: Sequence[int]) -> str:
 def _near_miss(
     text: str, digits: Sequence[int], question: str, facts: Sequence[str], others: Sequence[str]
 ) -> str | None:
-    """The first criterion that can be exchanged: later ones can be added without another canary."""
+    """The first suitable criterion with a replaced part; the first, so that added criteria do not change the canary."""
     asked = normalise(question).text
     for fact in facts:
         if _CHOICE.search(fact):
@@ -104,7 +104,7 @@ def _near_miss(
 
 
 def _instead(piece: Piece, digits: Sequence[int], others: Sequence[str]) -> Iterator[str]:
-    """What can stand in place of a name or a number: a name of the same kind in another task, or a made-up one."""
+    """Replacements for a name or number: names of the same kind from other tasks, then invented ones."""
     if piece.kind == "number":
         if number := re.match(r"\d+(?![\dx])", piece.text):
             for further in range(digits[10] + 1, digits[10] + 50):
@@ -132,7 +132,7 @@ def _foreign(text: str, digits: Sequence[int], facts: Sequence[str], others: Seq
 
 
 def _turned(items: Sequence[str], digits: Sequence[int]) -> Iterator[str]:
-    """All items, from one on that the nonce fixes."""
+    """All items, rotated by the nonce."""
     start = sum(digit << 4 * place for place, digit in enumerate(digits[12:])) % max(len(items), 1)
     return iter([*items[start:], *items[:start]])
 

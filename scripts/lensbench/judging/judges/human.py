@@ -1,4 +1,4 @@
-"""People as judges: the verdict files that the judge sheet saves, dropped into `bench/<run_id>/human/`."""
+"""Human judges: reads the verdict files saved from the judge sheet in `bench/<run_id>/human/`."""
 
 from __future__ import annotations
 
@@ -24,63 +24,63 @@ from lensbench.runs.discards import discard_files, is_discarded, read_discard
 
 MAX_EVIDENCE = 1000
 _VERSION_LENGTH = 12
-_AGAIN = "move the file out of human/, make the judge sheet again, load the file there, judge what is open, and save"
+_AGAIN = "move the file out of human/, write the judge sheet again, load the file there, judge the rest, and save"
 
 
 class GivenVerdict(Strict):
     """One verdict of a person."""
 
     answer: str
-    """The name that the answer has on the sheet."""
+    """The answer's name on the sheet."""
     criterion: Annotated[int, Field(ge=1)]
-    """Its number in the task."""
+    """The criterion's number in the task."""
     text: str = ""
     """The criterion as the person read it."""
     verdict: Literal["Met", "Partial", "Missed"]
-    """How far the answer states the criterion."""
+    """The verdict."""
     evidence: Annotated[str, Field(max_length=MAX_EVIDENCE)] = ""
-    """A verbatim piece of the answer; a person is believed without one."""
+    """A verbatim piece of the answer; optional for people."""
     note: str = ""
-    """What the person wants to say about it."""
+    """A comment of the person."""
 
 
 class HumanFile(Strict):
-    """What the judge sheet saves."""
+    """The file that the judge sheet saves."""
 
     schema_: Annotated[Literal[1], Field(alias="schema")]
-    """The form of this file."""
+    """The version of the file format."""
     sheet: Annotated[str, like(r"^[0-9a-f]{64}$", "it must be the sheet's id, 64 lower-case hex digits")]
-    """Which sheet it was made with."""
+    """The id of the sheet."""
     judge: Annotated[str, like(r"^[\p{L}\p{N}][\p{L}\p{N}-]{0,31}$", "use letters, digits and '-' only, at most 32")]
-    """Who judged."""
+    """The person's name."""
     verdicts: Many[GivenVerdict]
-    """What is left open is not in it."""
+    """The verdicts given; open criteria are missing."""
 
 
 def human_files(folder: Path) -> list[Path]:
-    """The verdict files that lie beside a run."""
+    """The verdict files of a run folder."""
     return sorted(RunFolder(folder).human.glob("*.json"))
 
 
 def human_judges(folder: Path) -> list[str]:
-    """The people who judged, by their names as judges. Raises UserError for a file that is none of the sheet's."""
+    """The judge names of the people who judged. Raises UserError for a file that is not from the sheet."""
     return sorted({_name(_parse(path)) for path in human_files(folder)})
 
 
 def judge(folder: Path, name: str, seen: Sequence[ShownAnswer], tasks: Mapping[str, Task]) -> Iterator[dict[str, Any]]:
     """A row of verdicts.csv for every criterion of every answer, Unjudged where the person `name` gave no verdict.
 
-    Raises UserError for a file that does not fit the answers, and for two verdicts on one criterion.
+    Raises UserError for a file that does not match the answers, and for two verdicts on one criterion.
     """
     files = [path for path in human_files(folder) if _name(_parse(path)) == name]
     if not files:
-        raise UserError(f"{RunFolder(folder).human}: no file there is of {name}; save one from the judge sheet")
+        raise UserError(f"{RunFolder(folder).human}: has no file of {name}; save one from the judge sheet")
     rows: dict[tuple[Any, ...], dict[str, Any]] = {}
     for path in files:
         for row in read_human_file(path, seen, tasks):
             key = (row["task"], row["condition"], row["trial"], row["criterion"])
             if key in rows:
-                raise UserError(f"{path}: verdicts of {name} on the same criteria stand in another file; keep one file")
+                raise UserError(f"{path}: another file has verdicts of {name} on the same criteria; keep one file")
             rows[key] = row
     for shown in seen:
         for number, _ in answer_criteria(tasks[shown.run.task]):
@@ -90,8 +90,8 @@ def judge(folder: Path, name: str, seen: Sequence[ShownAnswer], tasks: Mapping[s
 def read_human_file(path: Path, seen: Sequence[ShownAnswer], tasks: Mapping[str, Task]) -> list[dict[str, Any]]:
     """The verdicts of one file as rows of verdicts.csv; the version is the sheet's id, shortened.
 
-    Raises UserError with the file and the place when the file is none of the sheet's, judges a criterion twice, names
-    an answer or a criterion that is not there (any more), or gives evidence that the answer does not have.
+    Raises UserError with file and place when the file is not from the sheet, judges a criterion twice, names a missing
+    answer or criterion, or has evidence that is not in the answer.
     """
     given = _parse(path)
     known = {shown.id: shown for shown in seen}
@@ -100,7 +100,7 @@ def read_human_file(path: Path, seen: Sequence[ShownAnswer], tasks: Mapping[str,
     for each in given.verdicts:
         place = f"{path}: answer {each.answer}, criterion {each.criterion}"
         if (each.answer, each.criterion) in given_before:
-            raise UserError(f"{place}: is judged twice; take one of the two verdicts out")
+            raise UserError(f"{place}: is judged twice; remove one of the two verdicts")
         given_before.add((each.answer, each.criterion))
         if each.answer not in known and _is_apart(path.parent.parent, each.answer):
             continue
@@ -130,7 +130,7 @@ def _name(file: HumanFile) -> str:
 
 
 def _is_apart(folder: Path, answer: str) -> bool:
-    """True for an answer that counts and is only not judged now: of a later wave, or of a control that is off."""
+    """True for a valid answer that is only not judged now: of a later wave, or of a disabled control."""
     seed = read_plan(folder)["seed"]
     for record in RunFolder(folder).records.glob("**/*.json"):
         run = from_json(record.read_text()).run
@@ -140,7 +140,7 @@ def _is_apart(folder: Path, answer: str) -> bool:
 
 
 def _gone(folder: Path, answer: str) -> str:
-    """Why no answer that counts has this name: it was discarded since, or nobody knows."""
+    """Why no valid answer has this name: it was discarded since, or it is unknown."""
     seed = read_plan(folder)["seed"]
     for stem, paths in discard_files(folder).items():
         for path in paths:
@@ -148,18 +148,18 @@ def _gone(folder: Path, answer: str) -> str:
             run = RunId(record["task"], record["condition"], record["trial"])
             if opaque_id(seed, run, path.with_suffix(".md").read_text(errors="replace")) == answer:
                 return f"this answer of {stem} was discarded after it was judged"
-    return "no run that counts has this answer; it was made again, or the sheet is of another benchmark"
+    return "no valid run has this answer; it was repeated, or the sheet is of another benchmark"
 
 
 def _problem(given: GivenVerdict, shown: ShownAnswer, task: Task) -> str:
-    """What is wrong with a verdict; empty for nothing."""
+    """What is wrong with a verdict; empty when nothing is."""
     if given.criterion > len(task.criteria):
-        return f"the task has {len(task.criteria)} criteria; take the verdict out"
+        return f"the task has {len(task.criteria)} criteria; remove the verdict"
     if given.text and given.text != task.criteria[given.criterion - 1].text:
         return f"the criterion of {shown.run.stem} was reworded after it was judged; {_AGAIN}"
     if given.evidence not in shown.text:
         quoted = given.evidence if len(given.evidence) <= 60 else given.evidence[:57] + "..."
-        return f"the evidence {quoted!r} does not stand in the answer of {shown.run.stem}; {_AGAIN}"
+        return f"the evidence {quoted!r} is not in the answer of {shown.run.stem}; {_AGAIN}"
     return ""
 
 

@@ -1,4 +1,4 @@
-"""Finding a literal as a whole word: not inside a longer name, file, number or version."""
+"""Searches a literal as a whole word: not inside a longer name, file, number or version."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _BRACKETS = "()[]{}\"'"
 
 @dataclass(frozen=True)
 class Literal:
-    """A literal ready for searching. `longest` is in every text that states it, and is quicker to look for."""
+    """A compiled literal. `longest` is in every text that states it, for a fast pre-check."""
 
     longest: str
     body: re.Pattern[str]
@@ -32,9 +32,9 @@ class Literal:
 
 @cache
 def literal(pattern: str) -> Literal:
-    """The literal that an author wrote, normalised as answers are; blanks in it match any blanks.
+    """The author's literal, normalised like answers; a space in it matches any whitespace.
 
-    One of which nothing is left (only backticks, say) is stated nowhere.
+    One that is empty after normalisation (only backticks, for example) never matches.
     """
     words = normalise(pattern).text.split()
     if not words:
@@ -50,7 +50,7 @@ def _is_path(word: str) -> bool:
 
 
 def _before(word: str) -> str:
-    """What must not stand before the first word.
+    """A lookbehind for text that must not precede the first word.
 
     A file or folder may follow `/`, but neither a dot nor a hyphen; a number no sign, dot or hyphen; a name may follow
     a dot (an attribute) or `--`, but is not the end of a hyphenated name.
@@ -64,7 +64,7 @@ def _before(word: str) -> str:
 
 
 def _after(word: str) -> str:
-    """What must not stand after the last word.
+    """A lookahead for text that must not follow the last word.
 
     A file is not the beginning of a longer file name; a number not of a longer number or a range. A name may be
     followed by a dot (an attribute), and by a hyphen if it cannot be part of a hyphenated name: `Redis-backed`

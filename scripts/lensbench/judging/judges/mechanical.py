@@ -1,7 +1,7 @@
-"""The mechanical judge: a criterion is stated when the patterns of its author are (protocol, section 4).
+"""The mechanical judge: a criterion is stated when its author's patterns match (protocol, section 4).
 
-It infers nothing: no other spelling, no negation. Who needs one writes it down (`any_of`, `must_not`, `partial` ...).
-What states nothing whatever stands in it, the criterion's own words handed back and a dump of names, is not searched.
+It infers nothing, neither other spellings nor negation; authors must write these down (`any_of`, `must_not`, ...).
+Copies of the criterion's text and dumps of names are not searched, because they state nothing.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ Span = tuple[int, int]
 def judge(criterion: Criterion, answer: Normalised) -> Judgement:
     """The verdict of `criterion`'s patterns on `answer`; Unjudged when the author wrote none.
 
-    Anything of `must_not` anywhere in the answer is Missed. For Met and Partial, which `asserting` limits to what the
-    answer asserts, see `Criterion`. The evidence is the place of the first pattern that decided.
+    A match of `must_not` anywhere in the answer is Missed. For Met and Partial, which search only what the answer
+    asserts (`asserting`), see `Criterion`. The evidence is the place of the first deciding pattern.
     """
     if not criterion.mechanical:
         return unjudged("no_patterns", "the criterion has no patterns")
@@ -72,7 +72,7 @@ def find(pattern: Pattern, answer: Normalised) -> Span | None:
     if not isinstance(pattern, Regex):
         return literal(pattern).find(answer.text)
     spans = (found.span() for found in _regex(pattern.regex).finditer(answer.text))
-    # A pattern such as \b matches without any text: that is nothing an answer could state.
+    # an empty match, of \b for example, states nothing
     return next(((start, end) for start, end in spans if end > start), None)
 
 
@@ -84,13 +84,13 @@ def _regex(pattern: str) -> re2._Regexp:
 
 
 def _stated(patterns: Iterable[Pattern], answer: Normalised, most: int | None = None) -> list[tuple[Pattern, Span]]:
-    """The patterns that the answer states, with the first place of each; no more than `most`."""
+    """The patterns that the answer states, with the first place of each; at most `most`."""
     found = ((pattern, span) for pattern in patterns if (span := find(pattern, answer)))
     return list(islice(found, most))
 
 
 def _shown(verdict: Verdict, answer: Normalised, span: Span, reason: str) -> Judgement:
-    """The judgement with the line around `span` as evidence, cut to what fits."""
+    """The judgement with the line around `span` as evidence, shortened if necessary."""
     text = answer.original
     start, end = answer.span(*span)
     line_start = text.rfind("\n", 0, start) + 1

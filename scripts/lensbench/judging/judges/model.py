@@ -1,9 +1,9 @@
-"""What a model judge is asked, and what its reply is worth (protocol, section 4).
+"""Prompts for model judges, and parsing of their replies (protocol, section 4).
 
-One criterion per request. The answer stands between marks with a nonce that its author could not know, the reply must
-carry the nonce and fit a schema, and the evidence must stand word for word in the answer, for Missed in the fact or in
-the answer: otherwise there is no verdict. Missed needs evidence as the others do, so that a reply that is damaged or
-carelessly written is lost whatever its verdict is. Nothing here starts a program.
+A request has one criterion. The answer is enclosed in marks with a nonce that its author could not know. The reply must
+contain the nonce and match a schema, and its evidence must be a verbatim quote from the answer (for Missed: from the
+fact or the answer); otherwise there is no verdict. Missed needs evidence like the others, so that damaged or careless
+replies are rejected whatever their verdict. Nothing here starts a program.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from lensbench.judging.judges.normalising import normalise, without_comments
 
 MAX_EVIDENCE = 200
 _AROUND_QUOTES = " \t\n\"'`*.\u201c\u201d\u201e\u2018\u2019\u00ab\u00bb\u2026"
-"""Quotation marks, emphasis, a last dot, an ellipsis."""
+"""Ignored around evidence: quotation marks, emphasis, a final dot, an ellipsis."""
 _GAP = r"\s*[^\0]{1,200}?\s*"
 _SHORTEST_EVIDENCE = 3
-"""Letters and digits: a colon or a bracket is found in every answer."""
+"""Minimum letters and digits of evidence, because a colon or a bracket is found in every answer."""
 _FEWEST_WORDS = 3
 _LONGEST_FACT = 2000
-"""Characters of a fact that are searched for names, in time that grows with their square."""
+"""How many characters of a fact are searched for names, which takes quadratic time."""
 _WORD = re.compile(r"[\u3040-\u9fff\uac00-\ud7af]|[^\W\u3040-\u9fff\uac00-\ud7af]+")
-"""Chinese, Japanese and Korean put no blanks between words."""
+"""Scripts without spaces between words: Chinese, Japanese and Korean."""
 
 
 class Reply(BaseModel):
-    """What a judge must reply."""
+    """The reply of a judge."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -45,7 +45,7 @@ class Reply(BaseModel):
 
 
 class Guess(BaseModel):
-    """What a judge must reply when it is asked for the condition."""
+    """The reply of a judge that is asked for the condition."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -54,18 +54,18 @@ class Guess(BaseModel):
 
 
 def nonce_of(*parts: str) -> str:
-    """16 hex digits that depend on everything in the request: nobody who wrote a part of it can know them."""
+    """16 hex digits that depend on the whole request, so that no author of a part can know them."""
     return hashlib.sha256("\0".join(parts).encode(errors="replace")).hexdigest()[:16]
 
 
 def render(template: str, **values: str) -> str:
-    """The text of a request. Raises jinja2's TemplateError for a template that is wrong."""
+    """The text of a request. Raises jinja2's TemplateError for an invalid template."""
     environment = Environment(undefined=StrictUndefined, keep_trailing_newline=True, autoescape=False)
     return environment.from_string(template).render(values)
 
 
 def read_reply(reply: str, nonce: str, answer: str, fact: str) -> Judgement:
-    """The judgement in a reply, with its evidence as it stands in `answer`; Unjudged with the failure otherwise."""
+    """The judgement in a reply, with evidence as spelled in `answer`; or Unjudged with the failure."""
     parsed = _parse(reply, Reply)
     if parsed is None:
         return unjudged("unparsable", f"replied: {_shown(reply)}")
@@ -87,7 +87,7 @@ def read_reply(reply: str, nonce: str, answer: str, fact: str) -> Judgement:
 
 
 def _tells(evidence: str, fact: str) -> bool:
-    """Whether evidence has at least three words (all words of a shorter fact) or a name of the fact."""
+    """True when evidence has at least three words (all words of a shorter fact) or a name of the fact."""
     if len(_WORD.findall(evidence)) >= min(_FEWEST_WORDS, len(_WORD.findall(fact))):
         return True
     names = (piece.parts[-1] for piece in cut(fact[:_LONGEST_FACT]) if piece.kind not in ("number", "value"))
@@ -95,18 +95,16 @@ def _tells(evidence: str, fact: str) -> bool:
 
 
 def read_guess(reply: str, nonce: str, conditions: tuple[str, str]) -> str | None:
-    """The condition that the judge guessed; None when the reply is none."""
+    """The condition that the judge guessed; None when the reply is invalid."""
     parsed = _parse(reply, Guess)
     return parsed.condition if parsed and parsed.id == nonce and parsed.condition in conditions else None
 
 
 def find_evidence(evidence: str, answer: str) -> tuple[int, int] | None:
-    """Where `evidence` stands in `answer`; None when it does not.
+    """The span of `evidence` in `answer`; None when it is not there.
 
-    Blanks, the marks of Markdown, case, quotation marks and a last dot around it make no difference, and an ellipsis in
-    it stands for up to 200 characters.
-
-    What a reader does not see, comments, is no evidence.
+    Ignores whitespace, Markdown, case, and quotation marks and a final dot around it; an ellipsis matches up to 200
+    characters. Comments are not searched, because readers do not see them.
     """
     if sum(map(str.isalnum, evidence)) < _SHORTEST_EVIDENCE:
         return None
@@ -120,12 +118,12 @@ def find_evidence(evidence: str, answer: str) -> tuple[int, int] | None:
 
 
 def _words(text: str) -> str:
-    """A pattern for these words, with any blanks between them."""
+    """A pattern for these words with any whitespace between them."""
     return r"\s+".join(map(re.escape, text.split()))
 
 
 def _quoted(text: str) -> str:
-    """The same as people quote: without quotation marks and a last dot around it, and with gaps for an ellipsis."""
+    """The same for a quote: without quotation marks and a final dot around it, with gaps for an ellipsis."""
     pieces = re.split(r"\[?(?:\.{3}|…)\]?", text.strip(_AROUND_QUOTES))
     return _GAP.join(_words(piece) for piece in pieces if piece.strip())
 
@@ -135,15 +133,15 @@ Form = TypeVar("Form", Reply, Guess)
 
 _THOUGHT = re.compile(r"<(think|thinking|thought|reasoning)\b[^>]*>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
 _END_OF_THOUGHT = re.compile(r".*</(?:think|thinking|thought|reasoning)>", re.DOTALL | re.IGNORECASE)
-"""Some models leave out where the thought begins."""
+"""The end of a model's reasoning; some models omit its start tag."""
 _MAX_OBJECTS = 20
 
 
 def _parse(reply: str, form: type[Form]) -> Form | None:
-    """The one object of the form in the reply, also inside prose, a fence, or after a thought.
+    """The only object of the form in the reply, also inside prose, in a fence, or after reasoning.
 
-    None when there is no such object, when there are several that differ, or when one has a key twice. Where nothing
-    is JSON to the letter, slips in its signs are repaired.
+    None when there is no such object, when several differ, or when one has a duplicate key. If nothing is valid JSON,
+    small syntax errors are repaired.
     """
     text = _END_OF_THOUGHT.sub(" ", _THOUGHT.sub(" ", reply))
     try:
@@ -177,13 +175,14 @@ _NO_ESCAPE = re.compile(r"\\(?![\\\"/bfnrtu])")
 
 
 def _mended(text: str) -> str:
-    """With straight quotation marks around keys and values, no comma at the end, no escape that JSON does not have."""
+    """The text with straight quotation marks around keys and values, and without trailing commas and invalid
+    escapes."""
     text = _CLOSING.sub('"', _OPENING.sub(r'\1"', text))
     return _NO_ESCAPE.sub(r"\\\\", _LAST_COMMA.sub("", text))
 
 
 class _DuplicateKeyError(Exception):
-    """An object has a key twice, whatever its case, so what it says depends on the reader."""
+    """An object has a duplicate key (ignoring case), so its meaning is ambiguous."""
 
 
 def _without_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
@@ -194,6 +193,6 @@ def _without_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def _shown(text: str) -> str:
-    """On one line, and short enough for a table."""
+    """The text on one line, shortened for a table."""
     line = " ".join(text.split())
     return line if len(line) <= MAX_EVIDENCE else line[: MAX_EVIDENCE - 1] + "…"

@@ -1,7 +1,7 @@
-"""One spelling for what people see as the same text, and the way back to the original.
+"""Normalises the spelling of answers for matching, with a mapping back to the original.
 
-Every step keeps the length of the text: a character becomes another one, or a filler that the last step drops. So
-the offsets into the original follow from the fillers alone. All steps take time in proportion to the text.
+Every step keeps the length of the text: a character is replaced by another one, or by a filler that the last step
+removes. So offsets into the original follow from the fillers alone. All steps take linear time.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ _EXTENSIONS = """
     swift tex tf toml ts tsx txt vb vue xml yaml yml zig zsh
 """
 FILE_EXTENSIONS = frozenset(_EXTENSIONS.split())
-"""Endings that make a dotted name a file's name."""
+"""Extensions that make a dotted name a file name."""
 
 FILLER = "\0"
-"""Stands for a character that goes."""
+"""The filler for a removed character."""
 
 
 def _one_to_one() -> dict[str, str]:
-    """The characters that become another one. What cannot be seen is dropped."""
+    """The character replacements; invisible characters are removed."""
     groups = {
         " ": "\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u200a\u205f\u3000",
         "\n": "\u0085\u2028\u2029",
@@ -40,7 +40,9 @@ def _one_to_one() -> dict[str, str]:
 
 _TABLE = _one_to_one()
 _SPECIAL = re.compile(f"[{''.join(_TABLE)}]")
-_INVISIBLE_TAG = re.compile("[\U000e0000-\U000e01ef]")  # apart: one rare plane in the set above makes it slow
+_INVISIBLE_TAG = re.compile(
+    "[\U000e0000-\U000e01ef]"
+)  # separate, because one rare plane in the set above makes it slow
 _COLOUR = re.compile(r"\x1b\[[0-9;:?]*+[A-Za-z]")
 _THIN = "\u2009\u202f"
 
@@ -49,7 +51,7 @@ _MARKDOWN_COMMENT = re.compile(r"^ {0,3}\[[^\]\n]{0,99}\]: {0,9}(?:#|<>)(?![^\s(
 _EMPHASIS = re.compile(
     r"`[^`\n]*+`|(?<![\w*])(\*{1,3})(?=[\w`\"'(\[@<-])((?:[^*`\n]++|`[^`\n]*+`)*+)(?<=[^\s*/])\1(?![\w*])"
 )
-# In these, what must stand before comes after the first character, so that the search can jump to that character.
+# the lookbehind comes after the first character, so that the search can jump to that character
 _GLUED_BACKTICK = re.compile(r"`(?:(?<=\w`)(?=`*[\w-])|(?<=-`)(?=`*\w))")
 _DASH = re.compile(r"[\u2014\u2015](?=\S)")
 _BACKSLASH = re.compile(r"\\(?<!\\\\)\\?+(?=[\w*])")
@@ -68,9 +70,9 @@ _LONGEST_TOKEN = 200
 
 @dataclass(frozen=True)
 class Normalised:
-    """An answer in one spelling, with its original.
+    """A normalised answer with its original.
 
-    `cuts` holds, for each dropped character of `original`, the position in `text` where it would stand; ascending.
+    `cuts`: for each removed character of `original`, its position in `text`; ascending.
     """
 
     text: str
@@ -78,7 +80,7 @@ class Normalised:
     cuts: tuple[int, ...]
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """The piece of `original` that `text[start:end]` came from; `start` must be below `end`."""
+        """The span of `original` for `text[start:end]`; `start` must be below `end`."""
         return self._origin(start), self._origin(end - 1) + 1
 
     def _origin(self, position: int) -> int:
@@ -86,14 +88,14 @@ class Normalised:
 
 
 def normalise(text: str) -> Normalised:
-    """`text` in one spelling, for matching.
+    """The normalised `text`, for matching.
 
-    Blanks, line ends, quotes and hyphens become their plain form; a dash before a word becomes a blank. Backticks,
-    paired `*` emphasis, Markdown escapes, a terminal's colours and characters without width go. Comments go with
-    their content, since a reader does not see it: `<!-- -->` (one that is never closed reaches to the end, if it
-    begins a line) and `[//]: # (...)`. Paths get `/` for a backslash and lose a leading `./` and line numbers after
-    a file's ending (`core.py:12-40`, `core.py#L12`, `core.py(12)`): line numbers of paths are not judged, and are no
-    other number by luck. Digit groups are closed (`1,000` and `1_000` are `1000`).
+    Spaces, line ends, quotes and hyphens get their plain form; a dash before a word becomes a space. Backticks, paired
+    `*` emphasis, Markdown escapes, terminal colours and zero-width characters are removed. So are comments with their
+    content, since readers do not see them: `<!-- -->` (an unclosed one at the start of a line reaches to the end) and
+    `[//]: # (...)`. In paths, backslashes become `/`, and a leading `./` and line numbers after the extension
+    (`core.py:12-40`, `core.py#L12`, `core.py(12)`) are removed, so that they do not match other numbers by chance.
+    Digit groups are joined (`1,000` and `1_000` become `1000`).
     """
     plain = text.replace(FILLER, "\ufffd").replace("\r\n", f"{FILLER}\n").replace("\r", "\n").replace("\t", " ")
     if not plain.isascii():
@@ -109,7 +111,7 @@ def normalise(text: str) -> Normalised:
 
 
 def without_comments(text: str) -> str:
-    """`text` with fillers for what a reader of the rendered text does not see: comments of HTML and Markdown."""
+    """`text` with fillers for HTML and Markdown comments, which are invisible when rendered."""
     if "<!--" not in text and "]:" not in text:
         return text
     pieces: list[str] = []
@@ -125,7 +127,7 @@ def without_comments(text: str) -> str:
 
 
 def _without_marks(text: str) -> str:
-    """Without emphasis and backticks. A backtick inside a word becomes a blank: `Context`s names Context."""
+    """The text without emphasis and backticks. A backtick inside a word becomes a space: `Context`s names Context."""
     if "*" in text:
         text = _EMPHASIS.sub(_without_stars, text)
     text = _GLUED_BACKTICK.sub(" ", text).replace("`", FILLER)
