@@ -61,9 +61,9 @@ def test_a_network_has_the_model_the_declared_servers_and_what_the_config_names(
 @pytest.mark.parametrize(
     ("environment", "agents", "declared", "why"),
     [
-        ({}, None, "", "nobody knows which hosts this agent needs"),
+        ({}, None, "", "the hosts that this agent needs are unknown"),
         ({"HTTPS_PROXY": "http://proxy:1"}, ("a:443",), "", "HTTPS_PROXY is passed on"),
-        ({}, ("a:443",), "http://10.1.2.3:80/mcp", "10.1.2.3 is an address by number"),
+        ({}, ("a:443",), "http://10.1.2.3:80/mcp", "10.1.2.3 is a numeric address"),
     ],
 )
 def test_where_it_cannot_be_kept_apart_the_network_is_shared_and_says_why(

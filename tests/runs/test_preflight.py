@@ -351,7 +351,7 @@ def gateway() -> Iterator[Callable[[int, bytes], Probe]]:
     ("status", "content", "outcome", "words"),
     [
         (200, b'{"model": "glm-5"}', "ok", "answered, model glm-5"),
-        (200, b"<html>log in</html>", "failed", "no JSON object; check agent.base_url"),
+        (200, b"<html>log in</html>", "failed", "not a JSON object; check agent.base_url"),
         (401, b'{"error": {"message": "bad key"}}', "failed", "HTTP 401, bad key; check the key in agent.token_env"),
         (404, b"", "failed", "HTTP 404; check agent.base_url, and the model's name"),
         (429, b"", "warning", "runs will try again"),
@@ -397,7 +397,7 @@ def test_an_mcp_file_is_filled_and_must_be_the_planned_one(tmp_path: Path) -> No
     assert made["mcpServers"]["x"] == {"command": "py", "args": ["/w", "${KEY}"], "timeout": 5}
     assert json.loads(fill_mcp_file({"mcp": None}, {})) == {"mcpServers": {}}
     file.write_text("{}")
-    with pytest.raises(UserError, match="was changed while runs are being made"):
+    with pytest.raises(UserError, match="was changed during the benchmark"):
         fill_mcp_file(condition, {})
 
 

@@ -208,7 +208,7 @@ def test_an_answer_file_that_is_no_file_is_not_read(bench: Path, shell: str) -> 
 def test_an_mcp_file_that_changes_under_way_stops_the_run(bench: Path) -> None:
     plan(bench, "echo answer")
     Path("mcp.json").write_text("{}")
-    with pytest.raises(UserError, match=r"mcp\.json was changed while runs are being made"):
+    with pytest.raises(UserError, match=r"mcp\.json was changed during the benchmark"):
         answer_of(bench, RUN._replace(condition="with"))
 
 

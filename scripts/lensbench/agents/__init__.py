@@ -11,10 +11,10 @@ and may have two more, for the preflight:
 - `version(settings: AgentSettings) -> str | None`: the version that the program reports, None when it reports none;
 - `probe(settings: AgentSettings) -> Probe | None`: a request that shows whether gateway and key are good.
 
-and a constant `HOSTS`, the `name:port` of the model's own service, () for none: without it, and without
+and a constant `HOSTS`, the `name:port` of the model's own service, () for none. Without it, and without
 `agent.base_url`, agents of this kind share the machine's network.
 
-`agent.kind: some-name` in the config finds `agents/adapters/some_name.py`; nothing else has to know of it.
+`agent.kind: some-name` in the config loads `agents/adapters/some_name.py`; nothing else needs to be registered.
 """
 
 from __future__ import annotations
@@ -34,33 +34,33 @@ from lensbench.core.records import Outcome
 
 @dataclass(frozen=True)
 class Assignment:
-    """What an adapter is told about a run. All paths are absolute and private to the run."""
+    """The input of an adapter for a run. All paths are absolute and private to the run."""
 
     prompt: str
     prompt_file: str
     workspace: str
     home: str
-    """Fresh and empty; the agent's HOME, and the place for its configuration."""
+    """The agent's HOME and the place for its configuration; new and empty."""
     mcp_servers: Mapping[str, Mapping[str, Any]]
-    """What stands in the MCP file: server -> entry."""
+    """The content of the MCP file: server -> entry."""
     mcp_file: str
     """The MCP servers of this condition, in the common `mcpServers` form; empty in the baseline."""
     answer_file: str
-    """Where a program that writes its answer to a file puts it."""
+    """The path for the answer, for programs that write it to a file."""
     servers: tuple[str, ...]
-    """MCP servers that this condition has."""
+    """The MCP servers of this condition."""
     denied_servers: tuple[str, ...]
-    """MCP servers that only other conditions have: their tools are blocked by name as well."""
+    """The MCP servers of other conditions only, whose tools are also blocked by name."""
     settings: AgentSettings
     """The `agent` section of the config."""
     seed: int
     errors: ErrorTexts = KNOWN_ERRORS
-    """What error texts of this condition's servers look like."""
+    """Patterns of error texts, by server of this condition."""
 
 
 @dataclass(frozen=True)
 class Invocation:
-    """A program start: nothing but `env` is in its environment, and its standard input is empty."""
+    """How to start a program: its environment is exactly `env`, and its standard input is empty."""
 
     argv: tuple[str, ...]
     env: Mapping[str, str] = field(default_factory=dict)
@@ -70,16 +70,16 @@ class Invocation:
 
 @dataclass(frozen=True)
 class Probe:
-    """A POST request to the model's gateway that costs a token at most; any JSON object is a good answer to it."""
+    """A POST request to the model's gateway that costs at most one token; any JSON object is a valid response."""
 
     url: str
     headers: Mapping[str, str]
-    """The key among them: they are sent, never written."""
+    """The headers, including the key; they are sent, but never written."""
     body: Mapping[str, Any]
 
 
 class Adapter(Protocol):
-    """The face of an adapter module."""
+    """The interface of an adapter module."""
 
     def command(self, run: Assignment) -> Invocation:
         """How the agent is started for `run`."""
@@ -89,19 +89,19 @@ class Adapter(Protocol):
 
 
 def base_environment(run: Assignment) -> dict[str, str]:
-    """The environment that every agent gets: nothing of the user's but PATH and the variables in `agent.pass_env`."""
+    """The environment of every agent: from the user's, only PATH and the variables in `agent.pass_env`."""
     passed = {name: os.environ[name] for name in run.settings["pass_env"] if name in os.environ}
     private = {"HOME": run.home, "TMPDIR": os.path.join(run.home, "tmp"), "LANG": "C.UTF-8"}
     return {"PATH": os.environ.get("PATH", os.defpath), **private, **passed}
 
 
 def secret_names(settings: AgentSettings) -> list[str]:
-    """The environment variables that the agent's settings name: their values must never be written."""
+    """The environment variables in the agent's settings whose values must never be written."""
     return list(dict.fromkeys(filter(None, (*settings["pass_env"], settings["token_env"]))))
 
 
 def model_hosts(settings: AgentSettings) -> tuple[str, ...] | None:
-    """The hosts (`name:port`) that an agent asks its model at; None when its kind leaves that open."""
+    """The hosts (`name:port`) of an agent's model; None when they are unknown for its kind."""
     known = getattr(load_adapter(settings["kind"]), "HOSTS", None)
     found = hosts_in([str(settings.get("base_url") or "")])
     preset = ("api.z.ai:443",) if settings.get("provider") == "zai" else ()
@@ -109,7 +109,7 @@ def model_hosts(settings: AgentSettings) -> tuple[str, ...] | None:
 
 
 def known_kinds() -> tuple[str, ...]:
-    """What `agent.kind` may be: the adapters that are there, and `none`."""
+    """The valid values of `agent.kind`: the existing adapters, and `none`."""
     folder = Path(__file__).parent / "adapters"
     adapters = sorted(file.stem.replace("_", "-") for file in folder.glob("[a-z]*.py"))
     return (*adapters, "none")

@@ -1,4 +1,4 @@
-"""Does the model's gateway take our key? One request, before a whole benchmark finds out that it does not."""
+"""Tests the model's gateway and key with one request before a benchmark starts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from lensbench.core.preflight_results import Check
 REQUEST_S = 30.0
 MAX_ANSWER = 1_000_000
 BUSY = {408, 429, 500, 502, 503, 504, 529}
-"""HTTP statuses that may be gone in a moment; runs try again by themselves."""
+"""Temporary HTTP statuses; runs retry these by themselves."""
 LOOK_AT = {
     400: "the model's name (agent.model, agent.models)",
     401: "the key in agent.token_env or agent.pass_env",
@@ -27,7 +27,7 @@ LOOK_AT = {
 
 
 def check_gateway(adapter: Adapter, settings: AgentSettings, wanted: bool) -> list[Check]:
-    """One row, or none when the agent has no gateway that we could ask."""
+    """One check, or none when the agent has no gateway to ask."""
     ask = getattr(adapter, "probe", None)
     if ask is None:
         return []
@@ -44,8 +44,8 @@ def check_gateway(adapter: Adapter, settings: AgentSettings, wanted: bool) -> li
 
 
 def request(probe: Probe, through_proxy: bool, wanted: str = "", limit_s: float = REQUEST_S) -> Check:
-    """Sends the request; `through_proxy` is whether the agent will see the variables that name the user's proxies,
-    `wanted` the model that must answer (a name or a pattern with `*`; the one that was asked for when empty)."""
+    """Sends the request; `through_proxy`: whether the agent will see the user's proxy variables; `wanted`: the model
+    that must answer (a name or a pattern with `*`; empty for the requested one)."""
     message = urllib.request.Request(
         probe.url, json.dumps(probe.body).encode(), {"Content-Type": "application/json", **probe.headers}
     )
@@ -60,7 +60,7 @@ def request(probe: Probe, through_proxy: bool, wanted: str = "", limit_s: float 
         return Check("gateway", "failed", f"{probe.url}: no answer ({why}); check agent.base_url and the network")
     answer = _object(content)
     if answer is None:
-        return Check("gateway", "failed", f"{probe.url}: its answer is no JSON object; check agent.base_url")
+        return Check("gateway", "failed", f"{probe.url}: its answer is not a JSON object; check agent.base_url")
     served, asked = answer.get("model"), probe.body.get("model")
     if not isinstance(served, str):
         return Check("gateway", "ok", f"{probe.url}: answered")
@@ -70,7 +70,7 @@ def request(probe: Probe, through_proxy: bool, wanted: str = "", limit_s: float 
             "gateway", "failed", f"{said}; agent.served is {wanted}: check agent.model, or correct agent.served"
         )
     if not wanted and isinstance(asked, str) and not is_same_model(asked, served):
-        return Check("gateway", "warning", f"{said}, but {asked} was asked for; if that is right, set agent.served")
+        return Check("gateway", "warning", f"{said}, but {asked} was requested; if that is correct, set agent.served")
     return Check("gateway", "ok", said)
 
 

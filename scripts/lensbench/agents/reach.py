@@ -1,4 +1,4 @@
-"""What an agent with a network of its own may reach: the model's endpoint, the declared servers, and named hosts."""
+"""The hosts that an agent in its own network may reach: the model's endpoint, declared servers, and named hosts."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ class Host(NamedTuple):
 
     @property
     def is_local(self) -> bool:
-        """It is this machine's own loopback."""
+        """True for this machine's loopback."""
         return self.name == "localhost" or bool(self.number and self.number.is_loopback)
 
 
 def hosts_in(texts: Iterable[str]) -> list[Host]:
-    """The hosts of all http and websocket URLs in the texts, in their order, each once."""
+    """The hosts of all http and websocket URLs in the texts, in order, each once."""
     found = (match for text in texts for match in URL.finditer(text))
     hosts = (
         Host(name.strip("[]").lower(), int(port or (443 if scheme in SECURE else 80)))
@@ -46,20 +46,20 @@ def hosts_in(texts: Iterable[str]) -> list[Host]:
 
 
 def read_host(written: str) -> Host:
-    """`name`, `name:port` or `[number]:port`; the port is 443 when it is left out."""
+    """`name`, `name:port` or `[number]:port`; the default port is 443."""
     name, _, port = written.rpartition(":") if re.search(r":\d+$", written) else (written, "", "443")
     return Host(name.strip("[]").lower(), int(port))
 
 
 class Network(NamedTuple):
-    """The network of one start: its own with `hosts` in it, or the machine's because of `shared`."""
+    """The network of one start: its own with access to `hosts`, or the machine's for the reason in `shared`."""
 
     hosts: tuple[Host, ...] = ()
     shared: str = ""
 
     @property
     def name(self) -> str:
-        """For the record."""
+        """The value for the record."""
         return f"shared: {self.shared}" if self.shared else "own"
 
 
@@ -68,23 +68,23 @@ def network_of(
 ) -> Network:
     """The network for an agent whose `environment` and MCP file (`declared`) name what it needs.
 
-    `agents` are the hosts of the agent's model, None when nobody knows them; `further` are those of the config.
+    `agents`: the hosts of the agent's model, None when unknown; `further`: the hosts in the config.
     """
     proxies = sorted(name for name in environment if name.lower().endswith("_proxy") and name.lower() != "no_proxy")
     if proxies:
-        return Network(shared=f"{proxies[0]} is passed on, and a proxy reaches everything")
+        return Network(shared=f"{proxies[0]} is passed on, and a proxy can reach everything")
     if agents is None and not further:
-        return Network(shared="nobody knows which hosts this agent needs; name them in sandbox_hosts")
+        return Network(shared="the hosts that this agent needs are unknown; name them in sandbox_hosts")
     named = [read_host(host) for host in (*(agents or ()), *further)]
     hosts = dict.fromkeys((*named, *hosts_in([*declared, *environment.values()])))
     numbers = [host.name for host in hosts if host.number and not host.is_local]
     if numbers:
-        return Network(shared=f"{numbers[0]} is an address by number; give it a name")
+        return Network(shared=f"{numbers[0]} is a numeric address; use a host name")
     return Network(tuple(hosts))
 
 
 def addresses_of(hosts: Iterable[Host]) -> dict[Host, tuple[str, ...]]:
-    """Where each host is listened for inside: loopback as it is called, each other name at an address of its own."""
+    """The addresses inside the sandbox for each host: loopback itself, and a separate address for each other name."""
     names: dict[str, str] = {}
     found: dict[Host, tuple[str, ...]] = {}
     for host in hosts:

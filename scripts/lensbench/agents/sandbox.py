@@ -1,8 +1,8 @@
-"""What an agent can see and touch: its workspace, a folder of its own, the programs it needs, and nothing else.
+"""The sandbox: limits an agent to its workspace, its own folder, and the programs it needs.
 
-With bubblewrap an agent finds the repository at `/repo` and its own files at `/session`, in every condition. It cannot
-see the pipeline, the criteria, other runs or the user's files, and nothing that it starts outlives it. docs/sandbox.md
-says what is kept apart and what is not.
+With bubblewrap an agent has the repository at `/repo` and its own files at `/session`, in every condition. It cannot
+see the pipeline, the criteria, other runs or the user's files, and its processes end with it. docs/sandbox.md describes
+what is isolated and what is not.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from lensbench.core.system.places import PACKAGE, ROOT
 from lensbench.core.system.private_folders import private_folder
 
 WORKSPACE, SESSION, ENVIRONMENT, INDEX, REACH = "/repo", "/session", "/env", "/index", "/reach"
-"""Where the agent finds the repository; its home, prompt, MCP file, answer and server log; what tests need; the index
-of its server; its ways out of a network of its own."""
+"""Paths in the sandbox: the repository; home, prompt, MCP file, answer and server log; the tests' environment; the
+server's index; the sockets to allowed hosts."""
 DEFAULT_LIMITS: Final[Mapping[str, Any]] = {"memory_gb": 8, "processes": 512, "open_files": 4096, "disk_gb": 10}
-"""The part of the config's `limits` that each run has."""
+"""The keys of the config's `limits` that apply to each run."""
 
 SYSTEM = (
     "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/sys", "/nix", "/gnu", "/snap",
@@ -43,35 +43,35 @@ SYSTEM = (
 )  # fmt: skip
 """Read-only in the sandbox. The last two may be links to places outside the others."""
 KERNEL = ("acpi", "bus", "fs", "irq", "mtrr", "scsi", "sys", "sysrq-trigger")
-"""Below /proc. They are the machine's own, not the sandbox's, and root may write to them without any capability."""
+"""Paths in /proc that belong to the machine, not the sandbox, and that root may write without capabilities."""
 TRIAL_S = 20
 _OWN_FOLDERS = (WORKSPACE, SESSION, ENVIRONMENT, INDEX, REACH)
 _NOT_OF_IMAGES = frozenset(("proc", "dev", "sys", "tmp", "node_modules", *(place[1:] for place in _OWN_FOLDERS)))
-"""Top folders that the sandbox has of its own."""
+"""Top-level folders that the sandbox creates itself."""
 
 
 @dataclass(frozen=True)
 class Sandbox:
-    """How agents are kept apart. Made by `find_sandbox`, once per start of a run."""
+    """How agents are isolated. Created by `find_sandbox`, once per start of a run."""
 
     name: str = "none"
     """For the record: `bubblewrap 0.8.0`, or `none`."""
     reason: str = ""
-    """Why there is none although one was looked for."""
+    """Why there is none although one was requested."""
     program: str = ""
     """The path of bubblewrap; empty without a sandbox."""
     shown: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
-    """What agents may reach beside the model's endpoint and the declared servers."""
+    """Hosts that agents may reach besides the model's endpoint and the declared servers."""
     shared_network: str = ""
-    """Why agents have no network of their own; empty when they have."""
+    """Why agents share the machine's network; empty when they have their own."""
     limits: Mapping[str, Any] = field(default_factory=lambda: DEFAULT_LIMITS)
-    """As `limits` of the config has them."""
+    """The `limits` of the config."""
     same_path: bool = False
-    """Agents find the workspace where it lies outside, because a daemon out there is told of it by that path."""
+    """The workspace has the same path inside and outside, because a daemon outside is given that path."""
     can_share: bool = False
-    """Many agents can work on one tree, each seeing its own changes."""
+    """Agents can share one tree, each seeing only its own changes."""
 
 
 NO_SANDBOX = Sandbox()
@@ -79,29 +79,29 @@ NO_SANDBOX = Sandbox()
 
 @dataclass(frozen=True)
 class Place:
-    """The private folder of an attempt, with `repo`, `session` and `tmp`: as we see it (outside), as the agent does."""
+    """The private folder of an attempt, with `repo`, `session` and `tmp`, by paths outside and inside the sandbox."""
 
     sandbox: Sandbox
     private: str
     environment: str = ""
-    """The folder with what a task's tests need; shown at `/env`, and to Node at `/node_modules`."""
+    """The folder with the tests' environment; mounted at `/env`, and for Node at `/node_modules`."""
     may_install: bool = False
-    """The environment is being made: it can be written to."""
+    """True while the environment is being built, so that it is writable."""
     image: str = ""
-    """The folder with the files of a container image, seen in place of this machine's programs."""
+    """The folder with the files of a container image, which replace this machine's programs."""
     index: str = ""
-    """The folder with the embedded server's index of the repository; shown read-only at `/index`."""
+    """The folder with the built-in server's index of the repository; mounted read-only at `/index`."""
     tree: str = ""
-    """The tree that the agent finds in its workspace, which is empty outside; "" where the workspace is a copy."""
+    """The shared tree mounted as the workspace, which is empty outside; "" when the workspace is a copy."""
 
     @property
     def changes(self) -> str:
-        """The folder with what the agent changed in `tree`."""
+        """The folder with the agent's changes to `tree`."""
         return os.path.join(self.private, "changes")
 
     @property
     def _layer(self) -> tuple[str, ...]:
-        """What `sandbox_start` needs to show `tree`."""
+        """The arguments with which `sandbox_start` mounts `tree`."""
         if not self.tree:
             return ()
         work = os.path.join(self.private, "work")
@@ -109,28 +109,28 @@ class Place:
 
     @property
     def _folders(self) -> dict[str, str]:
-        """Outside -> inside."""
+        """Outside path -> inside path."""
         repo = os.path.join(self.private, "repo")
-        is_moved = not self.sandbox.same_path or self.environment  # tests are built for one path
+        is_moved = not self.sandbox.same_path or self.environment  # environments are built for a fixed path
         folders = {repo: WORKSPACE if is_moved else repo, os.path.join(self.private, "session"): SESSION}
         folders |= {self.index: INDEX} if self.index else {}
         return folders if self.sandbox.program else {folder: folder for folder in folders}
 
     def outside(self, path: str) -> str:
-        """Where a path that the agent knows lies for us; without a sandbox the path itself."""
+        """The outside path for an inside path; without a sandbox the path itself."""
         return _moved(path, {inside: outside for outside, inside in self._folders.items()})
 
     def inside(self, path: str) -> str:
-        """What the agent calls a path of ours; without a sandbox the path itself."""
+        """The inside path for an outside path; without a sandbox the path itself."""
         return _moved(path, self._folders)
 
     def network(self, env: Mapping[str, str], mcp_file: str, agents: Iterable[str] | None) -> Network:
-        """What is reached from inside by a program with this environment and MCP file (an inside path); `agents` are
-        the hosts of the agent's model, None when nobody knows them."""
+        """The network of a program with this environment and MCP file (an inside path); `agents`: the hosts of the
+        agent's model, None when unknown."""
         if not self.sandbox.program:
             return Network(shared="there is no sandbox")
         if self.sandbox.shared_network or not mcp_file:
-            return Network(shared=self.sandbox.shared_network or "it is no agent")
+            return Network(shared=self.sandbox.shared_network or "it is not an agent")
         declared = Template(Path(self.outside(mcp_file)).read_text()).safe_substitute(env)
         return network_of([declared], env, agents, self.sandbox.hosts)
 
@@ -144,9 +144,9 @@ class Place:
     ) -> tuple[str, ...]:
         """The arguments that start `argv` in the sandbox; without one `argv` itself.
 
-        The programs of `argv` and of the servers in `mcp_file` (an inside path, or "") are shown to the agent; the
-        hosts in that file, and those of `agents`, are reached (`network`). `options` are further ones of bubblewrap.
-        Raises FileNotFoundError when the agent's own program is not there.
+        The programs of `argv` and of the servers in `mcp_file` (an inside path, or "") are visible to the agent; the
+        hosts in that file and in `agents` are reachable (`network`). `options`: further options of bubblewrap.
+        Raises FileNotFoundError when the agent's program is missing.
         """
         if not self.sandbox.program:
             return tuple(argv)
@@ -172,7 +172,7 @@ class Place:
         return _start(self.sandbox, self.private, needed, network, argv, mounts, self._layer)
 
     def environment_variables(self, path: str) -> dict[str, str]:
-        """What tells programs of the environment; `path` is PATH without it."""
+        """The environment variables for the tests' environment; `path` is PATH without it."""
         if not self.environment:
             return {}
         own = os.pathsep.join((f"{ENVIRONMENT}/bin", f"{ENVIRONMENT}/node_modules/.bin"))
@@ -193,12 +193,12 @@ def _moved(path: str, folders: Mapping[str, str]) -> str:
 
 
 def find_sandbox(settings: SandboxSettings | None, tried: Path | None = None, tree: str = "") -> Sandbox:
-    """The sandbox that the plan's `sandbox` section asks for (`mode`, `visible`, `hidden`), after one short trial, and
-    another one where agents are to share `tree`.
+    """The sandbox for the plan's `sandbox` section (`mode`, `visible`, `hidden`), after a short trial, and another
+    trial when agents share `tree`.
 
-    A trial that found everything is not repeated where the folder `tried` tells of it: with the same settings and
-    program, since this machine was started. A plan without that section has no sandbox. Raises UserError when
-    bubblewrap is demanded and does not work here.
+    The folder `tried` stores successful trials, which are not repeated with the same settings and program until the
+    machine restarts. A plan without that section has no sandbox. Raises UserError when bubblewrap is required but does
+    not work here.
     """
     if not settings or settings["mode"] == "none":
         return NO_SANDBOX
@@ -230,7 +230,7 @@ def _bubblewrap(settings: SandboxSettings, tried: Path | None, tree: str) -> San
     said = _try(sandbox)
     has_all = not said.returncode
     if not has_all and not shared:
-        open_to_all = replace(sandbox, shared_network="this machine allows no network of one's own")
+        open_to_all = replace(sandbox, shared_network="this machine allows no separate network")
         again = _try(open_to_all)
         sandbox, said = (open_to_all, again) if not again.returncode else (sandbox, said)
     if said.returncode:
@@ -242,18 +242,18 @@ def _bubblewrap(settings: SandboxSettings, tried: Path | None, tree: str) -> San
 
 
 def _this_machine(program: str, tree: str) -> str:
-    """What a trial of bubblewrap rests on beside the settings."""
+    """The facts that a trial of bubblewrap depends on, besides the settings."""
     status = os.stat(program)
     disks = [os.stat(tempfile.gettempdir()).st_dev, os.stat(tree).st_dev] if tree else []
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text()
     except OSError:
-        boot = str(time.time())  # nothing to know this machine by: no trial is like another
+        boot = str(time.time())  # the machine cannot be identified, so trials are never reused
     return f"{boot} {os.uname()} {os.geteuid()} {status.st_ino} {status.st_mtime_ns} {disks}"
 
 
 def _try(sandbox: Sandbox, tree: str = "") -> subprocess.CompletedProcess[str]:
-    """bubblewrap, asked for its version in the sandbox that agents get."""
+    """Runs bubblewrap's version command in the sandbox that agents get."""
     try:
         with private_folder() as private:
             os.mkdir(os.path.join(private, "tmp"))
@@ -278,7 +278,7 @@ def _start(
     mounts: Sequence[str],
     layer: Sequence[str] = (),
 ) -> tuple[str, ...]:
-    """The programs around `argv` (`sandbox_start`), one in the other."""
+    """`argv` wrapped in the nested programs of `sandbox_start`."""
     ways, options = [], [] if network.shared else ["--unshare-net"]
     addresses = addresses_of(network.hosts)
     if addresses:
@@ -302,7 +302,7 @@ def _start(
 
 
 def _prlimit(limits: Mapping[str, Any]) -> tuple[str, ...]:
-    """The program of the system that sets limits and becomes what follows; () where there is none."""
+    """The system's `prlimit` command with the limits; () when it is not installed."""
     program = shutil.which("prlimit", path=os.defpath)
     options = (f"--{name.lower()}={value}:{value}" for name, value in process_limits(limits).items())
     return (program, *options) if program else ()
@@ -321,8 +321,8 @@ def _step() -> tuple[str, ...]:
 def _start_image(
     sandbox: Sandbox, private: str, root: str, argv: Sequence[str], mounts: Sequence[str]
 ) -> tuple[str, ...]:
-    """As `_start`, with the files of an image and without ways out. Our program inside is left out: it would need this
-    machine's Python there."""
+    """As `_start`, with the files of an image and without network. The program inside is omitted, because it would need
+    this machine's Python."""
     step, told = _step(), repr(_told(sandbox, private))
     view = []
     for entry in sorted(os.scandir(root), key=lambda entry: entry.name):
@@ -347,7 +347,7 @@ def _made(folder: str) -> str:
 
 
 def _options(sandbox: Sandbox, needed: Iterable[str], tmp: str) -> list[str]:
-    """How bubblewrap is started, but for the private folders. Without capabilities root cannot undo a mount."""
+    """bubblewrap's options without the private folders. Dropped capabilities keep root from undoing mounts."""
     binds = ["--bind", tmp, "/tmp", "--bind", tmp, "/var/tmp"]
     return [*_kernel(sandbox.program), *binds, *mounts_of((*sandbox.shown, *needed), sandbox.hidden)]
 

@@ -1,4 +1,4 @@
-"""The program `sandbox_start.py outside` in the process of a run itself: starting Python for it would take longer."""
+"""Runs `sandbox_start.py outside` in a fork of the run's own process, which is faster than starting Python."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ from lensbench.core.system.processes import OwnStart
 
 
 def own_start(argv: Sequence[str], env: Mapping[str, str]) -> OwnStart | None:
-    """How a process of ours becomes the sandbox that `argv` starts (`Place.wrap`); None for other programs."""
+    """How a forked process becomes the sandbox of `argv` (`Place.wrap`); None for other programs."""
     if tuple(argv[1:4]) != ("-IS", sandbox_start.__file__, "outside"):
         return None
     settings = sandbox_start.read_settings(argv[4])
-    is_watched = not settings["ways"]  # connections are passed on by a process that is there for nothing else
+    is_watched = not settings["ways"]  # connections need a separate process that forwards them
     become = partial(_become, settings, list(argv[5:]), env, is_watched)
     return OwnStart(become, partial(_watched, settings) if is_watched else lambda process: nullcontext())
 
 
 def _become(settings: dict[str, Any], argv: list[str], env: Mapping[str, str], is_watched: bool) -> NoReturn:
-    """Keeps nothing open but the standard streams: locks of a run are its own."""
+    """Closes everything but the standard streams, since the run's locks must not be inherited."""
     try:
         for number in map(int, os.listdir("/proc/self/fd")):
             if number > 2:
                 with suppress(OSError):  # one of them was that of the list
                     os.close(number)
         sandbox_start.outside(settings, argv, env, is_watched)
-    except BaseException as error:  # whatever it is: this process must not go on as a second run
+    except BaseException as error:  # on any error, this process must not continue as a second run
         print(f"{argv[0]}: {error!r}", file=sys.stderr, flush=True)
     os._exit(1)
 
 
 @contextmanager
 def _watched(settings: dict[str, Any], process: int) -> Iterator[None]:
-    """Looks at the disk as long as the sandbox lives, and removes its control groups afterwards."""
+    """Watches the disk usage while the sandbox lives, and removes its control groups afterwards."""
     has_ended, sandbox = threading.Event(), os.pidfd_open(process)
     disk = settings["limits"]["disk_gb"] * sandbox_start.GB
     looks = threading.Thread(

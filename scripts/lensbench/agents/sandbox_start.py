@@ -1,14 +1,13 @@
-"""The two small programs around a sandboxed process; the standard library only, since one of them runs in the sandbox,
-and little of that at first, since every start of an agent waits for both.
+"""The two small programs around a sandboxed process. They use only the standard library, since one runs in the sandbox,
+and import little, since every start of an agent waits for both.
 
     python -IS sandbox_start.py outside '<settings>' bwrap ... python -IS sandbox_start.py inside '<settings>' agent ...
 
-`outside` hands bubblewrap a filter of system calls, limits memory and processes by a control group where it may make
-one, passes connections on to the addresses that are allowed, ends the sandbox when it has filled its share of the
-disk, and may lay the workspace over a tree that runs share. `inside` listens at those addresses in the sandbox's own
-network, sets the limits of a process, gives up its privileges, and becomes the agent. Each start of Python costs more
-than all the rest: a run does what is done `outside` in its own process (`sandbox_here`), and where nothing is to be
-passed on `prlimit` does what is done `inside`.
+`outside` gives bubblewrap a system call filter, limits memory and processes with a control group if it may create one,
+forwards connections to allowed addresses, ends the sandbox when it exceeds its disk limit, and may mount the workspace
+as an overlay on a shared tree. `inside` listens at the allowed addresses in the sandbox's own network, sets process
+limits, drops its privileges, and becomes the agent. Starting Python costs more than all the rest, so a run does the
+work of `outside` in its own process (`sandbox_here`), and without connections `prlimit` does the work of `inside`.
 """
 
 from __future__ import annotations
@@ -29,10 +28,10 @@ if TYPE_CHECKING:  # mypy takes it for true; at run time these would take longer
     _Start = Callable[..., None]
     Env = Mapping[bytes, bytes] | Mapping[str, str]
     Listening = list[tuple[socket.socket, Callable[[], socket.socket]]]
-    """A socket that takes connections, and what opens the connection to which they are passed on."""
+    """A listening socket, and the function that opens the connection to forward to."""
 
 FILTER_FD = 3
-"""Where bubblewrap finds the filter."""
+"""The file descriptor of the filter for bubblewrap."""
 KEYRING_CALLS = {
     0xC000003E: (248, 249, 250),  # x86_64, and x32 with one bit more
     0x40000003: (286, 287, 288),  # i386
@@ -44,24 +43,24 @@ KEYRING_CALLS = {
 NEW_MOUNTS, NEW_USER = 0x20000, 0x10000000
 """Flags of unshare(2)."""
 FOLLOW_OUTSIDE = 0x4000 | 0x80000
-"""Flags of mount(2), MS_REC and MS_SLAVE: no mount of ours is seen outside."""
+"""Flags of mount(2), MS_REC and MS_SLAVE: our mounts are invisible outside."""
 GB = 1_000_000_000
 LIMITS_OF_FILES = ("CORE", "FSIZE")
 LIMITS = ("NOFILE", "NPROC", "DATA", *LIMITS_OF_FILES)
-"""Of a process, by their names without `RLIMIT_`."""
+"""The limits of a process, by their names without `RLIMIT_`."""
 LOOK_S = 2.0
-"""Between two looks at the disk; a look that takes long is made less often."""
+"""Seconds between disk checks; slow checks are done less often."""
 FULL = "over_limit"
-"""In the private folder: the file that says which limit ended the sandbox."""
+"""The file in the private folder that names the limit that ended the sandbox."""
 TAKEN = b"+"
-"""The watcher's first byte: it is connected."""
+"""The watcher's first byte, sent once it is connected."""
 GROUP = "lensbench-"
-"""What a control group is called, before the process that made it."""
+"""The prefix of control group names, before the process id."""
 CGROUPS = "/sys/fs/cgroup"
 
 
 def keyring_filter() -> bytes:
-    """A BPF program by which the calls of kernel keyrings do not exist (ENOSYS): they know no namespaces."""
+    """A BPF program that disables kernel keyring calls (ENOSYS), because keyrings have no namespaces."""
     load, equal, also, end = 0x20, 0x15, 0x54, 0x06
     allow, deny = 0x7FFF0000, 0x00050000 | 38
     steps: list[tuple[int, int, int, int]] = []
@@ -73,12 +72,12 @@ def keyring_filter() -> bytes:
 
 
 def outside(settings: dict[str, Any], argv: list[str], env: Env, is_watched: bool = False) -> NoReturn:
-    """Becomes bubblewrap, with a watcher beside it that ends after it, unless another process watches it."""
+    """Becomes bubblewrap, after starting a watcher that outlives it, unless another process watches it."""
     listening = [_listen(way) for way in settings["ways"]]
     groups = _make_groups(settings["limits"])
     parent = os.getpid()
     if not is_watched and os.fork() == 0:
-        os.setsid()  # it has to tidy up after its group was ended
+        os.setsid()  # it must clean up after its process group was ended
         _silence()
         _watch(parent, listening, groups, settings["folder"], settings["limits"]["disk_gb"] * GB)
         os._exit(0)
@@ -89,7 +88,7 @@ def outside(settings: dict[str, Any], argv: list[str], env: Env, is_watched: boo
             _write(f"{group}/cgroup.procs", str(parent))
         except OSError:
             continue
-    _set_limits(settings["limits"], LIMITS_OF_FILES)  # in an image nothing of ours sets them
+    _set_limits(settings["limits"], LIMITS_OF_FILES)  # in an image, `inside` does not run to set them
     if settings["layer"]:
         _lay_over(*settings["layer"])
     memory = os.memfd_create("filter")
@@ -104,9 +103,9 @@ def outside(settings: dict[str, Any], argv: list[str], env: Env, is_watched: boo
 
 
 def _lay_over(tree: str, changes: str, work: str, place: str) -> None:
-    """Shows `tree` at `place` to this process and what it starts; what they write goes to `changes`. Raises OSError.
+    """Mounts `tree` at `place` for this process and its children; their writes go to `changes`. Raises OSError.
 
-    Whoever is not root needs a user namespace for a mount, and keeps their own name in it.
+    Users other than root need a user namespace for the mount, and keep their own id in it.
     """
     libc = ctypes.CDLL(None, use_errno=True)
     user, group = os.geteuid(), os.getegid()
@@ -116,7 +115,9 @@ def _lay_over(tree: str, changes: str, work: str, place: str) -> None:
         _write("/proc/self/setgroups", "deny")
         _write("/proc/self/uid_map", f"{user} {user} 1")
         _write("/proc/self/gid_map", f"{group} {group} 1")
-    ends = [os.open(folder, os.O_PATH | os.O_DIRECTORY) for folder in (tree, changes, work)]  # names may have colons
+    ends = [
+        os.open(folder, os.O_PATH | os.O_DIRECTORY) for folder in (tree, changes, work)
+    ]  # by descriptors, since overlayfs options cannot have colons in names
     options = "lowerdir=/proc/self/fd/{},upperdir=/proc/self/fd/{},workdir=/proc/self/fd/{},userxattr".format(*ends)
     if libc.mount(b"none", b"/", None, FOLLOW_OUTSIDE, None) or libc.mount(
         b"overlay", os.fsencode(place), b"overlay", 0, options.encode()
@@ -125,7 +126,7 @@ def _lay_over(tree: str, changes: str, work: str, place: str) -> None:
 
 
 def inside(settings: dict[str, Any], argv: list[str]) -> NoReturn:
-    """Becomes the agent, with a process beside it that passes its connections on."""
+    """Becomes the agent, after starting a process that forwards its connections."""
     listening = [made for way in settings["ways"] for made in _listen_inside(way)]
     if listening and os.fork() == 0:
         _give_up_privileges()
@@ -145,15 +146,17 @@ def inside(settings: dict[str, Any], argv: list[str]) -> NoReturn:
 
 
 def _given_environment() -> dict[bytes, bytes]:
-    """As it was handed to us: Python adds a variable to its own (PEP 538)."""
+    """The environment as passed to this process, without the variable that Python adds (PEP 538)."""
     with open("/proc/self/environ", "rb") as file:
         pairs = (pair.partition(b"=") for pair in file.read().split(b"\0") if pair)
         return {name: value for name, _, value in pairs}
 
 
 def read_settings(told: str) -> dict[str, Any]:
-    """The settings as they stand on the command line."""
-    settings: dict[str, Any] = eval(told, {"__builtins__": {}})  # a literal of ours; json would be half of the imports
+    """The settings from the command line."""
+    settings: dict[str, Any] = eval(
+        told, {"__builtins__": {}}
+    )  # a literal written by `sandbox`; json would be half of all imports
     return settings
 
 
@@ -163,21 +166,21 @@ def _write(file: str, text: str) -> None:
 
 
 def _silence() -> None:
-    """Holds nobody's output open."""
+    """Redirects the standard streams, so that this process does not keep anybody's output open."""
     null = os.open(os.devnull, os.O_RDWR)
     for number in (0, 1, 2):
         os.dup2(null, number)
 
 
 def _give_up_privileges() -> None:
-    """Low ports are bound; after this the process has no capability, nor can a program that it starts get one."""
+    """Drops all capabilities, for this process and its children; low ports must be bound before."""
     libc = ctypes.CDLL(None)
     libc.prctl(47, 4, 0, 0, 0)  # PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL
     libc.capset(struct.pack("=II", 0x20080522, 0), bytes(24))
 
 
 def process_limits(limits: Mapping[str, Any]) -> dict[str, int]:
-    """The limits of each process, as far as this one may allow them, by `LIMITS`."""
+    """The limits of each process, by `LIMITS`, within those of this process."""
     wanted = {
         "CORE": 0,
         "NOFILE": limits["open_files"],
@@ -202,7 +205,7 @@ def _set_limits(limits: dict[str, Any], kinds: Iterable[str] = LIMITS) -> None:
 
 
 def _make_groups(limits: dict[str, Any]) -> list[str]:
-    """New control groups with the limits; fewer, or none, where this user may make none."""
+    """Creates control groups with the limits, as far as this user may."""
     memory, processes = str(int(limits["memory_gb"] * GB)), str(limits["processes"])
     wanted = {"memory.max": memory, "memory.swap.max": "0", "pids.max": processes}
     wanted_of = {"memory": {"memory.limit_in_bytes": memory}, "pids": {"pids.max": processes}, "": wanted}
@@ -214,8 +217,8 @@ def _make_groups(limits: dict[str, Any]) -> list[str]:
 
 
 def groups_of(process: int) -> list[tuple[str, str]]:
-    """Where the control groups of a sandbox may lie whose process has this id, each with what it limits: both with ""
-    where the kernel has one hierarchy for all (the first that can be made is taken), else `memory` and `pids`."""
+    """Possible paths of the control groups of the sandbox with this process id, each with what it limits: "" for both
+    in a unified hierarchy (the first that can be created is used), else `memory` and `pids`."""
     name = f"{GROUP}{process}"
     try:
         with open("/proc/self/cgroup") as file:
@@ -231,7 +234,7 @@ def groups_of(process: int) -> list[tuple[str, str]]:
 
 
 def remove_groups(groups: Iterable[str]) -> None:
-    """Removes control groups, as soon as what was in them has ended."""
+    """Removes control groups once their processes have ended."""
     for group in groups:
         for _ in range(500):
             _remove(group)
@@ -245,7 +248,7 @@ def _make_group(group: str, wanted: dict[str, str]) -> bool:
     if not f"{parent}/".startswith(f"{CGROUPS}/"):
         return False
     try:
-        for old in os.listdir(parent):  # of starts that were killed; one that is in use cannot be removed
+        for old in os.listdir(parent):  # left by killed starts; groups in use cannot be removed
             if old.startswith(GROUP) and not os.path.exists(f"/proc/{old.removeprefix(GROUP)}"):
                 _remove(f"{parent}/{old}")
         os.mkdir(group)
@@ -269,7 +272,7 @@ def _remove(group: str) -> None:
 
 
 def _listen(way: dict[str, Any]) -> tuple[socket.socket, Callable[[], socket.socket]]:
-    """The watcher's end of a way out of the sandbox."""
+    """The watcher's end of a connection out of the sandbox."""
     import socket
 
     server = socket.socket(socket.AF_UNIX)
@@ -279,7 +282,7 @@ def _listen(way: dict[str, Any]) -> tuple[socket.socket, Callable[[], socket.soc
 
 
 def _listen_inside(way: dict[str, Any]) -> Iterator[tuple[socket.socket, Callable[[], socket.socket]]]:
-    """The sandbox's ends of it."""
+    """The sandbox's ends of a connection out."""
     import socket
 
     for address in way["addresses"]:
@@ -292,7 +295,7 @@ def _listen_inside(way: dict[str, Any]) -> Iterator[tuple[socket.socket, Callabl
 
 
 def _connect(path: str) -> socket.socket:
-    """A connection to the watcher, once that has one to the address. Raises OSError when it has none."""
+    """A connection to the watcher after it has connected to the address. Raises OSError when it could not."""
     import socket
 
     connection = socket.socket(socket.AF_UNIX)
@@ -304,7 +307,7 @@ def _connect(path: str) -> socket.socket:
 
 
 def _serve(listening: Listening) -> None:
-    """Passes every connection on, in threads that end with the process."""
+    """Forwards every connection, in threads that end with the process."""
     if not listening:
         return
     import threading
@@ -322,7 +325,7 @@ def _accept(server: socket.socket, connect: Callable[[], socket.socket], start: 
 
 
 def _pass_on(taken: socket.socket, connect: Callable[[], socket.socket], start: _Start) -> None:
-    """Passes on in both directions; a connection that nobody takes is reset, so that it is no empty answer."""
+    """Forwards in both directions; a connection that is not accepted is reset, not closed like an empty answer."""
     import socket
 
     with taken:
@@ -353,7 +356,7 @@ def _copy(source: socket.socket, target: socket.socket) -> None:
 
 
 def _watch(sandbox: int, listening: Listening, groups: list[str], folder: str, disk: float) -> None:
-    """Passes connections on, and looks at the disk, until bubblewrap has ended; then removes the control groups."""
+    """Forwards connections and checks the disk until bubblewrap has ended; then removes the control groups."""
     import select
     import signal
 
@@ -370,8 +373,8 @@ def _watch(sandbox: int, listening: Listening, groups: list[str], folder: str, d
 
 
 def watch_disk(sandbox: int, folder: str, disk: float, has_ended: Callable[[float], bool]) -> None:
-    """Looks at the disk until the process behind the file descriptor `sandbox` has ended, which `has_ended` waits for;
-    ends it once there are `disk` bytes more below `folder` than at first."""
+    """Checks the disk until the process of the file descriptor `sandbox` has ended, which `has_ended` waits for. Ends
+    the process when `folder` has grown by more than `disk` bytes."""
     import signal
 
     limit, pause_s = _size(folder) + disk, LOOK_S
@@ -384,7 +387,7 @@ def watch_disk(sandbox: int, folder: str, disk: float, has_ended: Callable[[floa
 
 
 def _size(folder: str) -> int:
-    """The bytes on disk below `folder`, in files that can be seen."""
+    """The disk usage of `folder` in bytes, of visible files."""
     return sum(_blocks(folder)) * 512
 
 

@@ -1,4 +1,4 @@
-"""What of this machine is shown in the sandbox: folders and files by a config, and what programs need to start."""
+"""Determines the paths that are visible in the sandbox: those in the config, and those that programs need."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from pathlib import Path
 
 
 def mounts_of(shown: Iterable[str], hidden: Iterable[str]) -> list[str]:
-    """The mounts that show and hide folders and files. The deeper path wins; where both are named, it is hidden."""
+    """The mounts that show and hide paths. The deeper path wins; a path that is both shown and hidden is hidden."""
     links: dict[str, str] = {}
     wanted: dict[str, bool] = {}
     for path in shown:
         wanted[_resolve(os.path.abspath(path), links)] = True
     wanted |= {os.path.realpath(path): False for path in hidden}
     steps: dict[str, bool] = {}
-    for path in sorted(wanted):  # a folder comes before what it holds
+    for path in sorted(wanted):  # a folder comes before its content
         if path != "/" and os.path.exists(path) and wanted[path] != _is_shown(path, steps):
             steps[path] = wanted[path]
     options = []
@@ -41,10 +41,10 @@ def _is_shown(path: str, steps: Mapping[str, bool]) -> bool:
 
 
 def _resolve(path: str, links: dict[str, str]) -> str:
-    """The real path of an absolute one. The symlinks on the way are added to `links`: they must be there as well, since
-    programs find their libraries by them."""
+    """The real path of an absolute path. Symlinks on the way are added to `links`, because programs find their
+    libraries through them."""
     at, rest = "/", path.split("/")
-    for _ in range(1000):  # links may lead in a circle
+    for _ in range(1000):  # links may be circular
         if not rest:
             break
         part = rest.pop(0)
@@ -59,7 +59,7 @@ def _resolve(path: str, links: dict[str, str]) -> str:
 
 
 def programs_of(command: Sequence[str], path: str) -> Iterator[str]:
-    """What a command line needs: its program, files that it names by an absolute path, and their installations."""
+    """The paths that a command needs: its program, files with absolute paths in it, and their installations."""
     found = shutil.which(command[0], path=path)
     for file in (found, *command[1:]):
         if file and os.path.isabs(file) and os.path.isfile(file) and os.access(file, os.R_OK):
@@ -69,7 +69,7 @@ def programs_of(command: Sequence[str], path: str) -> Iterator[str]:
 
 
 def _installation(file: str) -> Iterator[str]:
-    """The file and what belongs to it: its node_modules, its JavaScript package, or `lib` beside its `bin`."""
+    """The file and its installation: its node_modules, its JavaScript package, or `lib` next to its `bin`."""
     yield file
     before, found, _ = file.partition("/node_modules/")
     if found:
@@ -85,7 +85,7 @@ def _installation(file: str) -> Iterator[str]:
 
 
 def _interpreter(file: str, path: str) -> Iterator[str]:
-    """What the first line of a script names, such as `#!/usr/bin/env node`."""
+    """The interpreter of a script, from a first line such as `#!/usr/bin/env node`."""
     with open(file, "rb") as script:
         first = script.readline(256).decode(errors="replace")
     words = first[2:].split() if first.startswith("#!") else []

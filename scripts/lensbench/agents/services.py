@@ -1,8 +1,8 @@
-"""Models' services, and the pauses that they ask for: whoever is told to wait tells everybody who asks the same one.
+"""Shares the pauses that model services request (429): one pause applies to all agents of the service.
 
-Nobody asks a service during its pause, and after it not all at the same moment. A pause doubles the last one while the
-service goes on refusing, and is short again after an answer. Its file lies beside the run folders: whoever shares that
-folder, benchmarks or machines, shares the pauses.
+No request is sent during a pause, and after it requests restart at different times. While the service keeps refusing,
+each pause is twice as long as the last one; after an answer it is short again. The pause is stored in a file next to
+the run folders, so benchmarks and machines that share this folder share the pauses.
 """
 
 from __future__ import annotations
@@ -20,19 +20,20 @@ from lensbench.core.frozen_plan import AgentSettings
 from lensbench.core.system.files import write_json
 
 PLACE = Path("bench/.services")
-"""In the project's folder, in which every program is started."""
+"""Relative to the project's folder, in which every program is started."""
 FIRST_S = 30.0
 LONGEST_S = 600.0
 
 
 def service_of(agent: AgentSettings) -> str:
-    """The service that an agent asks by its settings: the host of `base_url`, else `provider`, else its kind."""
+    """The service of an agent: the host of `base_url`, else `provider`, else its kind."""
     address = str(agent["base_url"]).rpartition("://")[2]
     return re.split("[/?#]", address)[0].rpartition("@")[2] or str(agent["provider"] or agent["kind"])
 
 
 def wait_for(service: str, party: str) -> float:
-    """Waits while the service pauses, and says so; returns the seconds. Members of a party go on together."""
+    """Waits during a pause of the service, with a message; returns the seconds. Members of a party continue
+    together."""
     waited = 0.0
     while (left := _left(_read(service), party)) > 0:
         print(f"{service} asked for a pause (429): waiting {left:.0f} s", file=sys.stderr, flush=True)
@@ -42,13 +43,13 @@ def wait_for(service: str, party: str) -> float:
 
 
 def _left(state: Mapping[str, float], party: str) -> float:
-    """Seconds until the party's turn, which lies in the span after the pause that is as long as the pause."""
+    """Seconds until the party may continue: a time after the pause, spread over the same length again."""
     share = random.Random(f"{party} {state['until']}").random()
     return state["until"] + share * state["pause_s"] - time.time()
 
 
 def tell(service: str, reason: str, started: float) -> None:
-    """Tells everybody why an attempt failed ("" when it did not) that was `started` then; most reasons tell nothing."""
+    """Updates the pause after an attempt that `started` then and failed for `reason` ("" for success)."""
     refused = reason == "rate_limited"
     if not refused and (reason or not _file(service).exists()):
         return
@@ -74,5 +75,5 @@ def _read(service: str) -> dict[str, float]:
         found = {name: float(state[name]) for name in ("pause_s", "until")}
     except (OSError, ValueError, KeyError, TypeError):
         found = {}
-    is_possible = found and found["until"] <= time.time() + LONGEST_S  # the clock may have been ahead
+    is_possible = found and found["until"] <= time.time() + LONGEST_S  # the clock may have been wrong
     return found if is_possible else {"pause_s": 0.0, "until": 0.0}

@@ -1,4 +1,4 @@
-"""Asking an agent once: its program started for one assignment, and everything that it said, without secrets."""
+"""Starts an agent once for an assignment, and collects its output without secrets."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from lensbench.core.system.trees import READ
 
 
 class Said(NamedTuple):
-    """What a start of the agent gave."""
+    """The result of one start of the agent."""
 
     outcome: Outcome
     answer: str
@@ -39,9 +39,9 @@ class Said(NamedTuple):
     network: str
     """`own`, or why the agent shared the machine's network."""
     over_limit: str
-    """The limit of the run that ended the agent; empty when none did."""
+    """The limit that ended the agent; empty when none did."""
     unread: str = ""
-    """Why its output could not be read to the end, although all of it is in `transcript`."""
+    """Why its output could not be parsed completely, although `transcript` has all of it."""
 
 
 def start_agent(assignment: Assignment, place: Place, timeout_s: float, redact: Redactor) -> Said:
@@ -50,7 +50,9 @@ def start_agent(assignment: Assignment, place: Place, timeout_s: float, redact: 
     Raises UserError when its program cannot be started.
     """
     adapter = load_adapter(assignment.settings["kind"])
-    takes_errors = "errors" in inspect.signature(adapter.read).parameters  # the simplest adapter takes the lines alone
+    takes_errors = (
+        "errors" in inspect.signature(adapter.read).parameters
+    )  # a minimal adapter has only the parameter `lines`
     reads: Callable[..., Outcome] = partial(adapter.read, errors=assignment.errors) if takes_errors else adapter.read
     lines: list[str] = []
     unread = ""
@@ -66,7 +68,7 @@ def start_agent(assignment: Assignment, place: Place, timeout_s: float, redact: 
 
         try:
             return reads(seen())
-        except Exception as error:  # whatever it is, the answer was paid for: the rest is taken, and nothing is lost
+        except Exception as error:  # on any error, still read the rest, because the answer was paid for
             unread = place_of(error)
             deque(seen(), maxlen=0)
             return Outcome(finished=False)
@@ -85,7 +87,7 @@ def start_agent(assignment: Assignment, place: Place, timeout_s: float, redact: 
         except OSError as error:
             raise UserError(f"the agent cannot be started: {invocation.argv[0]}: {error.strerror}") from None
     answer = redact(read_text(place.outside(assignment.answer_file)) or outcome.answer)
-    answer = answer.encode(errors="replace").decode()  # half characters cannot be written
+    answer = answer.encode(errors="replace").decode()  # lone surrogates cannot be written
     network = place.network(invocation.env, assignment.mcp_file, hosts).name
     over = read_text(os.path.join(place.private, FULL))
     outcome = bounded(outcome)
@@ -94,25 +96,25 @@ def start_agent(assignment: Assignment, place: Place, timeout_s: float, redact: 
 
 @contextmanager
 def _redacted_log(path: str, redact: Redactor) -> Iterator[int]:
-    """A file for what the agent says on its standard error; it reaches ours without secrets, whatever happens."""
+    """A file for the agent's standard error, which is always copied to our standard error without secrets."""
     with open(path, "w+b") as file:
         try:
             yield file.fileno()
         finally:
             file.seek(0)
             said = redact(file.read(MAX_OUTPUT).decode(errors="replace"))
-            sys.stderr.write(printable_lines(said))  # Snakemake shows the log of a run that failed
+            sys.stderr.write(printable_lines(said))  # Snakemake shows the log of a failed run
 
 
 def place_of(error: BaseException) -> str:
-    """What failed and where, on one line: `RecursionError in lensbench/attempts.py, _server_calls`."""
+    """The error and its place on one line: `RecursionError in lensbench/attempts.py, _server_calls`."""
     frames = [frame for frame in extract_tb(error.__traceback__) if "lensbench" in frame.filename]
     place = f" in lensbench/{Path(frames[-1].filename).name}, {frames[-1].name}" if frames else ""
     return f"{type(error).__name__}{place}"
 
 
 def read_text(path: str) -> str:
-    """A file that the agent may have written; "" for a link, which could lead to what the agent itself cannot read."""
+    """The text of a file written by the agent; "" for a link, which could lead to files that the agent cannot read."""
     try:
         with open(os.open(path, READ), encoding="utf-8", errors="replace", newline="") as file:
             return file.read(MAX_OUTPUT) if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else ""
@@ -121,5 +123,5 @@ def read_text(path: str) -> str:
 
 
 def now() -> str:
-    """The time, UTC, as records have it."""
+    """The current time in UTC, in the format of records."""
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

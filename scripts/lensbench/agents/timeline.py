@@ -1,6 +1,6 @@
-"""What an agent did, step by step, from its own output: for people who want to see why a run went as it did.
+"""Reads the steps of an agent from its transcript, for people who want to understand a run.
 
-One reader for the streams of all kinds of agents, told apart event by event. What is not understood is passed over.
+One parser handles the streams of all kinds of agents; unknown events are ignored.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ Kind = Literal["says", "thinks", "call", "error", "end"]
 
 @dataclass
 class Step:
-    """A step of a run: words of the agent, a tool call with its result, an error, or the end."""
+    """A step of a run: text of the agent, a tool call with its result, an error, or the end."""
 
     kind: Kind
     title: str = ""
-    """Of a call, the tool; of the end, its figures."""
+    """The tool of a call; the figures of the end."""
     given: str = ""
-    """The words; of a call, its arguments."""
+    """The text; the arguments of a call."""
     got: str = ""
-    """Of a call, its result."""
+    """The result of a call."""
     failed: bool = False
     at_s: float | None = None
-    """Seconds since the first event that has a time."""
+    """Seconds since the first event with a time."""
 
 
 def read_timeline(lines: Iterable[str]) -> list[Step]:
-    """The steps that the lines of a transcript show, in their order; each call has the result that came for it."""
+    """The steps in a transcript, in order; each call has its result."""
     steps: list[Step] = []
     calls: dict[str, Step] = {}
     began: float | None = None
@@ -133,7 +133,7 @@ def _item(item: Event, is_done: bool) -> Iterator[tuple[str, Step]]:
 
 
 def _end(event: Event) -> Step:
-    """The end, with the figures that the agent gives; its words were said before."""
+    """The end, with the agent's figures; its text was in an earlier event."""
     usage = mapping(event.get("usage")) or mapping(event.get("stats"))
     turns, cost = event.get("num_turns", event.get("turns")), event.get("total_cost_usd")
     figures = [
@@ -151,7 +151,7 @@ def _id(value: Any) -> str:
 
 
 def _shown(value: Any) -> str:
-    """A value as people read it: texts as they are, blocks of text one after the other, all else as JSON."""
+    """A value for display: strings and text blocks as they are, everything else as JSON."""
     if value is None or isinstance(value, str):
         return value or ""
     blocks = [mapping(block).get("text") for block in value] if isinstance(value, list) else []

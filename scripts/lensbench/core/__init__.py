@@ -1,1 +1,1 @@
-"""The vocabulary of the design and the ground that it stands on: every room may import it, it imports none."""
+"""Shared types and utilities: every other package may import this one, and it imports none of them."""

@@ -1,4 +1,4 @@
-"""Which runs of a benchmark earlier ones made."""
+"""The runs of a benchmark that were borrowed from earlier ones."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from lensbench.core.system.files import read_json
 
 
 def borrowed(folder: Path, runs: Iterable[RunId]) -> frozenset[RunId]:
-    """Those of the runs that lie in a run folder as they were borrowed: one that was made anew is our own."""
+    """The runs in a run folder that are still the borrowed ones; a repeated run is our own."""
     known = ever_borrowed(folder)
     return frozenset(run for run in runs if run.stem in known and digest(folder, run) == known[run.stem])
 
 
 def ever_borrowed(folder: Path) -> dict[str, str]:
-    """The runs that a run folder ever borrowed, by their stems, with the hash of their records."""
+    """Stem -> hash of the record, for all runs that a run folder ever borrowed."""
     runs: dict[str, str] = read_json(RunFolder(folder).bank).get("runs", {})
     return runs
 

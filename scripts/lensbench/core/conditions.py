@@ -1,4 +1,4 @@
-"""What a condition brings into a run: its MCP servers, and the commands that tell a running server of a workspace."""
+"""Conditions: their MCP servers, and the commands that register a workspace with a running server."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ from lensbench.core.system.processes import run_process
 from lensbench.core.system.redaction import literal_secrets
 
 CLOSED_BOOK = "closed_book"
-"""The name of the control: the same prompt in an empty folder, without servers. It is compared with nothing."""
+"""The name of the closed-book control: the same prompt in an empty folder, without servers. It is not compared."""
 AGAIN = "baseline_again"
-"""The name of the control that makes a fifth of the baseline anew where an earlier one stands in for it."""
+"""The name of the control that repeats a fifth of the baseline when an earlier baseline is reused."""
 FURTHER = re.compile(r"baseline_[0-9]+")
 """The names of the controls that hold further runs of earlier baselines; the first of them is `baseline_2`."""
 NO_SERVERS = '{"mcpServers": {}}\n'
 LONGEST_LINE = 300
 
 LENS_CACHE = "lens_cache"
-"""In MCP files: the folder with the embedded server's index of the repository."""
+"""In MCP files: the folder with the built-in server's index of the repository."""
 
 Command = Literal["setup", "teardown"]
 
 
 def compared(plan: Plan) -> dict[str, PlannedCondition]:
-    """The planned conditions that are compared: all but the controls."""
+    """The planned conditions without the controls."""
     apart = {CLOSED_BOOK, *tasks_of_bank(plan)}
     return {name: condition for name, condition in plan["conditions"].items() if name not in apart}
 
 
 def tasks_of_bank(plan: Plan) -> dict[str, Sequence[str]]:
-    """The controls that earlier baselines bring, each with its tasks: those of which the baseline is made anew, and
-    those of which a further baseline was borrowed."""
+    """The controls of a bank of baselines, each with its tasks: those whose baseline is repeated, and those for which a
+    further baseline was borrowed."""
     return {AGAIN: plan["bank"]["again"], **plan["bank"].get("further", {})} if "bank" in plan else {}
 
 
@@ -65,7 +65,7 @@ def with_further(plan: Plan, further: Mapping[str, Sequence[str]]) -> Plan:
 
 
 def planned_conditions(plan: Plan, task: str) -> list[str]:
-    """The conditions that a task is run in: all, but for controls that have some tasks only."""
+    """The conditions of a task: all except the controls that do not have this task."""
     some = tasks_of_bank(plan)
     return [name for name in plan["conditions"] if name not in some or task in some[name]]
 
@@ -101,40 +101,40 @@ def decided_contrasts(plan: Plan) -> list[Contrast]:
 
 
 def fill_mcp_file(condition: PlannedCondition, values: Mapping[str, str]) -> str:
-    """The MCP file of a planned condition for one run: `${workspace}`, `${python}` and `${server_log}` are put in, and
-    `${here}`, the folder of the file itself.
+    """The MCP file of a planned condition for one run, with `${workspace}`, `${python}`, `${server_log}` and `${here}`
+    (the folder of the file itself) replaced.
 
-    Other `${...}` stay, for agents that fill them from their environment. Raises UserError when the file is not the
-    planned one.
+    Other `${...}` are kept for agents, which replace them from their environment. Raises UserError when the file
+    differs from the planned one.
     """
     if condition["mcp"] is None:
         return NO_SERVERS
     content = Path(condition["mcp"]).read_bytes()
     if sha256(content) != condition["mcp_sha256"]:
-        raise UserError(f"{condition['mcp']} was changed while runs are being made; start Snakemake again")
+        raise UserError(f"{condition['mcp']} was changed during the benchmark; start Snakemake again")
     here = str(Path(condition["mcp"]).resolve().parent)
     return json.dumps(filled(json.loads(content), {"here": here, **values}))
 
 
 def reads_index(condition: PlannedCondition) -> bool:
     """True when the condition's MCP file names the folder of indexes."""
-    with suppress(OSError, UnicodeDecodeError):  # said where the file is read for a run
+    with suppress(OSError, UnicodeDecodeError):  # reported when the file is read for a run
         return condition["mcp"] is not None and f"${{{LENS_CACHE}}}" in Path(condition["mcp"]).read_text()
     return False
 
 
 def mcp_secrets(plan: Plan) -> dict[str, str]:
-    """The secrets that stand in the MCP files of all planned conditions, by what they are called."""
+    """The secrets in the MCP files of all planned conditions, by name."""
     found: dict[str, str] = {}
     for condition in plan["conditions"].values():
-        with suppress(OSError, ValueError, KeyError, AttributeError):  # a file that is not there has no secrets
+        with suppress(OSError, ValueError, KeyError, AttributeError):  # a missing file has no secrets
             if condition["mcp"]:
                 found |= literal_secrets(json.loads(Path(condition["mcp"]).read_text())["mcpServers"])
     return found
 
 
 def filled(value: Any, values: Mapping[str, str]) -> Any:
-    """Plain data with `${name}` replaced in all its texts, keys excepted; unknown names stay."""
+    """Plain data with `${name}` replaced in all strings except keys; unknown names are kept."""
     if isinstance(value, str):
         return Template(value).safe_substitute(values)
     if isinstance(value, list):
@@ -143,15 +143,15 @@ def filled(value: Any, values: Mapping[str, str]) -> Any:
 
 
 def filled_command(command: Sequence[str], workspace: str) -> list[str]:
-    """A setup or teardown for a workspace."""
+    """A setup or teardown command with the workspace filled in."""
     return [part.replace("{workspace}", workspace) for part in command]
 
 
 def run_command(condition: PlannedCondition, name: Command, workspace: str) -> str:
     """Runs the condition's `setup` or `teardown` for a workspace; returns why it failed, "" when it did not.
 
-    It runs in the current folder with the user's environment: it belongs to the user, not to the agent. A condition
-    without such a command cannot fail. What the command leaves running is ended.
+    It runs in the current folder with the user's environment, since it belongs to the user, not to the agent. Without
+    such a command nothing happens. Processes that the command leaves running are ended.
     """
     command = condition.get(name, ())
     if not command:

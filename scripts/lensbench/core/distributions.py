@@ -1,7 +1,7 @@
-"""The distributions that intervals, p values and power need, in double precision.
+"""Probability distributions for intervals, p values and power, in double precision.
 
-The formulas are those of the Digital Library of Mathematical Functions (dlmf.nist.gov). scipy.special has them all and
-checks these in our tests; to import it takes longer than everything that is computed with it after the runs.
+The formulas are from the Digital Library of Mathematical Functions (dlmf.nist.gov). The tests compare them with
+scipy.special, which is not used itself because its import takes longer than all stages that need it.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ _NORMAL = NormalDist()
 
 
 def norm_isf(tail: float) -> float:
-    """What a normal deviate exceeds with this probability."""
+    """The value that a standard normal variable exceeds with this probability."""
     return -_NORMAL.inv_cdf(tail) if 0 < tail < 1 else math.inf if tail <= 0 else -math.inf
 
 
 def norm_sf(value: Any) -> Any:
-    """How likely a normal deviate exceeds the value, or each value of an array."""
+    """The probability that a standard normal variable exceeds the value, or each value of an array."""
     if isinstance(value, (int, float)):
         return math.erfc(value / math.sqrt(2)) / 2
     from scipy.special import ndtr
@@ -32,7 +32,7 @@ def norm_sf(value: Any) -> Any:
 
 
 def t_sf(value: float, df: float) -> float:
-    """How likely Student's t exceeds the value; with endless degrees of freedom it is a normal deviate."""
+    """The probability that Student's t exceeds the value; with infinite degrees of freedom it is normal."""
     if df == math.inf:
         return float(norm_sf(value))
     square = value * value
@@ -42,10 +42,10 @@ def t_sf(value: float, df: float) -> float:
 
 @lru_cache(maxsize=4096)
 def t_isf(tail: float, df: float) -> float:
-    """What Student's t exceeds with this probability.
+    """The value that Student's t exceeds with this probability.
 
-    Newton's method on the logarithms of both: there the tail is concave, so that the first step leads beyond the root,
-    and all others back to it.
+    Newton's method on the logarithms of both: there the tail is concave, so the first step overshoots the root, and
+    all later ones approach it monotonically.
     """
     if df == math.inf:
         return norm_isf(tail)
@@ -66,8 +66,8 @@ def t_isf(tail: float, df: float) -> float:
 
 
 def nct_cdf(value: float, df: float, shift: float) -> float:
-    """How likely a noncentral t is at most the value: a Poisson mixture of incomplete beta functions (Lenth, Applied
-    Statistics 38, 1989, AS 243), summed where its weights are not negligible."""
+    """The probability that a noncentral t is at most the value: a Poisson mixture of incomplete beta functions (Lenth,
+    Applied Statistics 38, 1989, AS 243), summed where its weights are not negligible."""
     if value < 0:
         return 1 - nct_cdf(-value, df, -shift)
     square, half = value * value, shift * shift / 2
@@ -91,17 +91,17 @@ def nct_cdf(value: float, df: float, shift: float) -> float:
 
 
 def beta_ppf(share: float, a: float, b: float) -> float:
-    """What a beta variable stays below with this probability."""
+    """The value that a beta variable is below with this probability."""
     return _root(lambda x: _beta(x, 1 - x, a, b) - share, 0.0, 1.0)
 
 
 def chi2_ppf(share: float, df: float) -> float:
-    """What a chi-squared variable stays below with this probability."""
+    """The value that a chi-squared variable is below with this probability."""
     return 2 * _root(lambda x: _gamma(df / 2, x) - share, 0.0, df + 20 * math.sqrt(df) + 100)
 
 
 def _log_beta(a: float, b: float) -> float:
-    """By the series 5.11.1 where the logarithms of two gamma functions are large and nearly the same."""
+    """The logarithm of the beta function; by series 5.11.1 where the logarithms of two gammas nearly cancel."""
     a, b = max(a, b), min(a, b)
     if a < 500:
         return math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)
@@ -144,7 +144,7 @@ def _gamma(a: float, x: float) -> float:
 
 
 def _root(rising: Callable[[float], float], low: float, high: float) -> float:
-    """Where a rising function is 0, by halving."""
+    """The root of a rising function, by bisection."""
     while low < (middle := (low + high) / 2) < high:
         low, high = (low, middle) if rising(middle) > 0 else (middle, high)
     return middle

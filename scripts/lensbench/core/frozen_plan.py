@@ -1,6 +1,6 @@
-"""The frozen plan: what every stage reads. A JSON document whose keys and types the type checker knows.
+"""Types of the frozen plan, a JSON document that every stage reads.
 
-Keys that are not in every plan are younger than the oldest plans that are still read.
+Optional keys were added later than the oldest plans that can still be read.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class AgentSettings(TypedDict, total=False):
-    """A program that is asked, under test or as a judge: the keys of `agent` in the config."""
+    """An agent under test or as a judge: the keys of `agent` in the config."""
 
     kind: ReadOnly[str]
     command: ReadOnly[Sequence[str]]
@@ -34,7 +34,7 @@ class AgentSettings(TypedDict, total=False):
 
 
 class PlannedCondition(TypedDict):
-    """What a condition brings into a run."""
+    """A condition in the plan."""
 
     mcp: ReadOnly[str | None]
     """The MCP file; None without servers."""
@@ -48,7 +48,7 @@ class PlannedCondition(TypedDict):
 
 
 class PlannedTask(TypedDict):
-    """A task without its words, which are in files of their own."""
+    """A task without its texts, which are in separate files."""
 
     category: ReadOnly[str]
     repository: ReadOnly[str | None]
@@ -79,16 +79,16 @@ class JudgingSettings(TypedDict):
 
 
 class Aim(TypedDict):
-    """What a comparison has to find out."""
+    """The aim of a comparison."""
 
     effect: ReadOnly[float]
-    """The smallest worthwhile one, in percentage points."""
+    """The smallest worthwhile effect, in percentage points."""
     alpha: ReadOnly[float]
     power: ReadOnly[float]
 
 
 class GateSettings(Aim):
-    """The decision that the numbers must allow: the keys of `gate` in the config."""
+    """The rules for a verdict: the keys of `gate` in the config."""
 
     looks: ReadOnly[int]
     over: ReadOnly[str]
@@ -97,7 +97,7 @@ class GateSettings(Aim):
 
 
 class SandboxSettings(TypedDict, total=False):
-    """What keeps agents away from everything but their workspace."""
+    """The settings of the sandbox."""
 
     mode: ReadOnly[str]
     visible: ReadOnly[Sequence[str]]
@@ -109,7 +109,7 @@ class SandboxSettings(TypedDict, total=False):
 
 
 class BudgetSettings(TypedDict, total=False):
-    """What the benchmark may cost: the keys of `budget` in the config."""
+    """The limits on cost: the keys of `budget` in the config."""
 
     max_usd: ReadOnly[float | None]
     max_runs: ReadOnly[int | None]
@@ -123,14 +123,14 @@ class Controls(TypedDict, total=False):
 
 
 class BankSettings(TypedDict):
-    """The earlier benchmarks whose baselines stand in for runs of this one."""
+    """The earlier benchmarks whose baselines are reused for this one."""
 
     baseline: ReadOnly[Sequence[str]]
     """Their run folders; in older plans the only one, as a text."""
     drift: ReadOnly[float]
     """In percentage points, either way."""
     again: ReadOnly[Sequence[str]]
-    """The tasks of which the baseline is made anew all the same."""
+    """The tasks whose baseline is repeated anyway."""
     further: ReadOnly[NotRequired[Mapping[str, Sequence[str]]]]
     """Controls whose scores are averaged with the baseline's, each with the tasks that it has; known once the runs have
     been borrowed."""
@@ -170,12 +170,12 @@ class Plan(TypedDict):
     accepted_changes: ReadOnly[Sequence[str]]
     warnings: ReadOnly[Sequence[str]]
     notes: ReadOnly[NotRequired[Sequence[str]]]
-    """What the user says is new in this run."""
+    """The user's note on what is new in this run."""
     settings_sha256: ReadOnly[str]
     bank: ReadOnly[NotRequired[BankSettings]]
     dealt: ReadOnly[NotRequired[Sequence[str]]]
-    """The tasks that were dealt into waves, when others were added later."""
+    """The tasks assigned to waves before others were added."""
     look: ReadOnly[NotRequired[Look]]
-    """Only in a plan that was restricted to its open waves."""
+    """Present only in a plan restricted to its open waves."""
     planned_agent: ReadOnly[NotRequired[AgentSettings]]
-    """The agent of the config, when all runs were made with another one."""
+    """The agent in the config, when all runs used another one."""

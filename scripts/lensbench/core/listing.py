@@ -6,6 +6,6 @@ from collections.abc import Sequence
 
 
 def some_of(names: Sequence[str], most: int) -> str:
-    """The first names, and how many there are beside them: `a, b and 3 more`."""
+    """The first names, and the number of others: `a, b and 3 more`."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more

@@ -1,6 +1,6 @@
-"""Markdown of strangers as harmless HTML in which every piece of text knows where it stands in the source.
+"""Renders untrusted Markdown as safe HTML in which every piece of text has its position in the source.
 
-A selection on the page can so be turned into a verbatim piece of the answer, marks of Markdown included.
+So a selection on the page can be mapped to a verbatim piece of the answer, including Markdown syntax.
 """
 
 from __future__ import annotations
@@ -31,9 +31,8 @@ _AHEAD = 4096
 def placed_html(text: str) -> str:
     """The HTML of the Markdown `text`, without links, images and raw HTML; targets of links are shown as text.
 
-    A piece of text is `<span data-p="n">`: its characters stand in `text` from offset n on, in UTF-16 units as
-    browsers count them. A piece that is spelt otherwise in the source (an escape, an entity) has no place.
-    Headings begin at level 4.
+    A piece of text is `<span data-p="n">`: its characters are in `text` from offset n, in UTF-16 units as in browsers.
+    A piece that is spelled differently in the source (an escape, an entity) has no position. Headings start at level 4.
     """
     tokens = _parser().parse(text)
     places = _Places(text)
@@ -58,7 +57,7 @@ def _parser() -> MarkdownIt:
 
 
 def _with_targets(tokens: Iterable[Token]) -> Iterator[Token]:
-    """The tokens; the end of a link learns where the link leads, unless its text says so."""
+    """The tokens, with the link target added at the end of a link, unless its text is the target."""
     opened: Token | None = None
     for token in tokens:
         if token.type == "link_open":
@@ -69,7 +68,7 @@ def _with_targets(tokens: Iterable[Token]) -> Iterator[Token]:
 
 
 class _Places:
-    """Finds the pieces of a text in their order."""
+    """Finds the positions of text pieces in order."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -79,12 +78,12 @@ class _Places:
         self.wide = [index for index, character in enumerate(text) if character > "\uffff"]
 
     def enter(self, first: int, last: int) -> None:
-        """Goes on at a block, which has the lines from `first` up to `last`."""
+        """Continues at a block with the lines from `first` to `last`."""
         self.at = max(self.at, self.lines[min(first, len(self.lines) - 1)])
         self.end = self.lines[min(last, len(self.lines) - 1)]
 
     def spans(self, content: str) -> Iterator[str]:
-        """The content as HTML, line by line; a line that is spelt otherwise word by word."""
+        """The content as HTML, line by line; a line that is spelled differently, word by word."""
         for line in content.splitlines(keepends=True):
             if placed := self._span(line):
                 yield placed

@@ -1,7 +1,7 @@
-"""Exact means and the one way in which numbers are rounded and written.
+"""Exact means, and the common functions for rounding and formatting numbers.
 
-Rounding is half away from zero on exact fractions: Python's own `round` turns 12.5 into 12, and a score of one eighth
-would depend on the machine.
+Exact fractions are rounded half away from zero. Python's `round` turns 12.5 into 12, and with floats a score of one
+eighth would depend on the machine.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ COMPLETE = Fraction(4, 5)
 
 
 def mean(values: Iterable[Fraction | None]) -> Fraction | None:
-    """The mean of the values that are there; None when none is."""
+    """The mean of the values that are not None; None when there are none."""
     there = [value for value in values if value is not None]
     return sum(there, Fraction(0)) / len(there) if there else None
 
@@ -44,7 +44,7 @@ _NUMBER = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,15})?")
 def exact(text: str) -> Fraction | None:
     """The number in a table's cell, as `decimal` writes it; None for an empty one. Raises UserError for other text."""
     if text and not _NUMBER.fullmatch(text):
-        raise UserError(f"a table has {text[:40]!r} where a number must be; delete the file to have it rebuilt")
+        raise UserError(f"a table has {text[:40]!r} where a number must be; delete the file to rebuild it")
     return Fraction(text) if text else None
 
 
@@ -101,7 +101,7 @@ def change(share: Fraction | None) -> str:
 
 
 def dollars(value: Fraction | None) -> str:
-    """A price, with as many decimals as it needs to be none of 0."""
+    """A price with enough decimals that it is not shown as 0."""
     return (
         decimal(value, 2 if value >= 1 else 4 if value >= Fraction(1, 100) else 6) or ""
         if value is not None

@@ -1,4 +1,4 @@
-"""Settings as records keep them: without the folders of a machine, so that archives take records as they are."""
+"""Makes settings portable: without the folders of a machine, so that records can be archived unchanged."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _PLACES = ("/", "./", "~/", "outside/", "<python>/", "<tmp>/")
 
 
 def portable(settings: Any) -> Any:
-    """The settings with the last name of each path in its place, as archives shorten the paths of a plan."""
+    """The settings with each path reduced to its last name, as in archives."""
     if isinstance(settings, Mapping):
         return {key: portable(value) for key, value in settings.items()}
     if isinstance(settings, (list, tuple)):

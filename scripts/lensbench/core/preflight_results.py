@@ -1,4 +1,4 @@
-"""What the preflight found out, one row per thing that it tried."""
+"""Results of the preflight, one row per check."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Outcome = Literal["ok", "warning", "failed", "skipped"]
 
 @dataclass(frozen=True)
 class Check:
-    """A row: what was tried, how it ended, and what a person has to know about it."""
+    """A check: its name, outcome, and details."""
 
     name: str
     outcome: Outcome
@@ -32,12 +32,12 @@ def table(checks: Sequence[Check]) -> Iterator[str]:
 
 
 def read_listed_tools(folder: Path) -> list[str]:
-    """The tools that the MCP servers listed in the last preflight of a run folder; none when there was none."""
+    """The tools that the MCP servers listed in the last preflight; empty without one."""
     return sorted({str(name) for names in _kept(folder, "tools").values() if isinstance(names, list) for name in names})
 
 
 def read_tool_descriptions(folder: Path) -> dict[str, str]:
-    """Tool -> what its server said of it, from the last preflight of a run folder; empty when there was none."""
+    """Tool -> its description, from the last preflight; empty without one."""
     return {name: text for name, text in _kept(folder, "descriptions").items() if isinstance(text, str)}
 
 

@@ -1,4 +1,4 @@
-"""Whether the self-test has proven the code that is here: its record, and the hash of the code that it is about."""
+"""The record of the self-test, and the hash of the code that it applies to."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from lensbench.core.system.trees import hash_tree
 
 @dataclass(frozen=True)
 class SelftestStatus:
-    """Whether this code was proven."""
+    """The outcome of the self-test for this code."""
 
     state: Literal["passed", "failed", "not run"]
-    """`not run` also when it was run with other code."""
+    """The outcome; `not run` also when it was run with other code."""
     passed: tuple[str, ...] = ()
-    """The controls that showed what they had to."""
+    """The controls that passed."""
     failed: tuple[str, ...] = ()
     """The controls that failed."""
 
     @property
     def sentence(self) -> str:
-        """For the results."""
+        """The sentence for the results."""
         if self.state == "not run":
             return "The self-test was not run with this code; `make selftest` runs it."
         if self.state == "passed":
@@ -34,7 +34,7 @@ class SelftestStatus:
 
 
 def status(house: Path = ROOT) -> SelftestStatus:
-    """What the last whole self-test said about the code in `house`; a damaged record is no record."""
+    """The outcome of the last complete self-test for the code in `house`; a damaged record is ignored."""
     try:
         record = json.loads(record_file(house).read_text())
         if record["code_sha256"] != code_hash(house):
@@ -47,7 +47,7 @@ def status(house: Path = ROOT) -> SelftestStatus:
 
 
 def code_hash(house: Path = ROOT) -> str:
-    """The sha256 of all that decides what results say: the package, the rules, the templates, the pinned libraries."""
+    """The sha256 of everything that affects results: the package, the rules, the templates, the pinned libraries."""
     package = house / "scripts" / "lensbench"
     parts = (package if package.is_dir() else PACKAGE, house / "rules", house / "templates")
     trees = [hash_tree(str(part)) for part in parts]
@@ -56,5 +56,5 @@ def code_hash(house: Path = ROOT) -> str:
 
 
 def record_file(house: Path) -> Path:
-    """In the checkout; what is installed is written to by nobody, so then in the current folder."""
+    """The path of the record: in the checkout, or for an installed package in the current folder."""
     return (house if IS_CHECKOUT else Path()) / ".cache" / "selftest.json"

@@ -35,8 +35,8 @@ _FILES = (RunFolder.bank, RunFolder.tasks, RunFolder.tasks_beside, RunFolder.pre
 
 
 def look(folder: Path, number: int, parallel: int) -> dict[str, Any]:
-    """Looks at the first `number` waves (from 1) and writes looks/<number>.json. The next wave opens when any comparison
-    that the gate decides needs it. An opened wave stays open, because that decision is final."""
+    """Looks at the first `number` waves (from 1) and writes looks/<number>.json. The next wave opens when a comparison
+    of the gate needs it. An opened wave stays open, because that decision is final."""
     plan = read_plan(folder)
     if not 1 <= number < len(waves(plan)):
         raise UserError(

@@ -1,7 +1,7 @@
-"""What `claude -p --output-format stream-json --verbose` shows, event by event.
+"""Reads the events of `claude -p --output-format stream-json --verbose`.
 
-Versions differ in fields and in their order, and a stream can be cut off anywhere: what is missing is not shown, what
-is not understood is passed over.
+Versions differ in fields and their order, and a stream can be cut off anywhere. Missing values count as not shown, and
+unknown events are ignored.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ LIMITS = {
     "max_tokens": "length",
     "refusal": "refusal",
 }
-"""What a result says about its end -> the limit that it came to: a failed answer, no failure of the service."""
+"""Subtype of a result -> the limit that it reached: a failed answer, not a failure of the service."""
 
 _SYNTHETIC = "<synthetic>"
 _FINISHED = ("end_turn", "stop_sequence", "stop", "")
-"""Stop reasons of an answer that came to its end; older clients show none."""
+"""Stop reasons of a complete answer; older clients show none."""
 
 
 def read(
     lines: Iterable[str], clock: Callable[[], float] = time.monotonic, *, errors: ErrorTexts = KNOWN_ERRORS
 ) -> Outcome:
-    """What the events show; a stream without a `result` was cut off and is not finished. `clock` gives seconds."""
+    """The outcome in the events; a stream without a `result` was cut off and is unfinished. `clock` returns seconds."""
     began = clock()
     stream = Stream([(clock() - began, event) for line in lines if (event := read_event(line)) is not None], errors)
     if not stream.events:
@@ -74,10 +74,10 @@ def read(
 
 
 class Stream:
-    """The events, each with the seconds at which it came.
+    """The events, each with its time in seconds.
 
-    Sub-agents bring further `init` and `result` events: the first init and the last result are those of the run, and
-    the usage in the last result is that of all of them together.
+    Sub-agents add further `init` and `result` events: the first init and the last result belong to the run, and the
+    usage in the last result includes all of them.
     """
 
     def __init__(self, events: list[tuple[float, Event]], errors: ErrorTexts = KNOWN_ERRORS) -> None:
@@ -95,19 +95,19 @@ class Stream:
 
     @cached_property
     def _calls(self) -> dict[str, Event]:
-        """Tool calls by id; a call that comes twice counts once."""
+        """Tool calls by id; duplicates count once."""
         blocks = (block for message in self._messages("assistant") for block in _blocks(message, "tool_use"))
         return {text(block.get("id")): block for block in blocks}
 
     @cached_property
     def _failed(self) -> dict[str, str]:
-        """Ids of the calls that failed, and why; calls that permissions refused are among them."""
+        """Ids of the failed calls, including those refused by permissions, and why they failed."""
         failed = {key: said for key, (said, is_error) in self._results.items() if is_error}
         return {**dict.fromkeys(self.denied, ""), **self._error_texts, **failed}
 
     @cached_property
     def _results(self) -> dict[str, tuple[str, bool]]:
-        """What came of each call, by its id, and whether it is marked as an error."""
+        """Call id -> result, and whether it is marked as an error."""
         results = (block for message in self._messages("user") for block in _blocks(message, "tool_result"))
         return {
             text(item.get("tool_use_id")): (words(item.get("content")), bool(item.get("is_error"))) for item in results
@@ -132,7 +132,7 @@ class Stream:
 
     @property
     def calls(self) -> tuple[Call, ...]:
-        """Calls by tool. Calls of tools that are not there are among them, with an error."""
+        """Calls by tool, including failed calls of tools that do not exist."""
         counts = Counter(text(block.get("name")) for block in self._calls.values())
         errors = Counter(text(block.get("name")) for key, block in self._calls.items() if key in self._failed)
         return tuple(Call(name, counts[name], errors[name]) for name in sorted(counts))
@@ -151,7 +151,7 @@ class Stream:
 
     @property
     def models(self) -> tuple[str, ...]:
-        """Models that answered. Only the answers themselves say so; the client's own texts are not among them."""
+        """The models named in the answers, without the client's own texts."""
         return tuple(sorted({text(message.get("model")) for message in self._messages("assistant")} - {"", _SYNTHETIC}))
 
     @property
@@ -161,14 +161,14 @@ class Stream:
 
     @property
     def tools_deferred(self) -> tuple[str, ...] | None:
-        """With the tool search on, the model gets only the names of MCP tools, though the start event lists them."""
+        """With tool search, the model gets only the names of MCP tools, although the start event lists them."""
         if self.tools is None:
             return None
         return tuple(tool for tool in self.tools if tool.startswith("mcp__")) if "ToolSearch" in self.tools else ()
 
     @property
     def servers(self) -> dict[str, str] | None:
-        """MCP servers by the start event; one that broke off during a call is `failed: <why>`."""
+        """MCP servers from the start event; one that crashed during a call is `failed: <why>`."""
         if not isinstance(self.start.get("mcp_servers"), list):
             return None
         entries = list(map(mapping, self.start["mcp_servers"]))
@@ -182,9 +182,9 @@ class Stream:
 
     @property
     def failure(self) -> tuple[str, str]:
-        """The error, and the limit at which the agent gave up; at most one of the two texts is not empty.
+        """The error, and the limit at which the agent stopped; at most one of the two is not empty.
 
-        An error of the service looks like an answer: its text is the `result`, and the `subtype` says success.
+        An error of the service looks like an answer: its text is the `result`, with the `subtype` success.
         """
         result = self.result
         said = (words(result.get("result")) or words(" ".join(map(text, sequence(result.get("errors"))))))[:500]
@@ -192,13 +192,13 @@ class Stream:
             if limit := LIMITS.get(text(result.get(key))):
                 return "", f"{limit}: {said}" if said else limit
         if result.get("is_error"):
-            return said or text(result.get("subtype")) or "the agent says that it failed", ""
+            return said or text(result.get("subtype")) or "the agent reports a failure", ""
         own = [words(message.get("content")) for message in self._messages("assistant") if _is_synthetic(message)]
         return (own[-1] or "the client answered by itself" if own else ""), ""
 
     @property
     def ending(self) -> Ending:
-        """How the run ended. A stop reason that nobody knows is not one of a finished answer."""
+        """How the run ended. An unknown stop reason does not count as finished."""
         _, gave_up = self.failure
         if gave_up:
             return "refusal" if gave_up.startswith("refusal") else "limit"
@@ -208,7 +208,7 @@ class Stream:
 
     @property
     def last_words(self) -> str:
-        """What the model itself wrote after its last tool call, which is all there is of an answer that was cut off."""
+        """The model's text after its last tool call: the available part of an answer that was cut off."""
         pieces: list[str] = []
         for _, event in self.events:
             message = mapping(event.get("message"))
@@ -220,12 +220,13 @@ class Stream:
 
     @property
     def usage(self) -> dict[str, Event]:
-        """What was used of each model that was asked for."""
+        """The usage of each requested model."""
         return {model: mapping(used) for model, used in mapping(self.result.get("modelUsage")).items()}
 
     @property
     def retries(self) -> int:
-        """Requests that were repeated. In a long wait the client announces the same attempt again: it counts once."""
+        """The number of repeated requests. An attempt that is announced several times during a long wait counts
+        once."""
         count, before = 0, None
         for _, event in self.events:
             if event["type"] == "assistant":
@@ -236,17 +237,17 @@ class Stream:
 
     @property
     def subagents(self) -> int:
-        """Sub-agents that were started: by the client's count, and by the events that belong to one."""
+        """The number of started sub-agents, from the client's count and from their events."""
         counts = (_number(mapping(result.get("subagent_stats")).get("spawned")) or 0 for result in self.results)
         parents = {text(event.get("parent_tool_use_id")) for _, event in self.events} - {""}
         return max(*counts, len(parents), len(self.results) - 1, 0)
 
     @property
     def first_token_s(self) -> float | None:
-        """When the model's first word came.
+        """The time of the model's first word.
 
-        The event of a text comes when the text is whole, which can be much later. A result tells the time to the first
-        word, counted from a moment that lies its `duration_ms` back.
+        The event of a text comes when the text is complete, which can be much later. A result has the time to the first
+        word, relative to its start, which is `duration_ms` earlier.
         """
         for at, event in self.events:
             duration, first = _number(event.get("duration_ms")), _number(event.get("ttft_ms"))
@@ -265,12 +266,12 @@ def _tokens(usage: Mapping[str, Event]) -> dict[str, int]:
 
 
 def _is_priced(model: str, used: Event) -> bool:
-    """Whether the client knows the model's price; older versions do not say, and know their own models only."""
+    """True when the client knows the model's price; older versions do not tell, and know only their own models."""
     return used["costBasis"] == "list" if "costBasis" in used else model.startswith("claude")
 
 
 def _is_synthetic(message: Event) -> bool:
-    """Whether the client made the message up, for an error."""
+    """True when the client itself created the message, for an error."""
     return message.get("model") == _SYNTHETIC
 
 

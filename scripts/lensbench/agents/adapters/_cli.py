@@ -1,8 +1,8 @@
-"""What the adapters of other command-line agents share: gateway, MCP file, version, and the reading of JSON Lines.
+"""Shared code of the adapters of other command-line agents: gateway, MCP file, version, and reading JSON Lines.
 
-These programs say on their standard error only that an MCP server failed, and none says in its events which servers and
-model it was started with. So a small shell line around the program prints that as the first event, and what the
-program said on its standard error as the last lines, where it cannot break an event in two.
+These programs report a failed MCP server only on standard error, and their events do not name the servers and the model
+they were started with. So a shell command around the program prints these as the first event, and the program's
+standard error as the last lines, where it cannot split an event.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from lensbench.core.records import Call
 
 _STARTED = "lensbench.started"
 _COMPLAINT = "stderr: "
-"""Begins a line of the standard error: MCP servers may write there too, and must not write events."""
-# TERM is for the program; the shell stays until what it said is shown. `trap :` does not reach the program itself.
+"""The prefix of standard error lines, so that text from MCP servers cannot be mistaken for events."""
+# SIGTERM must end only the program; the shell then still prints its output. The program does not inherit `trap :`.
 _SHELL = (
     'trap : TERM; printf "%s\\n" "$0"; "$@" 2>"$HOME/stderr"; code=$?; '
     f'sed "s/^/{_COMPLAINT}/" "$HOME/stderr"; cat "$HOME/stderr" >&2; exit $code'
@@ -37,7 +37,7 @@ _LONGEST_COMPLAINT = 1000
 
 
 class Gateway(NamedTuple):
-    """Where the model is served; both are empty for the program's own provider, whose key `agent.pass_env` brings."""
+    """The model's address and token; both empty for the program's own provider, with the key in `agent.pass_env`."""
 
     base_url: str
     token: str
@@ -64,7 +64,7 @@ def gateway(settings: AgentSettings, addresses: Mapping[str, str]) -> Gateway:
 
 
 def announced(run: Assignment, argv: Iterable[str]) -> tuple[str, ...]:
-    """The program's arguments with the shell line around them that `observe` reads."""
+    """The program's arguments, wrapped in the shell command whose output `observe` reads."""
     started = {
         "type": _STARTED, "model": run.settings["model"], "workspace": run.workspace,
         "servers": [*run.servers], "denied_servers": [*run.denied_servers],
@@ -75,7 +75,7 @@ def announced(run: Assignment, argv: Iterable[str]) -> tuple[str, ...]:
 def program_version(program: str, settings: AgentSettings, says: str = "") -> str | None:
     """The version that the program reports, such as `1.18.33`; None when it does not start or reports none.
 
-    A program that `says` its name beside it must do so: `cc`, where a launcher was meant, is the C compiler.
+    If `says` is given, the output must contain that name: a `cc` that was meant as a launcher may be the C compiler.
     """
     with tempfile.TemporaryDirectory(prefix="lb-", ignore_cleanup_errors=True) as home:
         try:
@@ -92,7 +92,7 @@ def program_version(program: str, settings: AgentSettings, says: str = "") -> st
 
 @dataclass(frozen=True)
 class Seen:
-    """A program's output: events with the seconds at which they came, and everything else as text."""
+    """A program's output: events with their times in seconds, and everything else as text."""
 
     events: list[tuple[float, dict[str, Any]]]
     started: Mapping[str, Any]
@@ -118,11 +118,11 @@ class Seen:
         return events[-1] if events else {}
 
     def first(self, fits: Callable[[dict[str, Any]], bool]) -> float | None:
-        """When the first fitting event came, in seconds."""
+        """The time of the first matching event in seconds."""
         return next((round(at, 3) for at, event in self.events if fits(event)), None)
 
     def tool(self, name: str, prefix: str) -> str:
-        """A tool's name as all records have it: `<prefix><server>_<tool>` becomes `mcp__<server>__<tool>`."""
+        """A tool's name in the form of records: `<prefix><server>_<tool>` becomes `mcp__<server>__<tool>`."""
         denied = map(text, sequence(self.started.get("denied_servers")))
         for server in sorted((*self.servers, *denied), key=len, reverse=True):
             if name.startswith(f"{prefix}{server}_"):
@@ -136,15 +136,15 @@ class Seen:
         return tuple(sorted(path for path in inside if path != "." and path.split("/")[0] != ".."))
 
     def failed(self, why: Mapping[str, str]) -> dict[str, str] | None:
-        """Every server's status when one failed (`why` by name). None when none did: that they are connected is not
-        shown by a program that only complains."""
+        """Every server's status when one failed (`why` by name). None when none failed, because a program that only
+        reports failures does not show that servers are connected."""
         if not set(why) & set(self.servers):
             return None
         return {name: f"failed: {why[name]}" if name in why else "connected" for name in self.servers}
 
 
 def observe(lines: Iterable[str], clock: Callable[[], float] = time.monotonic) -> Seen:
-    """The output of a program that `announced` started. `clock` gives seconds."""
+    """The output of a program started through `announced`. `clock` returns seconds."""
     began = clock()
     events: list[tuple[float, Event]] = []
     started: Event = {}

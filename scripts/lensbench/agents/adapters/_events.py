@@ -8,12 +8,12 @@ from typing import Any
 Event = dict[str, Any]
 
 _LARGEST = 2**53
-"""Up to here all readers of JSON agree on a number; sums of such numbers are still numbers that can be written."""
+"""The largest integer that all JSON parsers read exactly."""
 
 
 def read_event(line: str) -> Event | None:
-    """The object with a text as its `type` in a line; None for any other line. Numbers such as NaN or 1e999 in it, with
-    which nobody can count, are None."""
+    """The object in a line, if its `type` is a string; None for any other line. Unusable numbers in it, such as NaN or
+    1e999, become None."""
     try:
         value = json.loads(line, parse_int=_int, parse_float=_float, parse_constant=_float)
     except (ValueError, RecursionError):
@@ -37,7 +37,7 @@ def sequence(value: Any) -> list[Any]:
 
 
 def words(content: Any) -> str:
-    """The text of a content, which is a text or a list of blocks, on one line."""
+    """The text of a content (a string or a list of blocks) on one line."""
     parts = [text(mapping(block).get("text")) for block in content] if isinstance(content, list) else [text(content)]
     return " ".join(" ".join(parts).split())
 

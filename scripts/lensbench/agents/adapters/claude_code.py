@@ -35,9 +35,9 @@ ADDRESSES = {"zai": "https://api.z.ai/api/anthropic"}
 TIERS = ("sonnet", "haiku", "opus")
 KEYS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
 CLIENT_RETRIES = 5
-"""Requests that Claude Code repeats by itself, about 20 seconds in all. Not 0: a hiccup late in a run must not throw
-away the turns that were paid for. Not its own 10: they take three minutes, even for a wrong key, and an attempt that
-fails is followed by attempts of ours, with pauses. `CLAUDE_CODE_MAX_RETRIES` in `agent.pass_env` changes it."""
+"""How often Claude Code repeats a request, about 20 seconds in total. Not 0, since a brief failure late in a run must
+not waste the turns already paid for. Not its default of 10, which takes three minutes even for a wrong key: failed
+attempts are repeated here, with pauses. `CLAUDE_CODE_MAX_RETRIES` in `agent.pass_env` overrides it."""
 
 
 def command(run: Assignment) -> Invocation:
@@ -97,7 +97,7 @@ def _gateway(settings: AgentSettings) -> dict[str, str]:
 
 
 def _models(settings: AgentSettings) -> dict[str, str]:
-    """The model of each tier. One that the mapping leaves out gets the main model, so that no other model serves."""
+    """The model of each tier. Tiers missing in the mapping get the main model, so that no other model answers."""
     asked, provider = settings["model"], settings["provider"]
     models = settings["models"]
     main = models.get(asked) or (asked if provider and asked not in TIERS else None)
@@ -108,7 +108,7 @@ def _models(settings: AgentSettings) -> dict[str, str]:
 
 
 def probe(settings: AgentSettings) -> Probe | None:
-    """One token from the gateway; None when only the program knows which model its alias means."""
+    """A request for one token to the gateway; None when only the program can resolve the model's alias."""
     gateway, models = _gateway(settings), _models(settings)
     model = models.get("CLAUDE_CODE_SUBAGENT_MODEL") or (settings["model"] if settings["model"] not in TIERS else None)
     if "ANTHROPIC_BASE_URL" not in gateway or model is None:

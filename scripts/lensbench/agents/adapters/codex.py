@@ -42,7 +42,7 @@ OFF = ("multi_agent", "goals", "apps", "plugins", "remote_plugin", "hooks", "ski
 """Features that start agents, bring tools of their own, or read what somebody else configured."""
 
 _LIMIT = re.compile(r"(?i)context window|context length|ran out of room|max_output_tokens")
-"""The turn failed at a limit of the model's: an answer that failed, not a service."""
+"""Errors of a turn that reached a limit of the model: a failed answer, not a failure of the service."""
 _CALLS = ("mcp_tool_call", "command_execution", "file_change", "web_search", "collab_tool_call")
 _SPOKEN = (*_CALLS, "agent_message", "reasoning")
 _BASE = {
@@ -112,8 +112,8 @@ def version(settings: AgentSettings) -> str | None:
 def read(
     lines: Iterable[str], clock: Callable[[], float] = time.monotonic, *, errors: ErrorTexts = KNOWN_ERRORS
 ) -> Outcome:
-    """What the events show. Lines that are no event, and events that are not known, are passed over; a stream without
-    the end of its turn was cut off and is not finished. `clock` gives seconds."""
+    """The outcome in the events. Other lines and unknown events are ignored; a stream without the end of its turn was
+    cut off and is unfinished. `clock` returns seconds."""
     seen = observe(lines, clock)
     items = _items(seen)
     calls = [item for item in items if item["type"] in _CALLS]
@@ -146,7 +146,7 @@ def read(
 
 
 def _items(seen: Seen) -> list[dict[str, Any]]:
-    """The items in the order of their beginning, each as it was last seen."""
+    """The items in order of their start, each in its last state."""
     items: dict[str, dict[str, Any]] = {}
     for _, event in seen.events:
         item = mapping(event.get("item"))
@@ -172,7 +172,7 @@ def _denied(item: Mapping[str, Any]) -> bool:
 
 
 def _statuses(seen: Seen, useless: Mapping[str, str]) -> dict[str, str] | None:
-    """The servers are required: once a thread began all were connected, and what failed before is in the log."""
+    """The servers are required: when a thread starts, all are connected; earlier failures are in the log."""
     if seen.of("thread.started"):
         broken = {
             text(item.get("server")): text(mapping(item.get("error")).get("message")).split("\n")[-1].strip()
@@ -189,7 +189,7 @@ def _statuses(seen: Seen, useless: Mapping[str, str]) -> dict[str, str] | None:
 
 
 def _tokens(used: list[dict[str, Any]]) -> dict[str, int]:
-    """Codex counts what came from the cache as input too; here it stands for itself."""
+    """Token counts. Codex includes cached tokens in the input; here they are separate."""
     read_from_cache = sum(number(usage.get("cached_input_tokens")) for usage in used)
     return {
         "input": sum(number(usage.get("input_tokens")) for usage in used) - read_from_cache,

@@ -37,5 +37,5 @@ def _filled(part: str, places: dict[str, str]) -> str:
 
 
 def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
-    """The whole output is the answer; how it ended is not shown."""
+    """The outcome: the whole output is the answer; its ending is not shown."""
     return Outcome(answer="".join(lines))

@@ -40,7 +40,8 @@ TOOLS = {"Bash": "run_shell_command", "Read": "read_file", "Grep": "grep_search"
          "Edit": "replace", "Write": "write_file"}  # fmt: skip
 """The protocol's names of built-in tools -> Gemini CLI's."""
 CLIENT_TRIES = 4
-"""How often a request is sent. Not its own 10, which can take minutes: an attempt that fails is followed by ours."""
+"""How often a request is sent. Not Gemini's default of 10, which can take minutes: failed attempts are repeated
+here."""
 
 _FAILED = "MCP issues detected"
 
@@ -81,8 +82,9 @@ def _settings(run: Assignment) -> dict[str, Any]:
 
 
 def _server(entry: Mapping[str, Any], settings: AgentSettings) -> dict[str, Any]:
-    """One limit holds for start and calls; a short one for the start must not end calls, so it is never below 60 s.
-    Some variables, such as PYTHONPATH, do not reach a server from `env`, so the program `env` sets all of them."""
+    """The server's entry. One limit applies to start and calls; it is at least 60 s, so that a short start limit does
+    not end calls. Some variables in `env`, such as PYTHONPATH, do not reach a server, so the program `env` sets
+    them."""
     common = {"timeout": entry.get("timeout", max(60_000, round(settings["mcp_start_s"] * 1000))), "trust": True}
     if "url" in entry:
         return {"httpUrl": entry["url"], "headers": entry.get("headers", {}), **common}
@@ -99,12 +101,12 @@ def version(settings: AgentSettings) -> str | None:
 def read(
     lines: Iterable[str], clock: Callable[[], float] = time.monotonic, *, errors: ErrorTexts = KNOWN_ERRORS
 ) -> Outcome:
-    """What the events show. Lines that are no event, and events that are not known, are passed over; a stream without
-    a `result` was cut off and is not finished. `clock` gives seconds."""
+    """The outcome in the events. Other lines and unknown events are ignored; a stream without a `result` was cut off
+    and is unfinished. `clock` returns seconds."""
     seen = observe(lines, clock)
     result = seen.last("result")
     stats, failure = mapping(result.get("stats")), mapping(result.get("error"))
-    complaint = text(failure.get("message")) or ("the agent says that it failed" if failure else "")
+    complaint = text(failure.get("message")) or ("the agent reports a failure" if failure else "")
     limited = failure.get("type") == "FatalTurnLimitedError"
     error = "" if limited else complaint
     status = re.search(r'"code":\s*(\d{3})', error)
@@ -142,7 +144,7 @@ def read(
 
 
 def _answer(seen: Seen) -> str:
-    """What the model said after its last tool call; the pieces of a message come one by one."""
+    """The model's text after its last tool call, joined from the pieces of its messages."""
     pieces: list[str] = []
     for _, event in seen.events:
         if event["type"] in ("tool_use", "tool_result"):
@@ -157,13 +159,13 @@ def _denied(error: Mapping[str, Any]) -> bool:
 
 
 def _served(stats: Mapping[str, Any]) -> Iterable[str]:
-    """Models that answered; one that was only asked has no tokens."""
+    """The models that answered; a model that was only requested has no tokens."""
     models = mapping(stats.get("models")).items()
     return (name for name, used in models if number(mapping(used).get("total_tokens")))
 
 
 def _statuses(seen: Seen, failed: Mapping[str, Mapping[str, Any]], useless: Mapping[str, str]) -> dict[str, str] | None:
-    """Servers that failed; at the start the program does not say which one."""
+    """The failed servers; at the start the program does not report which one."""
     why = dict.fromkeys(seen.servers, _FAILED) if _FAILED in seen.log else dict(useless)
     for tool, error in failed.items():
         broken = DISCONNECTED.search(text(error.get("message")))
@@ -173,7 +175,7 @@ def _statuses(seen: Seen, failed: Mapping[str, Mapping[str, Any]], useless: Mapp
 
 
 def _tokens(stats: Mapping[str, Any]) -> dict[str, int]:
-    """`input` is what did not come from the cache; the model's thoughts are in the total only, and count as output."""
+    """Token counts: `input` without cached tokens; reasoning tokens are only in the total, and count as output."""
     return {
         "input": number(stats.get("input")),
         "output": number(stats.get("total_tokens")) - number(stats.get("input_tokens")),

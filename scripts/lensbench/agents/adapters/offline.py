@@ -48,8 +48,7 @@ def command(run: Assignment) -> Invocation:
 
 
 def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
-    """What the events show. Lines that are no event of this agent are passed over; a stream that was cut off has no
-    `end` and is not finished."""
+    """The outcome in the events. Other lines are ignored; a stream without `end` was cut off and is unfinished."""
     events = [event for line in lines if (event := read_event(line)) is not None]
     if not events:
         return Outcome(finished=False)
@@ -68,7 +67,7 @@ def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
     return Outcome(
         answer=text(by_type.get("answer", [{}])[-1].get("text")),
         finished="end" in by_type,
-        error=(text(end.get("error")) or "the agent says that it failed") if failed else "",
+        error=(text(end.get("error")) or "the agent reports a failure") if failed else "",
         error_status=_whole(end.get("status")) if failed else None,
         agent_version=text(start.get("version")) or None,
         models=(text(start.get("model")),) if text(start.get("model")) else None,
@@ -98,7 +97,7 @@ def _servers(start: dict[str, Any]) -> dict[str, str] | None:
 def _calls(
     by_type: dict[str, list[dict[str, Any]]], errors: ErrorTexts
 ) -> tuple[tuple[Call, ...] | None, dict[str, str]]:
-    """Calls by tool, and the servers that answered none of theirs."""
+    """Calls by tool, and the servers that answered no call."""
     if "start" not in by_type:
         return None, {}
     made = [event for event in by_type.get("tool_call", []) if text(event.get("name"))]

@@ -41,7 +41,7 @@ ADDRESSES = {"zai": "https://api.z.ai/api/anthropic"}
 """Where a provider serves the Messages API."""
 TOKEN = "LENSBENCH_TOKEN"
 CONTEXT, OUTPUT = 200_000, 32_000
-"""Limits of a gateway's model, in tokens: the program knows them of its own providers' models only."""
+"""Token limits for a gateway's model: the program knows only those of its own providers' models."""
 
 _OFF = ("PROJECT_CONFIG", "AUTOUPDATE", "MODELS_FETCH", "LSP_DOWNLOAD", "DEFAULT_PLUGINS", "CLAUDE_CODE",
         "EXTERNAL_SKILLS")  # fmt: skip
@@ -56,7 +56,7 @@ def command(run: Assignment) -> Invocation:
     service = gateway(settings, ADDRESSES)
     if {"grep", "glob"} & {tool.lower() for tool in settings["tools"]} and not shutil.which("rg"):
         raise UserError(
-            "agent.tools has Grep or Glob, for which opencode needs ripgrep: put rg on PATH, or leave the tools out"
+            "agent.tools has Grep or Glob, for which opencode needs ripgrep: put rg on PATH, or remove these tools"
         )
     model = f"gateway/{settings['model']}" if service.base_url else settings["model"]
     file = os.path.join(run.home, "opencode.json")
@@ -121,8 +121,8 @@ def version(settings: AgentSettings) -> str | None:
 def read(
     lines: Iterable[str], clock: Callable[[], float] = time.monotonic, *, errors: ErrorTexts = KNOWN_ERRORS
 ) -> Outcome:
-    """What the events show. Lines that are no event, and events that are not known, are passed over; a stream whose
-    last step ends in tool calls, or has no end, was cut off and is not finished. `clock` gives seconds."""
+    """The outcome in the events. Other lines and unknown events are ignored; a stream whose last step ends in tool
+    calls, or has no end, was cut off and is unfinished. `clock` returns seconds."""
     seen = observe(lines, clock)
     parts = [(event["type"], mapping(event.get("part"))) for _, event in seen.events]
     steps = [part for kind, part in parts if kind == "step_finish"]
@@ -176,7 +176,7 @@ def _statuses(seen: Seen, useless: Mapping[str, str]) -> dict[str, str] | None:
 
 
 def _tokens(used: list[dict[str, Any]]) -> dict[str, int]:
-    """Over all steps; the model's thoughts count as output."""
+    """Token counts over all steps; reasoning tokens count as output."""
     return {
         "input": sum(number(tokens.get("input")) for tokens in used),
         "output": sum(number(tokens.get("output")) + number(tokens.get("reasoning")) for tokens in used),

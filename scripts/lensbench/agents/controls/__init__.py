@@ -1,1 +1,1 @@
-"""Control arms: benchmarks whose outcome is known beforehand, which prove the instrument (docs/controls.md)."""
+"""Control arms: benchmarks with a known outcome, which test lensbench itself (docs/controls.md)."""

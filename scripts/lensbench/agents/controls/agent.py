@@ -1,10 +1,10 @@
-"""The control agent: says what it was told to say, whatever it is asked, and prints the event stream of docs/agents.md.
+"""The control agent: gives a predefined answer to each prompt, and prints the event stream of docs/agents.md.
 
     python -I agent.py <words file> <prompt file> <mcp file>
 
-The words file holds its sentences by the hash of the prompt and the names of the servers. It starts the MCP servers of
-its condition and tells what became of them; a server that fails does not keep it from answering, as with real agents.
-Nothing of lensbench is imported, so that the instrument is not proven by its own parts.
+The words file has its sentences by the hash of the prompt and the names of the servers. It starts the MCP servers of
+its condition and reports their status; as with real agents, a failed server does not prevent the answer. It imports
+nothing of lensbench, so that lensbench is not tested with its own parts.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def tools_of(entry: Mapping[str, Any]) -> list[str]:
 
 
 def start_event(servers: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """The first event: what the agent is, which servers it has, and which tools they brought."""
+    """The first event: the agent, its servers, and their tools."""
     tools, statuses = ["Read"], []
     for name, entry in servers.items():
         try:

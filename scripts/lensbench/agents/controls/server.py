@@ -1,4 +1,4 @@
-"""The control server: an MCP server over stdio that starts, lists one tool, and helps nobody.
+"""The control server: an MCP server over stdio that starts, lists one tool, and has no useful function.
 
 python -I server.py
 """

@@ -5,15 +5,15 @@ events as JSON lines on standard output, own Glob, Grep and Read tools, MCP serv
 Everything is decided by counting words, so the same prompt, workspace, tools and seed give the same answer, byte for
 byte.
 
-    question.py   the prompt -> weighted search terms, and what kind of question it is
+    question.py   the prompt -> weighted search terms, and the kind of question
     workspace.py  the files that may be seen, and where terms occur in them
     ranking.py    which files are worth reading
     outline.py    a file -> its definitions and paragraphs
-    passages.py   which of them, and which of their lines, speak of the question
-    references.py who imports a file, where a name is defined and used
+    passages.py   the relevant ones, and the lines to quote
+    references.py importers of a file, definitions and uses of a name
     servers.py    the MCP client
-    mcp_tools.py  what an unknown MCP tool is good for, and which files its result speaks of
-    toolbox.py    every tool call: counted, limited, told as an event
-    agent.py      the order in which all this happens
+    mcp_tools.py  the purpose of an unknown MCP tool, and the files in its result
+    toolbox.py    tool calls: counted, limited, reported as events
+    agent.py      the sequence of these steps
     answer.py     the text
 """

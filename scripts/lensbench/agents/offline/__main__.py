@@ -21,9 +21,9 @@ VERSION = "2"
 
 def main() -> int:
     """Answers one prompt. Returns the exit code: 0 for an answer, 2 for a mistake in the arguments."""
-    gc.disable()  # it lives for a second, and a tenth of that went into looking for garbage among what it imports
+    gc.disable()  # the process lives for a second, and garbage collection during its imports took a tenth of that
     options = _arguments()
-    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(143))  # leave by the door that ends the servers
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(143))  # exit normally, so that the servers are ended
     try:
         prompt = _read(options.prompt_file)
         if not os.path.isdir(options.workspace):
@@ -47,11 +47,15 @@ def _arguments() -> argparse.Namespace:
         prog="python -P -m lensbench.agents.offline", description=__doc__, allow_abbrev=False
     )
     parser.add_argument("--prompt-file", required=True, help="the file with the prompt")
-    parser.add_argument("--workspace", required=True, help="the folder that the prompt is about; nothing else is read")
-    parser.add_argument("--mcp-config", help="MCP servers to use, in the mcpServers form")
-    parser.add_argument("--seed", type=int, default=0, help="orders files that are equally good")
-    parser.add_argument("--mcp-start-s", type=float, default=15.0, help="seconds that a server has to start")
-    parser.add_argument("--max-turns", type=int, default=30, help="tool calls at most")
+    parser.add_argument(
+        "--workspace", required=True, help="the folder that the prompt is about; no other files are read"
+    )
+    parser.add_argument("--mcp-config", help="a file with MCP servers in the mcpServers format")
+    parser.add_argument("--seed", type=int, default=0, help="decides the order of files with equal scores")
+    parser.add_argument(
+        "--mcp-start-s", type=float, default=15.0, help="time limit for the start of a server, in seconds (default: 15)"
+    )
+    parser.add_argument("--max-turns", type=int, default=30, help="the maximum number of tool calls (default: 30)")
     return parser.parse_args()
 
 
@@ -75,6 +79,6 @@ def _start_event(workspace: Workspace, servers: Servers) -> dict[str, Any]:
 if __name__ == "__main__":
     try:
         sys.exit(main())
-    except BrokenPipeError:  # nobody reads the events any more
+    except BrokenPipeError:  # the reader of the events has gone
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115  # there is nowhere to flush to
         sys.exit(1)

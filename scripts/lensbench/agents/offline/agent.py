@@ -1,4 +1,4 @@
-"""The order in which the agent looks: terms, files, passages, then what the passages point to."""
+"""The agent's search: terms, files, passages, then the definitions that the passages refer to."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ OVERVIEW_WORTH, NEIGHBOUR_WORTH = 0.1, 0.15
 """Of what a tool says about files beside those that were searched for."""
 PASSAGES, FOLLOWED, NEIGHBOURS = 9, 4, 2
 COMMON = 3
-"""A name with more definitions than this says nothing."""
+"""Names with more definitions than this are ambiguous and ignored."""
 LANGUAGE_NAMES = frozenset(
     [*dir(builtins), *keyword.kwlist, *dir(str), *dir(dict), "super", "function", "return", "switch"]
 )
@@ -68,7 +68,7 @@ def _alone(question: Question, toolbox: Toolbox, files: Sequence[str], seed: int
     hits = {}
     for term in question.terms[:SEARCHED]:
         found = toolbox.grep(term, files)
-        if not found and term.whole:  # perhaps it is written in another case, or as part of a longer name
+        if not found and term.whole:  # it may be written in another case, or as part of a longer name
             term = replace(term, whole=False, variants=tuple(variant.lower() for variant in term.variants))
             found = toolbox.grep(term, files)
         hits[term] = found
@@ -90,7 +90,7 @@ def _guided(question: Question, toolbox: Toolbox, files: Sequence[str]) -> _Lead
     for tool in by_role["search"][:2]:
         for query in mcp_tools.queries(tool, question):
             _consult(tool, query, 1.0, question, toolbox, scores)
-    for term in question.phrases:  # a text search finds these best, whatever else there is
+    for term in question.phrases:  # plain text search is best for these
         for path in toolbox.grep(term, files):
             scores[path] += prior(path, question)
     dependents: dict[str, list[str]] = {}

@@ -1,4 +1,4 @@
-"""What an MCP tool that nobody has seen before is good for, and which files its result speaks of."""
+"""Determines the purpose of an unknown MCP tool, and the files in its results."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class OfferedTool:
 
 @dataclass(frozen=True)
 class Suggestion:
-    """A file that a tool's result speaks of."""
+    """A file in a tool's result."""
 
     path: str
     weight: float
@@ -58,7 +58,7 @@ class Suggestion:
 
 
 def role(tool: OfferedTool) -> Role | None:
-    """What the tool is for; None for tools that change something or need what the agent cannot give."""
+    """The tool's purpose; None for tools that change something or need unknown arguments."""
     if tool.changes or CHANGING.search(tool.name):
         return None
     wanted = [name for name in _required(tool) if not _is_root(name)]
@@ -91,7 +91,7 @@ def queries(tool: OfferedTool, question: Question) -> list[str]:
 
 
 def suggestions(result: str, workspace: Workspace) -> list[Suggestion]:
-    """The files that `result` (JSON or any text) speaks of, each once, the best first."""
+    """The files in `result` (JSON or any text), each once, the best first."""
     best: dict[str, float] = {}
     for path, weight in _paths(_parsed(result), workspace, 0):
         best[path] = max(best.get(path, 0.0), weight)

@@ -1,4 +1,4 @@
-"""Which units of the files that were read speak of the question, and which of their lines to quote."""
+"""Selects the units of the read files that are relevant to the question, and the lines to quote."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def _raises(workspace: Workspace, unit: Unit, matched: Mapping[Term, set[int]]) 
 
 
 def _asides(workspace: Workspace, unit: Unit) -> frozenset[int]:
-    """The lines of a definition that only talk: its docstring and comments."""
+    """The lines of a definition's docstring and comments."""
     if unit.kind == "text":
         return frozenset()
     texts = {number: workspace.line(unit.path, number) for number in unit.lines}

@@ -1,4 +1,4 @@
-"""The prompt, read without understanding it: which terms to look for, and what kind of question it is."""
+"""Extracts search terms and the kind of question from a prompt, without a language model."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _STOP = """
 STOP_WORDS = frozenset(_STOP.split())
 _JOINING = "base class code default error file function key line method module name source state value"
 JOINING = frozenset(_JOINING.split())
-"""Words that say nothing alone, but make a name with the next one: `default timeout`, `code generation`."""
+"""Words that are meaningless alone but form a name with the next one: `default timeout`, `code generation`."""
 IMPACT = re.compile(
     r"(?i)\b(break|breaks|impact\w*|affect\w*|depends? on|dependents?|import\w*|rely|relies|who uses|callers?"
     r"|(which|what) (other )?(files|modules|places|code)|would (have|need) to change|rename\w*|remov\w+|ripple)\b"
@@ -91,7 +91,7 @@ class Term:
 
 @dataclass(frozen=True)
 class Question:
-    """What the prompt asks, as far as counting words can tell."""
+    """The search terms and the kind of a prompt."""
 
     terms: tuple[Term, ...]
     """The heaviest first."""

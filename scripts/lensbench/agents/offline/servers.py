@@ -1,7 +1,7 @@
 """The MCP client: servers from an `mcpServers` file, over stdio or streamable HTTP, with the official SDK.
 
-The SDK is asynchronous and slow to import (about a second), so it is imported when there is a server to start, and
-runs in a thread of its own; the rest of the agent is plain code.
+The SDK is asynchronous and slow to import (about a second), so it is imported only when there is a server to start, and
+runs in its own thread; the rest of the agent is synchronous.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ class Servers:
             _end_children()
 
     def call(self, tool: OfferedTool, arguments: dict[str, Any]) -> Result:
-        """What the tool answered; everything that goes wrong is a result with `is_error`."""
+        """The tool's result; every error is a result with `is_error`."""
         if tool.server in self._dead:
             return Result("the server did not answer an earlier call", True)
         try:
@@ -155,9 +155,9 @@ class Servers:
             ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         ready: dict[str, Future[_Connection | str]] = {name: Future() for name in entries}
         errors = {name: self._stack.enter_context(tempfile.TemporaryFile()) for name in entries}  # noqa: SIM115
-        with held_signals():  # one in the middle would wait for a thread that nobody stops any more
+        with held_signals():  # a signal in between would wait forever for a thread that nothing stops
             portal = self._stack.enter_context(start_blocking_portal())
-            portal.call(signal.pthread_sigmask, signal.SIG_SETMASK, ())  # what it starts gets its signals
+            portal.call(signal.pthread_sigmask, signal.SIG_SETMASK, ())  # processes that it starts must receive signals
         stop = portal.call(anyio.Event)
         running: dict[str, Future[None]] = {}
 
@@ -175,7 +175,7 @@ class Servers:
     async def _serve(
         self, name: str, entry: Entry, ready: Future[_Connection | str], stop: Any, portal: Any, errors: IO[bytes]
     ) -> None:
-        """Keeps one server connected until `stop`; says in `ready` how its start ended."""
+        """Keeps one server connected until `stop`; sets `ready` to the outcome of its start."""
         import anyio
         from mcp.client.client import Client
 
@@ -216,14 +216,14 @@ def read_entry(value: Any) -> Entry | str:
             return "the entry needs type http and a url that starts with http"
         headers = value.get("headers", {})
         if not _is_texts(headers):
-            return "headers is no mapping of texts"
+            return "headers is not a mapping of texts"
         return Entry(url=str(url), headers=tuple(headers.items()))
     command, args, env = value.get("command"), value.get("args", []), value.get("env", {})
     if not isinstance(command, str) or not command:
         return "the entry has no command and no url"
     if not isinstance(args, list) or not all(isinstance(argument, str) for argument in args):
         return "args is not a list of texts"
-    return Entry((command, *args), tuple(env.items())) if _is_texts(env) else "env is no mapping of texts"
+    return Entry((command, *args), tuple(env.items())) if _is_texts(env) else "env is not a mapping of texts"
 
 
 def _is_texts(value: Any) -> bool:
@@ -238,12 +238,12 @@ def _transport(entry: Entry, workspace: str, environment: Mapping[str, str], err
     program, *arguments = entry.command
     env = {**environment, **dict(entry.env)}
     parameters = StdioServerParameters(command=program, args=arguments, env=env, cwd=workspace)
-    return stdio_client(parameters, errlog=errors)  # type: ignore[arg-type]  # passed on to the process as it is
+    return stdio_client(parameters, errlog=errors)  # type: ignore[arg-type]  # passed to the process unchanged
 
 
 @asynccontextmanager
 async def _http_transport(entry: Entry) -> AsyncIterator[Any]:
-    """As the SDK connects to an address, with the entry's headers in every request."""
+    """The SDK's HTTP transport, with the entry's headers in every request."""
     import httpx2
     from mcp.client.streamable_http import streamable_http_client
 
@@ -284,14 +284,14 @@ def _unread(error: Exception) -> str:
 
 
 def _last_line(errors: IO[bytes]) -> str:
-    """The last thing that a server said on its standard error."""
+    """The last line of a server's standard error."""
     errors.seek(max(0, errors.seek(0, os.SEEK_END) - 2000))
     lines = errors.read().decode("utf-8", "replace").strip().splitlines()
     return " ".join(lines[-1].split())[:300] if lines else ""
 
 
 def _end_children() -> None:
-    """Kills what servers left behind: this process is the parent of all their orphans."""
+    """Kills processes that servers left behind; they are children of this process, which adopts orphans."""
     import psutil
 
     for _ in range(5):

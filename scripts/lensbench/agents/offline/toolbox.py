@@ -1,4 +1,4 @@
-"""The agent's tools. Every call is counted, limited and told as an event, whoever carries it out."""
+"""The agent's tools. Every call is counted, limited and reported as an event."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Emit = Callable[[dict[str, Any]], None]
 
 
 class Toolbox:
-    """Own tools and those of the servers. When the limit of calls is reached, calls are not made and find nothing."""
+    """The agent's own tools and those of the servers. At the limit, further calls return nothing."""
 
     def __init__(self, workspace: Workspace, servers: Servers | None, emit: Emit, max_calls: int) -> None:
         self.workspace = workspace
@@ -73,7 +73,7 @@ class Toolbox:
         return first, part
 
     def call(self, tool: OfferedTool, arguments: dict[str, Any]) -> str:
-        """The text that an MCP tool gave; empty when it failed."""
+        """The text result of an MCP tool; empty when it failed."""
         if self._servers is None or not self._begin(tool.full_name, arguments):
             return ""
         result = self._servers.call(tool, arguments)

@@ -22,7 +22,7 @@ BINARY_SUFFIXES = frozenset(_BINARY.split())
 
 
 class Workspace:
-    """A folder, read once. Nothing outside it can be named, nothing that a link leads out to is read."""
+    """A folder, read once. Paths outside of it cannot be named, and links out of it are not followed."""
 
     def __init__(self, root: str) -> None:
         self.root = os.path.realpath(root)
@@ -84,7 +84,7 @@ class Workspace:
                 continue
             for entry in entries:
                 path = f"{folder}/{entry.name}" if folder else entry.name
-                if not path.isprintable():  # a name that cannot be quoted on one line, or is not UTF-8
+                if not path.isprintable():  # the name cannot be quoted on one line, or is not UTF-8
                     continue
                 if entry.is_dir(follow_symlinks=False):
                     if entry.name not in SKIPPED_FOLDERS:
