@@ -28,7 +28,7 @@ __all__ = ["project"]
 
 OWN = {**AUTO, "network": "auto"}
 HAS_OWN = bool(FOUND.program) and not find_sandbox(OWN).shared_network
-own_network = pytest.mark.skipif(not HAS_OWN, reason="this machine allows no network of one's own")
+own_network = pytest.mark.skipif(not HAS_OWN, reason="this machine allows no separate network")
 
 # --- which hosts
 
@@ -199,7 +199,7 @@ def test_a_machine_that_allows_no_network_of_ones_own_has_a_sandbox_that_says_so
     refusing.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     found = find_sandbox(OWN)
-    assert (found.program, found.shared_network) == (str(refusing), "this machine allows no network of one's own")
+    assert (found.program, found.shared_network) == (str(refusing), "this machine allows no separate network")
     assert found.name.startswith("bubblewrap ")
 
 
