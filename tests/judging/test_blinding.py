@@ -173,7 +173,7 @@ def test_patterns_read_the_answer_with_its_names_and_without_the_report() -> Non
     rows = list(judge_mechanically([shown], {"t": asked}, {"drafts": False}))
     assert [row["verdict"] for row in rows] == ["Met", "Missed"]
     assert "git/cmd.py" in rows[0]["evidence"]
-    assert original[rows[0]["position"] :].startswith(rows[0]["evidence"])
+    assert original[int(rows[0]["position"]) :].startswith(rows[0]["evidence"])
 
 
 def test_a_tools_name_that_the_task_uses_as_a_plain_word_is_hidden_all_the_same() -> None:

@@ -51,9 +51,9 @@ def test_a_verdict_becomes_a_row_with_its_place_in_the_original_answer(folder: P
     (row,) = read(drop(folder, said(folder)))
     assert tuple(row) == VERDICT_COLUMNS
     assert row == {
-        "task": "a", "condition": TREATMENT, "trial": 1, "criterion": 2, "judge": "human-anna", "verdict": "Met",
-        "points": "1", "evidence": "**`read_all`** in", "position": ANSWER.index("**`read"), "reason": "in bold",
-        "failure": "", "version": "0123456789ab", "model": "", "cost_usd": None,
+        "task": "a", "condition": TREATMENT, "trial": "1", "criterion": "2", "judge": "human-anna", "verdict": "Met",
+        "points": "1", "evidence": "**`read_all`** in", "position": str(ANSWER.index("**`read")), "reason": "in bold",
+        "failure": "", "version": "0123456789ab", "model": "", "cost_usd": "",
     }  # fmt: skip
 
 
@@ -61,8 +61,8 @@ def test_evidence_after_a_hidden_part_is_mapped_back(bench: Callable[..., Any]) 
     answer = f"I used mcp__sonar__lens_grep to look.\n\n{ANSWER}"
     folder = lay_out(bench, {"a": answer}, sheet=False)
     (row,) = read(drop(folder, said(folder)))
-    assert row["position"] == answer.index("**`read")
-    assert answer[row["position"] :].startswith(row["evidence"])
+    assert int(row["position"]) == answer.index("**`read")
+    assert answer[int(row["position"]) :].startswith(row["evidence"])
 
 
 def test_evidence_over_a_removed_part_is_kept_as_the_person_saw_it(folder: Path) -> None:
@@ -75,19 +75,19 @@ def test_evidence_over_a_removed_part_is_kept_as_the_person_saw_it(folder: Path)
     seen, tasks = exhibits_of(folder)
     cut = [replace(each, blinded=Cut()) for each in seen]  # type: ignore[arg-type]
     (row,) = read_human_file(drop(folder, said(folder)), cut, tasks)
-    assert (row["evidence"], row["position"]) == ("**`read_all`** in", None)
+    assert (row["evidence"], row["position"]) == ("**`read_all`** in", "")
 
 
 @pytest.mark.parametrize(("verdict", "points"), [("Met", "1"), ("Partial", "0.5"), ("Missed", "0")])
 def test_a_person_is_believed_without_evidence(folder: Path, verdict: str, points: str) -> None:
     (row,) = read(drop(folder, said(folder, verdict=verdict, evidence="")))
-    assert (row["points"], row["evidence"], row["position"]) == (points, "", None)
+    assert (row["points"], row["evidence"], row["position"]) == (points, "", "")
 
 
 def test_a_file_written_by_hand_may_leave_out_text_evidence_and_note(folder: Path) -> None:
     plain = {"answer": name_of(folder, "b", BASELINE), "criterion": 3, "verdict": "Missed"}
     (row,) = read(drop(folder, plain))
-    assert (row["task"], row["condition"], row["criterion"], row["verdict"]) == ("b", BASELINE, 3, "Missed")
+    assert (row["task"], row["condition"], row["criterion"], row["verdict"]) == ("b", BASELINE, "3", "Missed")
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def test_what_a_person_left_open_is_unjudged_and_nobodys_failure(folder: Path) -
     given = [row for row in rows if row["verdict"] != "Unjudged"]
     assert {(row["task"], row["verdict"]) for row in given} == {("a", "Met"), ("b", "Missed")}
     assert {(row["failure"], row["points"], row["judge"]) for row in rows if row not in given} == {
-        ("not_sampled", None, "human-anna")
+        ("not_sampled", "", "human-anna")
     }
 
 
@@ -179,7 +179,7 @@ def test_several_files_of_one_person_are_one_judge_and_two_people_are_two(folder
     assert human_judges(folder) == ["human-anna", "human-jos\u00e9-2"]
     assert len(human_files(folder)) == 3
     rows = list(judge(folder, "human-anna", *exhibits_of(folder)))
-    assert sorted(row["criterion"] for row in rows if row["points"] is not None) == [1, 2]
+    assert sorted(row["criterion"] for row in rows if row["points"]) == ["1", "2"]
 
 
 def test_two_files_of_one_person_on_the_same_criterion_are_an_error(folder: Path) -> None:

@@ -44,26 +44,26 @@ def scored(points: Sequence[str], criteria: int, status: str = "valid") -> dict[
 )
 def test_a_score_is_points_by_criteria_to_the_nearest_5_percent(points: str, score: str, complete: bool) -> None:
     row = scored(points.split(), len(points.split()))
-    assert (row["score"], row["complete"], row["status"]) == (score, complete, "scored")
+    assert (row["score"], row["complete"], row["status"]) == (score, "yes" if complete else "no", "scored")
     assert (row["judged"], row["duration_s"]) == (row["criteria"], "12.346")
 
 
 @pytest.mark.parametrize(
     ("points", "status", "shown", "judged", "sum_"),
     [
-        (["1", ""], "valid", "unjudged", 1, "1"),
-        (["", ""], "valid", "unjudged", 0, None),
-        ([], "valid", "unjudged", 0, None),
-        (["1"], "valid", "unjudged", 1, "1"),
-        ([], "discarded", "discarded", 0, None),
-        ([], "missing", "missing", 0, None),
+        (["1", ""], "valid", "unjudged", "1", "1"),
+        (["", ""], "valid", "unjudged", "0", ""),
+        ([], "valid", "unjudged", "0", ""),
+        (["1"], "valid", "unjudged", "1", "1"),
+        ([], "discarded", "discarded", "0", ""),
+        ([], "missing", "missing", "0", ""),
     ],
 )
 def test_a_run_without_all_verdicts_has_no_score(
-    points: list[str], status: str, shown: str, judged: int, sum_: str | None
+    points: list[str], status: str, shown: str, judged: str, sum_: str
 ) -> None:
     row = scored(points, 2, status)
-    assert (row["status"], row["score"], row["complete"]) == (shown, None, None)
+    assert (row["status"], row["score"], row["complete"]) == (shown, "", "")
     assert (row["judged"], row["points"]) == (judged, sum_)
 
 

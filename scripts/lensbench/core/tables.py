@@ -15,13 +15,15 @@ from lensbench.core.system.files import write_atomic
 
 Row = dict[str, str]
 R = TypeVar("R", bound=Mapping[str, object])
+Cell = str | int | Sequence[str] | None
+"""The value of a cell before it is written as text; truth is an int, too."""
 
 MAX_CELL = 1 << 24
 """Characters: an agent may cite thousands of files."""
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
-def write_table(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> None:
+def write_table(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> None:
     """Writes the rows; every row has every column. Lists are joined with `;` (`none` when empty), truth is
     yes or no, None is an empty cell.
 
@@ -34,13 +36,13 @@ def write_table(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, 
     write_atomic(path, text.getvalue())
 
 
-def _cell(value: Any) -> str:
+def _cell(value: object) -> str:
     if value is None:
         return ""
     if isinstance(value, bool):
-        return "yes" if value else "no"
+        return yes_no(value)
     if isinstance(value, (list, tuple)):
-        value = ";".join(str(item).replace(";", ",") for item in value) or NONE
+        value = joined(value)
     if isinstance(value, str):
         value = value.replace("\0", "").replace("\r\n", "\n").replace("\r", "\n")
         return f"'{value}" if value.startswith((*_FORMULA_STARTS, "'")) else value
@@ -80,6 +82,11 @@ def run_of_row(row: RunRow) -> RunId:
     return RunId(row["task"], row["condition"], int(row["trial"]))
 
 
+def row_of_run(run: RunId) -> RunRow:
+    """The columns that name a run."""
+    return {"task": run.task, "condition": run.condition, "trial": str(run.trial)}
+
+
 def run_of_pair(pair: PairRow) -> RunId:
     """The treatment's run of a pair."""
     return RunId(pair["task"], pair["treatment"], int(pair["trial"]))
@@ -87,6 +94,16 @@ def run_of_pair(pair: PairRow) -> RunId:
 
 NONE = "none"
 """An empty list, which is not the same as a missing one."""
+
+
+def yes_no(value: bool | None) -> str:
+    """Truth as a cell; empty when it is missing."""
+    return "" if value is None else "yes" if value else "no"
+
+
+def joined(values: Iterable[object]) -> str:
+    """A list as a cell."""
+    return ";".join(str(value).replace(";", ",") for value in values) or NONE
 
 
 def items(cell: str) -> list[str] | None:

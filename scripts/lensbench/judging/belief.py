@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from lensbench.core.records import RunId
+from lensbench.core.rows import VerdictRow
+from lensbench.core.tables import run_of_row
 from lensbench.judging.agreement import All, Verdicts, two_judges
 from lensbench.judging.bias import persons_verdicts
 from lensbench.judging.decisions import is_person, majority
@@ -212,11 +214,11 @@ def _broken(treatment: str, check: BlindingCheck | None, guesses: Mapping[str, G
     ]
 
 
-def votes_of(rows: Iterable[Mapping[str, Any]]) -> list[Vote]:
+def votes_of(rows: Iterable[VerdictRow]) -> list[Vote]:
     """The votes in rows of verdicts.csv, without judges that gave no verdict."""
     return [
         Vote(
-            RunId(row["task"], row["condition"], int(row["trial"])), int(row["criterion"]), row["judge"],
+            run_of_row(row), int(row["criterion"]), row["judge"],
             Verdict(row["verdict"]), row["version"].endswith(DRAFTED),
         )
         for row in rows

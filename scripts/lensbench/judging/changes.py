@@ -7,7 +7,6 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from lensbench.agents.sandbox import Sandbox
 from lensbench.changes.environment import Environment
@@ -18,6 +17,7 @@ from lensbench.changes.task import EXIT, FIXED, KEPT, ChangeTask, content_bytes,
 from lensbench.core.errors import UserError
 from lensbench.core.listing import some_of
 from lensbench.core.records import RunId
+from lensbench.core.rows import VerdictRow
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import locked, write_json
 from lensbench.core.tasks import Task
@@ -144,7 +144,7 @@ def _read_run(path: Path) -> TestRun | None:
         return None
 
 
-def judge_changes(folder: Path, seen: Iterable[ShownAnswer], tasks: Mapping[str, Task]) -> Iterator[dict[str, Any]]:
+def judge_changes(folder: Path, seen: Iterable[ShownAnswer], tasks: Mapping[str, Task]) -> Iterator[VerdictRow]:
     """The verdicts of the tests on the runs of change tasks."""
     for shown in seen:
         numbers = {each.text: number for number, each in enumerate(tasks[shown.run.task].criteria, 1)}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from lensbench.core.frozen_plan import Plan
 from lensbench.core.numbers import decimal
@@ -11,7 +10,7 @@ from lensbench.core.records import RunId
 from lensbench.core.rows import DecisionRow, ValidityRow, VerdictRow, columns
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.program import run_stage
-from lensbench.core.tables import read_table, write_table
+from lensbench.core.tables import joined, read_table, row_of_run, write_table, yes_no
 from lensbench.judging.decisions import Decision, collect, decide, is_person
 from lensbench.judging.judges import POINTS
 from lensbench.judging.judges.again import leave_note
@@ -33,9 +32,12 @@ def judges_of(folder: Path, plan: Plan) -> list[str]:
     return [*named, *human_judges(folder)]
 
 
-def _decision_row(run: RunId, criterion: int, decision: Decision) -> dict[str, Any]:
+def _decision_row(run: RunId, criterion: int, decision: Decision) -> DecisionRow:
     return {
-        **run._asdict(), "criterion": criterion, **decision._asdict(), "points": decimal(POINTS.get(decision.verdict)),
+        **row_of_run(run), "criterion": str(criterion), "verdict": decision.verdict,
+        "points": decimal(POINTS.get(decision.verdict)) or "", "decided_by": decision.decided_by,
+        "votes": joined(decision.votes), "disagreement": yes_no(decision.disagreement),
+        "judges_verdict": decision.judges_verdict,
     }  # fmt: skip
 
 

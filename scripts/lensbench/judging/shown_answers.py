@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 from lensbench.core.conditions import treatments
 from lensbench.core.frozen_plan import Plan
@@ -18,7 +18,7 @@ from lensbench.core.records import Record, RunId, from_json, run_files
 from lensbench.core.rows import ValidityRow, VerdictRow, columns
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.run_status import RunStatus
-from lensbench.core.tables import read_table, run_of_row
+from lensbench.core.tables import read_table, row_of_run, run_of_row
 from lensbench.core.tasks import Task
 from lensbench.judging.blinding import Blinded, blind, hidden_names, opaque_id, order, without_report
 from lensbench.judging.judges import POINTS, Judgement
@@ -95,16 +95,20 @@ def _offered(records: Iterable[Record]) -> Iterable[str]:
 VERDICT_COLUMNS = columns(VerdictRow)
 
 
-def verdict_row(shown: ShownAnswer, criterion: int, judge: str, judgement: Judgement, **served: Any) -> dict[str, Any]:
+def verdict_row(
+    shown: ShownAnswer, criterion: int, judge: str, judgement: Judgement, version: str = "", model: str = "",
+    cost_usd: float | None = None,
+) -> VerdictRow:  # fmt: skip
     """A judgement as a row of verdicts.csv, with the evidence as in the original answer."""
     span = None
     if judgement.position is not None:
         span = shown.blinded.span(judgement.position, judgement.position + len(judgement.evidence))
     original = shown.blinded.original
     return {
-        **shown.run._asdict(), "criterion": criterion, "judge": judge, "verdict": judgement.verdict.value,
-        "points": decimal(POINTS.get(judgement.verdict)),
+        **row_of_run(shown.run), "criterion": str(criterion), "judge": judge, "verdict": judgement.verdict.value,
+        "points": decimal(POINTS.get(judgement.verdict)) or "",
         "evidence": original[span[0] : span[1]] if span else judgement.evidence,
-        "position": span[0] if span else None, "reason": judgement.reason, "failure": judgement.failure,
-        "version": "", "model": "", "cost_usd": None, **served,
+        "position": str(span[0]) if span else "", "reason": judgement.reason, "failure": judgement.failure,
+        "version": version, "model": model,
+        "cost_usd": "" if cost_usd is None else decimal(Fraction(cost_usd)) or "",
     }  # fmt: skip

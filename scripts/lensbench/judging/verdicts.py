@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
-from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 from lensbench.changes.task import answer_criteria
 from lensbench.core.errors import UserError, did_you_mean
-from lensbench.core.frozen_plan import Plan, PlannedJudge
-from lensbench.core.numbers import decimal
+from lensbench.core.frozen_plan import JudgingSettings, Plan, PlannedJudge
+from lensbench.core.rows import VerdictRow
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.program import collect_rarely, run_program
 from lensbench.core.tables import write_table
@@ -33,8 +31,8 @@ from lensbench.plan.waves import read_opened_plan
 
 
 def judge_mechanically(
-    seen: Sequence[ShownAnswer], tasks: Mapping[str, Task], judging: Mapping[str, Any]
-) -> Iterator[dict[str, Any]]:
+    seen: Sequence[ShownAnswer], tasks: Mapping[str, Task], judging: JudgingSettings
+) -> Iterator[VerdictRow]:
     """The verdicts of the patterns. If the plan's `judging` enables `drafts`, these are used for criteria without
     patterns.
 
@@ -59,7 +57,7 @@ def judge_all(folder: Path, name: str, parallel: int = 1, ask: bool = True, coun
     tasks = read_tasks(folder)
     found = list(_rows(folder, plan, tasks, name, parallel, ask))
     place = {task: number for number, task in enumerate(plan["order"])}
-    found.sort(key=lambda each: (each["trial"], place[each["task"]], each["condition"], each["criterion"]))
+    found.sort(key=lambda row: (int(row["trial"]), place[row["task"]], row["condition"], int(row["criterion"])))
     write_table(RunFolder(folder).judge_verdicts / f"{name}.csv", VERDICT_COLUMNS, found)
     if ask and counts:
         count_round(folder, name, found)
@@ -67,7 +65,7 @@ def judge_all(folder: Path, name: str, parallel: int = 1, ask: bool = True, coun
 
 def _rows(
     folder: Path, plan: Plan, tasks: Mapping[str, Task], name: str, parallel: int, ask: bool
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[VerdictRow]:
     """The verdicts of any kind of judge. Imports are local, since some take longer than judging by patterns."""
     if name == MECHANICAL:
         return judge_mechanically(read_named_answers(folder, plan, tasks), tasks, plan["judging"])
@@ -84,13 +82,9 @@ def _rows(
 
     given = judge_by_model(folder, plan, _model_judge(plan, name), tasks, seen, parallel, ask)
     return (
-        verdict_row(
-            shown, number, name, each.judgement,
-            version=each.version, model=each.models,
-            cost_usd=None if each.cost_usd is None else decimal(Fraction(each.cost_usd)),
-        )
+        verdict_row(shown, number, name, each.judgement, each.version, each.models, each.cost_usd)
         for shown, number, each in given
-    )  # fmt: skip
+    )
 
 
 def _model_judge(plan: Plan, name: str) -> PlannedJudge:

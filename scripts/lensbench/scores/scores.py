@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from copy import copy
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 from lensbench.core.conditions import further_baselines, treatments
 from lensbench.core.frozen_plan import Plan
@@ -17,7 +16,7 @@ from lensbench.core.rows import DecisionRow, PairRow, ReportRow, ScoreRow, Valid
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.run_status import COUNTING, RunStatus
 from lensbench.core.system.program import run_stage
-from lensbench.core.tables import items, read_table, run_of_row, write_table
+from lensbench.core.tables import Cell, items, read_table, run_of_row, write_table, yes_no
 from lensbench.plan.waves import read_opened_plan
 from lensbench.runs.reasons import tools_of
 from lensbench.runs.self_report.paths import normalise_path
@@ -27,7 +26,7 @@ PAIR_COLUMNS = columns(PairRow)
 
 def score_run(
     validity: ValidityRow, decisions: Sequence[DecisionRow], criteria: int, duration_s: Fraction | None
-) -> dict[str, Any]:
+) -> ScoreRow:
     """The row of a run. Its score is missing when it does not count, or while a criterion is unjudged.
 
     Score = points / criteria, to the nearest 5 % (protocol, section 4); data hold shares of 1.
@@ -40,9 +39,9 @@ def score_run(
     score = nearest_5_percent(points / criteria) if status == RunStatus.SCORED else None
     return {
         "task": validity["task"], "condition": validity["condition"], "trial": validity["trial"],
-        "criteria": criteria, "judged": len(judged), "points": decimal(points) if judged else None,
-        "score": decimal(score), "complete": None if score is None else score >= COMPLETE,
-        "duration_s": decimal(duration_s, 3), "status": status,
+        "criteria": str(criteria), "judged": str(len(judged)), "points": decimal(points) or "" if judged else "",
+        "score": decimal(score) or "", "complete": yes_no(None if score is None else score >= COMPLETE),
+        "duration_s": decimal(duration_s, 3) or "", "status": status,
     }  # fmt: skip
 
 
@@ -60,9 +59,9 @@ def short_name(tool: str) -> str:
 class Side:
     """One run of a pair, as far as the comparison needs it; everything may be missing."""
 
-    def __init__(self, score: Mapping[str, Any], report: ReportRow | None, record: Record | None) -> None:
+    def __init__(self, score: ScoreRow, report: ReportRow | None, record: Record | None) -> None:
         self.counts = score["status"] in COUNTING
-        self.score = exact(score["score"] or "")
+        self.score = exact(score["score"])
         present = self.counts and report is not None and report["report_present"] == "yes"
         self.reported = items(report["tools_used"]) if present and report else None
         calls = report.get("server_calls") if present and report else None
@@ -82,7 +81,7 @@ def averaged(baseline: Side, further: Iterable[Side]) -> Side:
     return pooled
 
 
-def compare(treatment: Side, baseline: Side, tools: Sequence[str]) -> dict[str, Any]:
+def compare(treatment: Side, baseline: Side, tools: Sequence[str]) -> dict[str, Cell]:
     """What the protocol asks of a pair (section 3); a missing value on either side stays missing.
 
     Adoption is what the agent reports, as the protocol has it; `offered`, `called` and `called_without_error` are what
@@ -91,7 +90,7 @@ def compare(treatment: Side, baseline: Side, tools: Sequence[str]) -> dict[str, 
     cited files differ. Misdirected: diverged, and the treatment scored less.
     """
     delta = None if treatment.score is None or baseline.score is None else treatment.score - baseline.score
-    row: dict[str, Any] = {
+    row: dict[str, Cell] = {
         "treatment_score": decimal(treatment.score), "baseline_score": decimal(baseline.score),
         "delta": decimal(delta), "diverged": None, "jaccard": None, "only_treatment_files": None, "misdirected": None,
     }  # fmt: skip
@@ -105,8 +104,8 @@ def compare(treatment: Side, baseline: Side, tools: Sequence[str]) -> dict[str, 
     return row | _adoption(treatment, tools)
 
 
-def _adoption(side: Side, tools: Sequence[str]) -> dict[str, Any]:
-    row: dict[str, Any] = {"adopted": None, "offered": None, "called": None, "called_without_error": None}
+def _adoption(side: Side, tools: Sequence[str]) -> dict[str, Cell]:
+    row: dict[str, Cell] = {"adopted": None, "offered": None, "called": None, "called_without_error": None}
     reported = side.reported
     shown = side.outcome.tools_offered if side.outcome else None
     offered = [tool for tool in tools if shown is None or tool in shown]
@@ -174,7 +173,7 @@ def score_all(folder: Path) -> dict[RunId, Record]:
     decisions: dict[RunId, list[DecisionRow]] = {}
     for decision in read_table(RunFolder(folder).decisions, DecisionRow):
         decisions.setdefault(run_of_row(decision), []).append(decision)
-    scores: dict[RunId, dict[str, Any]] = {}
+    scores: dict[RunId, ScoreRow] = {}
     for row in validity:
         run = run_of_row(row)
         duration_s = clean_duration(records[run]) if row["status"] == RunStatus.VALID else None

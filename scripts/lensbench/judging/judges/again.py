@@ -7,9 +7,8 @@ judges again. (Snakemake touches the outputs of a job at its end, so the judging
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from lensbench.core.rows import VerdictRow
 from lensbench.core.run_folder import RunFolder
@@ -18,12 +17,12 @@ from lensbench.core.tables import read_table
 from lensbench.judging.judges import NOT_ASKED
 
 
-def has_failed(rows: Iterable[Mapping[str, Any]]) -> bool:
+def has_failed(rows: Iterable[VerdictRow]) -> bool:
     """True when there are failures that asking again may fix."""
     return any(row["failure"] and row["failure"] not in NOT_ASKED for row in rows)
 
 
-def count_round(folder: Path, judge: str, rows: Iterable[Mapping[str, Any]]) -> None:
+def count_round(folder: Path, judge: str, rows: Iterable[VerdictRow]) -> None:
     """Counts a round that left criteria without a verdict; a complete round resets the count."""
     failed = has_failed(rows)
     if failed or rounds_of(folder, judge):

@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, ValidationError
 
 from lensbench.changes.task import answer_criteria
 from lensbench.core.errors import UserError
 from lensbench.core.records import RunId, from_json, run_files
+from lensbench.core.rows import VerdictRow
 from lensbench.core.run_folder import RunFolder
+from lensbench.core.tables import run_of_row
 from lensbench.core.tasks import Many, Strict, Task, like
 from lensbench.core.validation import explain
 from lensbench.judging.blinding import opaque_id
@@ -67,7 +69,7 @@ def human_judges(folder: Path) -> list[str]:
     return sorted({_name(_parse(path)) for path in human_files(folder)})
 
 
-def judge(folder: Path, name: str, seen: Sequence[ShownAnswer], tasks: Mapping[str, Task]) -> Iterator[dict[str, Any]]:
+def judge(folder: Path, name: str, seen: Sequence[ShownAnswer], tasks: Mapping[str, Task]) -> Iterator[VerdictRow]:
     """A row of verdicts.csv for every criterion of every answer, Unjudged where the person `name` gave no verdict.
 
     Raises UserError for a file that does not match the answers, and for two verdicts on one criterion.
@@ -75,19 +77,19 @@ def judge(folder: Path, name: str, seen: Sequence[ShownAnswer], tasks: Mapping[s
     files = [path for path in human_files(folder) if _name(_parse(path)) == name]
     if not files:
         raise UserError(f"{RunFolder(folder).human}: has no file of {name}; save one from the judge sheet")
-    rows: dict[tuple[Any, ...], dict[str, Any]] = {}
+    rows: dict[tuple[RunId, int], VerdictRow] = {}
     for path in files:
         for row in read_human_file(path, seen, tasks):
-            key = (row["task"], row["condition"], row["trial"], row["criterion"])
+            key = run_of_row(row), int(row["criterion"])
             if key in rows:
                 raise UserError(f"{path}: another file has verdicts of {name} on the same criteria; keep one file")
             rows[key] = row
     for shown in seen:
         for number, _ in answer_criteria(tasks[shown.run.task]):
-            yield rows.get((*shown.run, number)) or verdict_row(shown, number, name, unjudged("not_sampled", ""))
+            yield rows.get((shown.run, number)) or verdict_row(shown, number, name, unjudged("not_sampled", ""))
 
 
-def read_human_file(path: Path, seen: Sequence[ShownAnswer], tasks: Mapping[str, Task]) -> list[dict[str, Any]]:
+def read_human_file(path: Path, seen: Sequence[ShownAnswer], tasks: Mapping[str, Task]) -> list[VerdictRow]:
     """The verdicts of one file as rows of verdicts.csv; the version is the sheet's id, shortened.
 
     Raises UserError with file and place when the file is not from the sheet, judges a criterion twice, names a missing
