@@ -269,7 +269,7 @@ def kind_judge(points: float, labelled: int, tasks: int = 96) -> Habit:
         )
         found = estimate_of(named(judged))
         sample = dict(list(by_people.items())[:labelled])
-        told = {"corrected": correction(by_judges, sample)["corrected"]._asdict()}
+        told = correction(by_judges, sample)["corrected"]._asdict()
         counting = corrected_by_people(found, told, DEFAULTS["alpha"], DEFAULTS["power"]) or found
         asked = {"with": Asked(seen(named(judged)), DEFAULTS, (tasks, 1), 1.0)}
         drawn = draw_all([], asked, lambda _, draw: excludes_zero(counting, draw.boundary))["with"]

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 from lensbench.core.records import RunId
 from lensbench.judging.judges import Verdict
@@ -65,7 +65,30 @@ class All(NamedTuple):
     alpha: Coefficient
 
 
-def agreement(verdicts: Verdicts, conditions: Sequence[str], seed: int) -> dict[str, Any]:
+class AgreementOfPair(TypedDict):
+    """The agreement of two judges, overall and in each condition."""
+
+    judges: list[str]
+    overall: Pair
+    conditions: dict[str, Pair]
+
+
+class AgreementOfAll(TypedDict):
+    """The agreement of all judges, overall and in each condition."""
+
+    judges: list[str]
+    overall: All
+    conditions: dict[str, All]
+
+
+class Agreement(TypedDict):
+    """The agreement of each two judges and of all."""
+
+    pairs: list[AgreementOfPair]
+    all: AgreementOfAll
+
+
+def agreement(verdicts: Verdicts, conditions: Sequence[str], seed: int) -> Agreement:
     """The agreement of each two judges and of all together, overall and in each of `conditions`."""
     judges = sorted({judge for by_judge in verdicts.values() for judge in by_judge})
     parts = {name: {key: value for key, value in verdicts.items() if key[0].condition == name} for name in conditions}
@@ -91,7 +114,7 @@ def two_judges(verdicts: Verdicts, first: str, second: str, seed: int) -> Pair:
     """Cohen's kappa with linear weights of two judges, and the table behind it."""
     import numpy as np
 
-    by_task: dict[str, Any] = {}
+    by_task: dict[str, np.ndarray[Any, Any]] = {}
     for (run, _), said in sorted(verdicts.items()):
         if first in said and second in said:
             counts = by_task.setdefault(run.task, np.zeros((3, 3), int))

@@ -12,7 +12,7 @@ import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from statistics import stdev
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypedDict
 
 from lensbench.core.conditions import Contrast
 from lensbench.core.distributions import t_isf
@@ -66,6 +66,20 @@ class Differential(NamedTuple):
     """Its effect on the delta as a sentence; empty when it is small."""
 
 
+class JudgeBias(TypedDict):
+    """The errors of a judge by condition, and their difference in each comparison."""
+
+    conditions: dict[str, Errors]
+    differential: dict[str, Differential]
+
+
+class Correction(TypedDict):
+    """The delta by the judges alone, and corrected by the pairs that people have judged."""
+
+    plain: Mean
+    corrected: Mean
+
+
 def persons_verdicts(verdicts: Verdicts) -> Decided:
     """The majority of people's verdicts, the stricter one of a tie; only criteria that people judged."""
     spoken = {key: [verdict for judge, verdict in said.items() if is_person(judge)] for key, said in verdicts.items()}
@@ -75,7 +89,7 @@ def persons_verdicts(verdicts: Verdicts) -> Decided:
 def judge_bias(
     name: str, judged: Decided, persons: Decided, baseline: str, treatments: Sequence[str],
     contrasts: Sequence[Contrast] = (),
-) -> dict[str, Any]:  # fmt: skip
+) -> JudgeBias:  # fmt: skip
     """The errors of one judge in every condition, and the difference of each treatment from the baseline, or from the
     treatment that it is contrasted with."""
     gaps = {
@@ -189,7 +203,7 @@ def pair_deltas(scores: Mapping[RunId, Fraction], treatment: str, baseline: str)
 
 def correction(
     by_judges: Mapping[tuple[str, int], Fraction], by_persons: Mapping[tuple[str, int], Fraction]
-) -> dict[str, Mean]:
+) -> Correction:
     """The delta by the judges alone (`plain`), and `corrected` by the pairs that people have judged.
 
     The unit is the task. A task counts as judged by people with the trials in which they judged every criterion of

@@ -6,20 +6,30 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypedDict
 
 from lensbench.core.conditions import decided_contrasts, treatments
 from lensbench.core.frozen_plan import Plan
 from lensbench.core.numbers import exact
+from lensbench.core.records import RunId
 from lensbench.core.rows import DecisionRow, GuessRow, VerdictRow
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import plain, write_json
 from lensbench.core.system.program import run_stage
 from lensbench.core.tables import read_table, run_of_row
 from lensbench.core.tasks import Task
-from lensbench.judging.agreement import All, Verdicts, agreement
+from lensbench.judging.agreement import Agreement, All, Verdicts, agreement
 from lensbench.judging.belief import Belief, believe, votes_of
-from lensbench.judging.bias import Decided, correction, judge_bias, pair_deltas, persons_verdicts, run_scores
+from lensbench.judging.bias import (
+    Correction,
+    Decided,
+    JudgeBias,
+    correction,
+    judge_bias,
+    pair_deltas,
+    persons_verdicts,
+    run_scores,
+)
 from lensbench.judging.blinding_check import (
     BlindedAnswer,
     BlindingCheck,
@@ -31,6 +41,7 @@ from lensbench.judging.blinding_check import (
 from lensbench.judging.criteria_checks import Finding, check_criteria, check_tasks
 from lensbench.judging.decisions import criterion_of, is_person, verdict_of
 from lensbench.judging.drafting import with_drafts
+from lensbench.judging.instrument_file import UnjudgedCount, VoidedAnswer
 from lensbench.judging.judges import NOT_ASKED, Verdict
 from lensbench.judging.sample import Group, sampled_pairs
 from lensbench.judging.shown_answers import ShownAnswer, read_shown_answers, read_tasks
@@ -78,6 +89,46 @@ class Judged(NamedTuple):
         return [self.plan["baseline"], *self.treatments]
 
 
+class JudgeSummary(TypedDict):
+    """The verdicts and failures of one judge."""
+
+    versions: list[str]
+    models: list[str]
+    verdicts: dict[str, int]
+    failures: dict[str, Counter[str]]
+    """Failure -> condition -> verdicts; the next one too."""
+    not_asked: dict[str, Counter[str]]
+    cost_usd: Fraction | None
+    """None when no request reports its cost."""
+
+
+class Bias(TypedDict):
+    """The errors of each judge and of all together against people, and the corrected delta of each comparison."""
+
+    judges: dict[str, JudgeBias]
+    together: JudgeBias
+    correction: dict[str, Correction]
+
+
+class Blinding(TypedDict):
+    """How well conditions can be guessed from blinded answers."""
+
+    classifier: dict[str, BlindingCheck]
+    judges: dict[str, GuessCheck]
+
+
+class Measures(TypedDict):
+    """All measures of judges and criteria except the blinding."""
+
+    judges: dict[str, JudgeSummary]
+    agreement: Agreement
+    bias: Bias | None
+    criteria: list[Finding]
+    unjudged: dict[str, UnjudgedCount]
+    voided: list[VoidedAnswer]
+    answers: dict[str, int]
+
+
 def read_judged(folder: Path) -> Judged:
     """The tables of the earlier stages. Raises UserError for a missing table."""
     place = RunFolder(folder)
@@ -87,8 +138,8 @@ def read_judged(folder: Path) -> Judged:
     )  # fmt: skip
 
 
-def measure(judged: Judged) -> dict[str, Any]:
-    """All measures of judges and criteria except the blinding, as plain data."""
+def measure(judged: Judged) -> Measures:
+    """The measures of the verdicts in a run folder."""
     verdicts = given_verdicts(judged.verdicts)
     return {
         "judges": judges(judged.verdicts),
@@ -103,22 +154,22 @@ def measure(judged: Judged) -> dict[str, Any]:
 
 def given_verdicts(rows: Iterable[VerdictRow]) -> Verdicts:
     """The verdicts of all judges by run and criterion, without failures."""
-    found: dict[Any, dict[str, Verdict]] = {}
+    found: dict[tuple[RunId, int], dict[str, Verdict]] = {}
     for row in rows:
         if (verdict := verdict_of(row)) is not Verdict.UNJUDGED:
             found.setdefault((run_of_row(row), criterion_of(row)), {})[row["judge"]] = verdict
     return found
 
 
-def judges(rows: Iterable[VerdictRow]) -> dict[str, dict[str, Any]]:
-    """Judge -> versions, served models, verdicts, cost in US dollars, failures by type and condition."""
+def judges(rows: Iterable[VerdictRow]) -> dict[str, JudgeSummary]:
+    """The summary of each judge by its name."""
     by_judge: dict[str, list[VerdictRow]] = {}
     for row in rows:
         by_judge.setdefault(row["judge"], []).append(row)
     return {name: _judge(rows) for name, rows in sorted(by_judge.items())}
 
 
-def _judge(rows: Sequence[VerdictRow]) -> dict[str, Any]:
+def _judge(rows: Sequence[VerdictRow]) -> JudgeSummary:
     costs = [cost for row in rows if (cost := exact(row["cost_usd"])) is not None]
     failed = [row for row in rows if row["failure"]]
     return {
@@ -138,8 +189,8 @@ def _by_condition(rows: Iterable[VerdictRow]) -> dict[str, Counter[str]]:
     return counts
 
 
-def bias(judged: Judged, verdicts: Verdicts) -> dict[str, Any] | None:
-    """The errors of each judge and of all together against people, and the corrected delta; None without people."""
+def bias(judged: Judged, verdicts: Verdicts) -> Bias | None:
+    """The bias of the judges; None without verdicts by people."""
     persons = persons_verdicts(verdicts)
     if not persons:
         return None
@@ -188,9 +239,9 @@ def decided(decisions: Iterable[DecisionRow]) -> Decided:
     return {key: verdict for key, verdict in verdicts.items() if verdict is not Verdict.UNJUDGED}
 
 
-def unjudged(decisions: Iterable[DecisionRow]) -> dict[str, dict[str, int]]:
-    """Condition -> how many criteria of valid runs have no verdict, and the total."""
-    counts: dict[str, dict[str, int]] = {}
+def unjudged(decisions: Iterable[DecisionRow]) -> dict[str, UnjudgedCount]:
+    """The criteria of valid runs without a verdict, by condition."""
+    counts: dict[str, UnjudgedCount] = {}
     for row in decisions:
         count = counts.setdefault(row["condition"], {"criteria": 0, "of": 0})
         count["criteria"] += row["verdict"] == Verdict.UNJUDGED
@@ -198,10 +249,13 @@ def unjudged(decisions: Iterable[DecisionRow]) -> dict[str, dict[str, int]]:
     return counts
 
 
-def voided(rows: Iterable[VerdictRow]) -> list[dict[str, Any]]:
+def voided(rows: Iterable[VerdictRow]) -> list[VoidedAnswer]:
     """The answers on which a judge's verdicts are void because of a wrong canary."""
     counts = Counter((row["judge"], run_of_row(row)) for row in rows if row["failure"] == CANARY)
-    return [{"judge": judge, **run._asdict(), "criteria": n} for (judge, run), n in sorted(counts.items())]
+    return [
+        {"judge": judge, "task": run.task, "condition": run.condition, "trial": run.trial, "criteria": n}
+        for (judge, run), n in sorted(counts.items())
+    ]
 
 
 def answers_judged(rows: Iterable[VerdictRow]) -> dict[str, int]:
@@ -209,7 +263,7 @@ def answers_judged(rows: Iterable[VerdictRow]) -> dict[str, int]:
     return Counter(judge for judge, _ in {(row["judge"], run_of_row(row)) for row in rows})
 
 
-def blinding(judged: Judged, seen: Iterable[ShownAnswer], guesses: Mapping[str, Sequence[GuessRow]]) -> dict[str, Any]:
+def blinding(judged: Judged, seen: Iterable[ShownAnswer], guesses: Mapping[str, Sequence[GuessRow]]) -> Blinding:
     """How well the condition can be guessed from blinded answers, by a classifier (by treatment) and by judges."""
     answers = [
         BlindedAnswer(shown.run.task, shown.run.condition, shown.text, shown.blinded.original)
@@ -246,10 +300,9 @@ def measure_instrument(folder: Path) -> None:
     """Reads the verdicts, the decisions and the blinded answers, and writes instrument.json."""
     judged = read_judged(folder)
     seen = read_shown_answers(folder, judged.plan, judged.tasks)
-    found = measure(judged) | {"blinding": blinding(judged, seen, read_guesses(folder))}
-    everybody = found["agreement"]["all"]["overall"]
-    found["belief"] = belief(judged, everybody, found["blinding"]["classifier"], found["blinding"]["judges"])
-    write_json(RunFolder(folder).instrument, plain(found))
+    found, guessed = measure(judged), blinding(judged, seen, read_guesses(folder))
+    believed = belief(judged, found["agreement"]["all"]["overall"], guessed["classifier"], guessed["judges"])
+    write_json(RunFolder(folder).instrument, plain({**found, "blinding": guessed, "belief": believed}))
 
 
 if __name__ == "__main__":

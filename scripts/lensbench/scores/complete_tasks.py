@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from math import comb
-from typing import Any
+from typing import NotRequired, TypedDict
 
 from lensbench.core.numbers import mean
 
@@ -18,7 +18,39 @@ Known = Mapping[str, Sequence[Fraction]]
 """The values of one condition by task; a trial without one is left out."""
 
 
-def mcnemar(pairs: Mapping[str, Sequence[Pair]], trials: int) -> dict[str, Any]:
+class McNemar(TypedDict):
+    """The pairs of complete tasks and the test of their difference; only the reason where there is no test."""
+
+    treatment_only: NotRequired[int]
+    baseline_only: NotRequired[int]
+    both: NotRequired[int]
+    neither: NotRequired[int]
+    exact_p: NotRequired[float]
+    mid_p: NotRequired[float]
+    reason: str
+
+
+PassRates = TypedDict("PassRates", {"pass^k": Fraction | None, "pass@k": Fraction | None})
+
+
+class Reliability(TypedDict):
+    """How likely k trials of a task are complete: all of them, and at least one."""
+
+    k: int
+    tasks: int
+    treatment: PassRates
+    baseline: PassRates
+
+
+class CompleteShare(TypedDict):
+    """The share of complete tasks among those with the same number of criteria."""
+
+    tasks: int
+    treatment: Fraction | None
+    baseline: Fraction | None
+
+
+def mcnemar(pairs: Mapping[str, Sequence[Pair]], trials: int) -> McNemar:
     """McNemar's test of the tasks that only one side completes: exact (binomial), and mid-p, which is twice the
     smaller tail with half of its last probability (Fagerland, Lydersen and Laake, BMC Medical Research Methodology 13,
     2013). With several trials there is none, and `reason` says why."""
@@ -42,7 +74,7 @@ def mcnemar(pairs: Mapping[str, Sequence[Pair]], trials: int) -> dict[str, Any]:
     }
 
 
-def reliability(treatment: Known, baseline: Known, trials: int) -> list[dict[str, Any]]:
+def reliability(treatment: Known, baseline: Known, trials: int) -> list[Reliability]:
     """How likely k trials of a task are all complete (pass^k, Yao and others 2024, arXiv 2406.12045), and at least one
     of them (pass@k, Chen and others 2021, arXiv 2107.03374): unbiased, for k from 1 to `trials`.
 
@@ -51,14 +83,16 @@ def reliability(treatment: Known, baseline: Known, trials: int) -> list[dict[str
     rows = []
     for k in range(1, trials + 1):
         tasks = [task for task in treatment if min(len(treatment[task]), len(baseline[task])) >= k]
-        row: dict[str, Any] = {"k": k, "tasks": len(tasks)}
-        for side, known in (("treatment", treatment), ("baseline", baseline)):
-            row[side] = {
-                "pass^k": mean(_chance_of_all(known[task], k) for task in tasks),
-                "pass@k": mean(1 - _chance_of_all([1 - value for value in known[task]], k) for task in tasks),
-            }
-        rows.append(row)
+        rates = [_pass_rates([known[task] for task in tasks], k) for known in (treatment, baseline)]
+        rows.append(Reliability(k=k, tasks=len(tasks), treatment=rates[0], baseline=rates[1]))
     return rows
+
+
+def _pass_rates(tasks: Sequence[Sequence[Fraction]], k: int) -> PassRates:
+    return {
+        "pass^k": mean(_chance_of_all(values, k) for values in tasks),
+        "pass@k": mean(1 - _chance_of_all([1 - value for value in values], k) for values in tasks),
+    }
 
 
 def _chance_of_all(values: Sequence[Fraction], k: int) -> Fraction:
@@ -66,7 +100,7 @@ def _chance_of_all(values: Sequence[Fraction], k: int) -> Fraction:
     return Fraction(comb(int(sum(values)), k), comb(len(values), k))
 
 
-def by_criteria(pairs: Mapping[str, Sequence[Pair]], criteria: Mapping[str, int]) -> dict[str, dict[str, Any]]:
+def by_criteria(pairs: Mapping[str, Sequence[Pair]], criteria: Mapping[str, int]) -> dict[str, CompleteShare]:
     """The share of complete tasks by the number of criteria.
 
     80 % is not the same for all: two criteria allow no Partial, three or four allow one, five allow one Missed or two

@@ -8,12 +8,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from typing import Any, NamedTuple, TypeVar
+from typing import Literal, NamedTuple, NotRequired, TypedDict, TypeVar
 
 from lensbench.core.conditions import Contrast, further_baselines
 from lensbench.core.distributions import t_isf
+from lensbench.core.frozen_plan import Plan
 from lensbench.core.records import RunId
 from lensbench.core.run_status import RunStatus
+from lensbench.judging.instrument_file import CorrectedData
 from lensbench.scores.account import Shown
 from lensbench.scores.complete_tasks import Known, Pair
 from lensbench.scores.intervals import HEAVY, LARGEST, Estimate, estimate, minimum_detectable
@@ -22,6 +24,24 @@ from lensbench.scores.variance import Components, components
 
 Quantity = Callable[[Tables, RunId], Fraction | None]
 Name = TypeVar("Name")
+
+
+class Scores(TypedDict):
+    """The delta of the score over all tasks, and over those of each category and repository."""
+
+    overall: Estimate
+    categories: dict[str, Estimate]
+    repositories: dict[str, Estimate]
+
+
+class Effort(TypedDict):
+    """The difference of a quantity other than the score."""
+
+    kind: Literal["difference", "log ratio"]
+    overall: Estimate
+    """Of log ratios as a relative change."""
+    zero: NotRequired[int]
+    """Pairs without a ratio, because a side is 0."""
 
 
 RATIOS: Mapping[str, Quantity] = {
@@ -52,7 +72,7 @@ class Comparison:
     treatment: str
 
     @property
-    def plan(self) -> Mapping[str, Any]:
+    def plan(self) -> Plan:
         """The plan, as far as its waves are open."""
         return self.tables.plan
 
@@ -125,7 +145,7 @@ def differences(pairs: Mapping[str, Sequence[Pair]]) -> dict[str, list[Fraction]
     return {task: [treated - base for treated, base in both] for task, both in pairs.items()}
 
 
-def scores(comparison: Comparison) -> dict[str, Any]:
+def scores(comparison: Comparison) -> Scores:
     """The delta of the score: overall, by category with Holm's p over the categories, and by repository."""
     tasks, order = comparison.plan["tasks"], comparison.plan["order"]
     values = differences(comparison.pairs(comparison.tables.compared_score))
@@ -163,10 +183,10 @@ def with_holm(family: Mapping[Name, Estimate]) -> dict[Name, Estimate]:
     return {name: replace(found, p_holm=corrected.get(name)) for name, found in family.items()}
 
 
-def measures(comparison: Comparison) -> dict[str, Any]:
+def measures(comparison: Comparison) -> dict[str, Effort]:
     """Everything but the score: plain differences, and ratios as relative changes."""
     tables, order = comparison.tables, comparison.plan["order"]
-    found: dict[str, Any] = {}
+    found: dict[str, Effort] = {}
     for name, quantity in DIFFERENCES.items():
         pairs = comparison.pairs(partial(quantity, tables))
         found[name] = {"kind": "difference", "overall": comparison.over(differences(pairs), order)}
@@ -242,22 +262,24 @@ def filled(comparison: Comparison) -> tuple[Estimate, Estimate]:
     return at(0, 1), at(1, 0)
 
 
-def corrected_by_people(found: Estimate, correction: Mapping[str, Any], alpha: float, power: float) -> Estimate | None:
-    """The estimate with what judges get wrong taken out, and its own error put in; None where people judged too little.
+def corrected_by_people(found: Estimate, mean: CorrectedData, alpha: float, power: float) -> Estimate | None:
+    """The estimate corrected for the errors of the judges, with the error of the correction; None if people have judged
+    too few tasks.
 
-    `correction` is that of instrument.json, which takes tasks as independent. Where tasks share repositories its
-    standard error grows as that of all tasks does there (the design effect), and its degrees of freedom are no more.
+    `mean` is the corrected delta of instrument.json, which assumes that tasks are independent. If tasks share
+    repositories, its standard error is increased by the same factor as that of all tasks (the design effect), and it
+    has at most their degrees of freedom.
     """
-    mean = correction.get("corrected") or {}
-    if mean.get("se") is None or not (found.se and found.df and found.sd):
+    value, se_of_mean = mean["value"], mean.get("se")
+    if value is None or se_of_mean is None or not (found.se and found.df and found.sd):
         return None
-    se = mean["se"] * max(1.0, found.se * math.sqrt(found.n) / found.sd)
+    se = se_of_mean * max(1.0, found.se * math.sqrt(found.n) / found.sd)
     df = min(mean["n"] - 1, found.df)
     margin = float(t_isf(alpha / 2, df)) * se + found.drift
     return replace(
-        found, delta=mean["value"], se=se, df=df, people=mean["n"], root=None,
+        found, delta=value, se=se, df=df, people=mean["n"], root=None,
         method=f"{found.method}, corrected by people",
-        low=max(mean["value"] - margin, -LARGEST), high=min(mean["value"] + margin, LARGEST), generalised=None,
+        low=max(value - margin, -LARGEST), high=min(value + margin, LARGEST), generalised=None,
         mde=minimum_detectable(se, df, alpha, power, found.drift),
     )  # fmt: skip
 

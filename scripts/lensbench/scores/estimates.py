@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypedDict
 
 from lensbench.core import proof
 from lensbench.core.conditions import Contrast, decided_contrasts, treatments
@@ -21,6 +21,7 @@ from lensbench.core.system.files import plain, read_json, write_json
 from lensbench.core.system.program import run_stage
 from lensbench.judging.belief import Basis
 from lensbench.judging.bias import MIN_TASKS
+from lensbench.judging.instrument_file import InstrumentData
 from lensbench.plan.waves import look_file
 from lensbench.runs.discards import discard_files
 from lensbench.runs.made_with import mixtures
@@ -39,16 +40,50 @@ from lensbench.scores.account import (
     read_ledger,
 )
 from lensbench.scores.bank import BankCheck, check_bank
-from lensbench.scores.complete_tasks import by_criteria, mcnemar, reliability
-from lensbench.scores.differences import Comparison, between
+from lensbench.scores.complete_tasks import CompleteShare, McNemar, Reliability, by_criteria, mcnemar, reliability
+from lensbench.scores.differences import Comparison, Effort, Scores, between
+from lensbench.scores.estimates_file import EstimatesData, LookData, LookFile
 from lensbench.scores.intervals import LARGEST, Estimate, minimum_detectable
 from lensbench.scores.measures import Tables, identity, read_tables
 from lensbench.scores.objections import excludes_zero
 from lensbench.scores.sequential import LookResult, interval_at, level_of, look_result
+from lensbench.scores.variance import Components
 from lensbench.scores.verdict_of import DEFAULTS
 
 MOST_VOIDED = 0.05
 """The share of a judge's answers of which its verdicts may be void: one of 96 says nothing about the others."""
+
+
+_Passes = TypedDict("_Passes", {"pass": list[Reliability]})
+
+
+class Complete(TypedDict):
+    """The difference in complete tasks."""
+
+    overall: Estimate
+    mcnemar: McNemar
+
+
+class Estimated(_Passes):
+    """All that is estimated of a comparison."""
+
+    score: Scores
+    complete: Complete
+    measures: dict[str, Effort]
+    variance: dict[str, Components]
+    missing: dict[str, dict[str, int]]
+    by_criteria: dict[str, CompleteShare]
+
+
+class Decided(Estimated):
+    """The same with what this look allows, and the verdict."""
+
+    bounds: dict[str, float | None]
+    corrected: Estimate | None
+    looks: list[LookData | LookResult]
+    look_number: int
+    level: float
+    gate: gate.GateVerdict
 
 
 def comparisons(tables: Tables) -> dict[str, Comparison]:
@@ -68,8 +103,8 @@ def contrasts(tables: Tables) -> dict[Contrast, Estimate]:
     return compared.with_holm({pair: compared.overall(between(tables, pair)) for pair in ordered})
 
 
-def estimates_of(comparison: Comparison) -> dict[str, Any]:
-    """All that is estimated of a treatment; the gate speaks later."""
+def estimates_of(comparison: Comparison) -> Estimated:
+    """The estimates of a comparison, before the gate decides."""
     plan, tables = comparison.plan, comparison.tables
     complete = comparison.pairs(tables.complete)
     return {
@@ -86,16 +121,14 @@ def estimates_of(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def earlier_looks(folder: Path, plan: Plan, treatment: str) -> list[dict[str, Any]]:
-    """What the looks before the present one said, as far as their files are there."""
+def earlier_looks(folder: Path, plan: Plan, treatment: str) -> list[LookData]:
+    """The results of the looks before the present one, as far as their files exist."""
     taken = plan["look"]["taken"] if "look" in plan else 1
-    looks = (read_json(look_file(folder, number)) for number in range(1, taken))
+    looks = (read_json(look_file(folder, number), LookFile) for number in range(1, taken))
     return [look["treatments"][treatment] for look in looks if treatment in look.get("treatments", {})]
 
 
-def blockers(
-    comparison: Comparison, name: str, instrument: Mapping[str, Any], proven: proof.SelftestStatus
-) -> list[str]:
+def blockers(comparison: Comparison, name: str, instrument: InstrumentData, proven: proof.SelftestStatus) -> list[str]:
     """What forbids a verdict on a comparison, which instrument.json knows by its name, whatever its numbers are: one
     sentence each."""
     tables, found = comparison.tables, []
@@ -111,26 +144,28 @@ def blockers(
         if count > MOST_VOIDED * answers:
             told = f"{judge}; answers: {count} of {answers}"
             found.append(f"A judge was wrong about criteria whose verdict is known ({told}).")
-    withheld = (instrument.get("belief") or {}).get("withheld", {})
+    withheld = instrument.get("belief", {}).get("withheld", {})
     found += dict.fromkeys(reason for side in comparison.conditions for reason in withheld.get(side, ()))
-    together = (instrument.get("bias") or {}).get("together") or {}
-    differential = together.get("differential", {}).get(name) or {}
-    signed = differential.get("signed") or {}
-    if signed.get("low") is not None and not signed["low"] <= 0 <= signed["high"]:
-        found.append(differential["sentence"])
+    together = (instrument.get("bias") or {}).get("together", {})
+    if differential := together.get("differential", {}).get(name):
+        signed = differential["signed"]
+        if signed["low"] is not None and signed["high"] is not None and not signed["low"] <= 0 <= signed["high"]:
+            found.append(differential["sentence"])
     return found
 
 
-def corrected_by_people(instrument: Mapping[str, Any], name: str, aim: Aim, overall: Estimate) -> Estimate | None:
+def corrected_by_people(instrument: InstrumentData, name: str, aim: Aim, overall: Estimate) -> Estimate | None:
     """The delta of a comparison with what the judges get wrong taken out, when people have judged enough tasks."""
-    correction = (instrument.get("bias") or {}).get("correction", {}).get(name) or {}
-    return compared.corrected_by_people(overall, correction, aim["alpha"], aim["power"])
+    correction = (instrument.get("bias") or {}).get("correction", {}).get(name)
+    if not correction:
+        return None
+    return compared.corrected_by_people(overall, correction["corrected"], aim["alpha"], aim["power"])
 
 
-def assumption(instrument: Mapping[str, Any]) -> str:
+def assumption(instrument: InstrumentData) -> str:
     """What a verdict takes for granted that rests on judges whose errors nobody has measured; "" when it rests on
     people and hidden tests alone."""
-    decided = (instrument.get("belief") or {}).get("decided", {})
+    decided = instrument.get("belief", {}).get("decided", {})
     if not any(count for basis, count in decided.items() if basis not in (Basis.PEOPLE, Basis.TESTS)):
         return ""
     return (
@@ -215,7 +250,7 @@ class Gatekeeper(NamedTuple):
 
     folder: Path
     tables: Tables
-    instrument: Mapping[str, Any]
+    instrument: InstrumentData
     proven: proof.SelftestStatus
     bank: BankCheck | None
     ledger: Sequence[Draw]
@@ -223,9 +258,9 @@ class Gatekeeper(NamedTuple):
     """Why the ledger cannot be trusted."""
 
     def decide(
-        self, name: str, comparison: Comparison, found: dict[str, Any], corrected: Estimate | None, now: Looked
-    ) -> None:
-        """Adds to what was `found` about a comparison the verdict, and what this look allows."""
+        self, name: str, comparison: Comparison, found: Estimated, corrected: Estimate | None, now: Looked
+    ) -> Decided:
+        """The estimates of a comparison with the verdict and with what this look allows."""
         overall, plan = found["score"]["overall"], comparison.plan
         is_contrast = plan["baseline"] != self.tables.plan["baseline"]
         bank = None if is_contrast else self.bank
@@ -234,13 +269,7 @@ class Gatekeeper(NamedTuple):
         first = first_seen(self.ledger, name, now.draw.seen, voided)
         shown = as_looked_at(overall, now.look, plan["gate"]["power"])
         counting = as_looked_at(corrected, now.look, plan["gate"]["power"]) if corrected else None
-        found["bounds"] = {"low": worst.delta, "high": best.delta}
-        found["score"]["overall"] = shown
-        found["corrected"] = counting
-        found["looks"] = [*earlier_looks(self.folder, self.tables.plan, name), now.look] if "look" in plan else []
-        found["look_number"] = now.drawn.number
-        found["level"] = level_of(now.look.boundary)
-        found["gate"] = gate.decide(
+        verdict = gate.decide(
             replace(corrected or overall, mde=(counting or shown).mde), plan["gate"], now.look,
             [
                 *self.distrusted, *blockers(comparison, name, self.instrument, self.proven),
@@ -248,20 +277,30 @@ class Gatekeeper(NamedTuple):
             ],
             model=model_of(self.tables), trials=plan["trials"], filled=(worst, best),
             trial_sd=found["variance"]["differences"].sigma,
-            caveat=(self.instrument.get("belief") or {}).get("caveat", ""), drawn=now.drawn,
+            caveat=self.instrument.get("belief", {}).get("caveat", ""), drawn=now.drawn,
             one_loss=compared.with_one_loss(comparison),
             assumes="" if corrected else assumption(self.instrument), earlier=bank.sentence if bank else "",
             first_seen=compared.as_first_seen(comparison, now.draw.seen, first),
             contrast=Contrast(*comparison.conditions) if is_contrast else None,
         )  # fmt: skip
+        return {
+            **found,
+            "score": {**found["score"], "overall": shown},
+            "bounds": {"low": worst.delta, "high": best.delta},
+            "corrected": counting,
+            "looks": [*earlier_looks(self.folder, self.tables.plan, name), now.look] if "look" in plan else [],
+            "look_number": now.drawn.number,
+            "level": level_of(now.look.boundary),
+            "gate": verdict,
+        }
 
 
-def write_estimates(folder: Path, tables: Tables | None = None) -> dict[str, Any]:
-    """Writes estimates.json, notes in the ledger which verdicts are shown, and returns what stands in the file.
+def write_estimates(folder: Path, tables: Tables | None = None) -> EstimatesData:
+    """Writes estimates.json, adds the verdicts to the ledger, and returns the content of the file.
 
-    `tables` are those of the folder, where they were read before."""
+    `tables` are those of the folder, if they were read before."""
     tables = tables or read_tables(folder)
-    instrument = read_json(RunFolder(folder).instrument)
+    instrument = read_json(RunFolder(folder).instrument, InstrumentData)
     ledger, distrusted = read_account(folder)
     bank, proven = check_bank(tables), proof.status()
     keeper = Gatekeeper(folder, tables, instrument, proven, bank, ledger, distrusted)
@@ -278,19 +317,21 @@ def write_estimates(folder: Path, tables: Tables | None = None) -> dict[str, Any
     looked = look_at(
         against, {name: corrected[name] or each["score"]["overall"] for name, each in found.items()}, ledger
     )
-    for name, comparison in against.items():
-        keeper.decide(name, comparison, found[name], corrected[name], looked[name])
+    decided = {
+        name: keeper.decide(name, comparison, found[name], corrected[name], looked[name])
+        for name, comparison in against.items()
+    }
     told = {"state": proven.state, "failed": proven.failed, "sentence": proven.sentence}
-    data: dict[str, Any] = plain({
+    data: EstimatesData = plain({
         "alpha": tables.plan["gate"]["alpha"], "selftest": told,
-        "comparisons": {name: each for name, each in found.items() if name not in named},
+        "comparisons": {name: each for name, each in decided.items() if name not in named},
         "contrasts": [
-            {**each._asdict(), "overall": overall, "gate": None, **found.get(str(each), {})}
+            {**each._asdict(), "overall": overall, "gate": None, **decided.get(str(each), {})}
             for each, overall in contrasts(tables).items()
         ],
     } | ({"bank": bank} if bank else {}))  # fmt: skip
     if not distrusted:
-        verdicts = {name: {"verdict": each["gate"].verdict} for name, each in found.items()}
+        verdicts = {name: {"verdict": each["gate"].verdict} for name, each in decided.items()}
         note(folder, [
             each.draw.model_copy(update=verdicts[name]) for name, each in looked.items() if each.look.low is not None
         ])  # fmt: skip

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypedDict
 
 from lensbench.core.borrowed import borrowed, lenders_of
 from lensbench.core.conditions import AGAIN, compared, further_baselines, lenders
@@ -46,6 +46,53 @@ class Measure(NamedTuple):
     """Tasks with at least one complete pair."""
     largest: Fraction | None = None
     """The share of the treatment's total, over complete pairs, that the task with the most of it holds."""
+
+
+class Count(TypedDict):
+    """In how many runs something is so, of those in which it is known."""
+
+    runs: int
+    of: int
+
+
+class Category(TypedDict):
+    """A treatment in one category of tasks."""
+
+    tasks: int
+    score: Measure
+    tool_calls: Measure
+    adoption: Count
+
+
+class ToolsOfRun(TypedDict):
+    """The tools that a run used."""
+
+    task: str
+    trial: int
+    tools: Mapping[str, int | str | None]
+    """The calls of each tool; yes or no where only the report tells."""
+
+
+class AdoptionGroup(TypedDict):
+    """The pairs of a treatment that are alike in adoption. Means are over tasks."""
+
+    pairs: int
+    complete: int
+    delta: Fraction | None
+    misdirected: Count
+    diverged: Count
+    treatment_duration_s: Fraction | None
+    baseline_duration_s: Fraction | None
+
+
+class ControlCheck(TypedDict):
+    """In how many runs a control held, of those in which it could be checked."""
+
+    check: str
+    runs: int
+    of: int
+    unseen: int
+    """Runs in which it could not be checked."""
 
 
 class Tables(NamedTuple):
@@ -246,7 +293,7 @@ def measures(tables: Tables, treatment: str) -> dict[str, Measure]:
     return {name: measure(tables, value, treatment, tables.plan["order"]) for name, value in values.items()}
 
 
-def categories(tables: Tables, treatment: str) -> dict[str, dict[str, Any]]:
+def categories(tables: Tables, treatment: str) -> dict[str, Category]:
     """Score, tool calls and adoption by category, in the order in which the categories appear."""
     found: dict[str, list[str]] = {}
     for task in tables.plan["order"]:
@@ -264,13 +311,13 @@ def categories(tables: Tables, treatment: str) -> dict[str, dict[str, Any]]:
     }
 
 
-def adoption(cells: Iterable[object]) -> dict[str, int]:
+def adoption(cells: Iterable[object]) -> Count:
     """In how many runs a fact of adoption is so, and in how many it is known, by its column of pairs.csv."""
     known = [cell == "yes" for cell in cells if cell]
     return {"runs": sum(known), "of": len(known)}
 
 
-def adoption_table(pairs: Sequence[PairRow]) -> dict[str, dict[str, int]]:
+def adoption_table(pairs: Sequence[PairRow]) -> dict[str, Count]:
     """The four facts of any tool, and what is reported tool by tool."""
     facts = ["offered", "called", "called_without_error", "adopted"]
     rows: Sequence[Mapping[str, object]] = pairs
@@ -280,21 +327,20 @@ def adoption_table(pairs: Sequence[PairRow]) -> dict[str, dict[str, int]]:
     return {**table, "all_calls_failed": {"runs": sum(failed), "of": len(failed)}}
 
 
-def tools_by_run(tables: Tables, pairs: Sequence[PairRow], tools: Sequence[str]) -> list[dict[str, Any]]:
+def tools_by_run(tables: Tables, pairs: Sequence[PairRow], tools: Sequence[str]) -> list[ToolsOfRun]:
     """How often each run called each of `tools` that any run used; yes or no where only the report tells."""
-    rows: list[dict[str, Any]] = []
+    rows: list[ToolsOfRun] = []
     for pair in pairs:
         outcome = tables.records[run].outcome if (run := run_of_pair(pair)) in tables.records else None
         calls = outcome.calls if outcome and tables.scores[run]["status"] in COUNTING else None
-        cells: Mapping[str, Any] = pair
-        reported = {tool: cells.get(f"adopted_{short_name(tool)}") or None for tool in tools}
+        reported = {tool: str(pair.get(f"adopted_{short_name(tool)}", "")) or None for tool in tools}
         seen = {tool: sum(call.count for call in calls or () if call.name == tool) for tool in tools}
         rows.append({"task": run.task, "trial": run.trial, "tools": reported if calls is None else seen})
     used = [tool for tool in tools if any(row["tools"][tool] not in (None, 0, "no") for row in rows)]
     return [{**row, "tools": {short_name(tool): row["tools"][tool] for tool in used}} for row in rows] if used else []
 
 
-def by_adoption(tables: Tables, treatment: str) -> dict[str, dict[str, Any]]:
+def by_adoption(tables: Tables, treatment: str) -> dict[str, AdoptionGroup]:
     """Delta, misdirection and durations over the pairs that adopted, that did not, that do not say, and over all."""
     pairs = [row for row in tables.pairs if row["treatment"] == treatment]
     groups = {
@@ -306,7 +352,7 @@ def by_adoption(tables: Tables, treatment: str) -> dict[str, dict[str, Any]]:
     return {name: _group(tables, treatment, rows) for name, rows in groups.items()}
 
 
-def _group(tables: Tables, treatment: str, rows: Sequence[PairRow]) -> dict[str, Any]:
+def _group(tables: Tables, treatment: str, rows: Sequence[PairRow]) -> AdoptionGroup:
     runs = {run_of_pair(row): row for row in rows}
     baseline = tables.plan["baseline"]
     return {
@@ -339,13 +385,13 @@ def discard_counts(validity: Iterable[ValidityRow]) -> dict[str, Counter[str]]:
     return dict(sorted(counts.items()))
 
 
-def disagreements(tables: Tables) -> dict[str, dict[str, int]]:
+def disagreements(tables: Tables) -> dict[str, Count]:
     """In how many runs the report differs from the transcript, of those in which both say something."""
     compared = {
         "tool calls": (tables.reported_calls, tables.observed_calls),
         "files read": (tables.reported_files, tables.observed_files),
     }
-    found = {}
+    found: dict[str, Count] = {}
     for name, (reported, observed) in compared.items():
         values = ((reported(run), observed(run)) for run in tables.scores)
         both = [(said, seen) for said, seen in values if said is not None and seen is not None]
@@ -355,7 +401,7 @@ def disagreements(tables: Tables) -> dict[str, dict[str, int]]:
     return found
 
 
-def controls(tables: Tables) -> list[dict[str, Any]]:
+def controls(tables: Tables) -> list[ControlCheck]:
     """What had to be the same or absent (protocol, sections 1, 5 and 7), and in how many valid runs it was seen to be.
 
     `of` counts the runs in which it could be seen at all.
@@ -403,7 +449,7 @@ def controls(tables: Tables) -> list[dict[str, Any]]:
          "shared)", without, lambda record: None if record.direct_calls is None else record.direct_calls == 0),
         ("the first attempt gave the answer", made, lambda record: len(record.attempts) == 1),
     ]  # fmt: skip
-    found = []
+    found: list[ControlCheck] = []
     for name, records, holds in checks:
         known = [value for value in map(holds, records) if value is not None]
         found.append({"check": name, "runs": sum(known), "of": len(known), "unseen": len(records) - len(known)})

@@ -14,6 +14,8 @@ from lensbench.core.numbers import dollars, mean
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.run_status import RunStatus
 from lensbench.core.system.files import read_json
+from lensbench.judging.instrument_file import InstrumentData
+from lensbench.scores.estimates_file import EstimatesData
 from lensbench.scores.measures import read_tables
 from lensbench.scores.power import TRIALS, Spread, split, tasks_needed, upper_sd
 from lensbench.scores.sequential import FIRST
@@ -40,14 +42,14 @@ def read_pilot(folder: Path, share: float) -> list[Pilot]:
     """A pilot for every treatment of a run folder; `share` is assumed where one trial cannot show the tasks' own part
     of the variance. Raises UserError when the folder has no results, or no spread."""
     tables = read_tables(folder)
-    estimates = read_json(RunFolder(folder).estimates, needed=True)["comparisons"]
+    estimates = read_json(RunFolder(folder).estimates, EstimatesData, needed=True)["comparisons"]
     runs = [
         run
         for run, row in tables.scores.items()
         if row["status"] == RunStatus.SCORED and run.condition in tables.plan["conditions"]
     ]
     seconds, prices = mean(map(tables.duration, runs)), mean(map(tables.cost, runs))
-    judges = read_json(RunFolder(folder).instrument).get("judges", {}).values()
+    judges = read_json(RunFolder(folder).instrument, InstrumentData).get("judges", {}).values()
     judging = sum(Fraction(str(judge["cost_usd"] or 0)) for judge in judges)
     price = None if prices is None else float(prices + judging / len(runs))
     found = []

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from lensbench.core.conditions import Contrast
 from lensbench.core.frozen_plan import GateSettings
 from lensbench.plan.names import Verdict
+from lensbench.scores.estimates_file import ComparisonData, ContrastData
 
 DEFAULTS: GateSettings = {"effect": 5, "alpha": 0.05, "power": 0.8, "looks": 1, "over": "tasks", "contrasts": ()}
 """Settings that a plan may leave out: `effect` in points, `alpha` two-sided."""
@@ -25,8 +25,12 @@ def verdict_of(low: float, high: float, effect: float) -> Verdict:
     return "GO" if low > 0 else "INCONCLUSIVE"
 
 
-def decided_by_gate(comparisons: Mapping[str, Any], contrasts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+def decided_by_gate(
+    comparisons: Mapping[str, ComparisonData], contrasts: Iterable[ContrastData]
+) -> dict[str, ComparisonData]:
     """What has a verdict, by name: the treatments, then those of the contrasts that the gate decides. Both as in
     estimates.json."""
-    decided = (each for each in contrasts if each["gate"])
-    return {**comparisons, **{str(Contrast(each["treatment"], each["baseline"])): each for each in decided}}
+    decided = {
+        str(Contrast(each["treatment"], each["baseline"])): each for each in contrasts if each["gate"] is not None
+    }
+    return {**comparisons, **decided}

@@ -9,9 +9,8 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from pathlib import Path
-from typing import Any
 
 from lensbench.core.conditions import compared
 from lensbench.core.errors import UserError
@@ -25,6 +24,7 @@ from lensbench.judging.verdicts import judge_all
 from lensbench.plan.frozen import read_plan
 from lensbench.plan.waves import look_file, restricted, waves
 from lensbench.scores.estimates import write_estimates
+from lensbench.scores.estimates_file import GateData, LookFile
 from lensbench.scores.rescore import score_present
 from lensbench.scores.sequential import FUTILE, LookResult
 from lensbench.scores.verdict_of import decided_by_gate
@@ -34,7 +34,7 @@ _FILES = (RunFolder.bank, RunFolder.tasks, RunFolder.tasks_beside, RunFolder.pre
 """The files that a look shares with the run folder."""
 
 
-def look(folder: Path, number: int, parallel: int) -> dict[str, Any]:
+def look(folder: Path, number: int, parallel: int) -> LookFile:
     """Looks at the first `number` waves (from 1) and writes looks/<number>.json. The next wave opens when a comparison
     of the gate needs it. An opened wave stays open, because that decision is final."""
     plan = read_plan(folder)
@@ -50,9 +50,9 @@ def look(folder: Path, number: int, parallel: int) -> dict[str, Any]:
     estimates = write_estimates(own)
     results = {
         name: _decided(LookResult(**found["looks"][-1]), found["gate"], due)
-        for name, found in decided_by_gate(estimates["comparisons"], estimates["contrasts"]).items()
+        for name, found in decided_by_gate(estimates["comparisons"], estimates.get("contrasts", ())).items()
     }
-    value: dict[str, Any] = plain({
+    value: LookFile = plain({
         "look": number, "of": len(waves(plan)), "open": any(result.open for result in results.values()),
         "treatments": results,
     })  # fmt: skip
@@ -69,7 +69,7 @@ def _due_again(validity: Iterable[ValidityRow], conditions: Collection[str]) -> 
     )
 
 
-def _decided(result: LookResult, gate: Mapping[str, Any], due: int) -> LookResult:
+def _decided(result: LookResult, gate: GateData, due: int) -> LookResult:
     """The look, corrected for the state of the runs: there is no decision while runs of its waves must be repeated, and
     no early stop with a verdict that the gate does not give (for example because scores are missing for good)."""
     if due:

@@ -12,11 +12,12 @@ from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, overload
 
 from lensbench.core.errors import UserError
 from lensbench.core.run_folder import RunFolder
 
+T = TypeVar("T")
 _KEPT_TWICE = (RunFolder.plan, RunFolder.config, RunFolder.preflight, RunFolder.look_ledger, f"{RunFolder.discards}/")
 """What no stage could make again."""
 _NOT_NOTED = (
@@ -133,10 +134,21 @@ def write_json(path: Path, value: Any) -> None:
     write_atomic(path, json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
 
 
-def read_json(path: Path, needed: bool = False) -> dict[str, Any]:
-    """What a stage left; nothing where it has not run, unless it is `needed`. Raises UserError if it is unreadable."""
+@overload
+def read_json(path: Path, *, needed: bool = False) -> dict[str, Any]: ...
+
+
+@overload
+def read_json(path: Path, kind: type[T], *, needed: bool = False) -> T: ...
+
+
+def read_json(path: Path, kind: type[Any] = dict, *, needed: bool = False) -> Any:
+    """What a stage left; nothing where it has not run, unless it is `needed`. `kind` is its type for the type checker.
+
+    Raises UserError if it is unreadable.
+    """
     try:
-        value: dict[str, Any] = json.loads(path.read_text()) if needed or path.exists() else {}
+        value = json.loads(path.read_text()) if needed or path.exists() else {}
     except (OSError, ValueError) as error:
         raise UserError(f"{path}: cannot be read ({error}); delete it, and the next start rebuilds it") from None
     return value
