@@ -39,6 +39,7 @@ from lensbench.core.system.files import write_json
 from lensbench.core.system.places import ROOT
 from lensbench.core.system.program import add_run_folder, run_folder, run_program
 from lensbench.plan.frozen import read_plan
+from lensbench.results.results_file import Results
 
 HOUSE = ("Snakefile", "rules", "templates", "requirements.lock")
 """The files of the workflow; its programs are identified by their hash."""
@@ -75,7 +76,7 @@ def make_archive(folder: Path, output: Path, sign_key: str = "", allowed: frozen
     return f"{output}: {count} files, {signed}, sha256 {sha256(output.read_bytes())}"
 
 
-def _read(folder: Path) -> tuple[Plan, dict[str, Any], dict[str, Any]]:
+def _read(folder: Path) -> tuple[Plan, dict[str, Any], Results[float]]:
     """The plan, the frozen config and the results."""
     try:
         settings = yaml.safe_load(RunFolder(folder).config.read_text())
@@ -160,7 +161,7 @@ def _values(plan: Plan) -> list[str]:
     return secret_values(names, os.environ)
 
 
-def _rebuild_as(folder: Path, target: Path, machine: Machine, results: Mapping[str, Any]) -> None:
+def _rebuild_as(folder: Path, target: Path, machine: Machine, results: Results[float]) -> None:
     """Rebuilds the files that were not copied, and compares them with the run folder."""
     problems = rebuild(target, results.get("selftest"))
     for name in (RunFolder.results_json, RunFolder.results):
@@ -173,7 +174,7 @@ def _rebuild_as(folder: Path, target: Path, machine: Machine, results: Mapping[s
         )
 
 
-def versions() -> dict[str, Any]:
+def versions() -> dict[str, str]:
     """The versions of the code and libraries that computed the figures."""
     return {
         "lensbench": __version__,
@@ -196,11 +197,11 @@ def _commit() -> str:
         return "unknown"
 
 
-def _date(results: Mapping[str, Any]) -> str:
+def _date(results: Results[float]) -> str:
     return results["last_start"] or _UNTIMED
 
 
-def _told(plan: Plan, results: Mapping[str, Any], versions_file: Path) -> Told:
+def _told(plan: Plan, results: Results[float], versions_file: Path) -> Told:
     began = results["first_start"] or _date(results)
     description = " ".join(results["headlines"])
     return Told(plan["run_id"], description, began, _date(results), json.loads(versions_file.read_text()))

@@ -5,9 +5,8 @@ Nobody is asked again: patterns are evaluated again, and models' and people's ve
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from lensbench.core.errors import UserError
 from lensbench.core.rows import VerdictRow
@@ -21,6 +20,7 @@ from lensbench.plan.names import HUMAN, MECHANICAL
 from lensbench.results.page.page import write_page
 from lensbench.results.results import write_all, write_results
 from lensbench.scores.estimates import write_estimates
+from lensbench.scores.estimates_file import SelftestData
 from lensbench.scores.rescore import score_present
 
 DERIVED = frozenset({
@@ -38,7 +38,7 @@ def is_derived(name: str) -> bool:
     return name in DERIVED or (folder == RunFolder.answers and bool(rest))
 
 
-def rebuild(folder: Path, selftest: Mapping[str, Any] | None) -> list[str]:
+def rebuild(folder: Path, selftest: SelftestData | None) -> list[str]:
     """Runs all stages after the runs; returns the model verdicts that no stored reply supports.
 
     `selftest`: the outcome of the self-test from the original results.json, which a rebuild cannot compute.
@@ -57,7 +57,7 @@ def rebuild(folder: Path, selftest: Mapping[str, Any] | None) -> list[str]:
     write_estimates(folder)
     data = write_results(folder)
     if selftest is not None and data["selftest"] != selftest:
-        data["selftest"] = dict(selftest)
+        data["selftest"] = selftest
         write_all(folder, data)
     write_page(folder)
     return problems

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 from lensbench.core.conditions import treatments
 from lensbench.core.frozen_plan import Plan
 from lensbench.core.numbers import mean
 from lensbench.core.records import RunId
 from lensbench.judging.changes import Tested, read_tested, tested_file
+from lensbench.results.results_file import Changes, ChangesOfCondition
 from lensbench.scores.complete_tasks import Pair, mcnemar
 from lensbench.scores.measures import Tables
 
 
-def changes_view(folder: Path, tables: Tables) -> dict[str, Any]:
+def changes_view(folder: Path, tables: Tables) -> Changes[Fraction]:
     """By condition how many runs are resolved, and by treatment McNemar's test; empty without change tasks."""
     files = {record.run: tested_file(folder, record.run) for record in tables.valid if record.patch_sha256}
     tested = {run: read_tested(file) for run, file in files.items() if file.exists()}
@@ -31,7 +31,7 @@ def changes_view(folder: Path, tables: Tables) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _condition(name: str, judged: Mapping[RunId, Tested]) -> dict[str, Any]:
+def _condition(name: str, judged: Mapping[RunId, Tested]) -> ChangesOfCondition[Fraction]:
     found = [each for run, each in judged.items() if run.condition == name]
     return {
         "runs": len(found),

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from lensbench.core.conditions import treatments
 from lensbench.core.listing import some_of
 from lensbench.core.numbers import exact, points
 from lensbench.core.records import RunId
 from lensbench.plan.frozen import read_plan
+from lensbench.results.results_file import ByHand
 from lensbench.runs.discards import discard_files, foreign_files
 from lensbench.runs.reasons import DiscardReason
 from lensbench.runs.validity import planned_runs, read_filed
@@ -61,12 +62,19 @@ def delta_with(tables: Tables, treatment: str, chosen: Sequence[ChosenRun]) -> t
     return None if low is None or high is None else (low, high)
 
 
-def as_data(folder: Path, tables: Tables) -> dict[str, Any]:
+def as_data(folder: Path, tables: Tables) -> ByHand[Fraction]:
     """What results say: the runs, and the delta of each treatment with and without them."""
     chosen = chosen_runs(folder, tables)
     return {
         "runs": [
-            {**each.run._asdict(), "why": each.why, "score": each.score, "counts_again": each.counts_again}
+            {
+                "task": each.run.task,
+                "condition": each.run.condition,
+                "trial": each.run.trial,
+                "why": each.why,
+                "score": each.score,
+                "counts_again": each.counts_again,
+            }
             for each in chosen
         ],
         "sentences": list(_sentences(tables, chosen)) if chosen else [],

@@ -7,13 +7,13 @@ HARM.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
 from lensbench.core.numbers import exact, percent
 from lensbench.core.run_status import RunStatus
+from lensbench.results.results_file import FigureData, Results, RunResult
+from lensbench.scores.estimates_file import GateData
 from lensbench.scores.verdict_of import decided_by_gate
 
 _NOT_XML = re.compile(r"[^\t\n\r\x20-\uD7FF\uE000-\uFFFD\U00010000-\U0010FFFF]")
@@ -21,7 +21,7 @@ _OUTCOMES = {"failure": "failures", "error": "errors", "skipped": "skipped"}
 """The element of an outcome, and the attribute of the suite that counts it."""
 
 
-def junit(data: Mapping[str, Any]) -> str:
+def junit(data: Results[float]) -> str:
     """The XML for what stands in results.json."""
     root = Element("testsuites", name=f"lensbench {data['run_id']}")
     for condition in data["conditions"]:
@@ -44,14 +44,14 @@ def junit(data: Mapping[str, Any]) -> str:
     return _NOT_XML.sub("\ufffd", ElementTree.tostring(root, encoding="unicode", xml_declaration=True)) + "\n"
 
 
-def _figure(figure: Mapping[str, Any]) -> str:
+def _figure(figure: FigureData) -> str:
     total = f"; in all {figure['total']}" if figure["total"] else ""
     return (
         f"{figure['treatment']} against {figure['baseline']}; change {figure['change']} ({figure['interval']}){total}"
     )
 
 
-def _run(suite: Element, run: Mapping[str, Any]) -> None:
+def _run(suite: Element, run: RunResult[float]) -> None:
     name = run["task"] if run["trial"] == 1 else f"{run['task']}, trial {run['trial']}"
     case = SubElement(suite, "testcase", classname=suite.get("name", ""), name=name, time=f"{run['duration_s'] or 0}")
     if run["status"] == RunStatus.DISCARDED:
@@ -62,7 +62,7 @@ def _run(suite: Element, run: Mapping[str, Any]) -> None:
         SubElement(case, "system-out").text = f"score {percent(exact(str(run['score'])))}"
 
 
-def _verdict(suite: Element, treatment: str, gate: Mapping[str, Any]) -> None:
+def _verdict(suite: Element, treatment: str, gate: GateData) -> None:
     case = SubElement(suite, "testcase", classname=suite.get("name", ""), name=treatment, time="0")
     match gate["verdict"]:
         case "HARM":

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from lensbench.core.conditions import Contrast
+from lensbench.core.conditions import Contrast, read_contrast
 from lensbench.core.numbers import decimal, points, rounded
 from lensbench.core.run_status import RunStatus
+from lensbench.scores.verdict_of import decided_by_gate
+
+if TYPE_CHECKING:
+    from lensbench.results.results_file import Collected, Estimated, MeasureData, PlainData
+    from lensbench.scores.estimates_file import ComparisonData, EstimateData, GateData
 
 SAME = 0.05
 """A time or a price that differs by less than this share is called the same."""
@@ -25,7 +30,7 @@ class Plain(NamedTuple):
     """What to do now."""
 
 
-def told(plain: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
+def told(plain: Mapping[str, PlainData]) -> dict[str, str]:
     """Lead and facts of each treatment as one text; of several, each begins with the treatment's name."""
     texts = {treatment: f"{words['lead']} {words['facts']}" for treatment, words in plain.items()}
     if len(texts) == 1:
@@ -33,41 +38,36 @@ def told(plain: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
     return {name: text if text.startswith(f"{name} ") else f"{name}: {text}" for name, text in texts.items()}
 
 
-def plain_verdict(data: Mapping[str, Any], name: str) -> Plain:
+def plain_verdict(data: Estimated[Fraction], name: str) -> Plain:
     """The plain words for a treatment, or for a contrast by its name, from the data of the results with their
     estimates."""
-    is_treatment = name in data["estimates"]
-    found = data["estimates"][name] if is_treatment else _contrast(data, name)
-    comparison = data["comparisons" if is_treatment else "between"][name]
+    contrast = None if name in data["estimates"] else read_contrast(name)
+    found = decided_by_gate({}, data["contrasts"])[name] if contrast else data["estimates"][name]
+    measures = (data["between"] if contrast else data["comparisons"])[name]["measures"]
     overall, gate = found["score"]["overall"], found["gate"]
     if not overall["n"]:
         facts_alone = f"No task has a score in both conditions.{_missing(data)}"
         return Plain("Nothing can be compared yet.", facts_alone, _first_step(data))
-    lead = _leads(found, name, is_treatment).get(gate["verdict"])
+    lead = _leads(found["gate"], contrast or name).get(gate["verdict"])
     if lead is None:
-        lead = _of_a_search(data, found, name) if data["agent"]["kind"] == "offline" else "We cannot tell yet."
-    effort = _joined(_costs(comparison["measures"]))
+        lead = "We cannot tell yet."
+        if data["agent"]["kind"] == "offline":
+            lead = "No verdict." if contrast else _of_a_search(data, found, name)
+    effort = _joined(_costs(measures))
     facts = "; ".join(filter(None, [_tasks(overall), effort]))
-    return Plain(lead, f"{facts}.{_where(data, found)}{_missing(data)}", _next(data, gate, found))
+    return Plain(lead, f"{facts}.{_where(data, found)}{_missing(data)}", _next(data, gate, contrast))
 
 
-def _contrast(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = next(
-        each for each in data["contrasts"] if str(Contrast(each["treatment"], each["baseline"])) == name
-    )
-    return found
-
-
-def _leads(found: Mapping[str, Any], name: str, is_treatment: bool) -> dict[str, str]:
+def _leads(gate: GateData, compared: Contrast | str) -> dict[str, str]:
     """What each verdict means for a treatment, or for one version against another."""
-    surely = (found["gate"]["low"] or 0) > 0
-    if is_treatment:
+    surely = (gate["low"] or 0) > 0
+    if isinstance(compared, str):
         return {
-            "GO": f"{name} helps.",
-            "HARM": f"{name} makes the answers worse.",
-            "NO-GO": f"{name} helps too little to matter." if surely else f"{name} does not help.",
+            "GO": f"{compared} helps.",
+            "HARM": f"{compared} makes the answers worse.",
+            "NO-GO": f"{compared} helps too little to matter." if surely else f"{compared} does not help.",
         }
-    new, old = found["treatment"], found["baseline"]
+    new, old = compared
     return {
         "GO": f"{new} is better than {old}.",
         "HARM": f"{new} is worse than {old}.",
@@ -77,24 +77,24 @@ def _leads(found: Mapping[str, Any], name: str, is_treatment: bool) -> dict[str,
     }
 
 
-def _of_a_search(data: Mapping[str, Any], found: Mapping[str, Any], treatment: str) -> str:
+def _of_a_search(data: Estimated[Fraction], found: ComparisonData, treatment: str) -> str:
     """The lead where no model answered: no verdict, but whether the search program found more or less, when nothing
     else speaks against the figures."""
     gate, p = found["gate"], found["score"]["overall"].get("p_holm")
     unspoilt = "this was the offline agent. The figures" in gate["sentence"]
     if (
-        "treatment" in found
-        or not unspoilt
+        not unspoilt
         or p is None
         or p > data["alpha"]
         or gate["low"] is None
+        or gate["high"] is None
         or gate["low"] <= 0 <= gate["high"]
     ):
         return "No verdict."
     return f"{treatment} helps this search program." if gate["low"] > 0 else f"{treatment} harms this search program."
 
 
-def _where(data: Mapping[str, Any], found: Mapping[str, Any]) -> str:
+def _where(data: Estimated[Fraction], found: ComparisonData) -> str:
     """Which categories of several differ, by their p values, which hold for all of them together."""
     categories = found["score"].get("categories", {})
     differ = {
@@ -118,7 +118,7 @@ WITHOUT_VERDICTS = (
 """What to do when criteria have no verdict."""
 
 
-def _first_step(data: Mapping[str, Any]) -> str:
+def _first_step(data: Collected[Fraction]) -> str:
     """What to do where nothing can be compared."""
     if data["counts"][RunStatus.UNJUDGED]:
         return f"Nobody has judged these answers. {WITHOUT_VERDICTS}"
@@ -127,7 +127,7 @@ def _first_step(data: Mapping[str, Any]) -> str:
     return "Start again: `lensbench run` makes what is missing."
 
 
-def _tasks(overall: Mapping[str, Any]) -> str:
+def _tasks(overall: EstimateData) -> str:
     """`2 tasks better (+4pp over all), 1 worse, 9 the same`."""
     better, worse, same = overall["wins"], overall["losses"], overall["ties"]
     noun = "task" if better == 1 else "tasks"
@@ -136,17 +136,17 @@ def _tasks(overall: Mapping[str, Any]) -> str:
     )
 
 
-def _costs(measures: Mapping[str, Any]) -> list[str]:
+def _costs(measures: Mapping[str, MeasureData[Fraction]]) -> list[str]:
     """How time and price differ, as far as both conditions show them."""
     time = _ratio(measures["duration_s"])
     cost = _ratio(measures.get("cost_usd"))
     return [*([_slower(time)] if time else []), *([_dearer(cost)] if cost else [])]
 
 
-def _ratio(measure: Mapping[str, Any] | None) -> Fraction | None:
+def _ratio(measure: MeasureData[Fraction] | None) -> Fraction | None:
     if not measure or not measure["paired_baseline"] or measure["paired_treatment"] is None:
         return None
-    return Fraction(measure["paired_treatment"] / measure["paired_baseline"])
+    return measure["paired_treatment"] / measure["paired_baseline"]
 
 
 def _slower(ratio: Fraction) -> str:
@@ -170,20 +170,20 @@ def _joined(parts: list[str]) -> str:
     return text if not text or text.startswith("it ") else f"it {text}"
 
 
-def _missing(data: Mapping[str, Any]) -> str:
+def _missing(data: Collected[Fraction]) -> str:
     counts = data["counts"]
     gone = counts[RunStatus.DISCARDED] + counts[RunStatus.MISSING] + counts[RunStatus.UNJUDGED]
     return f" {gone} of {sum(counts.values())} runs have no score." if gone else ""
 
 
-def _next(data: Mapping[str, Any], gate: Mapping[str, Any], found: Mapping[str, Any]) -> str:
+def _next(data: Collected[Fraction], gate: GateData, contrast: Contrast | None) -> str:
     if data["agent"]["kind"] == "offline":
         return (
             "This was a search program, not a language model, so it is no verdict on the server. For a real answer: "
             "`lensbench init --agent claude-code`."
         )
-    if gate["verdict"] != "INCONCLUSIVE" and "treatment" in found:
-        better = {"GO": found["treatment"], "HARM": found["baseline"]}.get(gate["verdict"])
+    if gate["verdict"] != "INCONCLUSIVE" and contrast:
+        better = {"GO": contrast.treatment, "HARM": contrast.baseline}.get(gate["verdict"])
         return f"Prefer {better}, for this model and questions like these." if better else "Keep the cheaper one."
     if gate["verdict"] == "GO":
         return "Use it, for this model and questions like these; read the pairs that lost."
@@ -191,4 +191,4 @@ def _next(data: Mapping[str, Any], gate: Mapping[str, Any], found: Mapping[str, 
         return "Do not use it as it is; read the pairs that lost most."
     if gate["verdict"] == "NO-GO":
         return "Leave it out, or change it and compare again (`lensbench compare`)."
-    return str(gate["needs"])
+    return gate["needs"]

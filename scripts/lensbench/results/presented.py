@@ -9,9 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from lensbench.core import numbers
+
+if TYPE_CHECKING:
+    from lensbench.results.results_file import MeasureData
+    from lensbench.scores.estimates_file import ComparisonData, EffortData
 
 LABELS = {
     "score": "score",
@@ -51,10 +55,11 @@ class Figure(NamedTuple):
     """With a complete pair."""
 
 
-def presented(measures: Mapping[str, Any], estimates: Mapping[str, Any]) -> dict[str, Figure]:
+def presented(measures: Mapping[str, MeasureData[Fraction]], estimates: ComparisonData) -> dict[str, Figure]:
     """The figures by quantity, as far as any run has it; numbers are exact, `estimates` those of a comparison."""
-    estimated = {
-        **{name: {"kind": "share", "overall": estimates[name]["overall"]} for name in ("score", "complete")},
+    estimated: dict[str, EffortData] = {
+        "score": {"kind": "share", "overall": estimates["score"]["overall"]},
+        "complete": {"kind": "share", "overall": estimates["complete"]["overall"]},
         **estimates["measures"],
     }
     return {
@@ -69,17 +74,19 @@ def times(ratio: Fraction) -> str:
     return numbers.decimal(ratio, 2 if ratio < 10 else 1) or ""
 
 
-def _figure(name: str, measure: Mapping[str, Any], estimated: Mapping[str, Any]) -> Figure:
+def _figure(name: str, measure: MeasureData[Fraction], estimated: EffortData) -> Figure:
     amount, kind, overall = _AMOUNTS.get(name, numbers.number), estimated["kind"], estimated["overall"]
-    of = "paired_" if measure["pairs"] else ""
+    treatment, baseline = measure["treatment"], measure["baseline"]
+    if measure["pairs"]:
+        treatment, baseline = measure["paired_treatment"], measure["paired_baseline"]
     change = _CHANGES[kind] if name not in _SIGNED else _SIGNED[name]
     low, high, delta = (
-        None if overall[end] is None else Fraction(str(overall[end])) for end in ("low", "high", "delta")
+        None if value is None else Fraction(str(value)) for value in (overall["low"], overall["high"], overall["delta"])
     )
     return Figure(
         LABELS[name],
-        _counted(name, measure, "treatment") or amount(measure[f"{of}treatment"]),
-        _counted(name, measure, "baseline") or amount(measure[f"{of}baseline"]),
+        _counted(name, measure["pairs"], treatment) or amount(treatment),
+        _counted(name, measure["pairs"], baseline) or amount(baseline),
         change(measure["delta"] if kind == "share" else delta),
         numbers.MISSING if low is None or high is None else f"{change(low)} to {change(high)}",
         _total(measure) if kind == "log ratio" else "",
@@ -87,19 +94,19 @@ def _figure(name: str, measure: Mapping[str, Any], estimated: Mapping[str, Any])
     )
 
 
-def _counted(name: str, measure: Mapping[str, Any], side: str) -> str:
+def _counted(name: str, pairs: int, share: Fraction | None) -> str:
     """How many tasks are complete, such as `2/2 (100%)`; "" where several trials make it no whole number."""
-    if name != "complete" or not measure["pairs"]:
+    if name != "complete" or not pairs or share is None:
         return ""
-    share = measure[f"paired_{side}"]
-    count = share * measure["pairs"]
-    return f"{count}/{measure['pairs']} ({numbers.percent(share)})" if count.denominator == 1 else ""
+    count = share * pairs
+    return f"{count}/{pairs} ({numbers.percent(share)})" if count.denominator == 1 else ""
 
 
-def _total(measure: Mapping[str, Any]) -> str:
-    if not measure["pairs"] or not measure["paired_baseline"]:
+def _total(measure: MeasureData[Fraction]) -> str:
+    treatment, baseline = measure["paired_treatment"], measure["paired_baseline"]
+    if not measure["pairs"] or treatment is None or not baseline:
         return ""
-    ratio = f"x{times(measure['paired_treatment'] / measure['paired_baseline'])}"
+    ratio = f"x{times(treatment / baseline)}"
     most = measure["largest"]
     return ratio if measure["pairs"] == 1 or most is None else f"{ratio}; largest task {numbers.percent(most)}"
 

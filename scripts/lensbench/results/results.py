@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from lensbench import __version__
 from lensbench.agents import known_kinds, load_adapter
@@ -24,18 +24,32 @@ from lensbench.core.system.templates import template_environment
 from lensbench.core.system.terminal import printable
 from lensbench.core.tables import items, run_of_pair, run_of_row
 from lensbench.judging.decisions import is_person
+from lensbench.judging.instrument_file import InstrumentData
 from lensbench.judging.judges import DRAFTED
 from lensbench.results import chosen_runs
 from lensbench.results.junit import junit
 from lensbench.results.page.judges import coefficient, coefficient_interval, judges_view
-from lensbench.results.plain_verdict import plain_verdict
-from lensbench.results.presented import FEWEST_TASKS, presented
+from lensbench.results.plain_verdict import Plain, plain_verdict
+from lensbench.results.presented import FEWEST_TASKS, Figure, presented
+from lensbench.results.results_file import (
+    Changes,
+    Collected,
+    ComparisonResults,
+    Estimated,
+    FigureData,
+    Findings,
+    MeasureData,
+    PlainData,
+    Results,
+    RunResult,
+)
 from lensbench.runs.made_with import endings, notices
 from lensbench.runs.reasons import REASONS, Remedy
 from lensbench.runs.stopping import why_stopped
 from lensbench.scores import measures as summaries
+from lensbench.scores.estimates_file import EstimatesData
 from lensbench.scores.intervals import LARGEST
-from lensbench.scores.measures import Tables, read_tables
+from lensbench.scores.measures import Measure, Tables, read_tables
 from lensbench.scores.published import mean_delta, published_pairs
 from lensbench.scores.scores import short_name, tools_of_condition, treatment_tools
 from lensbench.scores.verdict_of import decided_by_gate
@@ -45,8 +59,8 @@ MANY_DISCARDS = 4
 
 
 def collect(
-    tables: Tables, repositories: dict[str, Any], stopped: str = "", listed: Sequence[str] = ()
-) -> dict[str, Any]:
+    tables: Tables, repositories: Mapping[str, Mapping[str, Any]], stopped: str = "", listed: Sequence[str] = ()
+) -> Collected[Fraction]:
     """All numbers and names of the results as plain data; numbers are exact fractions.
 
     `stopped`: why, if it was; `listed`: the tools that servers listed in the preflight.
@@ -57,7 +71,7 @@ def collect(
     skews = summaries.start_skews(tables)
     used = _used(tables)
     tools = treatment_tools(plan, tables.records.values(), tables.reports.values(), listed)
-    data: dict[str, Any] = {
+    data: Collected[Fraction] = {
         "run_id": plan["run_id"],
         "lensbench": __version__,
         "imported": plan["imported"],
@@ -110,6 +124,7 @@ def collect(
         "guessed_costs": sum(record.outcome.cost_is_guess for record in made),
         "models_asked": sorted({model for record in made for model in record.outcome.models_asked or ()}),
         "stopped": stopped,
+        "headlines": [],
     }
     data["headlines"] = [
         *(headline(data, treatment) for treatment in data["treatments"]),
@@ -119,25 +134,45 @@ def collect(
     return data
 
 
-def add_findings(data: dict[str, Any], estimates: dict[str, Any], instrument: dict[str, Any]) -> None:
-    """Adds what is estimated, decided and known about the judges: what the two stages before left, word for word."""
-    data["estimates"] = estimates["comparisons"]
-    data["alpha"] = estimates["alpha"]
-    data["bank"] = estimates.get("bank", {}).get("sentence", "")
-    data["instrument"] = instrument
-    data["judging"] = judges_view(instrument, data)._asdict()
-    data["contrasts"] = estimates.get("contrasts", [])  # older ones have none
-    data["selftest"] = estimates["selftest"]
-    data["unjudged_criteria"] = sum(found["criteria"] for found in instrument["unjudged"].values())
-    data["criteria_of_runs"] = sum(found["of"] for found in instrument["unjudged"].values())
-    decided = decided_by_gate(data["estimates"], data["contrasts"])
-    compared = {**data["comparisons"], **data["between"]}
-    data["figures"] = {
-        name: {quantity: figure._asdict() for quantity, figure in presented(compared[name]["measures"], found).items()}
-        for name, found in decided.items()
+def with_findings(
+    collected: Collected[Fraction], estimates: EstimatesData, instrument: InstrumentData
+) -> Findings[Fraction]:
+    """The data with what is estimated, decided and known about the judges: what the two stages before left."""
+    data: Estimated[Fraction] = {
+        **collected,
+        "estimates": estimates["comparisons"],
+        "alpha": estimates["alpha"],
+        "contrasts": estimates.get("contrasts", []),  # older ones have none
     }
-    data["plain"] = {name: plain_verdict(data, name)._asdict() for name in decided}
-    data["verdicts_on"] = {name: found["gate"]["verdict"] for name, found in decided.items()}
+    decided = decided_by_gate(data["estimates"], data["contrasts"])
+    measures = {name: each["measures"] for name, each in [*data["comparisons"].items(), *data["between"].items()]}
+    return {
+        **data,
+        "bank": estimates["bank"]["sentence"] if "bank" in estimates else "",
+        "instrument": instrument,
+        "judging": judges_view(instrument, data)._asdict(),
+        "selftest": estimates["selftest"],
+        "unjudged_criteria": sum(found["criteria"] for found in instrument["unjudged"].values()),
+        "criteria_of_runs": sum(found["of"] for found in instrument["unjudged"].values()),
+        "figures": {
+            name: {quantity: _figure(each) for quantity, each in presented(measures[name], found).items()}
+            for name, found in decided.items()
+        },
+        "plain": {name: _plain(plain_verdict(data, name)) for name in decided},
+        "verdicts_on": {name: found["gate"]["verdict"] for name, found in decided.items()},
+    }
+
+
+def _figure(figure: Figure) -> FigureData:
+    return cast("FigureData", figure._asdict())
+
+
+def _plain(words: Plain) -> PlainData:
+    return cast("PlainData", words._asdict())
+
+
+def _measure(measure: Measure) -> MeasureData[Fraction]:
+    return cast("MeasureData[Fraction]", measure._asdict())
 
 
 def _judges(verdicts: Sequence[VerdictRow]) -> list[str]:
@@ -148,7 +183,7 @@ def _judges(verdicts: Sequence[VerdictRow]) -> list[str]:
     return [name if is_person(name) else " ".join([name, *sorted(found)]) for name, found in sorted(versions.items())]
 
 
-def _useless(data: dict[str, Any], treatment: str) -> str:
+def _useless(data: Collected[Fraction], treatment: str) -> str:
     """A sentence about runs in which no call of the treatment's tools worked; "" when there is none."""
     failed = data["comparisons"][treatment]["adoption"]["all_calls_failed"]
     runs = f"{failed['runs']} of the {failed['of']} runs of {treatment} that called its tools"
@@ -177,12 +212,14 @@ def _used(tables: Tables) -> dict[RunId, str]:
     return {run_of_pair(row): row["called"] or row["adopted"] for row in tables.pairs}
 
 
-def _run(tables: Tables, row: ValidityRow, used: Mapping[RunId, str]) -> dict[str, Any]:
+def _run(tables: Tables, row: ValidityRow, used: Mapping[RunId, str]) -> RunResult[Fraction]:
     run = run_of_row(row)
     score = tables.scores[run]
     report = tables.reports.get(run)
     return {
-        **run._asdict(),
+        "task": run.task,
+        "condition": run.condition,
+        "trial": run.trial,
         "category": tables.plan["tasks"][run.task]["category"],
         "status": score["status"],
         "reason": row["reason"],
@@ -200,7 +237,7 @@ def _run(tables: Tables, row: ValidityRow, used: Mapping[RunId, str]) -> dict[st
     }
 
 
-def _comparison(tables: Tables, treatment: str, tools: Sequence[str]) -> dict[str, Any]:
+def _comparison(tables: Tables, treatment: str, tools: Sequence[str]) -> ComparisonResults[Fraction]:
     pairs = [row for row in tables.pairs if row["treatment"] == treatment]
     deltas = [value for row in pairs if (value := numbers.exact(row["delta"])) is not None]
     return {
@@ -210,7 +247,12 @@ def _comparison(tables: Tables, treatment: str, tools: Sequence[str]) -> dict[st
         "ties": sum(value == 0 for value in deltas),
         "losses": sum(value < 0 for value in deltas),
         "categories": {
-            name: {**value, "score": value["score"]._asdict(), "tool_calls": value["tool_calls"]._asdict()}
+            name: {
+                "tasks": value["tasks"],
+                "score": _measure(value["score"]),
+                "tool_calls": _measure(value["tool_calls"]),
+                "adoption": value["adoption"],
+            }
             for name, value in summaries.categories(tables, treatment).items()
         },
         "adoption": summaries.adoption_table(pairs),
@@ -219,8 +261,8 @@ def _comparison(tables: Tables, treatment: str, tools: Sequence[str]) -> dict[st
     }
 
 
-def _measures(tables: Tables, treatment: str) -> dict[str, Any]:
-    return {name: value._asdict() for name, value in summaries.measures(tables, treatment).items()}
+def _measures(tables: Tables, treatment: str) -> dict[str, MeasureData[Fraction]]:
+    return {name: _measure(value) for name, value in summaries.measures(tables, treatment).items()}
 
 
 def _median(values: Sequence[Fraction]) -> Fraction | None:
@@ -277,7 +319,7 @@ def _escaped(text: str) -> str:
     return f"{' ' * text[:1].isspace()}{words}{' ' * (bool(words) and text[-1:].isspace())}"
 
 
-def render(data: dict[str, Any], template: str = "results.md.j2") -> str:
+def render(data: Results[Fraction], template: str = "results.md.j2") -> str:
     """results.md, or another page of the same data."""
     environment = template_environment()
     environment.filters |= {
@@ -322,7 +364,7 @@ def interval_of_group(found: Mapping[str, Any]) -> str:
     return "too few tasks" if found["n"] < FEWEST_TASKS else interval(found)
 
 
-def headline(data: dict[str, Any], treatment: str) -> str:
+def headline(data: Collected[Fraction], treatment: str) -> str:
     """One sentence for a treatment: scores and delta over complete pairs, and how many these are."""
     comparison = data["comparisons"][treatment]
     score, pairs = comparison["measures"]["score"], comparison["pairs"]
@@ -336,32 +378,36 @@ def headline(data: dict[str, Any], treatment: str) -> str:
     )
 
 
-def write_results(folder: Path, tables: Tables | None = None) -> dict[str, Any]:
+def write_results(folder: Path, tables: Tables | None = None) -> Results[Fraction]:
     """Writes results.json, results.md, summary.md and junit.xml; returns what stands in them.
 
     `tables` are those of the folder, where they were read before."""
     tables = tables or read_tables(folder)
     repositories = read_json(RunFolder(folder).repositories)
-    data = collect(tables, repositories, why_stopped(folder), read_listed_tools(folder))
+    collected = collect(tables, repositories, why_stopped(folder), read_listed_tools(folder))
     pairs = published_pairs(folder, tables)
-    data["published"] = [pair._asdict() for pair in pairs]
-    data["published_delta"] = {name: mean_delta(pairs, name) for name in data["treatments"]}
-    data["by_hand"] = chosen_runs.as_data(folder, tables)
-    data["headlines"] += data["by_hand"]["sentences"]
-    data["warnings"] += chosen_runs.warnings(folder)
-    data["changes"] = {}
+    by_hand = chosen_runs.as_data(folder, tables)
+    collected["headlines"] += by_hand["sentences"]
+    collected["warnings"] += chosen_runs.warnings(folder)
+    changes: Changes[Fraction] = {}
     if any(record.patch_sha256 for record in tables.valid):
         from lensbench.results.changes import changes_view  # what runs tests takes longer to import than all else here
 
-        data["changes"] = changes_view(folder, tables)
-    add_findings(
-        data, read_json(RunFolder(folder).estimates, needed=True), read_json(RunFolder(folder).instrument, needed=True)
-    )
+        changes = changes_view(folder, tables)
+    estimates = read_json(RunFolder(folder).estimates, EstimatesData, needed=True)
+    instrument = read_json(RunFolder(folder).instrument, InstrumentData, needed=True)
+    data: Results[Fraction] = {
+        **with_findings(collected, estimates, instrument),
+        "published": [pair._asdict() for pair in pairs],
+        "published_delta": {name: mean_delta(pairs, name) for name in collected["treatments"]},
+        "by_hand": by_hand,
+        "changes": changes,
+    }
     write_all(folder, data)
     return data
 
 
-def write_all(folder: Path, data: dict[str, Any]) -> None:
+def write_all(folder: Path, data: Results[Fraction]) -> None:
     """Writes the data in all its forms."""
     write_json(RunFolder(folder).results_json, as_json(data))
     write_atomic(RunFolder(folder).results, render(data))

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple, TypedDict
+from typing import Any, Generic, Literal, NamedTuple, TypedDict, TypeVar
 
 from lensbench.core.borrowed import borrowed, lenders_of
 from lensbench.core.conditions import AGAIN, compared, further_baselines, lenders
@@ -28,6 +28,8 @@ from lensbench.runs.reasons import tools_of
 from lensbench.scores.scores import read_present_records, short_name
 
 Value = Callable[[RunId], Fraction | None]
+N = TypeVar("N")
+"""A number: exact here, a float when it is read from a file."""
 
 
 class Measure(NamedTuple):
@@ -73,16 +75,16 @@ class ToolsOfRun(TypedDict):
     """The calls of each tool; yes or no where only the report tells."""
 
 
-class AdoptionGroup(TypedDict):
+class AdoptionGroup(TypedDict, Generic[N]):
     """The pairs of a treatment that are alike in adoption. Means are over tasks."""
 
     pairs: int
     complete: int
-    delta: Fraction | None
+    delta: N | None
     misdirected: Count
     diverged: Count
-    treatment_duration_s: Fraction | None
-    baseline_duration_s: Fraction | None
+    treatment_duration_s: N | None
+    baseline_duration_s: N | None
 
 
 class ControlCheck(TypedDict):
@@ -340,7 +342,7 @@ def tools_by_run(tables: Tables, pairs: Sequence[PairRow], tools: Sequence[str])
     return [{**row, "tools": {short_name(tool): row["tools"][tool] for tool in used}} for row in rows] if used else []
 
 
-def by_adoption(tables: Tables, treatment: str) -> dict[str, AdoptionGroup]:
+def by_adoption(tables: Tables, treatment: str) -> dict[str, AdoptionGroup[Fraction]]:
     """Delta, misdirection and durations over the pairs that adopted, that did not, that do not say, and over all."""
     pairs = [row for row in tables.pairs if row["treatment"] == treatment]
     groups = {
@@ -352,7 +354,7 @@ def by_adoption(tables: Tables, treatment: str) -> dict[str, AdoptionGroup]:
     return {name: _group(tables, treatment, rows) for name, rows in groups.items()}
 
 
-def _group(tables: Tables, treatment: str, rows: Sequence[PairRow]) -> AdoptionGroup:
+def _group(tables: Tables, treatment: str, rows: Sequence[PairRow]) -> AdoptionGroup[Fraction]:
     runs = {run_of_pair(row): row for row in rows}
     baseline = tables.plan["baseline"]
     return {

@@ -7,9 +7,9 @@ import os
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from lensbench.core.errors import UserError
 from lensbench.core.listing import some_of
@@ -21,6 +21,9 @@ from lensbench.core.system.terminal import printable
 from lensbench.results.plain_verdict import WITHOUT_VERDICTS, told
 from lensbench.workflow.status import Status
 
+if TYPE_CHECKING:
+    from lensbench.results.results_file import FigureData, Results
+
 MOST_COLUMNS = 100
 """Longer lines are hard to read, however wide the terminal is."""
 
@@ -28,7 +31,7 @@ MOST_NAMES = 8
 """How many missing runs are named."""
 
 
-def lines(folder: Path, data: dict[str, Any]) -> Iterator[str]:
+def lines(folder: Path, data: Results[float]) -> Iterator[str]:
     """The lines to print for a run folder, from its results.json."""
     plain = data.get("plain", {})
     for treatment, text in told(plain).items():
@@ -50,7 +53,7 @@ def lines(folder: Path, data: dict[str, Any]) -> Iterator[str]:
     yield f"open {RunFolder(folder).page} or {RunFolder(folder).results}"
 
 
-def _efforts(figures: dict[str, Any]) -> Iterator[str]:
+def _efforts(figures: Mapping[str, FigureData]) -> Iterator[str]:
     """Lines for time, tokens and cost: the typical change and the total."""
     for figure in figures.values():
         if figure["total"]:
@@ -59,9 +62,9 @@ def _efforts(figures: dict[str, Any]) -> Iterator[str]:
             yield f"{figure['label']}: {amounts}; {typical}; in all {figure['total']}"
 
 
-def _judges(data: dict[str, Any], treatment: str) -> Iterator[str]:
+def _judges(data: Results[float], treatment: str) -> Iterator[str]:
     """Lines on why no verdict is given, or which judges' verdicts are not trusted."""
-    belief = data.get("instrument", {}).get("belief") or {}
+    belief = data.get("instrument", {}).get("belief", {})
     reasons = belief.get("withheld", {}).get(treatment)
     if reasons:
         yield f"No verdict is given: {' '.join(reasons)}"
@@ -80,7 +83,7 @@ def print_headline(folder: Path) -> None:
     Raises UserError when there are no results.
     """
     try:
-        data = json.loads(RunFolder(folder).results_json.read_text())
+        data: Results[float] = json.loads(RunFolder(folder).results_json.read_text())
     except (OSError, ValueError) as error:
         raise UserError(
             f"{RunFolder(folder).results_json}: cannot be read ({error}); start Snakemake to write it"

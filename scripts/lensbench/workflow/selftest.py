@@ -21,7 +21,6 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 from lensbench import __version__
 from lensbench.agents.sandbox import find_sandbox
@@ -33,6 +32,8 @@ from lensbench.core.system.files import write_atomic, write_json
 from lensbench.core.system.places import ROOT
 from lensbench.core.system.processes import end_children
 from lensbench.core.system.program import run_program
+from lensbench.results.results_file import Results
+from lensbench.scores.estimates_file import EstimatesData
 from lensbench.workflow.change_controls import NULL, ORACLE, Tried, projects_here, try_changes
 from lensbench.workflow.controls import BROKEN_SERVER, CONTROLS, Control, Planted, make_project
 
@@ -107,7 +108,7 @@ def _known(control: Control, project: Path) -> tuple[bool, str]:
     return judge(control, planted, *_results(control, project))
 
 
-def judge(control: Control, planted: Planted, results: dict[str, Any], estimates: dict[str, Any]) -> tuple[bool, str]:
+def judge(control: Control, planted: Planted, results: Results[float], estimates: EstimatesData) -> tuple[bool, str]:
     """Whether the results are as expected, and a description.
 
     Every run must have its planted score, and the delta must follow from these scores. The interval must contain the
@@ -117,8 +118,8 @@ def judge(control: Control, planted: Planted, results: dict[str, Any], estimates
     wrong = [key for key, score in planted.items() if scores.get(key) != float(score)]
     comparison = estimates["comparisons"][control.treatment]
     overall, verdict = comparison["score"]["overall"], comparison["gate"]["verdict"]
-    delta, low, high = (overall[name] for name in ("delta", "low", "high"))
-    holds = control.least == control.most if low is None else low <= control.delta <= high
+    delta, low, high = overall["delta"], overall["low"], overall["high"]
+    holds = control.least == control.most if low is None or high is None else low <= control.delta <= high
     sound = not wrong and scores.keys() == planted.keys() and _is_delta(control, planted, delta)
     ok = sound and holds and (verdict == "GO" if control.delta else verdict not in CLAIMS)
     interval = "no interval" if low is None else f"interval {_points(low)} to {_points(high)}"
@@ -132,9 +133,9 @@ def _is_delta(control: Control, planted: Planted, delta: float | None) -> bool:
     return delta is not None and abs(Fraction(delta) - sum(sides, Fraction(0)) / control.tasks) < Fraction(1, 10**5)
 
 
-def _mean(control: Control, results: dict[str, Any], condition: str) -> str:
-    side = "treatment" if condition == control.treatment else "baseline"
-    share = results["comparisons"][control.treatment]["measures"]["score"][side]
+def _mean(control: Control, results: Results[float], condition: str) -> str:
+    score = results["comparisons"][control.treatment]["measures"]["score"]
+    share = score["treatment"] if condition == control.treatment else score["baseline"]
     return numbers.percent(None if share is None else Fraction(share))
 
 
@@ -161,7 +162,7 @@ def _broken(control: Control, project: Path) -> tuple[bool, str]:
     return ok, f"refused; without the preflight {counted}, delta {_points(delta)}, {verdict}"
 
 
-def _results(control: Control, project: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+def _results(control: Control, project: Path) -> tuple[Results[float], EstimatesData]:
     """The content of results.json and estimates.json after the whole pipeline. Raises UserError when it fails."""
     exit_code, said = _start(control, project)
     if exit_code:

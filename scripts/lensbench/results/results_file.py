@@ -1,0 +1,232 @@
+"""Types of results.json. Its numbers (N) are exact fractions until they are written, and floats when they are read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Generic, TypedDict, TypeVar
+
+from lensbench.core.frozen_plan import AgentSettings, PlannedCondition
+from lensbench.judging.instrument_file import InstrumentData
+from lensbench.plan.names import Verdict
+from lensbench.scores.complete_tasks import McNemar
+from lensbench.scores.estimates_file import ComparisonData, ContrastData, SelftestData
+from lensbench.scores.measures import AdoptionGroup, ControlCheck, Count, ToolsOfRun
+
+N = TypeVar("N")
+
+
+class MeasureData(TypedDict, Generic[N]):
+    """A Measure (scores/measures.py)."""
+
+    treatment: N | None
+    baseline: N | None
+    paired_treatment: N | None
+    paired_baseline: N | None
+    delta: N | None
+    relative: N | None
+    pairs: int
+    largest: N | None
+
+
+class CategoryData(TypedDict, Generic[N]):
+    """A Category (scores/measures.py)."""
+
+    tasks: int
+    score: MeasureData[N]
+    tool_calls: MeasureData[N]
+    adoption: Count
+
+
+class PairCounts(TypedDict):
+    """Pairs of a comparison."""
+
+    complete: int
+    planned: int
+
+
+class ContrastResults(TypedDict, Generic[N]):
+    """Two treatments that the gate compares."""
+
+    measures: dict[str, MeasureData[N]]
+
+
+class ComparisonResults(ContrastResults[N], Generic[N]):
+    """A treatment against the baseline."""
+
+    pairs: PairCounts
+    wins: int
+    """Pairs; the next two, too."""
+    ties: int
+    losses: int
+    categories: dict[str, CategoryData[N]]
+    adoption: dict[str, Count]
+    tools_by_run: list[ToolsOfRun]
+    by_adoption: dict[str, AdoptionGroup[N]]
+
+
+class RunResult(TypedDict, Generic[N]):
+    """A planned run."""
+
+    task: str
+    condition: str
+    trial: int
+    category: str
+    status: str
+    reason: str
+    detail: str
+    score: N | None
+    complete: str
+    duration_s: N | None
+    is_borrowed: bool
+    tools_used: str
+    tool_calls_reported: N | None
+    tool_calls_observed: N | None
+    files_read_reported: N | None
+    files_read_observed: N | None
+    report_present: str
+
+
+class StartSkew(TypedDict, Generic[N]):
+    """Seconds between the starts of the runs of a pair."""
+
+    pairs: int
+    median: N | None
+    largest: N | None
+
+
+class Collected(TypedDict, Generic[N]):
+    """What the tables of a run folder say."""
+
+    run_id: str
+    lensbench: str
+    imported: bool
+    baseline: str
+    treatments: list[str]
+    conditions: Mapping[str, PlannedCondition]
+    tools: dict[str, list[str]]
+    notes: list[str]
+    agent: AgentSettings
+    agent_versions: list[str]
+    model_mapping: str
+    models: list[str]
+    first_start: str | None
+    last_start: str | None
+    tasks: int
+    trials: int
+    seed: int
+    power: float
+    repositories: list[dict[str, object]]
+    counts: dict[str, int]
+    verdicts: int
+    judges: list[str]
+    drafted_verdicts: int
+    runs: list[RunResult[N]]
+    pairs: list[dict[str, object]]
+    """The rows of pairs.csv."""
+    comparisons: dict[str, ComparisonResults[N]]
+    between: dict[str, ContrastResults[N]]
+    discards: dict[str, Counter[str]]
+    given_up: list[dict[str, object]]
+    """Rows of validity.csv."""
+    disagreements: dict[str, Count]
+    controls: list[ControlCheck]
+    start_skew_s: StartSkew[N]
+    endings: dict[str, dict[str, int]]
+    warnings: list[str]
+    accepted_changes: Sequence[str]
+    polluted_durations: int
+    guessed_costs: int
+    models_asked: list[str]
+    stopped: str
+    headlines: list[str]
+
+
+class Estimated(Collected[N], Generic[N]):
+    """The same with the estimates and verdicts."""
+
+    alpha: float
+    estimates: Mapping[str, ComparisonData]
+    contrasts: Sequence[ContrastData]
+
+
+class FigureData(TypedDict):
+    """A Figure (presented.py)."""
+
+    label: str
+    treatment: str
+    baseline: str
+    change: str
+    interval: str
+    total: str
+    tasks: int
+
+
+class PlainData(TypedDict):
+    """A Plain (plain_verdict.py)."""
+
+    lead: str
+    facts: str
+    next: str
+
+
+class ChosenRunData(TypedDict, Generic[N]):
+    """A run that a person discarded."""
+
+    task: str
+    condition: str
+    trial: int
+    why: str
+    score: N | None
+    counts_again: bool
+
+
+class ByHand(TypedDict, Generic[N]):
+    """The runs that a person discarded, and the deltas with and without them in words."""
+
+    runs: list[ChosenRunData[N]]
+    sentences: list[str]
+
+
+class ChangesOfCondition(TypedDict, Generic[N]):
+    """The tested changes of a condition; sizes are means over its runs."""
+
+    runs: int
+    resolved: int
+    files: N | None
+    lines: N | None
+    reference_lines: N | None
+    lint: N | None
+    left_out: int
+
+
+class Changes(TypedDict, Generic[N], total=False):
+    """The results of change tasks; empty without such tasks."""
+
+    unjudged: int
+    conditions: dict[str, ChangesOfCondition[N]]
+    treatments: dict[str, McNemar]
+
+
+class Findings(Estimated[N], Generic[N]):
+    """The same with the words for them, and what is known about the judges."""
+
+    bank: str
+    instrument: InstrumentData
+    judging: dict[str, object]
+    """A Judges (page/judges.py)."""
+    selftest: SelftestData
+    unjudged_criteria: int
+    criteria_of_runs: int
+    figures: dict[str, dict[str, FigureData]]
+    plain: dict[str, PlainData]
+    verdicts_on: dict[str, Verdict]
+
+
+class Results(Findings[N], Generic[N]):
+    """results.json."""
+
+    published: list[dict[str, object]]
+    published_delta: dict[str, N | None]
+    by_hand: ByHand[N]
+    changes: Changes[N]
