@@ -18,6 +18,8 @@ class EstimateData(TypedDict):
     p: float | None
     p_holm: float | None
     n: int
+    pairs: int
+    planned: int
     clusters: int
     method: str
     se: float | None

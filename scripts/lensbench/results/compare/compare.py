@@ -6,10 +6,9 @@ The first run is the reference. Prints the differences, and writes comparison.md
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 from lensbench import __version__
 from lensbench.core.conditions import treatments
@@ -17,6 +16,7 @@ from lensbench.core.run_status import RunStatus
 from lensbench.core.system.files import plain, write_atomic, write_json
 from lensbench.core.system.program import run_program
 from lensbench.core.system.templates import template_environment
+from lensbench.results.compare.comparison_file import ComparisonFile, RunData
 from lensbench.results.compare.differences import SCORE, Shared, by_task, changes
 from lensbench.results.compare.page import render_page
 from lensbench.results.compare.runs import FinishedRun, read_runs, shared_tasks
@@ -25,7 +25,7 @@ from lensbench.results.compare.view import amount, points, treatment_views
 from lensbench.results.results import cell, sentence
 
 
-def compare(runs: Sequence[FinishedRun]) -> dict[str, Any]:
+def compare(runs: Sequence[FinishedRun]) -> ComparisonFile:
     """Everything that stands in comparison.json. The first run is the reference.
 
     Raises UserError when the runs share no task.
@@ -33,7 +33,7 @@ def compare(runs: Sequence[FinishedRun]) -> dict[str, Any]:
     tasks, left_out = shared_tasks(runs)
     shared = Shared(runs, tasks)
     changed, same = changed_settings(runs, tasks)
-    found: dict[str, Any] = plain({
+    found: ComparisonFile = plain({
         "lensbench": __version__,
         "reference": shared.reference.name,
         **{name: shared.reference.plan["gate"][name] for name in ("alpha", "power", "effect")},
@@ -50,7 +50,7 @@ def compare(runs: Sequence[FinishedRun]) -> dict[str, Any]:
     return found
 
 
-def _run(run: FinishedRun, tasks: Sequence[str]) -> dict[str, Any]:
+def _run(run: FinishedRun, tasks: Sequence[str]) -> RunData:
     statuses = [row["status"] for key, row in run.tables.scores.items() if key.task in tasks]
     starts = [record.attempts[0].started_at for record in run.tables.valid if record.source == "run"]
     return {
@@ -81,7 +81,7 @@ def _unmatched(shared: Shared) -> Iterator[str]:
                 yield f"{name} of {run.name} is no treatment of {reference.name}."
 
 
-def _treatment(shared: Shared, name: str) -> dict[str, Any]:
+def _treatment(shared: Shared, name: str) -> dict[str, object]:
     conditions = shared.conditions(name)
     return {
         "name": name,
@@ -91,7 +91,7 @@ def _treatment(shared: Shared, name: str) -> dict[str, Any]:
     }
 
 
-def render(data: Mapping[str, Any], *, short: bool = False) -> str:
+def render(data: ComparisonFile, *, short: bool = False) -> str:
     """comparison.md; `short` leaves out the single tasks, for the terminal."""
     environment = template_environment()
     environment.filters |= {

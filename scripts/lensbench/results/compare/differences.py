@@ -11,11 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from typing import Any
 
 from lensbench.core.conditions import treatments
 from lensbench.core.frozen_plan import Plan
 from lensbench.core.records import RunId
+from lensbench.results.compare.comparison_file import TaskData
 from lensbench.results.compare.runs import FinishedRun
 from lensbench.scores.differences import RATIOS, Comparison, Quantity, as_change, differences, with_holm
 from lensbench.scores.intervals import Estimate, estimate
@@ -161,7 +161,7 @@ def _with_holm(found: Sequence[Change]) -> list[Change]:
     return [replace(change, found=corrected[str(number)]) for number, change in enumerate(found)]
 
 
-def by_task(shared: Shared, treatment: str) -> list[dict[str, Any]]:
+def by_task(shared: Shared, treatment: str) -> list[TaskData[Fraction | float]]:
     """A row per task: both scores and the delta in every run, and each run's delta less the reference's."""
     first, sides = shared.reference.name, {}
     for run, condition in shared.conditions(treatment):

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import TypedDict
 
 from markupsafe import Markup
 
 from lensbench.results.charts import scores as charts
 from lensbench.results.charts.parts import Size
 from lensbench.results.charts.svg import Chart, draw_both
+from lensbench.results.compare.comparison_file import ComparisonFile
 from lensbench.results.compare.differences import SCORE
 from lensbench.results.compare.view import TreatmentView, amount, points, treatment_views
 from lensbench.results.page.data import TaskRow, dumbbell_rows
@@ -17,10 +17,16 @@ from lensbench.results.page.page import style_of_the_page
 from lensbench.results.page.treatment import ENDS
 from lensbench.results.page.words import page_environment
 
-Plain = Mapping[str, Any]
+
+class Drawings(TypedDict):
+    """The charts of a treatment."""
+
+    forest: Markup
+    tasks: dict[str, Markup | None]
+    """By run: the scores of all tasks."""
 
 
-def render_page(data: Plain) -> str:
+def render_page(data: ComparisonFile) -> str:
     """The page, from the data of comparison.json."""
     environment = page_environment()
     environment.filters |= {"in_points": points, "in_percent": lambda value: amount(SCORE, value)}
@@ -30,8 +36,7 @@ def render_page(data: Plain) -> str:
     return page.render(data=data, treatments=list(zip(views, drawings, strict=True)), **style_of_the_page())
 
 
-def _drawings(data: Plain, view: TreatmentView, number: int) -> dict[str, Any]:
-    """The forest plot of a treatment, and for each run the scores of all tasks, by the run's name."""
+def _drawings(data: ComparisonFile, view: TreatmentView, number: int) -> Drawings:
     return {
         "forest": draw_both(f"forest-{number}", lambda size: _forest(data, view, size), charts.FOREST_WIDE,
                         charts.FOREST_NARROW),
@@ -42,7 +47,7 @@ def _drawings(data: Plain, view: TreatmentView, number: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _forest(data: Plain, view: TreatmentView, size: Size) -> Chart:
+def _forest(data: ComparisonFile, view: TreatmentView, size: Size) -> Chart:
     """The delta in each run, and below them the differences between the runs."""
     treatment = next(each for each in data["treatments"] if each["name"] == view.name)
     found = [(run, "overall", estimate) for run, estimate in treatment["deltas"].items()]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from lensbench.core import numbers
 from lensbench.results.charts.parts import signed
+from lensbench.results.compare.comparison_file import ChangeData, ComparisonFile, TaskData, TreatmentData
 from lensbench.results.compare.differences import DELTA, NEEDS, SCORE
+from lensbench.scores.estimates_file import EstimateData
 
-Plain = Mapping[str, Any]
 Show = Callable[[float | None], str]
 NAMES = {
     SCORE: "score",
@@ -39,7 +40,7 @@ class Against(NamedTuple):
     """The delta of a treatment in a run against that in the reference."""
 
     run: str
-    found: Plain
+    found: EstimateData
     sentence: str
 
 
@@ -54,11 +55,11 @@ class TreatmentView(NamedTuple):
     """The delta in each run, then the differences between them."""
     levels: Mapping[str, Sequence[Line]]
     """By run: what moved in the treatment and in the baseline."""
-    tasks: Sequence[Plain]
+    tasks: Sequence[TaskData[float]]
     """The tasks with a delta in any run, the greatest gain first; those without follow."""
 
 
-def treatment_views(data: Plain) -> list[TreatmentView]:
+def treatment_views(data: ComparisonFile) -> list[TreatmentView]:
     """All treatments of the reference that another run has too."""
     views = []
     for treatment in data["treatments"]:
@@ -69,7 +70,9 @@ def treatment_views(data: Plain) -> list[TreatmentView]:
     return views
 
 
-def _view(data: Plain, treatment: Plain, rows: Sequence[Plain], compared: Sequence[Plain]) -> TreatmentView:
+def _view(
+    data: ComparisonFile, treatment: TreatmentData, rows: Sequence[ChangeData], compared: Sequence[ChangeData]
+) -> TreatmentView:
     name, reference = treatment["name"], data["reference"]
     own = [estimate_line(f"delta in {run}", found, "pairs") for run, found in treatment["deltas"].items()]
     between = [estimate_line(f"{row['run']} less {reference}", row["found"]) for row in compared]
@@ -91,34 +94,34 @@ def _view(data: Plain, treatment: Plain, rows: Sequence[Plain], compared: Sequen
     )
 
 
-def _greatest_gain_first(row: Plain) -> tuple[bool, float]:
+def _greatest_gain_first(row: TaskData[float]) -> tuple[bool, float]:
     """By the mean over the runs that are compared with the reference."""
     changes = list(row["changes"].values())
     return not changes, -sum(changes) / len(changes) if changes else 0.0
 
 
-def _level_lines(condition: str, rows: Iterable[Plain]) -> list[Line]:
+def _level_lines(condition: str, rows: Iterable[ChangeData]) -> list[Line]:
     """Quantities that no task has in both runs are left out."""
     return [
         level_line(condition, row) for row in rows if row["quantity"] != DELTA and row["found"]["delta"] is not None
     ]
 
 
-def estimate_line(label: str, found: Plain, unit: str = "tasks") -> Line:
+def estimate_line(label: str, found: EstimateData, unit: str = "tasks") -> Line:
     """A difference of scores in points; `unit` is what was planned, and may be missing."""
     return Line(label, "", "", points(found["delta"]), interval(found), *_trust(found, points, unit))
 
 
-def level_line(condition: str, row: Plain) -> Line:
+def level_line(condition: str, row: ChangeData) -> Line:
     """A quantity of a condition in the reference and in another run."""
     found, quantity = row["found"], row["quantity"]
     show = percent if quantity in NEEDS else points
-    before, after = (amount(quantity, row[side]) for side in ("before", "after"))
+    before, after = amount(quantity, row["before"]), amount(quantity, row["after"])
     label = f"{condition}: {NAMES[quantity]}"
     return Line(label, before, after, show(found["delta"]), interval(found, show), *_trust(found, show, "tasks"))
 
 
-def _trust(found: Plain, show: Show, unit: str) -> tuple[str, str, str, str, str]:
+def _trust(found: EstimateData, show: Show, unit: str) -> tuple[str, str, str, str, str]:
     missing = found["planned"] - found["pairs"]
     tasks = f"{found['n']}" + (f", {missing} {unit} missing" if missing else "")
     counts = f"{found['wins']} / {found['ties']} / {found['losses']}"
@@ -139,7 +142,7 @@ def percent(share: float | None) -> str:
     return numbers.MISSING if share is None else f"{signed(share * 100)}%"
 
 
-def interval(found: Plain, show: Show = points) -> str:
+def interval(found: EstimateData, show: Show = points) -> str:
     """Both ends of an interval."""
     return numbers.MISSING if found["low"] is None else f"{show(found['low'])} to {show(found['high'])}"
 
@@ -153,7 +156,7 @@ def amount(quantity: str, value: float | None) -> str:
     return numbers.seconds(Fraction(str(value))) if quantity == "duration_s" else f"{value:,.0f}"
 
 
-def sentence(data: Plain, treatment: str, row: Plain) -> str:
+def sentence(data: ComparisonFile, treatment: str, row: ChangeData) -> str:
     """What the difference between two deltas says, and what it does not."""
     found, run, reference = row["found"], row["run"], data["reference"]
     if found["delta"] is None:
@@ -163,7 +166,7 @@ def sentence(data: Plain, treatment: str, row: Plain) -> str:
     else:
         direction = "higher" if found["delta"] > 0 else "lower"
         start = f"The delta of {treatment} is {_size(found['delta'])} points {direction} in {run} than in {reference}"
-    if found["low"] is None:
+    if found["low"] is None or found["high"] is None:
         return f"{start}; {found['method']}."
     level = f"{round((1 - data['alpha']) * 100, 4):g}% interval {interval(found)}"
     decided = found["low"] > 0 or found["high"] < 0
