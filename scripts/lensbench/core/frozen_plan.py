@@ -1,4 +1,4 @@
-"""Types of the frozen plan, a JSON document that every stage reads.
+"""Types of the frozen plan, and of repositories.json beside it: JSON documents that every stage reads.
 
 Optional keys were added later than the oldest plans that can still be read.
 """
@@ -179,3 +179,22 @@ class Plan(TypedDict):
     """Present only in a plan restricted to its open waves."""
     planned_agent: ReadOnly[NotRequired[AgentSettings]]
     """The agent in the config, when all runs used another one."""
+
+
+class RepositoryFacts(TypedDict, total=False):
+    """A fetched repository, as in repositories.json; nothing is known about one that was not fetched."""
+
+    tree: ReadOnly[str]
+    """Its folder in the cache, from the project's folder."""
+    tree_sha256: ReadOnly[str]
+    revision: ReadOnly[str]
+    removed: ReadOnly[Sequence[str]]
+    """The paths that no agent may see."""
+    history: ReadOnly[str]
+    """`kept`, `none`, or `dropped: <why>`."""
+    source: ReadOnly[Mapping[str, Any]]
+    """As in the plan."""
+
+
+Repositories = dict[str, RepositoryFacts]
+"""repositories.json: the repositories by their keys in the plan."""

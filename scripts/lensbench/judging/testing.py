@@ -11,6 +11,7 @@ from lensbench.agents.sandbox import find_sandbox
 from lensbench.changes.environment import read_environment
 from lensbench.changes.task import read_task
 from lensbench.core.errors import UserError
+from lensbench.core.frozen_plan import Repositories
 from lensbench.core.records import RunId, patch_file
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import read_json, write_json
@@ -21,7 +22,7 @@ from lensbench.plan.frozen import read_plan
 
 def judge_run(folder: Path, run: RunId) -> str:
     """Judges the patch of a run and writes tests/<run>.json; returns the outcome as a sentence."""
-    plan, repositories = read_plan(folder), read_json(RunFolder(folder).repositories, needed=True)
+    plan, repositories = read_plan(folder), read_json(RunFolder(folder).repositories, Repositories, needed=True)
     repository = repositories[plan["tasks"][run.task]["repository"] or ""]
     environment = read_environment(read_json(RunFolder(folder).environments, needed=True)[run.task])
     patch = patch_file(folder, run)

@@ -10,6 +10,7 @@ import sqlite3
 from pathlib import Path
 
 from lensbench.core.errors import UserError
+from lensbench.core.frozen_plan import Repositories
 from lensbench.core.system.files import read_json, write_json
 from lensbench.core.system.program import run_program
 from lensbench.lens.index_files import make_index
@@ -21,7 +22,7 @@ def make_indexes(repositories: Path, cache: Path, output: Path) -> None:
     Raises UserError where an index cannot be written.
     """
     folders = {}
-    for name, facts in read_json(repositories, needed=True).items():
+    for name, facts in read_json(repositories, Repositories, needed=True).items():
         folder = cache / "indexes" / facts["tree_sha256"]
         try:
             folder.mkdir(parents=True, exist_ok=True)

@@ -18,13 +18,13 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
 from lensbench.core.errors import UserError
+from lensbench.core.frozen_plan import RepositoryFacts
 from lensbench.core.system.files import locked, write_json
 from lensbench.core.system.terminal import printable_lines
 from lensbench.core.system.trees import hash_tree, remove_tree
@@ -211,8 +211,11 @@ def _shown(path: str) -> str:
     return os.fsencode(path).decode(errors="backslashreplace")
 
 
-def _facts(prepared: Prepared) -> dict[str, Any]:
-    return {name: value for name, value in asdict(prepared).items() if name not in ("key", "tree")}
+def _facts(prepared: Prepared) -> RepositoryFacts:
+    return {
+        "tree_sha256": prepared.tree_sha256, "revision": prepared.revision, "removed": prepared.removed,
+        "history": prepared.history,
+    }  # fmt: skip
 
 
 def read_sources(plan: Path) -> dict[str, Source]:
@@ -245,7 +248,7 @@ def _prepare_named(key: str, source: Source, cache: Path) -> Prepared | UserErro
     return prepared
 
 
-def facts_of(prepared: Prepared, source: Source) -> dict[str, Any]:
+def facts_of(prepared: Prepared, source: Source) -> RepositoryFacts:
     """What repositories.json says about a source; its tree by a path from the current folder where that is shorter."""
     tree, here = Path(os.path.abspath(prepared.tree)), Path.cwd()
     shown = tree.relative_to(here) if tree.is_relative_to(here) else tree

@@ -12,7 +12,7 @@ from lensbench import __version__
 from lensbench.agents import known_kinds, load_adapter
 from lensbench.core import numbers
 from lensbench.core.conditions import decided_contrasts, treatments
-from lensbench.core.frozen_plan import AgentSettings
+from lensbench.core.frozen_plan import AgentSettings, Repositories
 from lensbench.core.preflight_results import read_listed_tools
 from lensbench.core.records import RunId
 from lensbench.core.rows import ValidityRow, VerdictRow
@@ -59,7 +59,7 @@ MANY_DISCARDS = 4
 
 
 def collect(
-    tables: Tables, repositories: Mapping[str, Mapping[str, Any]], stopped: str = "", listed: Sequence[str] = ()
+    tables: Tables, repositories: Repositories, stopped: str = "", listed: Sequence[str] = ()
 ) -> Collected[Fraction]:
     """All numbers and names of the results as plain data; numbers are exact fractions.
 
@@ -383,7 +383,7 @@ def write_results(folder: Path, tables: Tables | None = None) -> Results[Fractio
 
     `tables` are those of the folder, where they were read before."""
     tables = tables or read_tables(folder)
-    repositories = read_json(RunFolder(folder).repositories)
+    repositories = read_json(RunFolder(folder).repositories, Repositories)
     collected = collect(tables, repositories, why_stopped(folder), read_listed_tools(folder))
     pairs = published_pairs(folder, tables)
     by_hand = chosen_runs.as_data(folder, tables)

@@ -27,7 +27,7 @@ from lensbench.core.conditions import (
 )
 from lensbench.core.error_texts import ErrorTexts
 from lensbench.core.errors import UserError
-from lensbench.core.frozen_plan import AgentSettings, Plan, PlannedCondition
+from lensbench.core.frozen_plan import AgentSettings, Plan, PlannedCondition, RepositoryFacts
 from lensbench.core.portable import portable
 from lensbench.core.records import MAX_NAME, MAX_NAMES, OTHERS, Attempt, Outcome, RunId
 from lensbench.core.system.private_folders import TEARDOWN
@@ -49,7 +49,7 @@ class Job(NamedTuple):
     run: RunId
     plan: Plan
     prompt: str
-    repository: dict[str, Any]
+    repository: RepositoryFacts
     gate_s: float
     grace_s: float = 0.0
     index_folder: str = ""

@@ -12,8 +12,9 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from lensbench.core.frozen_plan import Repositories
 from lensbench.core.records import from_json, run_files
 from lensbench.core.rows import ValidityRow
 from lensbench.core.run_folder import RunFolder
@@ -148,7 +149,7 @@ def write_citations(folder: Path) -> None:
 
     Citations of a repository that was never fetched on this machine are skipped.
     """
-    fetched: Mapping[str, Any] = read_json(RunFolder(folder).repositories)
+    fetched = read_json(RunFolder(folder).repositories, Repositories)
     tasks = read_plan(folder)["tasks"]
     trees: dict[Path, Tree] = {}
     found: dict[str, list[Source]] = {}

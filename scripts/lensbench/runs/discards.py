@@ -4,16 +4,34 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from lensbench.core.records import RunId, run_files, sha256, trial_folder
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import write_atomic, write_json
 
 _NAME = re.compile(r"(?:t(?P<trial>\d+)/)?(?P<stem>.+)-(?P<number>\d+)\.json$")
+
+
+class FiledAttempt(TypedDict):
+    """The parts of an attempt that are read from a discard."""
+
+    attempt: int
+    started_at: str
+    duration_s: float | None
+
+
+class FiledRecord(TypedDict):
+    """The parts of a record that are read from a discard."""
+
+    task: str
+    condition: str
+    trial: int
+    attempts: Sequence[FiledAttempt]
+    answer_sha256: str
 
 
 @dataclass(frozen=True)
@@ -25,8 +43,8 @@ class Discard:
     record_sha256: str
     reason: str
     detail: str
-    record: dict[str, Any]
-    """The discarded run's record as plain data."""
+    record: FiledRecord
+    """The discarded run's record as plain data; other versions may have written it."""
     score: str = ""
     """For a run discarded by hand: its score at that time, as in scores.csv."""
 

@@ -10,6 +10,7 @@ from lensbench.changes import CHANGE
 from lensbench.changes.environment import prepare_environment
 from lensbench.changes.task import read_task
 from lensbench.core.errors import UserError
+from lensbench.core.frozen_plan import Repositories
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import read_json, write_json
 from lensbench.core.system.program import run_program
@@ -18,7 +19,7 @@ from lensbench.plan.frozen import read_plan
 
 def make_environments(folder: Path, cache: Path) -> None:
     """Builds the environments of the plan's change tasks, and writes environments.json."""
-    plan, repositories = read_plan(folder), read_json(RunFolder(folder).repositories, needed=True)
+    plan, repositories = read_plan(folder), read_json(RunFolder(folder).repositories, Repositories, needed=True)
     sandbox = find_sandbox(plan.get("sandbox"))
     if not sandbox.program:
         raise UserError(

@@ -19,7 +19,7 @@ from lensbench.agents.probe import check_gateway
 from lensbench.agents.sandbox import Place, Sandbox, find_sandbox
 from lensbench.core.conditions import Command, mcp_secrets, run_command
 from lensbench.core.errors import UserError
-from lensbench.core.frozen_plan import AgentSettings, Plan, PlannedCondition
+from lensbench.core.frozen_plan import AgentSettings, Plan, PlannedCondition, RepositoryFacts
 from lensbench.core.preflight_results import Check, read_tool_descriptions, table
 from lensbench.core.records import RunId
 from lensbench.core.run_folder import RunFolder
@@ -112,7 +112,7 @@ def _try_runs(
         findings.checks.append(Check("sandbox", "failed", str(error)))
         return None
     findings.checks += _sandbox(sandbox)
-    facts = {"tree": str(repository.tree), "tree_sha256": repository.tree_sha256}
+    facts: RepositoryFacts = {"tree": str(repository.tree), "tree_sha256": repository.tree_sha256}
     first, *others = [name for name, condition in plan["conditions"].items() if _brings(condition)] or [config.baseline]
     for condition in (first, *(others if config.preflight.servers else ())):
         with private_folder() as private:

@@ -22,6 +22,7 @@ from lensbench.agents.services import service_of, tell, wait_for
 from lensbench.agents.start import now
 from lensbench.core.conditions import mcp_secrets, reads_index
 from lensbench.core.errors import UserError
+from lensbench.core.frozen_plan import RepositoryFacts
 from lensbench.core.records import Attempt, Record, RunFiles, RunId, from_json, patch_file, run_files, sha256, to_json
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.backoff import back_off
@@ -186,7 +187,7 @@ def read_job(folder: Path, run: RunId, gate_s: float, grace_s: float = GRACE_S) 
         repositories = json.loads(RunFolder(folder).repositories.read_text())
         prompt = (RunFolder(folder).prompts / f"{run.task}.md").read_bytes().decode()
         source = plan["tasks"][run.task]["repository"]
-        repository = repositories[source] if source else {}
+        repository: RepositoryFacts = repositories[source] if source else {}
         index = ""
         if source and reads_index(plan["conditions"][run.condition]) and RunFolder(folder).indexes.exists():
             index = json.loads(RunFolder(folder).indexes.read_text())[source]

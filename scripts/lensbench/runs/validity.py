@@ -10,13 +10,12 @@ from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
 from lensbench.core.borrowed import borrowed
 from lensbench.core.conditions import CLOSED_BOOK, further_baselines, planned_conditions
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import Plan
-from lensbench.core.records import Record, RunId, from_json, run_files, sha256, trial_folder
+from lensbench.core.records import Attempt, Record, RunId, from_json, run_files, sha256, trial_folder
 from lensbench.core.rows import ValidityRow, columns
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.run_status import RunStatus
@@ -24,7 +23,15 @@ from lensbench.core.system.files import write_atomic
 from lensbench.core.system.program import run_stage
 from lensbench.core.tables import write_table
 from lensbench.plan.waves import read_opened_plan
-from lensbench.runs.discards import Discard, describes, discard_files, file_discard, read_discard
+from lensbench.runs.discards import (
+    Discard,
+    FiledAttempt,
+    FiledRecord,
+    describes,
+    discard_files,
+    file_discard,
+    read_discard,
+)
 from lensbench.runs.made_with import as_made
 from lensbench.runs.reasons import DiscardReason
 
@@ -173,19 +180,23 @@ def read_filed(path: Path) -> Discard:
         ) from None
 
 
-def timing_csv(records: Iterable[Record], earlier: Iterable[Mapping[str, Any]], mapping: str) -> str:
+def timing_csv(records: Iterable[Record], earlier: Iterable[FiledRecord], mapping: str) -> str:
     """timing.csv in the protocol's form (section 3): a model_mapping row, then `task,condition,duration_s,attempt=N`.
 
     In the order in which the runs began, so that the last row of a run is the one that stands. Discarded runs
     (`earlier`, their records as plain data) have their rows too; a run that nobody timed has none.
     """
-    runs = [(record.run, vars(record.last)) for record in records]
+    runs = [(record.run, _filed(record.last)) for record in records]
     runs += [(RunId(old["task"], old["condition"], old["trial"]), old["attempts"][-1]) for old in earlier]
     rows = {_timing_row(run, last) for run, last in runs if last["duration_s"] is not None}
     return "\n".join([f"model_mapping,{mapping}", *(row for _, row in sorted(rows))]) + "\n"
 
 
-def _timing_row(run: RunId, last: Mapping[str, Any]) -> tuple[str, str]:
+def _filed(attempt: Attempt) -> FiledAttempt:
+    return {"attempt": attempt.attempt, "started_at": attempt.started_at, "duration_s": attempt.duration_s}
+
+
+def _timing_row(run: RunId, last: FiledAttempt) -> tuple[str, str]:
     name = f"{trial_folder(run.trial)}{run.task}"
     seconds = f"{last['duration_s']:.3f}".rstrip("0").rstrip(".")
     return last["started_at"], f"{name},{run.condition},{seconds},attempt={last['attempt']}"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from lensbench.core.conditions import treatments
 from lensbench.core.errors import UserError
-from lensbench.core.frozen_plan import Plan
+from lensbench.core.frozen_plan import Plan, Repositories
 from lensbench.core.preflight_results import read_listed_tools
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import read_json
@@ -31,7 +31,7 @@ class FinishedRun:
     tables: Tables
     tasks: Mapping[str, Task]
     """With their criteria, as they stand in scenarios.md."""
-    repositories: Mapping[str, Mapping[str, Any]]
+    repositories: Repositories
     """repositories.json; empty for imported runs."""
     tools: Sequence[str]
     """What the MCP servers listed before the runs; empty when nobody asked them."""
@@ -74,7 +74,7 @@ def _read_run(folder: Path, name: str) -> FinishedRun:
     for needed in NEEDED:
         if not (folder / needed).is_file():
             raise UserError(f"{folder}: has no {needed}, so this run is not finished; let Snakemake finish it first")
-    repositories = read_json(RunFolder(folder).repositories)
+    repositories = read_json(RunFolder(folder).repositories, Repositories)
     return FinishedRun(name, read_tables(folder), read_tasks(folder), repositories, read_listed_tools(folder))
 
 
