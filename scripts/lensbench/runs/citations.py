@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict
 
 from lensbench.core.frozen_plan import Repositories
 from lensbench.core.records import from_json, run_files
@@ -54,7 +54,7 @@ class Citation(NamedTuple):
 
 
 class Source(NamedTuple):
-    """The source at a citation; the fields are the keys of citations.json."""
+    """The source at a citation."""
 
     cited: str
     """The citation, such as `src/a.py:3-5`."""
@@ -65,6 +65,16 @@ class Source(NamedTuple):
     lines: tuple[str, ...]
     problem: str
     """Why lines are missing; empty when all are there."""
+
+
+class SourceData(TypedDict):
+    """A Source in citations.json."""
+
+    cited: str
+    path: str
+    first: int
+    lines: Sequence[str]
+    problem: str
 
 
 def citations(answer: str, workspace: str = "") -> Iterator[Citation]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from lensbench.core.conditions import CLOSED_BOOK
 from lensbench.core.numbers import exact, mean
@@ -14,9 +14,13 @@ from lensbench.core.rows import DecisionRow, PairRow, ValidityRow, VerdictRow
 from lensbench.core.run_status import COUNTING
 from lensbench.core.tables import items, run_of_pair
 from lensbench.core.tasks import Task
+from lensbench.judging.instrument_file import InstrumentData
 from lensbench.results.charts.scores import Dumbbell, Interval, Look
 from lensbench.results.charts.usage import Cell, Point
 from lensbench.results.presented import FEWEST_TASKS
+from lensbench.results.results_file import Results
+from lensbench.runs.citations import SourceData
+from lensbench.scores.estimates_file import ComparisonData, EstimateData, EstimatesData
 from lensbench.scores.measures import Tables, Value
 from lensbench.scores.scores import short_name, tools_of_condition
 
@@ -31,11 +35,11 @@ class Inputs(NamedTuple):
     """Everything that the page is made of."""
 
     tables: Tables
-    results: Mapping[str, Any]
+    results: Results[float]
     """results.json."""
-    estimates: Mapping[str, Any]
+    estimates: EstimatesData
     """estimates.json; its parts may be missing."""
-    instrument: Mapping[str, Any]
+    instrument: InstrumentData
     """instrument.json; its parts may be missing."""
     validity: Mapping[RunId, ValidityRow]
     """The rows of validity.csv, by run."""
@@ -46,7 +50,7 @@ class Inputs(NamedTuple):
     tasks: Mapping[str, Task]
     tools: Sequence[str]
     """The full names of all treatments' tools."""
-    citations: Mapping[str, Sequence[Mapping[str, Any]]] = MappingProxyType({})
+    citations: Mapping[str, Sequence[SourceData]] = MappingProxyType({})
     """The source lines that answers cite, by the stem of the run (runs/citations.py)."""
 
 
@@ -115,41 +119,45 @@ def dumbbell_rows(rows: Sequence[TaskRow], ends: int) -> tuple[list[Dumbbell], s
     return shown[:ends] + shown[-ends:], f"… {len(hidden)} tasks between them: {words}"
 
 
-def interval_rows(estimates: Mapping[str, Any]) -> list[Interval]:
+def comparison_of(inputs: Inputs, treatment: str) -> ComparisonData | None:
+    """What is estimated of a treatment; None where nothing is."""
+    return inputs.estimates.get("comparisons", {}).get(treatment)
+
+
+def interval_rows(found: ComparisonData | None) -> list[Interval]:
     """Overall, then the categories, then the repositories, as far as they were estimated."""
-    score = estimates.get("score") or {}
-    named = [("all tasks", "overall", score.get("overall"))]
-    named += [(name, "category", value) for name, value in (score.get("categories") or {}).items()]
-    repositories = (score.get("repositories") or {}).items()
-    named += [(name, "repository", value) for name, value in sorted(repositories, key=_most_tasks_first)]
+    if not found:
+        return []
+    score = found["score"]
+    named = [("all tasks", "overall", score["overall"])]
+    named += [(name, "category", value) for name, value in score["categories"].items()]
+    repositories = sorted(score["repositories"].items(), key=_most_tasks_first)
+    named += [(name, "repository", value) for name, value in repositories]
     return [
         Interval(name, kind, value["n"], _percent(value["delta"]) or 0, *_ends(kind, value))
         for name, kind, value in named
-        if value and value["delta"] is not None
+        if value["delta"] is not None
     ]
 
 
-def _ends(kind: str, value: Mapping[str, Any]) -> tuple[float | None, float | None]:
+def _ends(kind: str, value: EstimateData) -> tuple[float | None, float | None]:
     """The ends of an interval, none for a group with too few tasks."""
     if kind != "overall" and value["n"] < FEWEST_TASKS:
         return None, None
     return _percent(value["low"]), _percent(value["high"])
 
 
-def estimate_of(estimates: Mapping[str, Any], row: Interval) -> Mapping[str, Any]:
+def estimate_of(found: ComparisonData, row: Interval) -> EstimateData:
     """The estimate behind a line of the forest plot."""
-    score = estimates["score"]
-    found: Mapping[str, Any] = (
-        score["overall"]
-        if row.kind == "overall"
-        else score["categories" if row.kind == "category" else "repositories"][row.label]
-    )
-    return found
+    score = found["score"]
+    if row.kind == "overall":
+        return score["overall"]
+    return (score["categories"] if row.kind == "category" else score["repositories"])[row.label]
 
 
-def _most_tasks_first(item: tuple[str, Mapping[str, Any] | None]) -> tuple[int, str]:
+def _most_tasks_first(item: tuple[str, EstimateData]) -> tuple[int, str]:
     name, value = item
-    return -(value["n"] if value else 0), name
+    return -value["n"], name
 
 
 class Bottom(NamedTuple):
@@ -168,47 +176,51 @@ class Bottom(NamedTuple):
     clusters: int
     """Repositories that the tasks are about."""
     confidence: str
-    """That of the interval, such as 95%."""
+    """That of the interval, such as 95%; empty without one."""
 
 
 def bottom_line(inputs: Inputs, treatment: str) -> Bottom:
     """The gate's verdict and its numbers; the plain headline where no gate has spoken."""
-    estimates = (inputs.estimates.get("comparisons") or {}).get(treatment) or {}
-    overall = (estimates.get("score") or {}).get("overall") or {}
-    gate = estimates.get("gate") or {}
-    place = inputs.results["treatments"].index(treatment)
-    low, high = (gate.get(end) if gate.get(end) is not None else overall.get(end) for end in ("low", "high"))
-    verdict = gate.get("verdict") or "UNDECIDED"
-    sentence = (gate.get("sentence") or inputs.results["headlines"][place]).removeprefix(f"{verdict}: ")
-    overall = estimates.get("corrected") or overall
-    delta = overall.get("delta", inputs.results["comparisons"][treatment]["measures"]["score"]["delta"])
+    found = comparison_of(inputs, treatment)
+    effect = inputs.tables.plan["gate"]["effect"]
+    if not found:
+        headline = inputs.results["headlines"][inputs.results["treatments"].index(treatment)]
+        delta = inputs.results["comparisons"][treatment]["measures"]["score"]["delta"]
+        words = headline[:1].upper() + headline[1:]
+        return Bottom("UNDECIDED", words, "", _percent(delta), None, None, effect, None, None, "", 0, "")
+    overall, gate = found["score"]["overall"], found["gate"]
+    low = overall["low"] if gate["low"] is None else gate["low"]
+    high = overall["high"] if gate["high"] is None else gate["high"]
+    sentence = gate["sentence"].removeprefix(f"{gate['verdict']}: ")
+    shown = found.get("corrected") or overall
     return Bottom(
-        verdict,
+        gate["verdict"],
         sentence[:1].upper() + sentence[1:],
-        gate.get("needs") or "",
-        _percent(delta),
+        gate["needs"],
+        _percent(shown["delta"]),
         _percent(low),
         _percent(high),
-        (inputs.tables.plan.get("gate") or {}).get("effect"),
-        _percent(overall.get("mde")),
-        overall.get("p"),
-        overall.get("scope") or "",
-        overall.get("clusters") or 0,
-        f"{100 * estimates.get('level', 1 - inputs.estimates.get('alpha', 0.05)):.4g}%",
+        effect,
+        _percent(shown["mde"]),
+        shown["p"],
+        shown["scope"],
+        shown["clusters"],
+        f"{100 * found.get('level', 1 - inputs.estimates['alpha']):.4g}%",
     )
 
 
-def worst_and_best(inputs: Inputs, treatment: str, estimates: Mapping[str, Any]) -> tuple[float, float] | None:
+def worst_and_best(inputs: Inputs, treatment: str) -> tuple[float, float] | None:
     """The difference in points with every missing score at its worst and at its best; None when none is missing."""
-    bounds, pairs = estimates.get("bounds") or {}, inputs.results["comparisons"][treatment]["pairs"]
-    low, high = _percent(bounds.get("low")), _percent(bounds.get("high"))
-    missing = pairs["planned"] > pairs["complete"] > 0
-    return (low, high) if missing and low is not None and high is not None else None
+    found, pairs = comparison_of(inputs, treatment), inputs.results["comparisons"][treatment]["pairs"]
+    if not found or "bounds" not in found or not pairs["planned"] > pairs["complete"] > 0:
+        return None
+    low, high = _percent(found["bounds"]["low"]), _percent(found["bounds"]["high"])
+    return (low, high) if low is not None and high is not None else None
 
 
-def looks(estimates: Mapping[str, Any]) -> list[Look]:
+def looks(found: ComparisonData | None) -> list[Look]:
     """The looks of a sequential run; one look is no track."""
-    rows = [row for row in estimates.get("looks") or [] if row]
+    rows = found.get("looks", ()) if found else ()
     return [Look(row["look"], row["z"], row["boundary"]) for row in rows] if len(rows) > 1 else []
 
 

@@ -3,10 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from lensbench.core import numbers
+from lensbench.judging.belief import Basis
+from lensbench.judging.instrument_file import (
+    AllData,
+    BeliefData,
+    BiasData,
+    BlindingData,
+    ClassifierData,
+    CorrectionData,
+    GuessesData,
+    InstrumentData,
+    MeanData,
+    ShareData,
+)
 from lensbench.results.charts.parts import signed
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from lensbench.results.results_file import Collected
 
 
 class Judges(NamedTuple):
@@ -18,7 +36,7 @@ class Judges(NamedTuple):
     sentence: str
     basis: str
     """What the verdicts rest on; empty when that is not known."""
-    pairs: Sequence[Mapping[str, Any]]
+    pairs: Sequence[Mapping[str, object]]
     """Two judges each, as in instrument.json."""
     bias: Sequence[str]
     """What persons found about a judge, a sentence each."""
@@ -30,55 +48,56 @@ class Judges(NamedTuple):
     """What was not judged, a sentence each."""
 
 
-def judges_view(instrument: Mapping[str, Any], results: Mapping[str, Any]) -> Judges:
+def judges_view(instrument: InstrumentData, results: Collected[Fraction] | Collected[float]) -> Judges:
     """The judges in words. Without instrument.json, only their names are known."""
     names = list(instrument.get("judges") or {}) or [judge.partition(" ")[0] for judge in results["judges"]]
-    agreement = instrument.get("agreement") or {}
-    overall = (agreement.get("all") or {}).get("overall") or {}
-    alpha = overall.get("alpha") or {}
+    agreement = instrument.get("agreement")
+    overall = agreement["all"]["overall"] if agreement else None
     bias = instrument.get("bias") or {}
     return Judges(
         ", ".join(names) or "none",
-        _in_short(names, alpha),
-        _sentence(names, overall, alpha),
-        _basis(instrument.get("belief") or {}),
-        agreement.get("pairs") or [],
+        _in_short(names, overall),
+        _sentence(names, overall),
+        _basis(instrument.get("belief", {})),
+        agreement["pairs"] if agreement else [],
         _bias_sentences(bias),
         _corrections(bias),
-        list(_blinding_sentences(instrument.get("blinding") or {})),
+        list(_blinding_sentences(instrument["blinding"])) if "blinding" in instrument else [],
         list(_gaps(instrument)),
     )
 
 
-def coefficient(value: Mapping[str, Any]) -> str:
+def coefficient(value: MeanData) -> str:
     """A coefficient with two decimals."""
     return numbers.MISSING if value["value"] is None else f"{value['value']:.2f}".replace("-", "\u2212")
 
 
-def coefficient_interval(value: Mapping[str, Any]) -> str:
+def coefficient_interval(value: MeanData) -> str:
     """Its interval, or why there is none."""
     if value["low"] is None or value["high"] is None:
         return value["reason"] or numbers.MISSING
     return f"{value['low']:.2f} to {value['high']:.2f}".replace("-", "\u2212")
 
 
-def _in_short(names: Sequence[str], alpha: Mapping[str, Any]) -> str:
+def _in_short(names: Sequence[str], overall: AllData | None) -> str:
     if not names:
         return "nobody has judged"
     if len(names) == 1:
         return "one judge, no second opinion"
-    if alpha.get("value") is None:
+    if overall is None or overall["alpha"]["value"] is None:
         return "agreement not known"
-    return f"agreement \u03b1 {coefficient(alpha)}"
+    return f"agreement \u03b1 {coefficient(overall['alpha'])}"
 
 
-def _sentence(names: Sequence[str], overall: Mapping[str, Any], alpha: Mapping[str, Any]) -> str:
+def _sentence(names: Sequence[str], overall: AllData | None) -> str:
     if not names:
         return "Nobody has judged yet."
     if len(names) == 1:
         return f"One judge decides, {names[0]}. How often another one would decide otherwise is not known."
-    if alpha.get("value") is None:
-        return f"How far the judges agree is not known{': ' + alpha['reason'] if alpha.get('reason') else ''}."
+    if overall is None or overall["alpha"]["value"] is None:
+        reason = overall["alpha"]["reason"] if overall else ""
+        return f"How far the judges agree is not known{': ' + reason if reason else ''}."
+    alpha = overall["alpha"]
     return (
         f"Krippendorff's alpha of {', '.join(names)} is {coefficient(alpha)} ({coefficient_interval(alpha)}) over "
         f"{overall['n']} criteria that at least two of them judged; 1 is perfect, 0 is chance."
@@ -86,16 +105,16 @@ def _sentence(names: Sequence[str], overall: Mapping[str, Any], alpha: Mapping[s
 
 
 _BASES = {
-    "people": "people",
-    "tests": "hidden tests",
-    "patterns": "accepted patterns",
-    "model": "model judges with enough labels by people",
-    "drafts": "draft patterns",
-    "unvalidated": "unvalidated judges",
+    Basis.PEOPLE: "people",
+    Basis.TESTS: "hidden tests",
+    Basis.PATTERNS: "accepted patterns",
+    Basis.MODEL: "model judges with enough labels by people",
+    Basis.DRAFTS: "draft patterns",
+    Basis.UNVALIDATED: "unvalidated judges",
 }
 
 
-def _basis(belief: Mapping[str, Any]) -> str:
+def _basis(belief: BeliefData) -> str:
     decided = {words: count for basis, words in _BASES.items() if (count := belief.get("decided", {}).get(basis))}
     if not decided:
         return ""
@@ -103,16 +122,16 @@ def _basis(belief: Mapping[str, Any]) -> str:
     return f"The {sum(decided.values())} verdicts that count rest on: {counts}."
 
 
-def _bias_sentences(bias: Mapping[str, Any]) -> list[str]:
+def _bias_sentences(bias: BiasData) -> list[str]:
     judges = [*(bias.get("judges") or {}).values(), *([bias["together"]] if bias.get("together") else [])]
     return [found["sentence"] for judge in judges for found in judge["differential"].values() if found["sentence"]]
 
 
-def _corrections(bias: Mapping[str, Any]) -> list[str]:
+def _corrections(bias: BiasData) -> list[str]:
     return [_correction(name, found) for name, found in (bias.get("correction") or {}).items() if found]
 
 
-def _correction(name: str, found: Mapping[str, Any]) -> str:
+def _correction(name: str, found: CorrectionData) -> str:
     corrected = found["corrected"]
     if corrected["value"] is None:
         return f"{name}: the difference is not corrected by persons: {corrected['reason'].rstrip('.')}."
@@ -124,7 +143,7 @@ def _correction(name: str, found: Mapping[str, Any]) -> str:
     )
 
 
-def _gaps(instrument: Mapping[str, Any]) -> Iterator[str]:
+def _gaps(instrument: InstrumentData) -> Iterator[str]:
     unjudged = {name: count for name, count in (instrument.get("unjudged") or {}).items() if count["criteria"]}
     if unjudged:
         words = ", ".join(f"{count['criteria']} of {count['of']} in {name}" for name, count in unjudged.items())
@@ -133,7 +152,7 @@ def _gaps(instrument: Mapping[str, Any]) -> Iterator[str]:
         yield f"{len(voided)} answers lost all verdicts of a judge: it was wrong about a criterion that is known."
 
 
-def _blinding_sentences(blinding: Mapping[str, Any]) -> Iterator[str]:
+def _blinding_sentences(blinding: BlindingData) -> Iterator[str]:
     for name, found in (blinding.get("classifier") or {}).items():
         if found["accuracy"] is None:
             yield f"{name}: not checked: {found['reason'].rstrip('.')}."
@@ -144,16 +163,16 @@ def _blinding_sentences(blinding: Mapping[str, Any]) -> Iterator[str]:
                 f"{name}: {kept}. From what the judges see, a program guesses the condition of "
                 f"{_share(found)} of the answers, and 50% would be chance{before}."
             )
-    for name, found in (blinding.get("judges") or {}).items():
-        if found["accuracy"] is not None:
-            yield f"Asked for the condition, {name} was right about {_share(found)} of the answers."
+    for name, guesses in (blinding.get("judges") or {}).items():
+        if guesses["accuracy"] is not None:
+            yield f"Asked for the condition, {name} was right about {_share(guesses)} of the answers."
 
 
-def _not_shown_to_fail(found: Mapping[str, Any]) -> str:
+def _not_shown_to_fail(found: ClassifierData) -> str:
     least = found.get("would_find")
     power = f" (a true {least:.0%} would be found with 80 % probability)" if least else ""
     return f"Blinding is not shown to fail{power}"
 
 
-def _share(accuracy: Mapping[str, Any]) -> str:
+def _share(accuracy: ShareData | GuessesData) -> str:
     return f"{accuracy['accuracy']:.0%} ({accuracy['low']:.0%} to {accuracy['high']:.0%})"

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from jinja2 import Environment
 from markupsafe import Markup
@@ -27,6 +27,7 @@ from lensbench.core.system.places import ROOT, TEMPLATES
 from lensbench.core.system.program import run_program
 from lensbench.core.system.templates import csp_hash
 from lensbench.core.tables import read_table, run_of_pair, run_of_row
+from lensbench.judging.instrument_file import InstrumentData
 from lensbench.judging.shown_answers import read_tasks
 from lensbench.plan.frozen import frozen_tasks
 from lensbench.results.page import data, pairs, runs
@@ -35,7 +36,10 @@ from lensbench.results.page.judges import judges_view
 from lensbench.results.page.treatment import treatment_view
 from lensbench.results.page.words import page_environment
 from lensbench.results.results import MANY_DISCARDS
+from lensbench.results.results_file import Results
+from lensbench.runs.citations import SourceData
 from lensbench.runs.reasons import REASONS
+from lensbench.scores.estimates_file import EstimatesData
 from lensbench.scores.measures import Tables, read_tables
 from lensbench.scores.scores import treatment_tools
 
@@ -47,15 +51,15 @@ def read_inputs(folder: Path, tables: Tables | None = None) -> Inputs:
     tools = treatment_tools(tables.plan, tables.records.values(), tables.reports.values(), read_listed_tools(folder))
     return Inputs(
         tables,
-        read_json(RunFolder(folder).results_json),
-        read_json(RunFolder(folder).estimates),
-        read_json(RunFolder(folder).instrument),
+        read_json(RunFolder(folder).results_json, Results[float]),
+        read_json(RunFolder(folder).estimates, EstimatesData),
+        read_json(RunFolder(folder).instrument, InstrumentData),
         {run_of_row(row): row for row in tables.validity},
         _by_run(read_table(RunFolder(folder).decisions, DecisionRow)),
         _by_run(tables.verdicts),
         read_tasks(folder),
         tools,
-        read_json(RunFolder(folder).citations),
+        read_json(RunFolder(folder).citations, dict[str, list[SourceData]]),
     )
 
 
@@ -126,7 +130,7 @@ def _facts(inputs: Inputs, status: str, run: RunId) -> list[str]:
     return [*said, f"${rounded(cost, 4)}"] if cost is not None else said
 
 
-def style_of_the_page() -> dict[str, Any]:
+def style_of_the_page() -> dict[str, Markup]:
     """The style sheet, and the hash by which the page's own policy lets it through: the white space counts."""
     style = (TEMPLATES / "report.css").read_text().strip()
     return {"style": Markup(style), "style_hash": Markup(csp_hash(f"\n{style}\n"))}
@@ -158,7 +162,7 @@ def _durations(inputs: Inputs, pair: PairRow) -> tuple[Fraction | None, Fraction
     return duration(run._replace(condition=inputs.tables.plan["baseline"])), duration(run)
 
 
-def _page(environment: Environment, shared: dict[str, Any], template: str, **values: Any) -> str:
+def _page(environment: Environment, shared: Mapping[str, object], template: str, **values: object) -> str:
     return environment.get_template(template).render({**shared, **values})
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from lensbench.core.conditions import planned_conditions
 from lensbench.core.numbers import exact
@@ -15,6 +15,7 @@ from lensbench.core.run_folder import RunFolder
 from lensbench.core.run_status import COUNTING
 from lensbench.results.page.answers import Evidence, MarkedAnswer, mark_answer
 from lensbench.results.page.data import Inputs, criteria_of
+from lensbench.runs.citations import SourceData
 
 if TYPE_CHECKING:
     from lensbench.results.page.changes import Change
@@ -63,7 +64,7 @@ class Column(NamedTuple):
     answer: MarkedAnswer | None
     judged: Mapping[int, Judged]
     change: Change | None = None
-    sources: Sequence[Mapping[str, Any]] = ()
+    sources: Sequence[SourceData] = ()
     """What stands where the answer points in the source (runs/citations.py)."""
 
 

@@ -23,25 +23,25 @@ MOST_ROWS = 50
 def treatment_view(inputs: Inputs, treatment: str, address: Address) -> dict[str, Any]:
     """What the template reads. `address` says where the answers of a task are."""
     number = inputs.results["treatments"].index(treatment)
-    estimates = (inputs.estimates.get("comparisons") or {}).get(treatment) or {}
+    found = data.comparison_of(inputs, treatment)
     cells = data.cells(inputs, treatment, address)
     view: dict[str, Any] = {
         "name": treatment,
         "anchor": f"treatment-{number}",
         "address": address,
         "comparison": inputs.results["comparisons"][treatment],
-        "estimates": estimates,
+        "estimates": found or {},
         "bottom": data.bottom_line(inputs, treatment),
         "rows": data.task_rows(inputs, treatment, address),
         "unpaired": data.unpaired_tasks(inputs, treatment),
-        "bounds": data.worst_and_best(inputs, treatment, estimates),
+        "bounds": data.worst_and_best(inputs, treatment),
         "pairs": [pair for pair in inputs.tables.pairs if pair["treatment"] == treatment],
-        "intervals": data.interval_rows(estimates),
+        "intervals": data.interval_rows(found),
         "cells": cells,
         "tools": list(dict.fromkeys(cell.tool for cell in cells)),
         "most_rows": MOST_ROWS,
         "regressions": data.regressions(inputs, treatment, address),
-        "looks": data.looks(estimates),
+        "looks": data.looks(found),
     }
     shown, between = data.dumbbell_rows(view["rows"], ENDS)
     names = (inputs.results["baseline"], treatment)
