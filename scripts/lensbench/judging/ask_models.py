@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypedDict
 
 from jinja2 import TemplateError
 
@@ -63,6 +63,21 @@ class Given(NamedTuple):
     models: str = ""
     version: str = ""
     cost_usd: float | None = None
+
+
+class KeptRequest(TypedDict):
+    """A request as it is stored with its outcome."""
+
+    asked_at: str
+    duration_s: float
+    reason: str
+    failure: str
+    detail: str
+    tokens: dict[str, int] | None
+    cost_usd: float | None
+    prompt_sha256: str
+    reply: str
+    """The beginning of the judge's reply."""
 
 
 @dataclass(frozen=True)
@@ -197,7 +212,7 @@ def _ask_until(bench: Bench, question: str, fact: str, shown: ShownAnswer, canar
     key = _key(bench, question, fact, answer)
     if (kept := _kept(bench, key)) and kept.judgement.verdict in wanted:
         return kept
-    attempts: list[dict[str, Any]] = []
+    attempts: list[KeptRequest] = []
     given = Given(unjudged("not_reached", "nothing was asked"))
     for attempt in range(1, bench.attempts + 1):
         if attempt > 1:
@@ -227,7 +242,7 @@ def _sum(costs: Iterable[float | None]) -> float | None:
 
 def _ask_once(
     bench: Bench, prompt: str, nonce: str, shown: ShownAnswer, fact: str, planted: str
-) -> tuple[Given, dict[str, Any]]:
+) -> tuple[Given, KeptRequest]:
     """One request; returns its outcome and the data to store. If a sentence was planted, evidence must come from it."""
     said, reason, detail = _ask(bench, prompt)
     outcome = said.outcome
@@ -384,7 +399,7 @@ def _read(bench: Bench, key: str) -> Given | None:
         return None
 
 
-def _keep(bench: Bench, key: str, given: Given, attempts: Sequence[Mapping[str, Any]]) -> None:
+def _keep(bench: Bench, key: str, given: Given, attempts: Sequence[KeptRequest]) -> None:
     judgement = given.judgement
     write_json(_file(bench, key), {
         "key": key, "judge": bench.judge["name"], "verdict": judgement.verdict.value, "evidence": judgement.evidence,

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from markupsafe import Markup
 
 from lensbench.results.charts import scores, usage
 from lensbench.results.charts.parts import Size
+from lensbench.results.charts.scores import Interval
 from lensbench.results.charts.svg import Chart, draw, draw_both
 from lensbench.results.page import data
-from lensbench.results.page.data import Address, Inputs
+from lensbench.results.page.data import Address, Bottom, Inputs, TaskRow
 from lensbench.scores.measures import Value
 
 ENDS = 40
@@ -20,66 +21,56 @@ MOST_ROWS = 50
 """Lines of the forest plot and of the heat map; again, the tables have all."""
 
 
-def treatment_view(inputs: Inputs, treatment: str, address: Address) -> dict[str, Any]:
+def treatment_view(inputs: Inputs, treatment: str, address: Address) -> dict[str, object]:
     """What the template reads. `address` says where the answers of a task are."""
     number = inputs.results["treatments"].index(treatment)
     found = data.comparison_of(inputs, treatment)
-    cells = data.cells(inputs, treatment, address)
-    view: dict[str, Any] = {
+    cells, rows = data.cells(inputs, treatment, address), data.task_rows(inputs, treatment, address)
+    tools = list(dict.fromkeys(cell.tool for cell in cells))
+    bottom, intervals, looks = data.bottom_line(inputs, treatment), data.interval_rows(found), data.looks(found)
+    shown, between = data.dumbbell_rows(rows, ENDS)
+    names = (inputs.results["baseline"], treatment)
+    return {
         "name": treatment,
         "anchor": f"treatment-{number}",
         "address": address,
         "comparison": inputs.results["comparisons"][treatment],
         "estimates": found or {},
-        "bottom": data.bottom_line(inputs, treatment),
-        "rows": data.task_rows(inputs, treatment, address),
+        "bottom": bottom,
+        "rows": rows,
         "unpaired": data.unpaired_tasks(inputs, treatment),
         "bounds": data.worst_and_best(inputs, treatment),
         "pairs": [pair for pair in inputs.tables.pairs if pair["treatment"] == treatment],
-        "intervals": data.interval_rows(found),
+        "intervals": intervals,
         "cells": cells,
-        "tools": list(dict.fromkeys(cell.tool for cell in cells)),
+        "tools": tools,
         "most_rows": MOST_ROWS,
         "regressions": data.regressions(inputs, treatment, address),
-        "looks": data.looks(found),
-    }
-    shown, between = data.dumbbell_rows(view["rows"], ENDS)
-    names = (inputs.results["baseline"], treatment)
-    drawings = {
-        **_score_drawings(view, number),
-        **_task_drawings(view, number, lambda size: scores.dumbbells(shown, between, names, size), bool(between)),
+        "looks": looks,
+        "between": between,
+        **_score_drawings(bottom, intervals, number),
+        "draw_heat": draw(usage.heat(cells[: MOST_ROWS * len(tools)]), f"heat-{number}", "own") if cells else "",
+        "draw_track": draw(scores.track(looks), f"track-{number}") if looks else "",
+        **_task_drawings(rows, number, lambda size: scores.dumbbells(shown, between, names, size), bool(between)),
         "draw_efforts": _effort_drawings(inputs, names, number, address),
     }
-    return {**view, "between": between, **drawings}
 
 
-def _score_drawings(view: Mapping[str, Any], number: int) -> dict[str, Markup | str]:
-    bottom, intervals, cells, looks = view["bottom"], view["intervals"], view["cells"], view["looks"]
-
-    def ruler(size: Size) -> Chart:
-        return scores.ruler(bottom.delta, bottom.low, bottom.high, bottom.effect, bottom.verdict, size)
-
-    def forest(size: Size) -> Chart:
-        return scores.forest(intervals[:MOST_ROWS], bottom.effect, size)
-
-    no_difference = bottom.delta is None
-    most_cells = MOST_ROWS * len(view["tools"])
-    return {
-        "draw_ruler": ""
-        if no_difference
-        else draw_both(f"ruler-{number}", ruler, scores.RULER_WIDE, scores.RULER_NARROW),
-        "draw_forest": draw_both(f"forest-{number}", forest, scores.FOREST_WIDE, scores.FOREST_NARROW)
-        if intervals
-        else "",
-        "draw_heat": draw(usage.heat(cells[:most_cells]), f"heat-{number}", "own") if cells else "",
-        "draw_track": draw(scores.track(looks), f"track-{number}") if looks else "",
-    }
+def _score_drawings(bottom: Bottom, intervals: Sequence[Interval], number: int) -> dict[str, Markup | str]:
+    drawn: dict[str, Markup | str] = {"draw_ruler": "", "draw_forest": ""}
+    if bottom.delta is not None:
+        ruler = partial(scores.ruler, bottom.delta, bottom.low, bottom.high, bottom.effect, bottom.verdict)
+        drawn["draw_ruler"] = draw_both(f"ruler-{number}", ruler, scores.RULER_WIDE, scores.RULER_NARROW)
+    if intervals:
+        forest = partial(scores.forest, intervals[:MOST_ROWS], bottom.effect)
+        drawn["draw_forest"] = draw_both(f"forest-{number}", forest, scores.FOREST_WIDE, scores.FOREST_NARROW)
+    return drawn
 
 
 def _task_drawings(
-    view: Mapping[str, Any], number: int, dumbbells: Callable[[Size], Chart], many: bool
+    rows: Sequence[TaskRow], number: int, dumbbells: Callable[[Size], Chart], many: bool
 ) -> dict[str, Markup | str]:
-    deltas = [row.delta for row in view["rows"]]
+    deltas = [row.delta for row in rows]
 
     def spread(size: Size) -> Chart:
         return scores.spread(deltas, size)
