@@ -34,7 +34,7 @@ from lensbench.results.compare.page import render_page
 from lensbench.results.compare.runs import FinishedRun, read_runs, shared_tasks
 from lensbench.results.compare.settings import changed_settings, notices
 from lensbench.scores.intervals import estimate
-from lensbench.scores.measures import Tables
+from lensbench.scores.run_tables import Tables
 
 pytestmark = pytest.mark.slow
 

@@ -19,7 +19,7 @@ from lensbench.core.tables import read_table
 from lensbench.scores.differences import between
 from lensbench.scores.gate import DEFAULTS, what_decides
 from lensbench.scores.intervals import LARGEST, Estimate, estimate
-from lensbench.scores.measures import read_tables
+from lensbench.scores.run_tables import read_tables
 from lensbench.scores.sequential import deviate, interval_at
 
 AGAIN = "baseline_again"

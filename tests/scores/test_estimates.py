@@ -19,7 +19,7 @@ from lensbench.core.system.program import run_stage
 from lensbench.results.page.page import write_page
 from lensbench.scores.estimates import comparisons, write_estimates
 from lensbench.scores.intervals import SCOPE, estimate
-from lensbench.scores.measures import Tables
+from lensbench.scores.run_tables import Tables
 from lensbench.scores.sequential import FIRST, LookResult, look_result, next_boundary, spending
 
 Make = Callable[..., Any]

@@ -18,7 +18,7 @@ from lensbench.plan.config import Gate, Judging
 from lensbench.results.results import as_json, collect
 from lensbench.runs.reports import read_reports
 from lensbench.runs.validity import judge_validity
-from lensbench.scores.measures import read_tables
+from lensbench.scores.run_tables import read_tables
 from lensbench.scores.scores import score_all
 
 TOOLS = ("lens_grep", "lens_graph", "lens_graph_neighbors", "lens_reindex")

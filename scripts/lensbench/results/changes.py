@@ -13,7 +13,7 @@ from lensbench.core.records import RunId
 from lensbench.judging.changes import Tested, read_tested, tested_file
 from lensbench.results.results_file import Changes, ChangesOfCondition
 from lensbench.scores.complete_tasks import Pair, mcnemar
-from lensbench.scores.measures import Tables
+from lensbench.scores.run_tables import Tables
 
 
 def changes_view(folder: Path, tables: Tables) -> Changes[Fraction]:

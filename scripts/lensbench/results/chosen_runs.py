@@ -16,7 +16,8 @@ from lensbench.results.results_file import ByHand
 from lensbench.runs.discards import discard_files, foreign_files
 from lensbench.runs.reasons import DiscardReason
 from lensbench.runs.validity import planned_runs, read_filed
-from lensbench.scores.measures import Tables, measure
+from lensbench.scores.measures import measure
+from lensbench.scores.run_tables import Tables
 
 
 class ChosenRun(NamedTuple):

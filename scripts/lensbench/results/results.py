@@ -49,8 +49,9 @@ from lensbench.runs.stopping import why_stopped
 from lensbench.scores import measures as summaries
 from lensbench.scores.estimates_file import EstimatesData
 from lensbench.scores.intervals import LARGEST
-from lensbench.scores.measures import Measure, Tables, read_tables
+from lensbench.scores.measures import Measure
 from lensbench.scores.published import mean_delta, published_pairs
+from lensbench.scores.run_tables import Tables, read_tables
 from lensbench.scores.scores import short_name, tools_of_condition, treatment_tools
 from lensbench.scores.verdict_of import decided_by_gate
 

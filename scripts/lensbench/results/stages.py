@@ -7,7 +7,7 @@ from pathlib import Path
 from lensbench.core.system.program import run_stage
 from lensbench.results.page.page import read_inputs, write_page
 from lensbench.results.results import write_results
-from lensbench.scores.measures import read_tables
+from lensbench.scores.run_tables import read_tables
 
 
 def write_everything(folder: Path) -> None:

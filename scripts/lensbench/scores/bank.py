@@ -15,7 +15,7 @@ from lensbench.core.conditions import AGAIN
 from lensbench.core.records import RunId
 from lensbench.scores.gate import in_points, with_noun
 from lensbench.scores.intervals import LARGEST, Estimate, estimate
-from lensbench.scores.measures import Tables
+from lensbench.scores.run_tables import Tables
 
 LEVEL = 0.05
 """How often a check finds a change that is not there; several earlier benchmarks share it."""

@@ -19,7 +19,7 @@ from lensbench.judging.instrument_file import CorrectedData
 from lensbench.scores.account import Shown
 from lensbench.scores.complete_tasks import Known, Pair
 from lensbench.scores.intervals import HEAVY, LARGEST, Estimate, estimate, minimum_detectable
-from lensbench.scores.measures import Tables, Value
+from lensbench.scores.run_tables import Tables, Value
 from lensbench.scores.variance import Components, components
 
 Quantity = Callable[[Tables, RunId], Fraction | None]

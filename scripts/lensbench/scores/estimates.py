@@ -44,8 +44,8 @@ from lensbench.scores.complete_tasks import CompleteShare, McNemar, Reliability,
 from lensbench.scores.differences import Comparison, Effort, Scores, between
 from lensbench.scores.estimates_file import EstimatesData, LookData, LookFile
 from lensbench.scores.intervals import LARGEST, Estimate, minimum_detectable
-from lensbench.scores.measures import Tables, identity, read_tables
 from lensbench.scores.objections import excludes_zero
+from lensbench.scores.run_tables import Tables, identity, read_tables
 from lensbench.scores.sequential import LookResult, interval_at, level_of, look_result
 from lensbench.scores.variance import Components
 from lensbench.scores.verdict_of import DEFAULTS

@@ -16,8 +16,8 @@ from lensbench.core.run_status import RunStatus
 from lensbench.core.system.files import read_json
 from lensbench.judging.instrument_file import InstrumentData
 from lensbench.scores.estimates_file import EstimatesData
-from lensbench.scores.measures import read_tables
 from lensbench.scores.power import TRIALS, Spread, split, tasks_needed, upper_sd
+from lensbench.scores.run_tables import read_tables
 from lensbench.scores.sequential import FIRST
 
 

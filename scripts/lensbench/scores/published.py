@@ -19,7 +19,7 @@ from lensbench.core.rows import PairRow, PublishedRow
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.tables import read_table
 from lensbench.judging.judges import POINTS, Verdict
-from lensbench.scores.measures import Tables
+from lensbench.scores.run_tables import Tables
 
 COLUMNS = ("task", "condition", "score")
 Run = tuple[str, str]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from lensbench.core.system.program import run_stage
 from lensbench.scores.estimates import write_estimates
-from lensbench.scores.measures import read_tables
+from lensbench.scores.run_tables import read_tables
 from lensbench.scores.scores import score_all
 
 

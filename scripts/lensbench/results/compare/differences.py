@@ -19,7 +19,7 @@ from lensbench.results.compare.comparison_file import TaskData
 from lensbench.results.compare.runs import FinishedRun
 from lensbench.scores.differences import RATIOS, Comparison, Quantity, as_change, differences, with_holm
 from lensbench.scores.intervals import Estimate, estimate
-from lensbench.scores.measures import Tables
+from lensbench.scores.run_tables import Tables
 
 ByTask = Mapping[str, Fraction | float]
 """One number for each task that has one."""

@@ -15,7 +15,7 @@ from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import read_json
 from lensbench.core.tasks import Criterion, Task
 from lensbench.judging.shown_answers import read_tasks
-from lensbench.scores.measures import Tables, read_tables
+from lensbench.scores.run_tables import Tables, read_tables
 
 NEEDED = (
     RunFolder.validity, RunFolder.reports, RunFolder.verdicts, RunFolder.scores, RunFolder.pairs, RunFolder.tasks,

@@ -21,7 +21,7 @@ from lensbench.results.presented import FEWEST_TASKS
 from lensbench.results.results_file import Results
 from lensbench.runs.citations import SourceData
 from lensbench.scores.estimates_file import ComparisonData, EstimateData, EstimatesData
-from lensbench.scores.measures import Tables, Value
+from lensbench.scores.run_tables import Tables, Value
 from lensbench.scores.scores import short_name, tools_of_condition
 
 Address = Callable[[str, int], str]

@@ -40,7 +40,7 @@ from lensbench.results.results_file import Results
 from lensbench.runs.citations import SourceData
 from lensbench.runs.reasons import REASONS
 from lensbench.scores.estimates_file import EstimatesData
-from lensbench.scores.measures import Tables, read_tables
+from lensbench.scores.run_tables import Tables, read_tables
 from lensbench.scores.scores import treatment_tools
 
 

@@ -13,7 +13,7 @@ from lensbench.results.charts.scores import Interval
 from lensbench.results.charts.svg import Chart, draw, draw_both
 from lensbench.results.page import data
 from lensbench.results.page.data import Address, Bottom, Inputs, TaskRow
-from lensbench.scores.measures import Value
+from lensbench.scores.run_tables import Value
 
 ENDS = 40
 """Of more tasks than twice this, the chart shows the first and the last; the table has all."""

@@ -1,0 +1,178 @@
+"""The tables of a run folder together, and the quantities of a run in them. A missing value is missing, never 0."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
+
+from lensbench.core.borrowed import borrowed, lenders_of
+from lensbench.core.conditions import AGAIN, further_baselines, lenders
+from lensbench.core.frozen_plan import Plan
+from lensbench.core.numbers import COMPLETE, exact, mean
+from lensbench.core.records import Record, RunId, sha256
+from lensbench.core.rows import PairRow, ReportRow, ScoreRow, ValidityRow, VerdictRow
+from lensbench.core.run_folder import RunFolder
+from lensbench.core.run_status import COUNTING, RunStatus
+from lensbench.core.tables import read_table, run_of_row
+from lensbench.plan.waves import read_opened_plan
+from lensbench.runs.made_with import as_made
+from lensbench.scores.scores import read_present_records
+
+Value = Callable[[RunId], Fraction | None]
+"""A quantity of a run; None where it is missing."""
+
+
+class Tables(NamedTuple):
+    """All that is known about a benchmark, as the stages left it."""
+
+    plan: Plan
+    validity: Sequence[ValidityRow]
+    scores: Mapping[RunId, ScoreRow]
+    reports: Mapping[RunId, ReportRow]
+    pairs: Sequence[PairRow]
+    verdicts: Sequence[VerdictRow]
+    records: Mapping[RunId, Record]
+    borrowed: frozenset[RunId] = frozenset()
+    """The runs of the baseline that earlier benchmarks made."""
+    lenders: Mapping[RunId, str] = MappingProxyType({})
+    """The run folders that these are from."""
+
+    @property
+    def valid(self) -> list[Record]:
+        """The records of the runs that count."""
+        return [self.records[run_of_row(row)] for row in self.validity if row["status"] == RunStatus.VALID]
+
+    @property
+    def lost(self) -> list[RunId]:
+        """The runs that were given up: no start makes them again."""
+        return [run_of_row(row) for row in self.validity if row["given_up"] == "yes"]
+
+    def identity(self, run: RunId) -> str:
+        """What tells a run from another one in its place."""
+        return identity(self.records[run].last.started_at, self.records[run].answer_sha256)
+
+    def score(self, run: RunId) -> Fraction | None:
+        """The score of a run."""
+        return exact(self.scores[run]["score"])
+
+    def compared_score(self, run: RunId) -> Fraction | None:
+        """The score of a run as it is compared: that of the baseline is the mean over all its runs of this task and
+        trial, where earlier benchmarks made several."""
+        own = self.score(run)
+        if own is None or run.condition != self.plan["baseline"]:
+            return own
+        return mean(map(self.score, self.compared_runs(run)))
+
+    def compared_runs(self, run: RunId) -> list[RunId]:
+        """The runs that the compared score of a run rests on."""
+        further = further_baselines(self.plan) if run.condition == self.plan["baseline"] else ()
+        others = (run._replace(condition=name) for name in further)
+        return [run, *(other for other in others if other in self.scores and self.score(other) is not None)]
+
+    def against(self, treatment: str) -> Tables:
+        """The same with a treatment in the baseline's place; no run of it is borrowed."""
+        plan: Any = {name: value for name, value in self.plan.items() if name != "bank"} | {"baseline": treatment}
+        return self._replace(plan=plan)
+
+    def complete(self, run: RunId) -> Fraction | None:
+        """1 for a complete run, 0 for another, None without a score."""
+        score = self.score(run)
+        return None if score is None else Fraction(score >= COMPLETE)
+
+    def duration(self, run: RunId) -> Fraction | None:
+        """Seconds of the attempt that gave the answer."""
+        return exact(self.scores[run]["duration_s"])
+
+    def reported_calls(self, run: RunId) -> Fraction | None:
+        """Tool calls that the agent reports."""
+        return self._reported(run, "tool_calls")
+
+    def reported_files(self, run: RunId) -> Fraction | None:
+        """Files read that the agent reports."""
+        return self._reported(run, "files_read")
+
+    def observed_calls(self, run: RunId) -> Fraction | None:
+        """Tool calls in the transcript."""
+        calls = self.records[run].outcome.calls if self._counts(run) else None
+        return None if calls is None else Fraction(sum(call.count for call in calls))
+
+    def known_calls(self, run: RunId) -> Fraction | None:
+        """Tool calls in the transcript; those that the agent reports where there is none."""
+        observed = self.observed_calls(run)
+        return self.reported_calls(run) if observed is None else observed
+
+    def observed_files(self, run: RunId) -> Fraction | None:
+        """Files read in the transcript."""
+        files = self.records[run].outcome.files_read if self._counts(run) else None
+        return None if files is None else Fraction(len(files))
+
+    def tokens(self, run: RunId, *names: str) -> Fraction | None:
+        """Tokens of the named kinds together; None when the agent does not show them."""
+        tokens = self.records[run].outcome.tokens if self._counts(run) else None
+        return None if tokens is None else Fraction(sum(tokens.get(name, 0) for name in names))
+
+    def cost(self, run: RunId) -> Fraction | None:
+        """US dollars, as the agent reports them."""
+        cost = self.records[run].outcome.cost_usd if self._counts(run) else None
+        return None if cost is None else Fraction(str(cost))
+
+    def turns(self, run: RunId) -> Fraction | None:
+        """Turns of the agent."""
+        turns = self.records[run].outcome.turns if self._counts(run) else None
+        return None if turns is None else Fraction(turns)
+
+    def first_token(self, run: RunId) -> Fraction | None:
+        """Seconds from the agent's start to the first word of the model."""
+        seconds = self.records[run].outcome.first_token_s if self._counts(run) else None
+        return None if seconds is None else Fraction(str(seconds))
+
+    def outside_agent(self, run: RunId) -> Fraction | None:
+        """Seconds of the duration that the agent does not count as its own: its start, MCP start-up and end."""
+        seconds, wall = self.records[run].outcome.agent_s if self._counts(run) else None, self.duration(run)
+        return None if seconds is None or wall is None else wall - Fraction(str(seconds))
+
+    def timed(self, value: Value) -> Value:
+        """A quantity of time, which is only comparable with runs of the same days: for a borrowed run, the value of the
+        one that was made again; None where there is none."""
+
+        def of(run: RunId) -> Fraction | None:
+            again = run._replace(condition=AGAIN) if run in self.borrowed else run
+            return value(again) if again in self.scores else None
+
+        return of
+
+    def _reported(self, run: RunId, column: Literal["tool_calls", "files_read"]) -> Fraction | None:
+        return exact(self.reports[run][column]) if self._counts(run) and run in self.reports else None
+
+    def _counts(self, run: RunId) -> bool:
+        return self.scores[run]["status"] in COUNTING
+
+
+def identity(started_at: str, answer_sha256: str) -> str:
+    """A short hash of when a run's last attempt began and of what it answered."""
+    return sha256(f"{started_at} {answer_sha256}".encode())[:10]
+
+
+def read_tables(folder: Path, records: Mapping[RunId, Record] | None = None) -> Tables:
+    """Everything that the stages before left in the run folder; `records` are those of all runs that have one, where
+    they were read before."""
+    plan = read_opened_plan(folder)
+    validity = read_table(RunFolder(folder).validity, ValidityRow)
+    if records is None:
+        records = read_present_records(folder, validity)
+    valid = [records[run_of_row(row)] for row in validity if row["status"] == RunStatus.VALID]
+    loans = borrowed(folder, records) if "bank" in plan else frozenset()
+    return Tables(
+        plan=as_made(plan, valid),
+        validity=validity,
+        scores={run_of_row(row): row for row in read_table(RunFolder(folder).scores, ScoreRow)},
+        reports={run_of_row(row): row for row in read_table(RunFolder(folder).reports, ReportRow)},
+        pairs=read_table(RunFolder(folder).pairs, PairRow),
+        verdicts=read_table(RunFolder(folder).verdicts, VerdictRow),
+        records=records,
+        borrowed=loans,
+        lenders=lenders_of(folder, loans, lenders(plan["bank"])[0]) if loans else {},
+    )
