@@ -1,12 +1,12 @@
-"""The account of error: what looks at a benchmark have spent, so that people may add tasks or trials and look again.
+"""The error account: the error that looks at a benchmark have spent, so that tasks or trials may be added later.
 
-Whoever sees a verdict and then decides to go on has had one chance of a false one already. So every verdict that is
-shown is a line of the ledger in the run folder, and a further one has what is left: FIRST of `alpha` for the benchmark
-as it was planned, then half of the remainder each time. Boundaries are those of group-sequential designs: they know
-that a look shares pairs with the looks before it (Lan and DeMets, Biometrika 70, 1983).
+Each verdict that is shown is one more chance of a false one. Therefore every shown verdict is recorded as a line of the
+ledger in the run folder, and the next one may only spend what is left: FIRST of `alpha` for the planned benchmark, then
+half of the remainder each time. The boundaries are those of group-sequential designs, which take into account that a
+look shares pairs with earlier looks (Lan and DeMets, Biometrika 70, 1983).
 
-Comparisons that are looked at together share what the look may spend (Holm); one that is added later has what the
-looks before it have left.
+Comparisons in the same look share the error that it may spend (Holm); one that is added later may spend what earlier
+looks have left.
 """
 
 from __future__ import annotations
@@ -28,28 +28,28 @@ from lensbench.core.tasks import Strict
 from lensbench.scores.sequential import FIRST, next_boundary, spending
 
 ROUNDED = 1e-6
-"""What rounding may take from an amount of error."""
+"""The relative tolerance for rounding in amounts of error."""
 REMEMBERED = 6
-"""Looks that a boundary takes into account. To leave one out makes the boundary stricter, never looser."""
+"""The number of earlier looks that a boundary takes into account. Omitting one makes the boundary stricter."""
 
 
 class Shown(NamedTuple):
-    """A pair as a look saw it."""
+    """A pair at the time of a look."""
 
     delta: str
     runs: tuple[str, ...]
-    """Short hashes of the runs that it rests on, which change when a run is made again."""
+    """Short hashes of its runs, which change when a run is repeated."""
 
 
 class Draw(Strict):
-    """A verdict that was shown, and what it has cost: a line of the ledger. Older ones lack what has a default."""
+    """A line of the ledger: a verdict that was shown, and the error it spent. Older lines lack some of the fields."""
 
     comparison: str
     """The treatment, or a contrast of two."""
     pairs: tuple[str, ...]
-    """What was looked at: a short hash of every complete pair's task, trial and delta."""
+    """The data of the look: a short hash of the task, trial and delta of every complete pair."""
     fraction: float
-    """The share of the planned pairs that this is; 1 when nothing is due any more."""
+    """The share of the planned pairs that are complete; 1 when no more runs are due."""
     tasks: int
     trials: int
     effect: float
@@ -61,10 +61,10 @@ class Draw(Strict):
     spent: float
     """The error spent so far, two-sided, this look included."""
     boundary: float
-    """What the normal deviate had to reach."""
+    """The value that the normal deviate had to reach."""
     verdict: str = ""
     family: tuple[str, ...] = ()
-    """The comparisons that share the error, as far as they were not decided before."""
+    """The undecided comparisons that share the error."""
     seen: dict[str, Shown] = Field(default={})
     """The pairs by task and trial, such as `httpx-exp-01/1`."""
 
@@ -76,8 +76,8 @@ def digests(seen: Mapping[str, Shown]) -> tuple[str, ...]:
 
 
 def number_of(drawn: Draw, earlier: Sequence[Draw]) -> int:
-    """Which look this is, from 1: as many as there were different sets of pairs of its comparison up to it, and one
-    more when the comparison was added after a look at others."""
+    """The number of this look, from 1: it counts the different sets of pairs of the comparison up to now, plus one if
+    the comparison was added after a look at others."""
     sets: list[tuple[str, ...]] = []
     for draw in earlier:
         if draw.comparison == drawn.comparison and draw.pairs not in sets:
@@ -87,7 +87,7 @@ def number_of(drawn: Draw, earlier: Sequence[Draw]) -> int:
 
 
 def _is_without(draw: Draw, comparison: str) -> bool:
-    """True for a look that had another comparison and not this one."""
+    """True for a look at other comparisons without this one."""
     return bool(draw.family) and comparison not in draw.family
 
 
@@ -98,10 +98,11 @@ def _before(comparison: str, pairs: tuple[str, ...], earlier: Sequence[Draw]) ->
 
 
 def families(earlier: Sequence[Draw], pairs: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
-    """For each comparison of this look the ones that it shares the error with, itself included.
+    """For each comparison of this look the comparisons that share its error, including itself.
 
-    Those are all that are looked at now; but pairs that an earlier look had share with whom they shared then, because
-    they spend nothing now. A comparison that has been taken out since still holds its part, unless it was decided.
+    These are all comparisons of this look; but if an earlier look had the same pairs, they are the comparisons that
+    shared the error then, because these pairs spend nothing now. A comparison that has been removed since keeps its
+    part, unless it was decided.
     """
     last = {draw.comparison: draw for draw in earlier}
     then = {
@@ -124,10 +125,11 @@ def draw(
     among: int = 1,
     family: tuple[str, ...] = (),
 ) -> Draw:
-    """What a look at these pairs may spend, and the boundary that this gives, when so many of a family are undecided.
+    """The error that a look at these pairs may spend, and the resulting boundary; `among` comparisons of the family are
+    undecided.
 
-    The same pairs as at an earlier look draw nothing, whatever the settings are now: the data had their chance. `alpha`
-    is the smallest of all looks, because one that is raised when the result is known promises nothing.
+    Pairs that an earlier look has already used spend nothing, even if settings have changed since. `alpha` is the
+    smallest of all looks, because raising it once the result is known would void its guarantee.
     """
     own, gate = [each for each in earlier if each.comparison == comparison], asked.gate
     alpha = min([gate["alpha"], *(each.alpha for each in earlier)])
@@ -152,7 +154,7 @@ def draw(
 
 
 def _total(spent: float, alpha: float, fraction: float) -> float:
-    """The error that may be spent when this look is over."""
+    """The error that may be spent up to and including this look."""
     planned = FIRST * alpha
     if spent < planned * (1 - ROUNDED):
         return max(spent, spending(fraction, planned))
@@ -165,17 +167,17 @@ def left_after(drawn: Draw) -> float:
 
 
 def _correlations(sets: Sequence[tuple[str, ...]]) -> tuple[tuple[float, ...], ...]:
-    """Of the estimates that rest on these pairs: the shared pairs over the root of both numbers.
+    """The correlations of the estimates from these sets of pairs: shared pairs / sqrt(size of one * size of the other).
 
-    That is exact for pairs alike, and too low for further trials of the same tasks and for repositories that share
-    tasks, which makes boundaries stricter (Slepian's inequality).
+    This is exact if all pairs are equally informative. It is too low for further trials of the same tasks and for tasks
+    that share repositories, which makes the boundaries stricter (Slepian's inequality).
     """
     own = [frozenset(each) for each in sets]
     return tuple(tuple(len(a & b) / math.sqrt(max(len(a) * len(b), 1)) for b in own) for a in own)
 
 
 class Asked(NamedTuple):
-    """What a look asks about a comparison."""
+    """The input of a look at a comparison."""
 
     seen: Mapping[str, Shown]
     """The complete pairs by task and trial."""
@@ -189,9 +191,9 @@ class Asked(NamedTuple):
 def draw_all(
     earlier: Sequence[Draw], asked: Mapping[str, Asked], holds: Callable[[str, Draw], bool]
 ) -> dict[str, Draw]:
-    """The draw of every comparison: a family shares the error, and what is decided leaves its part to the others.
+    """The draw of every comparison: a family shares the error, and a decided comparison leaves its part to the others.
 
-    `holds` is true for a comparison that excludes 0 at this draw's level (Holm).
+    `holds` is true for a comparison that excludes 0 at the level of its draw (Holm).
     """
     pairs = {name: digests(each.seen) for name, each in asked.items()}
     sharing = families(earlier, pairs)
@@ -211,8 +213,8 @@ def draw_all(
 def first_seen(
     earlier: Sequence[Draw], comparison: str, now: Mapping[str, Shown], voided: Collection[str] = ()
 ) -> dict[str, Shown]:
-    """The pairs of earlier looks at a comparison whose runs have been made again since, or that are gone: each as the
-    first look had it that had it, by task and trial. A pair does not count that rests on one of the runs in `voided`.
+    """The pairs of earlier looks at a comparison whose runs have been repeated since, or that are missing now, by task
+    and trial: each as the first look that included it recorded it. Pairs with a run in `voided` are ignored.
     """
     found: dict[str, Shown] = {}
     for draw in earlier:
@@ -224,8 +226,8 @@ def first_seen(
 
 
 def read_ledger(folder: Path) -> list[Draw]:
-    """The lines of a run folder's ledger, oldest first; one that was deleted is restored from its copy. Raises
-    UserError when it is damaged, and when it is not there although results were shown."""
+    """The lines of a run folder's ledger, oldest first; a deleted ledger is restored from its copy. Raises UserError
+    when it is damaged, and when it is missing although results were shown."""
     path = RunFolder(folder).look_ledger.resolve()
     copy = RunFolder(path.parent).copies / path.name
     if not path.exists() and copy.exists():
@@ -240,14 +242,14 @@ def read_ledger(folder: Path) -> list[Draw]:
 
 
 def _was_shown(results: Mapping[str, Any]) -> bool:
-    """True when one of the verdicts rested on an interval: only such a look spends error, and has its line."""
+    """True when a verdict was based on an interval: only such a look spends error and has a line in the ledger."""
     found = results.get("estimates", {}).values()
     return any("look_number" in each and each["gate"]["low"] is not None for each in found)
 
 
 def note(folder: Path, draws: Iterable[Draw]) -> None:
-    """Appends the draws that are not the last line about their comparison already. Raises UserError when the ledger
-    is damaged."""
+    """Appends each draw, unless it is already the last line about its comparison. Raises UserError when the ledger is
+    damaged."""
     path = RunFolder(folder).look_ledger.resolve()
     lines = list(_lines(path)) if path.exists() else []
     last = {draw.comparison: draw for draw, _ in lines}
@@ -263,7 +265,7 @@ def note(folder: Path, draws: Iterable[Draw]) -> None:
 
 
 def _lines(path: Path) -> Iterator[tuple[Draw, str]]:
-    """The draws with their checksums, each of which covers all lines before."""
+    """The draws with their checksums, each of which covers all earlier lines."""
     checksum = ""
     for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
         try:

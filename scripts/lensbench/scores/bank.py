@@ -1,8 +1,8 @@
-"""What it means for the numbers that earlier benchmarks made the baseline (docs/bank.md).
+"""Checks a baseline that was borrowed from earlier benchmarks (docs/bank.md).
 
-Its score may have changed since. How much is not known, and cannot be learned from a fifth of the tasks better than
-from all of them made anew; so the user says how large a change is possible, every interval allows for it, and the fifth
-that is made again shows whether it was larger.
+Its score may have changed since. The change cannot be measured precisely without repeating all tasks. Therefore the
+user sets the largest change that is possible (`bank.drift`), every interval allows for it, and the fifth of the tasks
+that is repeated shows whether the change was larger.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from lensbench.scores.intervals import LARGEST, Estimate, estimate
 from lensbench.scores.run_tables import Tables
 
 LEVEL = 0.05
-"""How often a check finds a change that is not there; several earlier benchmarks share it."""
+"""The probability that the check reports a change that does not exist; several earlier benchmarks share it."""
 FEWEST_ALIKE = 3
 
 
 class BankCheck(NamedTuple):
-    """The baselines that were borrowed, and how they compare with the part that was made again."""
+    """The borrowed baselines, compared with the repeated part."""
 
     sentence: str
     blocker: str
-    """Why no verdict is given; else empty."""
+    """Why no verdict is given; empty when one may be given."""
     changes: Mapping[str, Estimate]
-    """Of the score since each earlier benchmark, over the tasks that were made again."""
+    """The change of the score since each earlier benchmark, over the repeated tasks."""
 
 
 def check_bank(tables: Tables) -> BankCheck | None:
-    """What is known about the earlier baselines; None where no run of them stands in."""
+    """The check of the earlier baselines; None when no run is borrowed."""
     plan, first = tables.plan, [run for run in tables.borrowed if run.condition == tables.plan["baseline"]]
     if "bank" not in plan or not first:
         return None
@@ -76,8 +76,8 @@ def _blocker(changes: Mapping[str, Estimate], drift: float, allowed: str, level:
 
 
 def is_possible(change: Estimate, drift: float) -> bool:
-    """True while a change of at most `drift`, either way, fits what was seen; three tasks or more that all changed by
-    the same show a change, though they give no interval."""
+    """True when a change of at most `drift` in either direction fits the data. Three or more tasks that all changed by
+    the same amount have no interval; then the amount itself is compared with `drift`."""
     if change.low is None or change.high is None:
         return change.n < FEWEST_ALIKE or abs(change.delta or 0) <= drift
     return change.low <= drift and change.high >= -drift
@@ -95,7 +95,7 @@ def _told(change: Estimate, lender: str, lenders: int, level: float) -> str:
 
 
 def change_since(tables: Tables, borrowed: Sequence[RunId], level: float = LEVEL) -> Estimate:
-    """The baseline made again less borrowed runs of it, over the tasks that have both: an interval of 1 - `level`."""
+    """The repeated baseline minus borrowed runs of it, over the tasks with both; its interval has level 1 - `level`."""
     plan = tables.plan
     values: dict[str, list[Fraction]] = {}
     for run in sorted(borrowed):

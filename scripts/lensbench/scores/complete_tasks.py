@@ -1,4 +1,4 @@
-"""Complete tasks (a score of 80 % or more): who gained and lost them, how reliably, and by how many criteria.
+"""Complete tasks (a score of 80 % or more): gained and lost ones, reliability, and shares by number of criteria.
 
 A value is 1 for a complete run and 0 for another, in the order of the trials.
 """
@@ -15,7 +15,7 @@ from lensbench.core.numbers import mean
 Pair = tuple[Fraction, Fraction]
 """The values of the treatment and of the baseline."""
 Known = Mapping[str, Sequence[Fraction]]
-"""The values of one condition by task; a trial without one is left out."""
+"""The values of one condition by task; trials without a value are omitted."""
 
 
 class McNemar(TypedDict):
@@ -53,7 +53,7 @@ class CompleteShare(TypedDict):
 def mcnemar(pairs: Mapping[str, Sequence[Pair]], trials: int) -> McNemar:
     """McNemar's test of the tasks that only one side completes: exact (binomial), and mid-p, which is twice the
     smaller tail with half of its last probability (Fagerland, Lydersen and Laake, BMC Medical Research Methodology 13,
-    2013). With several trials there is none, and `reason` says why."""
+    2013). With several trials the test does not apply, and `reason` explains why."""
     if trials > 1:
         return {"reason": "the trials of a task are not independent, so McNemar's test does not fit several trials"}
     counts = [[0, 0], [0, 0]]
@@ -75,10 +75,10 @@ def mcnemar(pairs: Mapping[str, Sequence[Pair]], trials: int) -> McNemar:
 
 
 def reliability(treatment: Known, baseline: Known, trials: int) -> list[Reliability]:
-    """How likely k trials of a task are all complete (pass^k, Yao and others 2024, arXiv 2406.12045), and at least one
-    of them (pass@k, Chen and others 2021, arXiv 2107.03374): unbiased, for k from 1 to `trials`.
+    """The probability that k trials of a task are all complete (pass^k, Yao and others 2024, arXiv 2406.12045), and
+    that at least one is (pass@k, Chen and others 2021, arXiv 2107.03374): unbiased estimates for k from 1 to `trials`.
 
-    Averages over the tasks of which both conditions have k values.
+    Averages over the tasks for which both conditions have k values.
     """
     rows = []
     for k in range(1, trials + 1):
@@ -96,15 +96,15 @@ def _pass_rates(tasks: Sequence[Sequence[Fraction]], k: int) -> PassRates:
 
 
 def _chance_of_all(values: Sequence[Fraction], k: int) -> Fraction:
-    """The chance that k of the values, drawn without putting back, are all 1."""
+    """The probability that k of the values, drawn without replacement, are all 1."""
     return Fraction(comb(int(sum(values)), k), comb(len(values), k))
 
 
 def by_criteria(pairs: Mapping[str, Sequence[Pair]], criteria: Mapping[str, int]) -> dict[str, CompleteShare]:
     """The share of complete tasks by the number of criteria.
 
-    80 % is not the same for all: two criteria allow no Partial, three or four allow one, five allow one Missed or two
-    Partials.
+    The threshold of 80 % depends on this number: two criteria allow no Partial, three or four allow one, five allow one
+    Missed or two Partials.
     """
     found: dict[int, list[Sequence[Pair]]] = {}
     for task, both in pairs.items():

@@ -1,4 +1,4 @@
-"""A treatment against the baseline: the complete pairs of any quantity, and the estimates that rest on them."""
+"""A treatment against the baseline: the complete pairs of each quantity, and the estimates from them."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ RATIOS: Mapping[str, Quantity] = {
     "tokens_output": lambda tables, run: tables.tokens(run, "output"),
     "cost_usd": Tables.cost,
 }
-"""Quantities that are compared by how many times more the treatment needs: one slow task must not outweigh the rest."""
+"""Quantities that are compared by their ratio, so that one slow task does not outweigh the rest."""
 DIFFERENCES: Mapping[str, Quantity] = {
     "tool_calls_reported": Tables.reported_calls,
     "tool_calls_observed": Tables.observed_calls,
@@ -61,7 +61,7 @@ DIFFERENCES: Mapping[str, Quantity] = {
     "tokens_cached": lambda tables, run: tables.tokens(run, "cache_read"),
     "outside_agent_s": lambda tables, run: tables.timed(tables.outside_agent)(run),
 }
-"""Quantities of which none at all is an ordinary value."""
+"""Quantities that are compared by their difference, because 0 is an ordinary value."""
 
 
 @dataclass(frozen=True)
@@ -78,18 +78,17 @@ class Comparison:
 
     @property
     def conditions(self) -> tuple[str, str]:
-        """Both sides."""
+        """The treatment and the baseline."""
         return self.treatment, self.plan["baseline"]
 
     @property
     def repository_of(self) -> dict[str, str | None]:
-        """The repository of every task; None where the task names none."""
+        """The repository of every task; None if it names none."""
         return {name: task["repository"] for name, task in self.plan["tasks"].items()}
 
     @property
     def drift(self) -> float:
-        """By how much the baseline's score may have changed since it was made; 0 where it was made with the
-        treatment."""
+        """The largest change of a borrowed baseline's score, as a share of 1; 0 when the baseline is not borrowed."""
         bank = self.plan.get("bank")
         of_baseline = {self.plan["baseline"], *further_baselines(self.tables.plan)}
         is_borrowed = any(run.condition in of_baseline for run in self.tables.borrowed)
@@ -119,8 +118,8 @@ class Comparison:
     def over(
         self, values: Mapping[str, Sequence[Fraction | float]], tasks: Iterable[str], limit: float = math.inf
     ) -> Estimate:
-        """The estimate over the given tasks; `values` has one for each complete pair of a task, none above `limit`,
-        which scores have: their estimates allow for a drift of the baseline."""
+        """The estimate over the given tasks. `values` has one value for each complete pair of a task, at most `limit`.
+        Only scores have a limit, and their estimates allow for the drift of a borrowed baseline."""
         tasks = list(tasks)
         return estimate(
             {task: sum(values[task]) / len(values[task]) for task in tasks if values[task]},
@@ -136,12 +135,12 @@ class Comparison:
 
 
 def between(tables: Tables, contrast: Contrast) -> Comparison:
-    """A treatment against another one, which takes the baseline's place."""
+    """A treatment against another one as the baseline."""
     return Comparison(tables.against(contrast.baseline), contrast.treatment)
 
 
 def differences(pairs: Mapping[str, Sequence[Pair]]) -> dict[str, list[Fraction]]:
-    """Treatment less baseline, pair by pair."""
+    """Treatment minus baseline for each pair."""
     return {task: [treated - base for treated, base in both] for task, both in pairs.items()}
 
 
@@ -184,7 +183,7 @@ def with_holm(family: Mapping[Name, Estimate]) -> dict[Name, Estimate]:
 
 
 def measures(comparison: Comparison) -> dict[str, Effort]:
-    """Everything but the score: plain differences, and ratios as relative changes."""
+    """The differences of all quantities except the score; ratios are given as relative changes."""
     tables, order = comparison.tables, comparison.plan["order"]
     found: dict[str, Effort] = {}
     for name, quantity in DIFFERENCES.items():
@@ -198,7 +197,7 @@ def measures(comparison: Comparison) -> dict[str, Effort]:
 
 
 def log_ratios(pairs: Mapping[str, Sequence[Pair]]) -> tuple[dict[str, list[float]], int]:
-    """log(treatment / baseline) pair by pair, and how many pairs are left out because a side is 0."""
+    """log(treatment / baseline) for each pair, and the number of pairs omitted because one side is 0."""
     ratios = {
         task: [math.log(treated / base) for treated, base in both if treated > 0 and base > 0]
         for task, both in pairs.items()
@@ -207,8 +206,8 @@ def log_ratios(pairs: Mapping[str, Sequence[Pair]]) -> tuple[dict[str, list[floa
 
 
 def as_change(found: Estimate) -> Estimate:
-    """An estimate of a log ratio with delta, interval and minimum detectable effect as relative changes: 0.1 is a tenth
-    more. `se` and `sd` stay logarithms."""
+    """An estimate of a log ratio with delta, interval and minimum detectable effect as relative changes (0.1 is 10 %
+    more). `se` and `sd` remain those of the logarithms."""
     low, high = map(_change, found.generalised or (None, None))
     return replace(
         found,
@@ -221,7 +220,7 @@ def as_change(found: Estimate) -> Estimate:
 
 
 def _change(log_ratio: float | None) -> float | None:
-    """A change that no number can hold is none that is known."""
+    """The relative change; None when it overflows."""
     try:
         return None if log_ratio is None else math.expm1(log_ratio)
     except OverflowError:
@@ -248,8 +247,8 @@ def missing(comparison: Comparison) -> dict[str, dict[str, int]]:
 
 
 def filled(comparison: Comparison) -> tuple[Estimate, Estimate]:
-    """The delta over all planned pairs if every missing score were 0 in the treatment and 1 in the baseline, and the
-    other way round."""
+    """The delta over all planned pairs with every missing score as 0 in the treatment and 1 in the baseline, and the
+    reverse."""
     sides = comparison.sides(comparison.tables.compared_score)
 
     def at(treatment: int, baseline: int) -> Estimate:
@@ -285,7 +284,7 @@ def corrected_by_people(found: Estimate, mean: CorrectedData, alpha: float, powe
 
 
 def with_one_loss(comparison: Comparison) -> Estimate:
-    """The delta if one more task, in a repository of its own, had lost heavily."""
+    """The delta with one more task, in a separate repository, that loses heavily."""
     values = differences(comparison.pairs(comparison.tables.compared_score))
     return estimate(
         {task: sum(each) / len(each) for task, each in values.items() if each} | {"": HEAVY},
@@ -294,7 +293,7 @@ def with_one_loss(comparison: Comparison) -> Estimate:
 
 
 def seen_pairs(comparison: Comparison) -> dict[str, Shown]:
-    """The complete pairs by task and trial, as the account of error knows them."""
+    """The complete pairs by task and trial, for the error account."""
     tables = comparison.tables
     found = {}
     for task, both in comparison.sides(tables.compared_score).items():
@@ -307,15 +306,15 @@ def seen_pairs(comparison: Comparison) -> dict[str, Shown]:
 
 
 class FirstSeen(NamedTuple):
-    """The delta as it would be if no run that a look counted had been made again or taken out."""
+    """The delta without repeating or removing runs that a look has counted."""
 
     estimate: Estimate
     pairs: int
-    """Those that have been."""
+    """The number of pairs that were repeated or removed."""
 
 
 def as_first_seen(comparison: Comparison, now: Mapping[str, Shown], first: Mapping[str, Shown]) -> FirstSeen | None:
-    """The delta of the pairs as they are `now`, with those in `first` as an earlier look had them; None without any."""
+    """The delta of the pairs `now`, with those in `first` as an earlier look recorded them; None if that is empty."""
     values: dict[str, list[Fraction]] = {}
     for place, pair in sorted({**now, **first}.items()):
         values.setdefault(place.rpartition("/")[0], []).append(Fraction(pair.delta))
@@ -323,7 +322,7 @@ def as_first_seen(comparison: Comparison, now: Mapping[str, Shown], first: Mappi
 
 
 def fraction(comparison: Comparison) -> float:
-    """The share of the pairs that are planned, and can still be had, that are complete."""
+    """The share of complete pairs among the planned pairs that can still be completed."""
     tables, plan = comparison.tables, comparison.plan
     lost = {(run.task, run.trial) for run in tables.lost if run.condition in comparison.conditions}
     look = plan.get("look", {})

@@ -1,6 +1,6 @@
-"""How large the differences are, how sure that is, and what the gate says: estimates.json.
+"""Writes estimates.json: the differences, their uncertainty, and the verdicts of the gate.
 
-Differences are shares of 1 where the quantity is one. docs/statistics.md explains every figure.
+Differences of shares are shares of 1. docs/statistics.md explains every figure.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ from lensbench.scores.variance import Components
 from lensbench.scores.verdict_of import DEFAULTS
 
 MOST_VOIDED = 0.05
-"""The share of a judge's answers of which its verdicts may be void: one of 96 says nothing about the others."""
+"""The share of a judge's answers whose verdicts may be void: a single one of 96 does not discredit the others."""
 
 
 _Passes = TypedDict("_Passes", {"pass": list[Reliability]})
@@ -92,10 +92,10 @@ def comparisons(tables: Tables) -> dict[str, Comparison]:
 
 
 def contrasts(tables: Tables) -> dict[Contrast, Estimate]:
-    """Every treatment against each one that the plan names before it, or in the order in which the gate decides them.
+    """Every treatment against each earlier one of the plan, or in the order in which the gate decides them.
 
-    Their intervals are those of a single question, of the level that the plan's alpha asks for; the p values hold for
-    all contrasts together (Holm). Only those that the config names are decided, and cost the other verdicts something.
+    Each interval has the level of the plan's alpha on its own; the p values hold for all contrasts together (Holm).
+    Only the contrasts that the config names are decided by the gate and share its error.
     """
     decided = decided_contrasts(tables.plan)
     pairs = [Contrast(later, earlier) for earlier, later in combinations(treatments(tables.plan), 2)]
@@ -129,8 +129,8 @@ def earlier_looks(folder: Path, plan: Plan, treatment: str) -> list[LookData]:
 
 
 def blockers(comparison: Comparison, name: str, instrument: InstrumentData, proven: proof.SelftestStatus) -> list[str]:
-    """What forbids a verdict on a comparison, which instrument.json knows by its name, whatever its numbers are: one
-    sentence each."""
+    """Reasons that forbid a verdict on a comparison regardless of its numbers, one sentence each. `name` is its name in
+    instrument.json."""
     tables, found = comparison.tables, []
     if tables.plan["agent"]["kind"] == "offline":
         found.append("No language model answered: this was the offline agent.")
@@ -155,7 +155,7 @@ def blockers(comparison: Comparison, name: str, instrument: InstrumentData, prov
 
 
 def corrected_by_people(instrument: InstrumentData, name: str, aim: Aim, overall: Estimate) -> Estimate | None:
-    """The delta of a comparison with what the judges get wrong taken out, when people have judged enough tasks."""
+    """The delta of a comparison corrected for the errors of the judges; None if people have judged too few tasks."""
     correction = (instrument.get("bias") or {}).get("correction", {}).get(name)
     if not correction:
         return None
@@ -163,8 +163,8 @@ def corrected_by_people(instrument: InstrumentData, name: str, aim: Aim, overall
 
 
 def assumption(instrument: InstrumentData) -> str:
-    """What a verdict takes for granted that rests on judges whose errors nobody has measured; "" when it rests on
-    people and hidden tests alone."""
+    """The assumption behind a verdict by judges whose errors are not measured; "" when only people and hidden tests
+    decided."""
     decided = instrument.get("belief", {}).get("decided", {})
     if not any(count for basis, count in decided.items() if basis not in (Basis.PEOPLE, Basis.TESTS)):
         return ""
@@ -175,7 +175,7 @@ def assumption(instrument: InstrumentData) -> str:
 
 
 def model_of(tables: Tables) -> str:
-    """Who answered, such as "glm-5 in claude-code 2.1.329"; empty when nobody knows."""
+    """The model and the agent, such as "glm-5 in claude-code 2.1.329"; empty when unknown."""
     outcomes = [record.outcome for record in tables.valid]
     models = sorted({model for outcome in outcomes for model in outcome.models or ()})
     mapped = [pair.rpartition("=")[2] for pair in tables.plan["model_mapping"].split(",")]
@@ -187,8 +187,8 @@ def model_of(tables: Tables) -> str:
 
 
 def as_looked_at(overall: Estimate, look: LookResult, power: float) -> Estimate:
-    """The estimate as the look allows it: with its interval, and the smallest difference that it would have found.
-    Without the latter when there are several looks: they find other ones."""
+    """The estimate with the interval of the look and its minimum detectable effect, which is None for several looks
+    because it does not apply to them."""
     interval = interval_at(overall, look.boundary)
     if interval is None or overall.se is None or overall.df is None:
         return replace(overall, mde=None)
@@ -199,7 +199,7 @@ def as_looked_at(overall: Estimate, look: LookResult, power: float) -> Estimate:
 
 
 class Looked(NamedTuple):
-    """A comparison as this look at the benchmark allows it."""
+    """A comparison at this look."""
 
     draw: Draw
     look: LookResult
@@ -209,7 +209,7 @@ class Looked(NamedTuple):
 def look_at(
     comparisons: Mapping[str, Comparison], overall: Mapping[str, Estimate], ledger: Sequence[Draw]
 ) -> dict[str, Looked]:
-    """What the account of error leaves this look at every comparison."""
+    """Every comparison at this look, with the error that the account leaves it."""
     asked = {
         name: Asked(
             compared.seen_pairs(comparison), {**DEFAULTS, **comparison.plan["gate"]},
@@ -231,7 +231,7 @@ def look_at(
 
 
 def read_account(folder: Path) -> tuple[list[Draw], list[str]]:
-    """The ledger of the looks so far, and why no verdict can be given when it cannot be trusted."""
+    """The ledger of the looks so far; and, if it cannot be trusted, why no verdict can be given."""
     try:
         return read_ledger(folder), []
     except UserError as error:
@@ -239,14 +239,14 @@ def read_account(folder: Path) -> tuple[list[Draw], list[str]]:
 
 
 def voided_runs(folder: Path) -> set[str]:
-    """What tells the runs apart that were discarded, but for those that a person discarded."""
+    """The hashes of discarded runs, except those that a person discarded."""
     filed = (read_filed(path) for paths in discard_files(folder).values() for path in paths)
     records = (discard.record for discard in filed if discard.reason != DiscardReason.BY_HAND)
     return {identity(record["attempts"][-1]["started_at"], record["answer_sha256"]) for record in records}
 
 
 class Gatekeeper(NamedTuple):
-    """What all verdicts of a benchmark rest on."""
+    """The common input of all verdicts of a benchmark."""
 
     folder: Path
     tables: Tables

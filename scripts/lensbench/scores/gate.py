@@ -1,7 +1,7 @@
-"""The gate: what the numbers allow to say about a treatment, and what would decide where they allow nothing.
+"""The gate: the verdict on a treatment, and what would be needed for a verdict when there is none.
 
-docs/gate.md says what each verdict promises. Differences are shares of 1; `effect` in the settings is in points, as the
-config has it.
+docs/gate.md defines what each verdict guarantees. Differences are shares of 1; `effect` in the settings is in points,
+as in the config.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ from lensbench.scores.sequential import LookResult, interval_at, level_of
 from lensbench.scores.verdict_of import DEFAULTS, verdict_of
 
 NEARLY = 0.001
-"""What no benchmark tells from 0."""
+"""A difference this small cannot be distinguished from 0."""
 MOST_TRIALS = 20
-"""More trials of the same tasks than this are not proposed."""
+"""The largest number of trials that is proposed."""
 
 
 class Drawn(NamedTuple):
-    """What a look means for the account of error."""
+    """The position of a look in the error account."""
 
     number: int
-    """Which look at these comparisons it is, from 1."""
+    """The number of the look, from 1."""
     among: int
     """Comparisons that share the error."""
     left: float
-    """The error, two-sided, that the next look may spend."""
+    """The two-sided error that the next look may spend."""
 
 
 class GateVerdict(NamedTuple):
@@ -45,11 +45,11 @@ class GateVerdict(NamedTuple):
 
     verdict: Verdict
     sentence: str
-    """What was found and what it means, for a reader who sees nothing else."""
+    """The finding and its meaning, understandable on its own."""
     needs: str
-    """What would decide, when nothing is decided; else empty."""
+    """What would be needed for a decision; empty when there is one."""
     low: float | None
-    """The interval that the verdict rests on, adjusted for the looks."""
+    """The interval behind the verdict, adjusted for the looks."""
     high: float | None
 
 
@@ -73,14 +73,14 @@ def decide(
 ) -> GateVerdict:
     """The verdict on a treatment's score.
 
-    `look`: the look that the runs ended at; its interval replaces the estimate's own. `blockers`: sentences that forbid
-    any verdict, such as a failed control. `model`: who answered, such as "glm-5 in claude-code 2.1.329". `filled`: the
-    estimates with every missing score at its worst and at its best; without them a missing pair forbids a verdict.
-    `trial_sd`: the spread of a task's difference from trial to trial, when known. `caveat`: a sentence about the judges
-    that stands beside a verdict that is given. `drawn`: what this look means for the account of error. `one_loss`: the
-    estimate with one more task, which loses heavily. `assumes`: a sentence about what a verdict takes for granted.
-    `earlier`: one about a baseline that an earlier benchmark made. `first_seen`: the estimate without what was done to
-    runs after a look. `contrast`: two treatments, when the estimate is about these.
+    `look`: the look after which the runs ended; its interval replaces that of the estimate. `blockers`: sentences that
+    forbid any verdict, such as a failed control. `model`: the model and the agent, such as "glm-5 in claude-code
+    2.1.329". `filled`: the estimates with every missing score at its worst and at its best; without them a missing pair
+    forbids a verdict. `trial_sd`: the standard deviation of a task's difference between trials, when known. `caveat`: a
+    sentence about the judges that is shown with a verdict. `drawn`: the position of this look in the error account.
+    `one_loss`: the estimate with one more task, which loses heavily. `assumes`: a sentence about the assumptions of a
+    verdict. `earlier`: a sentence about a borrowed baseline. `first_seen`: the estimate without runs that were repeated
+    or removed after a look. `contrast`: the two treatments, when the estimate compares treatments.
     """
     settings = {**DEFAULTS, **settings}
     effect = settings["effect"] / 100
@@ -136,8 +136,8 @@ def _no_interval(estimate: Estimate) -> str:
 def _missing_pairs(
     estimate: Estimate, verdict: Verdict, effect: float, boundary: float, filled: tuple[Estimate, Estimate] | None
 ) -> list[str]:
-    """A reason against the verdict when what is missing could overturn it: with every missing score at its worst, the
-    differences must keep the verdict's promise as well."""
+    """A reason against the verdict when missing pairs could overturn it: the verdict must also hold with every missing
+    score at its worst."""
     missing = estimate.planned - estimate.pairs
     if missing <= 0 or verdict == "INCONCLUSIVE":
         return []
@@ -149,7 +149,7 @@ def _missing_pairs(
 
 
 def _chosen_runs(verdict: Verdict, effect: float, boundary: float, first_seen: FirstSeen | None) -> list[str]:
-    """A reason against the verdict when it rests on runs that were made again, or taken out, after a look."""
+    """A reason against the verdict when it depends on runs that were repeated or removed after a look."""
     if first_seen is None or verdict == "INCONCLUSIVE" or _keeps(verdict, effect, boundary, first_seen.estimate):
         return []
     were = "was" if first_seen.pairs == 1 else "were"
@@ -160,7 +160,7 @@ def _chosen_runs(verdict: Verdict, effect: float, boundary: float, first_seen: F
 
 
 def _keeps(verdict: Verdict, effect: float, boundary: float, estimate: Estimate) -> bool:
-    """True when the estimate supports the verdict; without an interval its delta must."""
+    """True when the estimate supports the verdict; without an interval, the delta alone is used."""
     delta = estimate.delta or 0.0
     low, high = interval_at(estimate, boundary) or (delta, delta)
     if verdict == "NO-GO":
@@ -172,7 +172,7 @@ def _found(
     estimate: Estimate, settings: GateSettings, look: LookResult | None, low: float, high: float, trials: int,
     contrast: Contrast | None,
 ) -> str:  # fmt: skip
-    """The difference with everything that its size rests on."""
+    """The difference with its interval and the size of the data."""
     adjusted = f", adjusted for {look.looks} looks" if look and look.looks > 1 else ""
     level = level_of(look.boundary) if look else 1 - settings["alpha"]
     interval = f"{_percent(level)} interval {in_points(low, unit='')} to {in_points(high)}{adjusted}"
@@ -204,7 +204,7 @@ _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", 
 
 
 def _account(drawn: Drawn | None, look: LookResult | None) -> str:
-    """Which look this is, and with how many comparisons it shares the error; "" for the one look at one treatment."""
+    """The number of the look, and how many comparisons share the error; "" for a single look at a single treatment."""
     told = []
     if drawn and drawn.number > 1 and look:
         which = _ORDINALS[drawn.number - 1] if drawn.number <= len(_ORDINALS) else f"{drawn.number}th"
@@ -246,7 +246,7 @@ def _meaning_between(contrast: Contrast, verdict: Verdict, is_better: bool, wort
 
 
 def _losses(estimate: Estimate, boundary: float, one_loss: Estimate | None) -> str:
-    """How many tasks lost heavily, and how many may in truth: a mean of few tasks knows little of rare losses."""
+    """How many tasks lost heavily, and how many may in reality: a few tasks rarely show rare losses."""
     most = beta_ppf(0.95, estimate.heavy + 1, max(estimate.n - estimate.heavy, 1))
     which = "None" if not estimate.heavy else str(estimate.heavy)
     told = (
@@ -260,7 +260,7 @@ def _losses(estimate: Estimate, boundary: float, one_loss: Estimate | None) -> s
 
 
 def _scope(estimate: Estimate, model: str, settings: GateSettings) -> str:
-    """For whom and where the sentence is true (protocol, section 8)."""
+    """The model and the repositories for which the sentence holds (protocol, section 8)."""
     who = f"for {model} " if model else ""
     where = "this repository" if estimate.clusters == 1 else f"these {with_noun(estimate.clusters, 'repository')}"
     others = ""
@@ -272,11 +272,11 @@ def _scope(estimate: Estimate, model: str, settings: GateSettings) -> str:
 
 
 def what_decides(estimate: Estimate, settings: GateSettings, trials: int, trial_sd: float | None = None) -> str:
-    """How many more tasks, or trials of the same tasks, would decide if the difference stays what it is.
+    """How many more tasks, or trials of the same tasks, would be enough if the true difference is the observed one.
 
-    A GO needs the difference to stand clear of 0, a NO-GO or a HARM needs it to stand clear of the smallest worthwhile
-    effect; in between, an interval that is shorter than this effect decides, as one or the other. The observed spread
-    is itself uncertain, and its 80 % upper bound is used.
+    A GO needs an interval above 0; a NO-GO or a HARM needs an interval below the smallest worthwhile effect. For a
+    difference in between, an interval shorter than this effect gives one or the other. The observed spread is
+    uncertain, so its 80 % upper bound is used.
     """
     delta, effect = estimate.delta or 0.0, settings["effect"] / 100
     if not estimate.se:
@@ -317,7 +317,7 @@ def in_points(share: float, unit: str = " points") -> str:
 
 
 def _percent(share: float) -> str:
-    """With more digits near 1, where they tell levels apart."""
+    """A percentage, with more digits near 1 to distinguish levels."""
     return f"{100 * share:.{4 if share < 0.999 else 6}g} %"
 
 

@@ -1,6 +1,6 @@
-"""The difference between a treatment and the baseline, one number per task, and how far it can be trusted.
+"""Estimates the mean difference between a treatment and the baseline, from one number per task, with its uncertainty.
 
-Quantiles come from scipy; docs/statistics.md says which one is used when, and why.
+docs/statistics.md explains which interval is used when, and why.
 """
 
 from __future__ import annotations
@@ -15,33 +15,33 @@ from lensbench.core.distributions import t_isf
 from lensbench.scores.power import FEWEST_REPOSITORIES, standard_effect
 
 RESAMPLES = 9_999
-"""Sign flips that are drawn where there are too many to try all of them."""
+"""The number of random sign flips when there are too many to try all."""
 NO_SPREAD = 1e-9
-"""Differences that vary by a smaller part of their size do not vary: the rest is arithmetic."""
+"""Relative variation below this is rounding error, and counts as none."""
 LARGEST = 1.0
 """The largest difference of two scores."""
 HEAVY = -0.3
-"""A difference of scores that is a heavy loss for whoever asked."""
+"""A difference of scores that counts as a heavy loss."""
 SKEWED = 2.0
-"""From so many of its standard errors on, skewness is taken for one."""
+"""Differences are called skewed when their skewness is more than this many standard errors."""
 FARTHEST = 99.0
 HALVINGS = 60
 SCOPE = "these repositories only"
 UNKNOWN = "unknown repository"
-"""Where tasks come from that name no repository: from one place, for all that is known."""
+"""The repository of tasks that name none: they are treated as one repository."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean difference over tasks, in the unit of the differences; what cannot be said is None."""
+    """A mean difference over tasks, in the unit of the differences; None for what cannot be estimated."""
 
     delta: float | None = None
     low: float | None = None
     high: float | None = None
     p: float | None = None
-    """Sign-flip permutation, two-sided: of whole repositories where tasks share six or more, else of tasks."""
+    """Two-sided sign-flip test: of whole repositories if tasks share six or more repositories, else of tasks."""
     p_holm: float | None = None
-    """The same among its family of comparisons, which the caller knows."""
+    """The same, corrected for the family of comparisons (Holm); set by the caller."""
     n: int = 0
     """Tasks with at least one complete pair."""
     pairs: int = 0
@@ -51,39 +51,38 @@ class Estimate:
     clusters: int = 0
     """Repositories of the n tasks."""
     method: str = ""
-    """Where the interval comes from, or why there is none."""
+    """The method of the interval, or why there is none."""
     df: float | None = None
     se: float | None = None
     sd: float | None = None
-    """Spread of the differences over tasks."""
+    """Standard deviation of the differences over tasks."""
     wins: int = 0
     """Tasks with a difference above 0."""
     ties: int = 0
     losses: int = 0
     mde: float | None = None
-    """The true difference that this interval would have told from 0 with the wanted power."""
+    """The minimum detectable effect at the planned power."""
     scope: str = ""
-    """What the claim is limited to; empty when it is not."""
+    """The limit of the claim; empty when there is none."""
     generalised: tuple[float, float] | None = None
-    """Beside a limited claim: the cluster-robust interval, which speaks about other repositories too."""
+    """For a limited claim: the cluster-robust interval, which also covers other repositories."""
     mid_p: float | None = None
-    """The same with half of the flips that are just as far: with few tasks, or many ties, `p` is too cautious."""
+    """The mid-p of this test, which counts ties with the observed mean half: with few tasks `p` is too conservative."""
     units: int = 0
-    """What the sign flips flip: tasks or repositories with a difference that is not 0."""
+    """The number of units in the sign-flip test: tasks or repositories with a difference other than 0."""
     root: float | None = None
-    """Where tasks or repositories are skewed: the root of their empirical likelihood ratio, to be compared with a t."""
+    """For skewed differences: the signed root of the empirical likelihood ratio, to be compared with a t quantile."""
     heavy: int = 0
     """Tasks with a difference of HEAVY or worse."""
     people: int = 0
     """Tasks that people judged, when the estimate is corrected by them; else 0."""
     drift: float = 0.0
-    """By how much the baseline may have changed, either way, since it was made: the interval, `p` and `mde` allow for
-    it."""
+    """The largest change of a borrowed baseline, in either direction; the interval, `p` and `mde` allow for it."""
 
 
 @dataclass(frozen=True)
 class Interval:
-    """An interval of the mean, and what it rests on."""
+    """An interval of the mean, with its standard error, degrees of freedom and method."""
 
     low: float
     high: float
@@ -104,13 +103,13 @@ def estimate(
     limit: float = math.inf,
     drift: float = 0.0,
 ) -> Estimate:
-    """The mean of the tasks' differences with its interval of 1 - `alpha`.
+    """The mean of the tasks' differences with its interval of level 1 - `alpha`.
 
-    `differences` has one number per task, in which the trials of the task are averaged; give fractions, and equal
-    differences stay equal. `repository_of` may name more tasks. `pairs` and `planned` are counts of pairs, one per task
-    unless told. `seed` draws the sign flips; the order of the tasks never matters. No difference can be larger than
-    `limit`, and no interval reaches beyond it. `drift`: the baseline is an earlier one, and its mean may have changed
-    by so much since, either way; what is said then holds for every such change.
+    `differences` has one number per task, the mean over its trials; pass fractions, so that equal differences stay
+    equal. `repository_of` may contain more tasks. `pairs` and `planned` are numbers of pairs, by default one per task.
+    `seed` is for the sign flips; the order of the tasks does not matter. Intervals are cut at `limit`, the largest
+    possible difference. `drift`: the largest change of a borrowed baseline, in either direction; the estimate holds for
+    every such change.
     """
     import numpy as np
 
@@ -161,8 +160,8 @@ def _within(low: float, high: float, limit: float) -> tuple[float, float]:
 
 
 def _are_enough(groups: Sequence[int]) -> bool:
-    """True when the repositories are worth six of equal size: (sum of sizes)^2 / sum of squared sizes. One that holds
-    nearly all tasks is one repository, however many there are beside it."""
+    """True when the effective number of repositories, (sum of sizes)^2 / sum of squared sizes, is at least six. If one
+    repository has nearly all tasks, the effective number is near one."""
     sizes = Counter(groups).values()
     return sum(sizes) ** 2 >= FEWEST_REPOSITORIES * sum(size**2 for size in sizes)
 
@@ -177,10 +176,10 @@ CLUSTERED, WITHIN, PAIRED = "cluster-robust t", "within-repository t", "paired t
 
 
 def _intervals(d: Any, groups: Sequence[int], alpha: float) -> tuple[Interval, Interval | None]:
-    """The interval that counts, and the cluster-robust one where there are two repositories that share tasks.
+    """The interval to use, and the cluster-robust one if there are two or more repositories with several tasks.
 
-    Where the spread that a method looks at happens to be none at all, though the tasks do differ, its interval would be
-    a point; the paired one is then taken instead.
+    If the tasks differ but the spread that a method uses happens to be zero, its interval would be a point; the paired
+    interval is used instead.
     """
     clusters = max(groups) + 1
     if clusters == len(d):
@@ -192,7 +191,7 @@ def _intervals(d: Any, groups: Sequence[int], alpha: float) -> tuple[Interval, I
 
 
 def paired_t(d: Any, alpha: float) -> Interval:
-    """Student's interval over tasks; the differences must not be all the same."""
+    """Student's t interval over tasks; the differences must not all be equal."""
     return _interval(d, float(d.std(ddof=1)) / math.sqrt(len(d)), len(d) - 1.0, alpha, PAIRED)
 
 
@@ -215,9 +214,9 @@ def cluster_robust(d: Any, groups: Sequence[int], alpha: float) -> Interval | No
 
 
 def within_repositories(d: Any, groups: Sequence[int], alpha: float) -> Interval | None:
-    """The mean over these very repositories: its error is what is left inside them, the residual of a least squares
-    fit of one mean per repository, with n - G degrees of freedom. None when less than 2 are left, or when nothing is
-    left inside."""
+    """The interval for the mean over exactly these repositories. Its standard error comes from the residuals of a least
+    squares fit with one mean per repository, with n - G degrees of freedom. None when there are fewer than 2, or when
+    the residuals are all zero."""
     import numpy as np
 
     df = len(d) - (max(groups) + 1)
@@ -228,7 +227,7 @@ def within_repositories(d: Any, groups: Sequence[int], alpha: float) -> Interval
 
 
 def _around_the_mean(d: Any, se: float, df: float, alpha: float, method: str) -> Interval | None:
-    """A t interval; None where there is no spread."""
+    """A t interval; None when the standard error is zero."""
     return _interval(d, se, df, alpha, method) if se > NO_SPREAD * float(abs(d).max()) else None
 
 
@@ -238,12 +237,12 @@ def _interval(d: Any, se: float, df: float, alpha: float, method: str) -> Interv
 
 
 def sign_flip_p(d: Any, seed: int) -> tuple[float, float] | tuple[None, None]:
-    """How often a mean as far from 0 as this one comes out when every difference may as well have the other sign, and
-    the same with half of those that are just as far (the mid-p; Lancaster, Journal of the American Statistical
-    Association 56, 1961).
+    """The p value of the sign-flip test: the probability of a mean at least as far from 0 if every difference could
+    equally well have the opposite sign; and its mid-p, which counts means exactly as far half (Lancaster, Journal of
+    the American Statistical Association 56, 1961).
 
-    Two-sided, exact up to 13 differences. A difference of 0 has no other sign, and is left out, which changes nothing.
-    None for less than two.
+    Two-sided, exact up to 13 differences. Differences of 0 are omitted, which does not change the result. None for
+    fewer than two differences.
     """
     import numpy as np
 
@@ -264,7 +263,7 @@ def sign_flip_p(d: Any, seed: int) -> tuple[float, float] | tuple[None, None]:
 
 
 def is_skewed(values: Any) -> bool:
-    """True when the skewness of the values is more than two of its standard errors."""
+    """True when the skewness of the values is more than SKEWED standard errors."""
     count, rest = len(values), values - values.mean()
     variance, third = float((rest**2).mean()), float((rest**3).mean())
     if count < 3 or variance <= NO_SPREAD**2:
@@ -273,15 +272,16 @@ def is_skewed(values: Any) -> bool:
 
 
 def likelihood_root(values: Any) -> float:
-    """The signed root of the empirical likelihood ratio of a mean of 0 (Owen, Biometrika 75, 1988): like a t, but the
-    shape of the values is in it. 0 for a mean of 0, and at most FARTHEST, which stands for values all on one side of 0.
+    """The signed root of the empirical likelihood ratio for a mean of 0 (Owen, Biometrika 75, 1988): used like a t
+    statistic, but it takes the shape of the distribution into account. 0 for a mean of 0, and FARTHEST at most, which
+    is also the result for values all on one side of 0.
     """
     import numpy as np
 
     mean, low, high = float(values.mean()), float(values.min()), float(values.max())
     if min(-low, high) <= NO_SPREAD * max(-low, high):
         return math.copysign(FARTHEST, mean) if mean else 0.0
-    # No weight is above 1, which keeps the solution this far from where a logarithm would be of 0.
+    # No weight exceeds 1, so the solution keeps this distance from the points where the logarithm is undefined.
     left, right = (1 / len(values) - 1) / high, (1 / len(values) - 1) / low
     for _ in range(HALVINGS):
         middle = (left + right) / 2
@@ -294,16 +294,17 @@ def likelihood_root(values: Any) -> float:
 
 
 def smallest_mid_p(units: int) -> float:
-    """The least that the mid-p of so many tasks, or repositories, can be."""
+    """The smallest possible mid-p for this number of tasks or repositories."""
     return max(2.0**-units, 0.5 / (RESAMPLES + 1))
 
 
 def minimum_detectable(se: float, df: float, alpha: float, power: float, drift: float = 0.0) -> float | None:
-    """The true difference that a t interval with this standard error tells from 0 with this power.
+    """The minimum detectable effect: the true difference at which a t interval with this standard error excludes 0 with
+    this power.
 
-    For the paired interval this is the textbook figure from the spread and the number of tasks; for the others it has
-    the price of shared repositories in it. A baseline that may have changed by `drift` costs that much more. None with
-    1 degree of freedom, for which there is no such figure.
+    For the paired interval this is the textbook value from the standard deviation and the number of tasks; for the
+    others it includes the effect of shared repositories. `drift` is added to it. None with 1 degree of freedom, for
+    which it is undefined.
     """
     count = int(df + NO_SPREAD) + 1
     return None if count < 3 else se * math.sqrt(count) * standard_effect(count, power, alpha) + drift

@@ -1,7 +1,7 @@
-"""What the tables say together: averages, adoption, discards, and which controls held. Plain data, for results.json.
+"""Summaries of the tables for results.json: averages, adoption, discards and controls.
 
-Averages are over tasks: trials are averaged inside a task first. A missing value is missing, never 0, and a delta
-rests on complete pairs only.
+Averages are over tasks; the trials of a task are averaged first. A missing value is never 0, and a delta uses complete
+pairs only.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ N = TypeVar("N")
 
 
 class Measure(NamedTuple):
-    """A quantity of runs in a treatment and in the baseline, and its difference over complete pairs."""
+    """A quantity in a treatment and in the baseline, and its difference over complete pairs."""
 
     treatment: Fraction | None
     """The average over all runs that have it; the next one too."""
@@ -40,7 +40,7 @@ class Measure(NamedTuple):
     pairs: int
     """Tasks with at least one complete pair."""
     largest: Fraction | None = None
-    """The share of the treatment's total, over complete pairs, that the task with the most of it holds."""
+    """The share of the largest task in the treatment's total over complete pairs."""
 
 
 class Count(TypedDict):
@@ -154,13 +154,13 @@ def categories(tables: Tables, treatment: str) -> dict[str, Category]:
 
 
 def adoption(cells: Iterable[object]) -> Count:
-    """In how many runs a fact of adoption is so, and in how many it is known, by its column of pairs.csv."""
+    """In how many runs a fact of adoption is true, and in how many it is known, from its column of pairs.csv."""
     known = [cell == "yes" for cell in cells if cell]
     return {"runs": sum(known), "of": len(known)}
 
 
 def adoption_table(pairs: Sequence[PairRow]) -> dict[str, Count]:
-    """The four facts of any tool, and what is reported tool by tool."""
+    """The four facts about all tools together, and the reported use of each tool."""
     facts = ["offered", "called", "called_without_error", "adopted"]
     rows: Sequence[Mapping[str, object]] = pairs
     tools = [column for column in (rows[0] if rows else ()) if column.startswith("adopted_")]
@@ -170,7 +170,7 @@ def adoption_table(pairs: Sequence[PairRow]) -> dict[str, Count]:
 
 
 def tools_by_run(tables: Tables, pairs: Sequence[PairRow], tools: Sequence[str]) -> list[ToolsOfRun]:
-    """How often each run called each of `tools` that any run used; yes or no where only the report tells."""
+    """The calls of each of `tools` that any run used, by run; yes or no where only the report is known."""
     rows: list[ToolsOfRun] = []
     for pair in pairs:
         outcome = tables.records[run].outcome if (run := run_of_pair(pair)) in tables.records else None
@@ -183,7 +183,7 @@ def tools_by_run(tables: Tables, pairs: Sequence[PairRow], tools: Sequence[str])
 
 
 def by_adoption(tables: Tables, treatment: str) -> dict[str, AdoptionGroup[Fraction]]:
-    """Delta, misdirection and durations over the pairs that adopted, that did not, that do not say, and over all."""
+    """Delta, misdirection and durations of the pairs by adoption: yes, no, not known, and all."""
     pairs = [row for row in tables.pairs if row["treatment"] == treatment]
     groups = {
         "adopted": [row for row in pairs if row["adopted"] == "yes"],
@@ -219,7 +219,7 @@ def _task_mean(runs: Iterable[RunId], value: Value) -> Fraction | None:
 
 
 def discard_counts(validity: Iterable[ValidityRow]) -> dict[str, Counter[str]]:
-    """Discards by reason and condition: every one so far, repeated runs included."""
+    """All discards so far by reason and condition, including those of repeated runs."""
     counts: dict[str, Counter[str]] = {}
     for row in validity:
         for reason in items(row["discards"]) or ():
@@ -228,7 +228,7 @@ def discard_counts(validity: Iterable[ValidityRow]) -> dict[str, Counter[str]]:
 
 
 def disagreements(tables: Tables) -> dict[str, Count]:
-    """In how many runs the report differs from the transcript, of those in which both say something."""
+    """In how many runs the report differs from the transcript, of those with both values."""
     compared = {
         "tool calls": (tables.reported_calls, tables.observed_calls),
         "files read": (tables.reported_files, tables.observed_files),
@@ -244,9 +244,9 @@ def disagreements(tables: Tables) -> dict[str, Count]:
 
 
 def controls(tables: Tables) -> list[ControlCheck]:
-    """What had to be the same or absent (protocol, sections 1, 5 and 7), and in how many valid runs it was seen to be.
+    """The controls of the protocol (sections 1, 5 and 7), and in how many valid runs each was seen to hold.
 
-    `of` counts the runs in which it could be seen at all.
+    `of` counts the runs in which it could be checked.
     """
     servers = {name: condition["servers"] for name, condition in tables.plan["conditions"].items()}
     everywhere = sorted({server for names in servers.values() for server in names})

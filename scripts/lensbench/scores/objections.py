@@ -1,7 +1,7 @@
-"""What an interval that excludes 0 has to stand beside: tests that assume less about the differences than it does.
+"""Further tests for an interval that excludes 0, which assume less about the differences.
 
-An interval of Student's t takes the differences for nearly normal. Those of few tasks often are not: most gain a little
-and a few lose much. docs/gate.md has the figures.
+Student's t interval assumes that differences are nearly normal. With few tasks they often are not: most tasks gain a
+little and a few lose much. docs/gate.md has the figures.
 """
 
 from __future__ import annotations
@@ -17,32 +17,32 @@ from lensbench.scores.sequential import interval_at, level_of
 
 
 class RareLosses(NamedTuple):
-    """What tasks may be like although the few that were drawn do not show it."""
+    """A distribution of tasks with rare heavy losses, which a small sample may not show."""
 
     share: float = 0.05
-    """Of all tasks, which lose heavily."""
+    """The share of tasks that lose heavily."""
     loss: float = 0.95
     gain: float = 0.05
-    """What the others gain on average: together, as much as is lost."""
+    """The average gain of the others; gains and losses cancel out."""
     spread: float = 0.10
-    """Of what the others gain in one trial. Half of its variance is that of trials, which several average out."""
+    """The standard deviation of these gains in one trial. Half of the variance is between trials, and averages out."""
     chance: float = 0.05
-    """How often such tasks may give a GO that looks like the one at hand."""
+    """The accepted probability that such tasks give a GO like the observed one."""
 
 
 RARE = RareLosses()
 
 
 def excludes_zero(estimate: Estimate, boundary: float) -> bool:
-    """True when the interval at this boundary lies on one side of 0, and nothing speaks against it."""
+    """True when the interval at this boundary lies on one side of 0, and there is no objection."""
     interval = interval_at(estimate, boundary)
     return interval is not None and not interval[0] <= 0 <= interval[1] and not objection(estimate, boundary)
 
 
 def objection(estimate: Estimate, boundary: float) -> str:
-    """Why the interval at this boundary is not believed to exclude 0; "" when it is, or does not.
+    """Why an interval at this boundary that excludes 0 is not accepted; "" when it is accepted or includes 0.
 
-    The sign-flip test may be too coarse for the level: then it confirms with the smallest p that it can give.
+    If the sign-flip test is too coarse for the level, its smallest possible p counts as a confirmation.
     """
     interval = interval_at(estimate, boundary)
     if interval is None or estimate.mid_p is None or interval[0] <= 0 <= interval[1]:
@@ -57,11 +57,11 @@ def objection(estimate: Estimate, boundary: float) -> str:
 
 
 def rare_losses(estimate: Estimate, boundary: float, trials: int = 1, rare: RareLosses = RARE) -> str:
-    """Why a GO is not believed whose gain is small and even; "" when it is larger, less even, or of many tasks.
+    """Why a GO with a small and even gain is not accepted; "" when the gain is larger or less even, or of many tasks.
 
-    It is not believed when tasks of which a few lose heavily would too often draw none of those, be a GO, and have at
-    least this sum of delta and spread. The sum tells such a gain from a larger or less even one about as well as
-    anything can (benchmarks/rare_losses.py).
+    It is not accepted if tasks with rare heavy losses would too often give a sample without such a loss that is a GO
+    and has at least the observed sum of delta and standard deviation. This sum distinguishes such a gain from a larger
+    or less even one nearly as well as is possible (benchmarks/rare_losses.py).
     """
     n, none = estimate.n, (1 - rare.share) ** estimate.n
     if none <= rare.chance or estimate.delta is None or not estimate.sd:
@@ -79,14 +79,14 @@ def rare_losses(estimate: Estimate, boundary: float, trials: int = 1, rare: Rare
 
 @lru_cache
 def _spreads(df: int) -> list[tuple[float, float]]:
-    """What a standard deviation may be, as a multiple of the true one, and how likely: the chi distribution."""
+    """Sample standard deviations as multiples of the true one, with their probabilities: the chi distribution."""
     ratios = [(step + 0.5) / 50 for step in range(200)]
     likely = [math.exp(df * (math.log(ratio) + (1 - ratio**2) / 2)) / ratio for ratio in ratios]
     return [(ratio, each / sum(likely)) for ratio, each in zip(ratios, likely, strict=True)]
 
 
 def tasks_that_would_show(estimate: Estimate, boundary: float, trials: int = 1) -> int:
-    """With how many tasks the same gain would be believed, if none of the further ones loses heavily either."""
+    """The number of tasks at which the same gain would be accepted, if no further task loses heavily."""
     tasks = estimate.n
     while rare_losses(replace(estimate, n=tasks), boundary, trials):
         tasks += 1

@@ -1,4 +1,4 @@
-"""What a benchmark costs that finds an effect, by the spread, the price and the time of one that was made before."""
+"""Plans a benchmark from the standard deviation, the price and the time of a finished one."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from lensbench.scores.sequential import FIRST
 
 
 class Pilot(NamedTuple):
-    """What was seen of a treatment in a finished benchmark."""
+    """The figures of a treatment in a finished benchmark."""
 
     treatment: str
     tasks: int
     spread: Spread
-    """Of a task's difference, in points, with the price of shared repositories in it."""
+    """The standard deviation of a task's difference, in points, including the effect of shared repositories."""
     measured: bool
-    """False when the parts of the spread are assumed, because there was one trial."""
+    """False when the parts of the spread are assumed, because there was only one trial."""
     conditions: int
-    """How many runs a task has in a trial."""
+    """The number of runs of a task in one trial."""
     run_s: float
     """Seconds of a run, on average."""
     run_usd: float | None
@@ -39,8 +39,8 @@ class Pilot(NamedTuple):
 
 
 def read_pilot(folder: Path, share: float) -> list[Pilot]:
-    """A pilot for every treatment of a run folder; `share` is assumed where one trial cannot show the tasks' own part
-    of the variance. Raises UserError when the folder has no results, or no spread."""
+    """A pilot for every treatment of a run folder. `share`, the share of the variance that is between tasks, is used if
+    there was only one trial. Raises UserError when the folder has no results, or no spread."""
     tables = read_tables(folder)
     estimates = read_json(RunFolder(folder).estimates, EstimatesData, needed=True)["comparisons"]
     runs = [
@@ -99,7 +99,7 @@ def _duration(seconds: float) -> str:
 
 
 def pilot_text(folder: Path, effect: float, power: float, alpha: float, share: float, parallel: int) -> str:
-    """What to plan, for every treatment of the benchmark in `folder`."""
+    """The plans for every treatment of the benchmark in `folder`."""
     told = []
     for pilot in read_pilot(folder, share):
         parts = "measured" if pilot.measured else f"assumed: {100 * share:g} % of a trial's variance is the tasks' own"

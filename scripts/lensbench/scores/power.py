@@ -1,4 +1,4 @@
-"""The arithmetic of power: tasks, effects and spreads of a paired t test, as pure functions of numbers."""
+"""Power of a paired t test: numbers of tasks, effects and standard deviations, as pure functions of numbers."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from lensbench.core.distributions import chi2_ppf, nct_cdf, t_isf
 
 FEWEST_REPOSITORIES = 6
 STEPS = 1 << 40
-"""In which an effect is searched for."""
+"""The resolution of the search for an effect."""
 TRIALS = (1, 2, 3, 5)
 """The numbers of trials that are planned for."""
 
 
 def tasks_needed(sd: float, effect: float, power: float = 0.8, alpha: float = 0.05) -> int:
-    """Tasks for which an effect of this size is found with this probability; `sd` and `effect` in the same unit.
+    """The number of tasks that detect an effect of this size with this power; `sd` and `effect` in the same unit.
 
-    At least 4: an effect of more than three standard deviations is not planned for.
+    At least 4, because effects above three standard deviations are treated as three.
     """
     size = min(effect / sd, 3.0) if sd else 3.0
     enough = 4
@@ -29,7 +29,7 @@ def tasks_needed(sd: float, effect: float, power: float = 0.8, alpha: float = 0.
 
 
 def tasks_for_width(sd: float, width: float, alpha: float = 0.05) -> int:
-    """Tasks for which the interval is shorter than `width`, in the unit of `sd`."""
+    """The number of tasks at which the interval is shorter than `width`, in the unit of `sd`."""
     tasks = 2
     while 2 * t_isf(alpha / 2, tasks - 1) * sd / math.sqrt(tasks) >= width:
         tasks = max(tasks + 1, math.ceil(tasks * 1.01))
@@ -43,7 +43,7 @@ def detectable(sd: float, tasks: int, power: float = 0.8, alpha: float = 0.05) -
 
 @lru_cache
 def standard_effect(tasks: int, power: float, alpha: float) -> float:
-    """In standard deviations."""
+    """The minimum detectable effect in standard deviations."""
     largest = 1.0
     while _power(largest, tasks, alpha) < power:
         largest *= 2
@@ -52,34 +52,34 @@ def standard_effect(tasks: int, power: float, alpha: float) -> float:
 
 
 def chance(sd: float, effect: float, tasks: int, alpha: float = 0.05) -> float:
-    """The power: how likely an effect of this size is found."""
+    """The power: the probability of detecting an effect of this size."""
     return _power(effect / sd, tasks, alpha)
 
 
 def _power(size: float, tasks: int, alpha: float) -> float:
-    """Of a two-sided paired t test; `size` in standard deviations (Cohen, Statistical Power Analysis, 1988)."""
+    """Power of a two-sided paired t test; `size` in standard deviations (Cohen, Statistical Power Analysis, 1988)."""
     far = t_isf(alpha / 2, tasks - 1)
     shift = size * math.sqrt(tasks)
     return 1 - nct_cdf(far, tasks - 1, shift) + nct_cdf(-far, tasks - 1, shift)
 
 
 def upper_sd(sd: float, tasks: int) -> float:
-    """The 80 % upper bound of a spread that was observed in so many tasks: 1.25 times it at 12, 1.16 times at 24."""
+    """The 80 % upper bound of a standard deviation from this many tasks: a factor of 1.25 at 12, of 1.16 at 24."""
     return sd * math.sqrt((tasks - 1) / chi2_ppf(0.2, tasks - 1))
 
 
 def repositories_needed(sd: float, effect: float, tasks_each: int, icc: float, power: float, alpha: float) -> int:
-    """Repositories with so many tasks each, for an interval that is cluster-robust: t with repositories - 1 degrees.
+    """The number of repositories, with `tasks_each` tasks each, for a cluster-robust t interval.
 
-    `icc` is the part of the variance that tasks of a repository share. Never under 6: a claim about fewer is one about
-    these repositories only.
+    `icc` is the share of the variance that tasks of a repository have in common. At least 6, because with fewer the
+    claim is limited to these repositories.
     """
     spread = sd * math.sqrt((1 + (tasks_each - 1) * icc) / tasks_each)
     return max(tasks_needed(spread, effect, power, alpha), FEWEST_REPOSITORIES)
 
 
 class Spread(NamedTuple):
-    """How the difference of a task spreads, in points, as the parts that trials can and cannot reduce."""
+    """The standard deviation of a task's difference, in points, in two parts: between tasks and between trials."""
 
     tasks: float
     """Standard deviation of the tasks' true differences."""
@@ -92,9 +92,9 @@ class Spread(NamedTuple):
 
 
 def split(sd: float, trials: int, share: float) -> Spread:
-    """The parts of a spread that was seen with so many trials.
+    """The parts of a standard deviation that was observed with this number of trials.
 
-    `share` is the tasks' own part of the variance of one trial.
+    `share` is the share of the variance of one trial that is between tasks.
     """
     single = sd**2 / (share + (1 - share) / trials)
     return Spread(math.sqrt(share * single), math.sqrt((1 - share) * single))

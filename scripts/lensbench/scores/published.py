@@ -1,4 +1,4 @@
-"""Scores that other people gave to a run before it was imported, shown beside those of our judges.
+"""Published scores of imported runs, which results show beside the scores of our judges.
 
 They come from the raw results of the protocol's results.md, or from a CSV with the columns `task,condition,score` or
 `task,condition,criterion,verdict`.
@@ -97,7 +97,7 @@ def _points(row: Mapping[str, str]) -> Fraction | None:
 
 
 def impossible(scores: Mapping[Run, Fraction], criteria: Mapping[str, int]) -> Iterator[str]:
-    """The runs whose score no verdicts on so many criteria can give, with that score; `criteria` by task."""
+    """Runs whose score is impossible with the number of criteria, with that score; `criteria` by task."""
     for (task, condition), score in sorted(scores.items()):
         count = criteria.get(task)
         sums = [Fraction(half, 2 * count) for half in range(2 * count + 1)] if count else []
@@ -107,12 +107,12 @@ def impossible(scores: Mapping[Run, Fraction], criteria: Mapping[str, int]) -> I
 
 
 class Pair(NamedTuple):
-    """A task as it was published, and as our judges see it; scores are shares of 1."""
+    """The published scores of a task, and those by our judges; scores are shares of 1."""
 
     task: str
     treatment: str
     scores: tuple[Fraction | None, Fraction | None]
-    """Of the treatment and of the baseline, published."""
+    """Published, of the treatment and of the baseline."""
     ours: tuple[Fraction | None, Fraction | None]
     delta: Fraction | None
     """Published."""
@@ -121,7 +121,7 @@ class Pair(NamedTuple):
 
 
 def published_pairs(folder: Path, tables: Tables) -> list[Pair]:
-    """The published scores of an imported run; none when it came without."""
+    """The published scores of an imported run; empty when there are none."""
     if not RunFolder(folder).published.exists():
         return []
     given = {
@@ -147,5 +147,5 @@ def mean_delta(pairs: Sequence[Pair], treatment: str) -> Fraction | None:
 
 
 def rows_of(scores: Mapping[Run, Fraction]) -> Iterable[dict[str, str]]:
-    """As they are kept."""
+    """The rows of published.csv."""
     return ({"task": task, "condition": name, "score": f"{float(score):g}"} for (task, name), score in scores.items())

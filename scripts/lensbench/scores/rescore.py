@@ -1,4 +1,4 @@
-"""The stages from the runs to the scores, in their order, for those who start them all at once."""
+"""Runs the stages from the runs to the scores in one program."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from lensbench.scores.scores import score_all
 
 
 def score_present(folder: Path, judge: Callable[[str], object]) -> None:
-    """Writes all tables up to the scores over the runs that are there; the others count as missing.
+    """Writes all tables up to the scores for the existing runs; the others count as missing.
 
-    `judge` lets a judge of the config give its verdicts; those of people are read from their files.
+    `judge` runs a judge of the config; people's verdicts are read from their files.
     """
     judge_validity(folder)
     read_reports(folder)

@@ -26,7 +26,7 @@ Value = Callable[[RunId], Fraction | None]
 
 
 class Tables(NamedTuple):
-    """All that is known about a benchmark, as the stages left it."""
+    """The tables and records of a benchmark."""
 
     plan: Plan
     validity: Sequence[ValidityRow]
@@ -36,9 +36,9 @@ class Tables(NamedTuple):
     verdicts: Sequence[VerdictRow]
     records: Mapping[RunId, Record]
     borrowed: frozenset[RunId] = frozenset()
-    """The runs of the baseline that earlier benchmarks made."""
+    """The baseline's runs that are borrowed from earlier benchmarks."""
     lenders: Mapping[RunId, str] = MappingProxyType({})
-    """The run folders that these are from."""
+    """The run folders that they are from."""
 
     @property
     def valid(self) -> list[Record]:
@@ -47,11 +47,11 @@ class Tables(NamedTuple):
 
     @property
     def lost(self) -> list[RunId]:
-        """The runs that were given up: no start makes them again."""
+        """The runs that were given up: no start repeats them."""
         return [run_of_row(row) for row in self.validity if row["given_up"] == "yes"]
 
     def identity(self, run: RunId) -> str:
-        """What tells a run from another one in its place."""
+        """A short hash that changes when the run is repeated."""
         return identity(self.records[run].last.started_at, self.records[run].answer_sha256)
 
     def score(self, run: RunId) -> Fraction | None:
@@ -59,21 +59,21 @@ class Tables(NamedTuple):
         return exact(self.scores[run]["score"])
 
     def compared_score(self, run: RunId) -> Fraction | None:
-        """The score of a run as it is compared: that of the baseline is the mean over all its runs of this task and
-        trial, where earlier benchmarks made several."""
+        """The score of a run in comparisons: for the baseline, the mean over all its runs of this task and trial, if
+        several are borrowed."""
         own = self.score(run)
         if own is None or run.condition != self.plan["baseline"]:
             return own
         return mean(map(self.score, self.compared_runs(run)))
 
     def compared_runs(self, run: RunId) -> list[RunId]:
-        """The runs that the compared score of a run rests on."""
+        """The runs behind the compared score of a run."""
         further = further_baselines(self.plan) if run.condition == self.plan["baseline"] else ()
         others = (run._replace(condition=name) for name in further)
         return [run, *(other for other in others if other in self.scores and self.score(other) is not None)]
 
     def against(self, treatment: str) -> Tables:
-        """The same with a treatment in the baseline's place; no run of it is borrowed."""
+        """The same tables with a treatment as the baseline; its runs are never borrowed."""
         plan: Any = {name: value for name, value in self.plan.items() if name != "bank"} | {"baseline": treatment}
         return self._replace(plan=plan)
 
@@ -130,13 +130,13 @@ class Tables(NamedTuple):
         return None if seconds is None else Fraction(str(seconds))
 
     def outside_agent(self, run: RunId) -> Fraction | None:
-        """Seconds of the duration that the agent does not count as its own: its start, MCP start-up and end."""
+        """Seconds of the duration outside the agent's own count: its start, the start of MCP servers, and its end."""
         seconds, wall = self.records[run].outcome.agent_s if self._counts(run) else None, self.duration(run)
         return None if seconds is None or wall is None else wall - Fraction(str(seconds))
 
     def timed(self, value: Value) -> Value:
-        """A quantity of time, which is only comparable with runs of the same days: for a borrowed run, the value of the
-        one that was made again; None where there is none."""
+        """A quantity of time, which is only comparable between runs of the same days: for a borrowed run, the value of
+        the repeated run; None without one."""
 
         def of(run: RunId) -> Fraction | None:
             again = run._replace(condition=AGAIN) if run in self.borrowed else run
@@ -152,13 +152,13 @@ class Tables(NamedTuple):
 
 
 def identity(started_at: str, answer_sha256: str) -> str:
-    """A short hash of when a run's last attempt began and of what it answered."""
+    """A short hash of the start of a run's last attempt and of its answer."""
     return sha256(f"{started_at} {answer_sha256}".encode())[:10]
 
 
 def read_tables(folder: Path, records: Mapping[RunId, Record] | None = None) -> Tables:
-    """Everything that the stages before left in the run folder; `records` are those of all runs that have one, where
-    they were read before."""
+    """The tables of the earlier stages in the run folder; `records` are the records of all runs, if they were read
+    before."""
     plan = read_opened_plan(folder)
     validity = read_table(RunFolder(folder).validity, ValidityRow)
     if records is None:

@@ -1,4 +1,4 @@
-"""How many tasks, repositories and trials a decision needs, before anything is paid for.
+"""Computes how many tasks, repositories and trials a decision needs, before any run is paid for.
 
     lensbench size --sd 20 --effect 10
     lensbench size --pilot bench/first --effect 10 --power 0.9
@@ -32,18 +32,18 @@ DASHES = (None, "6,3", "2,2", "8,3,2,3")
 
 
 class Needs(NamedTuple):
-    """What a decision is to be about; effects and spreads in points."""
+    """The parameters of a plan; effects and standard deviations in points."""
 
     sd: float
     effect: float
     power: float = 0.8
     alpha: float = 0.05
     trials: int = 1
-    """Trials that `sd` was seen with."""
+    """The number of trials behind `sd`."""
     share: float = 0.24
-    """The part of the variance of one trial that is the tasks' own: an assumption until trials have measured it."""
+    """The share of the variance of one trial that is between tasks: an assumption until it is measured."""
     icc: float = 0.14
-    """The part of the variance that tasks of a repository share: an assumption too."""
+    """The share of the variance that tasks of a repository have in common: also an assumption."""
 
     @property
     def spreads(self) -> dict[int, float]:
@@ -52,7 +52,7 @@ class Needs(NamedTuple):
         return {trials: parts.of(trials) for trials in TRIALS}
 
     def check(self) -> None:
-        """Raises UserError for numbers that mean nothing."""
+        """Raises UserError for numbers out of range."""
         ranges = {
             "sd": (0 < self.sd <= 100, "above 0, at most 100"),
             "effect": (0 < self.effect <= 100, "above 0, at most 100"),
@@ -68,20 +68,20 @@ class Needs(NamedTuple):
 
 
 class Looks(NamedTuple):
-    """What looks cost and save, on average."""
+    """The average effect of looks."""
 
     tasks: dict[float, float]
     """Tasks used, by the true effect."""
     go: dict[float, float]
-    """The chance of crossing the upper boundary, by the true effect."""
+    """The probability of crossing the upper boundary, by the true effect."""
 
 
 def looks_save(
     sd: float, effect: float, tasks: int, looks: int, truths: Sequence[float], power: float = 0.8, alpha: float = 0.05
 ) -> Looks:
-    """What so many looks at a plan for `effect` save, for each of the true effects `truths`.
+    """What this number of looks saves in a plan for `effect`, for each of the true effects `truths`.
 
-    Simulated paths of the t statistic, with the boundaries and the futility rule of the gate.
+    Simulates paths of the t statistic with the boundaries and the futility rule of the gate.
     """
     import numpy as np
     from scipy.stats import norm, t
@@ -111,7 +111,7 @@ def looks_save(
 
 
 def plan_text(plan: Needs) -> str:
-    """Everything that is known about the needs of a decision, as Markdown tables."""
+    """The needs of a decision as Markdown tables."""
     pilots = ", ".join(f"{upper_sd(plan.sd, count):.1f} after {count} tasks" for count in (12, 24))
     power = f"{100 * plan.power:g} %"
     return "\n\n".join([
@@ -173,7 +173,7 @@ def _savings(plan: Needs) -> str:
 
 
 def power_plot(plan: Needs) -> str:
-    """The chance of finding the effect by the number of tasks, a line per number of trials, as an SVG."""
+    """The power by the number of tasks as an SVG, with a line for each number of trials."""
     needed = {
         trials: tasks_needed(spread, plan.effect, plan.power, plan.alpha) for trials, spread in plan.spreads.items()
     }
@@ -207,7 +207,7 @@ def power_plot(plan: Needs) -> str:
 
 
 def main() -> None:
-    """Says how many tasks, repositories and trials a decision needs."""
+    """Compute how many tasks, repositories and trials a decision needs."""
     parser = argparse.ArgumentParser(prog="lensbench size", description=main.__doc__)
     known = parser.add_mutually_exclusive_group(required=True)
     known.add_argument("--sd", type=float, help="spread of a task's difference, in points")

@@ -1,4 +1,4 @@
-"""Scores of runs, and what differs between the two runs of a pair (protocol, sections 3 and 4)."""
+"""Scores runs, and compares the two runs of each pair (protocol, sections 3 and 4)."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ PAIR_COLUMNS = columns(PairRow)
 def score_run(
     validity: ValidityRow, decisions: Sequence[DecisionRow], criteria: int, duration_s: Fraction | None
 ) -> ScoreRow:
-    """The row of a run. Its score is missing when it does not count, or while a criterion is unjudged.
+    """The row of a run. The score is missing when the run does not count, or a criterion is unjudged.
 
-    Score = points / criteria, to the nearest 5 % (protocol, section 4); data hold shares of 1.
+    Score = points / criteria, rounded to the nearest 5 % (protocol, section 4), as a share of 1.
     """
     judged = [exact(row["points"]) for row in decisions if row["points"]]
     status = validity["status"]
@@ -46,7 +46,7 @@ def score_run(
 
 
 def clean_duration(record: Record) -> Fraction | None:
-    """Seconds of the attempt that gave the answer; None when the agent repeated requests, which pollutes them."""
+    """Seconds of the attempt that gave the answer; None when the agent repeated requests, which prolongs it."""
     polluted = bool(record.outcome.api_retries) or record.last.duration_s is None
     return None if polluted else Fraction(str(record.last.duration_s))
 
@@ -57,7 +57,7 @@ def short_name(tool: str) -> str:
 
 
 class Side:
-    """One run of a pair, as far as the comparison needs it; everything may be missing."""
+    """The facts of one run of a pair that the comparison needs; each may be missing."""
 
     def __init__(self, score: ScoreRow, report: ReportRow | None, record: Record | None) -> None:
         self.counts = score["status"] in COUNTING
@@ -73,7 +73,7 @@ class Side:
 
 
 def averaged(baseline: Side, further: Iterable[Side]) -> Side:
-    """The baseline's run with its score as the mean over all runs that earlier benchmarks made of it."""
+    """The baseline's run, with the mean score of it and its further borrowed runs."""
     if baseline.score is None:
         return baseline
     pooled = copy(baseline)
@@ -82,12 +82,12 @@ def averaged(baseline: Side, further: Iterable[Side]) -> Side:
 
 
 def compare(treatment: Side, baseline: Side, tools: Sequence[str]) -> dict[str, Cell]:
-    """What the protocol asks of a pair (section 3); a missing value on either side stays missing.
+    """The comparison of a pair (protocol, section 3), as cells of pairs.csv; missing if either side is missing.
 
-    Adoption is what the agent reports, as the protocol has it; `offered`, `called` and `called_without_error` are what
-    was observed. What the run was not offered is no adoption, whatever it reports or called. Where nobody shows what
-    was offered, as in imports, calls of the server that the report counts are adoption too. Diverged: the sets of
-    cited files differ. Misdirected: diverged, and the treatment scored less.
+    `adopted` is what the agent reports, as in the protocol; `offered`, `called` and `called_without_error` are what was
+    observed. A tool that was not offered to the run is never adopted, even if it is reported or called. If offered
+    tools are not known, as in imported runs, reported calls of the server count as adoption, too. Diverged: the sets of
+    cited files differ. Misdirected: diverged, and the treatment has the lower score.
     """
     delta = None if treatment.score is None or baseline.score is None else treatment.score - baseline.score
     row: dict[str, Cell] = {
@@ -131,11 +131,11 @@ def _adoption(side: Side, tools: Sequence[str]) -> dict[str, Cell]:
 def treatment_tools(
     plan: Plan, records: Iterable[Record], reports: Iterable[ReportRow], listed: Sequence[str] = ()
 ) -> list[str]:
-    """The treatments' tools by their full names: all that agents show as offered, or else those that the servers
-    `listed` in the preflight. A name that only a call or a report has is none of them.
+    """The full names of the treatments' tools: those that agents show as offered, or else those that the servers
+    `listed` in the preflight. Names that appear only in calls or reports are ignored.
 
-    Where nobody lists any, all that were called or reported; where no condition names its servers (imported runs), all
-    MCP tools that reports name.
+    If no list is known, the called and reported tools; if no condition names its servers (imported runs), all MCP tools
+    in reports.
     """
     servers = sorted({server for condition in plan["conditions"].values() for server in condition["servers"]})
     outcomes = [record.outcome for record in records]
@@ -152,7 +152,7 @@ def treatment_tools(
 
 
 def tools_of_condition(plan: Plan, condition: str, tools: Sequence[str]) -> Sequence[str]:
-    """Those of `tools` that the condition has; all where no condition names its servers."""
+    """The condition's tools among `tools`; all if no condition names its servers."""
     if any(other["servers"] for other in plan["conditions"].values()):
         return tools_of(plan["conditions"][condition]["servers"], tools)
     return tools
@@ -165,7 +165,7 @@ def read_present_records(folder: Path, validity: Iterable[ValidityRow]) -> dict[
 
 
 def score_all(folder: Path) -> dict[RunId, Record]:
-    """Reads the tables and the records, writes scores.csv and pairs.csv, and returns the records."""
+    """Writes scores.csv and pairs.csv from the tables and the records; returns the records."""
     plan = read_opened_plan(folder)
     validity = read_table(RunFolder(folder).validity, ValidityRow)
     records = read_present_records(folder, validity)

@@ -1,8 +1,8 @@
-"""Looking at the results before all runs are made, without more false verdicts than one look at the end would give.
+"""Interim looks at the results, without more false verdicts than a single look at the end.
 
-Group-sequential design: the error that one look may make is spent over the looks by the O'Brien-Fleming-type function
-of Lan and DeMets (Biometrika 70, 1983), almost nothing at first. The runs also stop when a GO has become unlikely;
-nothing is lost by ignoring that stop (non-binding futility).
+Group-sequential design: the error is spent over the looks by the O'Brien-Fleming-type function of Lan and DeMets
+(Biometrika 70, 1983), which spends almost nothing at first. The runs also stop when a GO has become unlikely; ignoring
+this stop does not increase the error (non-binding futility).
 """
 
 from __future__ import annotations
@@ -22,54 +22,54 @@ FUTILE = 0.2
 
 
 FIRST = 0.9
-"""What of `alpha` the planned benchmark may spend. The rest is for what people add: 1 to 2 points of power buy it."""
+"""The share of `alpha` for the planned benchmark. The rest is for later additions; it costs 1 to 2 points of power."""
 
 
 class LookResult(NamedTuple):
-    """What a look at the results says."""
+    """The result of a look."""
 
     look: int
     looks: int
     z: float | None
-    """The estimate as a normal deviate; None when nothing can be estimated yet."""
+    """The estimate as a normal deviate; None when it cannot be estimated yet."""
     boundary: float
-    """What `z` must reach for a GO, or its negative for a HARM."""
+    """The value that `z` must reach for a GO, or its negative for a HARM."""
     low: float | None
     """The repeated confidence interval of the delta, in shares of 1."""
     high: float | None
     conditional_power: float | None
-    """The chance of a GO at the last look; None when there is no further look."""
+    """The probability of a GO at the last look; None at the last look."""
     open: bool
     """True when the next wave is to be run."""
     why: str
 
 
 def even_fractions(looks: int) -> tuple[float, ...]:
-    """The share of the information that each look is planned to have, for waves of equal size.
+    """The planned share of the information at each look, for waves of equal size.
 
-    Waves that get smaller, and trials of the same tasks, have more information early than this says. Then the looks
-    are more alike than assumed, and the error is smaller (Slepian's inequality): never larger.
+    With shrinking waves, or trials of the same tasks, the true shares are larger at early looks. The looks are then
+    more correlated than assumed, so the error is smaller (Slepian's inequality), never larger.
     """
     return tuple(look / looks for look in range(1, looks + 1))
 
 
 HIGHEST = 8.0
-"""The boundary where nothing is left to spend."""
+"""The boundary when no error is left to spend."""
 _LEAST = 2e-4
-"""A smaller error is spent as if no look had been before, which is stricter: the integration is not so good."""
+"""A smaller error is spent as if there were no earlier look, which is stricter: the integration is too imprecise."""
 
 
 def spending(fraction: float, alpha: float) -> float:
-    """The error, two-sided, that is spent up to a fraction t of the information: 4 (1 - F(q / sqrt(t))), where
+    """The two-sided error that is spent up to a fraction t of the information: 4 (1 - F(q / sqrt(t))), where
     F(q) = 1 - alpha / 4."""
     return float(4 * norm_sf(norm_isf(alpha / 4) / math.sqrt(fraction))) if fraction > 0 else 0.0
 
 
 @lru_cache(maxsize=4096)
 def next_boundary(limits: tuple[float, ...], correlations: tuple[tuple[float, ...], ...], spend: float) -> float:
-    """What the last of correlated normal deviates must reach, so that it does in `spend` (two-sided) of the cases in
-    which none of those before has reached its limit. Rounded to 3 decimals after other limits, which is what the
-    integration is good for.
+    """The boundary for the last of correlated normal deviates, so that the probability of reaching it without having
+    reached an earlier limit is `spend` (two-sided). With earlier limits it is rounded to 3 decimals, the precision of
+    the integration.
     """
     if spend <= 0:
         return HIGHEST
@@ -95,7 +95,7 @@ def next_boundary(limits: tuple[float, ...], correlations: tuple[tuple[float, ..
 
 @lru_cache
 def boundaries(fractions: tuple[float, ...], alpha: float = 0.05) -> tuple[float, ...]:
-    """The z value that each look must reach, for a two-sided `alpha`, at these rising fractions of the information."""
+    """The z value that each look must reach, for a two-sided `alpha` and increasing fractions of the information."""
     if not fractions or any(a >= b for a, b in pairwise((0.0, *fractions, 1.0 + 1e-9))):
         raise ValueError(f"information fractions must rise from above 0 to at most 1: {fractions}")
     correlations = tuple(tuple(math.sqrt(min(a, b) / max(a, b)) for b in fractions) for a in fractions)
@@ -107,10 +107,10 @@ def boundaries(fractions: tuple[float, ...], alpha: float = 0.05) -> tuple[float
 
 def interval_at(estimate: Estimate, boundary: float) -> tuple[float, float] | None:
     """The interval of a difference of scores that excludes 0 when the estimate's deviate reaches the boundary; None
-    when nothing can be estimated.
+    when it cannot be estimated.
 
-    The boundary is used as a nominal p, on the t distribution with the estimate's degrees of freedom, because the
-    normal one promises too much for few tasks.
+    The boundary is converted to a nominal p, which is used with the t distribution at the estimate's degrees of
+    freedom, because the normal distribution gives too short intervals for few tasks.
     """
     if not estimate.se or not estimate.df or estimate.delta is None:
         return None
@@ -126,9 +126,9 @@ def level_of(boundary: float) -> float:
 def look_result(
     estimate: Estimate, look: int, looks: int, settings: GateSettings, boundary: float | None = None
 ) -> LookResult:
-    """What the look number `look` of `looks` says about a treatment, whose estimate rests on the waves so far.
+    """The result of look number `look` of `looks` at a treatment; the estimate is from the waves so far.
 
-    `boundary` is what the account of error leaves this look; without one, that of looks with `alpha` to themselves.
+    `boundary` is that of the error account; by default, that of a design without an error account.
     """
     settings = {**DEFAULTS, **settings}
     limits = boundaries(even_fractions(looks), settings["alpha"] * (1 if boundary is None else FIRST))
@@ -143,7 +143,7 @@ def look_result(
 
 
 def deviate(estimate: Estimate) -> float | None:
-    """The estimate as a normal deviate with the same p; None when nothing can be estimated."""
+    """The estimate as a normal deviate with the same p; None when it cannot be estimated."""
     if not estimate.se or not estimate.df or estimate.delta is None:
         return None
     beyond = max(abs(estimate.delta) - estimate.drift, 0.0)
@@ -161,13 +161,13 @@ def _open(verdict: str, power: float | None) -> tuple[bool, str]:
 
 
 def conditional_power(z: Any, se: float, time: float, final: float, settings: Aim) -> Any:
-    """The chance that the last look reaches its boundary `final`, given `z` at the fraction `time` of the information.
+    """The probability that the last look reaches its boundary `final`, given `z` at the fraction `time` of the
+    information.
 
-    `z` is a number, or an array of them; `se` is the standard error now.
+    `z` is a number or an array; `se` is the current standard error.
 
-    It is computed for a treatment that is worth finding: with the smallest worthwhile effect or, where all planned
-    runs are too few to find that one, with the effect that they find with the planned power. What was observed so far
-    counts as it is. (Brownian motion: Lan and Wittes, Biometrics 44, 1988.)
+    The assumed true effect is the smallest worthwhile one or, if the planned runs are too few to detect it, the effect
+    that they detect with the planned power (Brownian motion: Lan and Wittes, Biometrics 44, 1988).
     """
     planned_se = se * math.sqrt(time)
     detectable = norm_isf(settings["alpha"] / 2) - norm_isf(settings["power"])

@@ -1,4 +1,4 @@
-"""The stages of this room, in one program: they read the same records, and most of what each costs is its start."""
+"""Runs the stages of this room in one program, because they read the same records and start-up dominates their cost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the spread of scores comes from: tasks, their repositories, or trials of the same task."""
+"""Variance components of scores: between tasks, between repositories, and between trials of a task."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from lensbench.scores.intervals import UNKNOWN, codes
 
 @dataclass(frozen=True)
 class Components:
-    """Standard deviations in the unit of the values; what cannot be estimated is None, and `reason` says why."""
+    """Standard deviations in the unit of the values; None for what cannot be estimated, with the reason in `reason`."""
 
     tau: float | None = None
-    """Between tasks: of what their trials would average to."""
+    """Between tasks: of the true means of their trials."""
     sigma: float | None = None
     """Between the trials of a task."""
     icc: float | None = None
-    """The tasks' part of the variance of one trial: near 1 when trials hardly differ, 0 when tasks differ by chance."""
+    """The share of the variance of one trial that is between tasks: near 1 when trials hardly differ."""
     rho: float | None = None
     """Between repositories, a part of tau."""
     repository_icc: float | None = None
-    """The part of the variance of the tasks' means that tasks of a repository share."""
+    """The share of the variance of the tasks' means that is between repositories."""
     reason: str = ""
 
 
 def components(values: Mapping[str, Sequence[SupportsFloat]], repository_of: Mapping[str, str | None]) -> Components:
-    """The components of values that are given per task, one for each trial that has one.
+    """The variance components of the values of each task, one for each trial with a value.
 
     Two mixed models (restricted maximum likelihood): a random effect of the task on the trials, and one of the
-    repository on the tasks' means. One model with both is the same where all tasks have the same number of trials. In
-    the second, every task counts the same, whatever its number of trials.
+    repository on the tasks' means. If all tasks have the same number of trials, this equals one model with both
+    effects. In the second model all tasks have the same weight.
     """
     import numpy as np
 
@@ -66,10 +66,10 @@ def _why_not(values: Mapping[str, Sequence[float]]) -> str:
 
 
 def _random_intercept(values: Any, groups: Any) -> tuple[float, float]:
-    """The variances between and inside the groups, by restricted maximum likelihood (Searle, Casella and McCulloch,
-    Variance Components, 1992, section 6.6), with the ratio of both as the one unknown that is searched for.
+    """The variances between and within the groups, by restricted maximum likelihood (Searle, Casella and McCulloch,
+    Variance Components, 1992, section 6.6), found by a search over their ratio.
 
-    With a ratio r, the mean of a group of n values has the variance of the inside times (1 + n r) / n.
+    For a ratio r, the mean of a group of n values has the variance within * (1 + n r) / n.
     """
     import numpy as np
 
@@ -89,7 +89,7 @@ def _random_intercept(values: Any, groups: Any) -> tuple[float, float]:
         return df * np.log(inside(ratios)) + np.log(growth).sum(axis=1) + np.log((sizes / growth).sum(axis=1))
 
     low, high = -12.0, 12.0
-    for _ in range(9):  # a closer look each time, at a sixteenth of the range
+    for _ in range(9):  # each step narrows the range to a sixteenth
         grid = np.linspace(low, high, 33)
         best = grid[np.argmin(deviance(np.exp(grid)))]
         low, high = best - (high - low) / 32, best + (high - low) / 32

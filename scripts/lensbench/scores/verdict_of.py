@@ -1,4 +1,4 @@
-"""What an interval allows to say about a treatment, and the settings that this rests on."""
+"""The verdict for an interval, and the default settings of the gate."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from lensbench.plan.names import Verdict
 from lensbench.scores.estimates_file import ComparisonData, ContrastData
 
 DEFAULTS: GateSettings = {"effect": 5, "alpha": 0.05, "power": 0.8, "looks": 1, "over": "tasks", "contrasts": ()}
-"""Settings that a plan may leave out: `effect` in points, `alpha` two-sided."""
+"""Settings that a plan may omit: `effect` in points, `alpha` two-sided."""
 
 
 def verdict_of(low: float, high: float, effect: float) -> Verdict:
-    """What an interval allows to say; `effect` is the smallest worthwhile one, in the interval's unit.
+    """The verdict for an interval; `effect` is the smallest worthwhile effect, in the unit of the interval.
 
-    An interval between 0 and `effect` is a NO-GO: the treatment helps, and surely by less than is worthwhile.
+    An interval between 0 and `effect` is a NO-GO: the treatment helps, but by less than is worthwhile.
     """
     if high < 0:
         return "HARM"
@@ -28,7 +28,7 @@ def verdict_of(low: float, high: float, effect: float) -> Verdict:
 def decided_by_gate(
     comparisons: Mapping[str, ComparisonData], contrasts: Iterable[ContrastData]
 ) -> dict[str, ComparisonData]:
-    """What has a verdict, by name: the treatments, then those of the contrasts that the gate decides. Both as in
+    """The comparisons with a verdict, by name: the treatments, then the contrasts that the gate decides. Both as in
     estimates.json."""
     decided = {
         str(Contrast(each["treatment"], each["baseline"])): each for each in contrasts if each["gate"] is not None
