@@ -9,10 +9,10 @@ from pathlib import Path
 from lensbench.changes.task import answer_criteria
 from lensbench.core.errors import UserError, did_you_mean
 from lensbench.core.frozen_plan import JudgingSettings, Plan, PlannedJudge
-from lensbench.core.rows import VerdictRow
+from lensbench.core.rows import GuessRow, VerdictRow, columns
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.program import collect_rarely, run_program
-from lensbench.core.tables import write_table
+from lensbench.core.tables import row_of_run, write_table
 from lensbench.core.tasks import Task
 from lensbench.judging.drafting import with_drafts
 from lensbench.judging.judges import DRAFTED, mechanical
@@ -103,11 +103,11 @@ def guess_all(folder: Path, name: str, parallel: int) -> None:
     tasks = read_tasks(folder)
     seen = read_shown_answers(folder, plan, tasks)
     guesses = guess_by_model(folder, plan, _model_judge(plan, name), tasks, seen, parallel)
-    rows = sorted((shown.run, guessed) for shown, guessed in guesses)
-    columns = ("task", "condition", "trial", "guessed")
-    write_table(
-        RunFolder(folder).guesses / f"{name}.csv", columns, [{**run._asdict(), "guessed": to} for run, to in rows]
-    )
+    rows: list[GuessRow] = [
+        {**row_of_run(run), "guessed": guessed or ""}
+        for run, guessed in sorted((shown.run, guessed) for shown, guessed in guesses)
+    ]
+    write_table(RunFolder(folder).guesses / f"{name}.csv", columns(GuessRow), rows)
 
 
 def main() -> None:

@@ -21,7 +21,7 @@ from lensbench.core.run_folder import RunFolder
 from lensbench.core.run_status import RunStatus
 from lensbench.core.system.files import write_atomic
 from lensbench.core.system.program import run_stage
-from lensbench.core.tables import write_table
+from lensbench.core.tables import joined, row_of_run, write_table, yes_no
 from lensbench.plan.waves import read_opened_plan
 from lensbench.runs.discards import (
     Discard,
@@ -216,16 +216,19 @@ def judge_validity(folder: Path) -> None:
     file_discards(folder, decided)
     after = discard_files(folder)
     limit = plan["max_rounds"]
-    rows = []
+    rows: list[ValidityRow] = []
     earlier = []
     for validity in decided:
         filed = [read_filed(path) for path in after.get(validity.run.stem, [])]
         earlier += [discard.record for discard in filed]
         rows.append({
-            **validity.run._asdict(), "status": validity.status, "reason": validity.reason, "detail": validity.detail,
-            "attempts": validity.attempts, "discards": [discard.reason for discard in filed],
-            "given_up": validity.status == RunStatus.DISCARDED
-            and (len(filed) > limit or validity.run.condition in further_baselines(plan)),
+            **row_of_run(validity.run), "status": validity.status, "reason": validity.reason,
+            "detail": validity.detail, "attempts": str(validity.attempts),
+            "discards": joined(discard.reason for discard in filed),
+            "given_up": yes_no(
+                validity.status == RunStatus.DISCARDED
+                and (len(filed) > limit or validity.run.condition in further_baselines(plan))
+            ),
             "ending": records[validity.run].outcome.ending if validity.run in records else "",
         })  # fmt: skip
     write_table(RunFolder(folder).validity, columns(ValidityRow), rows)

@@ -146,6 +146,6 @@ def mean_delta(pairs: Sequence[Pair], treatment: str) -> Fraction | None:
     return mean(pair.delta for pair in pairs if pair.treatment == treatment and pair.delta is not None)
 
 
-def rows_of(scores: Mapping[Run, Fraction]) -> Iterable[dict[str, str]]:
+def rows_of(scores: Mapping[Run, Fraction]) -> Iterable[PublishedRow]:
     """The rows of published.csv."""
     return ({"task": task, "condition": name, "score": f"{float(score):g}"} for (task, name), score in scores.items())

@@ -14,7 +14,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from markupsafe import Markup
 from rich.console import Console
 
 from lensbench.core.errors import UserError
-from lensbench.core.frozen_plan import Plan
+from lensbench.core.frozen_plan import Plan, RepositoryFacts
 from lensbench.core.records import RunId, sha256
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import write_atomic, write_json
@@ -113,7 +113,7 @@ def _make_runs(folder: Path, config: Config, plan: Plan, task: Task) -> None:
         )
 
 
-def render_page(plan: Plan, task: Task, repository: Mapping[str, Any], sides: Sequence[Side]) -> str:
+def render_page(plan: Plan, task: Task, repository: RepositoryFacts, sides: Sequence[Side]) -> str:
     """eval.html: everything that `show_eval` prints."""
     assert task.repository
     place = source_name(task.repository)

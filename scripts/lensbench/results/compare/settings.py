@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from lensbench.core.conditions import compared
-from lensbench.core.frozen_plan import Plan
+from lensbench.core.frozen_plan import Plan, PlannedJudge
 from lensbench.core.listing import some_of
 from lensbench.core.records import sha256
 from lensbench.core.rows import VerdictRow
@@ -127,7 +127,7 @@ def _judge(name: str, rows: Sequence[VerdictRow], digest: str) -> str:
     return " ".join([name, *versions, *([f"({', '.join(models)})"] if models else []), *([digest] if digest else [])])
 
 
-def _judge_hash(judge: Mapping[str, Any] | None) -> str:
+def _judge_hash(judge: PlannedJudge | None) -> str:
     if judge is None:
         return ""
     agent = {**_AGENT, **judge["agent"]}
