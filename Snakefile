@@ -1,7 +1,8 @@
 """lensbench: task x condition x trial -> answer -> valid? -> report, verdicts -> score -> pair -> results.
 
-The top of each file in rules/ lists what its stage needs and leaves. You can copy commands from the log and run them by
-hand; on this machine Snakemake forks them from a process that has their imports loaded (workflow/preloaded.py).
+The docstring of each file in rules/ lists the inputs (needs) and outputs (leaves) of its stage. You can run commands
+from the log by hand; on this machine Snakemake forks them from a process with the imports loaded
+(workflow/preloaded.py).
 """
 
 from snakemake.utils import min_version
@@ -17,7 +18,7 @@ if start.reads_config(workflow, "config.yaml"):
 
 
 SCHEDULE = start.read_start(workflow, config)
-JUDGES = SCHEDULE.judging.names if workflow.is_main_process else []  # a job elsewhere asks for no list of judges
+JUDGES = SCHEDULE.judging.names if workflow.is_main_process else []  # a job elsewhere needs no list of judges
 BENCH, PYTHON = SCHEDULE.folder.as_posix(), start.PYTHON
 
 

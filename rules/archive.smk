@@ -3,7 +3,7 @@
 needs   the whole run folder, and the files that the config names
 leaves  bench/<run_id>.zip
 
-Run it by name: `snakemake archive`. Changing its settings repeats no other rule.
+Run it by name: `snakemake archive`. Changing its settings reruns no other rule.
 """
 
 

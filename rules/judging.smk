@@ -1,19 +1,19 @@
-"""Asks each judge about every valid answer, criterion by criterion, and decides which verdict counts.
+"""Asks each judge about every criterion of every valid answer, and decides which verdict counts.
 
-needs   plan.json (the judges), scenarios.md (the criteria), validity.csv, all answers; the files that people saved
-        from the judge sheet in human/
-leaves  verdicts/<judge>.csv, judging/ (replies of model judges, kept by the hash of the whole request),
+needs   plan.json (the judges), scenarios.md (the criteria), validity.csv, all answers; files saved from the judge
+        sheet in human/
+leaves  verdicts/<judge>.csv, judging/ (replies of model judges, by the hash of the whole request),
         guesses/<judge>.csv, verdicts.csv (all of them), decisions.csv (what counts), escalations.csv, judge_sheet.html
 
-Edited criteria and another prompt are judged again, another judge adds one file; no run is repeated, and no verdict is
-paid for twice. `snakemake judge_sheet` writes the page for people.
+Edited criteria and prompts are judged again, and a new judge adds one file; no run is repeated, and no verdict is paid
+for twice. `snakemake judge_sheet` writes the page for human judges.
 
 Rule tests runs the hidden tests of change tasks on the runs' patches, one job per run.
 needs   changes/ (the tasks with their tests), environments.json, the records and patches
 leaves  tests/<task>-<condition>.json (results by test, output of the tests), judging/tests/ (test runs, cached by the
         hash of patch, tests, tree and environment)
 
-Rule instrument measures the judges: whether they agree, err differently by condition, or recognise the conditions.
+Rule instrument measures the judges: whether they agree, make different errors by condition, or recognise conditions.
 needs   verdicts.csv, decisions.csv, guesses/, all answers
 leaves  instrument.json
 """
@@ -49,7 +49,7 @@ rule judging:
         f"{BENCH}/verdicts/{{judge}}.csv",
     log:
         f"{BENCH}/logs/judging/{{judge}}.log",
-    localrule: not SCHEDULE.judging.models  # patterns are quicker than the way to another machine
+    localrule: not SCHEDULE.judging.models  # matching patterns takes less time than submitting a job
     threads: lambda wildcards: SCHEDULE.judging.threads(wildcards.judge)
     resources:
         **SCHEDULE.judging.claims(),

@@ -1,4 +1,4 @@
-"""Indexes each repository once for the embedded server, where an MCP file says `--cache ${lens_cache}`.
+"""Indexes each repository once for the embedded server, if an MCP file contains `--cache ${lens_cache}`.
 
 needs   repositories.json
 leaves  indexes.json: the folder with the index of each repository; the indexes in the cache, which runs only read

@@ -1,9 +1,9 @@
 """Freezes the experiment into the run folder.
 
 needs   the config, the task sets, the MCP files
-leaves  plan.json, prompts/ (what every run reads), protocol.md, config.yaml, scenarios.md (what people
-        read), changes/ (change tasks with their tests); a user's file with such a name is kept, and the tasks are
-        frozen in scenarios.frozen.md
+leaves  plan.json, prompts/ (read by every run), protocol.md, config.yaml, scenarios.md (for people), changes/ (change
+        tasks with their tests); a user's file with such a name is kept, and the tasks are frozen in
+        scenarios.frozen.md
 """
 
 

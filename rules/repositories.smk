@@ -1,7 +1,7 @@
 """Fetches and cleans the repositories that the tasks are about.
 
 needs   plan.json
-leaves  repositories.json: the path of each clean tree and the hash of its content; the trees in the cache
+leaves  repositories.json: the path of each cleaned tree and the hash of its content; the trees in the cache
 """
 
 

@@ -1,14 +1,14 @@
-"""Writes the results for people and programs: two stages, one program (results/stages.py).
+"""Writes the results for people and for programs: two stages, one program (results/stages.py).
 
 needs   all tables, instrument.json, estimates.json, citations.json, the plan, the records, all answers, the templates
 leaves  results.json, results.md, summary.md (GitHub), junit.xml (other CI services), report.html, answers/ (a page per
         pair, in answers/runs/ one per run)
 
-Outputs marked with `report` are also in Snakemake's own page (`snakemake --report`, docs/comparing.md).
+Outputs marked with `report` are also included in Snakemake's report (`snakemake --report`, docs/comparing.md).
 
-Rule fail_on fails if the gate's verdict is one that the user named (`--config fail_on=HARM`); no rule depends on it.
-A failed job is repeated at every start, so a second start fails as well.
-leaves  .passed/<verdicts>: none of them occurred
+Rule fail_on fails if the gate's verdict is listed in the config (`--config fail_on=HARM`); no rule depends on it.
+A failed job is rerun at every start, so a second start fails as well.
+leaves  .passed/<verdicts>, when none of them occurred
 """
 
 

@@ -1,20 +1,20 @@
-"""Makes the runs, decides which of them count, and reads the agents' reports.
+"""Executes the runs, decides which of them count, and reads the agents' reports.
 
-Rule run makes one run per job: one task in one condition in one trial.
+Rule run executes one run per job: one task in one condition in one trial.
 
-needs   plan.json, prompts/, repositories.json; the only triggers are discards that ask for another try
+needs   plan.json, prompts/, repositories.json; the only triggers are discards that request another attempt
 leaves  runs/<task>-<condition>.md, records/<task>-<condition>.json (trial 2 in t2/, and so on), transcripts/,
-        patches/ (the changes made in change tasks)
+        patches/ (the agents' changes in change tasks)
 
 A run that counts is never repeated, whatever else changes: all inputs except discards are `ancient`, the outputs are
 kept until they are replaced, and the runner itself refuses to repeat a run that counts.
-For a run that this start will make, the plan is not `ancient`: while the plan is rebuilt, Snakemake would not see the
-discard. (`ancient(str(...))`, because `ancient` marks the object itself, for all rules that name it.)
+For a run that is due in this start, the plan is not `ancient`: while the plan is rebuilt, Snakemake would not see the
+discard. (`ancient(str(...))`, because `ancient` marks the object itself, for all rules that use it.)
 
 Runs that count are not in Snakemake's graph, unless another run of their task is wanted or one of their files is
 requested by name.
 
-Rule environments installs what the tests of change tasks need: once, with network; read-only afterwards.
+Rule environments installs what the tests of change tasks need: once, with network access; read-only afterwards.
 needs   plan.json, changes/ (the tasks with their tests), repositories.json
 leaves  environments.json: the path of each task's environment; the environments in the cache
 
@@ -22,9 +22,9 @@ Rule citations stores the cited source lines, because archives do not contain th
 needs   validity.csv, the answers, repositories.json and the repositories
 leaves  citations.json
 
-Rule validity decides which runs count, and reads the agents' reports: two stages, one program (runs/stages.py).
-needs   plan.json, all records and answers, bank.json where an earlier benchmark made some of them
-leaves  validity.csv, runs/timing.csv, discards/ (where the next start finds the runs that do not count), reports.csv
+Rule validity decides which runs count and reads the agents' reports: two stages, one program (runs/stages.py).
+needs   plan.json, all records and answers, bank.json if some of them are from an earlier benchmark
+leaves  validity.csv, runs/timing.csv, discards/ (the runs to repeat in the next start), reports.csv
 """
 
 runs_at_once = lambda: start.runs_at_once(workflow)

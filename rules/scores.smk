@@ -1,7 +1,7 @@
 """Scores the runs, compares the two runs of each pair, and estimates the differences: two stages, one program
 (scores/stages.py).
 
-needs   decisions.csv, validity.csv, reports.csv, the records, instrument.json (a voided judge forbids a verdict)
+needs   decisions.csv, validity.csv, reports.csv, the records, instrument.json (no verdict with a voided judge)
 leaves  scores.csv (one row per run), pairs.csv (one row per task, trial and treatment), estimates.json (the differences
         with their intervals and the gate's verdicts)
 """

@@ -1,13 +1,13 @@
 """Schedules the runs in waves, and runs single questions.
 
-Checkpoint look decides after each wave of runs but the last whether the next one is needed. One per look, not per run;
-`--config 'gate={looks: 1}'` makes all runs.
+Checkpoint look decides after each wave of runs except the last whether the next one is needed. One job per look, not
+per run; `--config 'gate={looks: 1}'` executes all runs.
 needs   the runs of the waves so far
-leaves  looks/<look>.json (whether the next wave is open, and why), looks/<look>/ (the tables behind this decision)
+leaves  looks/<look>.json (whether the next wave is needed, and why), looks/<look>/ (the tables behind this decision)
 
 Rule eval, run by name (`snakemake eval`), asks one question in every condition, side by side; nothing is scored, and
-no run of a benchmark is made.
-needs   --config 'prompt=how does auth work?' and, for another folder than the current one, repo=<path>
+no run of a benchmark is executed.
+needs   --config 'prompt=how does auth work?' and repo=<path> for a folder other than the current one
 leaves  bench/evals/<question>-<hash>/eval.html
 """
 
@@ -29,8 +29,8 @@ checkpoint look:
         "exec {PYTHON} lensbench.workflow.look --folder {BENCH:q} --look {wildcards.look} --parallel {threads} 2> {log:q}"
 
 
-# An input that repeats a job only if `asks` is true. (`str`: `ancient` marks the object itself.)
-trigger = lambda path, asks: str(path) if asks else ancient(str(path))
+# An input that reruns a job only if `is_active`. (`str`: `ancient` marks the object itself.)
+trigger = lambda path, is_active: str(path) if is_active else ancient(str(path))
 needed_runs = lambda wildcards: SCHEDULE.needed_files(checkpoints.look)
 missing_runs = lambda wildcards: SCHEDULE.missing_files(checkpoints.look)
 needed_tests = lambda wildcards: SCHEDULE.needed_tests(wildcards.judge, checkpoints.look)

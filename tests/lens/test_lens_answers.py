@@ -159,12 +159,12 @@ def test_mistakes_are_errors_that_say_what_to_do(shop: Service) -> None:
         ("lens_grep", {"query": "|".join("abcdefghijk")}, "at most 10"),
         ("lens_grep", {"query": "x", "repoPath": "/etc"}, "is outside the folder"),
         ("lens_grep", {"query": "x", "repoPath": "../.."}, "is outside the folder"),
-        ("lens_grep", {"query": "x", "repoPath": "nowhere"}, "Leave it out"),
+        ("lens_grep", {"query": "x", "repoPath": "nowhere"}, "Omit it"),
         ("lens_graph", {"dir": "nowhere"}, "without dir"),
         ("lens_graph", {"dir": "../x"}, "is outside the folder"),
         ("lens_graph_neighbors", {"path": "cart.py"}, "Did you mean src/shop/cart.py?"),
         ("lens_graph_neighbors", {"path": "/etc/passwd"}, "is outside the folder"),
-        ("lens_graph_neighbors", {"path": "a\0b"}, "cannot be a path"),
+        ("lens_graph_neighbors", {"path": "a\0b"}, "is not a valid path"),
         ("lens_reindex", {"repoPath": "/"}, "is outside the folder"),
     ]
     answers = ask_service(shop, *[(tool, arguments) for tool, arguments, _ in cases])

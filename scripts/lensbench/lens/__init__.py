@@ -1,1 +1,1 @@
-"""A small MCP server that lets an agent search and map the folder it is started in: the offline stand-in for LENS."""
+"""A small MCP server to search and map the folder that it is started in: an offline substitute for LENS."""

@@ -16,14 +16,14 @@ LOG_VARIABLE = "LENS_CALL_LOG"
 
 
 def main() -> None:
-    """Reads the arguments and serves until the client leaves (stdio) or the process is ended (http)."""
+    """Reads the arguments and serves until the client disconnects (stdio) or the process is stopped (http)."""
     parser = argparse.ArgumentParser(prog="lensbench lens", description="Search and map one folder over MCP.")
     parser.add_argument("--root", type=Path, default=Path(), help="the folder to serve (default: the current one)")
     parser.add_argument("--transport", choices=("stdio", "http"), default="stdio")
     parser.add_argument("--host", default="127.0.0.1", help="http: a loopback address (default: %(default)s)")
     parser.add_argument("--port", type=int, default=4111, help="http: the port (default: %(default)s); path /mcp")
     parser.add_argument("--log", type=Path, help=f"append every call to this JSON Lines file (or set {LOG_VARIABLE})")
-    parser.add_argument("--cache", type=Path, help="a folder of indexes that were made before; it is only read")
+    parser.add_argument("--cache", type=Path, help="a folder of prebuilt indexes; it is only read")
     arguments = parser.parse_args()
     if arguments.transport == "http":
         check_address(arguments.host, arguments.port)
@@ -32,7 +32,7 @@ def main() -> None:
 
 
 def check_address(host: str, port: int) -> None:
-    """Raises UserError unless the address is this machine's own and free."""
+    """Raises UserError unless the address is a free loopback address."""
     if host not in LOOPBACK:
         raise UserError(
             f"--host {host} is not a loopback address: anybody on the network could read the folder. "
@@ -48,11 +48,11 @@ def check_address(host: str, port: int) -> None:
 
 
 def serve(root: Path, transport: str, host: str, port: int, log: Path | None, cache: Path | None) -> None:
-    """Serves `root`. The heavy imports are here, so that --help and mistakes answer at once.
+    """Serves `root`. Slow imports are here, so that --help and usage errors return at once.
 
-    Raises UserError if the root is no folder or the log cannot be written.
+    Raises UserError if the root is not a folder or the log cannot be written.
     """
-    gc.disable()  # a tenth of a start went into looking for garbage among what is imported
+    gc.disable()  # garbage collection during the imports took a tenth of the start-up time
     from lensbench.lens.calls import CallLog
     from lensbench.lens.server import make_server
     from lensbench.lens.service import Service

@@ -1,4 +1,4 @@
-"""The log of calls: one JSON object per line, for every call of a tool, refused ones too."""
+"""The log of tool calls: one JSON object per line, including refused calls."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_ARGUMENT_CHARS = 1_000
 
 @dataclass(frozen=True)
 class CallLog:
-    """A file that lines are appended to; each line is one write, so that several servers may share the file."""
+    """A file to append lines to; each line is one write, so that several servers can share the file."""
 
     path: Path
 
@@ -29,7 +29,7 @@ class CallLog:
             raise UserError(f"--log {self.path} cannot be written: {error.strerror}.") from None
 
     def write(self, tool: str, arguments: Any, started: float, size: int, *, is_error: bool) -> None:
-        """Appends one call: `started` is its `time.monotonic()`, `size` the characters of its answer."""
+        """Appends one call: `started` is its `time.monotonic()`, `size` the number of characters in its answer."""
         duration = time.monotonic() - started
         line = {
             "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
@@ -50,7 +50,7 @@ class CallLog:
 
 
 def _shortened(arguments: Any) -> Any:
-    """The arguments, long strings cut: a caller cannot fill the disk with one call."""
+    """The arguments with long strings cut, so that one call cannot fill the disk."""
     if not isinstance(arguments, dict):
         return {}
     whole = {str(name)[:100]: value for name, value in list(arguments.items())[:20]}

@@ -1,7 +1,7 @@
-"""What is indexed: the text files of one folder, without ever leaving it.
+"""The files to index: the text files of one folder, and nothing outside it.
 
 In a git work tree these are the tracked files and the untracked ones that are not ignored; elsewhere, all files.
-Symlinks are not followed; .git, binary files and files above 2 MB are left out.
+Symlinks are not followed; .git, binary files and files above 2 MB are skipped.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ LANGUAGES = {
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file that may be indexed. `path` is what agents see; `name` is what the system knows it by."""
+    """A file that may be indexed. `path` is shown to agents; `name` is its name in the file system."""
 
     path: str
     name: str
@@ -66,7 +66,7 @@ def list_sources(root: Path) -> list[Source]:
 
 
 def read_text(root: Path, source: Source) -> str | None:
-    """The file's text, undecodable bytes replaced; None if it is gone, binary, no plain file any more or too big."""
+    """The text, undecodable bytes replaced; None if the file is missing, binary, not a regular file or too big."""
     content = read_bytes(root, source)
     if content is None or b"\0" in content[:BINARY_PROBE]:
         return None
@@ -74,7 +74,7 @@ def read_text(root: Path, source: Source) -> str | None:
 
 
 def read_bytes(root: Path, source: Source) -> bytes | None:
-    """The file's content; None if it is gone, no plain file any more or too big."""
+    """The file's content; None if it is missing, not a regular file or too big."""
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     try:
         with open(os.open(os.path.join(root, source.name), flags), "rb", buffering=0) as file:
@@ -87,7 +87,7 @@ def read_bytes(root: Path, source: Source) -> bytes | None:
 
 
 def _git_names(root: Path) -> list[str] | None:
-    """The names that git lists, or None when it cannot."""
+    """The names that git lists, or None when git fails."""
     output = git(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
     return None if output is None else [os.fsdecode(name) for name in output.split(b"\0") if name]
 

@@ -1,7 +1,7 @@
-"""Reading a git work tree without running anything that the repository brings along.
+"""Reads a git work tree without running anything that the repository contains.
 
-A cloned repository may carry a configuration, hooks and a partial-clone remote. Git is started with an environment
-of our own, the repository's settings that start programs are overridden, and no transport is allowed.
+A cloned repository may have a configuration, hooks and a partial-clone remote. Git is started with its own
+environment, the repository's settings that start programs are overridden, and no transport is allowed.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ SETTINGS = (
 def is_work_tree(root: Path) -> bool:
     """True if `root` is the top folder of a git work tree.
 
-    A folder inside somebody else's work tree is served as plain files: its parents' history is not ours to show.
+    A folder inside another work tree is served as plain files, because the history is that of its parent folder.
     """
     return (root / ".git").exists()
 

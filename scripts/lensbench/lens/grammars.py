@@ -1,9 +1,8 @@
-"""The tree-sitter grammars, and per language what a definition, an import and an export looks like.
+"""The tree-sitter grammars, and the queries for definitions, imports and exports by language.
 
 Captures: `@<kind>` is a definition (its name is the field `name`), `@scope` holds methods without being a symbol,
-`@import` names another file or module, `@module` declares a module in a file of its own, `@package` says what
-package the file belongs to, `@export` is a name that leaves the file without being defined there, `@all` one of a list
-of all names that leave it.
+`@import` names another file or module, `@module` declares a module in its own file, `@package` is the package of the
+file, `@export` a name that is exported but not defined in the file, `@all` one entry of a complete list of exports.
 """
 
 from __future__ import annotations
@@ -139,7 +138,7 @@ class Grammar:
 
 @cache
 def grammar(language: str) -> Grammar | None:
-    """The grammar of a language, loaded when it is first met; None for languages that are only indexed as text."""
+    """The grammar of a language, loaded on first use; None for languages that are only indexed as text."""
     if language not in SOURCES:
         return None
     module, function, query = SOURCES[language]

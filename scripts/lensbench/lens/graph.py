@@ -1,4 +1,4 @@
-"""The map of the folder: clusters and their dependencies, the files of one folder, the surroundings of one file."""
+"""The map of the folder: clusters and their dependencies, the files of one folder, the neighbours of one file."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from lensbench.lens.symbols import Symbol
 from lensbench.lens.tree import Tree
 
 CLUSTER_SEGMENTS = 2
-SYMBOLS_PER_FILE = (30, 10, 4)  # the most that lets a whole folder fit is taken
+SYMBOLS_PER_FILE = (30, 10, 4)  # the largest with which the whole folder fits is used
 MAX_DETAILED = 200  # a folder with more files, edges or pairs cannot fit whole
 
 
 def clusters(tree: Tree, scope: Scope) -> str:
-    """The answer of lens_graph without `dir`: groups of files, and which group imports from which, how often.
+    """The answer of lens_graph without `dir`: groups of files, and how often each group imports from each other one.
 
-    A group is named by its first two path segments (below the scope); a file that stands higher is its own group.
+    A group is named by its first two path segments (below the scope); a file above that level is its own group.
     """
     depth = CLUSTER_SEGMENTS + (scope.folder.count("/") + 1 if scope.folder else 0)
     key = {path: "/".join(path.split("/")[:depth]) for path in tree.sources if scope.holds(path)}
@@ -129,12 +129,12 @@ def _file(tree: Tree, path: str, length: int) -> dict[str, Any]:
 
 
 def _visible(symbols: Sequence[Symbol]) -> list[Symbol]:
-    """What is not local to a function; exported symbols first, so that these survive a cut."""
+    """The symbols that are not local to a function; exported ones first, so that they are kept when a list is cut."""
     return sorted((one for one in symbols if not one.local), key=lambda one: (not one.exported, one.line))
 
 
 def _unknown_file(tree: Tree, path: str) -> str:
-    """Why the file is not there, with the paths that may have been meant."""
+    """The message for a file that is not indexed, with similar paths."""
     name = path.rsplit("/", 1)[-1]
     same = sorted(known for known in tree.sources if known.rsplit("/", 1)[-1] == name)
     near = (same or get_close_matches(path, tree.sources, n=3))[:3]

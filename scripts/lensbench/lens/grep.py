@@ -1,4 +1,4 @@
-"""Ranked search: which files answer a query, and where in them."""
+"""Ranked search: the files that match a query, and the matching places in them."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ MAX_IMPORTERS = 5
 MAX_PARTNERS = 3
 MAX_EXPORTS = 10
 
-PART = re.compile(r"[^\W_]+")  # what the full-text index takes for a word
+PART = re.compile(r"[^\W_]+")  # a word of the full-text index
 
-# What a literal match adds to bm25 (which gives a rare word in a path or a symbol about 20 to 40).
+# The bonus for a literal match, added to bm25 (about 20 to 40 for a rare word in a path or a symbol).
 BONUS_SYMBOL_NAMED = 30.0
 BONUS_FILE_NAMED = 20.0
 BONUS_SYMBOL = 8.0
@@ -42,8 +42,8 @@ SHARE_OF_PARTIAL = 0.3
 class Term:
     """One alternative of a query.
 
-    `needle` is the text in lower case, `phrase` its parts between blanks and punctuation, `words` those of its
-    identifiers, `squeezed` the words without anything between them.
+    `needle` is the text in lower case, `phrase` its parts between blanks and punctuation, `words` the words of its
+    identifiers, `squeezed` the words joined.
     """
 
     text: str
@@ -53,18 +53,18 @@ class Term:
     squeezed: str
 
     def names(self, name: str) -> bool:
-        """True if the term is this identifier, in whatever style it is written."""
+        """True if the term is this identifier, in any naming style."""
         return squeeze(name) == self.squeezed
 
     def part_of(self, name: str) -> bool:
-        """True if the identifier contains the term, as it is written or in another style."""
+        """True if the identifier contains the term, as written or in another naming style."""
         return self.needle in name.lower() or self.squeezed in squeeze(name)
 
 
 def terms_of(query: str) -> list[Term]:
     """The terms of a query, separated by `|`, each once.
 
-    Raises UserError if there is none, or more than ten.
+    Raises UserError for none, or more than ten.
     """
     texts = list(dict.fromkeys(part.strip() for part in query.split("|") if part.strip()))
     if not texts:
@@ -75,14 +75,14 @@ def terms_of(query: str) -> list[Term]:
 
 
 def _term(text: str) -> Term:
-    """A term ready to be looked for; one without letters and digits, such as `->`, is only matched as written."""
+    """The term of a text; one without letters and digits, such as `->`, is only matched as written."""
     found = words(text)[:MAX_WORDS]
     phrase = tuple(PART.findall(text.lower())[:MAX_WORDS])
     return Term(text, text.lower(), phrase, tuple(dict.fromkeys(found)), "".join(found) or text.lower())
 
 
 def grep(tree: Tree, texts: Texts, scope: Scope, query: str, limit: int) -> str:
-    """The answer of lens_grep: per term the best files, `limit` at most.
+    """The answer of lens_grep: the best files per term, at most `limit`.
 
     Raises UserError for a query without terms.
     """
@@ -100,10 +100,10 @@ def grep(tree: Tree, texts: Texts, scope: Scope, query: str, limit: int) -> str:
 
 
 def _ranked(tree: Tree, texts: Texts, scope: Scope, term: Term) -> list[tuple[str, float]]:
-    """The files that match a term, best first: bm25 of its words, plus what matches it literally."""
+    """The files that match a term, best first: bm25 of its words plus the bonus for literal matches."""
     scores = {found.path: found.score for found in texts.search(term.words, term.phrase, every=True)}
     literal = {path: bonus for path in tree.facts if (bonus := _literal_bonus(tree, path, term))}
-    if term.needle not in term.words:  # a single plain word has been ranked by how often it occurs
+    if term.needle not in term.words:  # a single plain word is already ranked by its frequency
         for path in texts.containing(term.needle, term.phrase):
             literal[path] = literal.get(path, 0.0) + BONUS_BODY
     if len(term.words) > 1:
@@ -120,7 +120,7 @@ def _ranked(tree: Tree, texts: Texts, scope: Scope, term: Term) -> list[tuple[st
 
 
 def _literal_bonus(tree: Tree, path: str, term: Term) -> float:
-    """How strongly the name of a file, its symbols, docstring and sections contain the term as it is written."""
+    """The bonus for literal matches in the name of a file, its symbols, docstring and sections."""
     stem = path.rsplit("/", 1)[-1].split(".")[0]
     bonus = BONUS_FILE_NAMED if term.names(stem) else BONUS_PATH if term.part_of(path) else 0.0
     facts, spellings = tree.facts[path], tree.spellings[path]
@@ -155,7 +155,7 @@ def _hit(tree: Tree, texts: Texts, path: str, score: float, term: Term) -> dict[
 
 
 def _symbol_matches(facts: Facts, term: Term) -> list[dict[str, Any]]:
-    """Symbols whose name contains the term, or all its words; the exact name first, then the exported ones."""
+    """Symbols whose name contains the term, or all its words; the exact name first, then exported symbols."""
     wanted = set(term.words)
     found = [
         symbol
@@ -179,7 +179,7 @@ def _symbol_matches(facts: Facts, term: Term) -> list[dict[str, Any]]:
 
 
 def _name_matches(path: str, facts: Facts, term: Term) -> Iterator[dict[str, Any]]:
-    """Where the file's name, folder, docstring and sections contain the term."""
+    """The matches of the term in the file's name, folder, docstring and sections."""
     folder, _, name = path.rpartition("/")
     if term.part_of(name):
         yield {"kind": "file", "value": name}
@@ -209,7 +209,7 @@ def _body_matches(body: str, term: Term, shown: set[int]) -> list[dict[str, Any]
 
 
 def _around(line: str, needle: str) -> str:
-    """The line, stripped; of a long one the part that holds the term."""
+    """The line, stripped; if it is long, the part that contains the term."""
     line = line.strip()
     start = max(0, line.lower().find(needle) - MAX_LINE_CHARS // 2) if len(line) > MAX_LINE_CHARS else 0
     return line[start : start + MAX_LINE_CHARS]

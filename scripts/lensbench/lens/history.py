@@ -1,4 +1,4 @@
-"""Which files change together, from one reading of the git log."""
+"""Which files change together, from the git log."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ COMMIT_MARK = re.compile(rb"\x01(\d+)\n?")
 class History:
     """Commits per file, those of the 90 days before the newest commit, and pairs of files by common commits.
 
-    `partners[a][b] == partners[b][a]`: a pair is seen from both its files.
+    `partners[a][b] == partners[b][a]`: each pair is stored for both files.
     """
 
     head: str = ""
@@ -33,7 +33,7 @@ class History:
 
 
 def head_of(root: Path) -> str:
-    """The commit that is checked out, or "" when there is none."""
+    """The checked-out commit, or "" when there is none."""
     output = git(root, "rev-parse", "--verify", "HEAD") if is_work_tree(root) else None
     return "" if output is None else output.decode("ascii", "replace").strip()
 
@@ -41,7 +41,7 @@ def head_of(root: Path) -> str:
 def read_history(root: Path, head: str, paths: frozenset[str]) -> History:
     """The history of `paths` up to `head`: non-merge commits that touch at most 50 files, the newest 20,000.
 
-    Without git, commits or an answer in time, an empty history.
+    The history is empty without git, without commits, and when git takes too long.
     """
     output = git(
         root, "log", "-z", "--no-merges", f"--max-count={MAX_COMMITS}", "--format=%x01%ct", "--name-only",

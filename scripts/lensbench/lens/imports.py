@@ -1,4 +1,4 @@
-"""From imports as they are written to files of the tree: Python, JavaScript and TypeScript, Go, Rust and Java."""
+"""Resolves import statements to files of the tree: Python, JavaScript and TypeScript, Go, Rust and Java."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ Resolver = Callable[[str, Import], Iterable[str]]
 def resolve_imports(
     facts: Mapping[str, Facts], languages: Mapping[str, str | None], manifests: Mapping[str, str]
 ) -> dict[str, list[str]]:
-    """The files that each file imports, sorted, itself left out.
+    """The files that each file imports, sorted, without itself.
 
     `facts` and `languages` are by path; `manifests` holds the text of the package.json, go.mod and Cargo.toml files.
-    What does not resolve to a file of the tree (the standard library, installed packages) gives no edge.
+    Imports from outside the tree (the standard library, installed packages) are skipped.
     """
     paths = frozenset(facts)
     script = _script_resolver(paths, manifests)
@@ -49,7 +49,7 @@ def resolve_imports(
 
 
 def _python_resolver(paths: frozenset[str]) -> Resolver:
-    """Relative imports from the file's folder; absolute ones from the folder its package stands in, then others."""
+    """Relative imports from the file's folder; absolute ones from the folder that holds its package, then others."""
     packages = {dirname(path) for path in paths if path.endswith(("/__init__.py", "/__init__.pyi"))}
     roots: dict[str, set[str]] = defaultdict(set)  # name of a top-level package -> the folders that hold one
     for package in packages:
@@ -84,14 +84,14 @@ def _python_resolver(paths: frozenset[str]) -> Resolver:
 
 
 def _package_root(folder: str, packages: set[str]) -> str:
-    """The nearest folder above that is no package: where absolute imports of this file start."""
+    """The nearest parent folder that is not a package, where absolute imports of this file start."""
     while folder in packages and folder:
         folder = dirname(folder)
     return folder
 
 
 def _script_resolver(paths: frozenset[str], manifests: Mapping[str, str]) -> Resolver:
-    """Relative imports with endings and index files, `.js` written for `.ts`, and packages of the same workspace."""
+    """Relative imports with extensions and index files, `.js` for `.ts`, and packages of the same workspace."""
     workspace = dict(_named_packages(manifests))
 
     def file(base: str) -> str | None:
@@ -121,7 +121,7 @@ def _script_resolver(paths: frozenset[str], manifests: Mapping[str, str]) -> Res
 
 
 def _named_packages(manifests: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Name and folder of each package.json that can be read."""
+    """Name and folder of each valid package.json."""
     for path, text in sorted(manifests.items()):
         if path.rsplit("/", 1)[-1] == "package.json":
             try:
@@ -133,7 +133,7 @@ def _named_packages(manifests: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 
 
 def _go_resolver(paths: frozenset[str], manifests: Mapping[str, str]) -> Resolver:
-    """A package of a module of this tree: all its files but the tests."""
+    """Packages of modules in this tree: all their files except tests."""
     modules = {
         found[1]: dirname(path)
         for path, text in sorted(manifests.items())
@@ -167,12 +167,12 @@ def _rust_resolver(paths: frozenset[str], manifests: Mapping[str, str]) -> Resol
         return next((name for name in (f"{base}.rs", f"{base}/mod.rs") if name in paths), None)
 
     def below(path: str) -> str:
-        """The folder in which the modules of this file stand."""
+        """The folder that holds the modules of this file."""
         name = path.rsplit("/", 1)[-1]
         return dirname(path) if name in ("mod.rs", "lib.rs", "main.rs") else path.removesuffix(".rs")
 
     def start(path: str, parts: list[str]) -> tuple[str, list[str]]:
-        """The folder that a `use` path starts from, and what is left of the path."""
+        """The folder that a `use` path starts from, and the rest of the path."""
         own = [folder for folder in crates.values() if path.startswith(folder + "/")]
         if parts[0] == "crate":
             return (max(own, key=len) if own else "src"), parts[1:]
@@ -224,7 +224,7 @@ def _rust_paths(text: str) -> list[list[str]]:
 
 
 def _java_resolver(facts: Mapping[str, Facts]) -> Resolver:
-    """A class by its full name, also for static imports and inner classes. Wildcards name no file."""
+    """Classes by their full name, also for static imports and inner classes. Wildcards are not resolved."""
     classes = {
         f"{known.package}.{path.rsplit('/', 1)[-1].removesuffix('.java')}": path
         for path, known in sorted(facts.items())

@@ -1,8 +1,8 @@
-"""Indexes that are kept: one file for one content of a folder, made once and read by every server of that content.
+"""Saved indexes: one file per content of a folder, written once and read by every server of that content.
 
-A file is named by the commit that is checked out, by the path and content of every file that is indexed, and by this
-package's own code: a copy of the folder finds it, and neither a changed folder nor another version of the server does.
-Servers only read it; what changes later they index for themselves.
+The file name is a hash of the checked-out commit, the path and content of every indexed file, and this package's code:
+it is found for a copy of the folder, but not for a changed folder or by another version of the server. Servers only
+read it, and index later changes themselves.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Index = tuple[Tree, Texts]
 
 
 def find_index(cache: Path, root: Path, stopped: Callable[[], bool]) -> Index | None:
-    """The kept index of what is in `root` now; None when there is none, or none that can be read."""
+    """The saved index of the current content of `root`; None when it is missing or unreadable."""
     if not any(cache.glob(f"*{SUFFIX}")):
         return None
     listed, head = list_sources(root), head_of(root)
@@ -40,16 +40,16 @@ def find_index(cache: Path, root: Path, stopped: Callable[[], bool]) -> Index | 
     try:
         texts = Texts(file)
         return _tree(json.loads(texts.about), listed), texts
-    except (sqlite3.Error, ValueError, TypeError, LookupError):  # torn, or made by somebody else
+    except (sqlite3.Error, ValueError, TypeError, LookupError):  # incomplete, or not one of ours
         if texts:
             texts.close()
         return None
 
 
 def make_index(cache: Path, root: Path) -> Path:
-    """Indexes `root` (an absolute, resolved path) unless that was done, and returns the file in `cache`.
+    """Indexes `root` (an absolute, resolved path) unless its index exists, and returns the file in `cache`.
 
-    Raises OSError where the file cannot be written.
+    Raises OSError when the file cannot be written.
     """
     head, listed = head_of(root), list_sources(root)
     file = cache / _name(root, head, listed, lambda: False)
@@ -68,7 +68,7 @@ def make_index(cache: Path, root: Path) -> Path:
 
 
 def _name(root: Path, head: str, listed: Iterable[Source], stopped: Callable[[], bool]) -> str:
-    """Raises InterruptedError as soon as `stopped()` says so."""
+    """Raises InterruptedError once `stopped()` is true."""
     total = hashlib.sha256(hash_tree(str(Path(__file__).parent)).encode() + head.encode())
     for source in listed:
         if stopped():
@@ -81,7 +81,7 @@ def _name(root: Path, head: str, listed: Iterable[Source], stopped: Callable[[],
 
 
 def _about(tree: Tree) -> dict[str, Any]:
-    """All of a tree but what differs between copies of it, as plain data."""
+    """A tree as plain data, without what differs between copies of it."""
     history = tree.history
     return {
         "facts": {path: astuple(facts) for path, facts in tree.facts.items()},

@@ -1,4 +1,4 @@
-"""The index of each prepared repository, made once for all runs; each lies alone in a folder, which a run is shown.
+"""Indexes each prepared repository once for all runs, each in its own folder, which runs can read.
 
 python -P -m lensbench.lens.make_indexes --repositories repositories.json --cache cache --output indexes.json
 """
@@ -17,9 +17,9 @@ from lensbench.lens.index_files import make_index
 
 
 def make_indexes(repositories: Path, cache: Path, output: Path) -> None:
-    """Reads repositories.json and writes, by the repository's name, the absolute path of its index's folder.
+    """Reads repositories.json and writes the absolute path of each index's folder, by the repository's name.
 
-    Raises UserError where an index cannot be written.
+    Raises UserError when an index cannot be written.
     """
     folders = {}
     for name, facts in read_json(repositories, Repositories, needed=True).items():

@@ -1,4 +1,4 @@
-"""Answers as JSON that never exceeds what an agent can take in."""
+"""Answers as JSON of limited length."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 MAX_CHARS = 20_000
-MAX_ITEMS = 2_000  # more items than this cannot fit, whatever they are
+MAX_ITEMS = 2_000  # more items never fit
 
 
 def render(answer: Mapping[str, Any]) -> str:
-    """The answer as JSON, indented by two."""
+    """The answer as JSON with an indent of two."""
     return json.dumps(answer, indent=2, ensure_ascii=False)
 
 
 def fit(build: Callable[[int], dict[str, Any]], sizes: Mapping[str, int]) -> str:
-    """The answer with its lists as long as 20,000 characters allow.
+    """The answer with its lists cut to fit into 20,000 characters.
 
-    `build(n)` gives the answer with each list cut after its n first items, `sizes` the full length of each list.
-    Where something was cut, `omitted` counts the items per list that were left out.
+    `build(n)` returns the answer with the first n items of each list; `sizes` is the full length of each list.
+    When lists were cut, `omitted` is the number of items omitted per list.
     """
 
     def text(length: int) -> str:

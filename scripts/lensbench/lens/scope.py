@@ -1,4 +1,4 @@
-"""Which part of the served folder a call is about. Nothing outside the folder can be named."""
+"""The part of the served folder that a call is about, never outside the folder."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ class Scope:
 
 
 def relative(root: Path, name: str) -> str:
-    """A path from an agent (absolute, relative to the root, with `./`) relative to the root; "" is the root.
+    """An agent's path (absolute, relative to the root, with `./`) made relative to the root; "" is the root.
 
-    Raises UserError if it leads out of the root, also through a symlink.
+    Raises UserError if it is outside the root, also through a symlink.
     """
     try:
         real = (root / name).resolve()
     except (OSError, ValueError, RuntimeError) as error:
-        raise UserError(f"{name[:200]!r} cannot be a path: {error}.") from None
+        raise UserError(f"{name[:200]!r} is not a valid path: {error}.") from None
     if not real.is_relative_to(root):
         raise UserError(f"{name[:200]!r} is outside the folder that this server serves, {root}. Give a path inside it.")
     below = real.relative_to(root).as_posix()
@@ -35,11 +35,11 @@ def relative(root: Path, name: str) -> str:
 
 
 def scope_of(root: Path, repo_path: str | None) -> Scope:
-    """The scope that `repoPath` names: the whole root if it is left out or empty.
+    """The scope of `repoPath`: the whole root if it is omitted or empty.
 
-    Raises UserError if it is outside the root or no folder.
+    Raises UserError if it is outside the root or not a folder.
     """
     below = relative(root, repo_path or "")
     if not (root / below).is_dir():
-        raise UserError(f"repoPath {(repo_path or '')[:200]!r} is not a folder. Leave it out to search all of {root}.")
+        raise UserError(f"repoPath {(repo_path or '')[:200]!r} is not a folder. Omit it to search all of {root}.")
     return Scope(below)

@@ -59,7 +59,7 @@ files_scanned, duration_ms, skipped (true if nothing had changed)."""
 
 
 def make_server(service: Service, log: CallLog | None) -> MCPServer[Any]:
-    """The server, ready to run: its tools ask `service`, its calls are written to `log` if there is one."""
+    """The server: its tools call `service`, and its calls are written to `log`, if there is one."""
     server: MCPServer[Any] = MCPServer(
         "lens", version=__version__, log_level="WARNING", middleware=[_logged(log)] if log else []
     )
@@ -101,7 +101,7 @@ def make_server(service: Service, log: CallLog | None) -> MCPServer[Any]:
 
 
 def _told(answer: Callable[[], str]) -> str:
-    """The answer; a caller's mistake becomes an error that the caller can read."""
+    """The answer; a UserError is returned to the caller as a tool error."""
     try:
         return answer()
     except UserError as error:
@@ -109,7 +109,7 @@ def _told(answer: Callable[[], str]) -> str:
 
 
 def _logged(log: CallLog) -> Any:
-    """A middleware that logs calls of tools, with what came of them."""
+    """A middleware that logs tool calls and their results."""
 
     async def middleware(context: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         if context.method != "tools/call":
@@ -127,7 +127,7 @@ def _logged(log: CallLog) -> Any:
 
 
 def _size(result: HandlerResult) -> tuple[int, bool]:
-    """The characters of an answer as it goes out, and whether it is an error."""
+    """The number of characters of a serialized answer, and whether it is an error."""
     sent = result.model_dump(by_alias=True) if isinstance(result, BaseModel) else result or {}
     texts = [part.get("text", "") for part in sent.get("content", ())]
     return sum(map(len, texts)), bool(sent.get("isError"))

@@ -1,4 +1,4 @@
-"""The index of one folder, kept for as long as the server lives, and the four questions that it answers."""
+"""The index of one folder, kept while the server runs, and the answers of the four tools."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ CLOSING = "the server is shutting down."
 
 
 class Service:
-    """Answers calls one at a time. The index is made at the first need, or before by `warm_up`."""
+    """Answers calls one at a time. The folder is indexed on first use, or before by `warm_up`."""
 
     def __init__(self, root: Path, cache: Path | None = None) -> None:
-        """`root` is the folder to serve, `cache` a folder of indexes that were made before (`index_files`).
+        """`root` is the folder to serve, `cache` a folder of saved indexes (`index_files`).
 
-        Raises UserError if it is no folder.
+        Raises UserError if the root is not a folder.
         """
         if not root.is_dir():
-            raise UserError(f"--root {root} is not a folder. Name the folder that the server shall serve.")
+            raise UserError(f"--root {root} is not a folder. Give the folder to serve.")
         self.root = root.resolve()
         self._cache = cache
         self._texts = Texts()
@@ -36,25 +36,25 @@ class Service:
         self._stop = threading.Event()
 
     def warm_up(self) -> threading.Thread:
-        """Starts indexing in the background; a call that comes earlier waits for it."""
+        """Starts indexing in the background; calls wait for it."""
         thread = threading.Thread(target=self._warm_up, name="lens-index", daemon=True)
         thread.start()
         return thread
 
     def close(self) -> None:
-        """Ends indexing at once and gives the temporary file back."""
+        """Stops indexing at once and removes the temporary file."""
         self._stop.set()
         with self._lock:
             self._texts.close()
 
     def grep(self, repo_path: str | None, query: str, limit: int) -> str:
-        """The answer of lens_grep. Raises UserError for what the caller got wrong."""
+        """The answer of lens_grep. Raises UserError for invalid arguments."""
         with self._lock:
             scope = scope_of(self.root, repo_path)
             return grep(self._ready(), self._texts, scope, query, limit)
 
     def graph(self, repo_path: str | None, folder: str | None) -> str:
-        """The answer of lens_graph. Raises UserError for what the caller got wrong."""
+        """The answer of lens_graph. Raises UserError for invalid arguments."""
         with self._lock:
             scope = scope_of(self.root, repo_path)
             if folder is None:
@@ -62,13 +62,13 @@ class Service:
             return graph.folder(self._ready(), Scope(self._path(scope, folder)))
 
     def neighbors(self, repo_path: str | None, path: str, cochange_limit: int) -> str:
-        """The answer of lens_graph_neighbors. Raises UserError for what the caller got wrong."""
+        """The answer of lens_graph_neighbors. Raises UserError for invalid arguments."""
         with self._lock:
             scope = scope_of(self.root, repo_path)
             return graph.neighbors(self._ready(), self._path(scope, path), cochange_limit)
 
     def reindex(self, repo_path: str | None, force: bool) -> str:
-        """The answer of lens_reindex: files looked at, milliseconds, and whether there was nothing to do."""
+        """The answer of lens_reindex: files scanned, milliseconds, and whether nothing had changed."""
         with self._lock:
             scope_of(self.root, repo_path)
             started = time.monotonic()
@@ -92,7 +92,7 @@ class Service:
         return path
 
     def _warm_up(self) -> None:
-        """What the background does. A failure is told by the call that needs the index."""
+        """Runs in the background. A failure is reported by the call that needs the index."""
         try:
             with self._lock:
                 _ = self._ready().spellings
@@ -100,7 +100,7 @@ class Service:
             return
 
     def _ready(self) -> Tree:
-        """The tree, made now if need be."""
+        """The tree, indexed now if necessary."""
         if self._tree is None and self._cache:
             self._take_over(self._cache)
         if self._tree is None:
@@ -108,7 +108,7 @@ class Service:
         return self._tree
 
     def _take_over(self, cache: Path) -> None:
-        """Takes an index that was made before, where the folder still has that content."""
+        """Loads a saved index, if there is one for the current content of the folder."""
         try:
             found = find_index(cache, self.root, self._stop.is_set)
         except InterruptedError:
@@ -118,7 +118,7 @@ class Service:
             self._tree, self._texts = found
 
     def _scan(self, before: Tree) -> Tree:
-        """A scan that leaves nothing half done: after a failure the next call starts from scratch."""
+        """A scan that leaves no partial index: after a failure the next call starts from scratch."""
         try:
             return scan(self.root, self._texts, before, self._stop.is_set)
         except InterruptedError:

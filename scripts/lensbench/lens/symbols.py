@@ -1,4 +1,4 @@
-"""What one file says about itself: symbols, exports, docstring, sections and the imports as they are written."""
+"""The contents of one file: symbols, exports, docstring, sections and import statements."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ HEADINGS = {"markdown": MARKDOWN_HEADING, "restructuredtext": RST_HEADING}
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """A named definition. `local`: inside a function, out of reach for other files. `line` counts from 1."""
+    """A named definition. `local`: inside a function, so not available to other files. `line` starts at 1."""
 
     name: str
     kind: str
@@ -40,7 +40,7 @@ class Symbol:
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """An import as written: a module, and for Python the names taken from it."""
+    """An import as written: a module, and for Python the imported names."""
 
     module: str
     names: tuple[str, ...] = ()
@@ -48,7 +48,7 @@ class Import:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What is known of a file from its own text. `exports`: the names other files may import, sorted."""
+    """The facts about a file from its own text. `exports`: the names that other files can import, sorted."""
 
     symbols: tuple[Symbol, ...] = ()
     exports: tuple[str, ...] = ()
@@ -59,7 +59,7 @@ class Facts:
 
 
 def read_facts(text: str, language: str | None) -> Facts:
-    """The facts of one file. Broken code gives what can be recognised; unknown languages give sections only."""
+    """The facts of one file: for broken code, those that can be parsed; for unknown languages, only sections."""
     heading = HEADINGS.get(language or "", COMMENT_HEADING)
     sections = tuple(_sections(heading, text))
     found = grammar(language) if language and len(text) <= MAX_PARSED_CHARS else None
@@ -83,7 +83,7 @@ def read_facts(text: str, language: str | None) -> Facts:
 
 
 def _sections(heading: re.Pattern[str], text: str) -> Iterator[tuple[str, int]]:
-    """The headings of a text with their lines, the first 1,000."""
+    """The first 1,000 headings of a text with their lines."""
     line, position = 1, 0
     for found in islice(heading.finditer(text), MAX_SECTIONS):
         line, position = line + text.count("\n", position, found.start()), found.start()
@@ -91,16 +91,16 @@ def _sections(heading: re.Pattern[str], text: str) -> Iterator[tuple[str, int]]:
 
 
 def _captures(query: Query, root: Node) -> dict[str, list[Node]]:
-    """What the query finds. The search is quadratic in depth and in the width of an error: both are bounded."""
-    if _hopeless(root):
+    """The matches of the query. The search is quadratic in the depth and in the width of an error; both are limited."""
+    if _is_too_broken(root):
         return {}
     cursor = QueryCursor(query)
     cursor.set_max_start_depth(MAX_DEPTH)
     return cursor.captures(root)
 
 
-def _hopeless(root: Node) -> bool:
-    """True if broken code makes a node with thousands of children, or if there are very many broken places."""
+def _is_too_broken(root: Node) -> bool:
+    """True if a syntax error gives a node with thousands of children, or if there are very many syntax errors."""
     broken, seen = [root] if root.has_error else [], 0
     while broken:
         node, seen = broken.pop(), seen + 1
@@ -111,7 +111,7 @@ def _hopeless(root: Node) -> bool:
 
 
 def _symbols(captures: dict[str, list[Node]], language: str, named: set[str]) -> list[Symbol]:
-    """All definitions in the order of the file; what stands in a type is a method, in a function it is local."""
+    """All definitions in the order of the file; those in a type are methods, those in a function are local."""
     nodes: dict[int, tuple[str, Node]] = {}
     for kind in sorted(KINDS | {"scope"}, key=lambda kind: kind in ("type", "var")):  # the general kinds come last
         for node in captures.get(kind, ()):
@@ -143,13 +143,13 @@ class _Name:
 
 
 def _names(node: Node) -> list[_Name]:
-    """The names that a definition gives: one, or several in `var a, b int`; `left` is Python's assignment."""
+    """The names in a definition: one, or several in `var a, b int`; `left` is Python's assignment."""
     found = node.children_by_field_name("name") or node.children_by_field_name("left")
     return [_Name(_text(one), one.start_point.row) for one in found if NAME.fullmatch(_text(one))]
 
 
 def _exact_kind(kind: str, name: str, node: Node, language: str) -> str:
-    """Constants told from variables: by the keyword, in Python by upper case."""
+    """Distinguishes constants from variables: by the keyword, in Python by upper case."""
     if kind != "var":
         return kind
     if language == "python":
@@ -159,7 +159,7 @@ def _exact_kind(kind: str, name: str, node: Node, language: str) -> str:
 
 
 def _exported(name: str, kind: str, node: Node, language: str, named: set[str], outer: str) -> bool:
-    """True if other files can use the definition, by the language's own rule."""
+    """True if other files can use the definition, by the rule of the language."""
     if language == "python":
         if named and kind != "method" and not outer:
             return name in named

@@ -24,7 +24,7 @@ def _connect(name: str) -> sqlite3.Connection:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A file that the index found, and its relevance (bm25, higher is better)."""
+    """A file found by a search, and its relevance (bm25, higher is better)."""
 
     path: str
     score: float
@@ -34,11 +34,11 @@ class Texts:
     """The texts of all files, ranked by bm25 with weights per column."""
 
     def __init__(self, kept: Path | None = None) -> None:
-        """Empty, or what `save` kept in a file, which is read where it lies and never written to.
+        """Empty, or the content of a file written by `save`, which is opened read-only.
 
-        Raises sqlite3.Error for a file that is no such index.
+        Raises sqlite3.Error for a file that is not such an index.
         """
-        # "" is a private database on disk: what does not fit the cache spills, and nobody else can open it.
+        # "" is a private database: what does not fit into the cache goes to disk, and no other process can open it.
         self._database = _connect(f"{kept.absolute().as_uri()}?mode=ro&immutable=1" if kept else "")
         self._is_kept = kept is not None
         if kept is None:
@@ -48,13 +48,13 @@ class Texts:
         self._rows: dict[str, int] = dict(self._database.execute("SELECT name, rowid FROM files"))
 
     def save(self, file: Path, about: str) -> None:
-        """Keeps everything in a new file, with a text about it. Raises sqlite3.Error and OSError."""
+        """Writes the index and the text `about` to a new file. Raises sqlite3.Error and OSError."""
         self._database.execute("INSERT INTO about VALUES (?)", (about,))
         self._copy_to(file.absolute().as_uri()).close()
 
     @property
     def about(self) -> str:
-        """The text that was kept with it. Raises sqlite3.Error when there is none."""
+        """The text that was saved with the index. Raises sqlite3.Error when there is none."""
         return str(self._database.execute("SELECT text FROM about").fetchone()[0])
 
     def _copy_to(self, name: str) -> sqlite3.Connection:
@@ -79,14 +79,14 @@ class Texts:
         self._rows[path] = done.lastrowid or 0
 
     def remove(self, path: str) -> None:
-        """Forgets a file; a file that is not there is no error."""
+        """Removes a file, if it is indexed."""
         row = self._rows.pop(path, None)
         if row is not None:
             self._database.execute("DELETE FROM files WHERE rowid = ?", (row,))
 
     def transaction(self) -> sqlite3.Connection:
         """A context that makes all changes inside it one transaction."""
-        if self._is_kept:  # others read the file too
+        if self._is_kept:  # other processes read the file too
             self._database, kept = self._copy_to(""), self._database
             self._is_kept = False
             kept.close()
@@ -94,7 +94,7 @@ class Texts:
         return self._database
 
     def search(self, terms: Sequence[str], phrase: Sequence[str], *, every: bool) -> list[Found]:
-        """The files that hold every one of the words (or any of them), or the phrase. No query syntax is known."""
+        """The files that contain all of the words (or any of them), or the phrase. There is no query syntax."""
         if not terms:
             return []
         query = (" AND " if every else " OR ").join(f'"{term}"' for term in dict.fromkeys(terms))
@@ -105,7 +105,7 @@ class Texts:
     def containing(self, needle: str, terms: Sequence[str]) -> list[str]:
         """The files whose text contains `needle`, whatever the case of its ASCII letters.
 
-        Only files that hold all `terms` are read; without terms, all files.
+        Only files that contain all `terms` are read; without terms, all files.
         """
         where, values = "instr(lower(body), lower(?))", [needle]
         if terms:
@@ -113,10 +113,10 @@ class Texts:
         return [path for (path,) in self._database.execute(f"SELECT name FROM files WHERE {where}", values)]
 
     def body(self, path: str) -> str:
-        """The text of a file as it was indexed."""
+        """The indexed text of a file."""
         rows = self._database.execute("SELECT body FROM files WHERE rowid = ?", (self._rows[path],))
         return next((body for (body,) in rows), "")
 
     def close(self) -> None:
-        """Gives the temporary file back."""
+        """Closes the database, which removes the temporary file."""
         self._database.close()

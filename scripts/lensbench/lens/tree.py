@@ -1,4 +1,4 @@
-"""All that is known of the served folder at one moment: files, import graph, history. Built by `scan`."""
+"""The state of the served folder at one time: files, import graph, history. Built by `scan`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ HUB_IMPORTERS = 5
 class Tree:
     """The index. All paths are relative to the root, with forward slashes.
 
-    `listed` is what was found on disk, `sources` the text files of it that are indexed.
+    `listed` are the files found on disk, `sources` the text files among them, which are indexed.
     """
 
     listed: tuple[Source, ...] = ()
@@ -35,8 +35,8 @@ class Tree:
 
     @cached_property
     def spellings(self) -> Mapping[str, str]:
-        """By path all names of its symbols, in lower case and without what tells styles apart: what no search term is
-        part of needs no look at each."""
+        """Path -> all its symbol names, in lower case and squeezed, to skip files without a match: symbols are only
+        searched one by one for a term that is part of this text."""
         found = {}
         for path, facts in self.facts.items():
             names = "\n".join([symbol.name for symbol in facts.symbols])
@@ -48,7 +48,7 @@ class Tree:
         return len(self.importers.get(path, ())) >= HUB_IMPORTERS
 
     def hub_score(self, path: str) -> float:
-        """The file's importers by those of the most imported file, 0 to 1."""
+        """The number of importers, divided by that of the most imported file; 0 to 1."""
         return round(len(self.importers.get(path, ())) / self.most_importers, 4) if self.most_importers else 0.0
 
     def partners(self, path: str) -> list[tuple[str, int]]:
@@ -57,9 +57,9 @@ class Tree:
 
 
 def scan(root: Path, texts: Texts, previous: Tree, stopped: Callable[[], bool]) -> Tree:
-    """Brings `texts` and the tree up to date: reads what is new or changed since `previous`, forgets what is gone.
+    """Updates `texts` and the tree: reads files that are new or changed since `previous`, and removes deleted ones.
 
-    Returns `previous` itself if nothing changed. Raises InterruptedError as soon as `stopped()` says so.
+    Returns `previous` itself if nothing changed. Raises InterruptedError once `stopped()` is true.
     """
     listed, head = tuple(list_sources(root)), head_of(root)
     if listed == previous.listed and head == previous.history.head:

@@ -6,17 +6,17 @@ import re
 
 WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\d_A-Z]+|\d+")
 LETTERS = bytes(byte if chr(byte).isalpha() and byte < 128 else 32 for byte in range(256))
-"""For `bytes.translate`: a blank for all but ASCII letters. It takes half as long as splitting at a pattern."""
+"""For `bytes.translate`: maps all but ASCII letters to blanks. Twice as fast as splitting with a pattern."""
 MAX_IDENTIFIER_CHARS = 100
 
 
 def words(text: str) -> list[str]:
-    """The lower-case words of a text, identifiers taken apart at case changes, underscores and digits."""
+    """The lower-case words of a text; identifiers are split at case changes, underscores and digits."""
     return [word.lower() for word in WORD.findall(text)]
 
 
 def squeeze(name: str) -> str:
-    """An identifier without what tells styles apart: OptionParser, option_parser and _option_parser are the same."""
+    """An identifier in lower case without separators: OptionParser, option_parser and _option_parser are the same."""
     return name.replace("_", "").replace("-", "").lower()
 
 
