@@ -110,7 +110,7 @@ def test_a_registry_that_tells_no_integrity_is_believed_only_for_the_right_bytes
 ) -> None:
     source = registry.add("demo", "1.0.0", FILES, integrity="")
     assert prepare(source, tmp_path / "cache").revision == "1.0.0"
-    with pytest.raises(UserError, match=r"is damaged: .* came with the sha512"):
+    with pytest.raises(UserError, match=r"is damaged: .* received with sha512"):
         prepare(source.model_copy(update={"integrity": WRONG}), tmp_path / "cache")
 
 

@@ -415,7 +415,7 @@ def test_submodules_are_not_fetched(tmp_path: Path, upstream: Path) -> None:
         ("{upstream}-missing", "trunk", "there is no git repository"),
         ("{upstream}/pkg", "trunk", "cannot get revision"),
         ("ext::sh%-c%touch", "trunk", "not allowed"),
-        ("https://me:secret@example.invalid/x", "trunk", "holds a password"),
+        ("https://me:secret@example.invalid/x", "trunk", "contains a password"),
     ],
 )
 def test_a_git_source_that_cannot_be_had_is_an_error_in_one_sentence(
@@ -471,11 +471,11 @@ def test_the_history_of_a_folder_is_dropped_where_it_holds_answers_or_is_another
     tmp_path: Path, upstream: Path
 ) -> None:
     inner = prepare(Folder(path=str(upstream / "pkg")), tmp_path / "cache")
-    assert inner.history.startswith("dropped: the folder is a part of a git repository")
+    assert inner.history.startswith("dropped: the folder is part of a git repository")
     commit(upstream, {ANSWERS: "It is in a.py."})
     commit(upstream, {}, ANSWERS)
     prepared = prepare(Folder(path=str(upstream)), tmp_path / "cache")
-    assert "holds answers of a benchmark" in prepared.history
+    assert "contains answers of a benchmark" in prepared.history
     assert git(prepared.tree, "rev-list", "--count", "HEAD") == "1"
 
 

@@ -116,7 +116,7 @@ def test_a_repository_without_history_says_so_and_one_that_lost_it_warns(attempt
     for arguments in (["init", "-q"], ["add", "."], ["commit", "-qm", "x"]):
         subprocess.run(["git", "-c", "user.name=x", "-c", "user.email=x@x", *arguments], cwd=project, check=True)
     check = attempt()["repository"]
-    assert (check.outcome, "the folder is a part of a git repository" in check.detail) == ("warning", True)
+    assert (check.outcome, "the folder is part of a git repository" in check.detail) == ("warning", True)
 
 
 def test_the_embedded_server_answers_about_the_workspace(attempt: Try) -> None:

@@ -1,9 +1,9 @@
-"""The stage `repositories`: each repository that tasks name, fetched once, cleaned, and ready to be copied for runs.
+"""The stage `repositories`: fetches each repository of the tasks once, and cleans it for copies in runs.
 
     python -P -m lensbench.repositories.prepare --plan plan.json --cache cache --output repositories.json
 
-A prepared repository is `<cache>/<key>/tree`, with `repository.json` beside it. It is a git repository in every case,
-and holds nothing that tells an agent what to do or what the answers are (`sources.cleaning`).
+A prepared repository is `<cache>/<key>/tree`, with `repository.json` beside it. It is always a git repository, and
+contains neither instructions for agents nor answers (`sources.cleaning`).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from lensbench.repositories.sources.snapshots import (
 )
 
 RECIPE = 1
-"""Raised when the same source is to give another tree, so that older caches are prepared again."""
+"""Increased when the same source must give a new tree, so that older caches are prepared again."""
 
 AT_ONCE = 4
 ARCHIVE = "archive"
@@ -54,8 +54,8 @@ KEPT, NONE = "kept", "none"
 class Prepared:
     """A repository in the cache.
 
-    `revision` is the commit of a git source, the version of a package, the tree's hash of a folder. `removed` are the
-    paths that no agent may see. `history` is "kept", "none" (there is one commit only), or "dropped: <why>".
+    `revision` is the commit of a git source, the version of a package, or the tree's hash of a folder. `removed` are
+    the paths that no agent may see. `history` is "kept", "none" (only one commit), or "dropped: <why>".
     """
 
     key: str
@@ -67,10 +67,10 @@ class Prepared:
 
 
 def source_key(source: Source) -> str:
-    """The name of the source's folder in the cache: readable, and different for different sources.
+    """The name of the source's folder in the cache: readable, and unique for each source.
 
-    A path counts as it is written, so that a project can be moved as a whole. The content of a folder does not count:
-    it is read at each preparation.
+    Paths are used as written, so that a project can be moved as a whole. The content of a folder is not part of the
+    key: it is read at each preparation.
     """
     match source:
         case Pypi():
@@ -89,10 +89,10 @@ def source_key(source: Source) -> str:
 
 
 def prepare(source: Source, cache: Path) -> Prepared:
-    """The repository of `source` in `cache`; one that is there and unharmed is used without any fetch.
+    """The repository of `source` in `cache`; an intact one is used without a fetch.
 
-    A folder is read each time. Safe with several processes and threads at once; nothing half-made is ever seen under
-    the key. Delete `<cache>/<key>` to fetch a branch anew. Raises UserError.
+    A folder is read each time. Safe for concurrent processes and threads; an incomplete repository is never visible
+    under the key. Delete `<cache>/<key>` to fetch a branch again. Raises UserError.
     """
     key = source_key(source)
     try:
@@ -109,7 +109,7 @@ def prepare(source: Source, cache: Path) -> Prepared:
 
 
 def _read(home: Path) -> Prepared | None:
-    """What `home` holds, or None when it is missing, of an older RECIPE, or not as it was left."""
+    """The repository in `home`, or None when it is missing, of an older RECIPE, or modified."""
     try:
         facts = json.loads((home / "repository.json").read_bytes())
         tree = home / "tree"
@@ -127,8 +127,8 @@ def _read(home: Path) -> Prepared | None:
 
 
 def _replace(cache: Path, key: str, source: Source, ready: Prepared | None) -> Prepared:
-    """Builds the repository beside its place and renames it; keeps `ready` when that is the same."""
-    for abandoned in cache.glob(f".{key}.*.tmp"):  # of processes that were killed: we hold the lock
+    """Builds the repository under a temporary name and renames it; keeps `ready` when the result is the same."""
+    for abandoned in cache.glob(f".{key}.*.tmp"):  # of killed processes, since this one holds the lock
         remove_tree(str(abandoned))
     stage = Path(tempfile.mkdtemp(prefix=f".{key}.", suffix=".tmp", dir=cache))
     try:
@@ -177,7 +177,7 @@ def _build(source: Source, key: str, stage: Path, cache: Path) -> Prepared:
 
 
 def _fill(source: Source, tree: Path, archive: Path, former: Path, cache: Path) -> tuple[str, str]:
-    """Puts the files of `source` into `tree`; returns their revision ("" for a folder) and what history there is."""
+    """Writes the files of `source` to `tree`; returns their revision ("" for a folder) and the kind of history."""
     match source:
         case Pypi():
             name, _, version = source.pypi.partition("==")
@@ -199,7 +199,7 @@ def _fill(source: Source, tree: Path, archive: Path, former: Path, cache: Path) 
 
 
 def _take_former(former: Path, wanted: Digest, archive: Path) -> bool:
-    """Copies the archive of an earlier preparation, if it is still there unharmed, and says whether it was."""
+    """Copies the archive of an earlier preparation; False unless it exists and is intact."""
     if not former.is_file() or Digest.of(former, wanted.algorithm) != wanted:
         return False
     shutil.copyfile(former, archive)
@@ -207,7 +207,7 @@ def _take_former(former: Path, wanted: Digest, archive: Path) -> bool:
 
 
 def _shown(path: str) -> str:
-    """`path` as text, whatever its bytes are."""
+    """`path` as text; its bytes may be invalid."""
     return os.fsencode(path).decode(errors="backslashreplace")
 
 
@@ -219,14 +219,14 @@ def _facts(prepared: Prepared) -> RepositoryFacts:
 
 
 def read_sources(plan: Path) -> dict[str, Source]:
-    """The repositories that the plan names. Raises UserError."""
+    """The repositories in the plan. Raises UserError."""
     try:
         value = json.loads(plan.read_bytes())
     except (OSError, ValueError) as error:
-        raise UserError(f"{plan} cannot be read as JSON: {error}; make the plan again") from None
+        raise UserError(f"{plan} cannot be read as JSON: {error}; rebuild the plan") from None
     entries = value.get("repositories") if isinstance(value, dict) else None
     if not isinstance(entries, dict):
-        raise UserError(f"{plan} has no 'repositories'; make the plan again")
+        raise UserError(f"{plan} has no 'repositories'; rebuild the plan")
     sources: dict[str, Source] = {}
     for key, entry in entries.items():
         try:
@@ -249,19 +249,19 @@ def _prepare_named(key: str, source: Source, cache: Path) -> Prepared | UserErro
 
 
 def facts_of(prepared: Prepared, source: Source) -> RepositoryFacts:
-    """What repositories.json says about a source; its tree by a path from the current folder where that is shorter."""
+    """The entry of repositories.json for a source; the path of its tree is relative where that is shorter."""
     tree, here = Path(os.path.abspath(prepared.tree)), Path.cwd()
     shown = tree.relative_to(here) if tree.is_relative_to(here) else tree
     return {"tree": str(shown), "source": source.model_dump(), **_facts(prepared)}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Prepares all repositories of a plan; the exit code is 1 when one of them cannot be had."""
+    """Prepares all repositories of a plan; the exit code is 1 when one of them fails."""
     parser = argparse.ArgumentParser(
         prog="lensbench.repositories.prepare", description=(__doc__ or "").partition("\n")[0]
     )
     parser.add_argument("--plan", type=Path, required=True, help="JSON file with the key 'repositories'")
-    parser.add_argument("--cache", type=Path, required=True, help="folder that keeps what was fetched")
+    parser.add_argument("--cache", type=Path, required=True, help="folder for the fetched repositories")
     parser.add_argument("--output", type=Path, required=True, help="JSON file to write")
     options = parser.parse_args(arguments)
     try:

@@ -1,1 +1,1 @@
-"""Where the repositories of tasks come from: one module per kind of source, and what they share."""
+"""Sources of repositories: one module per kind of source, and shared code."""

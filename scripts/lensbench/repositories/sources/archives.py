@@ -1,4 +1,4 @@
-"""Unpacking a source archive that a stranger made, without running anything and without leaving the folder."""
+"""Unpacks an untrusted source archive, without running anything and without writing outside the folder."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ MAX_BYTES = 2 << 30
 def unpack(archive: Path, destination: Path) -> None:
     """Unpacks a tar (plain, gz, bz2, xz) or zip file into the existing empty folder `destination`.
 
-    A single folder at the top of the archive is stripped. Raises UserError for an archive that is damaged, holds more
-    than 200,000 members or 2 GB, or holds an absolute name, `..`, a device, or a link that leaves the folder.
+    A single folder at the top of the archive is stripped. Raises UserError for an archive that is damaged, has more
+    than 200,000 members or 2 GB, or contains an absolute name, `..`, a device, or a link out of the folder.
     """
     try:
         if tarfile.is_tarfile(archive):
@@ -32,13 +32,13 @@ def unpack(archive: Path, destination: Path) -> None:
             raise UserError("the archive is neither a tar nor a zip file; use the project's source distribution")
     except (tarfile.TarError, zipfile.BadZipFile, lzma.LZMAError, zlib.error, EOFError) as error:
         raise UserError(f"the archive is damaged or unsafe: {error}; use another version or the git source") from None
-    except (ValueError, RuntimeError, NotImplementedError) as error:  # zero bytes in names, encryption, odd methods
+    except (ValueError, RuntimeError, NotImplementedError) as error:  # NUL in names, encryption, unknown compression
         raise UserError(f"the archive cannot be unpacked: {error}; use another version or the git source") from None
     _strip_top_folder(destination)
 
 
 class _Limits:
-    """Counts members while they are listed, so that a bomb is noticed before it is unpacked."""
+    """Counts members while they are listed, so that a zip bomb is detected before it is unpacked."""
 
     def __init__(self) -> None:
         self.members = 0
@@ -54,7 +54,7 @@ class _Limits:
 
 
 def _checked_tar(tar: tarfile.TarFile) -> list[tarfile.TarInfo]:
-    """All members, links last: nothing can be written through a link that does not exist yet."""
+    """All members, links last, so that nothing is written through a link."""
     limits = _Limits()
     kinds: dict[str, bytes] = {}
     members: list[tarfile.TarInfo] = []

@@ -1,4 +1,4 @@
-"""What must not reach an agent from a repository: instructions, configuration, answers, and ways out of the tree."""
+"""Removes what agents must not see of a repository: instructions, configuration, answers, and links out of the tree."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ AGENT_FILES: tuple[tuple[str, str], ...] = (
     (".amazonq", "Amazon Q: rules, MCP servers"),
     (".goosehints", "Goose: hints"),
 )
-"""Shell patterns of lower-cased names, with their parent folder where the name alone says too little, and a reason."""
+"""Shell patterns for lower-case names, with the parent folder where the name alone is ambiguous, and a reason."""
 
 AGENT_FILE = re.compile("|".join(translate(f"*/{pattern}") for pattern, _ in AGENT_FILES))
 
@@ -60,10 +60,10 @@ MAX_SCENARIO_BYTES = 8_000_000
 
 
 def clean(tree: Path) -> tuple[str, ...]:
-    """Removes from `tree` what must not reach an agent; returns the removed paths, sorted, folders with `/` at the end.
+    """Removes what agents must not see from `tree`; returns the removed paths, sorted, folders with `/` at the end.
 
-    Removed are the files of agents (AGENT_FILES), repositories inside the repository (their hooks and settings would
-    run), benchmark folders with answers, and symlinks that leave the tree. The `.git` at the top stays.
+    These are files of agents (AGENT_FILES), repositories inside the repository (their hooks and settings would run),
+    benchmark folders with answers, and symlinks out of the tree. The `.git` at the top is kept.
     """
     entries = list(_entries(tree))
     unwanted = {path for path in entries if _is_agent_file(path) or _is_foreign_git(tree, path)}
@@ -74,14 +74,14 @@ def clean(tree: Path) -> tuple[str, ...]:
 
 
 def history_with_answers(tree: Path) -> str:
-    """Why the history of HEAD would give answers away ("" when it does not): it once held a benchmark folder."""
+    """Why the history of HEAD reveals answers, if it once contained a benchmark folder; "" otherwise."""
     log = ("log", "-1", "--full-history", "-m", "--no-renames", "--format=%h")
     runs = git(tree, *log, "HEAD", "--", ":(icase,glob)**/runs/*-with.md")
     if runs:
-        return f"commit {runs.decode().split()[0]} holds answers of a benchmark"
+        return f"commit {runs.decode().split()[0]} contains answers of a benchmark"
     criteria = git(tree, *log, f"-S{CRITERIA_MARK}", "HEAD", "--", ":(icase,glob)**/scenarios*.md")
     if criteria:
-        return f"commit {criteria.decode().split()[0]} holds criteria of a benchmark"
+        return f"commit {criteria.decode().split()[0]} contains criteria of a benchmark"
     return ""
 
 
@@ -134,7 +134,7 @@ def _has_criteria(path: Path) -> bool:
 
 
 def _holder(answer: str) -> str:
-    """What goes with `answer`: the outermost benchmark folder around it, else its run folder, else as much as can go.
+    """What to remove for `answer`: the outermost benchmark folder around it, its run folder, or what is possible.
 
     The run folder is the parent of `runs`, or the folder of the scenario file; at the top of the tree it is `runs`
     or the file itself.

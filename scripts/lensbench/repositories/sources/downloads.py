@@ -1,4 +1,4 @@
-"""Getting files over HTTP as pip and npm would: the same index, certificates, proxies; tried again when it fails."""
+"""Downloads over HTTP as pip and npm do, with the same index, certificates and proxies, and with retries."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ TEMPORARY_STATUS = frozenset((408, 425, 429, 500, 502, 503, 504))
 
 
 class Digest(NamedTuple):
-    """The hash that a file must have: an algorithm of hashlib, and lower-case hex digits."""
+    """The expected hash of a file: an algorithm of hashlib, and lower-case hex digits."""
 
     algorithm: str
     value: str
@@ -47,7 +47,7 @@ class Digest(NamedTuple):
 
 
 class Damaged(OSError):
-    """Fewer or other bytes came than were announced."""
+    """The received bytes are incomplete or have another hash."""
 
 
 def package_index() -> str:
@@ -64,7 +64,7 @@ def _pip_setting(name: str) -> str:
 
 @dataclass(frozen=True)
 class Page:
-    """What a server answered: the URL after redirects, the media type, and the body."""
+    """A server's response: the URL after redirects, the media type, and the body."""
 
     url: str
     media_type: str
@@ -83,7 +83,7 @@ def read_page(url: str, accept: str) -> Page:
 
 
 def download(url: str, wanted: Digest, target: Path) -> None:
-    """Writes the file at `url` to `target`. Raises UserError when it cannot be had or its hash is another one."""
+    """Writes the file at `url` to `target`. Raises UserError when the download fails or the hash differs."""
 
     def once() -> None:
         digest = hashlib.new(wanted.algorithm)
@@ -96,7 +96,7 @@ def download(url: str, wanted: Digest, target: Path) -> None:
                 digest.update(block)
                 file.write(block)
         if digest.hexdigest() != wanted.value:
-            raise Damaged(f"{size} bytes came with the {wanted.algorithm} {digest.hexdigest()}, not {wanted.value}")
+            raise Damaged(f"{size} bytes received with {wanted.algorithm} {digest.hexdigest()}, not {wanted.value}")
 
     try:
         _persistently(url, once)
@@ -105,13 +105,13 @@ def download(url: str, wanted: Digest, target: Path) -> None:
 
 
 def shown(url: str) -> str:
-    """`url` without the user and password that it may hold."""
+    """`url` without user and password."""
     parts = urlsplit(url)
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
 
 
 def _with_login(url: str, other: str) -> str:
-    """`url` with the user and password of `other` when both are the same server's."""
+    """`url` with the user and password of `other`, if both are on the same server."""
     parts, model = urlsplit(url), urlsplit(other)
     login, _, server = model.netloc.rpartition("@")
     return urlunsplit(parts._replace(netloc=model.netloc)) if login and parts.netloc == server else url
@@ -135,7 +135,7 @@ def _open(url: str, accept: str) -> http.client.HTTPResponse:
 
 
 def _persistently(url: str, action: Callable[[], T]) -> T:
-    """What `action` returns; tried again with growing pauses. Raises KeyError for 404, and UserError."""
+    """The result of `action`, with retries after growing pauses. Raises KeyError for 404, and UserError."""
     try:
         for attempt in Retrying(
             retry=retry_if_exception(_may_pass), wait=WAIT, stop=stop_after_attempt(ATTEMPTS), reraise=True

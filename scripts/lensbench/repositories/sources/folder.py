@@ -1,4 +1,4 @@
-"""Sources of the kind `path`: a folder on this machine, as it is now, with the history of its commit."""
+"""Sources of the kind `path`: the current content of a folder on this machine, with the history of its commit."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ SKIPPED_FOLDERS = frozenset(name.decode() for name in CACHE_FOLDERS) | {".git"}
 
 
 def location(path: str) -> str:
-    """`path` made absolute; relative ones start in the current folder."""
+    """`path` made absolute, relative to the current folder."""
     return os.path.abspath(os.path.expanduser(path))
 
 
 def take(path: str, tree: Path, excluded: Path) -> None:
-    """Copies the files of the folder `path` into the empty folder `tree`, but for what lies in the folder `excluded`.
+    """Copies the files of the folder `path` to the empty folder `tree`, except those in the folder `excluded`.
 
     Of a git work tree these are the files that are tracked, or new and not ignored; otherwise all. Submodules,
-    repositories inside the folder, sockets and devices are left out, and so is what is new in `bench/` of the current
-    folder: it grows while agents work. Raises UserError.
+    repositories inside the folder, sockets and devices are skipped, and so are new files in `bench/` of the current
+    folder, which grows while agents work. Raises UserError.
     """
     folder = Path(location(path))
     if not folder.is_dir():
@@ -35,7 +35,7 @@ def take(path: str, tree: Path, excluded: Path) -> None:
     grows = os.path.realpath("bench")
     for name in sorted(tracked | new) or _listed(folder):
         place = os.path.join(root, os.path.dirname(name))
-        # git still lists files of a folder that became a link: what the link shows is not the repository's.
+        # git still lists files of a folder that was replaced by a link, but the link's target is not in the repository.
         if os.path.realpath(place) != os.path.normpath(place) or Path(place).is_relative_to(barred):
             continue
         if name in tracked or not Path(place).is_relative_to(grows):
@@ -43,9 +43,9 @@ def take(path: str, tree: Path, excluded: Path) -> None:
 
 
 def take_history(path: str, tree: Path) -> str:
-    """Gives `tree` the history of the commit that the folder `path` stands on, when that is a git repository's root.
+    """Gives `tree` the history of the current commit of the folder `path`, if that is the root of a git repository.
 
-    Returns what became of it: "kept", "none" without such a commit, or "dropped: <why>".
+    Returns "kept", "none" without such a commit, or "dropped: <why>".
     """
     folder = Path(location(path))
     try:
@@ -54,7 +54,7 @@ def take_history(path: str, tree: Path) -> str:
     except GitError:
         return "none"
     if os.path.realpath(top) != os.path.realpath(folder):
-        return "dropped: the folder is a part of a git repository; name its root to keep the history"
+        return "dropped: the folder is part of a git repository; use its root to keep the history"
     try:
         fetch_history(str(folder), "HEAD", tree)
     except GitError as error:
@@ -63,7 +63,7 @@ def take_history(path: str, tree: Path) -> str:
 
 
 def _listed_by_git(folder: Path, *which: str) -> set[str]:
-    """Nothing when `folder` is in no work tree, or in one that ignores it."""
+    """Empty when `folder` is not in a work tree, or is ignored there."""
     try:
         listed = git(folder, "ls-files", "-z", *which)
     except GitError:

@@ -12,26 +12,26 @@ from lensbench.repositories.sources.snapshots import BRANCH, start_repository
 
 COMMIT_ID = re.compile(r"[0-9a-f]{4,64}")
 PASSWORD = re.compile(r"^[a-z+]+://[^/@]*:[^/@]*@")
-# A local repository is served by a git of its own, which does not see our settings and refuses other owners.
+# A local repository is served by another git process, which ignores our settings and refuses other owners.
 SERVER = "git -c safe.directory='*' upload-pack"
 
 
 def location(address: str) -> str:
-    """`address` as git is to be given it: a path becomes absolute, relative to the current folder; a URL stays."""
+    """`address` for git: paths become absolute, relative to the current folder; URLs are unchanged."""
     if "://" in address or ":" in address.partition("/")[0]:
         return address
     return os.path.abspath(os.path.expanduser(address))
 
 
 def fetch(address: str, revision: str, tree: Path) -> str:
-    """Checks `revision` of the repository at `address` out into the empty folder `tree`; returns the commit's id.
+    """Checks out `revision` of the repository at `address` into the empty folder `tree`; returns the commit's id.
 
-    `tree` becomes a repository on the branch `main` with the history of that commit and nothing else. Submodules are
-    left as empty folders and LFS files as pointers. `revision` is a branch, a tag, HEAD or a commit id, also an
-    abbreviated one. Raises UserError.
+    `tree` becomes a repository on the branch `main` with only the history of that commit. Submodules are empty folders
+    and LFS files are pointers. `revision` is a branch, a tag, HEAD or a commit id, which may be abbreviated. Raises
+    UserError.
     """
     if PASSWORD.match(address):
-        raise UserError("the git URL holds a password; use ssh, or ~/.netrc, so that it is written nowhere")
+        raise UserError("the git URL contains a password; use ssh or ~/.netrc, so that it is not written to files")
     place = location(address)
     if place.startswith("/") and not Path(place).exists():
         raise UserError(f"there is no git repository at {place}; correct the path, which starts in {Path.cwd()}")
@@ -44,7 +44,7 @@ def fetch(address: str, revision: str, tree: Path) -> str:
 
 
 def fetch_history(place: str, revision: str, tree: Path) -> str:
-    """Makes `tree` a repository whose branch `main` is `revision` of the one at `place`, and checks nothing out.
+    """Makes `tree` a repository whose branch `main` is `revision` of the one at `place`, without a checkout.
 
     Returns the commit's id. Raises GitError.
     """
@@ -64,7 +64,7 @@ def _fetch_commit(place: str, revision: str, tree: Path) -> str:
     except GitError:
         if not COMMIT_ID.fullmatch(revision):
             raise
-    # Servers hand out an abbreviated id never, and a full one not always: look for it below their branches and tags.
+    # Servers never resolve an abbreviated id, and not always a full one: search it in their branches and tags.
     git(tree, *download, place, "+refs/heads/*:refs/seek/heads/*", "+refs/tags/*:refs/seek/tags/*")
     commit = git(tree, "rev-parse", "--verify", f"{revision}^{{commit}}").decode().strip()
     found = git(tree, "for-each-ref", "--format=delete %(refname)", "refs/seek")

@@ -1,4 +1,4 @@
-"""Calling git so that neither the user's settings nor those of a strange repository change what it does."""
+"""Runs git independent of the user's settings and of those of an untrusted repository."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from lensbench.core.errors import UserError
 
-# How a network is reached, and by whom; nothing else of the user's environment counts.
+# Network access and credentials: all that is used of the user's environment.
 KEPT_VARIABLES = (
     "PATH", "HOME", "TMPDIR", "SSH_AUTH_SOCK", "SSL_CERT_FILE", "SSL_CERT_DIR", "GIT_SSL_CAINFO",
     "http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY",
@@ -32,7 +32,7 @@ SETTINGS = (
     "core.fsmonitor=false",
     "core.logAllRefUpdates=false",
     "core.looseCompression=0",
-    # Refused names would stop the preparation of a tree that a Linux disk holds without harm.
+    # Otherwise git refuses names that are harmless on Linux.
     "core.protectNTFS=false",
     "core.protectHFS=false",
     "fetch.unpackLimit=1",
@@ -46,11 +46,11 @@ SETTINGS = (
 
 
 class GitError(Exception):
-    """A git command failed; the text is the last line of its complaint."""
+    """A git command failed; the text is the line of its output that says why."""
 
 
 def git(folder: Path, *arguments: str, given: bytes | None = None, variables: Mapping[str, str] | None = None) -> bytes:
-    """What `git <arguments>` prints in `folder`, with `given` on its standard input.
+    """The output of `git <arguments>` in `folder`, with `given` on its standard input.
 
     Raises GitError when it fails and UserError when there is no git.
     """
@@ -73,7 +73,7 @@ def git(folder: Path, *arguments: str, given: bytes | None = None, variables: Ma
 
 
 def _complaint(text: str) -> str:
-    """The line that says why; advice around it is dropped."""
+    """The line that says why, without hints around it."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     fatal = [line for line in lines if line.startswith(("fatal:", "error:"))]
     return (fatal or lines or [""])[0]

@@ -1,4 +1,4 @@
-"""Sources of the kind `npm`: a package as it was published to the npm registry, found by its integrity."""
+"""Sources of the kind `npm`: a package as published to the npm registry, pinned by its integrity."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ACCEPT = "application/json"
 
 
 def registry() -> str:
-    """The URL of the registry, without `/` at the end: NPM_CONFIG_REGISTRY, in any case as for npm, else npmjs.org.
+    """The URL of the registry, without `/` at the end: NPM_CONFIG_REGISTRY (in any case, as for npm), else npmjs.org.
 
     npm's configuration files are not read.
     """
@@ -25,15 +25,15 @@ def registry() -> str:
 
 
 def digest(integrity: str) -> Digest:
-    """The hash that `integrity` stands for (W3C Subresource Integrity: the algorithm, `-`, and base64)."""
+    """The hash in `integrity` (W3C Subresource Integrity: the algorithm, `-`, and base64)."""
     algorithm, _, encoded = integrity.partition("-")
     return Digest(algorithm, base64.b64decode(encoded).hex())
 
 
 def fetch(name: str, version: str, wanted: str, target: Path) -> None:
-    """Downloads the package `name` `version` with the integrity `wanted` to `target`. Nothing of it is run.
+    """Downloads the package `name` `version` with the integrity `wanted` to `target`, without running anything.
 
-    Raises UserError when the registry does not have it, lists another integrity, or sends other bytes.
+    Raises UserError when the registry does not have it, lists another integrity, or sends different bytes.
     """
     url, listed = _published(_page(name, version))
     if listed and listed != wanted:
@@ -42,7 +42,7 @@ def fetch(name: str, version: str, wanted: str, target: Path) -> None:
 
 
 def integrity(name: str, version: str) -> str:
-    """The integrity that the registry shows for `name` `version`. Raises UserError when it shows none."""
+    """The integrity of `name` `version` in the registry. Raises UserError when there is none."""
     found = _published(_page(name, version))[1]
     if not found.startswith("sha512-"):
         raise UserError(f"{name}@{version}: the registry {shown(registry())} shows no sha512; choose another version")
@@ -58,7 +58,7 @@ def _page(name: str, version: str) -> Page:
 
 
 def _published(page: Page) -> tuple[str, str]:
-    """The URL of the package and its integrity, "" when the registry does not tell, as it does for old packages."""
+    """The URL of the package and its integrity; "" when the registry has none, as for old packages."""
     try:
         published = json.loads(page.body)["dist"]
         return str(published["tarball"]), str(published.get("integrity", ""))

@@ -1,4 +1,4 @@
-"""Sources of the kind `pypi`: a source distribution from a package index, found by its hash (PEP 691, PEP 503)."""
+"""Sources of the kind `pypi`: a source distribution from a package index, pinned by its hash (PEP 691, PEP 503)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ACCEPT = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+ht
 
 @dataclass(frozen=True)
 class Listed:
-    """A file as an index lists it; `sha256` is "" when the index does not tell."""
+    """A file in an index; `sha256` is "" when the index has none."""
 
     name: str
     url: str
@@ -27,9 +27,9 @@ class Listed:
 
 
 def fetch(name: str, version: str, sha256: str, target: Path) -> None:
-    """Downloads the sdist of `name` `version` whose hash is `sha256` to `target`. Nothing of it is run.
+    """Downloads the sdist of `name` `version` whose hash is `sha256` to `target`, without running anything.
 
-    Raises UserError when the index does not have it, has it under another name or version, or sends other bytes.
+    Raises UserError when the index does not have it, has it under another name or version, or sends different bytes.
     """
     page = _project(name)
     found = _sdist(_files(page), name, version, sha256)
@@ -37,7 +37,7 @@ def fetch(name: str, version: str, sha256: str, target: Path) -> None:
 
 
 def sha256(name: str, version: str) -> str:
-    """The hash of the sdist of `name` `version`. Raises UserError when the index has none, or does not tell."""
+    """The hash of the sdist of `name` `version`. Raises UserError when the index has no sdist, or no hash."""
     wanted = canonicalize_name(name), canonicalize_version(version)
     found = next((file.sha256 for file in _files(_project(name)) if _sdist_of(file.name) == wanted), None)
     if not found:
@@ -82,7 +82,7 @@ def _html_files(page: Page) -> list[Listed]:
 
 
 class _Links(HTMLParser):
-    """The targets of a page's links, in order; mirrors without PEP 691 list their files so (PEP 503)."""
+    """The targets of a page's links, in order: the file list of mirrors without PEP 691 (PEP 503)."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -98,19 +98,19 @@ def _sdist(files: list[Listed], name: str, version: str, sha256: str) -> Listed:
         if file.sha256 == sha256:
             if _sdist_of(file.name) != wanted:
                 raise UserError(
-                    f"the sha256 is that of {file.name}, no sdist of {name}=={version}; correct one of them"
+                    f"the sha256 is that of {file.name}, not of an sdist of {name}=={version}; correct one of them"
                 )
             return file
     same = [file for file in files if _sdist_of(file.name) == wanted]
     if not same:
         raise UserError(f"the index has no sdist of {name}=={version}; choose another version or the git source")
-    if not same[0].sha256:  # an old index: the bytes themselves are checked in any case
+    if not same[0].sha256:  # an old index: the hash of the downloaded bytes is checked anyway
         return same[0]
     raise UserError(f"{same[0].name} has the sha256 {same[0].sha256} in the index; correct the one in the task set")
 
 
 def _sdist_of(filename: str) -> tuple[str, str] | None:
-    """The canonical name and version of an sdist's file name; None for wheels and anything else."""
+    """The canonical name and version in an sdist's file name; None for wheels and other files."""
     try:
         name, version = parse_sdist_filename(filename)
     except (InvalidSdistFilename, InvalidVersion):

@@ -1,4 +1,4 @@
-"""The git repository that every working copy carries: reproducible, small, and without anything but its history."""
+"""The git repository of every working copy: reproducible, small, and with only its history."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def start_repository(tree: Path) -> None:
 
 
 def commit_everything(tree: Path) -> None:
-    """Makes `tree` a repository of one commit that holds all its files; the same files give the same commit id."""
+    """Makes `tree` a repository with one commit of all its files; the same files give the same commit id."""
     start_repository(tree)
     _add_everything(tree)
     git(tree, "commit", "--quiet", "--no-verify", "--allow-empty", "--message=Import source", variables=AUTHOR)
 
 
 def commit_changes(tree: Path) -> None:
-    """Adds one commit to HEAD that holds all files of `tree`, unless HEAD does; the same changes give the same id."""
+    """Adds one commit with all files of `tree` to HEAD, unless nothing changed; the same changes give the same id."""
     _add_everything(tree)
     if git(tree, "write-tree") != git(tree, "rev-parse", "HEAD^{tree}"):
         git(tree, "commit", "--quiet", "--no-verify", "--message=Changes of the work tree", variables=AUTHOR)
@@ -39,13 +39,13 @@ def commit_changes(tree: Path) -> None:
 def _add_everything(tree: Path) -> None:
     attributes = tree / ".git" / "info" / "attributes"
     attributes.parent.mkdir(exist_ok=True)
-    # A file that is not in the encoding its attributes claim would stop `git add`.
+    # `git add` fails for a file that does not have the encoding in its attributes.
     attributes.write_text("* !working-tree-encoding\n")
     git(tree, "add", "--all", "--force", ".")
 
 
 def commit_removals(tree: Path, removed: tuple[str, ...]) -> None:
-    """Adds one commit to HEAD that no longer has the `removed` paths; the same removals give the same commit id."""
+    """Adds one commit without the `removed` paths to HEAD; the same removals give the same commit id."""
     paths = b"\0".join(path.encode(errors="surrogateescape") for path in removed)
     git(
         tree, "--literal-pathspecs", "rm", "-r", "--cached", "--quiet", "--ignore-unmatch",
@@ -55,7 +55,7 @@ def commit_removals(tree: Path, removed: tuple[str, ...]) -> None:
 
 
 def shrink(tree: Path) -> None:
-    """Packs the repository in `tree` and drops all that is not its history: each run copies what is left."""
+    """Packs the repository in `tree` and deletes everything except its history, because each run copies it."""
     git(tree, "repack", "-a", "-d", "-n", "--quiet")
     git(tree, "pack-refs", "--all")
     repository = tree / ".git"
@@ -66,5 +66,5 @@ def shrink(tree: Path) -> None:
 
 
 def head_commit(tree: Path) -> str:
-    """The id of the commit that `tree` stands on. Raises GitError when it is no repository."""
+    """The id of the current commit of `tree`. Raises GitError when it is not a repository."""
     return git(tree, "rev-parse", "--verify", "HEAD^{commit}").decode().strip()
