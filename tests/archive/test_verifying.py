@@ -166,7 +166,7 @@ def test_every_table_result_and_page_that_was_changed_with_its_hash_is_named(arc
     ("change", "expected"),
     [
         (edit("runs/one-with.md", "x in", "y in"), "is not the answer of its record"),
-        (edit_json("records/one-with.json", shorter), "run/records/one-with.json: is not what was written"),
+        (edit_json("records/one-with.json", shorter), "run/records/one-with.json: was changed"),
         (edit_json("records/one-with.json", lambda value: (shorter(value), value.pop("checksum"))), "run/scores.csv: does not follow"),
         (edit_rows(f"verdicts/{MODEL}.csv", as_met), "the verdict on one, without, trial 1, criterion 2 differs from the judge's reply"),
         (remove(f"verdicts/{MODEL}.csv"), "a model's verdicts cannot be rebuilt without asking it"),

@@ -73,7 +73,7 @@ def test_a_set_to_fill_in_is_valid_and_is_not_overwritten(tmp_path: Path, repo: 
     assert (made.returncode, made.stderr) == (0, "")
     assert "scenarios/My set.yaml: replace every WRITE, then run " in made.stdout
     path = tmp_path / "scenarios" / "My set.yaml"
-    with pytest.raises(UserError, match="prompt is not written yet; put the question there"):
+    with pytest.raises(UserError, match="prompt is not written yet; replace it with the question"):
         read_scenarios([str(path)], imported=True)
     path.write_text(path.read_text().replace("WRITE: the question.", "Where is it?"))
     (task,) = read_scenarios([str(path)], imported=True).tasks

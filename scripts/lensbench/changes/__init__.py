@@ -1,7 +1,7 @@
-"""Tasks whose answer is a change of the repository, judged by tests that the agent has not seen.
+"""Tasks whose answer is a change of the repository, judged by hidden tests.
 
-`task` is the format, `patches` what an agent changed, `environment` what tests need, `execute` runs them, `proof` says
-whether a task can be judged at all.
+`task` is the format, `patches` extracts what an agent changed, `environment` installs what tests need, `execute` runs
+them, `proof` checks whether a task can be judged.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from lensbench.core.errors import UserError
 from lensbench.core.run_folder import RunFolder
 
 CHANGE = "change"
-"""The `kind` of such a task, in sets and in plans."""
+"""The `kind` of such a task, in task sets and plans."""
 
 
 def environments(folder: Path) -> dict[str, str]:
-    """The folder with what the tests of each change task need, by task; "" where they need nothing, and where they need
-    it in an image, which agents do not see."""
+    """The folder of each change task's test environment, by task; "" for tests that need none or run in an image, which
+    agents do not see."""
     path = RunFolder(folder).environments
     try:
         return {
@@ -26,4 +26,4 @@ def environments(folder: Path) -> dict[str, str]:
             for task, found in json.loads(path.read_text()).items()
         }
     except (OSError, ValueError, TypeError, KeyError) as error:
-        raise UserError(f"{path}: cannot be read ({error}); delete it, and the next start makes it again") from None
+        raise UserError(f"{path}: cannot be read ({error}); delete it, and the next start rebuilds it") from None

@@ -1,7 +1,7 @@
-"""Tests that must fail, run beside the hidden ones: when one of them passes, the code under test has changed the test
-runner or its assertions, and no result counts.
+"""Tests that must fail, run together with the hidden ones: when one of them passes, the code under test has changed the
+test runner or its assertions, and no result counts.
 
-Their names are drawn anew for each run, so that no code can let them fail on purpose.
+Their names are random for each run, so that no code can make just them fail.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ _SCRIPTS = (".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".jsx", ".tsx")
 
 @dataclass(frozen=True)
 class Canaries:
-    """What is put beside the hidden tests, and how many tests that must fail there are."""
+    """The files added to the hidden tests, and the number of tests that must fail."""
 
     word: str
     files: Mapping[str, str]
@@ -87,14 +87,14 @@ class Canaries:
     arguments: tuple[str, ...]
     """Added to the command."""
     groups: Mapping[str, int]
-    """How many tests that must fail there are, by the start of their names."""
+    """The number of tests that must fail, by the prefix of their names."""
     files_of: Mapping[str, str]
-    """The hidden file that a group stands in, where it is one."""
+    """The hidden file that contains a group, if there is one."""
 
     def problem(self, results: Results) -> str:
-        """Why the results cannot be believed; "" when all canaries failed as they must.
+        """Why the results cannot be trusted; "" when all canaries failed.
 
-        A file that could not be loaded reports none of its own, but must itself be reported as failed.
+        A file that cannot be loaded reports no canaries, but must itself be reported as failed.
         """
         for group, count in self.groups.items():
             found = [result for name, result in results.items() if group in name]
@@ -114,7 +114,7 @@ class Canaries:
 
 
 def canaries(tests: Tests, word: str) -> Canaries:
-    """The canaries for these tests; none where the runner is not known."""
+    """The canaries for these tests; none when the runner is unknown."""
     if tests.report == PYTEST:
         return _for_pytest(word)
     if tests.report == JUNIT and (runner := _runner(tests.command)):
@@ -135,7 +135,7 @@ def _runner(command: Sequence[str]) -> str:
 
 
 def _for_scripts(tests: Tests, word: str, runner: str) -> Canaries:
-    """Each file of tests runs by itself and loads the code under test by itself, so each has its own canaries."""
+    """Each test file runs alone and loads the code under test itself, so each has its own canaries."""
     scripts = [
         (path, content)
         for path, content in tests.files.items()
@@ -159,11 +159,11 @@ def _has_tests(content: str) -> bool:
 
 
 _OPENING = re.compile(r"\A(#![^\n]*\n)?(\s*/\*.*?\*/|\s*//[^\n]*)*", re.DOTALL)
-"""Comments at the top, which may tell the runner what the file needs."""
+"""Comments at the top, which may be settings for the runner."""
 
 
 def _extended(content: str, group: str, word: str, runner: str, is_module: bool) -> str:
-    """The file with canaries before its first test, since code may end the process early, and after its last."""
+    """The file with canaries before its first test, because code may end the process early, and after its last."""
     is_module = is_module or bool(re.search(r"^\s*import\b[^(]", content, re.MULTILINE))
     test, check = f"test_{word}", f"check_{word}"
     library = "node:test" if runner == "node" else "vitest"

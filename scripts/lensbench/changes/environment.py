@@ -1,8 +1,8 @@
-"""What tests need and the repository does not hold: installed once with network, cached, read-only afterwards.
+"""The dependencies of tests: installed once with network access, cached, read-only afterwards.
 
-Commands run by `/bin/sh -e` at the top of a copy of the pinned tree (`/repo`), and install into `/env`, which is first
-on PATH (`/env/bin`, `/env/node_modules/.bin`). `/node_modules` leads to `/env/node_modules`, so that Node finds
-packages from any folder. Agents in all conditions, and the judge, see the same folder at the same place.
+Commands are run by `/bin/sh -e` at the top of a copy of the pinned tree (`/repo`), and install into `/env`, which is
+first on PATH (`/env/bin`, `/env/node_modules/.bin`). `/node_modules` is a link to `/env/node_modules`, so that Node
+finds packages from any folder. Agents in all conditions and the judge see the same folder at the same path.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ from lensbench.core.system.private_folders import private_folder
 from lensbench.core.system.trees import copy_tree, remove_tree
 
 RECIPE = 1
-"""Raised when the same commands are to give another environment."""
+"""Increased when the same commands must give a new environment."""
 LIMIT_S = 1800
 LOCK_FILES = (
     "requirements*.txt", "requirements/*.txt", "pyproject.toml", "setup.py", "setup.cfg", "Pipfile.lock", "poetry.lock",
     "uv.lock", "package.json", "package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml", "go.sum",
     "Cargo.lock",
 )  # fmt: skip
-"""Files of the repository that decide what is installed."""
+"""Files of the repository that determine what is installed."""
 _PASSED = (
     "PIP_", "UV_", "npm_config_", "NPM_CONFIG_", "SSL_CERT_", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE",
     "CURL_CA_BUNDLE", "http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "no_proxy", "NO_PROXY",
 )  # fmt: skip
 _OWN_SETTINGS = (".config/pip/pip.conf", ".pip/pip.conf", ".npmrc")
-"""Of the user, below the home folder: they say which registries there are. Only these commands see them."""
+"""The user's configuration of package registries, below the home folder. Only these commands see it."""
 _TAIL = 2000
 
 
@@ -51,7 +51,7 @@ class Environment:
     key: str = ""
     folder: Path | None = None
     image: Image | None = None
-    """What stands in the place of this machine's programs."""
+    """The image used instead of this machine's programs."""
 
     @property
     def path(self) -> str:
@@ -63,17 +63,17 @@ class Environment:
 
     @property
     def variables(self) -> dict[str, str]:
-        """What programs find in their environment."""
+        """The environment variables of programs."""
         own = dict(self.image.variables) if self.image else {}
         return {**own, "PATH": self.path, **({"VIRTUAL_ENV": ENVIRONMENT} if self.folder else {})}
 
     def written(self) -> dict[str, str]:
-        """As environments.json has it; `read_environment` reads it."""
+        """The entry of environments.json; `read_environment` reads it."""
         image = str(self.image.root.parent) if self.image else ""
         return {"folder": str(self.folder or ""), "key": self.key, "image": image}
 
     def place(self, sandbox: Sandbox, private: str, may_install: bool = False) -> Place:
-        """The sandbox with this environment in it."""
+        """The sandbox with this environment."""
         root = str(self.image.root) if self.image else ""
         return Place(sandbox, private, str(self.folder or ""), may_install, root)
 
@@ -82,13 +82,13 @@ NO_ENVIRONMENT = Environment()
 
 
 def read_environment(written: Mapping[str, str]) -> Environment:
-    """What `Environment.written` gave; before there were images, without `image`. Raises UserError."""
+    """Reads the result of `Environment.written`; older ones have no `image`. Raises UserError."""
     image, folder = written.get("image"), written["folder"]
     return Environment(written["key"], Path(folder) if folder else None, read_image(Path(image)) if image else None)
 
 
 def environment_key(commands: Sequence[str], tree: Path, container: str = "") -> str:
-    """What an environment is cached by: its commands, the repository's lock files, the image, the kind of machine."""
+    """The cache key: a hash of the commands, the repository's lock files, the image and the kind of machine."""
     found = sorted({path for form in LOCK_FILES for path in tree.glob(form) if path.is_file()})
     locks = [[path.relative_to(tree).as_posix(), hashlib.sha256(path.read_bytes()).hexdigest()] for path in found]
     said = [RECIPE, list(commands), locks, sys.platform, platform.machine(), platform.python_version()]
@@ -99,9 +99,9 @@ def environment_key(commands: Sequence[str], tree: Path, container: str = "") ->
 def prepare_environment(
     commands: Sequence[str], tree: Path, cache: Path, sandbox: Sandbox, container: str = ""
 ) -> Environment:
-    """The environment of these commands for the repository in `tree`, installed if it is not in `cache` yet.
+    """The environment of these commands for the repository in `tree`, installed unless it is in `cache`.
 
-    Raises UserError when a command or the image fails, and when there is no sandbox to install it in.
+    Raises UserError when a command or the image fails, and when there is no sandbox.
     """
     image = prepare_image(container, cache) if container else None
     if not commands:
@@ -123,7 +123,7 @@ def prepare_environment(
 
 
 def _install(commands: Sequence[str], tree: Path, folder: Path, sandbox: Sandbox, image: Image | None) -> str:
-    """Runs the commands; what is half installed is removed. Returns the end of what they printed."""
+    """Runs the commands; an incomplete environment is removed. Returns the end of their output."""
     try:
         (folder / "env").mkdir(parents=True)
         with private_folder() as private:

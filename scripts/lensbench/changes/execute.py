@@ -1,6 +1,7 @@
-"""Runs hidden tests on a patch: a fresh copy of the pinned tree, the patch, the hidden files, the sandboxed command.
+"""Runs hidden tests on a patch: a new copy of the pinned tree, the patch, the hidden files, the sandboxed command.
 
-No network, nothing of the machine but its programs, limits of time, memory and processes; every process ends with it.
+The command has no network and sees nothing of the machine except its programs; time, memory and processes are limited,
+and no process outlives it.
 """
 
 from __future__ import annotations
@@ -29,53 +30,53 @@ from lensbench.core.system.trees import READ, copy_tree, remove_tree
 
 REPORT_FOLDER = "/report"
 STARTER_PLACE = "/judge/pytest_starter.py"
-"""Where the tests find what starts pytest, whatever else they see."""
+"""The path of the pytest starter inside the sandbox."""
 STARTER = Path(__file__).with_name("pytest_starter.py")
 LOOK_S = 0.05
-"""Between two looks at what the tests use."""
+"""Seconds between two measurements of what the tests use."""
 TAIL = 12_000
-"""Characters of the output that are kept."""
+"""The characters kept of the output."""
 MAX_FINDINGS = 4_000_000
-"""Characters of a linter's output that are read."""
+"""The characters read of a linter's output."""
 FILE_GB = 0.5
-"""A file that the tests write may be this large."""
+"""The maximum size of a file that the tests write."""
 _MB = 1 << 20
 _NO_PROGRAM = (126, 127)
-"""What a shell ends with that cannot start a program."""
+"""Exit codes of a shell that cannot start a program."""
 _FINDING = re.compile(r"^[^\s:][^:\n]*:\d+\b", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class TestRun:
-    """What became of a test run."""
+    """The outcome of a test run."""
 
     __test__ = False
 
     results: Mapping[str, TestResult] = field(default_factory=dict)
-    """By test id; a test that was not reported did not pass."""
+    """By test id; unreported tests did not pass."""
     unstarted: str = ""
-    """Why the tests could not be started, which says nothing about the patch; "" when they were."""
+    """Why the tests could not be started, which does not count against the patch; "" when they were."""
     problem: str = ""
-    """Why no result counts although the tests were started: the patch does not fit, a limit, a forged report."""
+    """Why no result counts although the tests were started: the patch does not apply, a limit, a forged report."""
     left_out: tuple[str, ...] = ()
-    """Files of the patch that were not taken: hidden files, and what steers tests."""
+    """Skipped files of the patch: hidden files, and those that configure tests."""
     size: PatchSize = NOTHING
     output: str = ""
-    """The end of what the tests printed."""
+    """The end of the tests' output."""
     exit_code: int | None = None
     duration_s: float = 0.0
-    """Of the command alone."""
+    """The duration of the command alone."""
     memory_mb: int = 0
-    """The most that all its processes used together."""
+    """The peak of all its processes together."""
 
 
 def run_tests(
     tree: Path, patch: bytes, tests: Tests, sandbox: Sandbox, environment: Environment = NO_ENVIRONMENT,
     tail: int = TAIL,
 ) -> TestRun:  # fmt: skip
-    """The results of `tests` on a copy of `tree` with `patch`, and the last `tail` characters of what was printed.
+    """The results of `tests` on a copy of `tree` with `patch`, and the last `tail` characters of the output.
 
-    Safe in several threads; nothing of it is left.
+    Thread-safe; leaves no files.
     """
     if not sandbox.program:
         return TestRun(unstarted=f"there is no sandbox for the tests ({sandbox.reason or 'sandbox: none'})")
@@ -90,7 +91,7 @@ def run_tests(
 def count_findings(
     tree: Path, patch: bytes, lint: Sequence[str], sandbox: Sandbox, environment: Environment = NO_ENVIRONMENT
 ) -> int | None:
-    """How many findings more than before a linter has in the files of the patch; None when it cannot be started."""
+    """How many more findings a linter has in the files of the patch than before; None when it cannot be started."""
     existing = 'for file do shift; [ -f "$file" ] && set -- "$@" "$file"; done'
     script = f'{existing}; [ $# = 0 ] || exec {shlex.join(lint)} "$@"'
     command = ("sh", "-c", script, "lint", *size_of(patch).files)
@@ -109,13 +110,13 @@ def _run(tree: Path, patch: bytes, tests: Tests, place: Place, environment: Envi
     for folder in (scratch, report, Path(place.private, "tmp"), Path(place.private, "session", "home")):
         folder.mkdir(parents=True)
     copy_tree(str(tree), str(repo))
-    remove_tree(str(repo / ".git"))  # the history is none of the tests' business
+    remove_tree(str(repo / ".git"))  # tests do not need the history
     try:
         size = patch_size(patch, scratch)
         left_out = tuple(steering(size.files, tests.files))
         apply_patch(patch, repo, scratch, left_out)
     except PatchError as error:
-        return TestRun(problem=f"the patch does not fit: {error}")
+        return TestRun(problem=f"the patch does not apply: {error}")
     remove_tree(str(scratch))
     watched = canaries(tests, f"lb{secrets.token_hex(6)}")
     _place_files(repo, tests, watched)
@@ -136,7 +137,7 @@ def _run(tree: Path, patch: bytes, tests: Tests, place: Place, environment: Envi
 
 
 def _place_files(repo: Path, tests: Tests, watched: Canaries) -> None:
-    """Puts the hidden files and the canaries in place, whatever the patch left there."""
+    """Writes the hidden files and the canaries, replacing what the patch left there."""
     for path, content in tests.files.items():
         _put(repo, path, watched.extended.get(path, "").encode() or content_bytes(content))
     for path, text in watched.files.items():
@@ -152,7 +153,7 @@ def _put(repo: Path, path: str, data: bytes) -> None:
 
 
 def _real(repo: Path, path: str) -> Path:
-    """The place of a file, below real folders: a link, or a file, in the way is removed."""
+    """The path of a file below real folders; a link or file in the place of a folder is removed."""
     place = repo
     for part in PurePosixPath(path).parts[:-1]:
         place = place / part
@@ -184,7 +185,7 @@ class _Job:
     name: str = field(default_factory=lambda: f"{secrets.token_hex(8)}.xml")
 
     def start(self) -> _Ended:
-        """Runs the command to its end or a limit."""
+        """Runs the command until it ends or reaches a limit."""
         env = self._env()
         command = self._command(env["PATH"])
         if not command:
@@ -209,7 +210,7 @@ class _Job:
                 watch = _Watch(process, self.tests, began)
                 limit = watch.wait()
             finally:
-                process.kill()  # of bubblewrap's processes the first: all others end with it
+                process.kill()  # bubblewrap's first process: all others end with it
                 process.wait()
             duration_s = time.monotonic() - began
             size = output.seek(0, os.SEEK_END)
@@ -219,7 +220,7 @@ class _Job:
         return _Ended(process.returncode, said, duration_s, watch.memory_mb, limit, unstarted)
 
     def _protected(self) -> list[tuple[str, str]]:
-        """Hidden files that the code under test must not rewrite, outside and inside."""
+        """Hidden files that the code under test must not rewrite: paths outside and inside the sandbox."""
         repo = os.path.join(self.place.private, "repo")
         names = [os.path.join(repo, name) for name in (*self.tests.files, *self.watched.files)]
         return [(name, self.place.inside(name)) for name in names]
@@ -244,7 +245,7 @@ class _Job:
         return [*starter, *rest, *(self.watched.arguments if names_files else ())]
 
     def results(self, exit_code: int | None) -> dict[str, TestResult]:
-        """What was reported. Raises ValueError when that cannot be believed or read."""
+        """The reported results. Raises ValueError when they cannot be trusted or read."""
         if self.tests.report == EXIT:
             return {EXIT_ID: TestResult.PASSED if exit_code == 0 else TestResult.FAILED}
         if self.tests.report in (PYTEST, JUNIT):
@@ -257,7 +258,7 @@ class _Job:
 
 
 def _found(program: str, path: str, environment: Environment) -> str:
-    """Where a program lies by its name inside the sandbox; "" when it is nowhere."""
+    """The path of a program by its name inside the sandbox; "" when it is not found."""
     for folder in path.split(os.pathsep) if "/" not in program else [""]:
         inside = os.path.join(folder, program)
         outside = inside
@@ -271,11 +272,11 @@ def _found(program: str, path: str, environment: Environment) -> str:
 
 
 def _read(path: Path) -> bytes:
-    """A file that the tests wrote; no link, and nothing that is no file. Raises ValueError."""
+    """A file that the tests wrote; it must be a regular file. Raises ValueError."""
     try:
         with open(os.open(path, READ), "rb") as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise ValueError("the report is no file")
+                raise ValueError("the report is not a file")
             return file.read(MAX_REPORT + 1)
     except OSError as error:
         if error.errno in (errno.ENOENT, errno.ELOOP, errno.ENOTDIR):
@@ -284,7 +285,7 @@ def _read(path: Path) -> bytes:
 
 
 class _Watch:
-    """Looks at all processes of a test run until it ends or uses too much."""
+    """Watches all processes of a test run until it ends or exceeds a limit."""
 
     def __init__(self, process: subprocess.Popen[bytes], tests: Tests, began: float) -> None:
         import psutil  # only the judge needs it
@@ -295,7 +296,7 @@ class _Watch:
         self.memory_mb = 0
 
     def wait(self) -> str:
-        """Which limit ended the run; "" when it ended by itself."""
+        """The limit that ended the run; "" when it ended by itself."""
         pause = 0.01
         while True:
             try:

@@ -1,4 +1,4 @@
-"""Hidden files that a task set names by a pinned source are taken from there."""
+"""Fetches hidden files that a task set names by a pinned source."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lensbench.core.errors import UserError
 def with_files(task: ChangeTask, cache: Path) -> ChangeTask:
     """The task with the content of all its hidden files; sources that are not in `cache` are fetched.
 
-    Raises UserError when a source cannot be had, or has no such file.
+    Raises UserError when a source cannot be fetched, or has no such file.
     """
     files = {path: _content(task.id, path, given, cache) for path, given in task.tests.files.items()}
     if files == task.tests.files:

@@ -1,7 +1,7 @@
-"""Container images by digest: their files, taken out once, are what tests see in place of this machine's programs.
+"""Container images by digest: their files, extracted once, replace this machine's programs for tests.
 
-podman or docker fetches the image and hands over its files; no container is started. The tests run in the sandbox as
-without an image: no network, the same limits, the same watch over forged results.
+podman or docker fetches the image and exports its files; no container is started. The tests run in the same sandbox as
+without an image: no network, the same limits, the same checks against forged results.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ class Image:
 
     root: Path
     variables: tuple[tuple[str, str], ...]
-    """What the image sets in the environment of its programs."""
+    """The environment variables set by the image."""
 
     @property
     def path(self) -> str:
-        """PATH of the image."""
+        """The PATH of the image."""
         return dict(self.variables).get("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
 
 
 def prepare_image(name: str, cache: Path) -> Image:
-    """The image `name@sha256:...`, fetched into `cache` if it is not there yet. Raises UserError."""
+    """The image `name@sha256:...`, fetched into `cache` unless it is there. Raises UserError."""
     folder = (cache / "images" / name.partition("@sha256:")[2][:16]).absolute()
     folder.parent.mkdir(parents=True, exist_ok=True)
     with locked(folder.with_name(f".{folder.name}.lock")):
@@ -51,7 +51,7 @@ def prepare_image(name: str, cache: Path) -> Image:
 
 
 def read_image(folder: Path) -> Image:
-    """The image that was taken out into `folder`. Raises UserError."""
+    """The image extracted into `folder`. Raises UserError."""
     try:
         variables = json.loads((folder / _NOTE).read_text())["variables"]
         return Image(folder / "root", tuple((name, value) for name, value in variables.items()))
@@ -74,7 +74,7 @@ def _unpack(name: str, folder: Path) -> None:
             tar = ("tar", "-x", "--no-same-owner", "--delay-directory-restore", "--exclude=dev/*", "-C", str(root))
             _done(subprocess.run(tar, stdin=export.stdout, capture_output=True, text=True, timeout=LIMIT_S), name)
         if export.returncode:
-            raise UserError(f"container: {Path(engine).name} could not hand over the files of {name}")
+            raise UserError(f"container: {Path(engine).name} could not export the files of {name}")
     finally:
         _said(engine, "rm", made)
     write_json(folder / _NOTE, {"variables": dict(entry.split("=", 1) for entry in variables or ())})
@@ -87,7 +87,7 @@ def _said(engine: str, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def _done(said: subprocess.CompletedProcess[str], name: str) -> str:
-    """What it printed. Raises UserError when it failed."""
+    """The output of the command. Raises UserError when it failed."""
     if said.returncode:
         reason = (said.stderr.strip().splitlines() or [f"{said.args[0]} ended with {said.returncode}"])[-1]
         raise UserError(f"container: {name}: {reason}")

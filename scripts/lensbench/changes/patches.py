@@ -1,7 +1,7 @@
-"""What an agent changed, as a patch, and putting a patch on a fresh copy.
+"""Makes a patch of what an agent changed, and applies patches to new copies.
 
-git does both, with a repository of our own beside the trees: no setting, hook or filter of the workspace counts, and a
-file's bytes stay as they are.
+git does both, with a separate repository beside the trees, so that settings, hooks and filters of the workspace have
+no effect and the bytes of files are unchanged.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ node_modules/
 .coverage
 .DS_Store
 """
-"""New files that tools leave behind without anybody's intention; the repository's own .gitignore counts as well."""
+"""New files that tools create as a side effect; those in the repository's .gitignore are excluded as well."""
 _AS_THEY_ARE = "* -text -ident !eol !filter !working-tree-encoding !diff !merge\n"
 _OWN = "git"
 
 
 class PatchError(Exception):
-    """A patch does not fit; the text says why."""
+    """A patch does not apply; the text says why."""
 
 
 @dataclass(frozen=True)
 class PatchSize:
-    """How large a patch is: files touched, lines added and removed (of text files)."""
+    """The size of a patch: files changed, lines added and removed (of text files)."""
 
     files: tuple[str, ...]
     added: int
@@ -50,9 +50,9 @@ NOTHING = PatchSize((), 0, 0)
 
 
 def make_patch(tree: Path, workspace: Path, scratch: Path) -> bytes:
-    """The patch that makes `workspace` of `tree`: new, deleted and binary files, modes and links, no caches.
+    """The patch from `tree` to `workspace`, with new, deleted and binary files, modes and links, without caches.
 
-    `scratch` is an empty folder of ours. Raises GitError and OSError.
+    `scratch` is an empty private folder. Raises GitError and OSError.
     """
     own = _repository(scratch)
     before = _snapshot(own, tree.absolute(), "--force")
@@ -73,7 +73,7 @@ def _repository(scratch: Path) -> Path:
 
 
 def _snapshot(own: Path, tree: Path, *options: str) -> str:
-    """The tree object for the files below `tree`; what the index has stays tracked, ignored or not."""
+    """The tree object for the files below `tree`; files in the index stay tracked, even ignored ones."""
     at = (f"--git-dir={own}", f"--work-tree={tree}")
     try:
         git(tree, *at, "add", "--all", *options, ".")
@@ -84,7 +84,7 @@ def _snapshot(own: Path, tree: Path, *options: str) -> str:
 
 
 def patch_size(patch: bytes, scratch: Path) -> PatchSize:
-    """The files that a patch touches, and how many lines. Raises PatchError for what is no patch."""
+    """The changed files of a patch, and the number of lines. Raises PatchError for an invalid patch."""
     if not patch.strip():
         return NOTHING
     try:
@@ -97,7 +97,7 @@ def patch_size(patch: bytes, scratch: Path) -> PatchSize:
 
 
 def size_of(patch: bytes) -> PatchSize:
-    """The size of a patch; nothing for what is none."""
+    """The size of a patch; empty for an invalid patch."""
     with TemporaryDirectory(prefix="lb-") as scratch:
         try:
             return patch_size(patch, Path(scratch))
@@ -106,7 +106,7 @@ def size_of(patch: bytes) -> PatchSize:
 
 
 def apply_patch(patch: bytes, copy: Path, scratch: Path, but: Iterable[str] = ()) -> None:
-    """Puts a patch on `copy`, without the files in `but`. Raises PatchError when it does not fit."""
+    """Applies a patch to `copy`, without the files in `but`. Raises PatchError when it does not apply."""
     if not patch.strip():
         return
     own = scratch.absolute() / _OWN
@@ -127,5 +127,5 @@ def _nowhere(scratch: Path) -> dict[str, str]:
 
 
 def _literally(path: str) -> str:
-    """A pattern that fits this path only."""
+    """A pattern that matches only this path."""
     return "".join(f"\\{char}" if char in "\\*?[]" else char for char in path)

@@ -1,8 +1,8 @@
-"""Whether a change task can be judged: proven before it is used.
+"""Proves that a change task can be judged, before it is used.
 
-Without a change each test of `fail_to_pass` fails and each of `pass_to_pass` passes; with the reference all pass;
-several times the same. The hidden tests are in no file that an agent can see, and the prompt holds nothing of the
-reference.
+Without a change each test in `fail_to_pass` fails and each in `pass_to_pass` passes; with the reference all pass; the
+same in several rounds. No file that an agent can see contains the hidden tests, and the prompt contains nothing of
+the reference.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ from lensbench.repositories.sources.git_program import GitError, git
 
 ROUNDS = 3
 _LONG_LINE = 24
-"""Characters from which on a line is unlikely to stand in two places by chance."""
+"""The minimum length of a line that is unlikely to occur in two places by chance."""
 _SEEN_SHARE = 0.5
 
 
 @dataclass(frozen=True)
 class Proof:
-    """What was found about a task."""
+    """The findings about a task."""
 
     task: str
     reasons: tuple[str, ...] = ()
     """Why it cannot be used; empty when it can."""
     flaky: tuple[str, ...] = ()
-    """Tests that did not do the same each time; they are left out."""
+    """Tests with different results between rounds; they are excluded."""
     fail_to_pass: tuple[str, ...] = ()
-    """The tests that were proven."""
+    """The proven tests."""
     pass_to_pass: tuple[str, ...] = ()
     seconds: float = 0.0
-    """How long one test run with the reference took, on average."""
+    """The average duration of a test run with the reference."""
     memory_mb: int = 0
 
     @property
@@ -50,8 +50,8 @@ class Proof:
 def prove(
     task: ChangeTask, tree: Path, sandbox: Sandbox, environment: Environment = NO_ENVIRONMENT, rounds: int = ROUNDS
 ) -> Proof:
-    """The proof of a task whose repository lies in `tree`. Runs the tests 2 x `rounds` times, unless a run shows that
-    the task cannot hold."""
+    """The proof of a task whose repository is in `tree`. Runs the tests 2 x `rounds` times, unless a run shows that the
+    task cannot be judged."""
     reasons = [*_leaks(task, tree)]
     reference = content_bytes(task.reference)
     if not reference.strip():
@@ -78,7 +78,7 @@ def _rounds(
 
 
 def _trouble(runs: Sequence[TestRun]) -> str:
-    """Why a run gave no results. Without a change tests may fail to be collected: then no test was reported."""
+    """Why a run gave no results. Without a change, the collection of tests may fail: then no test was reported."""
     return next((run.unstarted or run.problem for run in runs if run.unstarted or run.problem), "")
 
 
@@ -108,9 +108,9 @@ def _passed(run: TestRun, name: str) -> bool:
 
 
 def _leaks(task: ChangeTask, tree: Path) -> Iterator[str]:
-    """What an agent could read of the hidden tests or of the reference."""
+    """The parts of the hidden tests or of the reference that an agent could read."""
     if line := given_away(task.prompt, content_bytes(task.reference)):
-        yield f"the prompt holds a line of the reference: {line!r}"
+        yield f"the prompt contains a line of the reference: {line!r}"
     for path, content in task.tests.files.items():
         data = content_bytes(content)
         if place := _seen(tree, path, data):
@@ -118,13 +118,13 @@ def _leaks(task: ChangeTask, tree: Path) -> Iterator[str]:
 
 
 def given_away(prompt: str, reference: bytes) -> str:
-    """A line of the reference that a reader could copy from the prompt; "" when there is none."""
+    """A line of the reference that is in the prompt; "" when there is none."""
     lines = reference.decode(errors="replace").splitlines()
     return copied_line(prompt, [line[1:] for line in lines if line.startswith("+") and not line.startswith("+++")])
 
 
 def copied_line(prompt: str, lines: Iterable[str]) -> str:
-    """The first of the lines that stands in the prompt and is too long to stand there by chance; "" when none does."""
+    """The first of the lines that is in the prompt and too long to be there by chance; "" when there is none."""
     said, flat = _flat(prompt), map(_flat, lines)
     return next((line for line in flat if len(line) >= _LONG_LINE and re.search(r"\w", line) and line in said), "")
 
@@ -134,11 +134,11 @@ def _flat(text: str) -> str:
 
 
 def _seen(tree: Path, path: str, data: bytes) -> str:
-    """Where most of what is new in a hidden file can be read, in the tree or in its history; "" when nowhere."""
+    """Where most of the new lines of a hidden file are found, in the tree or its history; "" when nowhere."""
     here = tree / path
     known = set(here.read_bytes().splitlines()) if here.is_file() and not here.is_symlink() else set()
     if here.is_file() and here.read_bytes() == data:
-        return ""  # the pinned version itself: it tells nothing new
+        return ""  # the pinned version itself has nothing new
     new = {line.strip() for line in data.splitlines() if line not in known and len(line.strip()) >= _LONG_LINE}
     try:
         blob = git(tree, "hash-object", "--stdin", "--no-filters", given=data).decode().strip()

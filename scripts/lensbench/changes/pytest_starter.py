@@ -1,8 +1,8 @@
-"""Starts pytest with our reporter: `python -I pytest_starter.py <report> <pytest's arguments>`; the nonce on stdin.
+"""Starts pytest with its own reporter: `python -I pytest_starter.py <report> <pytest's arguments>`; the nonce on stdin.
 
-It runs in the environment of the tests, which has nothing of ours, so it needs nothing but pytest. The report is opened
-before any code of the repository is imported. The current folder comes last on the module path: nothing in it can stand
-in for the standard library or for pytest.
+It runs in the environment of the tests, where lensbench is not installed, so it needs only pytest. The report is opened
+before any code of the repository is imported. The current folder is last on the module path: nothing in it can replace
+modules of the standard library or pytest.
 """
 
 import json
@@ -21,12 +21,12 @@ class Reporter:
         self._results: dict[str, str] = {}
 
     def pytest_runtest_logreport(self, report: Any) -> None:
-        """One phase of one test."""
+        """Records one phase of one test."""
         found = "failed" if report.failed else "skipped" if report.skipped else "passed"
         self._results[report.nodeid] = min(found, self._results.get(report.nodeid, found), key=ORDER.index)
 
     def pytest_sessionfinish(self) -> None:
-        """The results, and how many there are."""
+        """Writes the results and their number."""
         for name, result in self._results.items():
             self._report.write(json.dumps([self._nonce, name, result]) + "\n")
         self._report.write(json.dumps([self._nonce, len(self._results)]) + "\n")

@@ -1,4 +1,4 @@
-"""Reading what a test run reported: results by test id, from JUnit XML or from our own pytest reporter."""
+"""Reads the report of a test run: results by test id, from JUnit XML or from `pytest_starter`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from xml.etree.ElementTree import Element
 
 
 class TestResult(StrEnum):
-    """What a test did. Only `passed` counts as passed; a test that was not reported has no result."""
+    """The result of a test. Only `passed` counts as passed; an unreported test has no result."""
 
     __test__ = False
 
@@ -26,21 +26,21 @@ _WORST = (TestResult.FAILED, TestResult.SKIPPED, TestResult.PASSED)
 
 
 def worst(one: TestResult, other: TestResult | None) -> TestResult:
-    """What counts of two results for one id."""
+    """The result that counts when there are two for one id."""
     return one if other is None else min(one, other, key=_WORST.index)
 
 
 def read_junit(content: bytes) -> dict[str, TestResult]:
     """Results by `<classname>::<name>`; names of nested suites are joined with ` > `.
 
-    An id that stands there twice has the worse result. Raises ValueError for what is no JUnit XML.
+    A duplicate id has the worse result. Raises ValueError for anything else than JUnit XML.
     """
     if len(content) > MAX_REPORT or b"<!DOCTYPE" in content or b"<!ENTITY" in content:
         raise ValueError("the report is too large, or has a document type")
     try:
         root = ElementTree.fromstring(content)
     except ElementTree.ParseError as error:
-        raise ValueError(f"the report is no XML: {error}") from None
+        raise ValueError(f"the report is not valid XML: {error}") from None
     if root.tag not in ("testsuites", "testsuite"):
         raise ValueError(f"the report has <{root.tag}> where JUnit has <testsuites>")
     results: dict[str, TestResult] = {}
@@ -50,7 +50,7 @@ def read_junit(content: bytes) -> dict[str, TestResult]:
 
 
 _NODE = "test"
-"""The class that node's reporter gives every test; the suites that it nests are part of the test's name."""
+"""The class of every test in node's reporter; its nested suites become part of the test's name."""
 
 
 def _collect(suite: Element, names: tuple[str, ...], nested: bool, results: dict[str, TestResult]) -> None:
@@ -71,10 +71,9 @@ def _result(case: Element) -> TestResult:
 
 
 def read_lines(content: str, nonce: str) -> dict[str, TestResult]:
-    """Results of our own pytest reporter: a JSON list `[nonce, id, result]` a line, and `[nonce, count]` at the end.
+    """Results from `pytest_starter`: a JSON list `[nonce, id, result]` per line, and `[nonce, count]` at the end.
 
-    A line without the nonce was written by somebody else. Raises ValueError for such a line, and when the end is
-    missing.
+    Raises ValueError for a line without the nonce, which the reporter did not write, and when the end is missing.
     """
     results: dict[str, TestResult] = {}
     ended = False

@@ -1,8 +1,8 @@
-"""Files that decide how tests run, and not what the program does: a change of them earns nothing.
+"""Files that determine how tests run rather than what the program does: changes to them are not applied.
 
-Of an agent's patch these are left out: what the hidden tests replace, what lies in the same test folder, and what
-configures a test runner or an interpreter. The pinned tree's files stand there instead. A task that needs another one
-brings it among its hidden files; its reference is judged by the same rule.
+Skipped in an agent's patch: files that the hidden tests replace, files in the same test folder, and configuration of a
+test runner or an interpreter. The pinned tree's files are used instead. A task that needs a different file includes it
+in its hidden files; the same rule applies to its reference.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _NAMES = frozenset((
     "makefile", "gnumakefile", "justfile", "go.mod", "go.sum", "go.work", "cargo.toml", "cargo.lock", "build.rs",
     ".gitattributes",
 ))  # fmt: skip
-"""In lower case; wherever they lie."""
+"""In lower case; in any folder."""
 _FORMS = re.compile(
     r"(jest|vitest|vite|babel|ava|karma|mocha|playwright|tsup|rollup|webpack|nyc|c8)([.-][\w-]+)*\.(config|conf|setup"
     r"|workspace|preset|projects)?\.?(js|cjs|mjs|ts|cts|mts|json|ya?ml)"
@@ -27,12 +27,12 @@ _FORMS = re.compile(
 )
 _FOLDERS = frozenset(("node_modules", "__mocks__", "__snapshots__", ".cargo", ".venv", ".github", ".git"))
 _MODULES = frozenset(("pytest", "_pytest", "pluggy", "unittest", "iniconfig", "_pytest_runner", "doctest", "py"))
-"""Modules of the test runner: at the top of the repository they would stand in its place."""
+"""Modules of the test runner: files of these names at the top of the repository would replace them."""
 _TEST_FOLDERS = frozenset(("test", "tests", "__tests__", "spec", "specs", "testing_tests"))
 
 
 def steering(paths: Iterable[str], hidden: Iterable[str]) -> list[str]:
-    """Those of the changed `paths` that are left out when `hidden` are the task's hidden files."""
+    """The skipped ones among the changed `paths`; `hidden` are the task's hidden files."""
     hidden = set(hidden)
     roots = {root for path in hidden if (root := _test_root(path))}
     return [path for path in paths if path in hidden or _steers(path) or any(_below(path, root) for root in roots)]
@@ -48,7 +48,7 @@ def _steers(path: str) -> bool:
 
 
 def _test_root(path: str) -> str:
-    """The outermost folder of a hidden file that is called as folders of tests are; "" when there is none."""
+    """The outermost folder of a hidden file with the name of a test folder; "" when there is none."""
     parts = PurePosixPath(path).parts[:-1]
     for number, part in enumerate(parts, 1):
         if part.lower() in _TEST_FOLDERS:
@@ -57,5 +57,5 @@ def _test_root(path: str) -> str:
 
 
 def _below(path: str, root: str) -> bool:
-    """A link in place of the folder, or of one above it, counts too."""
+    """True also for a link in the place of the folder or one of its parents."""
     return path == root or path.startswith(f"{root}/") or root.startswith(f"{path}/")

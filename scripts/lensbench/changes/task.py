@@ -21,27 +21,27 @@ PYTEST: Final = "pytest"
 JUNIT: Final = "junit"
 EXIT: Final = "exit"
 REPORT_PLACE: Final = "{report}"
-"""In `tests.command`: where the JUnit file is to be written."""
+"""In `tests.command`: the path of the JUnit file."""
 EXIT_ID: Final = "exit"
-"""The one test of a command that is judged by its exit status."""
+"""The only test of a command that is judged by its exit status."""
 
 FIXED: Final = "The change makes the failing tests pass."
 KEPT: Final = "It breaks none of the tests that pass without a change."
 TEST_CRITERIA = (FIXED, KEPT)
 IMAGE = r"\S+@sha256:[0-9a-f]{64}"
-"""How an image is named: what has another digest is another image."""
-"""The first two criteria of each change task; the judge `tests` decides them, and nobody else."""
+"""The name of an image, with its digest."""
+"""The first two criteria of each change task, decided only by the judge `tests`."""
 
 
 class Binary(Strict):
-    """Content that is no text."""
+    """Content that is not text."""
 
     base64: str
     """The bytes in base64."""
 
     @classmethod
     def text_or_bytes(cls, data: bytes) -> str | Self:
-        """Bytes as a task holds them: text where they are UTF-8."""
+        """Content from bytes: text if they are UTF-8."""
         try:
             return data.decode()
         except UnicodeDecodeError:
@@ -57,20 +57,20 @@ class Binary(Strict):
 
 
 class FromSource(Strict):
-    """What the file at the same path holds in another pinned source, such as a later release."""
+    """The content of the file at the same path in another pinned source, such as a later release."""
 
     source: Source
     """The source. In a task set it may be a name under `repositories`."""
 
 
 Content = str | Binary
-"""What a file holds. In a task set it may also be `{file: <path beside the set>}`."""
+"""The content of a file. In a task set it may also be `{file: <path beside the set>}`."""
 
 
 def content_bytes(content: Content | FromSource) -> bytes:
-    """The bytes of a file's content. Raises UserError for one that was not taken from its source (`hidden_files`)."""
+    """The bytes of a file's content. Raises UserError for one not yet fetched from its source (`hidden_files`)."""
     if isinstance(content, FromSource):
-        raise UserError("a hidden file was not taken from its source; delete plan.json to have the plan made again")
+        raise UserError("a hidden file was not fetched from its source; delete plan.json to rebuild the plan")
     return base64.b64decode(content.base64) if isinstance(content, Binary) else content.encode()
 
 
@@ -85,28 +85,28 @@ InsidePath = Annotated[str, AfterValidator(_inside)]
 
 
 class Tests(Strict):
-    """Tests that are put in place after the agent has ended."""
+    """Tests that are added after the agent has ended."""
 
-    __test__ = False  # the name is not for pytest
+    __test__ = False  # not a test class of pytest
 
     files: dict[InsidePath, Content | FromSource] = Field(default={})
-    """Hidden files by their path in the repository. They replace what the agent left there."""
+    """Hidden files by their path in the repository. They replace the agent's files."""
     command: Annotated[Many[str], Field(min_length=1)]
     """The program and its arguments, started at the top of the repository; `{report}` is where JUnit XML goes."""
     report: str = PYTEST
-    """Where results come from: `pytest` (the command is `python -m pytest ...`), `junit` (the command writes to
-    `{report}`), the path inside the repository of a JUnit file that the command writes, or `exit` (the exit status, one
-    test named `exit`)."""
+    """The source of results: `pytest` (the command is `python -m pytest ...`), `junit` (the command writes to
+    `{report}`), the path inside the repository of a JUnit file that the command writes, or `exit` (the exit status, as
+    one test named `exit`)."""
     fail_to_pass: Annotated[Many[str], Field(min_length=1)]
-    """Ids of the tests that fail without a change, and pass with the right one."""
+    """Ids of the tests that fail without a change and pass with the right one."""
     pass_to_pass: Many[str] | Literal["all"] = "all"
-    """Ids of the tests that pass before and after; `all`: those that do so with the reference."""
+    """Ids of the tests that pass before and after; `all`: all that do so with the reference."""
     timeout_s: Annotated[float, Field(gt=0, strict=False)] = 120
     """Wall-clock limit of the command."""
     memory_mb: Annotated[int, Field(ge=16)] = 2048
-    """What all its processes may use together."""
+    """Memory limit of all its processes together."""
     processes: Annotated[int, Field(ge=1)] = 256
-    """How many processes and threads there may be at a time."""
+    """Limit of processes and threads at a time."""
 
     @model_validator(mode="after")
     def _report_fits(self) -> Self:
@@ -114,7 +114,7 @@ class Tests(Strict):
         if has_place != (self.report == JUNIT):
             raise ValueError("report: junit and {report} in the command belong together")
         if self.report == PYTEST and not is_pytest(self.command):
-            raise ValueError("report: pytest wants a command that starts with `python -m pytest` or `pytest`")
+            raise ValueError("report: pytest needs a command that starts with `python -m pytest` or `pytest`")
         if self.report not in (PYTEST, JUNIT, EXIT):
             _inside(self.report)
         if self.report == EXIT and (set(self.fail_to_pass) != {EXIT_ID} or self.pass_to_pass not in ((), "all")):
@@ -129,23 +129,23 @@ def is_pytest(command: tuple[str, ...]) -> bool:
 
 
 class ChangeTask(Task):
-    """A task that asks for a change of the repository. Tests judge it; facts about the answer may be added."""
+    """A task that asks for a change of the repository. It is judged by tests; facts about the answer may be added."""
 
     kind: Literal["change"]
-    """Tells it from a question."""
+    """Distinguishes it from a question."""
     criteria: Many[Criterion] = ()
-    """Up to three facts that the answer must state. The two that tests decide come before them."""
+    """Up to three facts that the answer must state. They follow the two criteria that tests decide."""
     tests: Tests
     """How the change is judged."""
     lint: Many[str] = ()
-    """A linter that prints a line `<file>:<line>...` for each finding, as `ruff check --output-format=concise`; the
-    files of the change follow. What it finds more than before is shown, and decides nothing."""
+    """A linter that prints a line `<file>:<line>...` per finding, such as `ruff check --output-format=concise`; the
+    changed files are appended. The number of new findings is shown, but does not affect the score."""
     environment: Many[str] = ()
-    """Shell commands that install what the tests need into `/env`; run once, at the top of a copy of the repository."""
+    """Shell commands that install what the tests need into `/env`, run once at the top of a copy of the repository."""
     container: Annotated[str, like(rf"^({IMAGE})?$", "write an image with its digest, name@sha256:...")] = ""
-    """The image in which the tests run, in place of this machine's programs."""
+    """The image to run the tests in, instead of with this machine's programs."""
     reference: Content = ""
-    """The right change, as a patch in git's form. It proves the task, and no agent sees it."""
+    """The right change, as a git patch. It proves the task; no agent sees it."""
 
     @model_validator(mode="after")
     def _with_test_criteria(self) -> Self:
@@ -156,13 +156,13 @@ class ChangeTask(Task):
 
 
 def answer_criteria(task: Task) -> list[tuple[int, Criterion]]:
-    """The criteria that an answer's text decides, by number (from 1): all but those that tests decide."""
+    """The criteria that are judged by the answer's text, by number (from 1): all except those that tests decide."""
     numbered = enumerate(task.criteria, 1)
     return [(number, criterion) for number, criterion in numbered if criterion.text not in TEST_CRITERIA]
 
 
 def inline_files(value: Any, folder: Path) -> Any:
-    """A task as it was read, with the content of the files that it names by `{file: ...}`. Raises OSError."""
+    """A raw task with the content of the files that it names by `{file: ...}`. Raises OSError."""
 
     def content(given: Any) -> Any:
         if not (isinstance(given, dict) and set(given) == {"file"} and isinstance(given["file"], str)):
@@ -183,7 +183,7 @@ def inline_files(value: Any, folder: Path) -> Any:
 
 
 def tests_digest(tests: Tests) -> str:
-    """What verdicts are kept by: another digest is another test."""
+    """The digest by which test runs are cached."""
     return hashlib.sha256(json.dumps(tests.model_dump(mode="json"), sort_keys=True).encode()).hexdigest()
 
 
@@ -193,12 +193,12 @@ def changes_of(tasks: Iterable[Task]) -> list[ChangeTask]:
 
 
 def task_file(folder: Path, task: str) -> Path:
-    """Where a run folder keeps a task with its tests, which Markdown cannot hold."""
+    """The file of a task with its tests in a run folder."""
     return RunFolder(folder).changes / f"{task}.json"
 
 
 def write_task(folder: Path, task: ChangeTask) -> None:
-    """Freezes a task; unchanged content stays as it is, so that nothing is judged again."""
+    """Freezes a task; an unchanged file is not rewritten, so that nothing is judged again."""
     path, text = task_file(folder, task.id), json.dumps(task.model_dump(mode="json"), indent=1, sort_keys=True) + "\n"
     if not path.exists() or path.read_text() != text:
         write_atomic(path, text)
@@ -210,6 +210,4 @@ def read_task(folder: Path, task: str) -> ChangeTask:
     try:
         return ChangeTask.model_validate_json(path.read_bytes())
     except (OSError, ValidationError) as error:
-        raise UserError(
-            f"{path}: cannot be read ({error}); delete it and plan.json to have both written again"
-        ) from None
+        raise UserError(f"{path}: cannot be read ({error}); delete it and plan.json to rebuild both") from None

@@ -1,4 +1,4 @@
-"""What a run is called and what the machine knows about it. Imported by every run, so it imports little."""
+"""Names and records of runs. Imported by every run, so it imports little."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class RunId(NamedTuple):
 
     @property
     def stem(self) -> str:
-        """The name that all files of the run share: `<task>-<condition>`, in `t2/` for trial 2 and so on."""
+        """The common name of the run's files: `<task>-<condition>`, in `t2/` for trial 2 and so on."""
         return f"{trial_folder(self.trial)}{self.task}-{self.condition}"
 
 
@@ -33,7 +33,7 @@ def trial_folder(trial: int) -> str:
 
 @dataclass(frozen=True)
 class Call:
-    """Calls of one tool: how many, and how many of them failed."""
+    """The number of calls of a tool, and how many of them failed."""
 
     name: str
     count: int
@@ -41,66 +41,66 @@ class Call:
 
 
 Ending = Literal["", "finished", "limit", "refusal", "compaction", "unknown"]
-"""`limit`: of output, context or turns; `compaction`: finished after the context was cut down; `unknown`: a stop reason
-that is none of a finished answer."""
+"""`limit`: of output, context or turns; `compaction`: finished after the context was compacted; `unknown`: a stop
+reason other than those of a finished answer."""
 ENDINGS: tuple[Ending, ...] = get_args(Ending)[1:]
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What an agent's own output shows. None is "not shown by this agent", which is not the same as none."""
+    """The content of an agent's output. None means "not shown by this agent", which differs from zero or empty."""
 
     answer: str = ""
     finished: bool = True
-    """The output came to its proper end."""
+    """Whether the output is complete."""
     error: str = ""
     """The error that the agent reported."""
     error_status: int | None = None
     """The HTTP status behind `error`."""
     agent_version: str | None = None
     models: tuple[str, ...] | None = None
-    """Models that answered, as the service named them."""
+    """Models that answered, by the names of the service."""
     servers: dict[str, str] | None = None
-    """MCP server -> `connected`, `failed: <why>` or `pending`, as the agent said at its start."""
+    """MCP server -> `connected`, `failed: <why>` or `pending`, as reported at the agent's start."""
     tools_offered: tuple[str, ...] | None = None
     calls: tuple[Call, ...] | None = None
     files_read: tuple[str, ...] | None = None
     """Paths relative to the workspace."""
     tokens: dict[str, int] | None = None
-    """`input`, `output`, `cache_read`, `cache_write`: all requests of the run together."""
+    """`input`, `output`, `cache_read`, `cache_write`: totals of all requests of the run."""
     cost_usd: float | None = None
     cost_is_guess: bool = False
     """The agent does not know the model's price."""
     turns: int | None = None
     gave_up: str = ""
-    """The agent ended by a limit of its own or the model's (turns, length, refusal): a failed answer, which counts."""
+    """The agent reached its own or the model's limit (turns, length, refusal): a failed answer, which counts."""
     ending: Ending = ""
-    """How it ended by what the agent shows; "" when it shows nothing."""
+    """How the answer ended; "" when the agent does not show it."""
     stop_reason: str = ""
     """The same in the words of the service or the agent."""
     models_asked: tuple[str, ...] | None = None
-    """Models that were asked for; `models` are those that served."""
+    """Requested models; `models` are those that answered."""
     denied_calls: tuple[str, ...] | None = None
     """Tools whose calls were refused by permissions."""
     tools_deferred: tuple[str, ...] | None = None
-    """Tools that the agent had to search for: named to the model, but without their schemas."""
+    """Tools that the agent had to search for: the model got their names without their schemas."""
     api_retries: int | None = None
-    """Requests that the agent repeated by itself; above 0 the duration is polluted."""
+    """Requests that the agent repeated itself; above 0 the duration is not comparable."""
     subagents: int | None = None
     """Sub-agents that were started."""
     first_token_s: float | None = None
-    """From the start of the program to the first word of the model."""
+    """Seconds from the start of the program to the model's first word."""
     agent_s: float | None = None
-    """Duration that the agent reports; the rest of the wall clock is its start, MCP start-up and end."""
+    """The duration that the agent reports; the rest of the wall clock is start-up, of MCP servers too, and shutdown."""
 
 
 MAX_NAMES, MAX_NAME, MAX_TEXT = 2000, 300, 4000
-"""Names of tools, files and models in a record, characters of each, and of an error: what is beyond is cut off."""
+"""Limits of a record: names of tools, files and models, characters of each, and characters of an error."""
 OTHERS = "(others)"
 
 
 def bounded(outcome: Outcome) -> Outcome:
-    """The outcome with no more and no longer names than a record holds; calls beyond them are counted together."""
+    """The outcome with names cut to the limits of a record; calls of further tools are counted together."""
     cut: dict[str, Any] = {}
     for field_ in fields(outcome):
         value = getattr(outcome, field_.name)
@@ -126,68 +126,68 @@ def _bounded_calls(calls: tuple[Call, ...]) -> tuple[Call, ...]:
 
 @dataclass(frozen=True)
 class Attempt:
-    """One start of the agent. `reason` is empty when nothing was wrong with it."""
+    """One start of the agent. `reason` is empty when it succeeded."""
 
     attempt: int
     started_at: str
     duration_s: float | None
-    """Wall clock; None when nobody measured it (imported runs)."""
+    """Wall clock; None when it was not measured (imported runs)."""
     waited_s: float
     exit_code: int | None
     timed_out: bool
     reason: str = ""
     detail: str = ""
     teardown: str = ""
-    """Why the condition's teardown failed; no reason against the run."""
+    """Why the condition's teardown failed; the run counts nevertheless."""
 
 
 @dataclass(frozen=True)
 class Record:
-    """The machine's truth about a run: facts, no judgement on whether it counts (that is `validity`)."""
+    """The measured facts about a run, without a decision whether it counts (that is `validity`)."""
 
     task: str
     condition: str
     trial: int
     source: str
-    """`run`, or `imported` when nobody but the report tells what happened."""
+    """`run`, or `imported` when only the report shows what happened."""
     attempts: tuple[Attempt, ...] = ()
-    """The last one gave the answer."""
+    """All attempts; the last one gave the answer."""
     outcome: Outcome = field(default_factory=Outcome)
-    """Of the last attempt, without the answer, which has its own file."""
+    """The outcome of the last attempt, without the answer, which has its own file."""
     answer_sha256: str = ""
     answer_bytes: int = 0
     prompt_sha256: str = ""
     settings_sha256: str = ""
-    """Of everything else that was the same for all runs: the agent's settings and the conditions."""
+    """Hash of everything else that is the same for all runs: the agent's settings and the conditions."""
     agent_sha256: str = ""
-    """Of the agent's settings alone; empty in older records."""
+    """Hash of the agent's settings alone; empty in older records."""
     workspace: str = ""
-    """Where the agent found the repository; the paths that it names begin with it."""
+    """The path of the repository for the agent; paths in its answer start with it."""
     tree_before: str = ""
     tree_after: str = ""
     patch_sha256: str = ""
-    """Of the run's patch; empty for tasks that ask for no change, and in older records."""
+    """Hash of the run's patch; empty for tasks that do not ask for a change, and in older records."""
     revision: str = ""
     server_calls: dict[str, int] | None = None
-    """Calls in the MCP server's own log, by tool; None when it keeps none."""
+    """Calls in the MCP server's own log, by tool; None when it has no log."""
     arrived_at: str = ""
-    """When the run came to the start gate."""
+    """When the run arrived at the start gate."""
     opened_at: str = ""
     lensbench: str = ""
     sandbox: str = ""
-    """What the agent was kept apart with, such as `bubblewrap 0.8.0`, or `none`; empty when nobody recorded it."""
+    """The sandbox of the agent, such as `bubblewrap 0.8.0`, or `none`; empty when it was not recorded."""
     network: str = ""
-    """`own`: the agent reached what it needed and no more. Or why it shared the machine's; empty when unrecorded."""
+    """`own`: the agent could only reach what it needs. Or why it shared the machine's network; empty if unrecorded."""
     direct_calls: int | None = None
-    """Calls to the address of a server that only other conditions have; None when nobody looked: there is no such
-    address, the network does not lead there, the agent shows no calls, or the record is older."""
+    """Calls to the address of a server that only other conditions have; None when this was not checked: there is no
+    such address, it is not reachable, the agent shows no calls, or the record is older."""
     made_with: dict[str, Any] = field(default_factory=dict)
-    """The settings of its `agent` and its `condition`; empty in older records."""
+    """The settings of the `agent` and the `condition`; empty in older records."""
     schema: int = SCHEMA
 
     @property
     def run(self) -> RunId:
-        """The run that this is the record of."""
+        """The run of this record."""
         return RunId(self.task, self.condition, self.trial)
 
     @property
@@ -197,11 +197,11 @@ class Record:
 
 
 _CHECKSUM = '"checksum": "{}"'
-"""Of the record's own text with an empty checksum; no other key of a record that comes before it is named so."""
+"""The checksum of the record's text with an empty checksum; no key before it in a record has this name."""
 
 
 def to_json(record: Record) -> str:
-    """The record as it stands on disk: the same record gives the same bytes."""
+    """The text of a record on disk: the same record gives the same bytes."""
     value = {**asdict(record), "checksum": ""}
     del value["outcome"]["answer"]
     text = json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
@@ -213,7 +213,7 @@ def _digest(text: str) -> str:
 
 
 def from_json(text: str) -> Record:
-    """The record that `to_json` wrote; an older one has no checksum. Raises ValueError for anything else."""
+    """The record in a text from `to_json`; older ones have no checksum. Raises ValueError for anything else."""
     try:
         value: dict[str, Any] = json.loads(text)
         checksum = value.pop("checksum", None)
@@ -221,7 +221,7 @@ def from_json(text: str) -> Record:
             checksum is not None
             and _digest(text.replace(_CHECKSUM.format(checksum), _CHECKSUM.format(""), 1)) != checksum
         ):
-            raise ValueError("is not what was written: its checksum is another one")
+            raise ValueError("was changed: its checksum does not match")
         if value["schema"] != SCHEMA:
             raise ValueError(f"has schema {value['schema']!r}; this version reads {SCHEMA}")
         outcome: dict[str, Any] = {
@@ -237,17 +237,17 @@ def from_json(text: str) -> Record:
 
 
 def sha256(content: bytes) -> str:
-    """The hex digest by which prompts, answers and records are told apart."""
+    """The hex digest that identifies prompts, answers and records."""
     return hashlib.sha256(content).hexdigest()
 
 
 def patch_file(folder: Path, run: RunId) -> Path:
-    """Where the patch of a run lies that was asked for a change."""
+    """The path of a run's patch, in change tasks."""
     return folder / names_of_run(run.stem).patch
 
 
 class RunFiles(NamedTuple):
-    """Where the files of a run lie."""
+    """The paths of a run's files."""
 
     answer: Path
     record: Path

@@ -1,6 +1,6 @@
 """The rows of the tables between the stages: a type per table, whose keys are the columns in their order.
 
-As read, every cell is text, and empty where a value is missing.
+When read, every cell is a string, empty for a missing value.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class RunRow(TypedDict):
 
 
 class ValidityRow(RunRow):
-    """validity.csv: does a planned run count?"""
+    """validity.csv: whether a planned run counts."""
 
     status: ReadOnly[str]
     reason: ReadOnly[str]
@@ -32,7 +32,7 @@ class ValidityRow(RunRow):
 
 
 class ReportRow(RunRow):
-    """reports.csv: what the report of a valid run says."""
+    """reports.csv: the content of a valid run's report."""
 
     report_present: ReadOnly[str]
     tool_calls: ReadOnly[str]
@@ -43,7 +43,7 @@ class ReportRow(RunRow):
 
 
 class VerdictRow(RunRow):
-    """verdicts.csv and verdicts/<judge>.csv: what a judge says about a criterion."""
+    """verdicts.csv and verdicts/<judge>.csv: a judge's verdict on a criterion."""
 
     criterion: ReadOnly[str]
     judge: ReadOnly[str]
@@ -59,7 +59,7 @@ class VerdictRow(RunRow):
 
 
 class DecisionRow(RunRow):
-    """decisions.csv: what counts for a criterion."""
+    """decisions.csv: the verdict that counts for a criterion."""
 
     criterion: ReadOnly[str]
     verdict: ReadOnly[str]
@@ -83,7 +83,7 @@ class ScoreRow(RunRow):
 
 
 class PairRow(TypedDict):
-    """pairs.csv: a treatment's run beside the baseline's; the file has a column `adopted_<tool>` for each tool too."""
+    """pairs.csv: a treatment's run and the baseline's; the file also has a column `adopted_<tool>` for each tool."""
 
     task: ReadOnly[str]
     trial: ReadOnly[str]
@@ -102,13 +102,13 @@ class PairRow(TypedDict):
 
 
 class GuessRow(RunRow):
-    """guesses/<judge>.csv: which condition a model judge takes an answer for."""
+    """guesses/<judge>.csv: the condition of an answer as guessed by a model judge."""
 
     guessed: ReadOnly[str]
 
 
 class PublishedRow(TypedDict):
-    """published.csv: a score that came with imported runs."""
+    """published.csv: a score from imported runs."""
 
     task: ReadOnly[str]
     condition: ReadOnly[str]

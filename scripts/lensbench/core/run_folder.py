@@ -1,7 +1,7 @@
-"""What lies where in a run folder, `bench/<run_id>`: every name once.
+"""The layout of a run folder, `bench/<run_id>`: every name once.
 
-`RunFolder.plan` is the name, `plan.json`; `RunFolder(folder).plan` is the path. Marks that only the program reads begin
-with a dot.
+`RunFolder.plan` is the name, `plan.json`; `RunFolder(folder).plan` is the path. Names of files that only the program
+reads start with a dot.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import NamedTuple, overload
 
 
 class _Place:
-    """A file or folder: of the class its name in a run folder, of an instance its path."""
+    """A file or folder: on the class its name in a run folder, on an instance its path."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -27,7 +27,7 @@ class _Place:
 
 @dataclass(frozen=True)
 class RunFolder:
-    """A benchmark's folder, or one of the same form: a look's, an archive's `run/`, the folder of one question."""
+    """A benchmark's folder, or one with the same layout: a look's, an archive's `run/`, the folder of one question."""
 
     path: Path
 
@@ -38,18 +38,18 @@ class RunFolder:
     config = _Place("config.yaml")
     tasks = _Place("scenarios.md")
     tasks_beside = _Place("scenarios.frozen.md")
-    """The frozen tasks of a run folder whose scenarios.md is the user's."""
+    """The frozen tasks of a run folder in which scenarios.md is the user's file."""
     changes = _Place("changes")
 
     # before and during runs
     repositories = _Place("repositories.json")
     indexes = _Place("indexes.json")
-    """Where the embedded server's index of each repository lies."""
+    """The path of the embedded server's index of each repository."""
     environments = _Place("environments.json")
-    """Where the environment of each change task lies."""
+    """The path of each change task's environment."""
     preflight = _Place("preflight.json")
     bank = _Place("bank.json")
-    """Which runs of the baseline an earlier benchmark made."""
+    """The runs of the baseline that are from an earlier benchmark."""
     spent = _Place("spent.json")
     runs = _Place("runs")
     timing = _Place("runs/timing.csv")
@@ -60,7 +60,7 @@ class RunFolder:
     looks = _Place("looks")
     look_ledger = _Place("looks.jsonl")
     imported = _Place("imported")
-    """The files of an imported benchmark as they were found."""
+    """The original files of an imported benchmark."""
     published = _Place("imported/published.csv")
     logs = _Place("logs")
     archive_log = _Place("logs/archive.log")
@@ -69,12 +69,12 @@ class RunFolder:
     validity = _Place("validity.csv")
     reports = _Place("reports.csv")
     citations = _Place("citations.json")
-    """The source lines that answers cite."""
+    """The source lines cited in answers."""
     tests = _Place("tests")
     human = _Place("human")
     judging = _Place("judging")
     judging_tests = _Place("judging/tests")
-    """Test runs, by the hash of all that they depend on."""
+    """Test runs, by the hash of everything that they depend on."""
     judge_verdicts = _Place("verdicts")
     guesses = _Place("guesses")
     verdicts = _Place("verdicts.csv")
@@ -92,25 +92,25 @@ class RunFolder:
     page = _Place("report.html")
     answers = _Place("answers")
 
-    # marks and what the program keeps for itself
+    # marker files and internal state
     at_work = _Place(".at-work")
     checked = _Place(".checked")
-    """Size and times of the files that were found whole."""
+    """Size and times of the files that were verified."""
     checksums = _Place(".checksums")
-    """What was written, as `sha256sum` writes it; the last line about a file stands."""
+    """Checksums of written files, in the format of `sha256sum`; the last line of a file counts."""
     copies = _Place(".copies")
-    """What no stage could make again."""
+    """Files that no stage can rebuild."""
     damaged = _Place(".damaged")
-    """Runs that were damaged, as they were found."""
+    """Damaged runs, unmodified."""
     frozen_settings = _Place(".plan")
     gate = _Place(".gate")
     lock = _Place(".lock")
     paid = _Place(".paid")
-    """What the attempt at work was paid for, until its run is written."""
+    """Paid work of the current attempt, until its run is written."""
     refused = _Place(".refused")
-    """This start ended with a verdict that `fail_on` names; the line is in it."""
+    """This start ended with a verdict listed in `fail_on`; contains the message."""
     sandbox_trials = _Place(".sandbox")
-    """How the trial of the sandbox went, on each machine."""
+    """The result of the sandbox test on each machine."""
     stopped = _Place(".stopped")
 
 
@@ -119,13 +119,13 @@ PLACES: tuple[str, ...] = tuple(place.name for place in vars(RunFolder).values()
 
 
 class RunNames(NamedTuple):
-    """Names of a run's files in the run folder."""
+    """The names of a run's files in the run folder."""
 
     answer: str
     record: str
     transcript: str
     patch: str
-    """Of a run that was asked for a change."""
+    """Only in change tasks."""
 
 
 def names_of_run(stem: str) -> RunNames:

@@ -1,4 +1,4 @@
-"""What became of a planned run, as validity.csv and scores.csv state it."""
+"""The status of a planned run in validity.csv and scores.csv."""
 
 from __future__ import annotations
 
@@ -17,4 +17,4 @@ class RunStatus(StrEnum):
 
 
 COUNTING = frozenset((RunStatus.SCORED, RunStatus.UNJUDGED))
-"""What the runs that count are in scores.csv."""
+"""The status in scores.csv of runs that count."""

@@ -1,6 +1,6 @@
-"""Drawings as SVG: elements, marks, scales and axes, no more than our charts need.
+"""Drawings as SVG: the elements, marks, scales and axes that the charts need.
 
-A text is placed by its anchor and never measured, so that a drawing does not depend on the fonts of the machine.
+Texts are placed by their anchor and never measured, so that drawings do not depend on the fonts of the machine.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from html import escape
 from typing import NamedTuple
 
 SMALL = 11
-"""The letters of axes, in pixels."""
+"""The font size of axes, in pixels."""
 _FACTORS = ((1, math.sqrt(2)), (2, math.sqrt(10)), (5, math.sqrt(50)), (10, math.inf))
-"""Of the power of ten below it a step is this many, up to which size of it."""
+"""Steps as multiples of a power of ten, each with the largest rough step that it is used for."""
 _PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 _OUTLINES: dict[str, Sequence[tuple[float, float]]] = {
     "square": ((-0.87, -0.87), (0.87, -0.87), (0.87, 0.87), (-0.87, 0.87)),
@@ -23,7 +23,7 @@ _OUTLINES: dict[str, Sequence[tuple[float, float]]] = {
     "right": ((-0.9, -1), (0.9, 0), (-0.9, 1)),
     "left": ((0.9, -1), (-0.9, 0), (0.9, 1)),
 }
-"""Around the middle, with a radius of 1; any other symbol is a circle."""
+"""Outlines around the centre, with a radius of 1; any other symbol is a circle."""
 
 
 class Ink(NamedTuple):
@@ -43,14 +43,14 @@ class Scale(NamedTuple):
     is_logarithmic: bool = False
 
     def at(self, value: float) -> float:
-        """Where the number is."""
+        """The position of a number in pixels."""
         low, high = self.low, self.high
         if self.is_logarithmic:
             low, high, value = math.log(low), math.log(high), math.log(value)
         return self.start + (value - low) / (high - low) * (self.end - self.start)
 
     def ticks(self, about: int, least: float = 0.0) -> list[float]:
-        """About so many round numbers, at least `least` apart; on a logarithmic scale no more than so many."""
+        """About `about` round numbers, at least `least` apart; at most `about` on a logarithmic scale."""
         if self.is_logarithmic:
             return _powers(self.low, self.high, about)
         step = max(_step((self.high - self.low) / about), least)
@@ -76,7 +76,7 @@ def _powers(low: float, high: float, most: int) -> list[float]:
 
 
 def element(name: str, *content: str, **attributes: str | float | None) -> str:
-    """An element: `content` is SVG already, attributes are words, or numbers in pixels. What is None is left out."""
+    """An element: `content` is SVG, attributes are strings, or numbers in pixels. None values are omitted."""
     shown = "".join(
         f' {key.replace("_", "-")}="{_escaped(value) if isinstance(value, str) else _number(value)}"'
         for key, value in attributes.items()
@@ -90,17 +90,17 @@ def _number(value: float) -> str:
 
 
 def _escaped(text: str) -> str:
-    """The text without characters that XML cannot hold."""
+    """The escaped text, without characters that are invalid in XML."""
     return escape("".join(character if character.isprintable() else "\ufffd" for character in text))
 
 
 def named(name: str, text: str, **attributes: str | float | None) -> str:
-    """An element that holds a text: a title, a description."""
+    """An element with a text, such as a title or a description."""
     return element(name, _escaped(text), **attributes)
 
 
 def words(x: float, y: float, text: str, anchor: str = "start", **look: str | float | None) -> str:
-    """A text that starts, ends or has its `middle` at x; `y` is the middle of its letters."""
+    """A text with its `start`, `middle` or `end` at x, vertically centred at y."""
     return named("text", text, x=x, y=y, dy="0.35em", text_anchor=None if anchor == "start" else anchor, **look)
 
 
@@ -119,13 +119,13 @@ def symbol(shape: str, x: float, y: float, radius: float, fill: str, **look: str
 
 
 def tick_label(value: float) -> str:
-    """The number with a real minus; 20,000 is `20k`."""
+    """The number with a minus sign (U+2212); 20,000 is `20k`."""
     size, prefix = next(((size, prefix) for size, prefix in _PREFIXES if abs(value) >= size), (1, ""))
     return f"{value / size:g}{prefix}".replace("-", "\u2212")
 
 
 def x_axis(scale: Scale, height: float, title: str, ticks: Sequence[float], ink: Ink, *, above: bool = False) -> str:
-    """Vertical lines through the drawing, with their numbers and the title below it, or `above`."""
+    """Vertical grid lines, with their numbers and the title below the drawing, or `above`."""
     first, second = (-12, -28) if above else (height + 12, height + 28)
     numbers = [words(scale.at(tick), first, tick_label(tick), "middle") for tick in ticks]
     if title:
@@ -134,7 +134,7 @@ def x_axis(scale: Scale, height: float, title: str, ticks: Sequence[float], ink:
 
 
 def y_axis(scale: Scale, width: float, title: str, ticks: Sequence[float], ink: Ink, *, unit: str = "") -> str:
-    """Horizontal lines through the drawing, with their numbers and the title left of it, in 50 pixels."""
+    """Horizontal grid lines, with their numbers and the title left of the drawing, in 50 pixels."""
     middle = (scale.start + scale.end) / 2
     numbers = [words(-6, scale.at(tick), tick_label(tick) + unit, "end") for tick in ticks]
     numbers.append(words(-42, middle, title, "middle", transform=f"rotate(-90,-42,{_number(middle)})"))
@@ -147,5 +147,5 @@ def _axis(lines: Iterable[str], numbers: Iterable[str], ink: Ink) -> str:
 
 
 def _crisp(place: float) -> str:
-    """In the middle of a pixel: a thin line fills it instead of half of two."""
+    """The position moved to the middle of a pixel, so that a thin line does not cover two."""
     return _number(round(place) + 0.5)

@@ -19,15 +19,15 @@ Cell = str | int | Sequence[str] | None
 """The value of a cell before it is written as text; truth is an int, too."""
 
 MAX_CELL = 1 << 24
-"""Characters: an agent may cite thousands of files."""
+"""Maximum characters of a cell: an agent may cite thousands of files."""
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def write_table(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> None:
-    """Writes the rows; every row has every column. Lists are joined with `;` (`none` when empty), truth is
+    """Writes the rows; every row has every column. Lists are joined with `;` (`none` when empty), booleans are
     yes or no, None is an empty cell.
 
-    A text that a spreadsheet would take for a formula gets a leading apostrophe; `read_table` takes it away.
+    A text that a spreadsheet would read as a formula gets a leading apostrophe, which `read_table` removes.
     """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -58,9 +58,9 @@ def read_table(path: Path, row: type[R]) -> list[R]: ...
 
 
 def read_table(path: Path, row: type[Any] = dict) -> list[Any]:
-    """The rows of a table, as text; `row` is their type for the type checker.
+    """The rows of a table, as strings; `row` is their type for the type checker.
 
-    Raises UserError when the file is missing or is not whole.
+    Raises UserError when the file is missing or incomplete.
     """
     csv.field_size_limit(MAX_CELL)
     try:
@@ -76,7 +76,7 @@ def read_table(path: Path, row: type[Any] = dict) -> list[Any]:
 
 
 def run_of_row(row: RunRow) -> RunId:
-    """The run that a row is about. Raises UserError when its trial is no number."""
+    """The run of a row. Raises UserError when its trial is not a number."""
     if not row["trial"].isdecimal():
         raise UserError(f"a table has {row['trial'][:40]!r} where a trial must be; delete the file to have it rebuilt")
     return RunId(row["task"], row["condition"], int(row["trial"]))
@@ -93,7 +93,7 @@ def run_of_pair(pair: PairRow) -> RunId:
 
 
 NONE = "none"
-"""An empty list, which is not the same as a missing one."""
+"""An empty list, as opposed to a missing one."""
 
 
 def yes_no(value: bool | None) -> str:

@@ -1,4 +1,4 @@
-"""Task sets: what is asked, about which repository, and the facts that an answer must state (protocol, section 4).
+"""Task sets: questions, their repositories, and the facts that an answer must state (protocol, section 4).
 
 A set is a YAML file, or a Markdown file in the protocol's own form (`scenarios_markdown`).
 """
@@ -21,11 +21,11 @@ from pydantic import (
 )
 
 PATTERN_WORDS: dict[str, str] = {}
-"""What a pattern asks for, in words; error messages show it."""
+"""Descriptions of patterns for error messages."""
 
 
 def like(pattern: str, words: str) -> Any:
-    """A text field that must fit `pattern`; `words` tell a user what that means."""
+    """A text field that must match `pattern`, which `words` describe for users."""
     PATTERN_WORDS[pattern] = words
     return Field(pattern=pattern)
 
@@ -35,7 +35,7 @@ MAX_PATTERN_LENGTH = 500
 
 
 class Category(StrEnum):
-    """What kind of question a task is."""
+    """The kind of question in a task."""
 
     EXPLORATORY = "Exploratory"
     DEBUG = "Debug"
@@ -44,7 +44,7 @@ class Category(StrEnum):
 
 
 class Strict(BaseModel):
-    """Base of everything that users write: unknown keys are errors, values are never bent into shape."""
+    """Base of everything that users write: unknown keys are errors, and values are not converted."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False, defer_build=True)
 
@@ -62,17 +62,17 @@ def _one_line(text: str) -> str:
 
 
 UNWRITTEN = "WRITE:"
-"""What a prompt begins with in a task set that is to be filled in."""
+"""The start of a prompt that still has to be written."""
 
 
 def _trimmed(text: str) -> str:
     if "\0" in text:
-        raise ValueError("has a NUL character, with which no program can be started; remove it")
+        raise ValueError("has a NUL character, which cannot be passed to programs; remove it")
     trimmed = text.replace("\r\n", "\n").replace("\r", "\n").strip()
     if not trimmed:
         raise ValueError("is empty")
     if trimmed.startswith(UNWRITTEN):
-        raise ValueError("is not written yet; put the question there")
+        raise ValueError("is not written yet; replace it with the question")
     return trimmed
 
 
@@ -80,7 +80,7 @@ OneLine = Annotated[str, AfterValidator(_one_line)]
 
 
 class Regex(Strict):
-    """A pattern in RE2 syntax (no look-around, no back-references: it cannot backtrack without end)."""
+    """A pattern in RE2 syntax (no look-around or back-references, so that it never backtracks)."""
 
     regex: Annotated[str, Field(min_length=1, max_length=MAX_PATTERN_LENGTH)]
     """The pattern."""
@@ -96,7 +96,7 @@ class Regex(Strict):
             reason = error.args[0].decode() if isinstance(error.args[0], bytes) else error.args[0]
             raise ValueError(f"does not compile as an RE2 pattern: {reason}") from None
         if any(found.start() == found.end() for text in ("", "a b") for found in compiled.finditer(text)):
-            raise ValueError("matches the empty text, so every answer would state it")
+            raise ValueError("matches the empty string, so every answer would state it")
         return self
 
 
@@ -120,7 +120,7 @@ Patterns = Annotated[
 
 
 class AtLeast(Strict):
-    """So many of several patterns are stated."""
+    """At least `n` of several patterns are stated."""
 
     n: Annotated[int, Field(ge=1)]
     """How many."""
@@ -135,7 +135,7 @@ class AtLeast(Strict):
 
 
 class AtMost(Strict):
-    """No more than so many of several patterns are stated: wrong items of a list."""
+    """At most `n` of several patterns are stated: wrong items of a list."""
 
     n: Annotated[int, Field(ge=0)]
     """How many are allowed."""
@@ -156,25 +156,25 @@ SubFact = Annotated[
         else "patterns"
     ),
 ]  # fmt: skip
-"""Patterns that are stated all together, or so many of several."""
+"""Patterns that must all be stated, or a number of them."""
 
 
 class Proof(Strict):
-    """Where a criterion's fact can be seen in the repository. It has no line numbers, which drift.
+    """Where the repository shows a criterion's fact, without line numbers, which change easily.
 
-    Either `quote` stands in `file`, or `commits` commits changed both `file` and `changes_with`.
+    Either `file` contains `quote`, or `commits` commits changed both `file` and `changes_with`.
     """
 
     file: Annotated[str, Field(min_length=1)]
     """A path inside the repository."""
     quote: str = ""
-    """Text of that file; one blank stands for any blanks."""
+    """Text of that file; a blank matches any white space."""
     within: str = ""
-    """The definition that the quote stands in, a member as `Owner.member`; anywhere in the file when empty."""
+    """The definition that contains the quote, a member as `Owner.member`; anywhere in the file when empty."""
     changes_with: str = ""
     """Another path inside the repository."""
     commits: Annotated[int, Field(ge=0)] = 0
-    """At least so many commits."""
+    """The minimum number of commits."""
 
     @model_validator(mode="after")
     def _one_kind(self) -> Self:
@@ -184,41 +184,41 @@ class Proof(Strict):
 
 
 class Criterion(Strict):
-    """A verifiable fact, and how the mechanical judge finds it (protocol, section 4).
+    """A verifiable fact, and how the mechanical judge recognises it (protocol, section 4).
 
     Met: all of `all_of`, at least one of `any_of` and enough of `at_least` are stated.
     Partial: not Met, and at least one sub-fact of `partial` is stated.
-    Missed, whatever else is stated: anything of `must_not`, or more of `at_most` than are allowed.
-    A criterion with none of the first three can be read by a model or a person only.
+    Missed, whatever else is stated: any of `must_not`, or more of `at_most` than are allowed.
+    A criterion with none of the first three can only be judged by a model or a person.
     """
 
     text: OneLine
-    """The fact, as a judge reads it."""
+    """The fact, in words for the judges."""
     all_of: Patterns = ()
-    """Met asks for all of these."""
+    """Met requires all of these."""
     any_of: Patterns = ()
-    """Met asks for at least one of these."""
+    """Met requires at least one of these."""
     at_least: AtLeast | None = None
-    """Met asks for so many of these, `{n: 3, of: [...]}`."""
+    """Met requires `n` of these, `{n: 3, of: [...]}`."""
     must_not: Patterns = ()
     """None of these may be stated."""
     at_most: AtMost | None = None
-    """No more than so many of these may be stated, `{n: 2, of: [...]}`: wrong items of a list cost."""
+    """At most `n` of these may be stated, `{n: 2, of: [...]}`: wrong items of a list count against the answer."""
     partial: dict[str, SubFact] = {}
-    """Named sub-facts; an answer that states one of them, with all its patterns or so many of them, earns Partial."""
+    """Named sub-facts; an answer that states one of them, by all or `n` of its patterns, is Partial."""
     drafted: bool = False
-    """The patterns are a machine's proposal that nobody has accepted yet."""
+    """The patterns were proposed by a program and not accepted by a person yet."""
     proofs: Many[Proof] = ()
-    """Where the repository shows the fact: `lensbench prove` looks there. Judges do not."""
+    """Where the repository shows the fact; checked by `lensbench prove`, not used by judges."""
 
     @property
     def mechanical(self) -> bool:
-        """True when the author wrote patterns for it."""
+        """True when the criterion has patterns."""
         return bool(self.all_of or self.any_of or self.at_least)
 
     @property
     def sought(self) -> tuple[Pattern, ...]:
-        """All patterns by which Met and Partial are found."""
+        """All patterns for Met and Partial."""
         parts = (part.of if isinstance(part, AtLeast) else part for part in self.partial.values())
         counted = self.at_least.of if self.at_least else ()
         return (*self.all_of, *self.any_of, *counted, *(pattern for part in parts for pattern in part))
@@ -236,11 +236,11 @@ class Pypi(Strict):
     pypi: Annotated[str, like(r"^[A-Za-z0-9][A-Za-z0-9._-]*==[A-Za-z0-9][A-Za-z0-9._+!-]*$", "write name==version")]
     """`<name>==<version>`."""
     sha256: Annotated[str, like(r"^[0-9a-f]{64}$", "write the 64 lower-case hex digits of the file's SHA-256")]
-    """Of the source distribution, as the index shows it."""
+    """The hash of the source distribution in the index."""
 
 
 class Npm(Strict):
-    """A package from the npm registry as it was published, pinned by its integrity."""
+    """A package as published to the npm registry, pinned by its integrity."""
 
     npm: Annotated[
         str, like(r"^(@[a-z0-9][a-z0-9._-]*/)?[A-Za-z0-9][A-Za-z0-9._-]*@[0-9][A-Za-z0-9.+-]*$", "write name@version")
@@ -250,11 +250,11 @@ class Npm(Strict):
         str,
         like(r"^sha512-[A-Za-z0-9+/]{86}==$", "write sha512-... as `npm view <name>@<version> dist.integrity` does"),
     ]
-    """Of the package, as the registry and lock files show it."""
+    """The integrity of the package in the registry and in lock files."""
 
 
 class Git(Strict):
-    """A git repository (URL or path) at a revision; only what that revision can reach is used."""
+    """A git repository (URL or path) at a revision; only the history of that revision is used."""
 
     git: Annotated[str, like(r"^[^-\s]\S*$", "write a URL or a path without blanks")]
     """URL or path."""
@@ -263,10 +263,10 @@ class Git(Strict):
 
 
 class Folder(Strict):
-    """A folder on this machine, taken as it is when the run starts."""
+    """A folder on this machine, with its content at the start of the benchmark."""
 
     path: Annotated[str, Field(min_length=1)]
-    """The folder; a relative path starts where Snakemake works."""
+    """The folder; relative paths start in the folder in which Snakemake runs."""
 
 
 def _kind_of_source(value: Any) -> str | None:
@@ -293,16 +293,16 @@ Source = Annotated[
 class Task(Strict):
     """A question about a repository, with 2 to 5 criteria.
 
-    `repository` is None only in sets that nobody can run (imported ones).
+    `repository` is None only in sets that cannot be run (imported ones).
     """
 
     id: Annotated[str, like(r"^[a-z0-9][a-z0-9-]{0,63}$", "use a-z, 0-9 and '-' only, at most 64")]
-    """Names the task in all files."""
+    """The name of the task in all files."""
     category: Annotated[Category, Field(strict=False)]
-    """What kind of question it is."""
+    """The kind of question."""
     repository: Source | None = None
-    """What it is about."""
+    """The repository that it is about."""
     prompt: Annotated[str, AfterValidator(_trimmed)]
-    """What the agent is asked, the same in every condition."""
+    """The question to the agent, the same in every condition."""
     criteria: Many[Criterion]
     """The facts that an answer must state."""

@@ -1,4 +1,4 @@
-"""Turning what pydantic found into sentences that name the file, the line, the key and the remedy."""
+"""Turns pydantic's errors into sentences with the file, the line, the key and the remedy."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lensbench.core.system.yaml_places import KeyPath
 from lensbench.core.tasks import PATTERN_WORDS
 
 Place = Callable[[KeyPath], str]
-"""From a key's path to where it stands, such as `config.yaml:12`."""
+"""From a key's path to its place, such as `config.yaml:12`."""
 
 _EXPONENT = re.compile(r"[+-]?\d+[eE][+-]?\d+")
 _WANTED = {
@@ -57,7 +57,7 @@ def _real_path(location: Iterable[str | int], value: Any) -> KeyPath:
 
 
 def _name(path: KeyPath, value: Any) -> str:
-    """The key as people write it; an item of a list of tasks by its id."""
+    """The key as written in the file; an item in a list of tasks by its id."""
     name = ""
     for part in path:
         value = value[part] if has(value, part) else None
@@ -84,7 +84,7 @@ def _sentence(problem: dict[str, Any], path: KeyPath, model: type[BaseModel]) ->
 
 
 def _yaml_hint(kind: str, given: Any) -> str:
-    """What to write where YAML made something else of a value than its author meant; "" elsewhere."""
+    """What to write when YAML read a value differently than intended; "" otherwise."""
     if kind == "string_type" and isinstance(given, bool):
         return "; put it in quotes: YAML reads yes, no, on and off as true and false"
     if kind == "string_type" and isinstance(given, (int, float)):
@@ -97,7 +97,7 @@ def _yaml_hint(kind: str, given: Any) -> str:
 
 
 def _known_keys(model: Any, seen: frozenset[Any] = frozenset()) -> set[str]:
-    """All keys that the model and the models inside it know."""
+    """All keys of the model and of the models inside it."""
     if model in seen:
         return set()
     if isinstance(model, type) and issubclass(model, BaseModel):

@@ -1,1 +1,1 @@
-"""What touches the machine: files, processes, locks, clock, terminal."""
+"""Access to the machine: files, processes, locks, clock, terminal."""

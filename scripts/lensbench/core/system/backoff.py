@@ -1,4 +1,4 @@
-"""Waiting before an agent is asked again: longer each time, and never in step with others."""
+"""Pauses between attempts of an agent: longer each time, with random jitter."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def back_off(attempts: int) -> float:
     """Waits after `attempts` failed attempts. Returns the seconds."""
     from types import SimpleNamespace
 
-    from tenacity import wait_exponential_jitter  # costs a third of a quick run, and most runs need no second attempt
+    from tenacity import wait_exponential_jitter  # a third of a quick run's time; most runs need no second attempt
 
     state: Any = SimpleNamespace(attempt_number=attempts)
     seconds = wait_exponential_jitter(initial=1, max=LONGEST_S)(state)

@@ -1,4 +1,4 @@
-"""Which Snakemake works on a run folder: it holds a locked file there for as long as it lives, however it ends."""
+"""Which Snakemake process works on a run folder: it holds a file lock there until it ends, even when it is killed."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.locks import is_held
 
 _TRIES, _PAUSE_S = 20, 0.01
-"""Somebody who only looks whether the file is held holds it for that moment."""
+"""A process that only checks the lock holds it for a moment."""
 _claimed: dict[Path, IO[str]] = {}
 
 
 class Worker(NamedTuple):
-    """The Snakemake that works on a run folder, or did so last."""
+    """The Snakemake process that works on a run folder, or did so last."""
 
     process: int
     host: str
     since: str
     part: str = ""
-    """Of the runs, those that it makes, such as `1/3`; empty: all."""
+    """The part of the runs that it executes, such as `1/3`; empty for all."""
 
 
 def claim(folder: Path, part: str = "") -> Worker | None:
-    """Makes this process the one that works on `folder` until it ends; returns who did so before, if anybody did.
+    """Claims `folder` for this process until it ends; returns the previous worker, if there was one.
 
-    Raises UserError when another process is at it.
+    Raises UserError when another process has claimed it.
     """
     if folder.resolve() in _claimed:
         return None
@@ -50,12 +50,12 @@ def claim(folder: Path, part: str = "") -> Worker | None:
 
 
 def at_work(folder: Path) -> Worker | None:
-    """Who works on `folder` now; None when nobody does."""
+    """The process that works on `folder` now, if any."""
     return (last_worker(folder) or Worker(0, "", "")) if is_held(str(RunFolder(folder).at_work)) else None
 
 
 def last_worker(folder: Path) -> Worker | None:
-    """Who works on `folder` or did so last; None when nobody ever did."""
+    """The process that works on `folder` or did so last, if any."""
     try:
         return Worker(**json.loads(RunFolder(folder).at_work.read_text()))
     except (OSError, ValueError, TypeError):

@@ -1,6 +1,6 @@
-"""Files dated in the future, as a clock leaves them that was ahead and was set right.
+"""Fixes files with timestamps in the future, which result from a clock that was ahead and was corrected.
 
-To Snakemake they are newer than everything that is made from them, at each start, until their time has come.
+For Snakemake they are newer than everything built from them, at each start, until that time is reached.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ FOLDERS = (
     "", RunFolder.prompts, RunFolder.runs, RunFolder.records, RunFolder.discards, RunFolder.looks,
     RunFolder.judge_verdicts, RunFolder.guesses,
 )  # fmt: skip
-"""Of a run folder: those whose files are inputs of a rule. Trials have folders of their own below."""
+"""The folders of a run folder whose files are inputs of a rule. Trials have their own folders below them."""
 
 
 def date_back(folder: Path) -> None:
-    """Shifts future timestamps of what rules read in a run folder back, so that the newest is now."""
+    """Shifts future timestamps of rule inputs in a run folder back, so that the newest is now."""
     now = time.time_ns()
     paths = chain.from_iterable(_inside(folder / name, name != "") for name in FOLDERS)
     ahead = {path: date for path in paths if (date := _date(path)) > now}
     for path, date in ahead.items():
-        with suppress(OSError):  # nobody may write here
+        with suppress(OSError):  # a read-only folder
             os.utime(path, ns=(now, date - max(ahead.values()) + now))
 
 

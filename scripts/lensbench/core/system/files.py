@@ -1,4 +1,4 @@
-"""Writing files so that a reader never sees half of one, and damage to them can be found (docs/faults.md)."""
+"""Writes files atomically, with checksums that show damage (docs/faults.md)."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ from lensbench.core.run_folder import RunFolder
 
 T = TypeVar("T")
 _KEPT_TWICE = (RunFolder.plan, RunFolder.config, RunFolder.preflight, RunFolder.look_ledger, f"{RunFolder.discards}/")
-"""What no stage could make again."""
+"""Files that no stage can rebuild."""
 _NOT_NOTED = (
     f"{RunFolder.runs}/", f"{RunFolder.records}/", f"{RunFolder.transcripts}/", f"{RunFolder.patches}/", ".",
 )  # fmt: skip
-"""What is known to be whole without the list: a record has its own checksum, the answer's and the patch's. And mere
-marks."""
+"""Files without a checksum in the list: a record contains its own checksum and those of the answer and the patch. And
+empty marker files."""
 _DEPTH = 4
-"""How deep in a run folder files lie."""
+"""The maximum depth of files in a run folder."""
 
 
 def keep_from_others() -> None:
-    """From here on nobody else can write what this process makes, whatever the umask that it was started with."""
+    """Removes write access of other users to the files of this process, independent of the inherited umask."""
     os.umask(os.umask(0o002) | 0o002)
 
 
 def write_atomic(path: Path, content: str | bytes) -> None:
-    """Writes `content` to a temporary name beside `path` and renames it; makes missing folders.
+    """Writes `content` to a temporary name beside `path` and renames it; creates missing folders.
 
-    Half characters, which JSON from agents can hold, become question marks.
+    Lone surrogates, which JSON from agents can contain, become question marks.
     """
     data = content.encode(errors="replace") if isinstance(content, str) else content
-    real = Path(os.path.realpath(path.parent), path.name)  # a look has links to the run folder's files
+    real = Path(os.path.realpath(path.parent), path.name)  # the folder of a look has links to the run folder's files
     folder = next((parent for parent in real.parents[:_DEPTH] if RunFolder(parent).checksums.exists()), None)
     if folder is None:
         _replace(path, data)
@@ -54,8 +54,8 @@ def write_atomic(path: Path, content: str | bytes) -> None:
 
 
 def write_folder(folder: Path, name: str, files: Iterable[tuple[str, str]]) -> None:
-    """Makes a derived folder of a run folder anew, as a whole: under a temporary name, then in the place of what was
-    there. `files` have the names that they are to have in the run folder."""
+    """Rewrites a derived folder of a run folder: writes it to a temporary name, then replaces the old one. `files` are
+    pairs of the path in the run folder and the content."""
     place, temporary, old = (
         folder / each for each in (name, f".{name}.{os.getpid()}.tmp", f".{name}.{os.getpid()}.old")
     )
@@ -92,7 +92,7 @@ def _replace(path: Path, data: bytes) -> None:
 
 
 def note_checksum(folder: Path, name: str, data: bytes) -> None:
-    """Notes what was written to a file of the run folder."""
+    """Appends the checksum of a file in the run folder to the list."""
     _append(folder, [_checksum_line(name, data)])
 
 
@@ -107,7 +107,7 @@ def _append(folder: Path, lines: Iterable[str]) -> None:
 
 
 def read_checksums(folder: Path) -> dict[str, str]:
-    """The noted checksums by file; lines that are not whole are left out."""
+    """The checksums by file; incomplete lines are ignored."""
     try:
         text = RunFolder(folder).checksums.read_text(errors="replace")
     except FileNotFoundError:
@@ -117,15 +117,15 @@ def read_checksums(folder: Path) -> dict[str, str]:
 
 
 def _is_inside(name: str) -> bool:
-    """What is damaged is deleted, and a list may come from anywhere."""
+    """Whether a path stays in the folder: damaged files are deleted, and the list is not trusted."""
     return bool(name) and not name.startswith("/") and ".." not in name.split("/")
 
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Waits until nobody else holds the file at `path`, and holds it for the block."""
+    """Waits for the lock of the file at `path`, and holds it for the block."""
     with path.open("wb") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)  # given back when the file is closed, or its process ends
+        fcntl.flock(file, fcntl.LOCK_EX)  # released when the file is closed or its process ends
         yield
 
 
@@ -143,7 +143,7 @@ def read_json(path: Path, kind: type[T], *, needed: bool = False) -> T: ...
 
 
 def read_json(path: Path, kind: type[Any] = dict, *, needed: bool = False) -> Any:
-    """What a stage left; nothing where it has not run, unless it is `needed`. `kind` is its type for the type checker.
+    """The output of a stage; empty if it has not run, unless it is `needed`. `kind` is its type for the type checker.
 
     Raises UserError if it is unreadable.
     """
@@ -155,7 +155,7 @@ def read_json(path: Path, kind: type[Any] = dict, *, needed: bool = False) -> An
 
 
 def plain(value: Any) -> Any:
-    """The data for JSON; numbers have at most six decimals."""
+    """The data for JSON, with numbers rounded to six decimals."""
     if is_dataclass(value) and not isinstance(value, type):
         return plain(asdict(value))
     if isinstance(value, tuple) and hasattr(value, "_asdict"):

@@ -1,4 +1,4 @@
-"""Locked files: who holds one is alive, however it ends."""
+"""Locked files: a lock is held by a living process, and released even when it is killed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import fcntl
 
 
 def is_held(path: str) -> bool:
-    """True when a living process holds the file locked."""
+    """True when a living process holds the lock."""
     try:
         with open(path) as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)

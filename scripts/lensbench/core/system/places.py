@@ -1,4 +1,4 @@
-"""Where what is not Python lies: around the package in a checkout, beside it when installed."""
+"""The location of files that are not Python: around the package in a checkout, beside it when installed."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The private folder of an attempt, and those that a killed program could not remove any more.
+"""The private folder of an attempt, and the removal of those that killed programs left.
 
-A program holds a locked file in its folder for as long as it lives, so a folder whose lock is free was abandoned.
+A program holds a file lock in its folder until it ends, so a folder whose lock is free is abandoned.
 """
 
 from __future__ import annotations
@@ -20,26 +20,27 @@ from lensbench.core.system.trees import remove_tree
 PREFIX = "lb-"
 LOCK = ".alive"
 TEARDOWN = "teardown.json"
-"""A command that has to be run when the folder goes away, as `[seconds, [program, ...]]`: a daemon was told of it."""
+"""A command to run when the folder is removed, as `[seconds, [program, ...]]`: the folder is registered with a
+daemon."""
 
 
 @contextmanager
 def private_folder() -> Iterator[str]:
-    """A new folder in the place for temporary files, gone after the block. Abandoned ones are removed first, and with
-    them the processes that were left in them."""
+    """A new temporary folder, removed after the block. Abandoned ones are removed first, and processes left in them are
+    ended."""
     remove_abandoned(tempfile.gettempdir())
     with (
         tempfile.TemporaryDirectory(prefix=PREFIX, ignore_cleanup_errors=True) as folder,
         open(os.path.join(folder, "lock"), "w") as mine,
     ):
         fcntl.flock(mine, fcntl.LOCK_EX)
-        os.rename(mine.name, os.path.join(folder, LOCK))  # nobody may see it before it is held
+        os.rename(mine.name, os.path.join(folder, LOCK))  # it must not be visible before it is locked
         yield folder
         remove_tree(folder)
 
 
 def remove_abandoned(place: str) -> None:
-    """Removes the folders in `place` that killed programs of this user left, and ends what still runs in them."""
+    """Removes the folders in `place` that killed programs of this user left, and ends the processes in them."""
     with os.scandir(place) as entries:
         folders = [entry.path for entry in entries if entry.name.startswith(PREFIX) and _is_ours(entry)]
     for folder in folders:
@@ -51,10 +52,10 @@ def remove_abandoned(place: str) -> None:
 
 
 def _tear_down(folder: str) -> None:
-    """What the killed program would have done itself. It may fail: the daemon may be gone, too."""
+    """Runs the teardown that the killed program could not run. It may fail, since the daemon may be gone as well."""
     try:
         limit_s, argv = json.loads(Path(folder, TEARDOWN).read_text())
-        Path(folder, TEARDOWN).unlink()  # once: one that ends us must not end every start to come
+        Path(folder, TEARDOWN).unlink()  # only once: a command that ends this process must not end every later start
         subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=limit_s, check=True)
     except FileNotFoundError:
         return
@@ -70,9 +71,9 @@ def _is_ours(entry: os.DirEntry[str]) -> bool:
 
 
 def _end_processes_in(folder: str) -> None:
-    """An agent's children outlive a runner that was killed with SIGKILL, unless a sandbox ends them: they are known by
-    their HOME."""
-    import psutil  # only when there is something to look for
+    """Without a sandbox, an agent's children outlive a runner that was killed with SIGKILL. They are found by their
+    HOME."""
+    import psutil  # slow, and rarely needed
 
     for process in psutil.process_iter():
         with suppress(psutil.Error):

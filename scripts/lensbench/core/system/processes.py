@@ -1,4 +1,4 @@
-"""Starting an agent and making sure that nothing of it is left, however it or we end."""
+"""Starts programs and ends all processes that they leave, even when one side is killed."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from pathlib import Path
 from typing import NoReturn, TypeVar
 
 TERM_GRACE_S = 2.5
-"""Between SIGTERM and SIGKILL: agents need a moment to end their own children, and nothing may be left after 5 s."""
+"""Between SIGTERM and SIGKILL: agents need time to end their own children, and all must have ended after 5 s."""
 CHILDREN_GRACE_S = 1.0
-"""The same for what an agent left behind."""
+"""The same for processes that an agent left."""
 ENDING_S = 0.1
-"""How long children are left to end by themselves."""
+"""Time for children to end by themselves."""
 DRAIN_S = 1.0
-"""How long output is still read after the agent itself has ended but a child holds its output open."""
+"""Time to read output after the agent has ended while a child keeps the output open."""
 KILL_ROUNDS = 10
 MAX_OUTPUT = 64_000_000
 MAX_PIECES = 3_000_000
-"""Of lines and JSON values in that output, where a line counts as eight: as objects they cost far more than bytes."""
+"""Limit of lines (counted as eight each) and JSON values in the output: objects need far more memory than bytes."""
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
@@ -39,7 +39,7 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True)
 class Ended:
-    """How a process ended. `exit_code` is negative for a signal, None when it had to be ended by us."""
+    """How a process ended. `exit_code` is negative for a signal, None when it was killed here."""
 
     exit_code: int | None
     timed_out: bool
@@ -48,22 +48,22 @@ class Ended:
 
 @dataclass(frozen=True)
 class OwnStart:
-    """How a program is started by the process that was forked off for it."""
+    """How the forked process starts the program."""
 
     become: Callable[[], None]
-    """Turns that process into the program, with every file open that it leaves open, or ends it."""
+    """Replaces the forked process by the program, with the files that are to stay open, or ends it."""
     watch: Callable[[int], AbstractContextManager[None]]
-    """What goes on beside the process of that id until it, and all that it started, has ended."""
+    """A context that is entered with the process id, and left when the process and all its descendants have ended."""
 
 
 WORKFLOW = "LENSBENCH_WORKFLOW"
-"""The variable in which the Snakefile tells the programs that it starts which process it is."""
+"""The variable with the process id of Snakemake, for the programs that it starts."""
 
 
 def die_with_parent(parent: int, number: int = signal.SIGKILL) -> None:
-    """Has the kernel send this process a signal when `parent` ends; at once when it has ended already.
+    """Makes the kernel send this process a signal when `parent` ends, or sends it now if `parent` has already ended.
 
-    Where the kernel has no such thing, only the latter.
+    On kernels without this feature, only the latter.
     """
     if _ON_LINUX:
         _libc.prctl(_PR_SET_PDEATHSIG, number)
@@ -72,9 +72,9 @@ def die_with_parent(parent: int, number: int = signal.SIGKILL) -> None:
 
 
 def end_in_order() -> None:
-    """Turns the first signal that ends a program into SystemExit, so that it tidies up; later ones cannot disturb that.
+    """Turns the first terminating signal into SystemExit, so that the program cleans up; later ones are ignored.
 
-    A program that Snakemake started gets SIGTERM when Snakemake ends, however that ends.
+    A program started by Snakemake gets SIGTERM when Snakemake ends, even when it is killed.
     """
     for number in ENDING:
         if number == signal.SIGTERM or signal.getsignal(number) != signal.SIG_IGN:  # nohup stays in force
@@ -84,7 +84,7 @@ def end_in_order() -> None:
 
 
 ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-"""Signals that end a program in order."""
+"""Signals that end a program with a clean-up."""
 
 
 def _stop(number: int, _frame: object) -> NoReturn:
@@ -95,7 +95,7 @@ def _stop(number: int, _frame: object) -> NoReturn:
 
 @contextmanager
 def held_signals() -> Iterator[None]:
-    """Lets signals that end a program wait until the block is done."""
+    """Delays terminating signals until the end of the block."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
     try:
         yield
@@ -104,7 +104,7 @@ def held_signals() -> Iterator[None]:
 
 
 def show_as(argv: Sequence[str]) -> None:
-    """Has `ps` show another command line for this process, cut to the length of its own."""
+    """Changes the command line that `ps` shows for this process, cut to the length of the original."""
     places = Path("/proc/self/stat").read_text().rpartition(")")[2].split()[45:47]  # arg_start, arg_end: proc(5)
     begin, end = map(int, places)
     shown = b"\0".join(map(os.fsencode, argv))[: end - begin - 1]
@@ -112,7 +112,7 @@ def show_as(argv: Sequence[str]) -> None:
 
 
 def adopt_orphans() -> None:
-    """Makes descendants whose parents end our children, so that `end_children` finds them."""
+    """Makes orphaned descendants children of this process, so that `end_children` finds them."""
     if _ON_LINUX:
         _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
@@ -126,12 +126,12 @@ def run_process(
     read: Callable[[Iterator[str]], Value],
     own: OwnStart | None = None,
 ) -> tuple[Value, Ended]:
-    """Runs a program in a session of its own and hands its output, line by line as it comes, to `read`.
+    """Runs a program in its own session and passes its output to `read`, line by line as it arrives.
 
-    A line has its newline, as in a file: only the last may lack it. With `own` the program is started in that way, and
-    `argv` only says which one it is.
+    Lines include their newline, as in a file; only the last may lack it. With `own` the program is started in that way,
+    and `argv` is only its name.
 
-    Returns what `read` returned and how the program ended. Nothing that it started is left.
+    Returns the result of `read` and how the program ended. All its processes have ended.
     Raises FileNotFoundError or PermissionError when it cannot be started.
     """
     began = time.monotonic()
@@ -146,7 +146,7 @@ def run_process(
         preexec_fn=partial(_before_the_program, os.getpid(), own),
     )
     output = _Output(process, began + timeout_s)
-    with ExitStack() as beside:  # it ends after the process
+    with ExitStack() as beside:  # left after the process has ended
         try:
             if own:
                 beside.enter_context(own.watch(process.pid))
@@ -175,7 +175,7 @@ def _wait_until(process: subprocess.Popen[bytes], deadline: float) -> int | None
 
 
 class _Output:
-    """The lines of a program's output until it ends, its time is up, or it has said too much."""
+    """The lines of a program's output until it ends, times out, or exceeds the limit of output."""
 
     def __init__(self, process: subprocess.Popen[bytes], deadline: float) -> None:
         assert process.stdout is not None
@@ -223,7 +223,7 @@ class _Output:
 
 
 def _end_group(process: subprocess.Popen[bytes]) -> None:
-    """SIGTERM to the whole group, then SIGKILL. SIGKILL first would leave children in sessions of their own alive."""
+    """SIGTERM to the whole group, then SIGKILL. SIGKILL first would not end children in their own sessions."""
     if process.stdout:
         process.stdout.close()
     if process.poll() is None:
@@ -240,7 +240,7 @@ def _signal_group(leader: int, number: int) -> None:
 
 
 def _have_ended() -> bool:
-    """True when no child is left; those that end at this very moment, as the sandbox's watcher does, are waited for."""
+    """True when no child is left; waits for those that are about to end, such as the sandbox's watcher."""
     until = time.monotonic() + ENDING_S
     while True:
         try:
@@ -257,10 +257,10 @@ def _have_ended() -> bool:
 
 
 def end_children() -> None:
-    """Ends every descendant of this process: SIGTERM, a moment, SIGKILL. Costs nothing when there is none."""
+    """Ends every descendant of this process: SIGTERM, a pause, SIGKILL. Does nothing when there is none."""
     if _have_ended():
         return
-    import psutil  # only when there is something to end: its import costs more than a whole quick run
+    import psutil  # only when needed: the import takes longer than a whole quick run
 
     this = psutil.Process()
     children = this.children(recursive=True)
@@ -268,7 +268,7 @@ def end_children() -> None:
         with suppress(psutil.Error):
             child.terminate()
     psutil.wait_procs(children, timeout=CHILDREN_GRACE_S)
-    for _ in range(KILL_ROUNDS):  # a child may start another one while we look
+    for _ in range(KILL_ROUNDS):  # a child may start another one meanwhile
         if not (left := this.children(recursive=True)):
             return
         for child in left:

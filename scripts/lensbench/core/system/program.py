@@ -1,4 +1,4 @@
-"""How every program of ours starts and ends: a user's mistake is one message and exit code 1, not a traceback."""
+"""How programs start and end: an expected error is one message and exit code 1, not a traceback."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ UNWRITABLE = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES}
 
 
 def run_program(main: Callable[[], object]) -> None:
-    """Runs `main`; a UserError, or a disk that takes nothing from this user, is printed and ends with exit code 1.
+    """Runs `main`; a UserError, or a full or read-only disk, is printed and ends with exit code 1.
 
-    Signals let it tidy up first. A closed pipe (`| head`) is not an error.
+    It cleans up on signals. A closed pipe (`| head`) is not an error.
     """
     end_in_order()
     keep_from_others()
@@ -31,7 +31,7 @@ def run_program(main: Callable[[], object]) -> None:
     except UserError as error:
         sys.exit(printable_lines(f"error: {error}"))
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains once more at its end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python prints another error at exit
     except OSError as error:
         if error.errno not in UNWRITABLE:
             raise
@@ -40,13 +40,13 @@ def run_program(main: Callable[[], object]) -> None:
 
 
 def collect_rarely() -> None:
-    """Has Python look for circles among objects less often: a stage makes millions that live to its end, and a fifth of
-    its time went into looking through them."""
+    """Makes Python collect garbage less often: a stage creates millions of objects that live until it ends, and spent a
+    fifth of its time on searching them for cycles."""
     gc.set_threshold(100_000, 50, 100)
 
 
 def run_stage(stage: Callable[[Path], object]) -> None:
-    """The program of a stage that needs the run folder only: `python -m lensbench.<stage> --folder bench/<run_id>`."""
+    """The program of a stage that only needs the run folder: `python -m lensbench.<stage> --folder bench/<run_id>`."""
     spec = sys.modules["__main__"].__spec__
     prog = f"python -P -m {spec.name}" if spec else None
     parser = argparse.ArgumentParser(prog=prog, description=stage.__doc__)
@@ -57,7 +57,7 @@ def run_stage(stage: Callable[[Path], object]) -> None:
 
 
 def run_verb(verb: str, does: Callable[[Path], object]) -> None:
-    """The program of a verb that needs a run folder only; the one of this place unless it is named."""
+    """The program of a verb that only needs a run folder; by default the only one under bench/."""
     parser = argparse.ArgumentParser(prog=f"lensbench {verb}", description=does.__doc__)
     add_run_folder(parser)
     given = parser.parse_args()
@@ -65,14 +65,14 @@ def run_verb(verb: str, does: Callable[[Path], object]) -> None:
 
 
 def add_run_folder(parser: argparse.ArgumentParser) -> None:
-    """Adds `[folder]`, and `--folder` for the same; `run_folder` reads them."""
-    said = "the run folder, bench/<run_id>; not needed where there is only one"
+    """Adds `[folder]` and the equivalent `--folder`; `run_folder` reads them."""
+    said = "the run folder, bench/<run_id>; not needed if there is only one"
     parser.add_argument("folder", nargs="?", type=Path, help=said)
     parser.add_argument("--folder", dest="named_folder", metavar="FOLDER", type=Path, help=argparse.SUPPRESS)
 
 
 def run_folder(given: argparse.Namespace) -> Path:
-    """The run folder that was named, or the only one under bench/. Raises UserError when there are none or several."""
+    """The given run folder, or the only one under bench/. Raises UserError when there are none or several."""
     named: Path | None = given.folder or given.named_folder
     return named or only_benchmark(Path("bench"))
 

@@ -1,4 +1,4 @@
-"""Keeping secrets out of everything that is written, in the forms in which they come."""
+"""Removes secrets, also encoded ones, from everything that is written."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from typing import Any
 from urllib.parse import quote
 
 SHORTEST = 6
-"""Shorter values are no secrets, and hiding them would tear holes into every answer."""
+"""Shorter values are not secrets, and hiding them would remove ordinary words from answers."""
 SHORTEST_CODED = 8
-"""Of a coded form, and of a value that is looked for across a line break: shorter ones are found by chance."""
+"""Minimum length of an encoded form, and of a value searched across a line break: shorter ones match by chance."""
 DEPTH = 4
-"""JSON in texts of JSON is read so far."""
+"""Maximum depth of JSON inside strings of JSON."""
 
 _BREAK = re.compile(r"\s+|\\[nrt]")
 _GAP = r"(?:\s|\\[nrt])*"
 _HARMLESS = re.compile(r"/.*|[0-9.,:]+|[a-z]+([-_ ][a-z]+)*|true|false|https?://[^@]*", re.IGNORECASE | re.DOTALL)
-"""Values of an MCP file's `env` that are settings: paths, numbers, words, addresses without a password."""
+"""Values in an MCP file's `env` that are settings: paths, numbers, words, addresses without a password."""
 _CREDENTIAL = re.compile(r"key|token|secret|pass|auth|credential|cookie", re.IGNORECASE)
 
 
 def literal_secrets(servers: Mapping[str, Any]) -> dict[str, str]:
-    """The values that stand in the `env` and `headers` of MCP entries and are secrets, by `<server>.<variable>`."""
+    """The secrets in the `env` and `headers` of MCP entries, by `<server>.<variable>`."""
     found: dict[str, str] = {}
     for server, entry in servers.items():
         for section in ("env", "headers"):
@@ -40,8 +40,8 @@ def _is_secret(name: str, value: str) -> bool:
 
 
 class Redactor:
-    """Replaces secrets wherever they occur in a text: plain, inside JSON, in base64, in hex, percent-encoded, or
-    broken over two lines. Secrets are the named environment variables, and `others` by their names."""
+    """Replaces secrets in a text: plain, inside JSON, in base64, in hex, percent-encoded, or broken over two lines.
+    Secrets are the values of the named environment variables, and `others` by their names."""
 
     def __init__(
         self, names: Sequence[str], environment: Mapping[str, str], others: Mapping[str, str] | None = None
@@ -60,7 +60,7 @@ class Redactor:
         return "".join(self._hide_in_json(line) for line in text.splitlines(keepends=True))
 
     def all(self, value: Any, depth: int = 0) -> Any:
-        """Plain data with every text redacted, keys as well."""
+        """Plain data with every string redacted, including keys."""
         if isinstance(value, str):
             return self(value) if depth < DEPTH else self._hide(value)
         if isinstance(value, list):
@@ -81,7 +81,7 @@ class Redactor:
         return text
 
     def _hide_in_json(self, line: str) -> str:
-        r"""A line of JSON whose texts spell a secret with escapes of their own (`\u0073k-...`), written anew."""
+        r"""A line of JSON that contains a secret with other escapes (`\u0073k-...`), serialized again."""
         if line.lstrip()[:1] not in ("{", "[", '"') or "\\" not in line:
             return line
         try:
@@ -111,7 +111,7 @@ class Redactor:
 
 
 def _forms(value: str) -> Iterator[str]:
-    """The value as it is, line by line (agents are read in lines), as JSON writers escape it, and coded."""
+    """The value itself, its lines (output is read line by line), the value with JSON escapes, and encoded forms."""
     for part in (value, *(line for line in value.splitlines() if len(line) >= SHORTEST)):
         yield part
         yield json.dumps(part)[1:-1]
@@ -121,11 +121,11 @@ def _forms(value: str) -> Iterator[str]:
 
 
 def _coded(value: bytes) -> Iterator[str]:
-    """Base64 wherever the value stands in what was coded, hex, and percent-encoding."""
+    """Base64 for each offset of the value in the encoded data, hex, and percent-encoding."""
     for before in range(3):
         whole = base64.b64encode(bytes(before) + value).decode()
-        first = (0, 2, 3)[before]  # the characters that hold bits of what stands before
-        last = ((before + len(value)) * 8) // 6  # and those after it hold bits of what follows
+        first = (0, 2, 3)[before]  # the characters with bits of the preceding bytes
+        last = ((before + len(value)) * 8) // 6  # the characters after it have bits of the following bytes
         yield whole[first:last]
         yield whole[first:last].replace("+", "-").replace("/", "_")
     yield value.hex()

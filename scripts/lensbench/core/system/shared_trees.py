@@ -1,10 +1,10 @@
-"""Trees that many runs see at once, each through a layer of its own (overlayfs).
+"""Trees that many runs share, each with its own layer (overlayfs).
 
-What a run changed stands in its layer. Whether somebody changed the tree itself is told by the times of its inodes
-(ctime), which nobody can set back.
+A run's changes are in its layer. Changes to the tree itself are detected by the times of its inodes (ctime), which
+cannot be set back.
 
-Nothing here reads the whole tree unless something was touched: a repository of 100,000 files would cost each run a
-minute. `agents/sandbox_start.py` makes the mount. Paths are bytes inside, as in `trees`.
+The whole tree is only read when something in it was touched: a repository of 100,000 files would cost each run a
+minute. `agents/sandbox_start.py` mounts it. Paths are bytes internally, as in `trees`.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ if TYPE_CHECKING:  # as in `trees`: every run imports this
     from pathlib import Path
 
 TRUSTED_S = 60.0
-"""How long before a run the tree may have been looked at; after a run it is always looked at."""
+"""How long ago the tree may have been checked before a run; after a run it is always checked."""
 OPAQUE = "user.overlay.opaque"
-"""The attribute of a folder in a layer that hides all that the tree has in its place."""
+"""The attribute of a folder in a layer that hides the content of the same folder in the tree."""
 
 
 def is_whole(tree: str, sha256: str, stamp: Path, within_s: float = 0.0) -> bool:
-    """Whether `tree` still has the content of that hash (`trees.hash_tree`).
+    """Whether the content of `tree` still has this hash (`trees.hash_tree`).
 
-    It is read only when something below it was touched since the file `stamp` was written, and not even walked when
-    that was looked at in the last `within_s` seconds. Raises OSError when the tree is not there.
+    The tree is only read when something in it was touched since the file `stamp` was written, and not even walked when
+    that was checked in the last `within_s` seconds. Raises OSError when the tree does not exist.
     """
     try:
         noted, since = stamp.read_text().split()
@@ -42,7 +42,7 @@ def is_whole(tree: str, sha256: str, stamp: Path, within_s: float = 0.0) -> bool
     if known and not _is_touched(tree, int(since)):
         os.utime(stamp)
         return True
-    write_atomic(stamp, "")  # on the tree's own disk, whose clock the times below it are of
+    write_atomic(stamp, "")  # on the same disk as the tree, so that both have times of the same clock
     began = stamp.stat().st_ctime_ns
     if hash_tree(tree) != sha256:
         return False
@@ -51,7 +51,7 @@ def is_whole(tree: str, sha256: str, stamp: Path, within_s: float = 0.0) -> bool
 
 
 def _is_touched(tree: str, since: int) -> bool:
-    """Whether a file or folder in `tree` was changed, made, removed or renamed at `since` (nanoseconds) or later."""
+    """Whether a file or folder in `tree` was changed, created, removed or renamed at `since` (nanoseconds) or later."""
     for _, _, files, folder in os.fwalk(tree):
         if os.fstat(folder).st_ctime_ns >= since:
             return True
@@ -62,10 +62,10 @@ def _is_touched(tree: str, since: int) -> bool:
 
 
 def has_changes(layer: str, tree: str) -> bool:
-    """Whether `tree`, seen through `layer`, has another content than alone, by what counts for `trees.hash_tree`.
+    """Whether `layer` changes the content of `tree`, by what counts for `trees.hash_tree`.
 
-    Reads what is in the layer, and the files in their places in the tree. A folder that was removed and made anew
-    counts as changed, and so does a layer that cannot be read.
+    Reads the files in the layer and the same files in the tree. A folder that was removed and created again counts as
+    changed, and so does an unreadable layer.
     """
     root, below = os.fsencode(layer), os.fsencode(tree)
     folders = [root]
@@ -87,6 +87,6 @@ def has_changes(layer: str, tree: str) -> bool:
 
 
 def _is_whiteout(entry: os.DirEntry[bytes]) -> bool:
-    """The entry stands for something of the tree that was removed."""
+    """Whether the entry marks something that was removed from the tree."""
     status = entry.stat(follow_symlinks=False)
     return stat.S_ISCHR(status.st_mode) and status.st_rdev == 0

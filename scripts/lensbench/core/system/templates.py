@@ -1,4 +1,4 @@
-"""The Jinja environment of our templates, compiled once for all programs, as Python does with modules."""
+"""The Jinja environment of the templates, which are compiled once for all programs, as Python does with modules."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from lensbench.core.system.places import PACKAGE, TEMPLATES
 
 
 def template_environment(*, html: bool = False) -> Environment:
-    """Text that keeps its last line break, or with `html` pages in which every value is escaped. A name that a template
-    uses and nobody gives is an error."""
+    """For text, which keeps its last line break, or with `html` for pages with all values escaped. Undefined names in a
+    template are errors."""
     return Environment(
         loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
         keep_trailing_newline=not html, autoescape=html, bytecode_cache=_compiled(),
@@ -22,12 +22,12 @@ def template_environment(*, html: bool = False) -> Environment:
 
 
 def csp_hash(content: str) -> str:
-    """What a page's content security policy says of a style or script that the page itself holds."""
+    """The content security policy source of an inline style or script."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}'"
 
 
 def _compiled() -> FileSystemBytecodeCache | None:
-    """Beside our own modules: who may write there could change those as well."""
+    """A cache beside the package's modules, where only those who can change the modules can write."""
     folder = PACKAGE / "__pycache__"
     if sys.dont_write_bytecode or not os.access(folder, os.W_OK):
         return None

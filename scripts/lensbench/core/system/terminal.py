@@ -1,4 +1,4 @@
-"""Printing what others wrote: names, errors and replies must not speak to the terminal, nor look like lines of ours."""
+"""Makes foreign text safe to print: names, errors and replies must not control the terminal or imitate our output."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ _SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|
 
 
 def printable(text: str) -> str:
-    """The text on one line, without anything that speaks to the terminal."""
+    """The text on one line, without control sequences."""
     return printable_lines(text).replace("\n", " ")
 
 
 def printable_lines(text: str) -> str:
-    """The same for a text that may have several lines: control sequences go, and what else is not seen (controls,
-    bidirectional and invisible characters) becomes blanks."""
+    """The same for a text of several lines: control sequences are removed, and other characters that are not visible
+    (controls, bidirectional and invisible ones) become blanks."""
     plain = _SEQUENCE.sub("", text.replace("\r\n", "\n")).expandtabs(4)
     return "".join(character if character.isprintable() or character == "\n" else " " for character in plain)

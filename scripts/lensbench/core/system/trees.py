@@ -1,7 +1,7 @@
-"""Working copies: an own copy of a prepared tree for each run, its hash before and after, and its removal.
+"""Working copies: a private copy of a prepared tree for each run, its hash before and after, and its removal.
 
-Every run imports this module, so it needs nothing but `os`, `stat` and `hashlib`. Paths are bytes inside: an agent
-may leave file names that are no text.
+Every run imports this module, so it only imports `os`, `stat` and `hashlib`. Paths are bytes internally, because an
+agent may create file names that are not valid text.
 """
 
 from __future__ import annotations
@@ -11,21 +11,21 @@ import os
 import stat
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:  # mypy takes it for true; at run time the import would cost more than ours together
+if TYPE_CHECKING:  # True for mypy; at run time the import would take longer than all others together
     from collections.abc import Iterator
 
 CACHE_FOLDERS = frozenset((b"__pycache__", b".pytest_cache", b".mypy_cache", b".ruff_cache"))
 CACHE_SUFFIX = b".pyc"
 BLOCK = 1 << 20
 SMALL = 1 << 16
-"""Bytes up to which reading and writing is cheaper than asking the file system to share."""
+"""The largest file, in bytes, for which copying is faster than a reflink."""
 
 MOST_BYTES = 16_000_000_000
-"""Of all files of a workspace together, holes included, that are read after a run."""
+"""Limit of the bytes of all files in a workspace, including holes, that are read after a run."""
 LONG_PATH = 2000
-"""Bytes of a path beyond which a folder is moved up before its content is removed; Linux ends at 4,096."""
+"""Length of a path, in bytes, above which a folder is moved up before its content is removed; Linux allows 4,096."""
 
-# A symlink, or a FIFO without a writer, must neither be followed nor waited for.
+# Does not follow symlinks, and does not wait for the writer of a FIFO.
 READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -33,9 +33,9 @@ CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 def copy_tree(tree: str, destination: str) -> None:
     """Copies `tree`, with its `.git`, to the new folder `destination`.
 
-    Modes, symlinks and the files' times are kept: agents list files by time, and must see one order in all
-    conditions. Bytes are shared where the file system can do so on write, never by hard links. FIFOs, sockets and
-    devices are left out. Raises FileExistsError when `destination` exists, and OSError.
+    Modes, symlinks and file times are kept: agents list files by time, and must see the same order in all conditions.
+    Content is shared by reflinks where the file system supports them, never by hard links. FIFOs, sockets and devices
+    are skipped. Raises FileExistsError when `destination` exists, and OSError.
     """
     os.makedirs(destination)
     folders = [(os.fsencode(tree), os.fsencode(destination))]
@@ -49,7 +49,7 @@ def copy_tree(tree: str, destination: str) -> None:
                 folders.append((entry.path, path))
             elif entry.is_file():
                 _copy_file(entry.path, path)
-    for source, target in reversed(folders):  # from below: a read-only folder could not be filled
+    for source, target in reversed(folders):  # bottom-up, because a read-only folder cannot be filled
         os.chmod(target, stat.S_IMODE(os.stat(source).st_mode))
 
 
@@ -73,7 +73,7 @@ def _copy_bytes(reader: int, writer: int, size: int) -> None:
     while shared:
         try:
             copied = os.copy_file_range(reader, writer, size)
-        except OSError:  # not between these two file systems: what is left is copied below
+        except OSError:  # not supported between these two file systems: the rest is copied below
             break
         size -= copied
         shared = copied > 0 and size > 0
@@ -87,9 +87,9 @@ def _copy_bytes(reader: int, writer: int, size: int) -> None:
 def hash_tree(folder: str) -> str:
     """The sha256, in hex, of all names, types, executable bits, contents and link targets below `folder`.
 
-    `.git` at the top and caches that tools leave behind without anybody's intention do not count: `__pycache__`,
-    `.pytest_cache`, `.mypy_cache`, `.ruff_cache`, `*.pyc`. What cannot be read counts as unreadable. Raises OSError
-    only when `folder` itself cannot be listed.
+    `.git` at the top and caches that tools create as a side effect do not count: `__pycache__`, `.pytest_cache`,
+    `.mypy_cache`, `.ruff_cache`, `*.pyc`. Unreadable files count as unreadable. Raises OSError only when `folder`
+    itself cannot be listed.
     """
     root = os.fsencode(folder)
     os.scandir(root).close()
@@ -102,7 +102,7 @@ def hash_tree(folder: str) -> str:
 
 
 def exceeds(folder: str, most_bytes: int = MOST_BYTES) -> bool:
-    """Whether the files below `folder` have more bytes together; holes count. Reads none."""
+    """Whether the files below `folder` exceed `most_bytes` in total, including holes. Does not read them."""
     folders, total = [os.fsencode(folder)], 0
     for current in folders:  # grows while it is walked
         try:
@@ -123,7 +123,7 @@ def exceeds(folder: str, most_bytes: int = MOST_BYTES) -> bool:
 
 
 def _facts(root: bytes) -> Iterator[tuple[bytes, bytes, bytes]]:
-    """(relative path, type, content) of everything that counts."""
+    """(relative path, type, content) of every entry that counts."""
     folders = [root]
     for folder in folders:  # grows while it is walked
         try:
@@ -141,9 +141,9 @@ def _facts(root: bytes) -> Iterator[tuple[bytes, bytes, bytes]]:
 
 
 def fact_of(path: bytes, name: bytes) -> tuple[bytes, bytes] | None:
-    """(type, content) of what lies at `path`, `name` in its tree; the content of a file is its hash.
+    """(type, content) of the entry at `path`, `name` in its tree; the content of a file is its hash.
 
-    None for what does not count (`hash_tree`), and where nothing lies.
+    None for an entry that does not count (`hash_tree`) or does not exist.
     """
     try:
         mode = os.lstat(path).st_mode
@@ -182,9 +182,9 @@ def _file_facts(path: bytes) -> tuple[bytes, bytes]:
 
 
 def remove_tree(folder: str) -> None:
-    """Removes `folder` with everything below it, read-only folders too; no symlink is followed.
+    """Removes `folder` with everything below it, including read-only folders; symlinks are not followed.
 
-    Nothing happens when it does not exist. Raises OSError for what cannot be removed.
+    Does nothing when it does not exist. Raises OSError when something cannot be removed.
     """
     root = os.fsencode(folder)
     if not os.path.lexists(root):
@@ -206,7 +206,7 @@ def remove_tree(folder: str) -> None:
 
 
 def _within_reach(path: bytes, root: bytes, number: int) -> bytes:
-    """`path`, or its new short place below `root` when folders inside it could exceed the longest path."""
+    """`path`, or its new short path below `root` when folders inside it could exceed the maximum length of a path."""
     if len(path) < LONG_PATH:
         return path
     os.chmod(path, 0o700)

@@ -1,4 +1,4 @@
-"""Reading YAML that a stranger may have written: bounded, without aliases, and with the line of every key."""
+"""Reads untrusted YAML: with limits, without aliases, and with the line of every key."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class DocumentError(ValueError):
 
 @dataclass(frozen=True)
 class Document:
-    """A YAML value and the line on which each of its keys and items stands."""
+    """A YAML value and the line of each of its keys and items."""
 
     value: Any
     lines: dict[KeyPath, int]
@@ -47,7 +47,7 @@ class Document:
 def read_document(path: Path) -> Document:
     """The content of a YAML file.
 
-    Raises DocumentError for what `parse_document` refuses and OSError when the file cannot be read.
+    Raises DocumentError as `parse_document` does, and OSError when the file cannot be read.
     """
     return parse_document(path.read_bytes())
 
@@ -86,13 +86,13 @@ def parse_document(source: bytes) -> Document:
 
 
 def _remedy(text: str, line: int, reason: str) -> str:
-    """What to do about the two mistakes that nearly all broken files have; "" for others."""
+    """How to fix the two most common mistakes; "" for others."""
     lines = text.splitlines()
     here = lines[line - 1] if line <= len(lines) else ""
     if "\t" in here[: len(here) - len(here.lstrip())] or "'\\t'" in reason:
         return "; a tab: indent with spaces"
     if "expected <block end>" in reason or "expected key" in reason or "mapping values are not allowed" in reason:
-        return "; give this line the indent of the lines that it belongs to, and put values with `: ` in quotes"
+        return "; indent this line like the lines that it belongs to, and put values with `: ` in quotes"
     return ""
 
 
