@@ -1,1 +1,1 @@
-"""What people and programs read."""
+"""Results, for people and for programs."""

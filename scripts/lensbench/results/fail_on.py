@@ -1,4 +1,4 @@
-"""The exit code of a benchmark: 1 when a verdict of its gate is among those that `fail_on` names (docs/ci.md)."""
+"""The exit code of a benchmark: 1 when a verdict of its gate is listed in `fail_on` (docs/ci.md)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lensbench.core.system.program import run_program
 
 
 def refuse(folder: Path, named: Collection[str]) -> None:
-    """Raises UserError, and leaves the mark, when a treatment's verdict is one of those `named`."""
+    """Raises UserError, and writes the marker file, when a treatment's verdict is one of those `named`."""
     verdicts = read_json(RunFolder(folder).results_json, needed=True)["verdicts_on"]
     found = [f"{treatment!r} is {verdict}" for treatment, verdict in verdicts.items() if verdict in named]
     if found:
@@ -23,7 +23,7 @@ def refuse(folder: Path, named: Collection[str]) -> None:
 
 
 def main() -> None:
-    """Fails when a verdict is among those that are named."""
+    """Fails when a verdict is one of those in --verdicts."""
     parser = argparse.ArgumentParser(prog="python -m lensbench.results.fail_on", description=main.__doc__)
     parser.add_argument("--folder", required=True, type=Path, help="the run folder, bench/<run_id>")
     parser.add_argument("--verdicts", nargs="+", required=True, help="such as HARM")

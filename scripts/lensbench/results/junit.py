@@ -1,6 +1,6 @@
-"""The results as JUnit XML, which CI services show as tests: a test case per run, and one per verdict of the gate.
+"""The results as JUnit XML, which CI services show as tests: a test case per run and one per verdict of the gate.
 
-A discarded run is an error, a run without a score is skipped; so is a verdict that was not given. The only failure is
+A discarded run is an error; a run without a score and a verdict that was not reached are skipped. The only failure is
 HARM.
 """
 
@@ -18,11 +18,11 @@ from lensbench.scores.verdict_of import decided_by_gate
 
 _NOT_XML = re.compile(r"[^\t\n\r\x20-\uD7FF\uE000-\uFFFD\U00010000-\U0010FFFF]")
 _OUTCOMES = {"failure": "failures", "error": "errors", "skipped": "skipped"}
-"""The element of an outcome, and the attribute of the suite that counts it."""
+"""Outcome -> its element, and the suite's attribute that counts it."""
 
 
 def junit(data: Results[float]) -> str:
-    """The XML for what stands in results.json."""
+    """The XML for the data of results.json."""
     root = Element("testsuites", name=f"lensbench {data['run_id']}")
     for condition in data["conditions"]:
         suite = SubElement(root, "testsuite", name=f"{data['run_id']}.{condition}")

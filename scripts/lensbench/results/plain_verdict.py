@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     from lensbench.scores.estimates_file import ComparisonData, EstimateData, GateData
 
 SAME = 0.05
-"""A time or a price that differs by less than this share is called the same."""
+"""A time or a price that differs by less than this share is shown as the same."""
 
 
 class Plain(NamedTuple):
-    """What a reader sees first."""
+    """The first lines for a reader."""
 
     lead: str
     """The verdict in a few words."""
     facts: str
     """Tasks better, worse and the same, with time and price, and which categories differ: two sentences."""
     next: str
-    """What to do now."""
+    """What to do next."""
 
 
 def told(plain: Mapping[str, PlainData]) -> dict[str, str]:
@@ -39,8 +39,7 @@ def told(plain: Mapping[str, PlainData]) -> dict[str, str]:
 
 
 def plain_verdict(data: Estimated[Fraction], name: str) -> Plain:
-    """The plain words for a treatment, or for a contrast by its name, from the data of the results with their
-    estimates."""
+    """The plain words for a treatment, or for a contrast by its name, from the results' data with estimates."""
     contrast = None if name in data["estimates"] else read_contrast(name)
     found = decided_by_gate({}, data["contrasts"])[name] if contrast else data["estimates"][name]
     measures = (data["between"] if contrast else data["comparisons"])[name]["measures"]
@@ -59,7 +58,7 @@ def plain_verdict(data: Estimated[Fraction], name: str) -> Plain:
 
 
 def _leads(gate: GateData, compared: Contrast | str) -> dict[str, str]:
-    """What each verdict means for a treatment, or for one version against another."""
+    """The meaning of each verdict for a treatment, or for one version against another."""
     surely = (gate["low"] or 0) > 0
     if isinstance(compared, str):
         return {
@@ -78,8 +77,8 @@ def _leads(gate: GateData, compared: Contrast | str) -> dict[str, str]:
 
 
 def _of_a_search(data: Estimated[Fraction], found: ComparisonData, treatment: str) -> str:
-    """The lead where no model answered: no verdict, but whether the search program found more or less, when nothing
-    else speaks against the figures."""
+    """The lead for the offline agent: no verdict, but whether the search program found more or less, when there is no
+    other objection to the figures."""
     gate, p = found["gate"], found["score"]["overall"].get("p_holm")
     unspoilt = "this was the offline agent. The figures" in gate["sentence"]
     if (
@@ -95,7 +94,7 @@ def _of_a_search(data: Estimated[Fraction], found: ComparisonData, treatment: st
 
 
 def _where(data: Estimated[Fraction], found: ComparisonData) -> str:
-    """Which categories of several differ, by their p values, which hold for all of them together."""
+    """Which of several categories differ, by p values that are adjusted for all of them."""
     categories = found["score"].get("categories", {})
     differ = {
         name: one for name, one in categories.items() if one["p_holm"] is not None and one["p_holm"] <= data["alpha"]
@@ -119,7 +118,7 @@ WITHOUT_VERDICTS = (
 
 
 def _first_step(data: Collected[Fraction]) -> str:
-    """What to do where nothing can be compared."""
+    """What to do when nothing can be compared."""
     if data["counts"][RunStatus.UNJUDGED]:
         return f"Nobody has judged these answers. {WITHOUT_VERDICTS}"
     if data["agent"]["kind"] == "none":
@@ -137,7 +136,7 @@ def _tasks(overall: EstimateData) -> str:
 
 
 def _costs(measures: Mapping[str, MeasureData[Fraction]]) -> list[str]:
-    """How time and price differ, as far as both conditions show them."""
+    """How time and price differ, if known for both conditions."""
     time = _ratio(measures["duration_s"])
     cost = _ratio(measures.get("cost_usd"))
     return [*([_slower(time)] if time else []), *([_dearer(cost)] if cost else [])]

@@ -1,8 +1,8 @@
-"""The figures of a treatment as readers see them: one table of words, from which every output takes them.
+"""The formatted figures of a treatment: one table, used by every output.
 
-Averages are over complete pairs, so that a difference is the difference of the averages beside it. What multiplies
-(time, tokens, cost) has two figures: the typical change, a geometric mean over tasks with its interval, and the total,
-which is what somebody pays and in which one task may weigh most.
+Averages are over complete pairs, so that a difference equals the difference of the averages shown. Relative quantities
+(time, tokens, cost) have two figures: the typical change, a geometric mean over tasks with its interval, and the total,
+which is what users pay, and which a single task may dominate.
 """
 
 from __future__ import annotations
@@ -35,28 +35,28 @@ LABELS = {
 }
 """The quantities, in the order of the table."""
 FEWEST_TASKS = 5
-"""A category or a repository of fewer tasks is shown without an interval, which would span most of what is possible."""
+"""Categories and repositories of fewer tasks have no interval, which would cover most of the possible range."""
 
 
 class Figure(NamedTuple):
-    """A quantity in words; what is not known is a dash."""
+    """A formatted quantity; unknown values are a dash."""
 
     label: str
     treatment: str
-    """The average over complete pairs; without any, over the runs that have it."""
+    """The average over complete pairs; if there are none, over all runs with a value."""
     baseline: str
     change: str
-    """Points for shares, a typical relative change for what multiplies, else a plain difference."""
+    """Points for shares, the typical relative change for relative quantities, else the difference."""
     interval: str
-    """That of `change`, in its unit."""
+    """The interval of `change`, in the same unit."""
     total: str
-    """Of what multiplies: how many times as much in all, and what the largest task holds of it; else empty."""
+    """For relative quantities, the ratio of the totals and the share of the largest task; else empty."""
     tasks: int
-    """With a complete pair."""
+    """The number of complete pairs."""
 
 
 def presented(measures: Mapping[str, MeasureData[Fraction]], estimates: ComparisonData) -> dict[str, Figure]:
-    """The figures by quantity, as far as any run has it; numbers are exact, `estimates` those of a comparison."""
+    """The figures of all quantities with a value in any run; numbers are exact, `estimates` belong to a comparison."""
     estimated: dict[str, EffortData] = {
         "score": {"kind": "share", "overall": estimates["score"]["overall"]},
         "complete": {"kind": "share", "overall": estimates["complete"]["overall"]},
@@ -70,7 +70,7 @@ def presented(measures: Mapping[str, MeasureData[Fraction]], estimates: Comparis
 
 
 def times(ratio: Fraction) -> str:
-    """How many times as much, with two decimals below ten."""
+    """A ratio, with two decimals below ten."""
     return numbers.decimal(ratio, 2 if ratio < 10 else 1) or ""
 
 
@@ -95,7 +95,7 @@ def _figure(name: str, measure: MeasureData[Fraction], estimated: EffortData) ->
 
 
 def _counted(name: str, pairs: int, share: Fraction | None) -> str:
-    """How many tasks are complete, such as `2/2 (100%)`; "" where several trials make it no whole number."""
+    """How many tasks are complete, such as `2/2 (100%)`; "" when several trials give a fraction."""
     if name != "complete" or not pairs or share is None:
         return ""
     count = share * pairs

@@ -1,4 +1,4 @@
-"""The answers to one question, condition by condition: what each run did, what it found, what it said."""
+"""The answers to one question side by side, by condition, with the facts and findings of each run."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from lensbench.runs.validity import read_records
 
 
 class Side(NamedTuple):
-    """A run as people see it beside the others."""
+    """A run, as shown beside the others."""
 
     condition: str
     facts: Mapping[str, str]
     """Name -> value, the same names on all sides."""
     files: tuple[str, ...]
-    """The files that it read or, where nobody saw that, those that it says it used."""
+    """The files that it read or, if that is unknown, those that it reported."""
     findings: tuple[str, ...]
     answer: str
-    """As it was written."""
+    """The answer, unmodified."""
     problem: str
-    """Why a benchmark would not count this run; empty when it would."""
+    """Why this run would not count in a benchmark; empty when it would."""
 
 
 def read_sides(folder: Path, plan: Plan, task: str) -> list[Side]:
-    """The runs of a task that are there, the baseline first."""
+    """The existing runs of a task, the baseline first."""
     found = read_records(folder, plan)
     rows = {row["condition"]: row for row in read_table(RunFolder(folder).validity, ValidityRow) if row["task"] == task}
     names = sorted(plan["conditions"], key=lambda name: name != plan["baseline"])
@@ -67,7 +67,7 @@ def _facts(record: Record, report: Report) -> dict[str, str]:
 
 
 def _told(seen: int | None, reported: int | None) -> str:
-    """What the machine saw, and what the agent says where that is something else."""
+    """The observed value, and the reported one if it differs."""
     if seen is None:
         return MISSING if reported is None else f"{reported}, it says"
     return str(seen) if reported in (None, seen) else f"{seen} (it says {reported})"
@@ -80,7 +80,7 @@ def _tools(outcome: Outcome, report: Report) -> str:
 
 
 def _tokens(outcome: Outcome) -> str:
-    """What went in, from caches too, and what came out."""
+    """Input tokens, including cached ones, and output tokens."""
     if not outcome.tokens:
         return MISSING
     into = sum(count for name, count in outcome.tokens.items() if name != "output")

@@ -1,4 +1,4 @@
-"""Answers side by side on a terminal; below each other where it is narrow."""
+"""Shows answers side by side on a terminal, or below each other if it is narrow."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from lensbench.core.system.terminal import printable_lines
 from lensbench.results.side_by_side import Side
 
 NARROWEST = 48
-"""Columns of the terminal for each answer; with less they stand below each other."""
+"""The minimum width of an answer, in columns; on narrower terminals answers are shown below each other."""
 
 
 def show(console: Console, question: str, sides: Sequence[Side]) -> None:
-    """Prints the question, the answers and, last because it stays in view, what the runs did."""
+    """Prints the question, the answers and, last so that it stays in view, the facts about the runs."""
     console.print(Text(printable_lines(question), style="bold"), "", sep="\n")
     if console.width >= NARROWEST * len(sides):
         console.print(_columns(sides))

@@ -1,4 +1,4 @@
-"""The stages of this room, in one program: they read the same tables, and most of what each costs is its start."""
+"""The stages of this room in one program: they read the same tables, and most of their time would be start-up."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lensbench.scores.run_tables import read_tables
 
 
 def write_everything(folder: Path) -> None:
-    """Writes what people and programs read: results.json, results.md, summary.md, junit.xml, report.html, answers/."""
+    """Writes all results: results.json, results.md, summary.md, junit.xml, report.html, answers/."""
     tables = read_tables(folder)
     write_results(folder, tables)
     write_page(folder, read_inputs(folder, tables))

@@ -29,7 +29,7 @@ RULER_WIDE, RULER_NARROW = Size(12, 500, 12), Size(8, 320, 8)
 
 
 class Dumbbell(NamedTuple):
-    """A task's two scores; `address` is where its answers are."""
+    """A task's two scores; `address` is the link to its answers."""
 
     task: str
     baseline: float
@@ -43,7 +43,7 @@ _ARROWS = {"better": "right", "equal": "circle", "worse": "left"}
 
 
 def dumbbells(tasks: Sequence[Dumbbell], between: str, names: tuple[str, str], size: Size) -> Chart:
-    """Every task as a line from its score without to its score with. `between`: what stands in the middle, if left out.
+    """Each task as a line from its score without to its score with. `between` is the text for omitted tasks.
 
     `names` are those of the baseline and of the treatment.
     """
@@ -74,7 +74,7 @@ def _dumbbell(task: Dumbbell, x: Scale, top: float, size: Size) -> list[str]:
     start, end, colour = x.at(task.baseline), x.at(task.treatment), COLOURS[way]
     return [
         element("rect", x=-size.left, y=top, width=size.left + size.plot + size.right, height=_TASK_ROW,
-                fill="transparent"),  # the whole row leads to the answers
+                fill="transparent"),  # the whole row is a link to the answers
         words(-12, y, shortened(task.task, size.letters), "end"),
         line([(start, y), (end, y)], colour, stroke_width=2, opacity=0.55),
         symbol("circle", start, y, 4, PAPER, stroke=MUTED, stroke_width=1.5),
@@ -84,7 +84,7 @@ def _dumbbell(task: Dumbbell, x: Scale, top: float, size: Size) -> list[str]:
 
 
 def spread(deltas: Sequence[float], size: Size) -> Chart:
-    """How many tasks have which difference, in steps of 5 points."""
+    """A histogram of the tasks' differences, in steps of 5 points."""
     counts = Counter(round(delta / 5) * 5 for delta in deltas)
     edge, height = max(20, *(abs(step) + 5 for step in counts)), 120
     size = Size(50, size.left + size.plot + size.right - 62, 12)
@@ -105,7 +105,7 @@ def spread(deltas: Sequence[float], size: Size) -> Chart:
 
 
 class Interval(NamedTuple):
-    """A line of the forest plot; `low` and `high` are None where there is no interval."""
+    """A line of the forest plot; `low` and `high` are None without an interval."""
 
     label: str
     kind: str
@@ -117,7 +117,7 @@ class Interval(NamedTuple):
 
     @property
     def colour(self) -> str:
-        """That of a direction where the whole interval lies on one side of zero."""
+        """The colour of a direction, if the whole interval is on one side of zero."""
         sure = self.low is not None and self.high is not None and not self.low <= 0 <= self.high
         return COLOURS[sign(self.delta)] if sure else INK
 
@@ -132,18 +132,18 @@ class Interval(NamedTuple):
 
 
 KINDS = {"overall": ("diamond", 7), "category": ("square", 6), "repository": ("circle", 4.5)}
-"""The groups of the forest plot, in their order, with the shape and the size of their marks."""
+"""The groups of the forest plot in order, with the shape and size of their marks."""
 _ROW, _GAP = 22, 13
 
 
 def _label(text: str, letters: int) -> str:
-    """A package loses its hash, then its version, where there is no room for them."""
+    """The label of a package without its hash, and without its version, if it is too long."""
     forms = (text, text.partition(" (")[0], text.partition("==")[0])
     return next((form for form in forms if len(form) <= letters), shortened(forms[-1], letters))
 
 
 def forest(intervals: Sequence[Interval], effect: float | None, size: Size) -> Chart:
-    """Differences with their intervals, group by group; a dashed line at the smallest worthwhile effect."""
+    """Differences with their intervals, by group; a dashed line at the smallest worthwhile effect."""
     compact = size.plot < 200
     size = size.fitted((each.label for each in intervals), 66)
     kinds, height = list(KINDS), _ROW * len(intervals) + 2 * _GAP
@@ -166,7 +166,7 @@ def forest(intervals: Sequence[Interval], effect: float | None, size: Size) -> C
 
 
 def ruler(delta: float, low: float | None, high: float | None, effect: float | None, verdict: str, size: Size) -> Chart:
-    """The difference that decides, on one line: its interval, zero and the smallest worthwhile effect."""
+    """The difference behind the verdict on one line: its interval, zero and the smallest worthwhile effect."""
     start, end = around([delta, low, high], effect)
     worth, height, y = effect or 0, 46, 26
     # room for the words
@@ -186,13 +186,13 @@ def ruler(delta: float, low: float | None, high: float | None, effect: float | N
 
 
 def _limits(effect: float | None, x: Scale, height: float) -> list[str]:
-    """Zero, and the smallest worthwhile effect."""
+    """Lines at zero and at the smallest worthwhile effect."""
     limits = [(0.0, None)] if effect is None else [(0.0, None), (effect, DASHES)]
     return [line([(x.at(at), 0), (x.at(at), height)], MUTED, stroke_dasharray=dashes) for at, dashes in limits]
 
 
 class Look(NamedTuple):
-    """One look of a sequential run; `z` is None when nothing could be estimated yet."""
+    """One look of a sequential benchmark; `z` is None when nothing could be estimated yet."""
 
     number: int
     z: float | None
@@ -200,7 +200,7 @@ class Look(NamedTuple):
 
 
 def track(looks: Sequence[Look]) -> Chart:
-    """The test statistic against the boundary, look by look."""
+    """The test statistic and the boundary at each look."""
     size, height = Size(50, 280, 14), 220
     edge = 1.1 * max(abs(value) for look in looks for value in (look.boundary, look.z or 0))
     x, y = Scale(0.5, len(looks) + 0.5, 0, size.plot), Scale(-edge, edge, height, 0)

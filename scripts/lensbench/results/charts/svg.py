@@ -1,4 +1,4 @@
-"""Charts as pieces of a page: inline SVG that follows the page's colours."""
+"""Charts as inline SVG in the colours of the page."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from lensbench.results.charts.parts import INK, Size
 
 
 class Chart(NamedTuple):
-    """A chart, and what it shows in words for people who do not see it."""
+    """A chart, with a title and a description for people who cannot see it."""
 
     size: Size
     height: float
     top: float
-    """Room above the drawing."""
+    """The space above the drawing."""
     bottom: float
     shapes: str
     """SVG; 0, 0 is the upper left corner of the drawing."""
@@ -26,7 +26,7 @@ class Chart(NamedTuple):
 
 
 def draw(chart: Chart, name: str, kind: str = "") -> Markup:
-    """The chart as an SVG element. `name` must be the only one of its kind on the page; `kind` is a CSS class."""
+    """The chart as an SVG element. `name` must be unique on the page; `kind` is a CSS class."""
     size = chart.size
     width, height = size.left + size.plot + size.right, chart.top + chart.height + chart.bottom
     return Markup(element(

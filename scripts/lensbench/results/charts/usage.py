@@ -1,4 +1,4 @@
-"""The charts of what the runs did and needed: calls of each tool, durations, tokens."""
+"""The charts of usage: calls of each tool, durations, tokens."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from lensbench.results.charts.parts import AXIS, COLOURS, DASHES, MUTED, Size, l
 from lensbench.results.charts.svg import Chart
 
 _LONGEST_TASK, _LONGEST_TOOL = 26, 24
-"""Letters of a name."""
+"""The maximum number of letters of a name."""
 _ROW = 21
 
 
 class Cell(NamedTuple):
-    """Calls of a tool in a task, and how many failed. `calls` is None where only the agent's report is known."""
+    """Calls of a tool in a task, and how many failed. `calls` is None if only the agent's report is known."""
 
     task: str
     tool: str
@@ -27,19 +27,19 @@ class Cell(NamedTuple):
 
     @property
     def idle(self) -> bool:
-        """Nobody called the tool: by the transcript, or by the report where there is no transcript."""
+        """True if the tool was not called, by the transcript or, without one, by the report."""
         return self.used is False if self.calls is None else not self.calls
 
     @property
     def words(self) -> str:
-        """Calls, and those that failed after a cross; where nobody saw calls, what the agent reports."""
+        """Calls, with failed ones after a cross; if calls were not observed, the agent's report."""
         if self.calls is None:
             return {True: "\u2713", False: "\u2013", None: "?"}[self.used]
         return f"{self.calls:.3g}" + (f" \u00d7{self.failed:.2g}" if self.failed else "")
 
 
 def heat(cells: Sequence[Cell]) -> Chart:
-    """Task x tool: how often it was called. Hatched where calls failed; tasks without any call are marked."""
+    """Calls by task and tool. Cells with failed calls are hatched; tasks without any call are marked."""
     tasks: dict[str, list[Cell]] = {}
     for cell in cells:
         tasks.setdefault(cell.task, []).append(cell)
@@ -80,14 +80,14 @@ def _square(cell: Cell, x: float, y: float, width: float, most: float) -> str:
 
 
 def _heat(cell: Cell, most: float) -> float:
-    """Opacity, on a logarithmic scale, never so dark that the figure in the cell cannot be read."""
+    """Opacity, on a logarithmic scale, limited so that the figure in the cell stays readable."""
     if cell.calls is None:
         return 0.3 if cell.used else 0.05
     return round(0.05 + (0.5 * math.log1p(cell.calls) / math.log1p(most) if most else 0), 3)
 
 
 class Point(NamedTuple):
-    """A pair's quantity in the baseline and in the treatment, and its difference in score."""
+    """A quantity of a pair in the baseline and the treatment, and the difference in score."""
 
     baseline: float
     treatment: float
@@ -99,7 +99,7 @@ _SHAPES = {"better": "up", "equal": "circle", "worse": "down"}
 
 
 def against(points: Sequence[Point], quantity: str, names: tuple[str, str], unit: str) -> Chart:
-    """With against without on logarithmic axes; on the diagonal both are the same. Values must be above 0."""
+    """With against without on logarithmic axes; both are equal on the diagonal. Values must be above 0."""
     both = [value for point in points for value in point[:2]]
     domain, side = (min(both) / 1.4, max(both) * 1.4), 270
     x, y = Scale(*domain, 0, side, is_logarithmic=True), Scale(*domain, side, 0, is_logarithmic=True)

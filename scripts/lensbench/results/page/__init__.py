@@ -1,1 +1,1 @@
-"""The page: report.html and the pages of pairs."""
+"""report.html and the pages of pairs and runs."""

@@ -1,7 +1,7 @@
-"""Answers as HTML: Markdown without anything active in it, and the evidence of verdicts marked.
+"""Answers as HTML: Markdown without active content, with the evidence of verdicts marked.
 
-What an agent writes is hostile input. Raw HTML is shown as text, images as their alt text, links only if they lead to
-http, https or mailto; what is left goes through an allow-list of tags.
+The output of an agent is untrusted. Raw HTML is shown as text, images as their alt text, and links only with http,
+https or mailto; the rest is filtered by an allow-list of tags.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from markdown_it import MarkdownIt
 from markupsafe import Markup
 
 MAX_SHOWN = 200_000
-"""Characters of an answer on a page; real ones have 2,000 to 20,000."""
+"""The maximum characters of an answer on a page; typical answers have 2,000 to 20,000."""
 _TAGS = {
     "a", "blockquote", "br", "code", "del", "em", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "li", "ol", "p", "pre",
     "s", "strong", "table", "tbody", "td", "th", "thead", "tr", "ul",
@@ -31,9 +31,9 @@ _SCHEMES = {"http", "https", "mailto"}
 
 @dataclass(frozen=True)
 class Evidence:
-    """A verbatim piece of an answer that a judge gave for a criterion.
+    """A verbatim quote from an answer as a judge's evidence for a criterion.
 
-    `position` is the character of the answer at which it begins, None when nobody noted it.
+    `position` is the index of its first character in the answer, None when unknown.
     """
 
     criterion: int
@@ -47,9 +47,9 @@ class MarkedAnswer(NamedTuple):
     html: Markup
     """The Markdown, rendered."""
     plain: Markup | None
-    """The answer as it was written, when some evidence stands in marks that rendering takes away; else None."""
+    """The answer as plain text, if some evidence is in markup that rendering removes; else None."""
     places: dict[int, str]
-    """The HTML id of each criterion's evidence; criteria without a place are missing."""
+    """The HTML id of each criterion's evidence, without criteria that have none."""
 
 
 class _Span(NamedTuple):
@@ -59,10 +59,10 @@ class _Span(NamedTuple):
 
 
 def mark_answer(answer: str, evidence: Iterable[Evidence], prefix: str) -> MarkedAnswer:
-    """The answer as safe HTML. Ids begin with `prefix`, so that several answers can stand on one page.
+    """The answer as safe HTML. Ids start with `prefix`, so that a page can have several answers.
 
-    Evidence is looked for among the letters and digits of the rendered text, so marks such as `**` do not matter.
-    What cannot be found there is marked in the plain text.
+    Evidence is searched by the letters and digits of the rendered text, so that markup such as `**` does not matter.
+    Evidence that is not found there is marked in the plain text.
     """
     pieces = _pieces(safe_html(answer))
     answer = answer[:MAX_SHOWN]
@@ -98,7 +98,7 @@ def _image(_: Any, tokens: Sequence[Any], index: int, *__: Any) -> str:
 
 
 def safe_html(text: str) -> str:
-    """Markdown as HTML that can do nothing but be read; the end of a text beyond MAX_SHOWN is left to its file."""
+    """Markdown as HTML without active content; a text longer than MAX_SHOWN is cut."""
     left = len(text) - MAX_SHOWN
     if left > 0:
         text = f"{text[:MAX_SHOWN]}\n\n... and {left:,} more characters, in the file of the answer."
@@ -113,13 +113,13 @@ def safe_html(text: str) -> str:
 
 
 def _leads_outside(_: str, name: str, value: str) -> str | None:
-    """Links to files of the repository lead nowhere from here, so they lose their target."""
+    """The value of an attribute; None for links to files of the repository, which do not work on the page."""
     known = value.partition(":")[0].strip().lower() in _SCHEMES
     return value if name != "href" or known else None
 
 
 class _Pieces(HTMLParser):
-    """Clean HTML as tags and text, alternating as they come."""
+    """Clean HTML as tags and text, in order."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
@@ -146,12 +146,12 @@ class _Letters(NamedTuple):
     text: str
     """The letters and digits of a text."""
     places: list[int]
-    """Where each of them stands in the text."""
+    """The index of each in the text."""
 
 
 _LETTER = re.compile(r"[^\W_]")
 _UNSHOWN = re.compile(r"^[ >]*\d{1,9}[.)](?=\s)|(?<=\])\([^()\s]*\)|^ *(?:```|~~~).*$", re.MULTILINE)
-"""Letters and digits that Markdown takes away: numbers of lists, targets of links, languages of code."""
+"""Letters and digits that rendering removes: numbers of lists, targets of links, languages of code."""
 
 
 def _letters(text: str) -> _Letters:
@@ -169,7 +169,7 @@ def _in_source(item: Evidence, answer: str) -> _Span | None:
 
 
 def _in_rendered(span: _Span, source: _Letters, shown: _Letters) -> _Span | None:
-    """The same occurrence of the same letters: the third one in the source is the third one in what is shown."""
+    """The same occurrence of the same letters: the third in the source is the third in the rendered text."""
     first = bisect_left(source.places, span.start)
     count = bisect_left(source.places, span.end) - first
     wanted = source.text[first : first + count]
@@ -204,7 +204,7 @@ def _mark_pieces(pieces: Iterable[tuple[str, bool]], spans: Sequence[_Span], pre
 
 
 def _marked(text: str, offset: int, spans: Sequence[_Span], prefix: str) -> Iterator[str]:
-    """The text, escaped, with a mark around every part that is evidence; a mark never contains a tag of the answer."""
+    """The escaped text with a mark around every part that is evidence; marks never contain a tag of the answer."""
     end = offset + len(text)
     edges = {edge for span in spans for edge in (span.start, span.end) if offset < edge < end}
     cuts = sorted({offset, end, *edges})

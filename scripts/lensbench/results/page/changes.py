@@ -1,4 +1,4 @@
-"""What runs changed that were asked for a change, as the page of a pair shows it."""
+"""The changes of runs in change tasks, for the page of a pair."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from lensbench.judging.changes import read_tested, tested_file
 
 
 class Change(NamedTuple):
-    """What a run changed, and what the tests said."""
+    """The change of a run, and the test results."""
 
     patch: Sequence[tuple[str, str]]
     """Kind (`added`, `removed`, `place`, or empty) and text of each line."""
     results: Mapping[str, str]
-    """By test; empty for one that was not reported."""
+    """Results by test; empty for an unreported one."""
     problem: str
     left_out: Sequence[str]
     output: str
     lint: int | None = None
-    """Findings of the linter beyond those before; None without one."""
+    """New findings of the linter; None without a linter."""
 
 
 MOST_LINES = 2000
-"""Of a patch, on a page."""
+"""The maximum length of a patch on a page."""
 
 
 def _lines(patch: bytes) -> list[tuple[str, str]]:
@@ -40,13 +40,13 @@ def _lines(patch: bytes) -> list[tuple[str, str]]:
 
 
 def reference_of(folder: Path, task: str) -> list[tuple[str, str]]:
-    """The right change, as lines of a patch; nothing where the run folder does not keep it."""
+    """The reference as lines of a patch; empty when it is not in the run folder."""
     file = task_file(folder, task)
     return _lines(content_bytes(read_task(folder, task).reference)) if file.exists() else []
 
 
 def change_of(folder: Path, run: RunId) -> Change | None:
-    """What a run changed; None for a question, and before the tests have run."""
+    """The change of a run; None for a question, and before the tests have run."""
     patch, file = patch_file(folder, run), tested_file(folder, run)
     if not (patch.exists() and file.exists()):
         return None

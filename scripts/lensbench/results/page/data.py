@@ -1,4 +1,4 @@
-"""What the page shows of a treatment, as plain data in the units in which it is shown: percent and points."""
+"""The data of a treatment for the page, in the units shown: percent and points."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from lensbench.scores.run_tables import Tables, Value
 from lensbench.scores.scores import short_name, tools_of_condition
 
 Address = Callable[[str, int], str]
-"""Where the answers of a task in a trial are, as the page links to them."""
+"""The link to the answers of a task in a trial."""
 
 WORST = 5
-"""Regressions that are shown in full."""
+"""The number of regressions shown in full."""
 
 
 class Inputs(NamedTuple):
-    """Everything that the page is made of."""
+    """The input data of the page."""
 
     tables: Tables
     results: Results[float]
@@ -51,7 +51,7 @@ class Inputs(NamedTuple):
     tools: Sequence[str]
     """The full names of all treatments' tools."""
     citations: Mapping[str, Sequence[SourceData]] = MappingProxyType({})
-    """The source lines that answers cite, by the stem of the run (runs/citations.py)."""
+    """The source lines cited in answers, by the stem of the run (runs/citations.py)."""
 
 
 class TaskRow(NamedTuple):
@@ -66,7 +66,7 @@ class TaskRow(NamedTuple):
 
 
 def treatments(inputs: Inputs) -> list[str]:
-    """The conditions that are compared with the baseline; the closed-book control is none of them."""
+    """The conditions that are compared with the baseline, without the closed-book control."""
     control = CLOSED_BOOK if inputs.tables.plan.get("controls", {}).get("closed_book") else None
     return [name for name in inputs.results["treatments"] if name != control]
 
@@ -105,7 +105,7 @@ def _percent(share: Fraction | float | None) -> float | None:
 
 
 def dumbbell_rows(rows: Sequence[TaskRow], ends: int) -> tuple[list[Dumbbell], str]:
-    """What the chart shows: all tasks, or the first and the last `ends`, and a sentence about those between."""
+    """The tasks in the chart (all, or the first and the last `ends`), and a sentence about those in between."""
     shown = [Dumbbell(row.task, row.baseline, row.treatment, row.delta, row.address) for row in rows]
     if len(shown) <= 2 * ends:
         return shown, ""
@@ -120,12 +120,12 @@ def dumbbell_rows(rows: Sequence[TaskRow], ends: int) -> tuple[list[Dumbbell], s
 
 
 def comparison_of(inputs: Inputs, treatment: str) -> ComparisonData | None:
-    """What is estimated of a treatment; None where nothing is."""
+    """The estimates of a treatment, if there are any."""
     return inputs.estimates.get("comparisons", {}).get(treatment)
 
 
 def interval_rows(found: ComparisonData | None) -> list[Interval]:
-    """Overall, then the categories, then the repositories, as far as they were estimated."""
+    """The estimates: overall, then by category, then by repository."""
     if not found:
         return []
     score = found["score"]
@@ -141,7 +141,7 @@ def interval_rows(found: ComparisonData | None) -> list[Interval]:
 
 
 def _ends(kind: str, value: EstimateData) -> tuple[float | None, float | None]:
-    """The ends of an interval, none for a group with too few tasks."""
+    """The ends of an interval, None for a group with too few tasks."""
     if kind != "overall" and value["n"] < FEWEST_TASKS:
         return None, None
     return _percent(value["low"]), _percent(value["high"])
@@ -161,7 +161,7 @@ def _most_tasks_first(item: tuple[str, EstimateData]) -> tuple[int, str]:
 
 
 class Bottom(NamedTuple):
-    """The overall difference, as the verdict rests on it, in points."""
+    """The overall difference that the verdict is based on, in points."""
 
     verdict: str
     sentence: str
@@ -174,13 +174,13 @@ class Bottom(NamedTuple):
     p: float | None
     scope: str
     clusters: int
-    """Repositories that the tasks are about."""
+    """The number of repositories in the tasks."""
     confidence: str
-    """That of the interval, such as 95%; empty without one."""
+    """The level of the interval, such as 95%; empty without one."""
 
 
 def bottom_line(inputs: Inputs, treatment: str) -> Bottom:
-    """The gate's verdict and its numbers; the plain headline where no gate has spoken."""
+    """The gate's verdict and its numbers; the plain headline when there is no verdict of a gate."""
     found = comparison_of(inputs, treatment)
     effect = inputs.tables.plan["gate"]["effect"]
     if not found:
@@ -219,13 +219,13 @@ def worst_and_best(inputs: Inputs, treatment: str) -> tuple[float, float] | None
 
 
 def looks(found: ComparisonData | None) -> list[Look]:
-    """The looks of a sequential run; one look is no track."""
+    """The looks of a sequential benchmark; empty for a single look."""
     rows = found.get("looks", ()) if found else ()
     return [Look(row["look"], row["z"], row["boundary"]) for row in rows] if len(rows) > 1 else []
 
 
 def points_of(inputs: Inputs, treatment: str, value: Value, address: Address) -> list[Point]:
-    """A quantity of every pair in which both runs have it, and more than none of it."""
+    """A quantity of every pair in which both runs have a value above 0."""
     baseline = inputs.tables.plan["baseline"]
     found = []
     for pair in inputs.tables.pairs:
@@ -239,7 +239,7 @@ def points_of(inputs: Inputs, treatment: str, value: Value, address: Address) ->
 
 
 def cells(inputs: Inputs, treatment: str, address: Address) -> list[Cell]:
-    """Calls per run of each of the treatment's tools in each task; tasks with the fewest calls first."""
+    """Calls per run of the treatment's tools, by task and tool; tasks with the fewest calls first."""
     tools = tools_of_condition(inputs.tables.plan, treatment, inputs.tools)
     found: list[list[Cell]] = []
     for task, pairs in _pairs_by_task(inputs, treatment).items():
@@ -267,7 +267,7 @@ def _cell(inputs: Inputs, runs: Sequence[RunId], pairs: Iterable[PairRow], tool:
 
 
 class Change(NamedTuple):
-    """A criterion that one run of a pair states and the other does not, or not as fully."""
+    """A criterion with a better verdict in one run of a pair than in the other."""
 
     number: int
     text: str
@@ -276,7 +276,7 @@ class Change(NamedTuple):
 
 
 class Regression(NamedTuple):
-    """A pair that the treatment lost, and what it lost; scores in percent."""
+    """A pair that the treatment lost, with the criteria that differ; scores in percent."""
 
     task: str
     trial: int

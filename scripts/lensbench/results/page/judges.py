@@ -1,4 +1,4 @@
-"""How far the judges can be trusted, in the words of the page, from instrument.json; its parts may be missing."""
+"""The reliability of the judges in words, from instrument.json; its parts may be missing."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ if TYPE_CHECKING:
 
 
 class Judges(NamedTuple):
-    """What the page says about the judges."""
+    """The page's section on the judges."""
 
     names: str
     agreement: str
-    """In a few words, for the top of the page."""
+    """A summary in a few words, for the top of the page."""
     sentence: str
     basis: str
-    """What the verdicts rest on; empty when that is not known."""
+    """What the verdicts are based on; empty when unknown."""
     pairs: Sequence[Mapping[str, object]]
-    """Two judges each, as in instrument.json."""
+    """Pairs of judges, as in instrument.json."""
     bias: Sequence[str]
-    """What persons found about a judge, a sentence each."""
+    """Comparisons of a judge with people, a sentence each."""
     corrected: Sequence[str]
-    """The difference as persons would see it, a sentence per treatment."""
+    """The difference corrected by people's verdicts, a sentence per treatment."""
     blinding: Sequence[str]
-    """How well the condition can be guessed, a sentence per treatment."""
+    """How well conditions can be guessed, a sentence per treatment."""
     gaps: Sequence[str]
     """What was not judged, a sentence each."""
 
@@ -73,7 +73,7 @@ def coefficient(value: MeanData) -> str:
 
 
 def coefficient_interval(value: MeanData) -> str:
-    """Its interval, or why there is none."""
+    """The interval of a coefficient, or why there is none."""
     if value["low"] is None or value["high"] is None:
         return value["reason"] or numbers.MISSING
     return f"{value['low']:.2f} to {value['high']:.2f}".replace("-", "\u2212")

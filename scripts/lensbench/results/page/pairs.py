@@ -1,4 +1,4 @@
-"""The answers of a task in one trial, side by side: criteria, verdicts, and the evidence marked where it stands."""
+"""The answers of a task in one trial side by side: criteria, verdicts, and the answers with marked evidence."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 
 
 def stem(task: str, trial: int) -> str:
-    """What a task's page of a trial is called: `<task>`, in `t2/` for trial 2 and so on, as the answers are."""
+    """The name of a task's page in a trial: `<task>`, in `t2/` for trial 2 and so on, like the answers."""
     return f"{trial_folder(trial)}{re.sub('[^A-Za-z0-9._-]', '_', task)}"
 
 
 def file_address(task: str, trial: int) -> str:
-    """Where the page of a task lies, seen from report.html."""
+    """The path of a task's page, relative to report.html."""
     return f"{RunFolder.answers}/{stem(task, trial)}.html"
 
 
 def folded_address(task: str, trial: int) -> str:
-    """Where the answers of a task are when they are folded into report.html."""
+    """The link to a task's answers when they are part of report.html."""
     return f"#{anchor(task, trial)}"
 
 
@@ -42,30 +42,30 @@ def anchor(task: str, trial: int) -> str:
 
 
 class Judged(NamedTuple):
-    """What counts for a criterion of a run; `place` is the HTML id of its evidence, if it has one."""
+    """The decision on a criterion of a run; `place` is the HTML id of its evidence, if it has one."""
 
     verdict: str
     decided_by: str
     votes: Sequence[str]
-    """What each judge says, as `judge=verdict`; empty with a single judge."""
+    """The verdict of each judge, as `judge=verdict`; empty with a single judge."""
     evidence: str
     place: str
 
 
 class Column(NamedTuple):
-    """A condition's run of the task."""
+    """The run of a condition."""
 
     condition: str
     status: str
     why: str
-    """Why it does not count, if it does not."""
+    """Why it does not count; empty if it does."""
     score: float | None
     duration_s: float | None
     answer: MarkedAnswer | None
     judged: Mapping[int, Judged]
     change: Change | None = None
     sources: Sequence[SourceData] = ()
-    """What stands where the answer points in the source (runs/citations.py)."""
+    """The source lines cited in the answer (runs/citations.py)."""
 
 
 class PairPage(NamedTuple):
@@ -80,7 +80,7 @@ class PairPage(NamedTuple):
     criteria: Mapping[int, str]
     columns: Sequence[Column]
     reference: Sequence[tuple[str, str]] = ()
-    """The right change, as lines of a patch."""
+    """The reference, as lines of a patch."""
 
 
 def pair_page(folder: Path, inputs: Inputs, task: str, trial: int) -> PairPage:
@@ -91,7 +91,7 @@ def pair_page(folder: Path, inputs: Inputs, task: str, trial: int) -> PairPage:
     changes: Mapping[RunId, Change | None] = {}
     reference: Sequence[tuple[str, str]] = ()
     if plan["tasks"][task].get("kind") == "change":
-        from lensbench.results.page.changes import change_of, reference_of  # brings all that runs tests
+        from lensbench.results.page.changes import change_of, reference_of  # imports everything for running tests
 
         changes, reference = {run: change_of(folder, run) for run in made}, reference_of(folder, task)
     columns = [_column(folder, inputs, run, changes.get(run)) for run in made]
@@ -140,7 +140,7 @@ def _column(folder: Path, inputs: Inputs, run: RunId, change: Change | None) -> 
 
 
 def _evidence(inputs: Inputs, run: RunId, decision: DecisionRow) -> Evidence | None:
-    """What a judge quoted, best one whose verdict became the decision."""
+    """A judge's quote, preferably of one whose verdict is the decision."""
     quoted = [
         row
         for row in inputs.verdicts.get(run, ())

@@ -1,4 +1,4 @@
-"""A page per run: what the agent did, step by step, with arguments and results folded."""
+"""A page per run: the agent's steps, with arguments and results folded."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from lensbench.core.system.terminal import printable, printable_lines
 from lensbench.results.page import pairs
 
 MOST_CHARS = 20_000
-"""Of one text on the page; a tool can return megabytes."""
+"""The maximum characters of a text on the page; a tool can return megabytes."""
 MOST_STEPS = 2_000
 MOST_PREVIEW = 100
 
 
 class Shown(NamedTuple):
-    """A step as the page shows it."""
+    """A step, as shown on the page."""
 
     number: int
     kind: str
@@ -38,15 +38,15 @@ class RunPage(NamedTuple):
     run: RunId
     steps: list[Shown]
     left_out: int
-    """Steps that are in the transcript only."""
+    """The number of steps that are only in the transcript."""
     problem: str
     """Why there is no timeline; empty when there is one."""
     transcript: str
-    """Where the whole output lies, seen from the run folder."""
+    """The path of the whole output, relative to the run folder."""
 
 
 def run_address(run: RunId) -> str:
-    """Where the page of a run lies, seen from report.html; no task is called so."""
+    """The path of a run's page, relative to report.html; it cannot collide with a task's."""
     return f"{RunFolder.answers}/runs/{pairs.stem(run.task, run.trial)}-{run.condition}.html"
 
 

@@ -1,4 +1,4 @@
-"""How the templates of the page write numbers, and that they escape everything."""
+"""The Jinja environment of the page, with formats of numbers and escaping of all values."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def page_environment() -> Environment:
 
 
 def _exactly(show: Callable[[Fraction | None], str]) -> Callable[[Any], str]:
-    """A format of exact numbers, for numbers as JSON and the tables have them; with a real minus."""
+    """A filter that formats numbers from JSON and tables as exact numbers, with U+2212 as the minus."""
     return lambda value: show(None if value in (None, "") else Fraction(str(value))).replace("-", "\u2212")
 
 
@@ -49,7 +49,7 @@ def _minute(moment: str) -> str:
 
 
 def _with_code(text: str) -> Markup:
-    """The text with its `commands` as code."""
+    """The text with `commands` as code elements."""
     return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(text))))
 
 
