@@ -35,11 +35,11 @@ def test_each_section_of_the_index_becomes_a_part_of_the_navigation() -> None:
     [
         ('<a href="b.html#here">b</a>', ""),
         ('<a href="https://example.org/">out, by a click</a>', ""),
-        ('<a href="c.html">c</a>', "links to c.html, which is not there"),
-        ('<a href="b.html#there">b</a>', "links to b.html#there, an anchor that is not there"),
+        ('<a href="c.html">c</a>', "links to c.html, which does not exist"),
+        ('<a href="b.html#there">b</a>', "links to b.html#there, an anchor that does not exist"),
         ('<img src="https://example.org/a.png">', "loads https://example.org/a.png, which is not in the site"),
         ('<script src="//cdn.example.org/a.js"></script>', "loads //cdn.example.org/a.js, which is not in the site"),
-        ("<style>@import '//example.org/a.css'</style>", "a style loads a file from outside"),
+        ("<style>@import '//example.org/a.css'</style>", "a style loads a file from another host"),
     ],
 )
 def test_a_link_that_leads_nowhere_or_loads_from_outside_is_found(tmp_path: Path, body: str, problem: str) -> None:

@@ -1,8 +1,8 @@
-"""Tries what rests on Snakemake's inside with the newest Snakemake 9, when that is not the pinned one.
+"""Tests the use of Snakemake's internals with the newest Snakemake 9, if that is not the pinned version.
 
     python tools/newest_snakemake.py
 
-Installed for this alone into .cache/newest, without its dependencies. Exit code 1 when a test fails.
+It is installed into .cache/newest, without its dependencies. Exit code 1 when a test fails.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ TESTS = ("tests/pipeline/test_snakemake_inside.py", "tests/pipeline/test_as_modu
 
 
 def newest() -> str | None:
-    """The newest version 9 that the index has; None when it cannot be asked."""
+    """The newest version 9 in the package index; None when the index is not available."""
     asked = subprocess.run([*PIP, "index", "versions", "snakemake"], capture_output=True, text=True, check=False)
     found = re.findall(r"\b9\.\d+\.\d+\b", asked.stdout)
     return max(found, key=lambda each: tuple(map(int, each.split(".")))) if found else None
 
 
 def main() -> None:
-    """Installs the newest version beside the pinned one and runs the tests with it."""
+    """Installs the newest version beside the pinned one, and runs the tests with it."""
     pinned, there_is = version("snakemake"), newest()
     if there_is is None:
-        print("newest Snakemake: the index cannot be asked")
+        print("newest Snakemake: the package index is not available")
         return
     if there_is == pinned:
         print(f"newest Snakemake: {pinned}, which is the pinned one")

@@ -1,9 +1,9 @@
-"""Prints the package's rooms, who imports whom, and circles; exit code 1 for an arrow that is not allowed or a circle.
+"""Prints the package's rooms, their imports and import cycles; exit code 1 for a forbidden import or a cycle.
 
-    python tools/rooms.py           rooms, arrows, circles
-    python tools/rooms.py --paths   names of files in a run folder that stand as literals outside of core/run_folder.py
+    python tools/rooms.py           rooms, arrows (imports between rooms), circles (import cycles)
+    python tools/rooms.py --paths   names of files in a run folder that are literals outside core/run_folder.py
 
-CONTRIBUTING.md says what each room is about. A room is a package of `scripts/lensbench`.
+A room is a package of `scripts/lensbench`; CONTRIBUTING.md describes them.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ ALLOWED: dict[str, set[str]] = {
 KNOWS_SNAKEMAKE = "workflow"
 """The only room that may import Snakemake."""
 KNOWS_PLACES = "core/run_folder.py"
-"""The only file that names what lies in a run folder."""
+"""The only file with the names of files in a run folder."""
 OTHER_FOLDERS = {"lens", "agents", "repositories", "scenarios"}
-"""Rooms that work in folders of another form: workspaces, caches, repositories."""
+"""Rooms that work in other folders: workspaces, caches, repositories."""
 
 
 def room_of(file: Path) -> str:
@@ -62,7 +62,7 @@ def imported(file: Path) -> Iterator[str]:
 
 
 def arrows(files: dict[str, Path]) -> dict[str, set[str]]:
-    """Module -> the modules of ours that it imports."""
+    """Module -> the modules of the package that it imports."""
     found: dict[str, set[str]] = {}
     for name, file in files.items():
         targets = {each if each in files else each.rpartition(".")[0] for each in imported(file)}
@@ -71,7 +71,7 @@ def arrows(files: dict[str, Path]) -> dict[str, set[str]]:
 
 
 def circle(graph: dict[str, set[str]]) -> list[str]:
-    """One circle of a graph, or nothing."""
+    """A cycle of the graph; empty when there is none."""
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
@@ -80,7 +80,7 @@ def circle(graph: dict[str, set[str]]) -> list[str]:
 
 
 def texts(tree: ast.AST) -> Iterator[ast.Constant]:
-    """The string constants of a tree without its docstrings and the ends of f-strings."""
+    """The string constants of a tree, without docstrings and the ends of f-strings."""
     nodes = list(ast.walk(tree))
     left_out = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
     left_out |= {id(part) for node in nodes if isinstance(node, ast.JoinedStr) for part in node.values[1:]}
@@ -90,7 +90,7 @@ def texts(tree: ast.AST) -> Iterator[ast.Constant]:
 
 
 def literal_places(file: Path, names: set[str]) -> Iterator[str]:
-    """`<line>: <name>` of what a file names in a run folder: `plan.json`, `folder / "runs"`, `runs/x.md`."""
+    """`<line>: <name>` of each literal path in a run folder: `plan.json`, `folder / "runs"`, `runs/x.md`."""
     tree = ast.parse(file.read_text())
     joined = {id(node.right) for node in ast.walk(tree) if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div)}
     for text in texts(tree):
@@ -101,7 +101,7 @@ def literal_places(file: Path, names: set[str]) -> Iterator[str]:
 
 
 def print_paths() -> None:
-    """Prints the literals that `core/run_folder.py` should stand for, and how many there are."""
+    """Prints the literals that should be names of `core/run_folder.py`, and their number."""
     calls = (node for node in ast.walk(ast.parse((PACKAGE / KNOWS_PLACES).read_text())) if isinstance(node, ast.Call))
     places = (call.args[0] for call in calls if isinstance(call.func, ast.Name) and call.func.id == "_Place")
     names = {place.value for place in places if isinstance(place, ast.Constant)}
@@ -139,7 +139,7 @@ def main() -> None:
             wrong.append(f"{name} imports snakemake: only {KNOWS_SNAKEMAKE} may")
     for room, others in rooms.items():
         count = sum(1 for file in files.values() if room_of(file) == room)
-        print(f"{room:13}{count:4} modules   imports {', '.join(sorted(others)) or 'nothing of ours'}")
+        print(f"{room:13}{count:4} modules   imports {', '.join(sorted(others)) or 'no other room'}")
     circles = [found for graph in (rooms, modules) if (found := circle(graph))]
     wrong += [f"a circle: {' -> '.join(found)}" for found in circles]
     print(f"{len(rooms)} rooms, {sum(map(len, rooms.values()))} arrows, {len(circles)} circles")

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# A Slurm of one machine for tries and tests: Debian's controller and two nodes, on loopback, in a folder of its own.
+# A Slurm cluster on one machine, for tests: Debian's controller and two nodes, on loopback, in its own folder.
 #
 #   tools/slurm.sh start|status|stop
 #
-# Needs root and: apt-get install slurmctld slurmd slurm-client munge. `stop` ends all of it and leaves nothing.
+# Needs root and: apt-get install slurmctld slurmd slurm-client munge. `stop` ends all daemons and removes the folder.
 set -euo pipefail
 
 home=/run/lensbench-slurm
@@ -36,7 +36,7 @@ start() {
     fail "the nodes do not come up; see $home/*.log"
 }
 
-# Eight CPUs and 64 GB a node, whatever the machine has: agents wait for their service.
+# Eight CPUs and 64 GB per node, more than the machine may have: agents mostly wait for their service.
 configure() {
     cat <<- end
 		ClusterName=lensbench
@@ -80,7 +80,7 @@ stop() {
     rmdir --ignore-fail-on-non-empty "$(dirname $link)"
 }
 
-# A daemon that ended, and whose parent has not asked how, is still there for `kill -0`.
+# For `kill -0`, a zombie daemon still exists.
 is_alive() {
     kill -0 "$1" 2> /dev/null && ! grep -qs '^State:[[:space:]]*Z' "/proc/$1/status"
 }

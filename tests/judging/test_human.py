@@ -15,7 +15,7 @@ from lensbench.core.records import RunId, run_files
 from lensbench.core.system.files import write_json
 from lensbench.judging.judges.human import human_files, human_judges, judge, read_human_file
 from lensbench.judging.shown_answers import VERDICT_COLUMNS
-from sheets import ANSWER, BASELINE, CRITERIA, TREATMENT, exhibits_of, lay_out
+from sheets import ANSWER, BASELINE, CRITERIA, TREATMENT, lay_out, shown_answers_of
 
 SHEET = "0123456789ab" + "c" * 52
 
@@ -26,7 +26,7 @@ def folder(bench: Callable[..., Any]) -> Path:
 
 
 def name_of(folder: Path, task: str, condition: str) -> str:
-    seen, _ = exhibits_of(folder)
+    seen, _ = shown_answers_of(folder)
     return next(each.id for each in seen if each.run == RunId(task, condition, 1))
 
 
@@ -44,7 +44,7 @@ def drop(folder: Path, *verdicts: dict[str, Any], file: str = "verdicts-anna.jso
 
 
 def read(path: Path) -> list[dict[str, Any]]:
-    return read_human_file(path, *exhibits_of(path.parent.parent))
+    return read_human_file(path, *shown_answers_of(path.parent.parent))
 
 
 def test_a_verdict_becomes_a_row_with_its_place_in_the_original_answer(folder: Path) -> None:
@@ -72,7 +72,7 @@ def test_evidence_over_a_removed_part_is_kept_as_the_person_saw_it(folder: Path)
         def span(self, start: int, end: int) -> None:
             return None
 
-    seen, tasks = exhibits_of(folder)
+    seen, tasks = shown_answers_of(folder)
     cut = [replace(each, blinded=Cut()) for each in seen]  # type: ignore[arg-type]
     (row,) = read_human_file(drop(folder, said(folder)), cut, tasks)
     assert (row["evidence"], row["position"]) == ("**`read_all`** in", "")
@@ -163,7 +163,7 @@ def test_a_verdict_on_an_answer_that_was_discarded_since_names_the_run(folder: P
 
 def test_what_a_person_left_open_is_unjudged_and_nobodys_failure(folder: Path) -> None:
     drop(folder, said(folder), said(folder, task="b", verdict="Missed", evidence=""))
-    rows = list(judge(folder, "human-anna", *exhibits_of(folder)))
+    rows = list(judge(folder, "human-anna", *shown_answers_of(folder)))
     assert len(rows) == 2 * 2 * len(CRITERIA)
     given = [row for row in rows if row["verdict"] != "Unjudged"]
     assert {(row["task"], row["verdict"]) for row in given} == {("a", "Met"), ("b", "Missed")}
@@ -178,7 +178,7 @@ def test_several_files_of_one_person_are_one_judge_and_two_people_are_two(folder
     drop(folder, said(folder), file="jose.json", judge="jos\u00e9-2")
     assert human_judges(folder) == ["human-anna", "human-jos\u00e9-2"]
     assert len(human_files(folder)) == 3
-    rows = list(judge(folder, "human-anna", *exhibits_of(folder)))
+    rows = list(judge(folder, "human-anna", *shown_answers_of(folder)))
     assert sorted(row["criterion"] for row in rows if row["points"]) == ["1", "2"]
 
 
@@ -186,15 +186,15 @@ def test_two_files_of_one_person_on_the_same_criterion_are_an_error(folder: Path
     drop(folder, said(folder))
     drop(folder, said(folder, verdict="Missed"), file="verdicts-anna (1).json")
     with pytest.raises(UserError, match="on the same criteria; keep one file"):
-        list(judge(folder, "human-anna", *exhibits_of(folder)))
+        list(judge(folder, "human-anna", *shown_answers_of(folder)))
 
 
 def test_a_person_without_a_file_is_an_error(folder: Path) -> None:
     assert human_judges(folder) == []
     with pytest.raises(UserError, match="has no file of human-bob"):
-        list(judge(folder, "human-bob", *exhibits_of(folder)))
+        list(judge(folder, "human-bob", *shown_answers_of(folder)))
 
 
 def test_a_file_without_verdicts_leaves_everything_open(folder: Path) -> None:
     drop(folder)
-    assert {row["verdict"] for row in judge(folder, "human-anna", *exhibits_of(folder))} == {"Unjudged"}
+    assert {row["verdict"] for row in judge(folder, "human-anna", *shown_answers_of(folder))} == {"Unjudged"}

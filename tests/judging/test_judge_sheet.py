@@ -23,7 +23,7 @@ from lensbench.core.tables import write_table
 from lensbench.judging.judge_sheet import questions, render_sheet, sheet_id, write_sheet
 from lensbench.judging.sample import sampled_pairs
 from lensbench.plan.frozen import read_plan
-from sheets import ANSWER, BASELINE, CRITERIA, TREATMENT, exhibits_of, lay_out
+from sheets import ANSWER, BASELINE, CRITERIA, TREATMENT, lay_out, shown_answers_of
 
 Make = Callable[..., Any]
 PLAN = {"seed": 1, "judges": [{"name": "mechanical"}], "judging": {"human_sample": 0.1}}
@@ -88,7 +88,7 @@ def test_a_pair_that_leaves_does_not_draw_the_others_anew(gone: int, share: floa
 
 def test_a_sampled_pair_is_asked_about_with_all_its_criteria(bench: Make) -> None:
     folder = lay_out(bench, {"a": ANSWER, "b": ANSWER})
-    seen, tasks = exhibits_of(folder)
+    seen, tasks = shown_answers_of(folder)
     asked = questions(read_plan(folder), tasks, seen, set())
     assert {each.prompt for each in asked} == {"How does a read?", "How does b read?"}
     for each in asked:
@@ -109,7 +109,7 @@ def test_a_disputed_criterion_is_asked_about_both_answers_and_looks_like_any_oth
 
 def test_an_answer_whose_partner_does_not_count_is_not_on_the_sheet(bench: Make) -> None:
     folder = lay_out(bench, {"a": ANSWER, "b": ANSWER})
-    seen, tasks = exhibits_of(folder)
+    seen, tasks = shown_answers_of(folder)
     lone = [each if each.run.task == "b" else replace(each, pair_complete=False) for each in seen]
     assert [each.prompt for each in questions(read_plan(folder), tasks, lone, set())] == ["How does b read?"]
 
@@ -118,7 +118,7 @@ def test_the_order_of_questions_and_the_side_of_a_condition_depend_on_the_seed(b
     orders, sides = set(), set()
     for seed in range(8):
         folder = lay_out(bench, dict.fromkeys("abc", ANSWER), seed=seed, sheet=False)
-        seen, tasks = exhibits_of(folder)
+        seen, tasks = shown_answers_of(folder)
         asked = questions(read_plan(folder), tasks, seen, set())
         orders.add(tuple(each.prompt for each in asked))
         sides |= {each.answers[0].run.condition for each in asked}
@@ -147,7 +147,7 @@ def test_another_text_makes_another_sheet(bench: Make) -> None:
     ids = set()
     for answer in (ANSWER, ANSWER + "."):
         folder = lay_out(bench, {"a": answer})
-        seen, tasks = exhibits_of(folder)
+        seen, tasks = shown_answers_of(folder)
         asked = questions(read_plan(folder), tasks, seen, set())
         ids |= {sheet_id(asked), sheet_id(list(asked)), sheet_id([replace(asked[0], prompt="?")])}
     assert len(ids) == 4
@@ -175,7 +175,7 @@ def test_the_page_allows_its_own_script_and_style_and_nothing_else(bench: Make) 
 
 def test_prompts_and_criteria_are_escaped(bench: Make) -> None:
     folder = lay_out(bench, {"a": ANSWER})
-    seen, tasks = exhibits_of(folder)
+    seen, tasks = shown_answers_of(folder)
     (asked,) = questions(read_plan(folder), tasks, seen, set())
     hostile = replace(asked, prompt="<b>who</b>", criteria=((1, '"><script>alert(1)</script>'),))
     page = render_sheet([hostile])
@@ -196,5 +196,5 @@ def test_the_stage_is_a_program(bench: Make) -> None:
 
 def test_of_a_very_long_answer_no_more_than_its_beginning_is_searched(bench: Callable[..., Any]) -> None:
     folder = lay_out(bench, {"a": "It is in `state.py`.\n" + "\n" * 5_000_000}, sheet=False)
-    seen, _ = exhibits_of(folder)
+    seen, _ = shown_answers_of(folder)
     assert {(len(shown.blinded.original), len(shown.text)) for shown in seen} == {(240_000, 60_000)}

@@ -13,7 +13,7 @@ from playwright.sync_api import Page, expect
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.tables import Row
 from lensbench.judging.judges.human import read_human_file
-from sheets import ANSWER, CRITERIA, exhibits_of, lay_out
+from sheets import ANSWER, CRITERIA, lay_out, shown_answers_of
 
 ITEMS = 2 * 2 * len(CRITERIA)
 SELECT = """([from, to]) => {
@@ -65,7 +65,7 @@ def name_and_enter(page: Page, name: str) -> None:
 
 
 def rows_of(path: Path, folder: Path) -> list[Row]:
-    return read_human_file(path, *exhibits_of(folder))
+    return read_human_file(path, *shown_answers_of(folder))
 
 
 def current(page: Page) -> Any:

@@ -64,7 +64,7 @@ def lay_out(
     return folder
 
 
-def exhibits_of(folder: Path) -> tuple[list[ShownAnswer], dict[str, Task]]:
+def shown_answers_of(folder: Path) -> tuple[list[ShownAnswer], dict[str, Task]]:
     """What judges see of a run folder."""
     tasks = read_tasks(folder)
     return read_shown_answers(folder, read_plan(folder), tasks), tasks

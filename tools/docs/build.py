@@ -1,7 +1,7 @@
 """Builds the documentation: README.md and its neighbours, docs/, the generated reference, and the gallery.
 
-Sphinx with MyST and Furo: maintained, permissive, and its pages need no network. A link or an anchor that leads nowhere
-fails the build.
+Sphinx with MyST and Furo: maintained, with permissive licences, and pages that need no network. Broken links and
+anchors fail the build.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ REDIRECT = '<!doctype html><title>lensbench</title><meta http-equiv="refresh" co
 
 
 def stage(source: Path) -> None:
-    """Puts everything that becomes a page into `source`, as it lies in the checkout, so that relative links hold."""
+    """Copies the sources of all pages to `source`, with the layout of the checkout, so that relative links work."""
     shutil.rmtree(source, ignore_errors=True)
     shutil.copytree(ROOT / "docs", source / "docs")
     for name in PAGES:
@@ -40,7 +40,7 @@ def stage(source: Path) -> None:
 
 
 def build(source: Path, site: Path) -> int:
-    """Runs Sphinx, with every warning an error. Returns its exit code."""
+    """Runs Sphinx with warnings as errors. Returns its exit code."""
     shutil.rmtree(site, ignore_errors=True)
     command = [
         ROOT / ".venv-docs" / "bin" / "sphinx-build",
@@ -54,9 +54,9 @@ def build(source: Path, site: Path) -> int:
 
 
 def main() -> None:
-    """Writes the site. Exit code 1 when a page or a link is wrong."""
+    """Writes the site. Exit code 1 for errors in pages or links."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--output", type=Path, default=ROOT / "site", help="the folder of the site, made anew")
+    parser.add_argument("--output", type=Path, default=ROOT / "site", help="the folder of the site, which is replaced")
     options = parser.parse_args()
     stage(WORK / "source")
     if code := build(WORK / "source", options.output):

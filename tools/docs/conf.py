@@ -1,4 +1,4 @@
-"""Sphinx reads what build.py has put together: Markdown in, pages that ask nobody for anything out."""
+"""Sphinx configuration for the Markdown staged by build.py; pages load nothing from the network."""
 
 project = "lensbench"
 root_doc = "docs/index"

@@ -1,7 +1,7 @@
 """Records the first minutes of a new user: `python tools/docs/first_minutes.py > docs/first-minutes.md`.
 
-A fresh clone in an empty folder, an empty home, and what each command prints, each line with the seconds since the
-command began.
+Runs commands in a new clone with an empty home folder, and records their output, with the seconds since the start of
+the command on each line.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ LONGEST = 140
 
 
 class Step(NamedTuple):
-    """A command of the new user."""
+    """A command of a new user."""
 
     title: str
     about: str
@@ -53,7 +53,7 @@ STEPS = (
 
 
 def recorded(command: str, folder: Path, home: Path) -> Iterator[str]:
-    """What a command prints, each line with the seconds since it began."""
+    """The output of a command, each line with the seconds since its start."""
     began = time.monotonic()
     environment = {**os.environ, "HOME": str(home), "TERM": "dumb"}
     with subprocess.Popen(

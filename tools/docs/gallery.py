@@ -1,4 +1,4 @@
-"""The gallery: the demo is run in a folder of its own, and its pages are shown as they are."""
+"""The gallery: runs the demo in a separate folder, and shows its pages unmodified."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ TABLES = ("validity", "reports", "verdicts", "decisions", "escalations", "scores
 SIZE = {"width": 1100, "height": 700}
 
 
-class Exhibit(NamedTuple):
-    """A page of the gallery, by where it lies below the project folder."""
+class Example(NamedTuple):
+    """A page of the gallery, by its path in the project folder."""
 
     title: str
     about: str
@@ -28,38 +28,38 @@ class Exhibit(NamedTuple):
     command: str
 
 
-EXHIBITS = (
-    Exhibit(
+EXAMPLES = (
+    Example(
         "The report",
         "The verdict, every task, every interval. Each point leads to both answers of a pair.",
         "bench/demo/report.html",
         "snakemake --cores 2",
     ),
-    Exhibit(
+    Example(
         "Both answers of a pair",
         "Criterion by criterion, with the piece of the answer that decided.",
         "bench/demo/answers/anyio-chg-01.html",
         "snakemake --cores 2",
     ),
-    Exhibit(
+    Example(
         "The judge sheet",
         "On it a person judges answers without knowing the condition.",
         "bench/demo/judge_sheet.html",
         "snakemake --cores 2 judge_sheet",
     ),
-    Exhibit(
+    Example(
         "A comparison",
         "The demo, and a third of its tasks with another seed: the offline agent says the same again.",
         "bench/comparisons/demo-again/comparison.html",
         "lensbench compare bench/demo bench/again",
     ),
-    Exhibit(
+    Example(
         "The review page",
         "Tasks that were written about a repository. A person accepts, edits or drops them.",
         "scenarios/click.review.html",
         "snakemake --cores 2 scenarios --config repo=click tasks=4",
     ),
-    Exhibit(
+    Example(
         "One question",
         "Asked with and without the server, side by side.",
         "bench/evals/*/eval.html",
@@ -69,11 +69,11 @@ EXHIBITS = (
 
 
 def add_gallery(source: Path, project: Path, root: Path) -> None:
-    """Writes the gallery and the reference of tables into the staged sources, from a project that is made first."""
+    """Creates the project, and writes the gallery and the reference of tables to the staged sources."""
     make_project(project, root)
     (source / "docs" / "reference" / "tables.md").write_text(tables_page(project / "bench" / "demo"))
     shown = source / "extra" / "docs" / "gallery"
-    pages = {exhibit: next(project.glob(exhibit.path)) for exhibit in EXHIBITS}
+    pages = {example: next(project.glob(example.path)) for example in EXAMPLES}
     for page in pages.values():
         _copy(page, project, shown)
     demo = project / "bench" / "demo"
@@ -87,19 +87,19 @@ def add_gallery(source: Path, project: Path, root: Path) -> None:
         "",
     ]
     lines += ['<p><a href="gallery/bench/demo/results.md">results.md</a> has the report as text.</p>', ""]
-    for exhibit, page in pages.items():
+    for example, page in pages.items():
         link = f"gallery/{page.relative_to(project).as_posix()}"
-        lines += [f"## {exhibit.title}", "", exhibit.about, "", "```", exhibit.command, "```", ""]
+        lines += [f"## {example.title}", "", example.about, "", "```", example.command, "```", ""]
         if page in pictures:
-            lines += [f"![{exhibit.title}](gallery/{pictures[page]})", ""]
+            lines += [f"![{example.title}](gallery/{pictures[page]})", ""]
         lines += [f'<p><a href="{link}">Open the page</a></p>', ""]
     (source / "docs" / "gallery.md").write_text("\n".join(lines))
 
 
 def make_project(folder: Path, root: Path) -> None:
-    """Runs the demo and what the exhibits need besides it. What is finished already is left as it is.
+    """Runs the demo and the other commands of the examples. Finished steps are not repeated.
 
-    A demo that is finished in the checkout is taken over, as is what it fetched.
+    A finished demo in the checkout is reused, including its downloads.
     """
     (folder / ".cache").mkdir(parents=True, exist_ok=True)
     fetched = root / ".cache" / "repositories"
@@ -132,7 +132,7 @@ def _copy(page: Path, project: Path, to: Path) -> None:
 
 
 def take_pictures(pages: Sequence[Path], folder: Path) -> dict[Path, str]:
-    """A picture of the top of each page, by page; none where there is no Chromium."""
+    """A screenshot of the top of each page, by page; empty without Chromium."""
     program = shutil.which("chromium")
     if program is None:
         print("no chromium: the gallery has no pictures")
@@ -150,11 +150,11 @@ def take_pictures(pages: Sequence[Path], folder: Path) -> dict[Path, str]:
 
 
 def tables_page(bench: Path) -> str:
-    """The columns of every table, each with a value of the demo, and the keys of results.json."""
+    """The columns of every table, each with a value from the demo, and the keys of results.json."""
     lines = [
         "# Tables and results.json",
         "",
-        "As the demo leaves them. Lists are joined with `;`, times are in seconds,",
+        "With values from the demo. Lists are joined with `;`, times are in seconds,",
     ]
     lines += [
         "shares between 0 and 1. What the figures mean: [statistics](../statistics.md), [protocol](../protocol.md)."
@@ -167,7 +167,7 @@ def tables_page(bench: Path) -> str:
                 examples = {key: examples[key] or row[key] for key in examples}
         lines += ["", f"## {name}.csv", "", "| column | a value |", "|---|---|"]
         lines += [f"| `{key}` | {_code(value)} |" for key, value in examples.items()]
-    lines += ["", "## results.json", "", "| key | what stands there |", "|---|---|"]
+    lines += ["", "## results.json", "", "| key | value |", "|---|---|"]
     lines += [f"| `{key}` | {text} |" for key, text in _keys(json.loads((bench / "results.json").read_text()), "")]
     return "\n".join(lines) + "\n"
 
@@ -178,7 +178,7 @@ def _code(value: str) -> str:
 
 
 def _keys(value: Any, path: str, depth: int = 3) -> Iterator[tuple[str, str]]:
-    """Every key down to a depth, with the kind of its value; of a list, those of its first item."""
+    """Every key down to a depth, with the type of its value; for a list, those of its first item."""
     if isinstance(value, dict) and value and depth:
         for key, inner in value.items():
             yield from _keys(inner, f"{path}.{key}" if path else key, depth - 1)

@@ -1,4 +1,4 @@
-"""Reads the finished pages: every link leads to a page and an anchor, and nothing is loaded from outside."""
+"""Checks the built pages: every link has an existing page and anchor, and nothing is loaded from other hosts."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ LOADED = {
     ("source", "src"),
     ("source", "srcset"),
 }
-"""What a browser asks for by itself, without a click."""
+"""Elements and attributes that a browser loads without a click."""
 NOT_LOADED = {"canonical", "index", "search", "next", "prev", "author"}
-"""Values of rel of a <link> that is no request."""
+"""Values of rel for which <link> causes no request."""
 REQUEST_IN_CSS = re.compile(r"(?:url\(|@import\s+)['\"]?(?:https?:)?//")
 
 
@@ -43,19 +43,19 @@ class _Page(HTMLParser):
 
 
 def problems(site: Path) -> list[str]:
-    """One line for each link that leads nowhere and each file from outside, by page."""
+    """One line for each broken link and each file from another host, by page."""
     pages = {file.resolve(): _Page(file.read_text()) for file in sorted(site.rglob("*.html"))}
     found = [f"{file.relative_to(site.resolve())}: {text}" for file in pages for text in _of_page(file, pages)]
     for sheet in sorted(site.rglob("*.css")):
         if REQUEST_IN_CSS.search(sheet.read_text()):
-            found.append(f"{sheet.relative_to(site)}: loads a file from outside")
+            found.append(f"{sheet.relative_to(site)}: loads a file from another host")
     return found
 
 
 def _of_page(file: Path, pages: dict[Path, _Page]) -> Iterator[str]:
     page = pages[file]
     if REQUEST_IN_CSS.search(file.read_text()):
-        yield "a style loads a file from outside"
+        yield "a style loads a file from another host"
     for link in page.loaded:
         if urlsplit(link).scheme != "data" and (urlsplit(link).netloc or not _target(file, link).is_file()):
             yield f"loads {link}, which is not in the site"
@@ -65,9 +65,9 @@ def _of_page(file: Path, pages: dict[Path, _Page]) -> Iterator[str]:
             continue
         target = _target(file, link)
         if not target.is_file():
-            yield f"links to {link}, which is not there"
+            yield f"links to {link}, which does not exist"
         elif parts.fragment and target in pages and unquote(parts.fragment) not in pages[target].anchors:
-            yield f"links to {link}, an anchor that is not there"
+            yield f"links to {link}, an anchor that does not exist"
 
 
 def _target(file: Path, link: str) -> Path:

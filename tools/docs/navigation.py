@@ -1,4 +1,4 @@
-"""The navigation: the lists of links in docs/index.md, a section for each heading. They read well unbuilt, too."""
+"""The navigation, from the lists of links in docs/index.md, with a section for each heading."""
 
 from __future__ import annotations
 

@@ -14,16 +14,16 @@ from lensbench.__main__ import EXIT_CODES, VERBS
 from lensbench.plan.schemas import schemas
 
 PAGES = {
-    "config.schema.json": ("config", "Config keys", "What may stand in `config.yaml`, and in `--config`."),
+    "config.schema.json": ("config", "Config keys", "The keys of `config.yaml` and `--config`."),
     "scenarios.schema.json": (
         "scenarios",
         "Task sets",
-        "What may stand in a task set in YAML ([how to write one](../scenarios.md)).",
+        "The keys of a task set in YAML ([how to write one](../scenarios.md)).",
     ),
     "record.schema.json": (
         "record",
         "Records",
-        "What the machine saw of a run: `bench/<run_id>/records/<task>-<condition>.json`.",
+        "The measured facts about a run: `bench/<run_id>/records/<task>-<condition>.json`.",
     ),
 }
 BOUNDS = {
@@ -48,7 +48,7 @@ def write_reference(folder: Path, root: Path) -> None:
 
 
 def schema_page(title: str, about: str, schema: dict[str, Any], file: str) -> str:
-    """A table of keys for the whole, and one for each part that it names."""
+    """A table of the top-level keys, and one for each part."""
     lines = [
         f"# {title}",
         "",
@@ -106,7 +106,7 @@ def _type(key: dict[str, Any]) -> str:
 
 
 def programs_page(root: Path) -> str:
-    """What every program says with --help: the verbs, then the stages in the order of the workflow."""
+    """The --help of every program: the verbs, then the stages in the order of the workflow."""
     lines = [
         "# Programs",
         "",
@@ -124,7 +124,7 @@ def programs_page(root: Path) -> str:
 
 
 def stages(root: Path) -> list[str]:
-    """The modules that the workflow starts, in the order in which its Snakefile includes the rules."""
+    """The modules that the workflow starts, in the order of the included rules."""
     snakefile = (root / "Snakefile").read_text()
     included = re.findall(r'^include: "(.+)"$', snakefile, re.MULTILINE)
     text = "".join([*((root / name).read_text() for name in included), snakefile])
@@ -132,7 +132,7 @@ def stages(root: Path) -> list[str]:
 
 
 def help_of(module: str) -> str:
-    """What the program prints with --help."""
+    """The output of a program with --help."""
     environment = {**os.environ, "COLUMNS": "110"}
     command = [sys.executable, "-P", "-m", module, "--help"]
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.rstrip()
