@@ -1,4 +1,4 @@
-"""What judges make of attacks in answers (tests/judging/attacks.py has them): `python benchmarks/attacks.py`."""
+"""Verdicts of judges on answers with attacks (from tests/judging/attacks.py): `python benchmarks/attacks.py`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from handmade import Bench  # noqa: E402
 
 
 def main() -> None:
-    """Prints, for each attack, the verdict of the patterns and what counts of an honest and of a credulous judge."""
+    """Prints, for each attack, the verdicts of the patterns, of an honest and of a credulous judge."""
     argparse.ArgumentParser(description=__doc__).parse_args()
     columns = {}
     for kind in ("honest", "credulous"):

@@ -1,10 +1,10 @@
-"""How often benchmarks with bad judges end in a verdict, and what the rules against them cost honest judges.
+"""How often benchmarks with bad judges get a verdict, and what the rules against bad judges cost honest ones.
 
     python benchmarks/bad_judges.py [--replications 200]
 
-Answers are drawn as in calibration.py, 48 tasks with one trial. A judge reads them, rightly or wrongly, and its
-verdicts go through the code of real runs: decide (panel), score_run, compare, estimate, judge_bias, believe, decide.
-"Before" is the gate without belief.
+Answers are simulated as in calibration.py, with 48 tasks and one trial. A simulated judge gives right and wrong
+verdicts, which are processed by the code of real runs: decide (panel), score_run, compare, estimate, judge_bias,
+believe, decide. "Before" is the gate without belief.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Reads = Callable[[Key, Verdict, random.Random], Verdict]
 
 
 def wrong_in(share: float, verdict: Verdict | None = None) -> Reads:
-    """A judge that errs in a share of the cases, in both conditions alike; always towards `verdict` if there is one."""
+    """A judge that errs in a share of the cases, equally in both conditions; always with `verdict` if it is given."""
 
     def read(key: Key, true: Verdict, rng: random.Random) -> Verdict:
         return true if rng.random() >= share else verdict or rng.choice([*POINTS])
@@ -48,7 +48,7 @@ def wrong_in(share: float, verdict: Verdict | None = None) -> Reads:
 
 
 def favours(share: float) -> Reads:
-    """A judge that takes a share of what the treatment's answers do not state for met."""
+    """A judge that gives Met to a share of the criteria that the treatment's answers do not state."""
 
     def read(key: Key, true: Verdict, rng: random.Random) -> Verdict:
         return Verdict.MET if key[0].condition == TREATMENT and rng.random() < share else true
@@ -57,11 +57,11 @@ def favours(share: float) -> Reads:
 
 
 class Panel(NamedTuple):
-    """Who judges."""
+    """The judges."""
 
     judges: Mapping[str, Reads]
     labelled: float = 0
-    """The share of the tasks of which people judge every criterion, without an error."""
+    """The share of the tasks in which people judge every criterion, without errors."""
 
 
 HONEST, LENIENT, FAVOURING = wrong_in(0.05), wrong_in(0.82, Verdict.MET), favours(0.33)
@@ -80,7 +80,7 @@ PANELS = {
 
 
 def truths(points: float, replications: int, seed: int) -> Iterator[Truth]:
-    """What the answers of one benchmark after the other state; the treatment gains `points`, a share of 1."""
+    """The true verdicts of the answers, for each benchmark; the treatment gains `points`, a share of 1."""
     world = World(shift_for(points, BY_EFFECT), BY_EFFECT, TASKS)
     met, partial = verdict_counts(world, replications, np.random.default_rng(seed))
     for benchmark in range(replications):
@@ -106,7 +106,7 @@ def verdict_rows(panel: Panel, truth: Truth, rng: random.Random) -> Iterator[dic
 
 
 def measured(panel: Panel, truth: Truth, seed: int) -> tuple[float, str, str]:
-    """The delta in points that the judges see, and the gate's verdict on it: without belief, and with it."""
+    """The delta in points by the judges, and the gate's verdict without and with belief."""
     rows = list(verdict_rows(panel, truth, random.Random(seed)))
     votes: dict[Key, dict[str, dict[str, Any]]] = {key: {} for key in truth}
     for row in rows:
@@ -147,11 +147,11 @@ def _differences(decided: Mapping[Key, Verdict]) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Prints a row for every panel and truth."""
+    """Prints a row for every panel and true delta."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("--replications", type=int, default=200, help="benchmarks per row")
     replications = parser.parse_args().replications
-    intervals.RESAMPLES = 1  # the sign-flip p plays no part in a verdict
+    intervals.RESAMPLES = 1  # the sign-flip p does not affect a verdict
     print("| judges | truth | seen | GO, NO-GO, HARM before | after |\n|---|--:|--:|---|---|")
     for name, panel in PANELS.items():
         for true in (0.13, 0.0):

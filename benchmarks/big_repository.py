@@ -1,10 +1,10 @@
-"""What a run costs by the size of its repository: an agent that prints and ends, in its sandbox.
+"""The cost of a run by the size of its repository, with an agent that only prints an answer, in its sandbox.
 
     python benchmarks/big_repository.py [FOLDER ...] [--files 3 7000 100000] [--repeat 5] [--json <file>]
 
-For each folder, and each repository of so many small files: CPU of one run (user + system of all its processes), what
-it writes to the disk for temporary files while the agent works, and both once more with copies, as a benchmark makes
-them whose conditions have a `setup`. Of several runs the one with the least CPU counts.
+For each folder, and each repository with the given number of small files: CPU of one run (user + system of all its
+processes) and the temporary files on disk while the agent works; and both with copied workspaces, which are used when
+conditions have a `setup`. Of several runs the one with the least CPU counts.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ print((status.f_blocks - status.f_bfree) * status.f_frsize)
 
 
 def make_repository(folder: Path, files: int) -> Path:
-    """A repository of so many Python files of a kilobyte."""
+    """A repository of `files` Python files of one kilobyte."""
     for number in range(files):
         path = folder / f"part{number // (FILES_IN_FOLDER * 50)}" / f"sub{number // FILES_IN_FOLDER}" / f"m{number}.py"
         if number % FILES_IN_FOLDER == 0:
@@ -39,7 +39,7 @@ def make_repository(folder: Path, files: int) -> Path:
 
 
 def make_project(folder: Path, repository: Path, with_copies: bool) -> Path:
-    """A benchmark of one task about the repository, its runs made once; returns its run folder."""
+    """A benchmark of one task about the repository, with finished runs; returns its run folder."""
     folder.mkdir()
     (folder / "agent.py").write_text(AGENT)
     criteria = "[{text: names a file, any_of: [a.py]}, {text: names another, any_of: [b.py]}]"
@@ -63,7 +63,7 @@ def make_project(folder: Path, repository: Path, with_copies: bool) -> Path:
 
 
 def one_run(bench: Path) -> tuple[Cost, float]:
-    """The cost of making one run again, and the megabytes that it had written when its agent worked."""
+    """The cost of repeating one run, and the megabytes that it had written while its agent worked."""
     for part in ("records", "runs", "transcripts"):
         for path in (bench / part).glob("t-1-without*"):
             path.unlink()
@@ -76,7 +76,7 @@ def one_run(bench: Path) -> tuple[Cost, float]:
 
 
 def benchmark(repository: Path, folder: Path, repeat: int) -> Iterator[tuple[str, Cost, float]]:
-    """The way of making workspaces, the cost of a run, and its megabytes."""
+    """The kind of workspace, the cost of a run, and its megabytes."""
     for name, with_copies in (("shared", False), ("copied", True)):
         bench = make_project(folder / name, repository, with_copies)
         made = [one_run(bench) for _ in range(repeat)]
@@ -85,7 +85,7 @@ def benchmark(repository: Path, folder: Path, repeat: int) -> Iterator[tuple[str
 
 
 def main() -> None:
-    """Prints a table, a row per repository and way."""
+    """Prints a table, a row per repository and kind of workspace."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("folders", nargs="*", type=Path, help="repositories of your own")
     parser.add_argument("--files", nargs="*", type=int, default=[3, 7_000, 100_000])

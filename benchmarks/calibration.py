@@ -1,10 +1,10 @@
-"""How often the gate is right, on simulated runs whose truth is known.
+"""How often the gate is right, on simulated runs with a known true effect.
 
     python benchmarks/calibration.py [--replications 2000] [--only REGEX] [--jobs 1]
 
-A task has 2 to 5 criteria. Each is Met, Partial or Missed by how much an answer knows of it: a normal number that the
-task, the criterion, the treatment and chance move. The baseline scores about 70 %, half of the pairs of one trial tie,
-and their differences spread by 21 points. From the verdicts on, everything is the code that real runs go through:
+A task has 2 to 5 criteria. Each is Met, Partial or Missed by the answer's knowledge: a normal variable with effects of
+the task, the criterion, the treatment and chance. The baseline scores about 70 %, half of the pairs of one trial tie,
+and the standard deviation of their differences is 21 points. From the verdicts on, the code is that of real runs:
 score_run, compare, estimate, look_result, decide.
 """
 
@@ -41,29 +41,29 @@ FALSE_GO = 0.025
 RARE_GO = 0.05
 SIZES = (12, 24, 48, 96)
 BATCH = 100
-"""Benchmarks that are drawn at once."""
+"""Benchmarks simulated per batch."""
 
 KNOWN, BY_TASK, BY_CRITERION, BY_CHANCE, PARTLY = 1.0, 1.2, 0.8, 0.55, 0.4
-"""What an answer knows on average, how that spreads, and up to where a fact above 0 is known in part only."""
+"""Mean and spread of an answer's knowledge, and the bound up to which a fact above 0 is only known in part."""
 BY_EFFECT = 0.35
-"""How the treatment's effect spreads over tasks."""
+"""The spread of the treatment's effect over tasks."""
 
 
 class World(NamedTuple):
-    """What is true in a simulation."""
+    """The truth in a simulation."""
 
     shift: float = 0.0
-    """What the treatment adds to what an answer knows, on average over tasks."""
+    """The treatment's average effect on an answer's knowledge, over tasks."""
     spread: float = 0.0
-    """How that differs from task to task; 0 is the same condition twice (A/A)."""
+    """The spread of the effect over tasks; 0 is the same condition twice (A/A)."""
     tasks: int = 48
     trials: int = 1
     repositories: int = 0
-    """How many repositories share the tasks, and half of the variance of the effect; 0: one for each task."""
+    """The number of repositories, which share half of the variance of the effect; 0: one for each task."""
 
 
 def verdict_counts(world: World, replications: int, rng: np.random.Generator) -> tuple[Any, Any]:
-    """How many criteria are Met and Partial: arrays by replication, task, side (baseline first) and trial."""
+    """The numbers of Met and Partial criteria: arrays by replication, task, side (baseline first) and trial."""
     shape = (replications, world.tasks)
     known = KNOWN + rng.normal(0, BY_TASK, shape)[..., None] + rng.normal(0, BY_CRITERION, (*shape, 5))
     effect = rng.normal(0, 1, shape)
@@ -103,8 +103,8 @@ Differences = dict[str, Fraction]
 
 
 def benchmarks(world: World, replications: int, seed: int, one_treatment: bool = False) -> Iterator[Differences]:
-    """The differences of one benchmark after the other: a number per task, over its trials. With `one_treatment` only
-    the baseline has these trials, and the treatment one."""
+    """The differences of each benchmark: a number per task, over its trials. With `one_treatment` the treatment has
+    only one trial."""
     rng = np.random.default_rng(seed)
     for _ in range(0, replications, BATCH):
         drawn = verdict_counts(world, BATCH, rng)
@@ -129,7 +129,7 @@ def task_difference(criteria: int, met: list[list[int]], partial: list[list[int]
 
 @lru_cache
 def shift_for(true: float, spread: float) -> float:
-    """What the treatment must add to have a mean delta of `true`, a share of 1; found on half a million pairs."""
+    """The effect on knowledge that gives a mean delta of `true`, a share of 1; estimated with half a million pairs."""
     scores = np.zeros((6, 6, 6))
     for criteria, met, partial in np.ndindex(6, 6, 6):
         if criteria >= 2 and met + partial <= criteria:
@@ -151,19 +151,19 @@ def repository_of(world: World) -> dict[str, str]:
 
 
 class Outcome(NamedTuple):
-    """What many benchmarks of one world came to."""
+    """The results of many benchmarks of one world."""
 
     replications: int
     verdicts: Counter[str]
     covered: int
-    """How many of the intervals held the true delta."""
+    """The number of intervals that contain the true delta."""
     used: float
     """Tasks used on average."""
     alone: int = 0
-    """How many intervals of 1 - alpha would be a GO, if a GO asked for no more."""
+    """The number of intervals of 1 - alpha that would be a GO without further conditions."""
 
     def share(self, verdict: str) -> float:
-        """How often this verdict was given."""
+        """The share of this verdict."""
         return self.verdicts[verdict] / self.replications
 
 
@@ -173,14 +173,14 @@ def estimated(differences: Differences, world: World, drift: float = 0.0) -> int
 
 
 def decided(found: intervals.Estimate, differences: Differences, world: World) -> GateVerdict:
-    """What the first look says."""
+    """The verdict of the first look."""
     asked = {"with": Asked(seen(differences), DEFAULTS, (world.tasks, world.trials), 1.0)}
     drawn = draw_all([], asked, lambda _, draw: excludes_zero(found, draw.boundary))["with"]
     return decide(found, DEFAULTS, look_result(found, 1, 1, DEFAULTS, drawn.boundary), trials=world.trials)
 
 
 def one_look(world: World, true: float, replications: int, seed: int = 1) -> Outcome:
-    """Benchmarks of which all runs are made."""
+    """Benchmarks with all runs at once."""
     verdicts: Counter[str] = Counter()
     covered = alone = 0
     for differences in benchmarks(world, replications, seed):
@@ -194,7 +194,7 @@ def one_look(world: World, true: float, replications: int, seed: int = 1) -> Out
 
 
 def many_looks(world: World, looks: int, settings: Mapping[str, Any], replications: int, seed: int = 1) -> Outcome:
-    """Benchmarks that end when the gate closes."""
+    """Benchmarks that stop when the gate closes."""
     repositories = repository_of(world)
     waves = looks_over_tasks(repositories, {task: str(n % 3) for n, task in enumerate(repositories)}, looks)
     stages = list(accumulate(waves))
@@ -230,7 +230,7 @@ def false_go(draws_go: Any, replications: int, seed: int = 1) -> float:
 
 
 def null_worlds() -> Iterator[tuple[str, World]]:
-    """Servers that do nothing on average: to no task, to each task something else, and alike within a repository."""
+    """Servers without an effect on average: on no task, different for each task, and similar within a repository."""
     for tasks in SIZES:
         yield f"A/A, {tasks} tasks x 1", World(tasks=tasks)
     nothing = World(shift_for(0, BY_EFFECT), BY_EFFECT)
@@ -243,7 +243,7 @@ def null_worlds() -> Iterator[tuple[str, World]]:
 
 
 def as_promised(found: Outcome) -> bool:
-    """Coverage and false GO within their limits, give or take three Monte Carlo errors: there are many rows."""
+    """Coverage and false GO within their limits, with a margin of three Monte Carlo errors: there are many rows."""
     low, high = COVERAGE
     slack = 3 * error(1 - low, found.replications)
     covered = low - slack <= found.covered / found.replications <= high + slack
@@ -251,19 +251,19 @@ def as_promised(found: Outcome) -> bool:
 
 
 def most(promised: float, replications: int) -> float:
-    """The largest share that chance explains."""
+    """The largest share that is explained by chance."""
     return promised + 3 * error(promised, replications)
 
 
 class Row(NamedTuple):
-    """A line of a table, and whether what it promises was kept."""
+    """A line of a table, and whether its promise holds."""
 
     line: str
     kept: bool = True
 
 
 def nothing_to_find(name: str, replications: int) -> Row:
-    """A server that does nothing on average."""
+    """A server without an effect on average."""
     found = one_look(dict(null_worlds())[name], 0.0, replications)
     shares = (f"{found.share(verdict):.3f}" for verdict in ("GO", "HARM", "NO-GO", "INCONCLUSIVE"))
     kept = as_promised(found)
@@ -272,7 +272,7 @@ def nothing_to_find(name: str, replications: int) -> Row:
 
 
 def habit(name: str, replications: int) -> Row:
-    """What people do, with a server that does not help."""
+    """A habit of users, with a server that does not help."""
     share = false_go({**PEOPLE, **RARE, **UNKNOWABLE}[name], replications)
     promised = FALSE_GO if name in PEOPLE else RARE_GO if name in RARE else 1.0
     kept = share <= most(promised, replications)
@@ -281,7 +281,7 @@ def habit(name: str, replications: int) -> Row:
 
 
 def power(name: str, replications: int) -> Row:
-    """Servers that help, in one size."""
+    """Servers that help, for one size of benchmark."""
     tasks, trials = map(int, name.removeprefix("power, ").split(" x "))
     cells = []
     for true in (0.05, 0.10, 0.15):
@@ -304,7 +304,7 @@ DRIFTS = (0, 1, 2, 3, 5)
 
 
 def bank(name: str, replications: int) -> Row:
-    """A server that gains 10 points over the baselines of so many earlier benchmarks, whose drift is allowed for."""
+    """A server that gains 10 points over the baselines of several earlier benchmarks, with an allowance for drift."""
     tasks, lenders = (int(number) for number in re.findall("[0-9]+", name))
     world = World(shift_for(0.10, BY_EFFECT), BY_EFFECT, tasks, lenders)
     counts: Counter[int] = Counter()
@@ -321,7 +321,7 @@ def bank(name: str, replications: int) -> Row:
 
 
 class Section(NamedTuple):
-    """A table: its head, the names of its rows, and what makes one of them."""
+    """A table: its head, the names of its rows, and the function for a row."""
 
     head: str
     names: Sequence[str]
@@ -359,13 +359,11 @@ def sections() -> list[Section]:
 
 
 def main() -> None:
-    """Prints what the gate promises beside what it does; exit code 1 when a promise is broken."""
+    """Prints how often the gate keeps its promises; exit code 1 when a promise is broken."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("--replications", type=int, default=2000, help="benchmarks per row, in hundreds")
-    parser.add_argument("--only", default="", help="a regular expression: only the rows whose names it finds")
-    parser.add_argument(
-        "--jobs", type=int, default=1, help="rows that are drawn at a time, each in a process of its own"
-    )
+    parser.add_argument("--only", default="", help="a regular expression for the names of rows")
+    parser.add_argument("--jobs", type=int, default=1, help="rows simulated at a time, each in its own process")
     arguments = parser.parse_args()
     replications = max(arguments.replications // BATCH, 1) * BATCH
     print(f"{replications} benchmarks a row; error of a share near 0.025: {error(0.025, replications):.4f}", end="")

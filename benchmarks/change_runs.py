@@ -1,11 +1,11 @@
-"""What the judge `tests` costs, and a benchmark of changes from the config to the score.
+"""The cost of the judge `tests`, in a benchmark of change tasks from the config to the score.
 
     python benchmarks/change_runs.py [--runs 200] [--tasks 5] [--agent command|claude-code] [--keep FOLDER]
 
-The tasks are the first of scenarios/changes-demo.yaml, so the first start needs the index of packages. With the server
-an agent makes the right change, without it only that of every other task; each run adds a file of its own, so that no
-two patches are equal and each is tested. `command` is a program that applies a patch. `claude-code` is the real one at
-a scripted service: it asks the server where it has one, reads the files, and edits them with its own tools.
+The tasks are the first of scenarios/changes-demo.yaml, so the first start needs the package index. With the server an
+agent makes the right change, without it only in every other task; each run adds a unique file, so that no two patches
+are equal and each is tested. `command` is a program that applies a patch. `claude-code` is the real one with a
+scripted service: it asks the server if it has one, reads the files, and edits them with its own tools.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ Patched = tuple[str, str]
 
 
 def patched(tasks: int) -> list[Patched]:
-    """What the agent is to do, a task each."""
+    """The right change of each task."""
     chosen = yaml.safe_load(SET.read_text())["tasks"][:tasks]
     return [(task["prompt"][:60], (SET.parent / task["reference"]["file"]).read_text()) for task in chosen]
 
@@ -67,7 +67,7 @@ def edits(patch: str) -> Iterator[tuple[str, str, str]]:
 
 
 def script(jobs: list[Patched]) -> list[dict[str, Any]]:
-    """What the service says to Claude Code."""
+    """The service's replies to Claude Code."""
     rules: list[dict[str, Any]] = []
     for number, (part, patch) in enumerate(jobs):
         changes = list(edits(patch))
@@ -95,7 +95,7 @@ def script(jobs: list[Patched]) -> list[dict[str, Any]]:
 
 
 def run(folder: Path, agent: dict[str, Any], trials: int, tasks: int) -> float:
-    """Runs the benchmark; how long it took in seconds."""
+    """Runs the benchmark; returns the duration in seconds."""
     chosen = yaml.safe_load(SET.read_text())
     chosen["tasks"] = chosen["tasks"][:tasks]
     for task in chosen["tasks"]:
@@ -115,7 +115,7 @@ def run(folder: Path, agent: dict[str, Any], trials: int, tasks: int) -> float:
 
 
 def report(bench: Path, seconds: float) -> None:
-    """Prints what the judge took by task, and what came out."""
+    """Prints the judge's time and memory by task, and the scores."""
     used = defaultdict(list)
     for path in sorted((bench / "tests").rglob("*.json")):
         said = json.loads(path.read_text())

@@ -1,4 +1,4 @@
-"""The set of change tasks, made from pairs of releases: `python benchmarks/change_set.py`.
+"""Builds the set of change tasks from pairs of releases: `python benchmarks/change_set.py`.
 
 change_set.yaml names the pairs, how their tests are run, and what the tasks ask. Writes scenarios/changes.yaml, the
 references beside it, scenarios/changes-demo.yaml (DEMO of the tasks), and the table in docs/change-sets.md.
@@ -32,7 +32,7 @@ PAGE, BEGIN, END = ROOT / "docs" / "change-sets.md", "<!-- table of the set -->\
 
 
 def made(recipe: dict[str, Any]) -> Iterator[Fate]:
-    """The fates of the changes between all pairs of releases."""
+    """The outcomes for the changes between all pairs of releases."""
     bench = Bench(find_sandbox({"mode": "auto", "visible": [], "hidden": []}), Path(DEFAULT_CACHE))
     for pair in recipe["pairs"]:
         suite = recipe["suites"][pair["suite"]]
@@ -45,7 +45,7 @@ def made(recipe: dict[str, Any]) -> Iterator[Fate]:
 
 
 def with_prompts(fates: Sequence[Fate], prompts: dict[str, str]) -> list[Fate]:
-    """The fates with the prompts that a person wrote; a task without one, or with one that leaks, is dropped."""
+    """The outcomes with prompts by a person; a task without one, or with one that leaks, is dropped."""
     return [_with_prompt(fate, prompts.get(fate.id, "")) for fate in fates]
 
 
@@ -74,7 +74,7 @@ def write(fates: Sequence[Fate]) -> None:
 
 
 def demo(fates: Sequence[Fate]) -> list[Fate]:
-    """The quickest task of each project, as many as DEMO."""
+    """The fastest task of each project, at most DEMO."""
     best: dict[str, Fate] = {}
     for fate in sorted((fate for fate in fates if fate.task), key=lambda fate: fate.proof.seconds if fate.proof else 0):
         best.setdefault(re.sub(r"(-\d+)+$", "", fate.id), fate)
@@ -82,7 +82,7 @@ def demo(fates: Sequence[Fate]) -> list[Fate]:
 
 
 def main() -> None:
-    """Makes the set anew."""
+    """Builds the set."""
     recipe = yaml.safe_load(RECIPE.read_text())
     write(with_prompts(list(made(recipe)), recipe["prompts"]))
 

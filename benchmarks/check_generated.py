@@ -1,7 +1,7 @@
-"""Checks what a generated set states, criterion by criterion: `python benchmarks/check_generated.py set.yaml tree`.
+"""Checks every criterion of a generated set: `python benchmarks/check_generated.py set.yaml tree`.
 
-Shares no code with the generator: it reads the criterion's sentence, not its proofs, and looks into the files with
-`ast` (Python) or with regular expressions and braces (the rest). A sentence that it cannot read counts as false.
+Shares no code with the generator: it reads the criterion's sentence, not its proofs, and checks the files with `ast`
+(Python) or with regular expressions and braces (other languages). A sentence that it cannot parse counts as false.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def message_holds(tree: Path, function: str, path: str, message: str) -> bool:
 
 
 def call_holds(tree: Path, caller: str, path: str, callee: str, where: str | None = None) -> bool:
-    """The one calls the other, which is defined where it is said to be."""
+    """The caller calls the callee, which is defined in the given file."""
     text = read(tree, path)
     if path.endswith(".py"):
         calls = any(
@@ -86,7 +86,7 @@ def import_holds(tree: Path, importer: str, imported: str) -> bool:
 
 
 def together_holds(tree: Path, other: str, path: str, count: str) -> bool:
-    """So many commits changed both files."""
+    """`count` commits changed both files."""
     log = subprocess.run(
         ["git", "log", "--no-merges", "--no-renames", "--format=%x01", "--name-only"],
         cwd=tree, capture_output=True, text=True, check=True,
@@ -156,7 +156,7 @@ def closed(text: str, start: int, braces: str) -> int:
 
 
 def false_criteria(tasks: list[dict], tree: Path) -> list[str]:  # type: ignore[type-arg]
-    """The criteria that do not hold in the tree, and those that cannot be read."""
+    """The criteria that do not hold in the tree or cannot be parsed."""
     return [
         f"{task['id']}: {each['text']}" for task in tasks for each in task["criteria"] if not holds(each["text"], tree)
     ]

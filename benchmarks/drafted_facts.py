@@ -1,9 +1,9 @@
-"""What drafted patterns say about facts in prose: `python benchmarks/drafted_facts.py [--held-out]`.
+"""The accuracy of drafted patterns for facts in prose: `python benchmarks/drafted_facts.py [--held-out]`.
 
-Facts are the criteria of the two task sets, and statements that are read out of the pinned packages of this
-environment. Each is stated in its own words as people and models dress them (`gold`), with one name, number or path
-exchanged (`exchanged`), denied (`negated`), and not at all: another fact of the same source (`other`). Beside it stand
-right and partly right answers in an engineer's words, with the score that their author gave them.
+Facts are the criteria of the two task sets, and statements extracted from the pinned packages of this environment.
+Each is stated in its own words in the formats of people and models (`gold`), with one name, number or path exchanged
+(`exchanged`), denied (`negated`), and not at all, with another fact of the same source (`other`). In addition there
+are right and partly right answers in an engineer's words, with the score by their author.
 
 Rules are tuned on half of the facts, chosen by the hash of their task or file; `--held-out` measures the other half.
 """
@@ -51,10 +51,10 @@ KINDS = ("gold", "exchanged", "negated", "other")
 
 
 class Stated(NamedTuple):
-    """A fact in prose, with what the question says."""
+    """A fact in prose, with the text of the question."""
 
     source: str
-    """A task, or a file: what the halves are chosen by."""
+    """A task, or a file, by which the halves are chosen."""
     text: str
     prompt: str
 
@@ -69,7 +69,7 @@ class Share(NamedTuple):
 
 
 def held_out(source: str) -> bool:
-    """Whether no rule may be tuned on the source."""
+    """Whether the source may not be used for tuning rules."""
     return bool(int(hashlib.sha256(f"facts {source}".encode()).hexdigest(), 16) % 2)
 
 
@@ -83,7 +83,7 @@ def tasks() -> list[Task]:
 
 
 def facts(halves: Sequence[bool]) -> Iterator[Stated]:
-    """The facts of both sets and of the packages, as far as they belong to the halves."""
+    """The facts of both sets and of the packages that belong to the halves."""
     for task in tasks():
         if held_out(task.id) in halves:
             yield from (Stated(task.id, criterion.text, task.prompt) for criterion in task.criteria)
@@ -111,12 +111,12 @@ _TOKENS = {"file": _FILE, "name": _NAME, "number": _NUMBER}
 
 
 def own_words(text: str) -> str:
-    """The fact without the order to a judge."""
+    """The fact without the instruction to a judge."""
     return _HEAD.sub("", text, count=1)
 
 
 def exchanged(fact: Stated, others: Sequence[Stated], rng: random.Random) -> str | None:
-    """The fact with one of its tokens exchanged, everywhere in it: by another fact's, or in a letter or digit."""
+    """The fact with all occurrences of a token exchanged: by another fact's, or in a letter or digit."""
     text = own_words(fact.text)
     found = [(kind, token) for kind, pattern in _TOKENS.items() for token in sorted(set(pattern.findall(text)))]
     found = [(kind, token) for kind, token in found if token not in fact.prompt]
@@ -143,7 +143,7 @@ _VERB = re.compile(
 
 
 def negated(text: str, rng: random.Random) -> str | None:
-    """The fact denied; None when it is a denial itself, or its verb is not known."""
+    """The fact denied; None when it is a denial itself, or its verb is unknown."""
     text = own_words(text)
     if re.search(r"\b(not|no|never|none|nothing|without|only|neither)\b|n't\b", text):
         return None
@@ -176,7 +176,7 @@ def answers(fact: Stated, others: Sequence[Stated], rng: random.Random) -> Itera
 
 
 def shares(given: Sequence[Stated], wrong: dict[str, list[str]]) -> Share:
-    """What the drafts of the facts say; examples of what is wrong are added to `wrong`."""
+    """The verdicts of the facts' drafts; examples of wrong ones are added to `wrong`."""
     met, count, drafted = Counter[str](), Counter[str](), 0
     for fact in given:
         criterion = draft(Criterion(text=fact.text), fact.prompt)
@@ -195,7 +195,7 @@ def shares(given: Sequence[Stated], wrong: dict[str, list[str]]) -> Share:
 
 
 class Scored(NamedTuple):
-    """An answer's score by its author and by drafts, in points of 100."""
+    """An answer's score by its author and by drafts, from 0 to 100."""
 
     task: str
     author: float
@@ -203,7 +203,7 @@ class Scored(NamedTuple):
 
 
 def engineers_answers(halves: Sequence[bool]) -> Iterator[Scored]:
-    """Answers in other words than the criteria's, which state all of a task's facts or some of them."""
+    """Answers that state all or some of a task's facts in other words than the criteria."""
     by_id = {task.id: task for task in tasks()}
     complete = yaml.safe_load((ROOT / "tests/support/standard_answers.yaml").read_text())
     told = yaml.safe_load((ROOT / "tests/support/paraphrases.yaml").read_text())
@@ -216,7 +216,7 @@ def engineers_answers(halves: Sequence[bool]) -> Iterator[Scored]:
                 rng = random.Random(f"{seed} {name}")
                 full = [rng.random() < 0.6 for _ in pairs]
                 lines = [pair[0] if whole else pair[1] for pair, whole in zip(pairs, full, strict=True)]
-                # The weaker sentence states a part of the fact, or less: an author gives it half of the points or none.
+                # The weaker sentence states a part of the fact or less: an author gives it half of the points or none.
                 yield Scored(
                     name,
                     100 * sum(1 if whole else 0.25 for whole in full) / len(full),
@@ -234,8 +234,8 @@ def _score(task: Task, answer: str) -> float:
 def main() -> None:
     """Prints the tables of one half."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--held-out", action="store_true", help="the half that no rule was tuned on")
-    parser.add_argument("--wrong", type=int, default=0, help="print so many examples of what is wrong, of each kind")
+    parser.add_argument("--held-out", action="store_true", help="use the half that was not used for tuning rules")
+    parser.add_argument("--wrong", type=int, default=0, help="number of examples of wrong verdicts to print, per kind")
     arguments = parser.parse_args()
     halves = (arguments.held_out,)
     wrong: dict[str, list[str]] = defaultdict(list)

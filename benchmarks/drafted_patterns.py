@@ -1,8 +1,8 @@
-"""How close draft patterns come to the patterns of an author: `python benchmarks/drafted_patterns.py [bench/x]`.
+"""How close draft patterns are to the patterns of an author: `python benchmarks/drafted_patterns.py [bench/x]`.
 
-The drafting set (tests/support/drafting.yaml) has patterns by its author. They are dropped, drafted again from the text
-alone, and both score the same answers; beside it stands a crude rule, the share of tokens found. Half of the tasks are
-held out: no rule was tuned on them. The answers of a finished run of the set are the family `real`.
+The drafting set (tests/support/drafting.yaml) has patterns by its author. New ones are drafted from the text alone, and
+both score the same answers, with a crude rule for comparison, the share of tokens found. Half of the tasks are held
+out and were not used for tuning rules. The answers of a finished run of the set are the family `real`.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ FAMILIES = ("real", "made", "paraphrased", "quoted", "other")
 
 
 def real_answers(folder: Path, tasks: Iterable[Task]) -> list[Answer]:
-    """The answers of a finished run, as far as there are any."""
+    """The existing answers of a run."""
     paths = [(task, folder / "runs" / f"{task.id}-{name}.md") for task in tasks for name in ("with", "without")]
     return [Answer("real", task, path.read_text(errors="replace")) for task, path in paths if path.is_file()]
 
 
 def show(title: str, drafts: list[Scored], tokens: list[Scored]) -> None:
-    """One row of the table; nothing when there is no answer."""
+    """Prints a row of the table; nothing when there is no answer."""
     if drafts:
         cells = [
             f"{each.rank_correlation:.2f} | {each.error:.1f} | {each.bias:+.1f}"

@@ -1,11 +1,11 @@
-"""What a benchmark measured, as JSON beside this machine's own yardstick, and what changed between two such files.
+"""Stores the figures of a benchmark as JSON with a yardstick of this machine, and compares two such files.
 
     python benchmarks/null_runs.py 100 --repeat 3 --json before.json
     python benchmarks/figures.py before.json after.json
 
-A figure is the CPU time of a step, in seconds. Files of two machines, or of one that is busier today, are compared in
-units of a fixed Python loop that is timed with the figures. Ends with exit code 1 when a step takes 1.2 times as
-long as before; below 0.05 s more nothing is said, which is what the clock is good for.
+A figure is the CPU time of a step, in seconds. Files of different machines, or of a busier machine, are compared in
+units of a fixed Python loop that is timed together with the figures. Exit code 1 when a step takes 1.2 times as long as
+before; differences below 0.05 s, the precision of the clock, are ignored.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Figures(NamedTuple):
 
 
 class Change(NamedTuple):
-    """A step in both files: seconds before, seconds after as the first machine would have needed them."""
+    """A step in both files: seconds before, and seconds after, converted to the first machine."""
 
     step: str
     before_s: float
@@ -39,12 +39,12 @@ class Change(NamedTuple):
 
     @property
     def ratio(self) -> float:
-        """How many times as long it takes; above 1 is slower."""
+        """The time after, divided by the time before; above 1 is slower."""
         return self.after_s / self.before_s if self.before_s else 1.0
 
     @property
     def word(self) -> str:
-        """`slower`, `faster`, or nothing when the change is small."""
+        """`slower`, `faster`, or "" when the change is small."""
         if abs(self.after_s - self.before_s) < LEAST_S or 1 / SLOWER < self.ratio < SLOWER:
             return ""
         return "slower" if self.ratio > 1 else "faster"
@@ -62,22 +62,22 @@ def yardstick() -> float:
 
 
 def write_figures(path: Path, steps: Mapping[str, float]) -> None:
-    """Writes the figures with the yardstick as it is now."""
+    """Writes the figures with the current yardstick."""
     figures = Figures(yardstick(), {step: round(seconds, 4) for step, seconds in steps.items()})
     path.write_text(json.dumps(figures._asdict(), indent=2) + "\n")
 
 
 def read_figures(path: Path) -> Figures:
-    """Ends with a sentence when the file is none of ours."""
+    """The figures in a file; exits with a message when there are none."""
     try:
         value = json.loads(path.read_text())
         return Figures(float(value["yardstick_s"]), {step: float(each) for step, each in value["steps"].items()})
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        sys.exit(f"{path} has no figures ({error}); make it with --json of a benchmark")
+        sys.exit(f"{path} has no figures ({error}); create it with --json of a benchmark")
 
 
 def compare(before: Figures, after: Figures) -> Iterator[Change]:
-    """The steps that both have, in the order of the first."""
+    """The steps in both files, in the order of the first."""
     scale = before.yardstick_s / after.yardstick_s
     for step, seconds in before.steps.items():
         if step in after.steps:

@@ -1,10 +1,10 @@
-"""Fuzzes what reads bytes of strangers, guided by coverage (atheris on libFuzzer; `make fuzz` installs it).
+"""Fuzzes the parsers of untrusted input, guided by coverage (atheris on libFuzzer; `make fuzz` installs it).
 
     make fuzz ARGS="--target report --seconds 600"
 
-It begins with the corpus of tests/fuzz/<target>/ and what it reached before (.cache/fuzz/<target>/corpus). A finding is
-an input that breaks what tests/support/fuzz_targets.py promises, or takes more than 20 s or 500 MB. Each kind is kept
-once in .cache/fuzz/<target>/findings; a fixed one belongs into tests/fuzz/<target>/. Exit code 1 when there is one.
+It starts with the corpora in tests/fuzz/<target>/ and of earlier runs (.cache/fuzz/<target>/corpus). A finding is an
+input that fails a check in tests/support/fuzz_targets.py, or takes more than 20 s or 500 MB. Each kind is stored once
+in .cache/fuzz/<target>/findings; add fixed ones to tests/fuzz/<target>/. Exit code 1 when there is a finding.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _ODD: tuple[Any, ...] = (
 
 
 def fuzz(target: str, seconds: int) -> int:
-    """Fuzzes a target in processes of its own until the time is up; returns how many kinds of findings there are."""
+    """Fuzzes a target in separate processes until the time is up; returns the number of kinds of findings."""
     place = ROOT / ".cache" / "fuzz" / target
     for folder in ("corpus", "findings"):
         (place / folder).mkdir(parents=True, exist_ok=True)
@@ -60,7 +60,7 @@ def fuzz(target: str, seconds: int) -> int:
         coverage = max([coverage, *map(int, re.findall(r"cov: (\d+)", said))])
         memory = max([memory, *map(int, re.findall(r"rss: (\d+)Mb", said))])
         if not counts:
-            sys.exit(f"{target}: could not begin:\n{said[-3000:]}")
+            sys.exit(f"{target}: could not start:\n{said[-3000:]}")
     findings = sorted(path.name for path in (place / "findings").iterdir() if path.suffix != ".txt")
     measured = f"{seconds} s, {executions} executions, {coverage} branches reached, at most {memory} MB"
     print(f"{target}: {measured}, {len(findings)} kinds of findings", flush=True)
@@ -69,7 +69,7 @@ def fuzz(target: str, seconds: int) -> int:
 
 
 def inside(target: str, arguments: list[str]) -> None:
-    """The fuzzed process: an exception is written down once per place that raised it, and the search goes on."""
+    """The fuzzed process: records an exception once per place that raised it, and continues."""
     import atheris
 
     with atheris.instrument_imports(include=["lensbench", "bagit"]):
@@ -98,7 +98,7 @@ def inside(target: str, arguments: list[str]) -> None:
 
 
 def _mutate_json(data: bytes, chance: random.Random) -> bytes | None:
-    """The bytes with one value changed in one line that is JSON, perhaps after other bytes; None when there is none."""
+    """The bytes with one value changed in a line of JSON, which may follow other bytes; None when there is none."""
     lines = data.split(b"\n")
     for index in chance.sample(range(len(lines)), min(len(lines), 5)):
         start = min((at for at in (lines[index].find(b"{"), lines[index].find(b"[")) if at >= 0), default=-1)
@@ -129,7 +129,7 @@ def _changed(value: Any, chance: random.Random) -> Any:
 
 
 def main() -> None:
-    """Fuzzes one target, or all of them one after the other."""
+    """Fuzzes one target, or all of them in turn."""
     if sys.argv[1:2] == ["--inside"]:
         inside(sys.argv[2], sys.argv[3:])
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)

@@ -1,6 +1,6 @@
-"""Sets about three projects of other people, and this one's history: `python benchmarks/generated_sets.py`.
+"""Generates sets about three other projects, and about this one's history: `python benchmarks/generated_sets.py`.
 
-Prints what became of the proposals, and what an independent reading (check_generated.py) says about the criteria.
+Prints the outcomes of the proposals, and the results of an independent check of the criteria (check_generated.py).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def main() -> None:
     parser.add_argument("--cache", type=Path, default=ROOT / DEFAULT_CACHE)
     options = parser.parse_args()
     sources = dict(SOURCES)
-    if (ROOT / ".git").exists():  # the only history at hand
+    if (ROOT / ".git").exists():  # the only available history
         sources["this project"] = Git(git=str(ROOT), revision="HEAD")
     print("| project | seed | tasks | proposed | kept | repaired | dropped | dropped because | criteria | false |")
     print("|---|--:|--:|--:|--:|--:|--:|---|--:|--:|")

@@ -1,7 +1,7 @@
-"""What people do with a benchmark whose server does not help: each function draws one, and is true for a GO.
+"""Habits of users, with a server that does not help: each function simulates one, and is true for a GO.
 
-They are rows of calibration.py. Differences are drawn directly, with half of their variance between tasks; from them on
-everything is the code that real runs go through: the account of error, Holm, the gate.
+They are rows of calibration.py. Differences are simulated directly, with half of their variance between tasks; all
+further code is that of real runs: the account of error, Holm, the gate.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ Habit = Callable[[np.random.Generator], bool]
 
 
 def estimate_of(differences: Differences, repositories: Mapping[str, str] | None = None, **told: Any) -> Estimate:
-    """The estimate of tasks' differences, a repository for each unless told."""
+    """The estimate of tasks' differences, with a repository for each unless given."""
     own = repositories or {task: task for task in differences}
     return intervals.estimate(differences, own, limit=LARGEST, **told)
 
 
 def seen(differences: Differences, runs: Runs | None = None) -> dict[str, Shown]:
-    """The pairs of a look, one for each task; `runs` names those that were made again."""
+    """The pairs of a look, one for each task; `runs` names the repeated ones."""
     return {f"{task}/1": Shown(str(value), ((runs or {}).get(task, ""),)) for task, value in differences.items()}
 
 
@@ -46,8 +46,9 @@ def looked_at(
     worst: Differences | None = None, fraction: float = 1.0, pairs: Mapping[str, Shown] | None = None,
     drift: float = 0.0, runs: Runs | None = None, **gate: Any,
 ) -> str:  # fmt: skip
-    """The verdict that a start shows: drawn from the account, and noted in it. `worst`: with what is missing filled;
-    `pairs`: what the differences rest on, when that is more than one pair a task; `runs`: what tells runs apart."""
+    """The verdict that a start shows, recorded in the account. `worst`: the differences with missing pairs at their
+    worst; `pairs`: the pairs behind the differences, if more than one per task; `runs`: what distinguishes repeated
+    runs."""
     own = repositories or {task: task for task in {**differences, **(worst or {})}}
     found = estimate_of(differences, own, planned=len(worst or differences), drift=drift)
     pairs, settings = pairs or seen(differences, runs), {**DEFAULTS, **gate}
@@ -65,8 +66,7 @@ def looked_at(
 
 
 def all_looked_at(found: Mapping[str, Differences], ledger: list[Draw]) -> dict[str, str]:
-    """The verdicts on several comparisons, which share the account; those of contrasts have names such as `v2 against
-    v1`."""
+    """The verdicts on several comparisons, which share the account; contrasts have names such as `v2 against v1`."""
     estimates = {name: estimate_of(differences) for name, differences in found.items()}
     asked = {name: Asked(seen(each), DEFAULTS, (len(each), 1), 1.0) for name, each in found.items()}
     drawn = draw_all(ledger, asked, lambda name, draw: excludes_zero(estimates[name], draw.boundary))
@@ -79,7 +79,7 @@ def all_looked_at(found: Mapping[str, Differences], ledger: list[Draw]) -> dict[
 
 
 def drawn_differences(rng: np.random.Generator, tasks: int, trials: int = 1) -> np.ndarray[Any, Any]:
-    """Differences of a server that does nothing on average, by task and trial: half of the variance is the tasks' own,
+    """Differences of a server without an effect on average, by task and trial: half of the variance is between tasks,
     and scores have steps of 5 points."""
     own = rng.normal(0, 0.15, (tasks, 1)) + rng.normal(0, 0.15, (tasks, trials))
     return np.round(own / 0.05) * 0.05
@@ -91,14 +91,14 @@ def named(values: Any) -> Differences:
 
 
 def more_tasks(rng: np.random.Generator) -> bool:
-    """12 tasks, and 12 more while nothing is decided, up to five times: is there a GO in the end?"""
+    """12 tasks, and 12 more while inconclusive, up to five times: is there a GO in the end?"""
     values, ledger = drawn_differences(rng, 72)[:, 0], []  # type: ignore[var-annotated]
     verdicts = (looked_at(named(values[:count]), ledger) for count in range(12, 73, 12))
     return next((verdict for verdict in verdicts if verdict != "INCONCLUSIVE"), "") == "GO"
 
 
 def more_trials(rng: np.random.Generator) -> bool:
-    """24 tasks, and one more trial of each while nothing is decided, up to six."""
+    """24 tasks, and one more trial of each while inconclusive, up to six."""
     values, ledger = drawn_differences(rng, 24, 6), []  # type: ignore[var-annotated]
 
     def look(count: int) -> str:
@@ -142,7 +142,7 @@ def futility_and_more_tasks(rng: np.random.Generator) -> bool:
 
 
 def servers(count: int) -> Habit:
-    """So many servers that do nothing against one baseline: does any get a GO?"""
+    """`count` servers without an effect against one baseline: does any get a GO?"""
 
     def any_go(rng: np.random.Generator) -> bool:
         scores = rng.normal(0, 0.15, (24, count + 1))
@@ -155,7 +155,7 @@ def servers(count: int) -> Habit:
 
 
 def one_after_another(count: int) -> Habit:
-    """So many servers that do nothing, each added when the verdicts on those before it are known."""
+    """`count` servers without an effect, each added when the verdicts on the earlier ones are known."""
 
     def any_go(rng: np.random.Generator) -> bool:
         scores, ledger = rng.normal(0, 0.15, (24, count + 1)), []  # type: ignore[var-annotated]
@@ -169,8 +169,8 @@ def one_after_another(count: int) -> Habit:
 
 
 def contrasts(count: int, gain: float) -> Habit:
-    """So many versions of a server that are all alike and gain so much over the baseline, all decided against each
-    other too: does one get a GO that is false? Over the baseline, none is where they gain."""
+    """`count` identical versions of a server with a gain of `gain` over the baseline, also compared with each other: is
+    there a false GO? With a gain, a GO over the baseline is not false."""
 
     def any_go(rng: np.random.Generator) -> bool:
         scores = rng.normal(0, 0.15, (24, count + 1))
@@ -187,8 +187,8 @@ def contrasts(count: int, gain: float) -> Habit:
 
 
 def runs_chosen(worst: int, times: int, on_record: bool) -> Habit:
-    """24 tasks; while nothing is decided, the treatment's runs in so many of its worst pairs are made again: discarded
-    by hand (`on_record`: a start in between shows them as missing) or deleted."""
+    """24 tasks; while inconclusive, the treatment's runs in its `worst` worst pairs are repeated: discarded by hand
+    (`on_record`: a start in between shows them as missing) or deleted."""
 
     def go(rng: np.random.Generator) -> bool:
         own, ledger = rng.normal(0, 0.15, 24), []  # type: ignore[var-annotated]
@@ -210,8 +210,8 @@ def runs_chosen(worst: int, times: int, on_record: bool) -> Habit:
 
 
 def unequal_repositories(largest: int, others: int) -> Habit:
-    """Eleven repositories, the first with so many tasks, and effects that differ by repository. Where they are worth
-    fewer than six, a GO is about these repositories only, and so is what is true: nothing on average over them."""
+    """Eleven repositories, the first with `largest` tasks, and effects that differ by repository. If the effective
+    number is below six, a GO is about these repositories only, and the true effect over them is 0 on average."""
 
     def go(rng: np.random.Generator) -> bool:
         sizes = np.array([largest, *[others] * 10])
@@ -237,8 +237,8 @@ def early_discards(rng: np.random.Generator) -> bool:
 
 
 def crashes(share: float, tasks: int) -> Habit:
-    """So many of the treatment's runs crash, all where the baseline is good: a crash is worth 0, and its pair is
-    missing. What the other runs gain makes up for it, on average over all tasks."""
+    """A share of the treatment's runs crashes, all where the baseline is good: a crash is worth 0, and its pair is
+    missing. The gains of the other runs compensate for it, on average over all tasks."""
     often, lost = 0.580, 0.7586  # how often a baseline is good, and what it scores then
 
     def go(rng: np.random.Generator) -> bool:
@@ -257,8 +257,8 @@ def crashes(share: float, tasks: int) -> Habit:
 
 
 def kind_judge(points: float, labelled: int, tasks: int = 96) -> Habit:
-    """A judge gives the treatment so many points more than people would; people judge so many tasks of a random
-    sample."""
+    """A judge gives the treatment `points` points more than people would; people judge a random sample of `labelled`
+    tasks."""
 
     def go(rng: np.random.Generator) -> bool:
         truth = drawn_differences(rng, tasks)[:, 0]
@@ -280,8 +280,8 @@ def kind_judge(points: float, labelled: int, tasks: int = 96) -> Habit:
 
 
 def earlier_baseline(tasks: int, changed: float, bound: float, lenders: int = 1) -> Habit:
-    """The baseline is the mean over those of so many earlier benchmarks, from before a change by so many points that a
-    verdict must not take for the server's; a fifth of it is made again, and compared with each."""
+    """The baseline is the mean over those of `lenders` earlier benchmarks, before a change of `changed` points that
+    must not be attributed to the server; a fifth of it is repeated, and compared with each."""
     trial = 0.15 / np.sqrt(2)
 
     def go(rng: np.random.Generator) -> bool:
@@ -307,7 +307,7 @@ def uneven(tasks: int) -> Habit:
 
 
 def ties(tasks: int, share: float) -> Habit:
-    """So many of the differences are 0, and the others half of the score, either way."""
+    """A share of the differences is 0, the others are half of the score in either direction."""
 
     def go(rng: np.random.Generator) -> bool:
         moved = rng.random(tasks) >= share
@@ -372,9 +372,9 @@ PEOPLE: dict[str, Habit] = {
         for lenders in (2, 5)
     },
 }
-"""Where the gate promises a GO in 2.5 % or fewer."""
+"""The habits for which the gate promises at most 2.5 % GO."""
 RARE: dict[str, Habit] = {f"rare heavy losses, {tasks} tasks": heavy_losses(tasks) for tasks in (12, 24, 48)}
-"""Where it promises 5 %, and a sentence that says what the data cannot show."""
+"""Those for which it promises 5 %, and a sentence that says what the data cannot show."""
 UNKNOWABLE: dict[str, Habit] = {
     "exponential losses, 12 tasks": uneven(12),
     "exponential losses, 24 tasks": uneven(24),
@@ -386,4 +386,4 @@ UNKNOWABLE: dict[str, Habit] = {
         for changed in (5, 10)
     },
 }
-"""What the data cannot show, or not in so few tasks."""
+"""What the data cannot show, or not with so few tasks."""

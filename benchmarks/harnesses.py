@@ -1,6 +1,6 @@
-"""The harnesses that benchmarks/peers.py compares: how each is installed, given the same benchmark, started and read.
+"""The harnesses in benchmarks/peers.py: how each is installed, configured for the same benchmark, started and read.
 
-Set-ups of the peers stand in benchmarks/peers/, their environments in .cache/peers/. Nothing else needs them.
+The configurations of the peers are in benchmarks/peers/, their environments in .cache/peers/.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ INSPECT = ENVIRONMENTS / "inspect"
 NODE, PROMPTFOO = (ENVIRONMENTS / name / "node_modules" / ".bin" for name in ("node", "promptfoo"))
 PACKAGES = {NODE: "node@22.23.3", PROMPTFOO: "promptfoo@0.123.1"}
 WORDS = ("forty-two", "a.py")
-"""What both checks look for."""
+"""The text that both checks search for."""
 
 
 class Benchmark(NamedTuple):
-    """The same for every harness: tasks in two conditions, an agent that takes so long, the ledger it writes to."""
+    """The common benchmark: tasks in two conditions, the duration of the agent, and the ledger it writes to."""
 
     folder: Path
     tasks: int
@@ -48,7 +48,7 @@ class Benchmark(NamedTuple):
 
 
 class Harness(NamedTuple):
-    """One contender. `make` writes what it needs into the benchmark's folder."""
+    """A harness. `make` writes its configuration to the benchmark's folder."""
 
     name: str
     make: Callable[[Benchmark], None]
@@ -58,7 +58,7 @@ class Harness(NamedTuple):
     """A row per scored answer in the final result."""
     env: Callable[[Benchmark], dict[str, str]] = lambda _: {}
     beside: Callable[[Benchmark], int] = lambda _: 0
-    """Rows that are no part of the final result but stand where it does."""
+    """The number of rows beside the final result that do not belong to it."""
 
 
 def _make_lensbench(sandbox: str) -> Callable[[Benchmark], None]:
@@ -143,7 +143,7 @@ def _promptfoo_env(bench: Benchmark) -> dict[str, str]:
 
 
 def _promptfoo_rows(bench: Benchmark) -> list[Run]:
-    """Of the last evaluation."""
+    """The rows of the last evaluation."""
     latest = "SELECT id FROM evals ORDER BY created_at DESC LIMIT 1"
     wanted = f"SELECT test_case, provider FROM eval_results WHERE eval_id = ({latest}) AND error IS NULL"
     with sqlite3.connect(bench.folder / "state" / "promptfoo.db") as database:
@@ -168,7 +168,7 @@ PROMPTFOO_AI = Harness(
 
 
 def contenders() -> list[Harness]:
-    """lensbench, and every peer that can be had here; says why another is missing."""
+    """lensbench, and every peer that can be installed here; prints why one is missing."""
     found = list(LENSBENCH)
     for harness, install in ((INSPECT_AI, _install_inspect), (PROMPTFOO_AI, _install_promptfoo)):
         if problem := install():
@@ -179,7 +179,7 @@ def contenders() -> list[Harness]:
 
 
 def _install_inspect() -> str:
-    """An empty text, or why there is none."""
+    """An empty string, or why the installation failed."""
     pip = INSPECT / "bin" / "pip"
     return _made(
         INSPECT / "ready",
@@ -199,7 +199,7 @@ def _install_promptfoo() -> str:
 
 
 def _made(ready: Path, *commands: Sequence[str]) -> str:
-    """Runs the commands that install something, once."""
+    """Runs the commands of an installation, once."""
     if ready.exists():
         return ""
     for command in commands:

@@ -1,4 +1,4 @@
-"""What a hostile agent reaches, per setting of the sandbox: a program in the place of an agent tries it for real.
+"""What a hostile agent can reach, by setting of the sandbox: a program in the place of an agent tries it.
 
     python benchmarks/hostile_agent.py
 
@@ -24,7 +24,7 @@ from lensbench.agents.sandbox import NO_SANDBOX, Place, Sandbox, find_sandbox
 SMALL = {"memory_gb": 0.4, "processes": 64, "open_files": 256, "disk_gb": 0.05}
 ASKED = {"mode": "auto", "visible": [], "hidden": [], "limits": SMALL}
 BOUNDLESS = {"memory", "processes", "disk"}
-"""Not tried without a sandbox: they would be this machine's own."""
+"""Not tried without a sandbox, since they would affect this machine."""
 
 REACHES = r"""
 import ctypes, json, os, platform, socket, sys, time
@@ -72,7 +72,7 @@ NAMES = {
 
 
 def reached(sandbox: Sandbox, reach: str, told: dict[str, Any]) -> bool:
-    """Whether the program ended well, in a new private folder."""
+    """Whether the program succeeded, in a new private folder."""
     with tempfile.TemporaryDirectory(prefix="lb-") as private:
         for name in ("repo", "session", "tmp"):
             Path(private, name).mkdir()
@@ -85,7 +85,7 @@ def reached(sandbox: Sandbox, reach: str, told: dict[str, Any]) -> bool:
 
 
 def main() -> None:
-    """Tries every reach in every setting."""
+    """Tries everything in every setting."""
     settings = {
         "sandbox: none": NO_SANDBOX,
         "bubblewrap, sandbox_network: shared": find_sandbox({**ASKED, "network": "shared"}),

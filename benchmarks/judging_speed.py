@@ -1,4 +1,4 @@
-"""How long mechanical verdicts take on answers as long as agents': `python benchmarks/judging_speed.py [10000]`."""
+"""The time of mechanical verdicts on answers of typical length: `python benchmarks/judging_speed.py [10000]`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LEAST, MOST = 4_000, 15_000
 
 
 def main() -> None:
-    """Judges all criteria of answers in turn until there are enough verdicts, and prints one line."""
+    """Judges all criteria of the answers until there are enough verdicts, and prints one line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("verdicts", nargs="?", type=int, default=10_000)
     wanted = parser.parse_args().verdicts

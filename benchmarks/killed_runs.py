@@ -1,10 +1,10 @@
-"""Fifty runs of the real Claude Code, Snakemake killed with SIGKILL in between: what is lost, doubled or left?
+"""Fifty runs of the real Claude Code while Snakemake is killed with SIGKILL: what is lost, duplicated or left?
 
     python benchmarks/killed_runs.py [--tasks 25] [--kills 4] [--seed 1]
 
 Drives the pinned CLI of `make agents` against the tests' fake of its model's API, with the embedded LENS over stdio,
-until everything is done, and prints a table. A run that was finished when Snakemake died must have the same bytes
-afterwards; no process may be left 5 seconds after a kill; the key must stand in no file.
+until everything is done, and prints a table. A run that was finished when Snakemake was killed must have the same bytes
+afterwards; no process may be left 5 seconds after a kill; no file may contain the key.
 """
 
 from __future__ import annotations
@@ -64,14 +64,14 @@ def left_over(url: str) -> int:
 
 
 def finished(folder: Path) -> dict[str, str]:
-    """Answers that have their record, by name, with their hashes."""
+    """The hashes of answers with a record, by name."""
     answers = sorted((folder / "bench/k/runs").glob("*.md"))
     whole = [path for path in answers if (folder / "bench/k/records" / f"{path.stem}.json").exists()]
     return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in whole}
 
 
 def main() -> None:
-    """Prints what became of the runs."""
+    """Prints the outcomes of the runs."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("--tasks", type=int, default=25)
     parser.add_argument("--kills", type=int, default=4)
@@ -110,7 +110,7 @@ def main() -> None:
             "processes left 5 s after a kill": left,
             "processes left at the end": left_over(api.url),
             "half-written files": sum(path.suffix == ".tmp" for path in files),
-            "files that hold the key": sum(KEY.encode() in path.read_bytes() for path in files),
+            "files that contain the key": sum(KEY.encode() in path.read_bytes() for path in files),
             "workspaces left": len(list(Path(tempfile.gettempdir()).glob("lb-*"))),
         }
         print("\n".join(f"| {name} | {value} |" for name, value in rows.items()))

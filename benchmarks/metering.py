@@ -1,7 +1,7 @@
-"""What a command costs with everything that it starts, and what its agents say they did: for benchmarks/peers.py.
+"""Measures the cost of a command with all its processes, and what its agents did: for benchmarks/peers.py.
 
-Agents write a line when they start and one when they have answered into a named pipe: a sandbox that shows it
-read-only lets them, and no harness can hide or double a line.
+Agents write a line to a named pipe when they start and when they have answered: this works in a sandbox that shows it
+read-only, and no harness can hide or duplicate a line.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ POLL_S, SAMPLE_S, GRACE_S = 0.01, 0.5, 5.0
 
 
 class Cost(NamedTuple):
-    """Of one command and all that it started: seconds, seconds, megabytes of the largest process and of all together.
+    """The cost of a command and its processes: seconds, seconds, megabytes of the largest process and of all together.
 
-    `left` processes were still there some seconds after its end.
+    `left` processes were still running some seconds after its end.
     """
 
     wall_s: float
@@ -41,20 +41,20 @@ class Cost(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """What became of the answers of a benchmark that was killed and resumed."""
+    """The outcome for the answers of a benchmark that was killed and resumed."""
 
     finished: int
     """Answers that agents had given before the kill."""
     bought: int
     """Starts of the agent, before and after."""
     again: int
-    """Runs that were finished before the kill and bought once more."""
+    """Runs that were finished before the kill and paid for again."""
     final: int
     """Runs in the final result."""
     doubled: int
     """Rows of the final result beyond one per run."""
     lost: int
-    """Planned runs that are not in it."""
+    """Planned runs that are missing in it."""
 
 
 class Ledger:
@@ -78,7 +78,7 @@ class Ledger:
 
 
 def runs_of(word: str, lines: Sequence[str]) -> list[Run]:
-    """The runs that `lines` say this of."""
+    """The runs in the lines that start with `word`."""
     parts = [line.split() for line in lines]
     return [(task, condition) for what, task, condition in parts if what == word]
 
@@ -98,7 +98,7 @@ def account(planned: Sequence[Run], before: Sequence[str], after: Sequence[str],
 
 
 class Meter:
-    """Runs commands one after another. What they leave behind becomes a child of this process, and is counted."""
+    """Runs commands in turn. Processes that they leave become children of this process, and are counted."""
 
     def __init__(self, ledger: Ledger) -> None:
         adopt_orphans()
@@ -107,7 +107,7 @@ class Meter:
     def run(
         self, command: Sequence[str], folder: Path, env: Mapping[str, str], log: Path, kill_at: int | None = None
     ) -> Cost:
-        """Runs the command to its end, or until agents were started `kill_at` times, and ends what it left."""
+        """Runs the command until it ends, or agents were started `kill_at` times, and ends remaining processes."""
         began = sampled = time.monotonic()
         usage = _Usage()
         together = 0.0
@@ -129,7 +129,7 @@ class Meter:
         return Cost(wall_s, usage.cpu_s, usage.largest_mb, max(together, usage.largest_mb), left, ended)
 
     def _end_rest(self, usage: _Usage) -> int:
-        """Waits for what the command left behind, ends the rest, and returns how many those were."""
+        """Waits for processes that the command left, ends the rest, and returns the number of those."""
         until = time.monotonic() + GRACE_S
         while (rest := _living()) and time.monotonic() < until:
             usage.reap()
@@ -146,13 +146,13 @@ class Meter:
 
 
 class _Usage:
-    """CPU and memory of all processes that ended, each with the children that it waited for."""
+    """CPU and memory of all ended processes, each with the children that it waited for."""
 
     def __init__(self) -> None:
         self.cpu_s = self.largest_mb = 0.0
 
     def reap(self, awaited: int = 0) -> int | None:
-        """Adds what ended since. Returns the exit code of `awaited` when it is among them."""
+        """Adds processes that have ended since. Returns the exit code of `awaited` when it is one of them."""
         code = None
         with suppress(ChildProcessError):
             while True:
@@ -176,7 +176,7 @@ def _living() -> list[psutil.Process]:
 
 
 def _together_mb() -> float:
-    """The memory of all descendants; what they share counts once."""
+    """The memory of all descendants; shared memory counts once."""
     total = 0
     for process in _living():
         with suppress(psutil.Error):

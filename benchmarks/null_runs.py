@@ -1,13 +1,13 @@
-"""What lensbench itself costs: many runs of an agent that prints a fixed answer and ends.
+"""The overhead of lensbench itself: many runs of an agent that only prints a fixed answer.
 
     python benchmarks/null_runs.py [100 1000 10000] [--keep <folder>] [--repeat 3] [--json <file>] [--copied]
 
-A tenth as many tasks as runs, in two conditions and five trials. For each size: what would run (`-n`); all runs, beside
-a bare Snakemake workflow with the same number of `echo` jobs in the same minutes; a second start with nothing to do;
-everything after the runs made again by one start, and each of its stages alone; files and size on disk. CPU is user +
-system of the whole process tree; memory is the largest single process. The last column is the growth since the size
-before: 1 is linear, 2 is a square. Of several repeats the one with the least CPU counts; `figures.py` compares two
-files. `--copied` makes one run and copies it for all others: what comes after the runs is measured in minutes.
+A tenth as many tasks as runs, in two conditions and five trials. For each size: a dry run (`-n`); all runs, and right
+after them a bare Snakemake workflow with the same number of `echo` jobs; a second start with nothing to do; everything
+after the runs, in one start and each stage alone; files and size on disk. CPU is user + system of the whole process
+tree; memory is the largest single process. The last column is the growth since the previous size: 1 is linear, 2 is
+quadratic. Of several repeats the one with the least CPU counts; `figures.py` compares two files. `--copied` executes
+one run and copies it for all others, so that the steps after the runs are measured within minutes.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ rule job:
 
 
 class Cost(NamedTuple):
-    """Of one command: seconds, seconds, megabytes."""
+    """The cost of a command: seconds, seconds, megabytes."""
 
     wall_s: float
     cpu_s: float
@@ -55,7 +55,7 @@ class Cost(NamedTuple):
 
 
 def measure(command: list[str], folder: Path) -> Cost:
-    """Runs the command and returns its cost. Ends the benchmark with its output when it fails."""
+    """Runs the command and returns its cost. Exits with its output when it fails."""
     began = time.monotonic()
     log = folder / "benchmark.log"
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
@@ -90,7 +90,7 @@ def make_project(folder: Path, runs: int) -> None:
 
 
 def copy_runs(project: Path, made: RunId) -> None:
-    """Puts what one run left in the place of all other runs of the plan, with their own tasks and prompts."""
+    """Copies the files of one run for all other runs of the plan, with their own tasks and prompts."""
     folder = project / "bench" / "null"
     plan = json.loads((folder / "plan.json").read_text())
     first = run_files(folder, made)
@@ -117,7 +117,7 @@ def copy_runs(project: Path, made: RunId) -> None:
 
 
 def benchmark(runs: int, folder: Path, copied: bool) -> Iterator[tuple[str, Cost]]:
-    """The costs at one size, step by step."""
+    """The costs at one size, by step."""
     ours, bare = folder / "ours", folder / "bare"
     make_project(ours, runs)
     bare.mkdir()
@@ -143,7 +143,7 @@ def benchmark(runs: int, folder: Path, copied: bool) -> Iterator[tuple[str, Cost
 
 
 def on_disk(folder: Path) -> tuple[int, float]:
-    """Files below a folder, and their megabytes."""
+    """The number of files below a folder, and their megabytes."""
     sizes = [path.lstat().st_size for path in folder.rglob("*") if not path.is_dir()]
     return len(sizes), sum(sizes) / 1e6
 
@@ -152,9 +152,9 @@ def main() -> None:
     """Prints a table, a row per size and step."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("sizes", nargs="*", type=int, default=[100, 1000, 10_000])
-    parser.add_argument("--keep", type=Path, help="make the projects here, and leave them")
-    parser.add_argument("--repeat", type=int, default=1, help="do all of it so often, and take the least")
-    parser.add_argument("--copied", action="store_true", help="make one run only, and copy it")
+    parser.add_argument("--keep", type=Path, help="create the projects here, and keep them")
+    parser.add_argument("--repeat", type=int, default=1, help="repeat everything this often, and use the least")
+    parser.add_argument("--copied", action="store_true", help="execute only one run, and copy it")
     parser.add_argument("--json", type=Path, help="write CPU seconds by step for figures.py")
     arguments = parser.parse_args()
     print("| runs | step | wall s | CPU s | CPU ms per run | memory MB | growth |\n|--:|---|--:|--:|--:|--:|--:|")

@@ -1,12 +1,12 @@
-"""lensbench beside other harnesses: the same agent, tasks, checks and two workers, one after another in one session.
+"""Compares lensbench with other harnesses: the same agent, tasks, checks and two workers, in turn.
 
     python benchmarks/peers.py [100 400] [--rounds 3]          (docs/peers.md)
 
-The agent prints a fixed answer and notes each start and end in a ledger that belongs to no harness. Each harness makes
-a whole benchmark, is started again with nothing to do, is killed (SIGKILL, its first process only) at a third of
-another benchmark, and started again. Costs are medians of the rounds, faults the worst of them; each round's own rows
-go to stderr. CPU is user + system of everything that was started; memory is the largest single process, and all
-processes together every half second.
+The agent prints a fixed answer and records each start and end in a ledger outside the harnesses. Each harness executes
+a whole benchmark, is started again with nothing to do, is killed (SIGKILL, only its first process) at a third of
+another benchmark, and started again. Costs are medians of the rounds, faults the worst of them; the rows of each round
+go to stderr. CPU is user + system of all processes; memory is the largest single process, and all processes together,
+measured every half second.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ COSTS = """runs | harness | wall s | CPU s | CPU ms per run | largest MB | toget
 KILLS = """runs | harness | finished at the kill | processes left | bought in all | of them finished ones again
     | in the result | doubled | lost | resume: wall s | CPU s"""
 SECONDS_WHEN_KILLED = 0.05
-"""The agent's own time where the harness is killed: so that some agents are at work then."""
+"""The agent's duration when the harness is killed, so that some agents are running then."""
 
 
 class Round(NamedTuple):
-    """What one harness did once."""
+    """The results of a harness in one round."""
 
     whole: Cost
     made: Kept
@@ -130,7 +130,7 @@ def kill_row(runs: int, name: str, rounds: Sequence[Round]) -> str:
 
 
 def faults(runs: int, one: Round) -> list[str]:
-    """What a harness should not have done, in words."""
+    """The faults of a harness, in words."""
     said = {
         f"whole run: ended with exit code {one.whole.exit_code}": one.whole.exit_code,
         f"whole run: started {one.made.bought} agents for {runs} runs": one.made.bought != runs,

@@ -1,12 +1,12 @@
-"""What it costs to keep rare heavy losses at bay: the gate's rule beside the best that any rule could do.
+"""The cost of protection against rare heavy losses: the gate's rule compared with the best possible rule.
 
     python benchmarks/rare_losses.py [--replications 20000]
 
-Where 5 % of all tasks lose 95 points and the others gain 5, a few tasks mostly hold no such loss, and look like a small
-and even gain. A rule that calls at most 5 % of such benchmarks a GO has to refuse benchmarks of servers that do help.
-By Neyman and Pearson the fewest are refused by the ratio of both likelihoods, among the benchmarks whose interval
-excludes 0. That rule knows what no gate can: how much the server helps, and how much its gains differ. So its share of
-GO is a bound for every rule. All differences are normal here but for the losses.
+If 5 % of all tasks lose 95 points and the others gain 5, a small set of tasks usually has no such loss, and looks like
+a small constant gain. A rule with at most 5 % GO for such benchmarks must refuse some benchmarks of servers that help.
+By the Neyman-Pearson lemma, the likelihood ratio refuses the fewest, among the benchmarks whose interval excludes 0.
+That rule uses what no gate can know: how much the server helps, and how much its gains differ. Its share of GO is
+therefore an upper bound for every rule. All differences except the losses are normal.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from lensbench.scores.verdict_of import DEFAULTS
 Benchmarks = np.ndarray[Any, Any]
 BOUNDARY = next_boundary((), ((1.0,),), FIRST * DEFAULTS["alpha"])
 EVEN = 0.10
-"""The spread of what tasks without a loss gain in one trial."""
+"""The spread of the gain in one trial, of tasks without a loss."""
 
 
 def likely(differences: Benchmarks, mean: float, spread: float) -> Benchmarks:
@@ -35,22 +35,21 @@ def likely(differences: Benchmarks, mean: float, spread: float) -> Benchmarks:
 
 
 def excluding_zero(differences: Benchmarks) -> Benchmarks:
-    """The benchmarks whose interval lies above 0."""
+    """The benchmarks whose interval is above 0."""
     tasks = differences.shape[1]
     margin = t_isf(norm_sf(BOUNDARY), tasks - 1) * differences.std(axis=1, ddof=1) / np.sqrt(tasks)
     return np.asarray(differences[differences.mean(axis=1) > margin])
 
 
 def by_the_gate(differences: Benchmarks, trials: int) -> int:
-    """How many of these the gate's rule accepts."""
+    """The number of these that the gate's rule accepts."""
     tasks = differences.shape[1]
     each = zip(differences.mean(axis=1), differences.std(axis=1, ddof=1), strict=True)
     return sum(not rare_losses(Estimate(delta=mean, sd=spread, n=tasks), BOUNDARY, trials) for mean, spread in each)
 
 
 def row(tasks: int, trials: int, gain: float, spread: float, replications: int) -> str:
-    """The share of GO of a server that gains so much: by the interval, by the gate, by the best rule; and what both
-    rules make of rare losses."""
+    """The share of GO by the interval, the gate and the best rule: for a server with this gain, and for rare losses."""
     rng = np.random.default_rng(tasks * trials)
     even = EVEN * np.sqrt((1 + 1 / trials) / 2)
     none = (1 - RARE.share) ** tasks

@@ -1,7 +1,7 @@
-"""What 429s cost, and what limits and shared pauses do about them: `python benchmarks/rate_limits.py`.
+"""The cost of 429s, and the effect of limits and shared pauses: `python benchmarks/rate_limits.py`.
 
-A service answers 60 requests a minute and refuses the rest. Agents ask it four times, a second each; one refusal ends
-an attempt. The same benchmark is made with `--cores 16` in four ways, all stages after the runs left out.
+A service answers 60 requests a minute and refuses the rest. Agents send it four requests of a second each; one refusal
+ends an attempt. The same benchmark is run with `--cores 16` in four ways, without the stages after the runs.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from fakes.limited_api import LimitedApi, limited  # noqa: E402
 
 PER_MINUTE, REQUESTS, ANSWER_S = 60, 4, 1.0
 FAST = PER_MINUTE // 3
-"""Requests a minute that an agent is said to make: it really makes so many with its start and its end."""
-HOUSE = "from pathlib import Path; from lensbench.agents import services; import os; "
+"""The configured requests per minute of an agent, which are the real ones including its start and end."""
+IMPORTS = "from pathlib import Path; from lensbench.agents import services; import os; "
 WAYS = {
     "nothing": "services.FIRST_S = services.LONGEST_S = 0.0",
     "own pauses": "services.PLACE = Path(f'bench/.services/{os.getpid()}')",
     "shared pauses": "",
     "limits and pauses": "",
 }
-"""What is changed in every program before it starts; the last two are the program as it is."""
+"""The change to every program before it starts; the last two are unchanged programs."""
 
 
 class Result(NamedTuple):
-    """How one way went."""
+    """The result of one way."""
 
     answered: int
     refused: int
@@ -44,12 +44,12 @@ class Result(NamedTuple):
 
 
 def measure(way: str, tasks: int) -> Result:
-    """Makes the runs in one way, in a folder of its own."""
+    """Executes the runs in one way, in a separate folder."""
     with tempfile.TemporaryDirectory() as name, limited(PER_MINUTE, 60.0, ANSWER_S) as service:
         folder = Path(name)
         configure(folder, service, tasks, way)
         if WAYS[way]:
-            (folder / "sitecustomize.py").write_text(HOUSE + WAYS[way])
+            (folder / "sitecustomize.py").write_text(IMPORTS + WAYS[way])
         began = time.monotonic()
         command = [
             sys.executable,
@@ -74,7 +74,7 @@ def measure(way: str, tasks: int) -> Result:
 
 
 def configure(folder: Path, service: LimitedApi, tasks: int, way: str) -> None:
-    """A small task set, and the asking agent in two conditions."""
+    """A small task set, and the agent in two conditions."""
     (folder / "repo").mkdir()
     (folder / "repo" / "shop.py").write_text("class Cart: ...\n")
     (folder / "mcp.json").write_text(json.dumps({"mcpServers": {"fake": {"command": "true"}}}))

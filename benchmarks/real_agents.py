@@ -1,11 +1,11 @@
-"""What surrounds a real agent: Claude Code (`make agents`) on a scripted API, many at a time.
+"""The overhead around a real agent: Claude Code (`make agents`) with a scripted API, many at a time.
 
     python benchmarks/real_agents.py [1 8 16 32] [--turn-s 10]
 
-For each number at a time: twice as many runs, half of them with the embedded server, of two turns that the scripted
-model takes so long for. Printed are the seconds from Snakemake's start to the first agent's, the median from the end of
-an agent to the next start in its place, the largest difference of the starts inside a pair, CPU and memory (PSS) of the
-agents with their servers and of everything else, and the runs that count.
+For each number at a time: twice as many runs, half of them with the embedded server, of two turns with the given
+duration. Prints the seconds from Snakemake's start to the first agent's, the median from the end of an agent to the
+next start in its place, the largest difference between the starts of a pair, CPU and memory (PSS) of the agents with
+their servers and of everything else, and the runs that count.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ SAMPLE_S = 1.0
 
 
 class Times(NamedTuple):
-    """Of one run: seconds since the epoch."""
+    """The times of a run, in seconds since the epoch."""
 
     task: str
     began: float
@@ -48,7 +48,7 @@ class Times(NamedTuple):
 
 
 class Shares(NamedTuple):
-    """CPU seconds and the most megabytes at a time, of the agents and of everything else."""
+    """CPU seconds and peak megabytes, of the agents and of everything else."""
 
     agents_s: float
     ours_s: float
@@ -67,7 +67,7 @@ def rules(turn_s: float) -> list[dict[str, object]]:
 
 
 def make_project(folder: Path, tasks: int, url: str) -> None:
-    """A benchmark with so many tasks in two conditions."""
+    """A benchmark with `tasks` tasks in two conditions."""
     (folder / "repo" / "shop").mkdir(parents=True)
     (folder / "repo" / "shop" / "cart.py").write_text("class Cart:\n    limit = 10\n")
     criteria = [{"text": "names the file", "all_of": "cart.py"}, {"text": "names the class", "all_of": "Cart"}]
@@ -95,7 +95,7 @@ def make_project(folder: Path, tasks: int, url: str) -> None:
 
 
 def watch(process: subprocess.Popen[bytes]) -> Shares:
-    """Looks at the process and all that it started until it has ended."""
+    """Watches the process and its descendants until it has ended."""
     spent: dict[tuple[int, float], tuple[bool, float]] = {}
     most = [0.0, 0.0]
     root = psutil.Process(process.pid)
@@ -119,7 +119,7 @@ def watch(process: subprocess.Popen[bytes]) -> Shares:
 
 
 def times(bench: Path) -> Iterator[Times]:
-    """When the agents worked."""
+    """The times at which the agents worked."""
     for path in sorted((bench / "records").glob("*.json")):
         record = json.loads(path.read_text())
         last = record["attempts"][-1]
@@ -128,14 +128,14 @@ def times(bench: Path) -> Iterator[Times]:
 
 
 def gaps(made: Sequence[Times], at_once: int) -> list[float]:
-    """From each end to the start that followed in its place."""
+    """The seconds from each end to the next start in its place."""
     starts = sorted(run.began for run in made)[at_once:]
     ends = sorted(run.ended for run in made)
     return [start - end for start, end in zip(starts, ends, strict=False)]
 
 
 def skew(made: Sequence[Times]) -> float:
-    """The largest difference of two starts of a task."""
+    """The largest difference between two starts of a task."""
     by_task: dict[str, list[float]] = {}
     for run in made:
         by_task.setdefault(run.task, []).append(run.began)

@@ -1,9 +1,9 @@
-"""A soak: hundreds of runs while the service, the MCP server and the machine fail by rng, restarted until all is done.
+"""A soak test: hundreds of runs with random faults of service, MCP server and machine, restarted until all is done.
 
     python benchmarks/soak.py [--runs 300] [--seed 1] [--agent claude-code|command] [--share 0.35] [--minutes 45]
 
-Prints what was injected, what became of it, what was lost, doubled or wrongly counted, and what was left behind. Exit
-code 1 when one of these is not 0 (docs/faults.md). The agent has no sandbox: nothing but lensbench ends what it left.
+Prints the injected faults and their outcomes, and what was lost, duplicated, wrongly counted or left. Exit code 1 when
+one of these is not 0 (docs/faults.md). The agent has no sandbox, so that only lensbench ends processes that it leaves.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class Soak:
         (self.folder / "config.yaml").write_text(json.dumps(config))
 
     def snakemake(self) -> subprocess.Popen[bytes]:
-        """Snakemake, begun."""
+        """A started Snakemake."""
         command = [sys.executable, "-m", "snakemake", "-s", str(ROOT / "Snakefile"), "--cores", str(CORES)]
         command += ["--directory", str(self.folder), "--configfile", str(self.folder / "config.yaml")]
         ours = {MARK: self.machine.mark, "TMPDIR": str(self.folder / "tmp"), "SOAK_TOKEN": "sk-soak-0123456789abcdef"}
@@ -127,7 +127,7 @@ class Soak:
         return False
 
     def _look(self) -> None:
-        """Looks at what a start left behind."""
+        """Checks what a start left."""
         left = self.machine.left()
         self.left += len(left)
         for process in left:
@@ -146,7 +146,7 @@ class Soak:
         return False
 
     def left_files(self) -> tuple[list[str], list[str]]:
-        """Temporary files, locks and workspaces that should not be there any more: ours, and Snakemake's."""
+        """Temporary files, locks and workspaces that should have been removed: lensbench's, and Snakemake's."""
         ours = [path for path in self.bench.rglob("*") if path.name.endswith(".tmp")]
         places = (self.folder / "tmp", self.bench / ".gate")
         ours += [path for place in places if place.exists() for path in place.iterdir()]
@@ -158,7 +158,7 @@ class Soak:
 
 
 def became(soak: Soak, accounts: Accounts) -> dict[str, tuple[int, Counter[str]]]:
-    """How often each fault was injected, and the fates of the attempts that it hit."""
+    """How often each fault was injected, and the outcomes of the affected attempts."""
     attempts = sorted(soak.injector.attempts.values(), key=lambda attempt: attempt.first_seen)
     found: dict[str, tuple[int, Counter[str]]] = defaultdict(lambda: (0, Counter()))
     for line in (soak.log.parent / "journal.jsonl").read_text().splitlines():
@@ -210,7 +210,7 @@ def show(soak: Soak, accounts: Accounts, seconds: float) -> bool:
 
 
 def enter_namespace(base: Path) -> None:
-    """Starts this program again where its mounts are seen by nobody else and go away with it, if that is possible."""
+    """Starts this program again in its own mount namespace, if possible, so that its mounts disappear with it."""
     words = ["unshare", *(["--map-root-user"] if os.getuid() else []), "--mount", "--propagation", "private"]
     allowed = (
         shutil.which("unshare")
@@ -220,17 +220,17 @@ def enter_namespace(base: Path) -> None:
         base.rmdir()
         os.environ[NAMESPACE] = "1"
         os.execvp(words[0], [*words, sys.executable, *sys.argv])
-    print("No mount is allowed here: disk full and read-only folder are left out.\n")
+    print("Mounting is not allowed here: disk full and read-only folder are skipped.\n")
 
 
 def main() -> None:
-    """Prints what became of the runs."""
+    """Prints the outcomes of the runs."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("--runs", type=int, default=300)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--agent", choices=("claude-code", "command"), default="claude-code")
-    parser.add_argument("--share", type=float, default=0.35, help="of the attempts that get a fault")
-    parser.add_argument("--minutes", type=float, default=45, help="when the soak is given up")
+    parser.add_argument("--share", type=float, default=0.35, help="share of the attempts with a fault")
+    parser.add_argument("--minutes", type=float, default=45, help="time limit of the soak test")
     options = parser.parse_args()
     base = Path(tempfile.mkdtemp(prefix="soak-"))
     if NAMESPACE not in os.environ:

@@ -1,7 +1,7 @@
-"""The comparison's benchmark for Inspect AI; runs in an environment of its own, in the folder of its logs.
+"""The benchmark for Inspect AI; runs in its own environment, in the folder of its logs.
 
-python inspect_eval.py run <agent.sh> <ledger> <seconds> <tasks>    makes or resumes it
-python inspect_eval.py rows                                        prints what the logs hold
+python inspect_eval.py run <agent.sh> <ledger> <seconds> <tasks>    runs or resumes it
+python inspect_eval.py rows                                        prints the content of the logs
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""What benchmarks/soak.py is made of: who injects faults, who asks for answers, and who counts what became of them."""
+"""The parts of benchmarks/soak.py: the fault injector, the agent, and the accounts of the outcomes."""

@@ -1,4 +1,4 @@
-"""What became of every attempt and every fault: the injector's truth against what lensbench left."""
+"""The outcome of every attempt and every fault: compares the injector's journal with lensbench's files."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ COUNTS, IN_FLIGHT = "counts", "in flight, made again"
 
 @dataclass
 class Accounts:
-    """What must not be, each with the runs concerned; and the fate of each attempt, by its place."""
+    """Errors, each with the affected runs; and the outcome of each attempt, by its place."""
 
     lost: list[str] = field(default_factory=list)
     doubled: list[str] = field(default_factory=list)
     wrongly_counted: list[str] = field(default_factory=list)
     fates: dict[str, str] = field(default_factory=dict)
     spared: Counter[str] = field(default_factory=Counter)
-    """Good answers that were discarded, by reason: those of a pair whose other run was at fault."""
+    """Good answers that were discarded, by reason: those of a pair whose other run had a fault."""
 
 
 def settle(
     bench: Path, runs: Sequence[RunId], injector: Injector, disruptions: Sequence[Disruption], stood: set[str]
 ) -> Accounts:
-    """Compares. `stood` are the places of all answers that were finished at the end of some start."""
+    """The accounts. `stood` are the places of all answers that were finished at the end of a start."""
     accounts = Accounts()
     seen: dict[str, list[Attempt]] = defaultdict(list)
     for attempt in sorted(injector.attempts.values(), key=lambda attempt: attempt.first_seen):
@@ -62,7 +62,7 @@ def settle(
 
 
 def _kept(bench: Path, run: RunId) -> list[tuple[str, dict[str, Any]]]:
-    """The records of a run, and why each does not count: those of its discards, then the one that stands."""
+    """The records of a run, and why each does not count: those of its discards, then the current one."""
     discards = [json.loads(path.read_text()) for path in discard_files_of(bench, run)]
     kept = [(str(discard["reason"]), discard["record"]) for discard in discards]
     final = run_files(bench, run).record
@@ -76,7 +76,7 @@ def place_of(record: dict[str, Any]) -> str:
 
 
 def _fates(places: Sequence[str], kept: Sequence[tuple[str, dict[str, Any]]]) -> dict[str, str]:
-    """What the records say about the attempts in `places`, in the order in which they were made.
+    """The outcomes of the attempts in `places` by the records, in the order of the attempts.
 
     Only the last attempt of a record names its place; the others are those just before it.
     """
@@ -109,7 +109,7 @@ def _wrong(bench: Path, run: RunId, attempt: Attempt) -> str:
 
 
 def _wrong_tables(bench: Path, runs: Sequence[RunId]) -> list[str]:
-    """Rows of the tables that do not say what must be so: each WITH answer has both facts, each WITHOUT answer one."""
+    """Wrong rows of the tables: each WITH answer must have both facts, each WITHOUT answer one."""
     wrong = []
     for row in _rows(bench / "scores.csv"):
         expected = {"with": "1", "without": "0.5"}[row["condition"]]
@@ -136,7 +136,7 @@ def _rows(path: Path) -> list[dict[str, str]]:
 
 
 def _was_disrupted(attempt: Attempt, following: Attempt | None, disruptions: Sequence[Disruption]) -> bool:
-    """True when something happened to the run after this attempt began, and before the next one did."""
+    """True when a disruption hit the run after the start of this attempt, and before that of the next one."""
     until = following.first_seen if following else float("inf")
     return any(
         (attempt.stem in each.runs or each.hits_all) and each.ended >= attempt.first_seen and each.began <= until

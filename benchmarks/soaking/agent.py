@@ -1,8 +1,8 @@
-"""A small agent for the soak: one conversation with the model's service, and the events of docs/agents.md.
+"""A small agent for the soak test: one conversation with the model's service, and the events of docs/agents.md.
 
     agent.py <service's address> <prompt file> <mcp file>
 
-It repeats nothing: whatever the service or the MCP server does wrong is the end of the attempt, or what it reports.
+It has no retries: every fault of the service or the MCP server ends the attempt, or is reported.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 from urllib.request import Request, urlopen
 
 SERVER_S = 8
-"""How long the MCP server may take for an answer."""
+"""Timeout of the MCP server's answers."""
 
 
 class Daemon:
@@ -43,7 +43,7 @@ class Server:
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def ask(self, method: str, **params: Any) -> dict[str, Any]:
-        """The result of a request. Raises OSError when the server is gone or says nothing."""
+        """The result of a request. Raises OSError when the server is gone or does not answer."""
         assert self._process.stdin
         assert self._process.stdout
         print(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}), file=self._process.stdin)
@@ -57,7 +57,7 @@ class Server:
 
 
 def ask_model(address: str, messages: list[dict[str, Any]], tools: list[str]) -> dict[str, Any]:
-    """The model's message, read from a stream. Raises OSError or ValueError when there is no whole one."""
+    """The model's message, read from a stream. Raises OSError or ValueError when it is incomplete."""
     body = {"model": "glm-5", "stream": True, "messages": messages, "tools": [{"name": name} for name in tools]}
     message: dict[str, Any] = {}
     with urlopen(Request(f"{address}/v1/messages", json.dumps(body).encode())) as answer:
@@ -87,7 +87,7 @@ def say(**event: Any) -> None:
 
 
 def converse(address: str, prompt: str, servers: dict[str, Server | Daemon], tools: list[str]) -> str:
-    """How it ended; the answer, calls of tools and the model's name are printed as they come."""
+    """The reason of the end; prints the answer, tool calls and the model's name as they arrive."""
     messages: list[dict[str, Any]] = [{"role": "user", "content": f"{os.getcwd()}\n{prompt}"}]
     while True:
         message = ask_model(address, messages, tools)
@@ -112,11 +112,11 @@ def converse(address: str, prompt: str, servers: dict[str, Server | Daemon], too
 
 ENDED = {"end_turn": "finished", "max_tokens": "limit"}
 START: dict[str, Any] = {"type": "start", "agent": "soak", "version": "1"}
-"""Printed when all of it is known: the model, and whether the server lasted."""
+"""Printed at the end: the model, and whether the server was still running."""
 
 
 def main(address: str, prompt_file: str, mcp_file: str) -> None:
-    """Answers the prompt, and leaves a process behind."""
+    """Answers the prompt, and leaves a process running."""
     subprocess.Popen(["sleep", "600"], stdout=subprocess.DEVNULL, start_new_session=True)
     servers: dict[str, Server | Daemon] = {}
     statuses, tools = [], []

@@ -1,4 +1,4 @@
-"""What happens to the machine: processes killed, a full disk, a read-only folder, a clock that jumps."""
+"""Disruptions of the machine: killed processes, a full disk, a read-only folder, a clock that jumps."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ import psutil
 from soaking.injector import Injector
 
 MARK = "LENSBENCH_SOAK"
-"""The variable by which everything that belongs to a soak is found; agents and their servers get it too."""
+"""The environment variable by which all processes of a soak test are found, including agents and their servers."""
 FULL_MB = 192
 HELD_S = (0.5, 3)
 DEAD_AFTER_S = 5.0
@@ -27,17 +27,17 @@ DAEMON = Path(__file__).with_name("daemon.py")
 
 
 class Disruption(NamedTuple):
-    """Which runs were at work when something happened to them, and when: answers in flight then may be lost."""
+    """A disruption, its time, and the affected runs, whose answers in flight may be lost."""
 
     began: float
     ended: float
     runs: frozenset[str]
     hits_all: bool = False
-    """Also those that began and ended in between, which nobody saw at work."""
+    """Affects also runs that started and ended in between, unobserved."""
 
 
 def living(mark: str) -> list[psutil.Process]:
-    """All processes of this soak but for this one."""
+    """All processes of this soak test except this one."""
     found = []
     for process in psutil.process_iter():
         with suppress(psutil.Error, OSError):
@@ -48,7 +48,7 @@ def living(mark: str) -> list[psutil.Process]:
 
 
 def runners(mark: str) -> dict[str, psutil.Process]:
-    """The programs that make runs, by the run's name."""
+    """The programs that execute runs, by the run's name."""
     found = {}
     for process in living(mark):
         with suppress(psutil.Error, ValueError):
@@ -60,7 +60,7 @@ def runners(mark: str) -> dict[str, psutil.Process]:
 
 @dataclass
 class Machine:
-    """The folder in which everything happens, and what can be done to it."""
+    """The folder of the soak test, and its disruptions."""
 
     mark: str
     folder: Path
@@ -68,21 +68,21 @@ class Machine:
     injector: Injector
     rng: random.Random
     mounted: bool
-    """The folder is a small disk of its own, so that it can be filled."""
+    """Whether the folder is a separate small disk, which can be filled."""
 
     def __post_init__(self) -> None:
         self.disruptions: list[Disruption] = []
         self.abandoned: set[str] = set()
-        """Private folders of killed jobs: what is left in them is ended when the next run begins."""
+        """Private folders of killed jobs: processes left in them are ended when the next run starts."""
         self._dated_until = 0.0
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port: int = free.getsockname()[1]
-        """Where the daemon is reached."""
+        """The address of the daemon."""
         self.start_daemon()
 
     def deck(self, count: int) -> list[str]:
-        """`count` events, shuffled; what needs a mount is left out without one."""
+        """`count` shuffled events; without a mount, those that need one are skipped."""
         kinds = ["agent", "agent", "job", "job", "snakemake", "preloaded", "clock", "daemon"]
         kinds += ["disk full", "read-only"] if self.mounted else []
         deck = [kinds[number % len(kinds)] for number in range(count)]
@@ -90,7 +90,7 @@ class Machine:
         return deck
 
     def strike(self, kind: str, snakemake: subprocess.Popen[bytes]) -> None:
-        """Lets one thing happen, and notes it."""
+        """Performs one disruption, and records it."""
         doing: dict[str, Callable[[], str | None]] = {
             "agent": lambda: self._kill("agent"),
             "job": lambda: self._kill("job"),
@@ -121,7 +121,7 @@ class Machine:
         self.injector.note("injected", fault=name, detail=detail, runs=sorted(hit))
 
     def _kill(self, what: str) -> str | None:
-        """Kills a runner, or the agent that it started. None when there is none at the moment."""
+        """Kills a runner, or the agent that it started. None when none is running."""
         found = sorted(runners(self.mark).items())
         self.rng.shuffle(found)
         for run, process in found:
@@ -134,7 +134,7 @@ class Machine:
         return None
 
     def left(self) -> list[psutil.Process]:
-        """What should not run when no Snakemake does; they get a moment to end."""
+        """Processes that should not run without Snakemake; waits a moment for them to end."""
         until = time.monotonic() + DEAD_AFTER_S
         while True:
             found = [process for process in living(self.mark) if not self._is_abandoned(process)]
@@ -155,7 +155,7 @@ class Machine:
         return "snakemake"
 
     def _kill_preloaded(self) -> str | None:
-        """Kills the process that runs are forked off, which may be at it; that may cost no answer."""
+        """Kills the process that runs are forked from, even while it forks; no answer may be lost."""
         for process in living(self.mark):
             with suppress(psutil.Error):
                 if "lensbench.workflow.preloaded" in process.cmdline():
@@ -169,19 +169,19 @@ class Machine:
         self._daemon = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     def _kill_daemon(self) -> str:
-        """Kills it, and starts it again after a while."""
+        """Kills the daemon, and starts it again after a while."""
         self.stop_daemon()
         time.sleep(self.rng.uniform(*HELD_S))
         self.start_daemon()
         return "daemon"
 
     def stop_daemon(self) -> None:
-        """Kills it."""
+        """Kills the daemon."""
         self._daemon.kill()
         self._daemon.wait()
 
     def _fill(self) -> str:
-        """Fills the disk with one file, which goes away again."""
+        """Fills the disk with one file, and removes it later."""
         filler = self.folder / "filler"
         with filler.open("wb", buffering=0) as file:
             for size in (1 << 20, 1 << 12):
@@ -193,7 +193,7 @@ class Machine:
         return f"{FULL_MB} MB"
 
     def _forbid(self) -> str | None:
-        """Makes a folder of the benchmark read-only for a while; impossible while a file there is being written."""
+        """Makes a folder of the benchmark read-only for a while; not possible while a file in it is being written."""
         name = self.rng.choice(("runs", "records", "discards"))
         held_s = self.rng.uniform(*HELD_S)
         for _ in range(50):
@@ -205,7 +205,7 @@ class Machine:
         return None
 
     def _jump(self) -> str:
-        """Dates what was written since the last jump an hour ahead or back: what a clock that was set leaves behind."""
+        """Shifts the timestamps of files written since the last jump by an hour, as after a clock change."""
         hours = self.rng.choice((-1, 1))
         until, files = time.time(), [path for path in self.bench.rglob("*") if path.is_file()]
         for path in files:
@@ -222,13 +222,13 @@ def _remount(folder: Path, mode: str) -> bool:
 
 
 def mount(folder: Path) -> bool:
-    """Makes `folder` a small disk. False when that is not allowed here."""
+    """Mounts a small disk at `folder`. False when that is not allowed here."""
     options = ["-t", "tmpfs", "-o", f"size={FULL_MB}m", "soak", folder]
     return subprocess.run(["mount", *options], capture_output=True).returncode == 0
 
 
 def mount_again(folder: Path) -> None:
-    """Mounts `folder` onto itself, so that it can be made read-only alone."""
+    """Mounts `folder` onto itself, so that it can be made read-only separately."""
     folder.mkdir(parents=True)
-    (folder / ".mounted").touch()  # Snakemake would remove an empty folder, and fail at a mounted one
+    (folder / ".mounted").touch()  # Snakemake removes empty folders, and would fail for a mounted one
     subprocess.run(["mount", "--bind", folder, folder], check=True)

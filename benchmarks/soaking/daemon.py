@@ -1,4 +1,4 @@
-"""An MCP server over HTTP for the soak, with the tools of tests/fakes/stdio_mcp_server.py: a daemon that is killed.
+"""An MCP server over HTTP for the soak test, with the tools of tests/fakes/stdio_mcp_server.py; it is killed at times.
 
 daemon.py <port>
 """
@@ -20,7 +20,7 @@ spec.loader.exec_module(fake)
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Answers requests with JSON; it has no stream of its own to offer."""
+    """Answers requests with JSON, without streams."""
 
     protocol_version = "HTTP/1.1"
 
@@ -50,7 +50,7 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:
-        """Nobody reads it."""
+        """Nothing is logged."""
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""The model's service, which fails as the rng of the seed say, and the journal of everything that was injected.
+"""The model's service, with faults injected at random from the seed, and the journal of all injected faults.
 
-MCP servers ask it too, at their start, whether they are to be well. So this process alone knows the truth, and it
-writes it outside of the run folder.
+MCP servers ask it at their start which fault they have. So only this process knows all faults, and it writes them
+outside the run folder.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from fakes.messages_api import Facts, Fake, MessagesApi, Reply
 MODEL = "glm-5"
 FOREVER = 99
 FAULTY_ATTEMPTS = 2
-"""Later attempts of a run get no fault, or a soak would never end."""
+"""Later attempts of a run get no fault, or a soak test would never end."""
 
 REPORT = (
     "\n\n## Report\n\n- **Tool calls**: 1\n- **Tools used**: {tool}\n- **Files read**: 0\n- **Files used**: cart.py\n"
@@ -35,24 +35,24 @@ PLACE = re.compile(r"/(lb-\w+)/repo")
 
 @dataclass(frozen=True)
 class Fault:
-    """Something that the service or the MCP server does wrong."""
+    """A fault of the service or the MCP server."""
 
     name: str
     weight: int
     reply: Reply | None = None
-    """What the service says instead; None: the MCP server has the fault."""
+    """The service's reply; None when the MCP server has the fault."""
     times: int = FOREVER
-    """For how many requests."""
+    """The number of requests with the fault."""
     breaks_server: bool = False
-    """The attempt has no server any more and must not count."""
+    """The attempt loses its server and must not count."""
     server: str = ""
     """Arguments of the MCP server."""
     counts: bool = False
-    """The answer is whole, or is what there is of it, and counts all the same."""
+    """The answer counts despite the fault."""
 
     @property
     def shapes_answer(self) -> bool:
-        """It shows in the answer itself, not before."""
+        """Whether the fault is in the answer itself, not before it."""
         return bool(self.reply and (self.reply.model or self.reply.stop_reason or self.reply.text in ("", "\0")))
 
 
@@ -84,7 +84,7 @@ FAULTS = [
 
 @dataclass
 class Attempt:
-    """One start of the agent as the service sees it; known by its private folder."""
+    """One start of the agent as seen by the service, identified by its private folder."""
 
     place: str
     task: str
@@ -92,11 +92,11 @@ class Attempt:
     first_seen: float
     fault: Fault | None
     turn: int
-    """The request from which on the service fails."""
+    """The first request with the service's fault."""
     left: int
     injected: bool = False
     given: str = ""
-    """The hash of the whole answer that was given to the last byte."""
+    """The hash of the answer, if it was sent completely."""
     given_at: float = 0.0
     model: str = ""
     was_found: bool = False
@@ -108,7 +108,7 @@ class Attempt:
 
     @property
     def is_good(self) -> bool:
-        """It was given a whole answer by the right model, with its server there: the only kind that may count."""
+        """Whether it got a complete answer by the right model, with its server running: only these may count."""
         fault = self.fault if self.injected else None
         broken = fault is not None and (fault.breaks_server or (fault.shapes_answer and not fault.counts))
         has_tool = self.was_found or self.condition == "without"
@@ -116,7 +116,7 @@ class Attempt:
 
 
 class Injector(Fake):
-    """Answers as `FAULTS` and the seed say; keeps every attempt that it saw."""
+    """Answers according to `FAULTS` and the seed; records every attempt."""
 
     def __init__(self, seed: int, share: float, journal: Path) -> None:
         super().__init__(MessagesApi(), (), None)
@@ -147,7 +147,7 @@ class Injector(Fake):
             return self._answer(self._attempt(place[1], task[1], "without"), facts), facts
 
     def _attempt(self, place: str, task: str, condition: str) -> Attempt:
-        """The attempt in this place. The server of a WITH run asks before its agent does."""
+        """The attempt in this place. In a WITH run, the server's request comes before the agent's."""
         if place not in self.attempts:
             stem = f"{task}-{condition}"
             self._counts[stem] += 1
@@ -169,7 +169,7 @@ class Injector(Fake):
             self.note("injected", fault=attempt.fault.name, run=attempt.stem, place=attempt.place)
 
     def _for_server(self, asked: dict[str, str]) -> str:
-        """How the server of an attempt is to start."""
+        """The arguments for the server of an attempt."""
         attempt = self._attempt(asked["place"], asked["task"], "with")
         if not attempt.fault or not attempt.fault.server:
             return ""
@@ -201,7 +201,7 @@ class Injector(Fake):
         return Reply(tools=({"name": f"mcp__{server}__{name}", "input": {"query": "cart"}},), model=MODEL)
 
     def _last(self, attempt: Attempt, facts: Facts, shape: Reply) -> Reply:
-        """The answer, which names the attempt: no two are the same."""
+        """The answer, which names the attempt, so that each is unique."""
         found = "An index said so. " if facts.tool_result.startswith("found") else ""
         attempt.was_found = bool(found)
         tool = "mcp__soak__find" if found else "Bash"
@@ -211,7 +211,7 @@ class Injector(Fake):
         return Reply(text=text, model=shape.model or MODEL, stop_reason=shape.stop_reason)
 
     def gave(self, reply: Reply) -> None:
-        """The last byte of a reply was sent."""
+        """Called when the last byte of a reply was sent."""
         attempt = self._answers.get(reply.text or "")
         if attempt:
             attempt.given, attempt.given_at = hashlib.sha256((reply.text or "").encode()).hexdigest(), time.time()

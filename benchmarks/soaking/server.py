@@ -1,4 +1,4 @@
-"""The MCP server of the soak: tests/fakes/stdio_mcp_server.py, started as well as the injector says.
+"""The MCP server of the soak test: tests/fakes/stdio_mcp_server.py, started with the injector's arguments.
 
 server.py <injector's address> <workspace>
 """
@@ -16,7 +16,7 @@ FAKE = Path(__file__).resolve().parents[2] / "tests" / "fakes" / "stdio_mcp_serv
 
 
 def main(address: str, workspace: str) -> None:
-    """Asks, and becomes the server; the preflight's has no prompt beside it and is always well."""
+    """Asks the injector, and replaces itself by the server; that of the preflight has no prompt and never a fault."""
     prompt = Path(workspace).parent / "session" / "prompt.md"
     arguments = ""
     if prompt.exists():
