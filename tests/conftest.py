@@ -45,7 +45,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def given() -> dict[str, Any]:
-    """A config as Snakemake hands it over, valid in `project`."""
+    """A config as passed by Snakemake, valid in `project`."""
     return {"run_id": "r", "scenarios": "set.yaml", "conditions": {"without": {}, "with": {"mcp": "lens.json"}}}
 
 
@@ -60,7 +60,7 @@ def bench(tmp_path: Path) -> Callable[..., Bench]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks tests by what they start, and keeps the browser on one worker, whose event loop is in nobody's way."""
+    """Marks tests by what they start, and keeps browser tests on one worker, because the browser blocks event loops."""
     for item in items:
         if "chromium" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.xdist_group("browser"))

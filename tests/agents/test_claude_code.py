@@ -167,7 +167,7 @@ def test_what_is_missing_is_named(
         invocation(**given_settings)
 
 
-def test_the_version_is_the_program_s_own_word(tmp_path: Path) -> None:
+def test_the_version_is_the_one_that_the_program_reports(tmp_path: Path) -> None:
     program = tmp_path / "claude"
     program.write_text("#!/bin/sh\necho '2.1.329 (Claude Code)'\n")
     program.chmod(0o755)
@@ -251,7 +251,7 @@ def test_no_event_of_a_version_to_come_makes_it_fail(events: list[tuple[str, str
 
 @settings(max_examples=30)
 @given(st.lists(st.sampled_from(sorted(ROWS)), min_size=2, max_size=3), st.randoms(use_true_random=False))
-def test_the_order_of_a_line_s_keys_says_nothing(names: list[str], random: Any) -> None:
+def test_the_order_of_the_keys_in_a_line_does_not_matter(names: list[str], random: Any) -> None:
     for name in names:
         shuffled = []
         for line in stream(name):

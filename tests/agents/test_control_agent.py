@@ -29,7 +29,7 @@ def ask(folder: Path, servers: dict[str, Any], prompt: str = PROMPT) -> Outcome:
     return read(subprocess.run(argv, cwd=folder, capture_output=True, text=True).stdout.splitlines())
 
 
-def test_it_says_what_it_was_told_to_say_for_this_prompt_and_these_servers(tmp_path: Path) -> None:
+def test_it_states_the_scripted_facts_for_the_prompt_and_the_servers(tmp_path: Path) -> None:
     without, with_ = ask(tmp_path, {}), ask(tmp_path, {"control": WORKING})
     assert without.answer.startswith("- it waits\n\n## Report")
     assert with_.answer.startswith("- it waits\n- it counts\n\n## Report")

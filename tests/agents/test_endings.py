@@ -53,7 +53,7 @@ def test_the_text_that_there_is_stays_and_the_ending_is_seen(name: str, ending: 
     assert without_servers(outcome) == reason
 
 
-def test_a_context_that_was_compacted_is_an_ending_of_its_own() -> None:
+def test_a_compacted_context_is_a_separate_kind_of_ending() -> None:
     lines = lines_of("without")
     boundary = json.dumps({"type": "system", "subtype": "compact_boundary"})
     assert read([*lines[:-1], boundary, lines[-1]]).ending == "compaction"
@@ -103,7 +103,7 @@ def test_one_error_text_among_good_answers_discards_nothing() -> None:
         ("gone", "unknown", "cut_off"),
     ],
 )
-def test_a_program_of_ones_own_may_say_how_it_ended(ended: str, ending: str, reason: str) -> None:
+def test_a_users_program_may_report_how_it_ended(ended: str, ending: str, reason: str) -> None:
     events = [{"type": "start"}, {"type": "answer", "text": "half"}, {"type": "end", "ended": ended}]
     outcome = offline.read(map(json.dumps, events))
     assert (outcome.ending, without_servers(outcome)) == (ending, reason)

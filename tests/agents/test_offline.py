@@ -109,7 +109,7 @@ def test_the_command_works_with_nothing_but_its_own_environment(tmp_path: Path) 
     assert "3" in invocation.argv
 
 
-def test_a_server_that_failed_is_told_with_its_reason(tmp_path: Path) -> None:
+def test_a_failed_server_is_reported_with_its_reason(tmp_path: Path) -> None:
     run = assignment(tmp_path, tmp_path, '{"mcpServers": {"lens": {"command": ""}}}')
     invocation = command(run)
     done = subprocess.run(invocation.argv, env=dict(invocation.env), capture_output=True, text=True, timeout=60)

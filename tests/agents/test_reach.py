@@ -66,7 +66,7 @@ def test_a_network_has_the_model_the_declared_servers_and_what_the_config_names(
         ({}, ("a:443",), "http://10.1.2.3:80/mcp", "10.1.2.3 is a numeric address"),
     ],
 )
-def test_where_it_cannot_be_kept_apart_the_network_is_shared_and_says_why(
+def test_if_the_network_cannot_be_isolated_it_is_shared_with_a_reason(
     environment: dict[str, str], agents: tuple[str, ...] | None, declared: str, why: str
 ) -> None:
     network = network_of([declared], environment, agents, ())
@@ -188,9 +188,7 @@ def test_abstract_sockets_of_the_machine_are_not_reached(place: Place) -> None:
 
 
 @own_network
-def test_a_machine_that_allows_no_network_of_ones_own_has_a_sandbox_that_says_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_network_namespaces_the_sandbox_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     refusing = tmp_path / "bwrap"
     refusing.write_text(
         '#!/bin/sh\ncase " $* " in *" --unshare-net "*) echo "loopback: Failed RTM_NEWADDR" >&2; exit 1;; esac\n'

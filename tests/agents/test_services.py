@@ -113,7 +113,7 @@ def test_an_answer_to_an_older_request_ends_no_pause_and_an_older_refusal_makes_
     assert services._read("s")["until"] > time.time()
 
 
-def test_a_damaged_file_or_a_clock_that_was_set_back_stops_nobody_for_long(slept: list[float]) -> None:
+def test_a_damaged_file_or_a_clock_that_was_set_back_causes_no_long_pause(slept: list[float]) -> None:
     refuse()
     (file,) = Path("bench/.services").glob("*.json")
     file.write_text('{"until": 99999999999, "pause_s": 30}')

@@ -311,7 +311,7 @@ def test_nothing_is_found_in_what_was_rewritten(pieces: list[str]) -> None:
     assert list(machine().find(machine().rewritten("".join(pieces)))) == []
 
 
-def test_names_of_nobody_and_paths_of_everybody_are_no_traces(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_names_and_paths_that_many_machines_have_are_not_traces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(getpass, "getuser", lambda: "root")
     monkeypatch.setattr(socket, "gethostname", lambda: "vm")
     monkeypatch.setenv("HOME", "/root")
@@ -321,7 +321,7 @@ def test_names_of_nobody_and_paths_of_everybody_are_no_traces(monkeypatch: pytes
     assert found.rewritten("/app/x /root/y /usr/bin/env") == "./x ~/y /usr/bin/env"
 
 
-def test_a_user_without_a_name_is_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_user_without_a_name_leaves_no_trace(monkeypatch: pytest.MonkeyPatch) -> None:
     def fails() -> str:
         raise OSError
 

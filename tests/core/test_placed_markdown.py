@@ -27,7 +27,7 @@ def pieces(text: str) -> list[tuple[int, str]]:
 
 @settings(max_examples=200)
 @given(MARKDOWN | st.text(st.characters(blacklist_categories=["Cs"], blacklist_characters="\r\0"), max_size=80))
-def test_every_piece_stands_in_the_source_where_it_says(text: str) -> None:
+def test_every_piece_is_at_its_place_in_the_source(text: str) -> None:
     source = text.encode("utf-16-le")
     end = 0
     for place, piece in pieces(text):

@@ -86,7 +86,7 @@ def test_a_letter_that_arrives_in_two_pieces_is_whole() -> None:
     assert run(python(code))[0] == ["ä\n"]
 
 
-def test_the_exit_code_is_told_and_a_signal_is_negative() -> None:
+def test_the_exit_code_is_reported_and_a_signal_is_negative() -> None:
     assert run(python("raise SystemExit(3)"))[1].exit_code == 3
     assert run(python("import os; os.kill(os.getpid(), 9)"))[1].exit_code == -9
     assert not run(python("raise SystemExit(3)"))[1].timed_out

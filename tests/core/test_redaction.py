@@ -56,7 +56,7 @@ KEY = "sk-ant-0123456789/abc+XYZ"
 @pytest.mark.parametrize("before", ["", "u", "us", "user:"])
 @pytest.mark.parametrize("after", ["", "x", "xy", "\n"])
 @pytest.mark.parametrize("encode", [base64.b64encode, base64.urlsafe_b64encode])
-def test_base64_is_hidden_wherever_the_value_stands_in_it(before: str, after: str, encode: Any) -> None:
+def test_base64_is_hidden_at_every_offset_of_the_value(before: str, after: str, encode: Any) -> None:
     shown = Redactor(["KEY"], {"KEY": KEY})(encode(f"{before}{KEY}{after}".encode()).decode())
     assert "[redacted: KEY]" in shown
     assert len(shown.replace("[redacted: KEY]", "")) <= 4 + 4 * len(before + after)

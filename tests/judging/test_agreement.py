@@ -84,7 +84,7 @@ def test_the_table_counts_the_first_judge_outside_and_the_second_inside() -> Non
     assert sum(itertools.chain.from_iterable(row.values() for row in table.values())) == 3
 
 
-def test_a_criterion_that_one_judge_left_out_counts_for_nobody() -> None:
+def test_a_criterion_that_one_judge_skipped_counts_for_no_judge() -> None:
     assert two_judges(said(a="m-m", b="m-."), "a", "b", 1).n == 2
     assert two_judges(said(a="mm", b=".."), "a", "b", 1) == Pair(
         0, 0, None, (None, None, None, "no criterion has two verdicts"), two_judges({}, "a", "b", 1).table,
@@ -142,7 +142,7 @@ def test_every_pair_and_every_condition_is_there_and_the_control_is_not() -> Non
     assert found["all"]["judges"] == ["judge-0", "judge-1", "judge-2"]
 
 
-def test_one_judge_alone_agrees_with_nobody() -> None:
+def test_a_single_judge_has_no_agreement() -> None:
     found = agreement(said(a="m-m-"), ["with"], 1)
     assert found["pairs"] == []
     assert found["all"]["overall"].alpha.reason == "no criterion has two verdicts"

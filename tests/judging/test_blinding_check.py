@@ -45,7 +45,7 @@ def nothing(task: int, condition: str) -> str:
     return ""
 
 
-def test_answers_that_tell_nothing_cannot_be_told_apart() -> None:
+def test_answers_without_traces_cannot_be_told_apart() -> None:
     check = guess_conditions(answers(nothing), "without", 1)["with"]
     assert check.holds
     assert check.low is not None
@@ -105,7 +105,7 @@ def test_every_treatment_is_checked_against_the_baseline() -> None:
 
 
 @pytest.mark.parametrize("tasks", [0, 1, MIN_TASKS - 1])
-def test_with_few_tasks_nothing_is_computed_and_the_reason_stands_there(tasks: int) -> None:
+def test_with_few_tasks_nothing_is_computed_and_the_reason_is_given(tasks: int) -> None:
     alone = [BlindedAnswer(f"alone{number}", "with", "x", "x") for number in range(9)]
     check = guess_conditions([*answers(nothing, tasks=tasks), *alone], "without", 1)["with"]
     assert (check.accuracy, check.holds, check.tasks, check.n) == (None, None, tasks, 2 * tasks)

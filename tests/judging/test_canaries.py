@@ -111,7 +111,7 @@ def test_a_name_that_the_question_gives_is_not_exchanged() -> None:
     assert second.planted
 
 
-def test_a_criterion_of_another_task_is_asked_where_the_answer_has_none_of_its_names() -> None:
+def test_a_canary_is_a_criterion_of_another_task_whose_names_are_not_in_the_answer() -> None:
     found = {three(ANSWER, "Names the items", others=FOREIGN, salt=str(number))[2].fact for number in range(60)}
     assert found == set(FOREIGN[:2])
 

@@ -98,7 +98,7 @@ def test_judges_that_differ_often_are_named_and_a_quarter_is_not_often() -> None
     assert sentence.startswith("The judges differ on 4 of 8 answers.")
 
 
-def test_unjudged_says_what_would_judge_it() -> None:
+def test_an_unjudged_criterion_says_what_would_judge_it() -> None:
     rows = decisions({"with": "m.", "without": "-m"})
     assert found(task(PROSE), rows)["unjudged"] == (
         "1 of 4 answers have no verdict. It has no patterns: write some, or add a judge that can read it."
@@ -146,7 +146,7 @@ def test_the_trials_are_averaged() -> None:
     assert len(closed("1", "0.6", best="0.9")) == 1
 
 
-def test_a_task_that_nobody_answers_is_not_answered_closed_book() -> None:
+def test_a_task_that_no_run_answers_is_not_answered_closed_book() -> None:
     assert closed("0", best="0.05") == []
 
 

@@ -161,7 +161,7 @@ def test_a_verdict_on_an_answer_that_was_discarded_since_names_the_run(folder: P
         read(drop(folder, stale))
 
 
-def test_what_a_person_left_open_is_unjudged_and_nobodys_failure(folder: Path) -> None:
+def test_what_a_person_skipped_is_unjudged_and_not_a_failure(folder: Path) -> None:
     drop(folder, said(folder), said(folder, task="b", verdict="Missed", evidence=""))
     rows = list(judge(folder, "human-anna", *shown_answers_of(folder)))
     assert len(rows) == 2 * 2 * len(CRITERIA)

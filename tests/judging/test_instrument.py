@@ -132,7 +132,7 @@ def test_agreement_is_there_for_every_pair_and_condition(panelled: tuple[Bench, 
     assert agreement["all"]["overall"]["alpha"]["low"] is not None
 
 
-def test_bias_is_told_for_every_judge_and_for_all_together(panelled: tuple[Bench, dict[str, Any]]) -> None:
+def test_bias_is_reported_for_every_judge_and_for_all_together(panelled: tuple[Bench, dict[str, Any]]) -> None:
     bias = panelled[1]["bias"]
     claude = bias["judges"]["claude"]
     assert claude["conditions"]["with"] == {"n": 8, "tasks": 4, "wrong": 0.5, "signed": 0.5}
@@ -204,7 +204,7 @@ def test_the_closed_book_control_is_no_treatment_and_tells_which_tasks_need_no_r
     assert sorted(found["agreement"]["all"]["conditions"]) == ["with", "without"]
 
 
-def test_few_tasks_are_not_checked_for_their_blinding_and_the_reason_is_told(bench: Make) -> None:
+def test_blinding_is_not_checked_with_few_tasks_and_the_reason_is_reported(bench: Make) -> None:
     made = bench()
     made.run("a", "with")
     made.run("a", "without")

@@ -183,7 +183,7 @@ def test_prompts_and_criteria_are_escaped(bench: Make) -> None:
     assert "<script>alert" not in page
 
 
-def test_a_sheet_without_questions_says_so_and_stops_nothing(bench: Make) -> None:
+def test_an_empty_sheet_says_so_and_does_not_fail_the_start(bench: Make) -> None:
     folder = lay_out(bench, {"a": ANSWER}, sample=0)
     assert "judging.human_sample draws no pair" in page_of(folder)
 

@@ -42,7 +42,7 @@ def read(text: str, answer: str = ANSWER) -> Judgement:
 # --- replies ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_whole_reply_is_a_verdict_with_its_evidence_as_it_stands_in_the_answer() -> None:
+def test_a_complete_reply_is_a_verdict_with_verbatim_evidence() -> None:
     at = ANSWER.index("shop.py")
     assert read(reply()) == Judgement(Verdict.MET, "shop.py", at, "it says so")
     assert read(reply(verdict="Partial")).verdict is Verdict.PARTIAL
@@ -113,7 +113,7 @@ def test_what_is_not_the_object_that_was_asked_for_is_unparsable(text: str) -> N
         reply(verdict=" Met"),
     ],
 )
-def test_the_object_is_found_in_what_stands_around_it(text: str) -> None:
+def test_the_object_is_found_inside_other_text(text: str) -> None:
     assert read(text).verdict is Verdict.MET
 
 
@@ -131,7 +131,7 @@ def test_evidence_that_is_not_in_the_answer_is_no_evidence(verdict: str, evidenc
     assert read(reply(verdict=verdict, evidence=evidence)).failure == "evidence_not_found"
 
 
-def test_long_evidence_is_cut_and_still_stands_there() -> None:
+def test_long_evidence_is_cut_and_still_verbatim() -> None:
     answer = "word " * 100
     found = read(reply(evidence=answer.strip()), answer)
     assert len(found.evidence) == MAX_EVIDENCE
@@ -272,7 +272,7 @@ def test_an_answer_is_no_template(answer: str) -> None:
     assert f"\n{answer}\n" in request(answer)
 
 
-def test_a_template_that_asks_for_what_is_not_there_is_wrong() -> None:
+def test_an_undefined_name_in_a_template_is_an_error() -> None:
     with pytest.raises(UndefinedError, match="anser"):
         render("{{ anser }}", answer="x")
 

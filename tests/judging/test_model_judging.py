@@ -96,7 +96,7 @@ def test_each_criterion_is_one_request_and_three_canaries_come_before_them(court
     assert sum(fact in ("Names the class `Cart`", "Names the file `shop.py`") for fact in asked) == 4
 
 
-def test_the_evidence_is_a_piece_of_the_answer_and_its_position_is_told(court: Court) -> None:
+def test_the_evidence_is_a_piece_of_the_answer_with_its_position(court: Court) -> None:
     first, second = (row for row in court.judge() if row["condition"] == "with")
     for row in (first, second):
         position = int(row["position"])

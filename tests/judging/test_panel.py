@@ -74,7 +74,7 @@ def test_a_judge_that_was_not_asked_does_not_count(failure: str) -> None:
     assert (found.verdict, found.decided_by, found.votes) == ("Met", "single", ("claude=Met",))
 
 
-def test_a_judge_that_failed_votes_for_nobody_and_half_of_those_asked_is_not_enough() -> None:
+def test_a_failed_judge_has_no_vote_and_half_of_those_asked_is_not_enough() -> None:
     assert decided(mechanical="Met", claude="timeout").verdict == "Unjudged"
     assert decided(mechanical="Met", claude="timeout").decided_by == ""
     assert decided(mechanical="Met", claude="timeout", gpt="Partial").verdict == "Partial"
@@ -114,7 +114,7 @@ def test_one_more_vote_for_the_decision_never_changes_it(votes: dict[str, Row]) 
 
 
 @given(VOTES)
-def test_the_decision_is_a_verdict_that_somebody_gave(votes: dict[str, Row]) -> None:
+def test_the_decision_is_the_verdict_of_a_judge_or_unjudged(votes: dict[str, Row]) -> None:
     assert decide(votes).verdict in {row["verdict"] for row in votes.values()} | {"Unjudged"}
 
 

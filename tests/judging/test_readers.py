@@ -47,7 +47,7 @@ def test_the_user_may_accept_it_and_the_offline_agent_costs_nothing(project: Pat
     assert "accepted" in told(given, agent=PAID, preflight={"judges": False})
 
 
-def test_a_set_with_patterns_needs_nobody_and_drafts_are_patterns(project: Path, given: dict[str, Any]) -> None:
+def test_a_set_with_patterns_needs_no_other_judge_and_drafts_are_patterns(project: Path, given: dict[str, Any]) -> None:
     text = (project / "set.yaml").read_text()
     (project / "set.yaml").write_text(text.replace(PROSE, "names the file state.py}"))
     config = load_config({**given, "judging": {"drafts": True}})

@@ -111,7 +111,7 @@ def test_a_setup_that_fails_is_a_discard_without_an_agent_and_the_teardown_runs_
     assert len(daemon.folders("forgot")) == 1
 
 
-def test_a_teardown_that_fails_stands_in_the_record_and_discards_nothing(project: Project, daemon: Daemon) -> None:
+def test_a_failed_teardown_is_in_the_record_and_discards_nothing(project: Project, daemon: Daemon) -> None:
     script = "import sys; sys.exit('still in use')"
     treatment = daemon.condition(project.folder / "mcp.json", teardown=[sys.executable, "-c", script])
     project.configure(conditions={"without": {}, "with": treatment})

@@ -165,7 +165,7 @@ def test_a_narrow_terminal_has_the_answers_below_each_other(width: int, together
     assert max(map(len, lines)) <= width
 
 
-def test_nothing_in_an_answer_speaks_to_the_terminal() -> None:
+def test_nothing_in_an_answer_controls_the_terminal() -> None:
     hostile = "a\x1b[31mb\x1b]0;title\x07c\x1b]8;;http://x\x1b\\d\x1bPq\x1b\\e\rf\x9b2Jg\u202eh\x00\ti\r\nj\x1b"
     plain = printable_lines(hostile)
     assert all(character.isprintable() or character == "\n" for character in plain)

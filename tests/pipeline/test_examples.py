@@ -61,7 +61,7 @@ def test_the_embedded_server_against_the_example_s_on_tasks_of_the_demo(tmp_path
     assert len(found["contrasts"]) == 1
 
 
-def test_a_daemon_that_is_told_of_each_folder(tmp_path: Path) -> None:
+def test_a_daemon_with_registration_of_each_folder(tmp_path: Path) -> None:
     shutil.copytree(HOUSE / "examples", tmp_path / "examples")
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = str(free.getsockname()[1])

@@ -23,7 +23,7 @@ def configure(project: Project, api: LimitedApi, requests: tuple[int, int], retr
 
 
 @pytest.mark.parametrize("limits", [False, True])
-def test_a_server_that_bears_one_client_has_one_and_pairs_still_start_together(project: Project, limits: bool) -> None:
+def test_a_server_limited_to_one_client_has_one_and_pairs_still_start_together(project: Project, limits: bool) -> None:
     with limited(1) as server:
         configure(project, server, (2, 0), **({"clients": {"fake": 1}} if limits else {}))
         project.start(target="validity", cores=CORES)

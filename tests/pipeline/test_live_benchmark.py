@@ -255,7 +255,7 @@ def launcher_project(folder: Path, api: Fake, **settings: Any) -> Path:
     return key
 
 
-def test_a_launcher_that_knows_the_key_is_asked_before_the_runs(tmp_path: Path, api: Fake) -> None:
+def test_a_launcher_that_has_the_key_is_checked_before_the_runs(tmp_path: Path, api: Fake) -> None:
     key = launcher_project(tmp_path, api, sandbox_visible=[str(tmp_path / "own" / "key"), str(CLAUDE.resolve().parent)])
     said = " ".join(start(tmp_path / "project").split())
     assert "answered a short question in the sandbox: glm-5" in said

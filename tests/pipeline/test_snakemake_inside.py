@@ -158,7 +158,7 @@ def test_pipes_are_looked_for_once_and_found_as_before(tmp_path: Path) -> None:
     assert (tmp_path / "end.txt").read_text().startswith("piped\n0\n")
 
 
-def test_commands_are_started_otherwise_where_somebody_takes_them_and_fail_as_they_end(tmp_path: Path) -> None:
+def test_commands_can_be_taken_over_and_keep_their_exit_codes(tmp_path: Path) -> None:
     (tmp_path / "Snakefile").write_text(USES + TAKEN)
     ended = snakemake(tmp_path, "--keep-going", "--scheduler", "greedy")
     given = {line for line in ended.stdout.splitlines() if line.startswith("given:")}
@@ -189,6 +189,6 @@ def test_a_killed_start_leaves_locks_that_name_its_outputs(tmp_path: Path) -> No
     assert snakemake(tmp_path, "--rerun-incomplete").returncode == 0
 
 
-def test_a_name_that_is_gone_is_told_with_the_version_that_has_it() -> None:
+def test_a_removed_name_is_reported_with_the_version_that_has_it() -> None:
     with pytest.raises(WorkflowError, match=r"no object.needrun_jobs, which lensbench uses; install"):
         snakemake_inside.rules_to_run(type("Workflow", (), {"dag": object()})())

@@ -107,7 +107,7 @@ def test_a_good_set_is_read(project: Path) -> None:
     assert (task.id, task.repository, len(task.criteria)) == ("one", Folder(path="repo"), 2)
 
 
-def test_all_mistakes_of_all_files_are_told_at_once(project: Path) -> None:
+def test_all_mistakes_of_all_files_are_reported_at_once(project: Path) -> None:
     Path("a.yaml").write_text(GOOD.replace("category: Debug", "category: Bug"))
     message = refused(GOOD.replace("id: one", "id: ONE"), "b.yaml")
     with pytest.raises(UserError) as caught:

@@ -48,7 +48,7 @@ def test_waves_over_trials_are_the_trials() -> None:
     assert [wave.trials for wave in waves(plan(looks=3, over="trials", trials=3))] == [(1,), (2,), (3,)]
 
 
-def test_a_wave_is_open_when_every_look_before_it_says_so(tmp_path: Path) -> None:
+def test_a_wave_is_open_if_every_earlier_look_continues(tmp_path: Path) -> None:
     assert opened(tmp_path, plan()) == 1
     write_json(look_file(tmp_path, 1), {"open": True})
     write_json(look_file(tmp_path, 2), {"open": False})

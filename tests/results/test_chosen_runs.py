@@ -71,7 +71,7 @@ def test_a_file_that_was_put_into_discards_is_named(bench: Make, name: str) -> N
     ]
 
 
-def test_nothing_is_said_where_nobody_chose(bench: Make) -> None:
+def test_nothing_is_reported_when_no_run_was_chosen(bench: Make) -> None:
     made = make(bench)
     file_discard(made.folder, RunId("b", "with"), "empty", "")
     data = made.build()

@@ -156,7 +156,7 @@ def test_the_difference_of_two_deltas_is_paired_by_task_and_has_scipys_interval_
         task: task for task in BEFORE}).mde  # fmt: skip
 
 
-def test_each_runs_own_delta_rests_on_the_shared_tasks_alone() -> None:
+def test_the_delta_of_each_run_uses_only_the_shared_tasks() -> None:
     data = compare([run_of("a", {**BEFORE, "alone": (1, 0)}), run_of("b", AFTER)])
     own = data["treatments"][0]["deltas"]
     low, high = ttest_1samp([0.5, 0, 0.25, 1, -0.5], 0).confidence_interval(0.95)
@@ -458,7 +458,7 @@ def compared(folders: list[Path]) -> tuple[dict[str, Any], str]:
     return data, render_page(data)
 
 
-def test_nobodys_text_can_do_anything_on_the_page(compared: tuple[dict[str, Any], str]) -> None:
+def test_no_text_is_active_on_the_page(compared: tuple[dict[str, Any], str]) -> None:
     data, page = compared
     assert "<script" not in page
     assert "<img" not in page

@@ -30,7 +30,7 @@ def paired(treatment: str, baseline: str, **more: Any) -> dict[str, Any]:
     return {**sides, "delta": after - before, "pairs": 9, "largest": F(38, 100), **more}
 
 
-def test_a_share_changes_by_points_that_are_the_difference_of_what_stands_beside_it() -> None:
+def test_the_change_of_a_share_is_the_difference_of_the_two_values_shown() -> None:
     found = figure("score", paired("0.625", "0.5"), {"delta": 0.125, "low": -0.05, "high": 0.3})
     assert found[1:] == ("62.5%", "50%", "+12.5pp", "-5pp to +30pp", "", 9)
 

@@ -193,7 +193,7 @@ def test_a_run_that_was_given_up_is_named(bench: Make) -> None:
     assert "The next start" not in made.page
 
 
-def test_what_a_reader_must_know_stands_among_the_warnings(bench: Make) -> None:
+def test_what_a_reader_must_know_is_a_warning(bench: Make) -> None:
     made = bench(
         tasks=("a",), changes={"imported": True, "accepted_changes": ["seed: was 1"], "warnings": ["six criteria"]}
     )

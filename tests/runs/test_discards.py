@@ -63,7 +63,7 @@ def test_each_discard_has_a_number_of_its_own_and_none_is_overwritten(tmp_path: 
     assert discard_files(tmp_path) == {"a-with": paths}
 
 
-def test_runs_whose_names_begin_alike_are_told_apart(tmp_path: Path) -> None:
+def test_runs_with_a_common_name_prefix_are_distinguished(tmp_path: Path) -> None:
     runs = [
         RunId("a", "with"), RunId("a-with-x", "without"), RunId("a-with", "with"), RunId("a-with-1", "with"),
         RunId("a", "with", 2), RunId("a", "with_more"), RunId("a-1", "with"), RunId("a", "w"), RunId("a", "with", 12),

@@ -286,7 +286,7 @@ def test_servers_and_requests_can_be_left_out(attempt: Try, adapter: SimpleNames
         ("2.1.329", None, "failed", "does not start, or is another program"),
     ],
 )
-def test_the_version_is_compared_with_the_program_s_own_word(
+def test_the_version_is_compared_with_the_one_that_the_program_reports(
     attempt: Try, adapter: SimpleNamespace, pinned: str, said: str | None, outcome: str, words: str
 ) -> None:
     adapter.version = lambda settings: said

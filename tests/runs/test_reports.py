@@ -21,7 +21,7 @@ BULLETS = (
 )
 
 
-def test_calls_of_the_server_are_a_field_of_their_own_and_are_cut_out() -> None:
+def test_calls_of_the_server_are_a_separate_field_and_are_removed() -> None:
     for name in ("LENS calls", "MCP calls", "lens tool calls", "LENS MCP Tool Calls"):
         answer = f"The answer.\n\n## Report\n- **Tool calls**: 5\n- **{name}**: 3\n- **Key findings**: none\n"
         assert (parse_report(answer).tool_calls, parse_report(answer).server_calls) == (5, 3)

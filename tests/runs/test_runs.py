@@ -191,7 +191,7 @@ def test_only_what_may_heal_at_once_is_tried_again_and_never_more_often_than_all
         (lambda bench: next(Path("cache").glob("*/tree/shop.py")).write_text("x"), "differs from what was fetched"),
     ],
 )
-def test_what_no_attempt_can_mend_is_one_sentence_and_no_discard(bench: Path, damage: Any, message: str) -> None:
+def test_what_no_attempt_can_fix_is_one_sentence_and_no_discard(bench: Path, damage: Any, message: str) -> None:
     plan(bench, "echo answer")
     damage(bench)
     with pytest.raises(UserError, match=message):

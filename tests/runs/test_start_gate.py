@@ -173,11 +173,11 @@ def test_the_grace_is_long_enough_for_the_next_job_to_start() -> None:
     assert start_gate.GRACE_S >= 1
 
 
-def test_a_gate_file_that_somebody_removed_does_not_cost_the_run(tmp_path: Path) -> None:
+def test_a_removed_gate_file_does_not_fail_the_run(tmp_path: Path) -> None:
     with at_the_gate(str(tmp_path), "a", [], 0):
         (tmp_path / "a").unlink()
 
 
-def test_a_run_that_another_job_has_made_waits_for_nobody(tmp_path: Path) -> None:
+def test_a_run_that_another_job_has_finished_does_not_wait(tmp_path: Path) -> None:
     with at_the_gate(str(tmp_path), "a-with", ["a-without"], 900, 900, lambda: False):
         pass

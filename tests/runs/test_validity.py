@@ -38,7 +38,7 @@ def test_all_runs_of_the_plan_are_decided_in_its_order() -> None:
     ]
 
 
-def test_a_run_counts_when_nothing_speaks_against_it() -> None:
+def test_a_run_without_a_reason_against_it_counts() -> None:
     assert judged(record("without"), record("with")) == {"without": "valid", "with": "valid", "other": "missing"}
 
 

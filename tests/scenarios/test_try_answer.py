@@ -38,7 +38,7 @@ def lensbench_try(*arguments: str, given: str = "") -> subprocess.CompletedProce
 
 
 @pytest.mark.usefixtures("folder")
-def test_each_verdict_stands_with_the_words_that_decided_and_the_report_is_no_part_of_the_answer() -> None:
+def test_each_verdict_is_shown_with_its_evidence_and_the_report_is_not_part_of_the_answer() -> None:
     done = lensbench_try("cart", "answer.md", "--set", "set.yaml")
     assert done.returncode == 0, done.stderr
     lines = [" ".join(line.split()) for line in done.stdout.splitlines()]

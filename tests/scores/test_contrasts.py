@@ -72,7 +72,7 @@ def test_the_other_way_round_the_better_version_is_a_harm(bench: Make) -> None:
     assert data["plain"]["v1 against v2"]["next"].startswith("Prefer v2")
 
 
-def test_a_contrast_that_nobody_asked_for_is_shown_and_costs_nothing(bench: Make) -> None:
+def test_a_contrast_that_was_not_requested_is_shown_and_is_not_one_of_the_comparisons(bench: Make) -> None:
     data = versions(bench, ()).build()
     (found,) = data["contrasts"]
     assert found["gate"] is None

@@ -261,7 +261,7 @@ def test_one_task_is_no_basis_for_an_interval(bench: Make) -> None:
 # --- The gate
 
 
-def test_the_gate_speaks_on_the_delta_and_names_the_model(bench: Make) -> None:
+def test_the_sentence_of_the_gate_has_the_delta_and_the_model(bench: Make) -> None:
     made = wide(bench, agent={"kind": "claude-code"})
     made.run("t7", "without", points=HALF, agent_version="1.0")
     result = found(made)["gate"]

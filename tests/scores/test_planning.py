@@ -34,7 +34,7 @@ def test_so_many_tasks_have_the_power_and_one_less_has_not() -> None:
     assert TTestPower().power(7 / 23, needed, 0.1) >= 0.85 > TTestPower().power(7 / 23, needed - 1, 0.1)
 
 
-def test_a_huge_effect_or_no_spread_asks_for_four_tasks() -> None:
+def test_a_huge_effect_or_no_spread_needs_four_tasks() -> None:
     assert tasks_needed(0.1, 50) == tasks_needed(0, 50) == 4
 
 
@@ -134,7 +134,7 @@ def size(*arguments: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-def test_a_pilot_plans_runs_money_and_hours_by_its_own(tmp_path: Path) -> None:
+def test_a_pilot_plans_runs_money_and_hours_from_its_own_runs(tmp_path: Path) -> None:
     folder = piloted(tmp_path / "r").folder
     said = size("--pilot", folder, "--effect", 10, "--power", 0.9).stdout
     spread = upper_sd(12.5 * math.sqrt(12 / 11), 12)  # half gain 25, half nothing

@@ -159,7 +159,7 @@ def test_calls_that_the_report_counts_are_adoption_where_nobody_shows_what_was_o
     assert shown["adopted"] is False
 
 
-def test_an_own_tool_of_the_same_name_is_not_adoption() -> None:
+def test_an_agents_own_tool_of_the_same_name_is_not_adoption() -> None:
     tools = ["mcp__files__Read"]
     assert compare(side(tools_offered=("Read", *tools)), side(), tools)["adopted"] is False
     assert compare(side(used="mcp__files__Read", tools_offered=("Read", *tools)), side(), tools)["adopted"] is True
@@ -257,7 +257,7 @@ def test_tools_of_two_servers_with_one_short_name_share_a_column(bench: Make) ->
 @pytest.mark.parametrize(
     ("table", "old", "new"), [("decisions.csv", "Met,1,", "Met,one,"), ("reports.csv", "a,with,1", "a,with,x")]
 )
-def test_a_table_that_somebody_spoiled_is_a_clear_error(bench: Make, table: str, old: str, new: str) -> None:
+def test_a_modified_table_is_a_clear_error(bench: Make, table: str, old: str, new: str) -> None:
     from lensbench.scores.scores import score_all
 
     made = bench(tasks=("a",))

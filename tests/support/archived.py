@@ -1,4 +1,4 @@
-"""A benchmark to archive, made by hand and by the real stages; and what forgers do to an archive."""
+"""A benchmark to archive, built by hand and by the real stages; and ways to forge an archive."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ REPORT = "\n## Report\n\n- **Tool calls**: 1\n- **Tools used**: Grep\n- **Files 
 
 
 def make_benchmark(project: Path, given: dict[str, Any], with_model: bool = False) -> Path:
-    """The run folder of a finished benchmark: four runs, of which one was discarded and made again, one given up."""
+    """The run folder of a finished benchmark: four runs, of which one was discarded and repeated, one given up."""
     (project / "set.yaml").write_text(TASKS)
     judges: list[Any] = ["mechanical"]
     if with_model:
@@ -76,14 +76,14 @@ def make_benchmark(project: Path, given: dict[str, Any], with_model: bool = Fals
 
 
 def pack(folder: Path, sign_key: str = "", allowed: Iterable[str] = ()) -> Path:
-    """The archive of a run folder, beside it as usual; `allowed` texts may leave."""
+    """The archive of a run folder, beside it as usual; `allowed` texts may be in it."""
     archive = folder.with_suffix(".zip")
     make_archive(folder, archive, sign_key, frozenset(sha256(text.encode())[:12] for text in allowed))
     return archive
 
 
 def forge(archive: Path, change: Callable[[Path], object], rehash: bool) -> Path:
-    """A copy of the archive that was changed in `<run_id>/`, with or without right hashes."""
+    """A copy of the archive with a change in `<run_id>/`, with or without valid hashes."""
     place = archive.parent / "forged"
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir()
@@ -109,7 +109,7 @@ def edit(name: str, old: str, new: str) -> Callable[[Path], object]:
 
 
 def edit_json(name: str, change: Callable[[Any], object]) -> Callable[[Path], object]:
-    """Changes a JSON file in the run folder, and writes it as we do."""
+    """Changes a JSON file in the run folder, written as by lensbench."""
 
     def edited(bag: Path) -> None:
         path = bag / "data" / "run" / name

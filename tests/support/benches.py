@@ -1,4 +1,4 @@
-"""Synthetic run folders of any size, written by the real writers: for tests and benchmarks of what comes after runs."""
+"""Synthetic run folders of any size, written by the real code, for tests and benchmarks of stages after the runs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _POINTS = {"Met": "1", "Partial": "0.5", "Missed": "0", "Unjudged": None}
 
 @dataclass(frozen=True)
 class Shape:
-    """What a synthetic benchmark looks like. Shares are of all runs."""
+    """The parameters of a synthetic benchmark. Shares are of all runs."""
 
     tasks: int = 12
     treatments: Sequence[str] = ("with",)
@@ -38,18 +38,18 @@ class Shape:
     missing: float = 0.0
     unjudged: float = 0.0
     lift: float = 0.1
-    """What a treatment adds to the share of criteria that an answer states."""
+    """The treatment's effect on the share of criteria that an answer states."""
     long_names: bool = False
     transcripts: bool = True
-    """Records show calls, tokens and tools; without them, only the agent's report speaks."""
+    """Whether records have calls, tokens and tools; otherwise only the agent's report has them."""
     paragraphs: int = 2
-    """Of filler in each answer."""
+    """Paragraphs of filler in each answer."""
     hostile: str = ""
-    """A text that stands wherever a person or an agent can write one."""
+    """A text in every place where a person or an agent can write one."""
     agent: str = "claude-code"
     judges: Sequence[str] = ("claude-haiku",)
     measures: Sequence[Callable[[Path], object]] = ()
-    """Stages that measure, such as `write_estimates`, in their order."""
+    """Stages that measure, such as `write_estimates`, in order."""
     seed: int = 1
     looks: int = 1
 
@@ -60,7 +60,7 @@ class Shape:
 
 
 def make_bench(folder: Path, shape: Shape) -> Path:
-    """Writes the run folder up to results.json, without what `measures` would add to it, and returns the folder."""
+    """Writes the run folder up to results.json, without the output of `measures`, and returns the folder."""
     rng = random.Random(shape.seed)
     tasks = [_task(shape, number) for number in range(shape.tasks)]
     write_json(folder / "plan.json", _plan(shape, tasks))
@@ -129,7 +129,7 @@ def _plan(shape: Shape, tasks: Sequence[Task]) -> dict[str, Any]:
 def _run(
     folder: Path, shape: Shape, task: Task, run: RunId, hard: float, rng: random.Random
 ) -> Iterator[dict[str, Any]]:
-    """Writes a run, and gives the verdicts on it."""
+    """Writes a run, and returns the verdicts on it."""
     treated = run.condition != "without"
     if rng.random() < shape.missing:
         return
@@ -222,7 +222,7 @@ def _outcome(shape: Shape, treated: bool, rng: random.Random) -> Outcome:
 
 
 def _second_thoughts(row: dict[str, Any], judge: str, rng: random.Random) -> dict[str, Any]:
-    """Another judge's verdict, which is mostly the same."""
+    """Another judge's verdict, which usually is the same."""
     if row["verdict"] == "Unjudged" or rng.random() < 0.9:
         return {**row, "judge": judge}
     return {**row, "judge": judge, "verdict": "Missed", "points": "0", "evidence": "", "position": None}

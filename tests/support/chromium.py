@@ -1,4 +1,4 @@
-"""A real browser for the pages that people open from disk, without a server and without a network."""
+"""A real browser for the pages, opened from disk without a server and without a network."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OWN_SCHEMES = ("file:", "data:", "blob:", "about:")
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
-    """The browser, started once for a file of tests: while it is there, no other test can run an event loop."""
+    """The browser, started once per test file: while it runs, no other test can run an event loop."""
     program = CHROMIUM if os.access(CHROMIUM, os.X_OK) else shutil.which("chromium")
     if program is None:
         pytest.skip(f"needs Chromium: neither {CHROMIUM} nor a `chromium` on PATH is there")

@@ -1,4 +1,4 @@
-"""The commands that README.md and docs/ show, with their places."""
+"""The commands in README.md and docs/, with their places."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ SHELL = ("", "sh", "bash")
 
 
 class Documented(NamedTuple):
-    """A command as it is shown, without its prompt and its comment."""
+    """A command without its prompt and its comment."""
 
     place: str
     command: str
 
 
 def documented() -> Iterator[Documented]:
-    """Every line of a block without a language or with that of a shell, indented lines and spans that begin a command."""
+    """Lines of code blocks without a language or for a shell, indented lines and code spans that start a command."""
     for file in sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]):
         if file.name not in ("CHANGELOG.md", "protocol.md"):
             yield from _of_page(file)

@@ -1,8 +1,8 @@
-"""Answers to the drafting set on which draft patterns are compared with the patterns of its author.
+"""Answers to the drafting set, for comparing draft patterns with the patterns of its author.
 
-The author's patterns are the label: a score by them is what a score by drafts must come close to. Five families, so that
-no single way of making answers decides: `made` from the author's patterns, `paraphrased` by hand, `quoted` from the
-sources as an agent quotes them, of `other` tasks, and `real` ones that runs left.
+The author's patterns are the label: scores by drafts must be close to scores by them. There are five families, so that
+the result does not depend on one way of creating answers: `made` from the author's patterns, `paraphrased` by hand,
+`quoted` from the sources as by an agent, of `other` tasks, and `real` ones from runs.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from lensbench.repositories.prepare import prepare
 ROOT = Path(__file__).resolve().parents[2]
 PARAPHRASES: dict[str, list[list[str]]] = yaml.safe_load((ROOT / "tests" / "support" / "paraphrases.yaml").read_text())
 _QUOTED = 2500
-"""Characters of a definition that an agent quotes at most."""
+"""The maximum characters of a quoted definition."""
 
 Judge = Callable[[Criterion, Normalised], float]
 """The points that a criterion gets for an answer."""
 
 
 class Answer(NamedTuple):
-    """An answer to a task, and how it was made."""
+    """An answer to a task, and its family."""
 
     family: str
     task: Task
@@ -45,7 +45,7 @@ class Answer(NamedTuple):
 
 
 class Scored(NamedTuple):
-    """Scores of one answer in points of 100: by the author's patterns, and by something else."""
+    """Scores of an answer from 0 to 100: by the author's patterns, and by another judge."""
 
     family: str
     held_out: bool
@@ -54,7 +54,7 @@ class Scored(NamedTuple):
 
 
 def drafting_set() -> tuple[tuple[Task, ...], dict[str, Path]]:
-    """The tasks of the drafting set, and the sources of each, fetched when they are not in the cache yet."""
+    """The tasks of the drafting set, and the sources of each, fetched unless they are in the cache."""
     tasks = read_scenarios([str(ROOT / "tests" / "support" / "drafting.yaml")]).tasks
     cache = Path(os.environ.get("LENSBENCH_CACHE", ROOT / ".cache" / "repositories"))
     trees = {source: prepare(source, cache).tree for source in {task.repository for task in tasks} if source}
@@ -62,7 +62,7 @@ def drafting_set() -> tuple[tuple[Task, ...], dict[str, Path]]:
 
 
 def held_out(task: Task) -> bool:
-    """Whether no rule may be tuned on the task: half of them, by the hash of their names."""
+    """Whether the task may not be used for tuning rules: half of them, by the hash of their names."""
     return bool(int(hashlib.sha256(task.id.encode()).hexdigest(), 16) % 2)
 
 
@@ -107,12 +107,12 @@ def _proofs(task: Task, tree: Path) -> Mapping[int, list[str]]:
 
 
 def patterns(criterion: Criterion, answer: Normalised) -> float:
-    """The points by the criterion's patterns; a criterion without any has none, as in a score where nobody else judges."""
+    """The points by the criterion's patterns; 0 without patterns, as in a score without other judges."""
     return float(POINTS.get(judge(criterion, answer).verdict, 0))
 
 
 def crude(criterion: Criterion, answer: Normalised) -> float:
-    """The rule to be better than: the share of the text's hard tokens that the answer has; all is Met, half Partial."""
+    """The rule to beat: the share of the text's hard tokens in the answer; all is Met, half is Partial."""
     tokens = set(re.findall(r"[\w./]*\w", criterion.text))
     hard = {token for token in tokens if re.search(r"[_./\d]|[a-z][A-Z]", token)} or tokens
     share = sum(token in answer.text for token in hard) / len(hard)
@@ -132,7 +132,7 @@ def scored(answers: Iterable[Answer], criteria: Mapping[str, Sequence[Criterion]
 
 
 class Closeness(NamedTuple):
-    """How close scores are to the author's: rank correlation, mean error and mean difference in points of 100."""
+    """How close scores are to the author's: rank correlation, mean error and mean difference, for scores up to 100."""
 
     answers: int
     rank_correlation: float
@@ -141,7 +141,7 @@ class Closeness(NamedTuple):
 
 
 def closeness(rows: Sequence[Scored]) -> Closeness:
-    """Of all `rows`; the correlation is not a number when all scores of one side are equal."""
+    """The closeness of `rows`; the correlation is NaN when all scores of one side are equal."""
     from scipy.stats import spearmanr
 
     author, other = [row.author for row in rows], [row.other for row in rows]

@@ -1,6 +1,6 @@
-"""Checks what a task set claims against the sources that it is about.
+"""Checks the claims of a task set against its sources.
 
-A criterion is a claim about a repository at one revision. Three things are checked: what its patterns name exists
+A criterion is a claim about a repository at one revision. Three things are checked: the names in its patterns exist
 (`pattern_problems`), a person's proof of the claim holds (`Fact`, `fact_problems`), and each criterion has such a proof
 (`unproven`). Each function returns one sentence per problem, so that a test can assert that there is none.
 """
@@ -38,7 +38,7 @@ class Fact:
 
 
 def read_proofs(name: str) -> list[Fact]:
-    """The proofs of a task set, from `proofs/<name>.txt`: a line each, whose head says what is in it."""
+    """The proofs of a task set, from `proofs/<name>.txt`: one per line; the head of the file describes the format."""
     lines = (Path(__file__).parent / "proofs" / f"{name}.txt").read_text().splitlines()
     split = (line.split(maxsplit=4) for line in lines if not line.startswith("#"))
     return [
@@ -48,11 +48,11 @@ def read_proofs(name: str) -> list[Fact]:
 
 
 def pattern_problems(task: Task, tree: Path) -> list[str]:
-    """What a task's criteria name, but `tree` does not have.
+    """The names in a task's criteria that `tree` does not have.
 
-    A path must fit exactly one file. A name must stand in a file that the criterion names, or be `Class.member` where
-    that class is defined; so must each number, of the criterion's text as well (regexes hold most values). A criterion
-    that names no file cannot be checked by anybody.
+    A path must match exactly one file. A name must be in a file that the criterion names, or be `Class.member` where
+    that class is defined; so must each number, also those in the criterion's text (regexes contain most values). A
+    criterion that names no file cannot be checked.
     """
     problems = []
     for number, criterion in enumerate(task.criteria, 1):
@@ -73,7 +73,7 @@ def pattern_problems(task: Task, tree: Path) -> list[str]:
 
 
 def fact_problems(fact: Fact, task: Task, tree: Path) -> list[str]:
-    """Why `fact` does not prove its criterion: another file, no such definition, or the text is not there."""
+    """Why `fact` does not prove its criterion: another file, no such definition, or the text is missing."""
     place = f"{fact.task}, criterion {fact.criterion}"
     criterion = task.criteria[fact.criterion - 1]
     if not any(f"/{fact.file}".endswith(f"/{path}") for path in named_paths(criterion)):
@@ -96,7 +96,7 @@ def unproven(tasks: Iterable[Task], facts: Iterable[Fact]) -> list[str]:
 
 
 def literals(criterion: Criterion) -> Iterator[str]:
-    """All literals of a criterion but those that must not be stated, which are wrong on purpose."""
+    """All literals of a criterion except those that must not be stated, which are wrong on purpose."""
     yield from (pattern for pattern in criterion.sought if not isinstance(pattern, Regex))
 
 
@@ -107,7 +107,7 @@ def named_paths(criterion: Criterion) -> set[str]:
 
 @cache
 def files_named(tree: Path, path: str) -> tuple[str, ...]:
-    """The files below `tree` that `path` fits, as a whole or from some folder on."""
+    """The files below `tree` that `path` matches, completely or as the end of their path."""
     candidates = (file.relative_to(tree) for file in tree.rglob(Path(path).name) if file.is_file())
     inside = (file.as_posix() for file in candidates if ".git" not in file.parts)
     return tuple(sorted(file for file in inside if f"/{file}".endswith(f"/{path}")))
@@ -149,7 +149,7 @@ def _named(node: Node, parts: tuple[str, ...]) -> Iterator[Node]:
 
 
 def _names(node: Node) -> tuple[str, ...]:
-    """What `node` defines: empty for all that is no definition."""
+    """The names that `node` defines; empty if it is not a definition."""
     match node.type:
         case "impl_item":
             return (_text(node, "type").partition("<")[0],)

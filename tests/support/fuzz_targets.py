@@ -1,6 +1,6 @@
-"""What reads bytes of strangers, as functions of bytes: whatever comes, a value of the promised types or a UserError.
+"""The parsers of untrusted input, as functions of bytes: the result is always a value of its types or a UserError.
 
-`benchmarks/fuzz.py` looks for bytes that break this, `test_fuzz.py` replays those of tests/fuzz/<target>/.
+`benchmarks/fuzz.py` searches for bytes that violate this, `test_fuzz.py` replays those in tests/fuzz/<target>/.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from lensbench.runs.self_report.values import MAX_COUNT
 
 NONCE = nonce_of("fuzz")
 ANSWER = "The cause is in `src/a.py`: **parse** drops the last line."
-"""What the judges' replies of the corpus are about."""
+"""The answer that the judges' replies in the corpus are about."""
 ADAPTERS = [load_adapter(kind) for kind in ("claude-code", "codex", "gemini", "opencode", "command", "offline")]
 
 
@@ -88,7 +88,7 @@ def _scenarios(name: str, data: bytes) -> None:
 
 
 def stream(data: bytes) -> None:
-    """What agents print. The first byte chooses the agent."""
+    """The output of agents. The first byte selects the agent."""
     adapter = ADAPTERS[data[0] % len(ADAPTERS) if data else 0]
     outcome = adapter.read(io.StringIO(_text(data[1:]), newline="\n"))
     _fits(outcome)
@@ -102,7 +102,7 @@ def stream(data: bytes) -> None:
 
 
 def record(data: bytes) -> None:
-    """Records, which an archive brings from strangers."""
+    """Records, which are untrusted in an archive."""
     try:
         found = from_json(_text(data))
     except ValueError:
@@ -129,7 +129,7 @@ def table(data: bytes) -> None:
 
 
 def reply(data: bytes) -> None:
-    """What model judges reply."""
+    """Replies of model judges."""
     text = _text(data)
     found = read_reply(text, NONCE, ANSWER, _CRITERION.text)
     _fits(found)
@@ -147,7 +147,7 @@ _HIDDEN = Hidden(("mcp__lens__lens_grep",), ("lens",), ("with", "without"))
 
 
 def answer(data: bytes) -> None:
-    """Answers: hidden names taken out, judged by patterns, asked about, and shown on a page."""
+    """Answers: blinded, judged by patterns, put into a judge's prompt, and shown on a page."""
     text = _text(data)
     shown = blind(text, _HIDDEN).text
     _fits(judge(_CRITERION, normalise(shown)))
@@ -196,7 +196,7 @@ def _zip(data: bytes) -> bytes:
 
 
 def rebuild(data: bytes) -> None:
-    """An archive in which a stranger replaced a file: its path in the run folder in the first line, then its content."""
+    """An archive with a replaced file: its path in the run folder in the first line, then its content."""
     name, _, content = data.partition(b"\n")
     if _text(name) not in kept_files():
         return
@@ -247,7 +247,7 @@ def _types(kind: type) -> dict[str, TypeAdapter[Any]]:
 
 
 def _fits(value: Any) -> None:
-    """Every field has the type that its class promises."""
+    """Checks that every field has the type in its class."""
     for name, adapter in _types(type(value)).items():
         adapter.validate_python(getattr(value, name), strict=True)
 

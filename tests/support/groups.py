@@ -1,7 +1,7 @@
-"""Tests of a group (`xdist_group`) are remembered by their own names.
+"""Reports tests of a group (`xdist_group`) by their own names.
 
-pytest-xdist adds `@group` to them. As `--last-failed` knows no such test, the second try of `make test` would leave out
-those that failed.
+pytest-xdist adds `@group` to the names. `--last-failed` does not find such tests, so that the second attempt of
+`make test` would skip failed ones.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import pytest
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Takes the group out of the name, in the process that reports: a worker's names are compared with its tests."""
+    """Removes the group from the name in the reporting process; in a worker, names must match its tests."""
     name, mark, group = report.nodeid.rpartition("@")
     if mark and group.isidentifier() and "PYTEST_XDIST_WORKER" not in os.environ:
         report.nodeid = name

@@ -1,4 +1,4 @@
-"""Run folders that are built by hand instead of by agents, through the stages that come after the runs."""
+"""Run folders that are built by hand instead of by agents, with the real stages after the runs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from lensbench.scores.scores import score_all
 
 @dataclass
 class Bench:
-    """A run folder made by hand. `run` adds a run, `build` starts the stages and returns the results as data."""
+    """A run folder built by hand. `run` adds a run, `build` executes the stages and returns the results as data."""
 
     folder: Path
     tasks: Sequence[str] = ("a", "b")
@@ -31,7 +31,7 @@ class Bench:
     reports: list[dict[str, Any]] = field(default_factory=list)
     verdicts: list[dict[str, Any]] = field(default_factory=list)
     changes: dict[str, Any] = field(default_factory=dict)
-    """What differs from the plan below."""
+    """Differences to the plan below."""
 
     @property
     def plan(self) -> dict[str, Any]:
@@ -79,7 +79,7 @@ class Bench:
         seen: Sequence[Call] = (Call("Read", 3),),
         **outcome: Any,
     ) -> Record:
-        """Adds a run; `points` are those of its criteria, None is unjudged."""
+        """Adds a run; `points` are those of its criteria, with None for unjudged."""
         run = RunId(task, condition, trial)
         tried = [
             Attempt(number, started, duration_s, 0.0, 0, False, reason, detail) for number in range(1, attempts + 1)
@@ -113,7 +113,7 @@ class Bench:
         return record
 
     def build(self) -> dict[str, Any]:
-        """What stands in results.json, before rounding."""
+        """The content of results.json, before rounding."""
         write_json(self.folder / "plan.json", self.plan)
         judge_validity(self.folder)
         write_table(self.folder / "reports.csv", REPORT_COLUMNS, self.reports)

@@ -17,7 +17,7 @@ PROGRAMS = ("sh", "grep", "touch", "rm", "mkdir", "cat")
 
 @pytest.fixture(scope="module")
 def image(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """An image of a shell, by its digest, in a store of its own."""
+    """An image of a shell, by its digest, in a separate store."""
     engine = shutil.which("podman")
     if not engine:
         pytest.skip("needs podman: apt-get install podman")

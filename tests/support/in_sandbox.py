@@ -1,4 +1,4 @@
-"""A command in a sandbox, started in both ways: by its command line, and as a run does it, in a process of its own."""
+"""Runs a command in a sandbox in both ways: by its command line, and in a forked process, as for runs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Start = Callable[[Sequence[str], Mapping[str, str]], Started]
 
 
 def by_command(argv: Sequence[str], env: Mapping[str, str]) -> Started:
-    """What the command printed, and how it ended."""
+    """The output of the command, and how it ended."""
     return subprocess.run(argv, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
 
 

@@ -1,8 +1,8 @@
-"""Labelled data for judges: answers of which it is known whether they state a criterion.
+"""Labelled data for judges: answers that are known to state a criterion or not.
 
-An answer is made from the criterion's own patterns (`say`), dressed as people and models write (`dressed`), and spoiled
-in one place (`corrupted`). `mined` reads further criteria out of sources, so that there are more names, paths and
-numbers than one task set has; each of them is true of the tree that it was read from.
+An answer is generated from the criterion's patterns (`say`), formatted as people and models write (`dressed`), and
+changed in one place (`corrupted`). `mined` extracts further criteria from sources, for more names, paths and numbers
+than in one task set; each is true of the tree that it is extracted from.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ class Triple(NamedTuple):
 
 
 class Mined(NamedTuple):
-    """A fact that was read out of a source: what a task's author could have written about it."""
+    """A fact that was extracted from a source, as a task's author could have written it."""
 
     criterion: Criterion
     prompt: str
     file: str
     name: str
     denial: str
-    """The fact with a negation; "" when the author forbids none."""
+    """The fact with a negation; "" when it has no `must_not`."""
 
 
 # --- what an answer says ---------------------------------------------------------------------------------------------
@@ -140,7 +140,7 @@ _TYPOGRAPHY = str.maketrans({"-": "\u2011"})
 
 
 def dressed(pieces: Sequence[str], rng: random.Random) -> str:
-    """The pieces as an answer: in marks, in sentences or lists, with the blanks and line ends that editors leave."""
+    """The pieces as an answer: with markup, in sentences or lists, with the blanks and line ends of editors."""
     shown = [_marked(piece, rng) for piece in pieces]
     joined = shown[0] + "".join(rng.choice(_JOINS) + piece for piece in shown[1:])
     if joined.count("(") > joined.count(")"):
@@ -168,7 +168,7 @@ def _marked(piece: str, rng: random.Random) -> str:
 
 
 def corrupted(pieces: Sequence[str], rng: random.Random) -> list[str]:
-    """The pieces with one token of one of them changed, wherever it stands: a letter, a digit, or a path."""
+    """The pieces with all occurrences of one token changed: in a letter, a digit, or a path."""
     tokens = [token for piece in pieces for token in _tokens(piece)]
     token = rng.choice(tokens)
     wrong = _spoil(token, rng)
@@ -177,7 +177,7 @@ def corrupted(pieces: Sequence[str], rng: random.Random) -> list[str]:
 
 
 def _tokens(piece: str) -> list[str]:
-    """Those that carry the meaning: names, files and numbers before plain words."""
+    """The significant tokens: names, files and numbers before plain words."""
     if _NAME.fullmatch(piece):
         return [piece]
     words = re.findall(r"\w+", piece)
@@ -204,8 +204,8 @@ def _put(token: str, at: int, alphabet: str, rng: random.Random) -> str:
 
 
 def mined(tree: Path, count: int, rng: random.Random) -> list[Mined]:
-    """`count` facts about the Python files of `tree`, drawn evenly from all kinds; names that it defines twice are not
-    used, since a fact about them would not be unique."""
+    """`count` facts about the Python files of `tree`, sampled evenly from all kinds; names that are defined twice are
+    skipped, because a fact about them would not be unique."""
     parsed = {path.relative_to(tree).as_posix(): ast.parse(path.read_text("utf-8")) for path in _modules(tree)}
     names = Counter(
         node.name for module in parsed.values() for node in ast.walk(module) if isinstance(node, _Definition)

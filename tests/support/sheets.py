@@ -1,4 +1,4 @@
-"""Run folders with answers and criteria, for the tests of the judge sheet and of the people who judge with it."""
+"""Run folders with answers and criteria, for the tests of the judge sheet and of human judges."""
 
 from __future__ import annotations
 
@@ -65,6 +65,6 @@ def lay_out(
 
 
 def shown_answers_of(folder: Path) -> tuple[list[ShownAnswer], dict[str, Task]]:
-    """What judges see of a run folder."""
+    """The answers and tasks that judges see of a run folder."""
     tasks = read_tasks(folder)
     return read_shown_answers(folder, read_plan(folder), tasks), tasks

@@ -1,4 +1,4 @@
-"""A small benchmark in a folder of its own, with an agent whose behaviour the test chooses, run by real Snakemake."""
+"""A small benchmark in a separate folder, with an agent of configurable behaviour, run by real Snakemake."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Files = dict[str, tuple[bytes, int]]
 
 @dataclass
 class Project:
-    """A folder with a config, a task set and a repository; `control` belongs to the fake agent and lies outside."""
+    """A folder with a config, a task set and a repository; `control` belongs to the fake agent and is outside of it."""
 
     folder: Path
     control: Path
@@ -37,7 +37,7 @@ class Project:
         return self.folder / "bench" / "r"
 
     def configure(self, agent: dict[str, Any] | None = None, **settings: Any) -> None:
-        """Writes config.yaml anew: the fake agent, but for what is given."""
+        """Writes config.yaml: the fake agent, with the given settings."""
         value: dict[str, Any] = {
             "run_id": "r",
             "scenarios": "tasks.yaml",
@@ -77,7 +77,7 @@ class Project:
         (self.folder / "tasks.yaml").write_text(yaml.safe_dump({"name": "shop", "tasks": tasks}))
 
     def behave(self, **behaviours: str | list[str]) -> None:
-        """What the agent does, by run (`anna_with`), and in `others`."""
+        """Sets the agent's behaviour by run (`anna_with`), and for `others`."""
         named = {name.replace("others", "*").replace("_", "-"): value for name, value in behaviours.items()}
         (self.control / "behaviours.json").write_text(json.dumps(named))
 
@@ -89,7 +89,7 @@ class Project:
         env: dict[str, str] | None = None,
         output: int = subprocess.PIPE,
     ) -> subprocess.Popen[str]:
-        """Starts Snakemake; everything below it has this test's control folder in its environment."""
+        """Starts Snakemake; all its processes have this test's control folder in their environment."""
         command = [
             self.python,
             "-m",
@@ -112,7 +112,7 @@ class Project:
         )
 
     def start(self, *arguments: str, fails: bool = False, **options: Any) -> str:
-        """Runs Snakemake to its end and returns what it printed."""
+        """Runs Snakemake until it ends and returns its output."""
         process = self.begin(*arguments, **options)
         output, _ = process.communicate(timeout=120)
         assert (process.returncode != 0) == fails, output[-3000:]
@@ -128,7 +128,7 @@ class Project:
         (self.control / "ledger").unlink(missing_ok=True)
 
     def files(self, *folders: str) -> Files:
-        """Bytes and mtime of everything in `folders` of the run folder but timing.csv, which is derived."""
+        """Bytes and mtime of all files in `folders` of the run folder except timing.csv, which is derived."""
         found = [
             path for name in folders or ("runs", "records", "transcripts") for path in (self.bench / name).rglob("*")
         ]
@@ -143,12 +143,12 @@ class Project:
             return list(csv.DictReader(file))
 
     def tables(self) -> list[list[dict[str, str]]]:
-        """All tables but for times."""
+        """All tables without times."""
         tables = [self.table(name) for name in ("validity", "reports", "verdicts", "scores", "pairs")]
         return [[{key: value for key, value in row.items() if key != "duration_s"} for row in rows] for rows in tables]
 
     def reasons(self) -> dict[str, str]:
-        """Why each run that does not count does not."""
+        """The reasons of the runs that do not count."""
         return {f"{row['task']}-{row['condition']}": row["reason"] for row in self.table("validity") if row["reason"]}
 
     def record(self, stem: str) -> dict[str, Any]:
@@ -170,7 +170,7 @@ class Project:
 
 
 def living(mark: str) -> Iterator[tuple[int, str]]:
-    """Processes that have `mark` in their arguments or environment, but for this one."""
+    """Processes that have `mark` in their arguments or environment, except this one."""
     for entry in Path("/proc").iterdir():
         with suppress(OSError):
             if entry.name.isdigit() and int(entry.name) != os.getpid():
@@ -181,7 +181,7 @@ def living(mark: str) -> Iterator[tuple[int, str]]:
 
 
 def wait_for(condition: Callable[[], object], seconds: float = 30) -> bool:
-    """True as soon as the condition holds, False when it never does."""
+    """True as soon as the condition holds, False after a timeout."""
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         if condition():

@@ -1,4 +1,4 @@
-"""A project that generated tasks can be about: twelve modules with callers, messages, values, and a history."""
+"""A project for generated tasks: twelve modules with callers, messages, values, and a history."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A program on a terminal: what it prints when somebody types these lines."""
+"""Runs a program on a terminal with typed input."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 def type_into(command: Sequence[str], folder: Path, lines: str) -> tuple[int, str]:
-    """The exit code, and all that stood on the terminal."""
+    """The exit code, and all output on the terminal."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen(command, cwd=folder, stdin=theirs, stdout=theirs, stderr=theirs)
     os.close(theirs)

@@ -80,7 +80,7 @@ def test_requests_a_minute_are_shared_out_by_what_an_agent_makes(config: dict[st
     assert [claimed(), claimed(agent_requests=30)] == [(10, 900), (30, 900)]
 
 
-def test_judges_read_as_many_answers_as_their_service_bears(config: dict[str, Any]) -> None:
+def test_judges_read_answers_at_the_limit_of_their_service(config: dict[str, Any]) -> None:
     schedule = scheduled(config, judges=["mechanical", JUDGE], limits={"requests_per_minute": {"zai": 30}})
     assert [schedule.judging.threads(name) for name in ("mechanical", "claude-code-haiku")] == [1, 2]
     claimed = schedule.judging.claims()["requests_per_minute_zai"]

@@ -118,7 +118,7 @@ def test_the_time_limit_of_a_run_covers_all_attempts_and_the_start_gate(config: 
     assert schedule_of(config, agent=agent, start_gate={"limit_s": 1800}).runtime_min >= 2 * 60 + 30
 
 
-def test_only_the_discard_of_the_run_as_it_lies_there_asks_for_another_try(config: dict[str, Any]) -> None:
+def test_only_a_discard_of_the_current_run_triggers_another_attempt(config: dict[str, Any]) -> None:
     schedule = schedule_of(config)
     discards = [f"bench/r/discards/t0-with-{number}.json" for number in (1, 2)]
     assert schedule.discards(RUN.stem) == []

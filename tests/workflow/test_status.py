@@ -87,7 +87,7 @@ def test_the_line_tells_time_by_each_conditions_mean_and_what_was_spent_and_fits
     assert line(status, 2, 2).endswith("spent ?")
 
 
-def test_what_is_to_come_is_told_condition_by_condition(bench: Callable[..., Bench]) -> None:
+def test_time_and_cost_left_are_estimated_by_condition(bench: Callable[..., Bench]) -> None:
     made = bench(tasks=("a", "b", "c", "d"))
     write_json(made.folder / "plan.json", made.plan)
     made.run("a", "with", duration_s=100.0, cost_usd=0.5)

@@ -41,7 +41,7 @@ from lensbench.core.system.program import add_run_folder, run_folder, run_progra
 from lensbench.plan.frozen import read_plan
 from lensbench.results.results_file import Results
 
-HOUSE = ("Snakefile", "rules", "templates", "requirements.lock")
+PROGRAM_FILES = ("Snakefile", "rules", "templates", "requirements.lock")
 """The files of the workflow; its programs are identified by their hash."""
 LIBRARIES = ("snakemake", "numpy", "scipy", "krippendorff")
 """Libraries, besides our own code, that affect figures."""
@@ -111,7 +111,7 @@ def _kept(folder: Path) -> Iterator[str]:
 def _copy_project(settings: Mapping[str, Any], target: Path, machine: Machine) -> list[str]:
     """Copies the workflow and the user's files that the settings name; returns the archived names of the latter."""
     target.mkdir(parents=True)
-    for part in HOUSE:
+    for part in PROGRAM_FILES:
         copy: Any = shutil.copytree if (ROOT / part).is_dir() else shutil.copyfile
         copy(ROOT / part, target / part)
     names = []
@@ -133,7 +133,7 @@ def foreign_parts(project: Path, settings: Mapping[str, Any]) -> Iterator[str]:
     named = {os.path.basename(name) for name in _user_files(settings)}
     for path in sorted(project.rglob("*")):
         name = path.relative_to(project)
-        if path.is_file() and name.parts[0] not in HOUSE and path.name not in named:
+        if path.is_file() and name.parts[0] not in PROGRAM_FILES and path.name not in named:
             yield f"{PROJECT}/{name.as_posix()}: is not part of the workflow, and the config does not name it"
 
 

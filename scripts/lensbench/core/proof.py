@@ -33,11 +33,11 @@ class SelftestStatus:
         return f"The self-test FAILED with this code: {', '.join(self.failed)}."
 
 
-def status(house: Path = ROOT) -> SelftestStatus:
-    """The outcome of the last complete self-test for the code in `house`; a damaged record is ignored."""
+def status(root: Path = ROOT) -> SelftestStatus:
+    """The outcome of the last complete self-test for the code in `root`; a damaged record is ignored."""
     try:
-        record = json.loads(record_file(house).read_text())
-        if record["code_sha256"] != code_hash(house):
+        record = json.loads(record_file(root).read_text())
+        if record["code_sha256"] != code_hash(root):
             return SelftestStatus("not run")
         passed = tuple(each["control"] for each in record["findings"] if each["ok"])
         failed = tuple(each["control"] for each in record["findings"] if not each["ok"])
@@ -46,15 +46,15 @@ def status(house: Path = ROOT) -> SelftestStatus:
         return SelftestStatus("not run")
 
 
-def code_hash(house: Path = ROOT) -> str:
+def code_hash(root: Path = ROOT) -> str:
     """The sha256 of everything that affects results: the package, the rules, the templates, the pinned libraries."""
-    package = house / "scripts" / "lensbench"
-    parts = (package if package.is_dir() else PACKAGE, house / "rules", house / "templates")
+    package = root / "scripts" / "lensbench"
+    parts = (package if package.is_dir() else PACKAGE, root / "rules", root / "templates")
     trees = [hash_tree(str(part)) for part in parts]
-    files = [sha256((house / name).read_bytes()) for name in ("Snakefile", "requirements.lock")]
+    files = [sha256((root / name).read_bytes()) for name in ("Snakefile", "requirements.lock")]
     return sha256("\n".join([*trees, *files]).encode())
 
 
-def record_file(house: Path) -> Path:
+def record_file(root: Path) -> Path:
     """The path of the record: in the checkout, or for an installed package in the current folder."""
-    return (house if IS_CHECKOUT else Path()) / ".cache" / "selftest.json"
+    return (root if IS_CHECKOUT else Path()) / ".cache" / "selftest.json"
