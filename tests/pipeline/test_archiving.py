@@ -10,7 +10,7 @@ import sys
 import zipfile
 from pathlib import Path
 
-from small_benchmark import FAKES, HOUSE, Project
+from small_benchmark import CHECKOUT, FAKES, Project
 
 
 def archive(project: Project) -> Path:
@@ -64,7 +64,7 @@ def test_a_benchmark_with_discards_can_be_archived_and_checked(project: Project)
 def test_an_archive_repeats_its_experiment_elsewhere_and_compares_old_with_new(
     project: Project, tmp_path: Path
 ) -> None:
-    shutil.copy(HOUSE / ".claude" / "skills" / "benchmark" / "lens-mcp.json", project.folder / "mcp.json")
+    shutil.copy(CHECKOUT / ".claude" / "skills" / "benchmark" / "lens-mcp.json", project.folder / "mcp.json")
     project.configure(agent={"kind": "offline", "command": [], "pass_env": []})
     project.start()
     with zipfile.ZipFile(archive(project)) as zipped:

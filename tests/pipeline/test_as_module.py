@@ -9,7 +9,7 @@ import sys
 import pytest
 import yaml
 
-from small_benchmark import HOUSE, Project
+from small_benchmark import CHECKOUT, Project
 
 FOREIGN = """\
 from lensbench.core.system.places import ROOT
@@ -105,5 +105,5 @@ def test_the_other_workflow_keeps_its_own_target(foreign: Project) -> None:
 
 
 def test_what_the_docs_show_is_what_is_tested() -> None:
-    shown = (HOUSE / "docs" / "installing.md").read_text()
+    shown = (CHECKOUT / "docs" / "installing.md").read_text()
     assert FOREIGN.replace('\n\nconfigfile: "foreign.yaml"\n', "") in shown

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from test_archiving import check
 
-from small_benchmark import HOUSE, Project
+from small_benchmark import CHECKOUT, Project
 
 AGAIN = "baseline_again"
 
@@ -157,7 +157,7 @@ def test_parts_with_a_borrowed_baseline_are_not_joined(finished: Project) -> Non
     next_version(finished)
     finished.start()
     command = [sys.executable, "-P", "-m", "lensbench", "merge", "bench/r2", "--output", "bench/r3"]
-    told = {**os.environ, "PYTHONPATH": str(HOUSE / "scripts")}
+    told = {**os.environ, "PYTHONPATH": str(CHECKOUT / "scripts")}
     done = subprocess.run(command, cwd=finished.folder, capture_output=True, text=True, env=told, check=False)
     assert "cannot be merged" in done.stderr
     assert not (finished.folder / "bench" / "r3").exists()

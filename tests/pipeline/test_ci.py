@@ -12,7 +12,7 @@ from pathlib import Path
 
 import yaml
 
-from small_benchmark import HOUSE, Project
+from small_benchmark import CHECKOUT, Project
 
 
 def test_a_verdict_that_fail_on_names_fails_every_start_after_everything_is_written(
@@ -43,16 +43,16 @@ def test_a_word_that_is_no_verdict_is_refused_before_anything_starts(project: Pr
 
 def test_the_workflow_of_the_example_runs_its_benchmark(tmp_path: Path) -> None:
     folder = tmp_path / "ci"
-    shutil.copytree(HOUSE / "examples" / "ci", folder)
+    shutil.copytree(CHECKOUT / "examples" / "ci", folder)
     steps = yaml.safe_load((folder / ".github/workflows/benchmark.yml").read_text())["jobs"]["benchmark"]["steps"]
     (command,) = (step["run"] for step in steps if step.get("name") == "Benchmark")
     (saved,) = (step for step in steps if step.get("uses", "").startswith("actions/cache/save@"))
     assert saved["if"] == "always()"  # plain actions/cache forgets what a failed job paid for
     program, *arguments = shlex.split(command)
     assert program == "lensbench"
-    started = [sys.executable, "-P", "-m", program, *arguments, f"cache={HOUSE / '.cache' / 'repositories'}"]
+    started = [sys.executable, "-P", "-m", program, *arguments, f"cache={CHECKOUT / '.cache' / 'repositories'}"]
     ended = subprocess.run(
-        started, cwd=folder, env={**os.environ, "PYTHONPATH": str(HOUSE / "scripts")}, capture_output=True, text=True,
+        started, cwd=folder, env={**os.environ, "PYTHONPATH": str(CHECKOUT / "scripts")}, capture_output=True, text=True,
         check=False, timeout=300,
     )  # fmt: skip
     assert ended.returncode == 0, ended.stdout + ended.stderr

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from small_benchmark import HOUSE, Project, living, wait_for
+from small_benchmark import CHECKOUT, Project, living, wait_for
 
 ON_CLUSTER = ("--workflow-profile", "profiles/cluster")
 ALL = ["anna-with", "anna-without", "bert-with", "bert-without"]
@@ -19,7 +19,7 @@ KEY = "sk-on-no-disk-4711"
 @pytest.fixture
 def cluster(project: Project) -> Project:
     """A project in which the profile is found, as in a clone."""
-    (project.folder / "profiles").symlink_to(HOUSE / "profiles")
+    (project.folder / "profiles").symlink_to(CHECKOUT / "profiles")
     return project
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from small_benchmark import HOUSE, Project
+from small_benchmark import CHECKOUT, Project
 
 WATCHER = """
 import os, sys
@@ -49,7 +49,7 @@ def test_every_file_that_a_stage_reads_is_declared_by_its_rule_or_by_one_before_
     watcher, opened = project.control / "watcher", project.control / "opened"
     watcher.mkdir()
     (watcher / "sitecustomize.py").write_text(WATCHER)
-    paths = f"{watcher}{os.pathsep}{HOUSE / 'scripts'}"
+    paths = f"{watcher}{os.pathsep}{CHECKOUT / 'scripts'}"
     project.behave(bert_with="empty")
     project.configure(discards={"max_rounds": 1}, judges=["mechanical", "human"])
     watched = {"PYTHONPATH": paths, "OPENED": str(opened), "WATCHED": str(project.bench)}

@@ -75,7 +75,7 @@ def read(lines):
 
 
 def test_a_refused_key_stops_everything_with_a_message_and_is_no_discard(project: Project) -> None:
-    (project.copy_house() / "scripts" / "lensbench" / "agents" / "adapters" / "refused.py").write_text(REFUSED)
+    (project.copy_program() / "scripts" / "lensbench" / "agents" / "adapters" / "refused.py").write_text(REFUSED)
     project.configure({"kind": "refused", "retries": 3})
     project.behave(others="apierror 401 invalid x-api-key")
     message = project.start(cores=1, fails=True)

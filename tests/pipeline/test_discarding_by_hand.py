@@ -6,13 +6,13 @@ import os
 import subprocess
 import sys
 
-from small_benchmark import HOUSE, Project
+from small_benchmark import CHECKOUT, Project
 
 
 def lensbench(project: Project, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-P", "-m", "lensbench", *arguments], cwd=project.folder, text=True, capture_output=True,
-        env={**os.environ, "PYTHONPATH": str(HOUSE / "scripts")}, check=False, timeout=120,
+        env={**os.environ, "PYTHONPATH": str(CHECKOUT / "scripts")}, check=False, timeout=120,
     )  # fmt: skip
 
 

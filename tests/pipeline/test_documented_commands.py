@@ -17,7 +17,7 @@ from snakemake.cli import parse_args, parse_config
 from documented import Documented, documented
 from lensbench.__main__ import module_of
 from lensbench.plan.config import Config
-from small_benchmark import HOUSE, make_project
+from small_benchmark import CHECKOUT, make_project
 
 RUN_HERE = (
     "snakemake -n",
@@ -84,7 +84,7 @@ def test_what_is_run_here_is_what_the_documents_show() -> None:
     shown = {ours(command) for _, command in COMMANDS}
     assert set(RUN_HERE) <= shown
     named = {name for _, reason in ELSEWHERE for name in re.findall(r"test_\w+\.py", reason)}
-    assert named <= {file.name for file in (HOUSE / "tests").rglob("test_*.py")}
+    assert named <= {file.name for file in (CHECKOUT / "tests").rglob("test_*.py")}
     stale = [pattern for pattern, _ in ELSEWHERE if not any(re.match(pattern, command) for command in shown)]
     assert not stale
 
@@ -93,7 +93,7 @@ def test_what_is_run_here_is_what_the_documents_show() -> None:
 def test_a_command_has_options_keys_and_targets_that_are_there(
     shown: Documented, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(HOUSE)
+    monkeypatch.chdir(CHECKOUT)
     command = re.sub(r"\[(.+)\]$", r"\1", ours(shown.command)).replace("--cores N", "--cores 2").replace(" ...", "")
     match shlex.split(command):
         case ["snakemake", *arguments] | ["lensbench", "run", *arguments]:
@@ -103,9 +103,9 @@ def test_a_command_has_options_keys_and_targets_that_are_there(
         case ["lensbench", name, *arguments] if not name.startswith(("<", "-")):
             _read_by_program(module_of(name), arguments)
         case ["python", script, *_] if script.startswith("benchmarks/"):
-            assert (HOUSE / script).is_file()
+            assert (CHECKOUT / script).is_file()
         case ["make", target, *_]:
-            assert re.search(rf"^{target}:", (HOUSE / "Makefile").read_text(), re.MULTILINE)
+            assert re.search(rf"^{target}:", (CHECKOUT / "Makefile").read_text(), re.MULTILINE)
 
 
 def _read_by_snakemake(command: str, arguments: list[str]) -> None:
@@ -114,7 +114,9 @@ def _read_by_snakemake(command: str, arguments: list[str]) -> None:
     _, options = parse_args(arguments)
     given = parse_config(options.config) if options.config else {}
     assert set(given) <= set(Config.model_fields)
-    rules = re.findall(r"^rule (\w+):", "".join(file.read_text() for file in HOUSE.glob("rules/*.smk")), re.MULTILINE)
+    rules = re.findall(
+        r"^rule (\w+):", "".join(file.read_text() for file in CHECKOUT.glob("rules/*.smk")), re.MULTILINE
+    )
     assert set(options.targets) <= {*rules, "all"}
     assert (
         command == "lensbench" or "--cores" in arguments or not arguments or ANSWERS_WITHOUT_CORES & set(arguments)
@@ -149,7 +151,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]
         (base / "bin" / name).write_text(text)
         (base / "bin" / name).chmod(0o755)
     path = f"{base / 'bin'}{os.pathsep}{os.environ['PATH']}"
-    return made.folder, {**os.environ, "PATH": path, "PYTHONPATH": str(HOUSE / "scripts"), "FAKE_SECRET": "none"} | {
+    return made.folder, {**os.environ, "PATH": path, "PYTHONPATH": str(CHECKOUT / "scripts"), "FAKE_SECRET": "none"} | {
         "FAKE_CONTROL": str(made.control)
     }
 

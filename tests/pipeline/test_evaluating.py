@@ -18,7 +18,7 @@ from rich.console import Console
 from lensbench.core.system.terminal import printable_lines
 from lensbench.results.side_by_side import Side
 from lensbench.results.side_by_side_text import show
-from small_benchmark import HOUSE, Project, wait_for
+from small_benchmark import CHECKOUT, Project, wait_for
 
 QUESTION = "Task eval: where is the cart?"
 Ask = Callable[..., str]
@@ -30,7 +30,11 @@ def ask(project: Project) -> Ask:
     project.configure(scenarios="no-such-set.yaml")
 
     def run(*arguments: str, fails: bool = False, columns: int = 120) -> str:
-        marked = {"PYTHONPATH": str(HOUSE / "scripts"), "FAKE_CONTROL": str(project.control), "FAKE_SECRET": "s3cret"}
+        marked = {
+            "PYTHONPATH": str(CHECKOUT / "scripts"),
+            "FAKE_CONTROL": str(project.control),
+            "FAKE_SECRET": "s3cret",
+        }
         done = subprocess.run(
             [sys.executable, "-m", "lensbench.workflow.ask", *(arguments or (QUESTION, "--repo", "repo"))],
             cwd=project.folder, env={**os.environ, **marked, "COLUMNS": str(columns)},
@@ -113,7 +117,7 @@ def test_a_question_about_the_current_folder_does_not_see_the_answers(project: P
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_however_it_is_ended_no_agent_is_left(project: Project, ask: Ask, number: int) -> None:
     project.behave(others="children 600")
-    marked = {"PYTHONPATH": str(HOUSE / "scripts"), "FAKE_CONTROL": str(project.control), "FAKE_SECRET": "none"}
+    marked = {"PYTHONPATH": str(CHECKOUT / "scripts"), "FAKE_CONTROL": str(project.control), "FAKE_SECRET": "none"}
     command = [sys.executable, "-m", "lensbench.workflow.ask", QUESTION, "--repo", "repo"]
     process = subprocess.Popen(
         command, cwd=project.folder, env={**os.environ, **marked}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL

@@ -14,14 +14,14 @@ from pathlib import Path
 import pytest
 import yaml
 
-HOUSE = Path(__file__).parents[2]
+CHECKOUT = Path(__file__).parents[2]
 
 
 def started(folder: Path, name: str) -> subprocess.CompletedProcess[str]:
     """`lensbench run` with the config of an example, as its head says."""
     return subprocess.run(
         [sys.executable, "-P", "-m", "lensbench", "run", "--cores", "2", "--configfile", f"examples/{name}/config.yaml"],
-        cwd=folder, env={**os.environ, "PYTHONPATH": str(HOUSE / "scripts")}, capture_output=True, text=True,
+        cwd=folder, env={**os.environ, "PYTHONPATH": str(CHECKOUT / "scripts")}, capture_output=True, text=True,
         timeout=300, check=False,
     )  # fmt: skip
 
@@ -36,7 +36,7 @@ def run_example(folder: Path, name: str) -> list[dict[str, str]]:
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="one of the servers is written for Node")
 def test_two_servers_of_ones_own_against_none_and_against_each_other(tmp_path: Path) -> None:
-    shutil.copytree(HOUSE / "examples", tmp_path / "examples")
+    shutil.copytree(CHECKOUT / "examples", tmp_path / "examples")
     pairs = run_example(tmp_path, "own-server")
     assert {pair["treatment"] for pair in pairs} == {"python", "node"}
     assert all(pair["delta"] and pair["called"] == "yes" for pair in pairs)
@@ -47,12 +47,12 @@ def test_two_servers_of_ones_own_against_none_and_against_each_other(tmp_path: P
 @pytest.mark.slow
 def test_the_embedded_server_against_the_example_s_on_tasks_of_the_demo(tmp_path: Path) -> None:
     for needed in ("examples", ".claude"):
-        shutil.copytree(HOUSE / needed, tmp_path / needed)
-    demo = yaml.safe_load((HOUSE / "scenarios" / "demo.yaml").read_text())
+        shutil.copytree(CHECKOUT / needed, tmp_path / needed)
+    demo = yaml.safe_load((CHECKOUT / "scenarios" / "demo.yaml").read_text())
     demo["tasks"] = [task for task in demo["tasks"] if task["id"] in ("httpcore-chg-01", "click-tgt-01")]
     (tmp_path / "scenarios").mkdir()
     (tmp_path / "scenarios" / "demo.yaml").write_text(yaml.safe_dump(demo))
-    (tmp_path / ".cache").symlink_to(HOUSE / ".cache")
+    (tmp_path / ".cache").symlink_to(CHECKOUT / ".cache")
     pairs = run_example(tmp_path, "two-servers")
     gained = {(pair["task"], pair["treatment"]): float(pair["delta"].lstrip("'")) for pair in pairs}
     assert gained["httpcore-chg-01", "lens"] > gained["httpcore-chg-01", "search"]
@@ -62,7 +62,7 @@ def test_the_embedded_server_against_the_example_s_on_tasks_of_the_demo(tmp_path
 
 
 def test_a_daemon_with_registration_of_each_folder(tmp_path: Path) -> None:
-    shutil.copytree(HOUSE / "examples", tmp_path / "examples")
+    shutil.copytree(CHECKOUT / "examples", tmp_path / "examples")
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = str(free.getsockname()[1])
     entry = tmp_path / "examples" / "daemon" / "daemon.json"
@@ -79,7 +79,7 @@ def test_a_daemon_with_registration_of_each_folder(tmp_path: Path) -> None:
 
 
 def test_a_daemon_that_is_not_there_is_named_before_any_run(tmp_path: Path) -> None:
-    shutil.copytree(HOUSE / "examples", tmp_path / "examples")
+    shutil.copytree(CHECKOUT / "examples", tmp_path / "examples")
     done = started(tmp_path, "daemon")
     assert done.returncode == 1
     assert "start it: python3 examples/daemon/daemon.py" in done.stdout + done.stderr

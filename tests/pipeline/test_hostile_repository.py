@@ -23,10 +23,10 @@ LENS = {
 KEY = "planted-key-of-the-pipeline"
 
 AGENT = '''
-"""Tries everything, and prints as JSON what it got. Its arguments: mode, project, control, house, answer file."""
+"""Tries everything, and prints as JSON what it got. Its arguments: mode, project, control, program, answer file."""
 import glob, json, os, pathlib, pwd, subprocess, sys
 
-MODE, PROJECT, CONTROL, HOUSE, ANSWER = sys.argv[1], *map(pathlib.Path, sys.argv[2:6])
+MODE, PROJECT, CONTROL, CHECKOUT, ANSWER = sys.argv[1], *map(pathlib.Path, sys.argv[2:6])
 got = {}
 
 def attack(name, action):
@@ -64,8 +64,8 @@ attack("the parent's environment", lambda: "planted" + "-key" in json.dumps(dict
 attack("standard input", lambda: sys.stdin.read())
 attack("link", make_link)
 if MODE == "bubblewrap":
-    for path in (PROJECT / "tasks.yaml", PROJECT / "config.yaml", CONTROL / "behaviours.json", HOUSE / "tests/support/facts.py",
-                 HOUSE / "scenarios/demo.yaml", PROJECT / "repo/CLAUDE.md"):
+    for path in (PROJECT / "tasks.yaml", PROJECT / "config.yaml", CONTROL / "behaviours.json", CHECKOUT / "tests/support/facts.py",
+                 CHECKOUT / "scenarios/demo.yaml", PROJECT / "repo/CLAUDE.md"):
         attack(f"read {path.name}", path.read_text)
     for name in ("../tasks.yaml", "../../tasks.yaml", "../scenarios/demo.yaml", "../../scenarios/demo.yaml"):
         attack(f"read {name}", pathlib.Path(name).read_text)
@@ -79,7 +79,7 @@ if MODE == "bubblewrap":
     attack("sockets of services", lambda: os.listdir("/run"))
     for file in ("/usr/written", "/etc/written", "/written"):
         attack(f"write {file}", lambda: pathlib.Path(file).write_text("x"))
-    for file in (PROJECT / "bench/r/written", PROJECT / ".cache/repositories/written", CONTROL / "written", HOUSE / "written"):
+    for file in (PROJECT / "bench/r/written", PROJECT / ".cache/repositories/written", CONTROL / "written", CHECKOUT / "written"):
         attack("", lambda: pathlib.Path(file).write_text("x") and False)  # the test looks for them on the host
     attack("kernel", lambda: os.access("/proc/sys/kernel/core_pattern", os.W_OK))
     attack("Makefile", lambda: lines(["make", "-s", "all"]) and False)
@@ -110,7 +110,7 @@ def plant(project: Project, mode: str) -> None:
         (repo / ".git" / "hooks" / name).write_text(f"#!/bin/sh\n{evil}\n")
     (project.control / "agent.py").write_text(AGENT)
     (project.folder / "mcp.json").write_text(json.dumps({"mcpServers": {"lens": LENS}}))
-    places = [str(project.folder), str(project.control), str(project.house), "{answer_file}"]
+    places = [str(project.folder), str(project.control), str(project.program), "{answer_file}"]
     command = [sys.executable, "-I", str(project.control / "agent.py"), mode, *places]
     project.configure({"kind": "command", "command": command}, sandbox=mode)
 
@@ -134,7 +134,7 @@ def test_in_the_sandbox_nothing_of_it_reaches_the_prompt_the_host_or_the_result(
     assert record["attempts"][0]["exit_code"] == 0
     assert record["tree_before"] == record["tree_after"]
     assert list(living(f"daemon-{project.control}")) == []
-    left = [*project.folder.rglob("written"), *project.control.rglob("written"), project.house / "written"]
+    left = [*project.folder.rglob("written"), *project.control.rglob("written"), project.program / "written"]
     assert [path for path in (*left, project.bench / "made") if path.exists()] == []
     project.start()
     results = json.loads((project.bench / "results.json").read_text())

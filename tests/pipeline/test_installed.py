@@ -17,7 +17,7 @@ import yaml
 
 from lensbench.core.proof import code_hash
 from lensbench.core.system.trees import hash_tree
-from small_benchmark import HOUSE
+from small_benchmark import CHECKOUT
 
 REPOSITORY = "class Cart:\n    limit = 40\n"
 TASK = {
@@ -35,7 +35,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The environment's folder: the packages of this one, hard-linked, and lensbench from a wheel."""
     folder = tmp_path_factory.mktemp("installed")
     build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder / "dist")]
-    subprocess.run(build, cwd=HOUSE, check=True, capture_output=True)
+    subprocess.run(build, cwd=CHECKOUT, check=True, capture_output=True)
     venv.create(folder / "venv", with_pip=False)
     packages = folder / "venv" / Path(sysconfig.get_path("purelib")).relative_to(sys.prefix)
     packages.rmdir()
@@ -80,9 +80,9 @@ def test_an_empty_folder_gets_the_demo_and_the_workflow_is_the_one_of_the_wheel(
     before = parts(installed)
     planned = lensbench(installed, empty, "run", "--cores", "2", "--dry-run")
     assert planned.returncode == 0, planned.stderr
-    runs = 2 * len(yaml.safe_load((HOUSE / "scenarios" / "demo.yaml").read_text())["tasks"])
+    runs = 2 * len(yaml.safe_load((CHECKOUT / "scenarios" / "demo.yaml").read_text())["tasks"])
     assert re.search(rf"^run +{runs}$", planned.stdout, re.MULTILINE)
-    assert (empty / "config.yaml").read_bytes() == (HOUSE / "config.yaml").read_bytes()
+    assert (empty / "config.yaml").read_bytes() == (CHECKOUT / "config.yaml").read_bytes()
     assert parts(installed) == before
 
 
@@ -118,4 +118,4 @@ def _without_times(path: Path) -> list[str]:
 def test_both_know_that_it_is_the_same_code(installed: Path) -> None:
     command = [str(installed / "bin" / "python"), "-P", "-c", "from lensbench.core.proof import *; print(code_hash())"]
     said = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert said.stdout.strip() == code_hash(HOUSE), said.stderr
+    assert said.stdout.strip() == code_hash(CHECKOUT), said.stderr

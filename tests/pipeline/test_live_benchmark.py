@@ -16,8 +16,8 @@ import yaml
 
 from fakes.messages_api import Fake, MessagesApi, read_rules, serving
 
-HOUSE = Path(__file__).parents[2]
-CLAUDE = HOUSE / "tools" / "agents" / "node_modules" / ".bin" / "claude"
+CHECKOUT = Path(__file__).parents[2]
+CLAUDE = CHECKOUT / "tools" / "agents" / "node_modules" / ".bin" / "claude"
 KEY = "sk-live-test-0123456789abcdef"
 
 pytestmark = [
@@ -93,7 +93,7 @@ def write_project(folder: Path, api: Fake, **settings: Any) -> None:
 
 
 def start(folder: Path, *options: str) -> str:
-    command = [sys.executable, "-m", "snakemake", "-s", str(HOUSE / "Snakefile"), "--directory", str(folder)]
+    command = [sys.executable, "-m", "snakemake", "-s", str(CHECKOUT / "Snakefile"), "--directory", str(folder)]
     done = subprocess.run(
         [*command, "--configfile", str(folder / "config.yaml"), "--cores", "4", *options],
         capture_output=True, text=True, timeout=280, check=False, env={**os.environ, "LIVE_TEST_KEY": KEY},

@@ -12,9 +12,9 @@ import yaml
 from fakes import judge as fake_judge
 from fakes.judging_api import JUDGE, JudgingApi, asked, part, request_in
 from fakes.messages_api import Fake, read_rules, serving
-from small_benchmark import HOUSE, Project
+from small_benchmark import CHECKOUT, Project
 
-CLAUDE = HOUSE / "tools" / "agents" / "node_modules" / ".bin" / "claude"
+CLAUDE = CHECKOUT / "tools" / "agents" / "node_modules" / ".bin" / "claude"
 KEY = "sk-live-test-0123456789abcdef"
 
 pytestmark = [

@@ -21,7 +21,7 @@ from lensbench.core.system.processes import WORKFLOW
 from lensbench.workflow import preloaded
 from lensbench.workflow.preloaded import SHELL_OPTIONS, Preloaded, read_command
 from lensbench.workflow.start import PYTHON
-from small_benchmark import HOUSE, Project, living, wait_for
+from small_benchmark import CHECKOUT, Project, living, wait_for
 
 FOUR = ("anna", "bert", "carl", "dora")
 ALL = sorted(f"{task}-{side}" for task in FOUR for side in ("with", "without"))
@@ -54,7 +54,7 @@ def here(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
     project.start(target="bench/r/repositories.json")
     (project.bench / "logs").mkdir(exist_ok=True)
     monkeypatch.chdir(project.folder)
-    for name, value in {WORKFLOW: str(os.getpid()), "PYTHONPATH": str(HOUSE / "scripts")}.items():
+    for name, value in {WORKFLOW: str(os.getpid()), "PYTHONPATH": str(CHECKOUT / "scripts")}.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("FAKE_CONTROL", str(project.control))
     return project

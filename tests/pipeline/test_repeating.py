@@ -111,7 +111,7 @@ def test_a_copy_with_scrambled_times_runs_nothing_again(finished: Project) -> No
 def test_criteria_templates_and_code_repeat_no_run_and_a_prompt_stops_unless_it_is_accepted(
     finished: Project,
 ) -> None:
-    house = finished.copy_house()
+    program = finished.copy_program()
     before = finished.files()
     for name, old, new in (
         ("templates/results.md.j2", "# Benchmark results", "# The benchmark's results"),
@@ -119,9 +119,9 @@ def test_criteria_templates_and_code_repeat_no_run_and_a_prompt_stops_unless_it_
         ("rules/runs.smk", "Makes the runs", "Really makes the runs"),
         ("Snakefile", "SCHEDULE = ", "ANYTHING = 1\nSCHEDULE = "),
     ):
-        text = (house / name).read_text()
+        text = (program / name).read_text()
         assert old in text
-        (house / name).write_text(text.replace(old, new, 1))
+        (program / name).write_text(text.replace(old, new, 1))
     finished.write_tasks(wanted="Trolley")
     finished.start()
     assert finished.files() == before
@@ -174,7 +174,7 @@ def test_other_code_makes_everything_but_runs_anew(finished: Project) -> None:
     moment = (finished.bench / "results.json").stat().st_mtime - 0.001
     os.utime(estimates, (moment, moment))
     note_checksum(finished.bench, estimates.name, estimates.read_bytes())
-    module = finished.copy_house() / "scripts" / "lensbench" / "scores" / "estimates.py"
+    module = finished.copy_program() / "scripts" / "lensbench" / "scores" / "estimates.py"
     module.write_text(f"{module.read_text()}# another version\n")
     finished.start()
     assert (finished.files(), finished.ledger()) == (before, [])

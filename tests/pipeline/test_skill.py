@@ -16,15 +16,15 @@ import pytest
 
 from fakes.messages_api import MessagesApi, read_rules, serving
 from lensbench.core.system.claim import at_work
-from small_benchmark import HOUSE, Project, wait_for
+from small_benchmark import CHECKOUT, Project, wait_for
 
 SKILL = Path(".claude") / "skills" / "benchmark"
-CLAUDE = HOUSE / "tools" / "agents" / "node_modules" / ".bin" / "claude"
+CLAUDE = CHECKOUT / "tools" / "agents" / "node_modules" / ".bin" / "claude"
 Skill = Callable[..., str]
 LONG_S = 200
 
 pytestmark = pytest.mark.skipif(
-    not (HOUSE / ".venv" / "bin" / "python").exists(), reason="the skill needs lensbench's own .venv: make setup"
+    not (CHECKOUT / ".venv" / "bin" / "python").exists(), reason="the skill needs lensbench's own .venv: make setup"
 )
 
 
@@ -38,7 +38,7 @@ def foreign(project: Project) -> Project:
     (project.folder / "config.yaml").rename(project.folder / "benchmark.yaml")
     link = project.folder / SKILL
     link.parent.mkdir(parents=True)
-    link.symlink_to(HOUSE / SKILL, target_is_directory=True)
+    link.symlink_to(CHECKOUT / SKILL, target_is_directory=True)
     subprocess.run(["git", "init", "-q"], cwd=project.folder, check=True)
     return project
 
@@ -148,10 +148,10 @@ def test_a_question_that_is_cut_off_is_answered_all_the_same(foreign: Project, s
 
 def test_a_copy_of_the_skill_is_told_where_lensbench_is(foreign: Project, skill: Skill) -> None:
     (foreign.folder / SKILL).unlink()
-    shutil.copytree(HOUSE / SKILL, foreign.folder / SKILL)
+    shutil.copytree(CHECKOUT / SKILL, foreign.folder / SKILL)
     bare = "/usr/bin:/bin"
     assert "lensbench is not found. Export LENSBENCH=" in skill("--status", fails=True, PATH=bare, LENSBENCH="")
-    assert "nothing is running" in skill("--status", PATH=bare, LENSBENCH=str(HOUSE))
+    assert "nothing is running" in skill("--status", PATH=bare, LENSBENCH=str(CHECKOUT))
     command = foreign.control / "lensbench"
     command.write_text('#!/bin/sh\nshift\nexec echo "on PATH: $@"\n')
     command.chmod(0o755)

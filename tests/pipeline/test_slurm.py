@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 from test_clusters import ALL, KEY, assert_pairs_began_together, with_key_on_disk
 
-from small_benchmark import HOUSE, Project, living, wait_for
+from small_benchmark import CHECKOUT, Project, living, wait_for
 
-PYTHON = HOUSE / ".venv-slurm" / "bin" / "python"
+PYTHON = CHECKOUT / ".venv-slurm" / "bin" / "python"
 LOGS = Path("/run/lensbench-slurm")
-ON_SLURM = ("--workflow-profile", str(HOUSE / "profiles" / "slurm"), "--slurm-status-command", "squeue",
+ON_SLURM = ("--workflow-profile", str(CHECKOUT / "profiles" / "slurm"), "--slurm-status-command", "squeue",
             "--slurm-init-seconds-before-status-checks", "1", "--seconds-between-status-checks", "1")  # fmt: skip
 
 pytestmark = pytest.mark.xdist_group("slurm")
@@ -30,9 +30,9 @@ def slurm() -> Iterator[None]:
         pytest.skip("needs root, and: apt-get install slurmctld slurmd slurm-client munge")
     if not PYTHON.exists():
         pytest.skip("needs .venv-slurm: make slurm")
-    subprocess.run([HOUSE / "tools" / "slurm.sh", "start"], check=True)
+    subprocess.run([CHECKOUT / "tools" / "slurm.sh", "start"], check=True)
     yield
-    subprocess.run([HOUSE / "tools" / "slurm.sh", "stop"], check=True)
+    subprocess.run([CHECKOUT / "tools" / "slurm.sh", "stop"], check=True)
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from small_benchmark import HOUSE, Project
+from small_benchmark import CHECKOUT, Project
 
 NO_NETWORK = dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"), "http://127.0.0.1:9")
 FILES = {
@@ -46,10 +46,10 @@ def test_the_single_page_holds_everything_and_asks_nobody_for_anything(finished:
 
 
 def test_what_is_marked_for_it_is_not_made_again_and_neither_is_what_no_longer_is(finished: Project) -> None:
-    house = finished.copy_house()
+    program = finished.copy_program()
     finished.start()
     changed = 0
-    for path in (house / "rules").glob("*.smk"):
+    for path in (program / "rules").glob("*.smk"):
         bare, count = re.subn(
             r"report\(\s*((?:directory\()?f\"[^\"]*\"\)?),(?:[^()]|\([^()]*\))*\)", r"\1", path.read_text()
         )
@@ -59,7 +59,7 @@ def test_what_is_marked_for_it_is_not_made_again_and_neither_is_what_no_longer_i
     assert "Nothing to be done" in finished.start()
 
 
-@pytest.mark.parametrize("path", sorted((HOUSE / "report").glob("*.rst")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sorted((CHECKOUT / "report").glob("*.rst")), ids=lambda path: path.stem)
 def test_every_caption_is_used(path: Path) -> None:
-    rules = "".join(file.read_text() for file in [HOUSE / "Snakefile", *(HOUSE / "rules").glob("*.smk")])
+    rules = "".join(file.read_text() for file in [CHECKOUT / "Snakefile", *(CHECKOUT / "rules").glob("*.smk")])
     assert f"report/{path.name}" in rules

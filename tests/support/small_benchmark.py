@@ -17,8 +17,8 @@ from typing import Any
 
 import yaml
 
-HOUSE = Path(__file__).parents[2]
-FAKES = HOUSE / "tests" / "fakes"
+CHECKOUT = Path(__file__).parents[2]
+FAKES = CHECKOUT / "tests" / "fakes"
 TASKS = ("anna", "bert")
 Files = dict[str, tuple[bytes, int]]
 
@@ -29,7 +29,7 @@ class Project:
 
     folder: Path
     control: Path
-    house: Path = HOUSE
+    program: Path = CHECKOUT
     python: str = sys.executable
 
     @property
@@ -96,11 +96,11 @@ class Project:
             "snakemake",
             target,
             "-s",
-            str(self.house / "Snakefile"),
+            str(self.program / "Snakefile"),
             *(["--cores", str(cores)] if cores else []),
         ]
         command += ["--directory", str(self.folder), "--configfile", str(self.folder / "config.yaml"), *arguments]
-        marked = {"PYTHONPATH": str(self.house / "scripts"), "FAKE_CONTROL": str(self.control), "FAKE_SECRET": "none"}
+        marked = {"PYTHONPATH": str(self.program / "scripts"), "FAKE_CONTROL": str(self.control), "FAKE_SECRET": "none"}
         return subprocess.Popen(
             command,
             cwd=self.folder,
@@ -155,13 +155,13 @@ class Project:
         value: dict[str, Any] = json.loads((self.bench / "records" / f"{stem}.json").read_text())
         return value
 
-    def copy_house(self) -> Path:
+    def copy_program(self) -> Path:
         """A copy of this program that a test may change; this project is started from it."""
-        copy = self.control / "house"
+        copy = self.control / "program"
         for name in ("rules", "scripts", "templates", "report", "docs", "profiles"):
-            shutil.copytree(HOUSE / name, copy / name, ignore=shutil.ignore_patterns("__pycache__", ".mypy_cache"))
-        shutil.copy(HOUSE / "Snakefile", copy)
-        self.house = copy
+            shutil.copytree(CHECKOUT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__", ".mypy_cache"))
+        shutil.copy(CHECKOUT / "Snakefile", copy)
+        self.program = copy
         return copy
 
     def processes(self) -> list[str]:

@@ -25,13 +25,13 @@ from lensbench.workflow.controls import LIFT, ORACLE, SAME, Control, Planted
 pytestmark = pytest.mark.slow
 
 
-def start(house: Path, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PYTHONPATH": str(house / "scripts")}
+def start(program: Path, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(program / "scripts")}
     argv = [sys.executable, "-P", "-m", "lensbench.workflow.selftest", *arguments]
     return subprocess.run(argv, cwd=folder, env=environment, capture_output=True, text=True)
 
 
-def copy_house(folder: Path) -> Path:
+def copy_program(folder: Path) -> Path:
     for name in ("rules", "scripts", "templates", "docs", "profiles"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", ".mypy_cache"))
     for name in ("Snakefile", "requirements.lock"):
@@ -40,18 +40,18 @@ def copy_house(folder: Path) -> Path:
 
 
 def test_a_pipeline_that_scores_wrongly_fails_and_what_it_did_can_be_looked_at(tmp_path: Path) -> None:
-    house = copy_house(tmp_path / "house")
-    judges = house / "scripts" / "lensbench" / "judging" / "judges" / "__init__.py"
+    program = copy_program(tmp_path / "program")
+    judges = program / "scripts" / "lensbench" / "judging" / "judges" / "__init__.py"
     right = "Verdict.MET: Fraction(1)"
     assert right in judges.read_text()
     judges.write_text(judges.read_text().replace(right, "Verdict.MET: Fraction(1, 2)"))
-    ended = start(house, tmp_path, "oracle", "--keep", "kept")
+    ended = start(program, tmp_path, "oracle", "--keep", "kept")
     assert ended.stdout.startswith("FAIL oracle ")
     assert "found: 0 of 8 scores right, without 50%, with 50%" in ended.stdout
     assert ended.returncode == 1
     assert "the self-test failed (oracle)" in ended.stderr
     assert (tmp_path / "kept" / "oracle" / "bench" / "oracle" / "results.md").exists()
-    assert not (house / ".cache").exists()  # only a whole self-test is recorded
+    assert not (program / ".cache").exists()  # only a whole self-test is recorded
 
 
 def test_a_control_that_nobody_knows_and_a_folder_in_use_are_refused_in_one_sentence(tmp_path: Path) -> None:
@@ -144,7 +144,7 @@ def test_a_trick_that_gains_and_a_reference_that_does_not_fail_the_control_of_ch
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Path:
+def program(tmp_path: Path) -> Path:
     """The skeleton of a checkout."""
     for name in ("scripts/lensbench/a.py", "rules/a.smk", "templates/a.j2", "Snakefile", "requirements.lock"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
@@ -152,53 +152,53 @@ def house(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def record(house: Path, **failed: bool) -> None:
+def record(program: Path, **failed: bool) -> None:
     findings = [{"control": name, "expected": "", "found": "", "ok": not fails} for name, fails in failed.items()]
-    write_json(house / ".cache" / "selftest.json", {"code_sha256": proof.code_hash(house), "findings": findings})
+    write_json(program / ".cache" / "selftest.json", {"code_sha256": proof.code_hash(program), "findings": findings})
 
 
-def test_the_status_is_that_of_the_very_code_and_a_damaged_record_is_none(house: Path) -> None:
-    assert proof.status(house).state == "not run"
-    record(house, null=False, lift=False)
-    assert proof.status(house).state == "passed"
-    record(house, null=False, lift=True)
-    failed = proof.status(house)
+def test_the_status_is_that_of_the_very_code_and_a_damaged_record_is_none(program: Path) -> None:
+    assert proof.status(program).state == "not run"
+    record(program, null=False, lift=False)
+    assert proof.status(program).state == "passed"
+    record(program, null=False, lift=True)
+    failed = proof.status(program)
     assert (failed.state, failed.failed) == ("failed", ("lift",))
     assert failed.sentence == "The self-test FAILED with this code: lift."
-    (house / ".cache" / "selftest.json").write_text(json.dumps([]))
-    assert proof.status(house).state == "not run"
+    (program / ".cache" / "selftest.json").write_text(json.dumps([]))
+    assert proof.status(program).state == "not run"
 
 
 @pytest.mark.parametrize(("arguments", "state"), [([], "failed"), (["lift"], "passed")])
 def test_a_whole_self_test_replaces_the_record_before_it_starts_and_a_partial_one_leaves_it(
-    house: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], state: str
+    program: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], state: str
 ) -> None:
     def pretend(*_: object) -> Iterator[selftest.Finding]:
-        seen.append(proof.status(house).state)
+        seen.append(proof.status(program).state)
         yield selftest.Finding("lift", "a lift", "none", ok=False)
 
     seen: list[str] = []
-    record(house, lift=False)
-    monkeypatch.setattr(selftest, "ROOT", house)
+    record(program, lift=False)
+    monkeypatch.setattr(selftest, "ROOT", program)
     monkeypatch.setattr(selftest, "selftest", pretend)
     monkeypatch.setattr(sys, "argv", ["selftest", *arguments])
     with pytest.raises(UserError, match=r"the self-test failed \(lift\)"):
         selftest.main()
-    assert proof.status(house).state == state
+    assert proof.status(program).state == state
     assert seen == (["passed"] if arguments else ["not run"])
 
 
 @pytest.mark.parametrize(
     "name", ["scripts/lensbench/a.py", "rules/a.smk", "templates/a.j2", "Snakefile", "requirements.lock"]
 )
-def test_a_change_of_code_rules_templates_or_libraries_asks_for_another_self_test(house: Path, name: str) -> None:
-    record(house, null=False)
-    (house / name).write_text("2\n")
-    assert proof.status(house).state == "not run"
+def test_a_change_of_code_rules_templates_or_libraries_asks_for_another_self_test(program: Path, name: str) -> None:
+    record(program, null=False)
+    (program / name).write_text("2\n")
+    assert proof.status(program).state == "not run"
 
 
-def test_caches_of_python_are_no_change(house: Path) -> None:
-    record(house, null=False)
-    (house / "scripts" / "lensbench" / "__pycache__").mkdir()
-    (house / "scripts" / "lensbench" / "__pycache__" / "a.cpython-311.pyc").write_text("x")
-    assert proof.status(house).state == "passed"
+def test_caches_of_python_are_no_change(program: Path) -> None:
+    record(program, null=False)
+    (program / "scripts" / "lensbench" / "__pycache__").mkdir()
+    (program / "scripts" / "lensbench" / "__pycache__" / "a.cpython-311.pyc").write_text("x")
+    assert proof.status(program).state == "passed"
