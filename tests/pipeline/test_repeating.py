@@ -116,7 +116,7 @@ def test_criteria_templates_and_code_repeat_no_run_and_a_prompt_stops_unless_it_
     for name, old, new in (
         ("templates/results.md.j2", "# Benchmark results", "# The benchmark's results"),
         ("scripts/lensbench/runs/run.py", '"""One run', '"""Another comment. One run'),
-        ("rules/runs.smk", "Makes the runs", "Really makes the runs"),
+        ("rules/runs.smk", "Executes the runs", "Really executes the runs"),
         ("Snakefile", "SCHEDULE = ", "ANYTHING = 1\nSCHEDULE = "),
     ):
         text = (program / name).read_text()

@@ -99,6 +99,7 @@ def give_estimates(folder: Path, gate: dict[str, Any], **parts: Any) -> None:
         "method": "t",
         "mde": 0.09,
         "scope": "",
+        "clusters": 1,
     }
     score = {"overall": estimate, "categories": {"Debug": estimate | {"p_holm": 0.2}}, "repositories": {"r": estimate}}
     comparison = {"score": score, "gate": gate, "measures": {}, **parts}

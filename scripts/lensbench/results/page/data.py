@@ -120,8 +120,9 @@ def dumbbell_rows(rows: Sequence[TaskRow], ends: int) -> tuple[list[Dumbbell], s
 
 
 def comparison_of(inputs: Inputs, treatment: str) -> ComparisonData | None:
-    """The estimates of a treatment, if there are any."""
-    return inputs.estimates.get("comparisons", {}).get(treatment)
+    """The estimates of a treatment, if they are there with a verdict of the gate."""
+    found = (inputs.estimates.get("comparisons") or {}).get(treatment)
+    return found if found and found.get("gate") else None
 
 
 def interval_rows(found: ComparisonData | None) -> list[Interval]:
@@ -220,7 +221,7 @@ def worst_and_best(inputs: Inputs, treatment: str) -> tuple[float, float] | None
 
 def looks(found: ComparisonData | None) -> list[Look]:
     """The looks of a sequential benchmark; empty for a single look."""
-    rows = found.get("looks", ()) if found else ()
+    rows = [row for row in (found.get("looks") if found else None) or () if row]
     return [Look(row["look"], row["z"], row["boundary"]) for row in rows] if len(rows) > 1 else []
 
 

@@ -53,16 +53,16 @@ def judges_view(instrument: InstrumentData, results: Collected[Fraction] | Colle
     names = list(instrument.get("judges") or {}) or [judge.partition(" ")[0] for judge in results["judges"]]
     agreement = instrument.get("agreement")
     overall = agreement["all"]["overall"] if agreement else None
-    bias = instrument.get("bias") or {}
+    bias, blinding = instrument.get("bias") or {}, instrument.get("blinding")
     return Judges(
         ", ".join(names) or "none",
         _in_short(names, overall),
         _sentence(names, overall),
-        _basis(instrument.get("belief", {})),
+        _basis(instrument.get("belief") or {}),
         agreement["pairs"] if agreement else [],
         _bias_sentences(bias),
         _corrections(bias),
-        list(_blinding_sentences(instrument["blinding"])) if "blinding" in instrument else [],
+        list(_blinding_sentences(blinding)) if blinding else [],
         list(_gaps(instrument)),
     )
 
