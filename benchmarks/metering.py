@@ -7,6 +7,7 @@ read-only, and no harness can hide or duplicate a line.
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import time
 from collections import Counter
@@ -118,7 +119,7 @@ class Meter:
         while (ended := usage.reap(process.pid)) is None:
             self.ledger.read()
             if kill_at is not None and len(runs_of("start", self.ledger.lines)) - starts >= kill_at:
-                process.kill()
+                os.kill(process.pid, signal.SIGKILL)  # Popen's own kill would collect an ended process, and its usage
             if time.monotonic() - sampled > SAMPLE_S:
                 together, sampled = max(together, _together_mb()), time.monotonic()
             time.sleep(POLL_S)
