@@ -18,7 +18,8 @@ from reference import schema_page
 
 def test_every_document_is_in_the_navigation() -> None:
     listed = {page for _, page in LINK.findall((ROOT / "docs" / "index.md").read_text())}
-    there = {file.stem for file in (ROOT / "docs").glob("*.md")} - {"index"}
+    docs = ROOT / "docs"
+    there = {str(file.relative_to(docs).with_suffix("")) for file in docs.rglob("*.md")} - {"index"}
     there |= {f"../{file.stem}" for file in ROOT.glob("*.md")}
     assert there <= listed, "docs/index.md: add a link to each page"
     assert {name for name in listed if "reference/" not in name and name != "gallery"} <= there
