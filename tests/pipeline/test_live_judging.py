@@ -110,9 +110,8 @@ def test_a_chain_with_a_model_judge_ends_with_the_right_verdicts_whatever_fails_
         assert "Nothing to be done" in start(project)
         assert len(requests(working)) == len(again)
         sent = [*sent, *working.bodies]
-    assert sorted(again) == sorted(
-        FACTS[number - 1] for _, number in FAILURES
-    )  # no verdict, no canary is paid for twice
+    # No verdict, no canary is paid for twice.
+    assert sorted(again) == sorted(FACTS[number - 1] for _, number in FAILURES)
     for condition in RIGHT:
         assert said(project, "claude", condition) == RIGHT[condition]
     scores = {row["condition"]: row["score"] for row in project.table("scores")}

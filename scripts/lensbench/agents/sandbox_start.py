@@ -154,9 +154,8 @@ def _given_environment() -> dict[bytes, bytes]:
 
 def read_settings(told: str) -> dict[str, Any]:
     """The settings from the command line."""
-    settings: dict[str, Any] = eval(
-        told, {"__builtins__": {}}
-    )  # a literal written by `sandbox`; json would be half of all imports
+    # A literal written by `sandbox`; json would be half of all imports.
+    settings: dict[str, Any] = eval(told, {"__builtins__": {}})
     return settings
 
 

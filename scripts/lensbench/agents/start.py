@@ -50,9 +50,8 @@ def start_agent(assignment: Assignment, place: Place, timeout_s: float, redact: 
     Raises UserError when its program cannot be started.
     """
     adapter = load_adapter(assignment.settings["kind"])
-    takes_errors = (
-        "errors" in inspect.signature(adapter.read).parameters
-    )  # a minimal adapter has only the parameter `lines`
+    # A minimal adapter has only the parameter `lines`.
+    takes_errors = "errors" in inspect.signature(adapter.read).parameters
     reads: Callable[..., Outcome] = partial(adapter.read, errors=assignment.errors) if takes_errors else adapter.read
     lines: list[str] = []
     unread = ""

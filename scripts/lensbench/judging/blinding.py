@@ -157,9 +157,8 @@ _FENCE = re.compile(r"[\s>]*(`{3,}(?=[^`]*$)|~{3,})(.*)")
 
 def _telling_spans(text: str, hidden: Hidden) -> Iterator[Span]:
     names = {name.lower() for name in (*hidden.servers, *map(_short, hidden.tools), *BUILT_IN, _MCP)}
-    patterns = _patterns(
-        hidden._replace(spared=hidden.spared & names)
-    )  # other spared phrases, which are not names, are handled below
+    # Spared phrases that are not names are handled below.
+    patterns = _patterns(hidden._replace(spared=hidden.spared & names))
     fence, at = "", 0
     for line in text.splitlines(keepends=True):
         found = _FENCE.match(line)

@@ -25,9 +25,8 @@ def judges_of(folder: Path, plan: Plan) -> list[str]:
     named = [judge["name"] for judge in plan["judges"] if not is_person(judge["name"])]
     if not RunFolder(folder).human.exists():
         return named
-    from lensbench.judging.judges.human import (
-        human_judges,
-    )  # it imports pydantic, which takes longer than this whole stage
+    # It imports pydantic, which takes longer than this whole stage.
+    from lensbench.judging.judges.human import human_judges
 
     return [*named, *human_judges(folder)]
 

@@ -24,9 +24,8 @@ def load_config(given: Mapping[str, Any], files: Iterable[str] = ()) -> Config:
     """
     files = list(map(str, files))
     documents = [read_file(name) for name in files]
-    value: dict[str, Any] = json.loads(
-        json.dumps(given, default=str)
-    )  # converts Snakemake's mappings and dates to plain data
+    # Converts Snakemake's mappings and dates to plain data.
+    value: dict[str, Any] = json.loads(json.dumps(given, default=str))
 
     def place(path: KeyPath) -> str:
         return _place(path, value, documents)

@@ -27,9 +27,8 @@ def spend(folder: Path, **amounts: float) -> None:
             return  # do not lose a paid answer: `spent` reports the damage before the next attempt
         total = {name: round(value + amounts.get(name, 0), 9) for name, value in so_far.items()}
         ledger.seek(0)
-        ledger.write(
-            json.dumps(total).ljust(len(before))
-        )  # never truncated first: on a full disk the amounts would be lost
+        # Never truncated first: on a full disk the amounts would be lost.
+        ledger.write(json.dumps(total).ljust(len(before)))
 
 
 def spent(folder: Path) -> dict[str, float]:

@@ -185,9 +185,8 @@ def _agent(
 ) -> Iterator[Check]:
     """Checks that the program exists, starts, and has the version that the config pins."""
     program, pinned = invocation.argv[0], settings["version"]
-    sought = (
-        os.path.join(workspace, program) if os.sep in program else program
-    )  # relative paths start in the workspace, as for the run
+    # Relative paths start in the workspace, as for the run.
+    sought = os.path.join(workspace, program) if os.sep in program else program
     if not shutil.which(sought, path=invocation.env.get("PATH")):
         yield Check("agent", "failed", f"there is no program {program}; install it, or set agent.command")
         return

@@ -37,9 +37,8 @@ class JudgeSchedule:
         named += [TESTS] if self.change_tasks else []
         if not self._human_files:
             return named
-        from lensbench.judging.judges.human import (
-            human_judges,
-        )  # the import takes 0.1 s, and most benchmarks do not need it
+        # The import takes 0.1 s, and most benchmarks do not need it.
+        from lensbench.judging.judges.human import human_judges
 
         return [*named, *human_judges(self.folder)]
 

@@ -84,9 +84,8 @@ def snakemake_options(folder: Path, options: Sequence[str]) -> list[str]:
 
 
 def _check(options: Sequence[str]) -> None:
-    from snakemake.cli import (
-        get_argument_parser,
-    )  # the import takes a second, and only the first start in a folder needs it
+    # The import takes a second, and only the first start in a folder needs it.
+    from snakemake.cli import get_argument_parser
 
     get_argument_parser().parse_args(options)
 

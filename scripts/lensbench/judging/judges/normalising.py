@@ -40,9 +40,8 @@ def _one_to_one() -> dict[str, str]:
 
 _TABLE = _one_to_one()
 _SPECIAL = re.compile(f"[{''.join(_TABLE)}]")
-_INVISIBLE_TAG = re.compile(
-    "[\U000e0000-\U000e01ef]"
-)  # separate, because one rare plane in the set above makes it slow
+# Separate, because one rare plane in the set above makes it slow.
+_INVISIBLE_TAG = re.compile("[\U000e0000-\U000e01ef]")
 _COLOUR = re.compile(r"\x1b\[[0-9;:?]*+[A-Za-z]")
 _THIN = "\u2009\u202f"
 
