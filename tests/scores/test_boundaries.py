@@ -6,13 +6,22 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import norm, t
+from scipy.optimize import brentq
+from scipy.stats import multivariate_normal, norm, t
 
 from lensbench.core.errors import UserError
 from lensbench.plan.waves import looks_over_tasks
 from lensbench.scores.gate import DEFAULTS
 from lensbench.scores.intervals import Estimate, estimate
-from lensbench.scores.sequential import boundaries, conditional_power, even_fractions, look_result
+from lensbench.scores.sequential import (
+    FUTILE,
+    boundaries,
+    conditional_power,
+    even_fractions,
+    futile_below,
+    look_result,
+    next_boundary,
+)
 
 
 def spread_around(mean: float, spread: float, tasks: int = 12) -> Estimate:
@@ -42,6 +51,36 @@ def test_the_looks_together_err_as_often_as_one_look_would() -> None:
     for alpha in (0.05, 0.2):
         crossed = (paths >= boundaries(fractions, alpha)).any(axis=1).mean()
         assert crossed == pytest.approx(alpha / 2, abs=4 * np.sqrt(alpha / 2 / len(paths)))
+
+
+@given(
+    sets=st.lists(st.sets(st.integers(0, 60), min_size=20, max_size=50), min_size=2, max_size=4),
+    spend=st.sampled_from([0.0005, 0.005, 0.05]),
+)
+@settings(max_examples=10)
+def test_the_boundary_after_other_looks_is_that_of_scipys_normal_distribution(
+    sets: list[set[int]], spend: float
+) -> None:
+    shared = np.array([[len(a & b) / np.sqrt(len(a) * len(b)) for b in sets] for a in sets])
+    limits = (2.8, 2.4, 2.2)[: len(sets) - 1]
+
+    def below(*values: float) -> float:
+        part = shared[: len(values), : len(values)]
+        return float(multivariate_normal.cdf(values, cov=part, allow_singular=True, abseps=1e-7, releps=1e-7, rng=1))
+
+    root = brentq(lambda z: below(*limits) - below(*limits, z) - spend / 2, -8, 8)
+    found = next_boundary(limits, tuple(map(tuple, shared.tolist())), spend)
+    assert found == pytest.approx(root, abs=0.002)
+
+
+def test_a_look_at_pairs_that_earlier_looks_have_all_seen_has_a_boundary() -> None:
+    half, whole = np.sqrt(0.5), 1.0  # two halves, then both together: the last is determined by the others
+    shared = ((whole, 0.0, half), (0.0, whole, half), (half, half, whole))
+    spend = 0.01
+    paths = np.random.default_rng(1).normal(0, 1, (1_000_000, 2))
+    before, last = (paths >= 2.3).any(axis=1), paths.sum(axis=1) * half
+    boundary = next_boundary((2.3, 2.3), shared, spend)
+    assert (~before & (last >= boundary)).mean() == pytest.approx(spend / 2, abs=3e-4)
 
 
 def test_trials_have_more_information_early_and_err_less_for_it() -> None:
@@ -147,3 +186,9 @@ def test_conditional_power_is_that_of_a_brownian_path_to_the_last_look() -> None
 
 def test_a_plan_too_small_for_the_smallest_worthwhile_effect_is_not_futile_from_the_start() -> None:
     assert conditional_power(0.0, 0.2, 0.25, 2.014, DEFAULTS) > 0.2
+
+
+def test_a_z_below_which_the_runs_stop_has_the_conditional_power_of_the_rule() -> None:
+    for se, time in ((0.02, 0.25), (0.05, 0.5), (0.2, 0.75)):
+        z = futile_below(se, time, 2.014, DEFAULTS)
+        assert conditional_power(z, se, time, 2.014, DEFAULTS) == pytest.approx(FUTILE)

@@ -43,7 +43,7 @@ from lensbench.results.results_file import Results
 
 PROGRAM_FILES = ("Snakefile", "rules", "templates", "requirements.lock")
 """The files of the workflow; its programs are identified by their hash."""
-LIBRARIES = ("snakemake", "numpy", "scipy", "krippendorff")
+LIBRARIES = ("snakemake", "numpy", "krippendorff")
 """Libraries, besides our own code, that affect figures."""
 _UNTIMED = "1980-01-01T00:00:00Z"
 """The fixed date of an archive whose runs have no times."""

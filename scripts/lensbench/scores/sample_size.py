@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+from lensbench.core.distributions import norm_sf, t_isf
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import Aim
 from lensbench.core.svg import Ink, Scale, element, line, named, words, x_axis, y_axis
@@ -22,6 +23,7 @@ from lensbench.core.system.files import write_atomic
 from lensbench.core.system.program import run_program
 from lensbench.scores.pilot import pilot_text
 from lensbench.scores.power import TRIALS, chance, detectable, repositories_needed, split, tasks_needed, upper_sd
+from lensbench.scores.sequential import boundaries, even_fractions, futile_below
 
 SIZES = (12, 24, 48, 96)
 PATHS = 10_000
@@ -84,29 +86,30 @@ def looks_save(
     Simulates paths of the t statistic with the boundaries and the futility rule of the gate.
     """
     import numpy as np
-    from scipy.stats import norm, t
-
-    from lensbench.scores.sequential import FUTILE, boundaries, conditional_power, even_fractions
 
     settings: Aim = {"effect": effect, "alpha": alpha, "power": power}
-    times = np.array(even_fractions(looks))
-    limits = np.array(boundaries(even_fractions(looks), alpha))
+    fractions = even_fractions(looks)
+    limits = boundaries(fractions, alpha)
     rng = np.random.default_rng(0)
     steps = rng.normal(0, math.sqrt(1 / looks), (PATHS, looks)).cumsum(axis=1)
-    freedom = np.maximum(tasks * times - 1, 1)
+    freedom = np.maximum(tasks * np.array(fractions) - 1, 1)
     squares = rng.chisquare(np.diff(freedom, prepend=0), (PATHS, looks)).cumsum(axis=1)
+
+    def student(z: Iterable[float]) -> list[float]:
+        """The values of t with the same p."""
+        return [t_isf(norm_sf(each), df) for each, df in zip(z, freedom.tolist(), strict=True)]
+
+    futile = [futile_below(sd / math.sqrt(tasks * time) / 100, time, limits[-1], settings) for time in fractions[:-1]]
+    reached, stopped = student(limits), student([*futile, limits[-1]])
     result = Looks({}, {})
     for true in truths:
-        paths = (steps + true * math.sqrt(tasks) / sd * times) / np.sqrt(times)
-        z = norm.ppf(t.cdf(paths / np.sqrt(squares / freedom), freedom)).clip(-9, 9)
-        stops = np.abs(z) >= limits
-        for look, time in enumerate(times[:-1]):
-            se = sd / math.sqrt(tasks * time) / 100
-            stops[:, look] |= conditional_power(z[:, look], se, float(time), limits[-1], settings) < FUTILE
+        paths = (steps + true * math.sqrt(tasks) / sd * np.array(fractions)) / np.sqrt(fractions)
+        values = paths / np.sqrt(squares / freedom)
+        stops = (np.abs(values) >= reached) | (values < stopped)
         stops[:, -1] = True
         last = stops.argmax(axis=1)
-        result.tasks[true] = float(tasks * times[last].mean())
-        result.go[true] = float((z[np.arange(PATHS), last] >= limits[last]).mean())
+        result.tasks[true] = float(tasks * np.array(fractions)[last].mean())
+        result.go[true] = float((values[np.arange(PATHS), last] >= np.array(reached)[last]).mean())
     return result
 
 

@@ -8,9 +8,11 @@ this stop does not increase the error (non-binding futility).
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
+from collections.abc import Callable
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from lensbench.core.distributions import norm_isf, norm_sf, t_isf, t_sf
 from lensbench.core.frozen_plan import Aim, GateSettings
@@ -55,14 +57,16 @@ def even_fractions(looks: int) -> tuple[float, ...]:
 
 HIGHEST = 8.0
 """The boundary when no error is left to spend."""
-_LEAST = 2e-4
-"""A smaller error is spent as if there were no earlier look, which is stricter: the integration is too imprecise."""
+POINTS, PRIMES = 2**13, (2, 3, 5, 7, 11, 13, 17, 19, 23, 29)
+"""Of the lattice: with 3 earlier looks the error of a boundary is below 0.0001, with 6 below 0.001."""
+SINGULAR = 1e-10
+"""Added to the variances, because sets of pairs may determine each other."""
 
 
 def spending(fraction: float, alpha: float) -> float:
     """The two-sided error that is spent up to a fraction t of the information: 4 (1 - F(q / sqrt(t))), where
     F(q) = 1 - alpha / 4."""
-    return float(4 * norm_sf(norm_isf(alpha / 4) / math.sqrt(fraction))) if fraction > 0 else 0.0
+    return 4 * norm_sf(norm_isf(alpha / 4) / math.sqrt(fraction)) if fraction > 0 else 0.0
 
 
 @lru_cache(maxsize=4096)
@@ -73,24 +77,42 @@ def next_boundary(limits: tuple[float, ...], correlations: tuple[tuple[float, ..
     """
     if spend <= 0:
         return HIGHEST
-    alone = norm_isf(spend / 2)
-    if not limits or spend < _LEAST:
-        return round(min(alone, HIGHEST), 6)
+    alone = min(norm_isf(spend / 2), HIGHEST)
+    if not limits:
+        return round(alone, 6)
+    reached = _first_reached(limits, correlations)
+    thousandths = range(round(-1000 * HIGHEST), round(1000 * alone))
+    index = bisect_left(thousandths, -spend / 2, key=lambda each: -reached((each + 0.5) / 1000))
+    return (thousandths.start + index) / 1000
+
+
+def _first_reached(limits: tuple[float, ...], correlations: tuple[tuple[float, ...], ...]) -> Callable[[float], float]:
+    """The probability that the last of correlated normal deviates reaches a value and none before it its limit.
+
+    Each deviate is drawn given those before it, the last one first, from where it may lie (Genz, J. Comp. Graph. Stat.
+    1, 1992), at the points of a Richtmyer lattice.
+    """
     import numpy as np
-    from scipy.optimize import brentq
-    from scipy.stats import multivariate_normal
 
-    def below(*values: float) -> float:
-        count = len(values)
-        return float(
-            multivariate_normal.cdf(
-                values, cov=np.array(correlations)[:count, :count], allow_singular=True, abseps=1e-5, releps=1e-5,
-                maxpts=2000 * count, rng=np.random.default_rng(0),
-            )
-        )  # fmt: skip
+    last = len(limits)
+    order = [last, *range(last)]
+    factor = np.linalg.cholesky(np.array(correlations)[np.ix_(order, order)] + SINGULAR * np.eye(last + 1))
+    lattice = np.abs(2 * (np.arange(1, POINTS + 1)[:, None] * np.sqrt(PRIMES[:last]) % 1) - 1)
+    beyond_each = np.vectorize(norm_sf, otypes=[float])
+    reached_with = np.vectorize(norm_isf, otypes=[float])
 
-    target = below(*limits) - spend / 2
-    return round(min(float(brentq(lambda z: below(*limits, z) - target, -HIGHEST, HIGHEST, xtol=1e-5)), alone), 3)
+    def probability(value: float) -> float:
+        chances = np.full(POINTS, norm_sf(value))
+        deviates = np.empty((POINTS, last))
+        beyond, within = 0.0, chances
+        for row, limit in enumerate(limits, start=1):
+            deviates[:, row - 1] = reached_with((beyond + lattice[:, row - 1] * within).clip(1e-300, 1 - 1e-16))
+            beyond = beyond_each((limit - deviates[:, :row] @ factor[row, :row]) / factor[row, row])
+            within = 1 - beyond
+            chances = chances * within
+        return float(chances.mean())
+
+    return probability
 
 
 @lru_cache
@@ -114,7 +136,7 @@ def interval_at(estimate: Estimate, boundary: float) -> tuple[float, float] | No
     """
     if not estimate.se or not estimate.df or estimate.delta is None:
         return None
-    margin = float(t_isf(norm_sf(boundary), estimate.df)) * estimate.se + estimate.drift
+    margin = t_isf(norm_sf(boundary), estimate.df) * estimate.se + estimate.drift
     return max(estimate.delta - margin, -LARGEST), min(estimate.delta + margin, LARGEST)
 
 
@@ -137,7 +159,7 @@ def look_result(
     if interval is None or z is None or estimate.se is None:
         why = "nothing can be estimated" if last else "nothing can be estimated yet"
         return LookResult(look, looks, None, boundary, None, None, None, not last, why)
-    power = None if last else float(conditional_power(z, estimate.se, look / looks, limits[-1], settings))
+    power = None if last else conditional_power(z, estimate.se, look / looks, limits[-1], settings)
     verdict = verdict_of(*interval, settings["effect"] / 100)
     return LookResult(look, looks, z, boundary, *interval, power, *_open(verdict, power))
 
@@ -160,17 +182,23 @@ def _open(verdict: str, power: float | None) -> tuple[bool, str]:
     return (True, chance) if power >= FUTILE else (False, f"{chance}, below {100 * FUTILE:.0f} %")
 
 
-def conditional_power(z: Any, se: float, time: float, final: float, settings: Aim) -> Any:
-    """The probability that the last look reaches its boundary `final`, given `z` at the fraction `time` of the
-    information.
-
-    `z` is a number or an array; `se` is the current standard error.
+def conditional_power(z: float, se: float, time: float, final: float, settings: Aim) -> float:
+    """The probability that the last look reaches its boundary `final`, given `z` and the standard error `se` at the
+    fraction `time` of the information.
 
     The assumed true effect is the smallest worthwhile one or, if the planned runs are too few to detect it, the effect
     that they detect with the planned power (Brownian motion: Lan and Wittes, Biometrics 44, 1988).
     """
+    return norm_sf((_expected(se, time, final, settings) - z * math.sqrt(time)) / math.sqrt(1 - time))
+
+
+def futile_below(se: float, time: float, final: float, settings: Aim) -> float:
+    """The z below which a GO has become unlikely: there `conditional_power` is FUTILE."""
+    return (_expected(se, time, final, settings) - norm_isf(FUTILE) * math.sqrt(1 - time)) / math.sqrt(time)
+
+
+def _expected(se: float, time: float, final: float, settings: Aim) -> float:
+    """The value of the Brownian motion at `time` from which it is expected to end at `final`."""
     planned_se = se * math.sqrt(time)
     detectable = norm_isf(settings["alpha"] / 2) - norm_isf(settings["power"])
-    drift = max(settings["effect"] / 100 / planned_se, detectable)
-    missing = final - z * math.sqrt(time) - drift * (1 - time)
-    return norm_sf(missing / math.sqrt(1 - time))
+    return final - max(settings["effect"] / 100 / planned_se, detectable) * (1 - time)
