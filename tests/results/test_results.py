@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lensbench.core.records import Call
-from lensbench.results.results import MAX_CELL, cell, sentence
+from lensbench.results.markdown import MAX_CELL, cell, sentence
 
 Make = Callable[..., Any]
 NASTY = "a|b\nc\r\n# d\n| e | <script>alert(1)</script> `f` **g** [h](i) \\ ~~j~~ &amp; \x1b[31m \u202e $x$ _k_"

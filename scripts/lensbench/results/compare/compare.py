@@ -22,7 +22,7 @@ from lensbench.results.compare.page import render_page
 from lensbench.results.compare.runs import FinishedRun, read_runs, shared_tasks
 from lensbench.results.compare.settings import changed_settings, judge_names, models_of, notices
 from lensbench.results.compare.view import amount, points, treatment_views
-from lensbench.results.results import cell, sentence
+from lensbench.results.markdown import cell, sentence
 
 
 def compare(runs: Sequence[FinishedRun]) -> ComparisonFile:

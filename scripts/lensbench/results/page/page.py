@@ -30,12 +30,12 @@ from lensbench.core.tables import read_table, run_of_pair, run_of_row
 from lensbench.judging.instrument_file import InstrumentData
 from lensbench.judging.shown_answers import read_tasks
 from lensbench.plan.frozen import frozen_tasks
+from lensbench.results.markdown import MANY_DISCARDS
 from lensbench.results.page import data, pairs, runs
 from lensbench.results.page.data import Inputs
 from lensbench.results.page.judges import judges_view
 from lensbench.results.page.treatment import treatment_view
 from lensbench.results.page.words import page_environment
-from lensbench.results.results import MANY_DISCARDS
 from lensbench.results.results_file import Results
 from lensbench.runs.citations import SourceData
 from lensbench.runs.reasons import REASONS

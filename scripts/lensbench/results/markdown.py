@@ -1,0 +1,101 @@
+"""Renders results as Markdown. Texts of people and agents can neither end a table cell nor become Markdown or HTML."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from lensbench.core import numbers
+from lensbench.core.system.templates import template_environment
+from lensbench.core.system.terminal import printable
+from lensbench.core.tables import items
+from lensbench.results.page.judges import coefficient, coefficient_interval
+from lensbench.results.presented import FEWEST_TASKS
+from lensbench.results.results_file import Results
+from lensbench.runs.reasons import REASONS, Remedy
+from lensbench.scores.intervals import LARGEST
+
+MANY_DISCARDS = 4
+"""Above this many discards the cause has to be looked for (protocol, section 7)."""
+MAX_CELL = 300
+"""Longer texts are cut: the whole one stands in the csv tables."""
+_ESCAPED = str.maketrans({mark: f"\\{mark}" for mark in "\\`*[]|~$"} | {"<": "&lt;", ">": "&gt;", "&": "&amp;"})
+_EMPHASIS = re.compile(r"(?<!\w)_+|(?<!_)_++(?!\w)")
+_COMMAND = r"`(?! )[\w ./:=-]+(?<! )`"
+"""Nothing in it means anything to Markdown or HTML."""
+_BLOCK = re.compile(r"^([#+=-]+|\d+(?=[.)](?:\s|$)))")
+
+
+def cell(value: Any) -> str:
+    """Any text on one line: nothing in it can end a table cell, begin Markdown or become HTML."""
+    text = printable(str("" if value is None else value))
+    text = " ".join(text.split())
+    if not text:
+        return numbers.MISSING
+    shown = text if len(text) <= MAX_CELL else f"{text[:MAX_CELL]}…"
+    shown = _EMPHASIS.sub(lambda found: "\\_" * len(found[0]), shown.translate(_ESCAPED))
+    return _BLOCK.sub(lambda found: f"{found[0]}\\" if found[0].isdigit() else f"\\{found[0]}", shown)
+
+
+def p_value(p: float | None) -> str:
+    """A p value; never 0."""
+    return numbers.MISSING if p is None else "< 0.001" if p < 0.0005 else f"{p:.3f}"
+
+
+def sentence(text: str) -> str:
+    """A sentence of our own, in which names that others chose may stand; never cut. `Commands` are code."""
+    pieces = re.split(f"({_COMMAND})", text)
+    return "".join(piece if number % 2 else _escaped(piece) for number, piece in enumerate(pieces)).strip()
+
+
+def _escaped(text: str) -> str:
+    """Words with the blanks around them, if any."""
+    words = " ".join(cell(part) for part in re.findall(r"(?:\S+\s*){1,20}", text))
+    return f"{' ' * text[:1].isspace()}{words}{' ' * (bool(words) and text[-1:].isspace())}"
+
+
+def render(data: Results[Fraction], template: str = "results.md.j2") -> str:
+    """results.md, or another page of the same data."""
+    environment = template_environment()
+    environment.filters |= {
+        "cell": cell, "sentence": sentence, "percent": numbers.percent, "points": numbers.points,
+        "seconds": numbers.seconds, "number": numbers.number, "change": numbers.change, "delta": numbers.signed_number,
+        "yes_no": lambda value: {"yes": "Yes", "no": "No"}.get(value, numbers.MISSING),
+        "share": lambda counts: f"{counts['runs']}/{counts['of']}" if counts["of"] else numbers.MISSING,
+        "sum_values": lambda counts: sum(counts.values()),
+        "precise": lambda value: numbers.rounded(value, 2), "names": lambda text: items(text) or [],
+        "minute": lambda moment: moment[:16].replace("T", " "),
+        "exact": lambda text: numbers.exact(text or ""), "interval": interval,
+        "interval_of_group": interval_of_group, "coefficient": coefficient,
+        "coefficient_interval": coefficient_interval, "p_value": p_value,
+        "size": _size,
+        "findable": _findable,
+    }  # fmt: skip
+    environment.globals |= {
+        "reasons": REASONS, "unknown_reason": Remedy("a reason from another version", "later", "the file in discards/"),
+        "many_discards": MANY_DISCARDS,
+    }  # fmt: skip
+    return environment.get_template(template).render(data)
+
+
+def _size(share: float | None) -> str:
+    return numbers.MISSING if share is None else f"{share * 100:.1f}pp"
+
+
+def _findable(share: float | None) -> str:
+    """A difference that would be found; with few tasks there may be none."""
+    return "none that is possible" if share and share > LARGEST else _size(share)
+
+
+def interval(found: Mapping[str, Any]) -> str:
+    """An estimate's interval, in points."""
+    if found["low"] is None:
+        return numbers.MISSING
+    return " to ".join(numbers.points(Fraction(str(found[end]))) for end in ("low", "high"))
+
+
+def interval_of_group(found: Mapping[str, Any]) -> str:
+    """The interval of a category or a repository, where it has the tasks for one."""
+    return "too few tasks" if found["n"] < FEWEST_TASKS else interval(found)
