@@ -15,7 +15,7 @@ from lensbench.core.system.files import note_checksum, write_atomic, write_json
 from lensbench.plan.freeze import write_plan
 from lensbench.runs.budget import spend, spent
 from lensbench.runs.discards import discard_files, file_discard, is_discarded, read_discard
-from lensbench.workflow.schedule import read_schedule
+from lensbench.workflow.read_schedule import read_schedule
 
 ANNA, BERT = RunId("anna", "with"), RunId("bert", "with")
 JOINED = Path("bench/joined")

@@ -10,7 +10,8 @@ import yaml
 
 from lensbench.core.errors import UserError
 from lensbench.core.records import RunId
-from lensbench.workflow.schedule import Schedule, read_schedule
+from lensbench.workflow.read_schedule import read_schedule
+from lensbench.workflow.schedule import Schedule
 from small_benchmark import Project
 
 CONTROL: dict[str, Any] = {"controls": {"closed_book": True}}

@@ -14,7 +14,7 @@ from lensbench.plan import task_markdown
 from lensbench.plan.own_files import WRITTEN
 from lensbench.plan.task_files import read_scenarios
 from lensbench.workflow.begin import begin
-from lensbench.workflow.schedule import read_schedule
+from lensbench.workflow.read_schedule import read_schedule
 from small_benchmark import Project
 
 NOTHING = "Nothing to be done"

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from lensbench.plan.freeze import write_plan
-from lensbench.workflow.schedule import read_schedule
+from lensbench.workflow.read_schedule import read_schedule
 from small_benchmark import Project
 
 

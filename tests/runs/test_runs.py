@@ -24,7 +24,7 @@ from lensbench.runs.budget import spent
 from lensbench.runs.discards import discard_files, file_discard
 from lensbench.runs.run import KEPT, is_kept, make_run, read_job
 from lensbench.runs.validity import judge_validity
-from lensbench.workflow.schedule import read_schedule
+from lensbench.workflow.read_schedule import read_schedule
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"
 RUN = RunId("anna", "without")

@@ -11,7 +11,8 @@ from lensbench.core.errors import UserError
 from lensbench.core.records import RunId, run_files
 from lensbench.plan.freeze import plan_mark, settings_text
 from lensbench.plan.reading import load_config
-from lensbench.workflow.schedule import Schedule, read_schedule
+from lensbench.workflow.read_schedule import read_schedule
+from lensbench.workflow.schedule import Schedule
 
 WITH, WITHOUT = RunId("t0", "with"), RunId("t0", "without")
 JUDGE = {"agent": {"kind": "claude-code", "provider": "zai", "model": "haiku"}}

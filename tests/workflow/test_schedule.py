@@ -11,7 +11,8 @@ from lensbench.core.errors import UserError
 from lensbench.core.records import Attempt, Record, RunId, run_files, sha256, to_json
 from lensbench.plan.freeze import write_plan
 from lensbench.runs.discards import file_discard
-from lensbench.workflow.schedule import Schedule, frozen_schedule, read_schedule, run_of
+from lensbench.workflow.read_schedule import frozen_schedule, read_schedule
+from lensbench.workflow.schedule import Schedule, run_of
 
 RUN = RunId("t0", "with")
 

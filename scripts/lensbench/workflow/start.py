@@ -22,7 +22,8 @@ from lensbench.plan.reading import insist_on_config
 from lensbench.runs import bank, stopping
 from lensbench.workflow import begin, finish, snakemake_inside, targets
 from lensbench.workflow.preloaded import Preloaded
-from lensbench.workflow.schedule import Schedule, frozen_schedule, read_schedule
+from lensbench.workflow.read_schedule import frozen_schedule, read_schedule
+from lensbench.workflow.schedule import Schedule
 from snakemake_logger_plugin_lensbench import catch_up, says_when_nothing_is_to_be_done
 
 PYTHON = f"{shlex.quote(sys.executable)} -P -m"

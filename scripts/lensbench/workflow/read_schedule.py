@@ -1,0 +1,102 @@
+"""Reads the schedule of a start: from the config, or from the settings that a job elsewhere was submitted with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Set
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from lensbench.core.errors import UserError
+from lensbench.core.run_folder import RunFolder
+from lensbench.plan import freeze as planning
+from lensbench.plan.config import Config
+from lensbench.plan.dated_runs import AUTO, dated_run
+from lensbench.plan.frozen import read_plan
+from lensbench.plan.own_files import in_the_way, local_paths, own_files, run_folder
+from lensbench.plan.reading import load_config
+from lensbench.plan.task_files import ScenarioSet, read_scenarios
+from lensbench.runs.discards import describes, discard_files
+from lensbench.workflow.begin import leave
+from lensbench.workflow.schedule import Schedule
+
+
+def read_schedule(
+    given: Mapping[str, Any], files: Iterable[str], prepare: Callable[[Config, Path, Set[str]], None] = leave
+) -> Schedule:
+    """The schedule for a config as Snakemake merged it from `files` and the command line.
+
+    `prepare` is called with the run folder before anything in it is read.
+
+    Raises UserError for every error in config and task sets, and when the experiment's settings changed after the
+    first valid run.
+    """
+    files = list(map(str, files))
+    config = load_config(given, files)
+    sets = config.scenario_files if config.makes_benchmark else ()  # other targets may write the set
+    scenarios = read_scenarios(sets, config.repository, config.imported)
+    _check_repositories(config, scenarios)
+    plan = planning.make_plan(config, scenarios, [])
+    if config.run_id == AUTO:
+        config = config.model_copy(update={"run_id": dated_run(plan, Path("bench"))})
+        plan = {**plan, "run_id": config.run_id}
+    schedule = Schedule(config, plan, [], own_files(config, files))
+    if not config.makes_benchmark:
+        return schedule
+    prepare(config, schedule.folder, schedule.own)
+    schedule = schedule.with_borrowed()
+    plan = schedule.plan
+    if not RunFolder(schedule.folder).plan.exists():
+        return schedule
+    old = read_plan(schedule.folder)
+    found = planning.changes(old, plan)
+    if not _has_run_that_counts(schedule):
+        found = []
+    elif dealt := planning.dealt_tasks(old, plan):
+        schedule = replace(schedule, plan={**plan, "dealt": dealt})
+    named = list(old["accepted_changes"])
+    if RunFolder(schedule.folder).look_ledger.exists():
+        meaning, waves_only = planning.gate_changes(old, plan)
+        found += meaning
+        named += [change for change in waves_only if change not in named]
+    accepted = planning.accept_or_refuse(found, named, config, schedule.folder)
+    return replace(schedule, accepted=accepted)
+
+
+def _check_repositories(config: Config, scenarios: ScenarioSet) -> None:
+    """Raises UserError for a task whose repository is in a folder that a stage writes to."""
+    paths = ((task.id, path) for task in scenarios.tasks for path in local_paths(task.repository))
+    problems = [
+        f"task {task!r}: its repository {problem}" for task, path in paths if (problem := in_the_way(config, path))
+    ]
+    if problems:
+        raise UserError("\n".join(problems))
+
+
+def frozen_schedule(settings: str | None) -> Schedule:
+    """The schedule of the start that submitted this job to another machine, from its `settings`. Edits made since then
+    do not affect the job.
+
+    Raises UserError without `settings`, when the scheduler did not pass the environment on.
+    """
+    if settings is None:
+        raise UserError(
+            "this job has no settings in its environment, and no keys either; "
+            "make the submit command pass the environment on, as `sbatch --export=ALL` and `qsub -V` do"
+        )
+    config = Config.model_validate_json(settings)
+    plan = read_plan(run_folder(config))
+    return Schedule(config, plan, list(plan["accepted_changes"]))
+
+
+def _has_run_that_counts(schedule: Schedule) -> bool:
+    discarded = discard_files(schedule.folder)
+    records = RunFolder(schedule.folder).records.glob("**/*.json")
+    return any(
+        not (paths := discarded.get(_stem(schedule.folder, record))) or not describes(paths[-1], record)
+        for record in records
+    )
+
+
+def _stem(folder: Path, record: Path) -> str:
+    return record.relative_to(RunFolder(folder).records).with_suffix("").as_posix()
