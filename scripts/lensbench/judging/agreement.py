@@ -13,13 +13,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 from lensbench.core.records import RunId
 from lensbench.judging.judges import Verdict
 
 if TYPE_CHECKING:
-    import numpy as np
+    from lensbench.core.arrays import Floats
 
 Verdicts = Mapping[tuple[RunId, int], Mapping[str, Verdict]]
 """(Run, criterion) -> judge -> verdict, for judges that gave one; never Unjudged."""
@@ -31,7 +31,7 @@ RESAMPLES = 1000
 MIN_TASKS = 12
 """With fewer tasks, the interval from resampling them is too short."""
 
-Statistic = Callable[["np.ndarray[Any, Any]"], float]
+Statistic = Callable[["Floats"], float]
 """A coefficient of counts whose first axis is the task."""
 
 
@@ -114,7 +114,7 @@ def two_judges(verdicts: Verdicts, first: str, second: str, seed: int) -> Pair:
     """Cohen's kappa with linear weights of two judges, and the table behind it."""
     import numpy as np
 
-    by_task: dict[str, np.ndarray[Any, Any]] = {}
+    by_task: dict[str, Floats] = {}
     for (run, _), said in sorted(verdicts.items()):
         if first in said and second in said:
             counts = by_task.setdefault(run.task, np.zeros((3, 3), int))
@@ -148,7 +148,7 @@ def all_judges(verdicts: Verdicts, seed: int) -> All:
     return All(sum(map(len, by_task.values())), len(by_task), _with_interval(counts, _alpha, seed))
 
 
-def _kappa(tables: np.ndarray[Any, Any]) -> float:
+def _kappa(tables: Floats) -> float:
     """Cohen, Psychological Bulletin 70, 1968: 1 - observed distance / distance expected by chance."""
     import numpy as np
 
@@ -160,7 +160,7 @@ def _kappa(tables: np.ndarray[Any, Any]) -> float:
         return float(1 - (distance * table).sum() / (distance * by_chance).sum())
 
 
-def _alpha(counts: np.ndarray[Any, Any]) -> float:
+def _alpha(counts: Floats) -> float:
     import krippendorff
     import numpy as np
 
@@ -171,7 +171,7 @@ def _alpha(counts: np.ndarray[Any, Any]) -> float:
         )
 
 
-def _with_interval(by_task: np.ndarray[Any, Any], statistic: Statistic, seed: int) -> Coefficient:
+def _with_interval(by_task: Floats, statistic: Statistic, seed: int) -> Coefficient:
     """The coefficient over all tasks, with its bootstrap interval."""
     if not by_task.sum():
         return Coefficient(None, None, None, "no criterion has two verdicts")

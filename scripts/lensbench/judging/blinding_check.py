@@ -11,10 +11,11 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from lensbench.core.arrays import Bools, Floats, Ints
 from lensbench.core.distributions import t_isf
 from lensbench.judging.blinding import MARK
 
@@ -210,11 +211,11 @@ class _Words:
         return cls(answers, baseline, seed, words, Rows.of(stand, len(words), length))
 
     @property
-    def labels(self) -> Any:
+    def labels(self) -> Bools:
         """True for the treatment."""
         return np.array([answer.condition != self.baseline for answer in self.answers])
 
-    def scores(self) -> Any:
+    def scores(self) -> Floats:
         """The score of each answer, learned from other tasks only; above 0, the guess is the treatment."""
         names = sorted({answer.task for answer in self.answers})
         order = np.random.default_rng(self.seed).permutation(len(names))
@@ -227,12 +228,12 @@ class _Words:
             scores[unseen] = self.rows.only(unseen) @ weights
         return scores
 
-    def share(self, scores: Any) -> Share:
+    def share(self, scores: Floats) -> Share:
         """The share of right guesses."""
         told = zip(self.answers, (scores > 0) == self.labels, strict=True)
         return _share((answer.task, answer.condition, bool(hit)) for answer, hit in told)
 
-    def auc(self, scores: Any) -> float:
+    def auc(self, scores: Floats) -> float:
         """The share of pairs of answers of both conditions in which the treatment's has the higher score."""
         ours, theirs = scores[self.labels], scores[~self.labels]
         below = [np.searchsorted(np.sort(theirs), ours, side) for side in ("left", "right")]  # a tie counts half
@@ -252,41 +253,42 @@ class _Words:
 class Rows(NamedTuple):
     """A sparse matrix: a 0/1 column for each word, a constant column, and a last column of arbitrary numbers."""
 
-    columns: Any
+    columns: Ints
     """The columns with a 1, row by row; each row ends with the constant, so that none is empty."""
-    ends: Any
+    ends: Ints
     """Where each row ends in `columns`."""
-    last: Any
+    last: Floats
     width: int
 
     @classmethod
-    def of(cls, ones: Sequence[Sequence[int]], words: int, last: Any) -> Rows:
+    def of(cls, ones: Sequence[Sequence[int]], words: int, last: Floats) -> Rows:
         """A row for each of `ones`, the words that are present."""
         columns = np.concatenate([np.array([*places, words]) for places in ones])
         return cls(columns, np.cumsum([len(places) + 1 for places in ones]), last, words + 2)
 
     @property
-    def lengths(self) -> Any:
+    def lengths(self) -> Ints:
         """How many columns of each row have a 1."""
         return np.diff(self.ends, prepend=0)
 
-    def only(self, wanted: Any) -> Rows:
+    def only(self, wanted: Bools) -> Rows:
         """The rows for which `wanted` is true."""
         columns = self.columns[np.repeat(wanted, self.lengths)]
         return Rows(columns, np.cumsum(self.lengths[wanted]), self.last[wanted], self.width)
 
-    def __matmul__(self, weights: Any) -> Any:
-        sums = np.add.reduceat(weights[self.columns], self.ends - self.lengths)
-        return sums + self.last * weights[-1]
+    def __matmul__(self, weights: Floats) -> Floats:
+        ones = np.add.reduceat(weights[self.columns], self.ends - self.lengths)
+        sums: Floats = ones + self.last * weights[-1]
+        return sums
 
-    def transposed(self, numbers: Any) -> Any:
+    def transposed(self, numbers: Floats) -> Floats:
         """The product of the transposed matrix with a number for each row."""
-        found = np.bincount(self.columns, np.repeat(numbers, self.lengths), self.width)
+        found = np.bincount(self.columns, np.repeat(numbers, self.lengths), self.width).astype(float)
         found[-1] = self.last @ numbers
         return found
 
 
-def logistic_regression(rows: Rows, labels: Any) -> Any:
+def logistic_regression(rows: Rows, labels: Bools) -> Floats:
     """The column weights that minimise the log loss plus half the sum of squares.
 
     Both labels have the same total weight, whatever their number of answers. As in liblinear (Fan and others, Journal
@@ -296,7 +298,7 @@ def logistic_regression(rows: Rows, labels: Any) -> Any:
     sign = np.where(labels, 1.0, -1.0)
     share = len(labels) / (2 * np.where(labels, labels.sum(), (~labels).sum()))
 
-    def slope(weights: Any) -> tuple[Any, Any]:
+    def slope(weights: Floats) -> tuple[Floats, Floats]:
         wrong = np.exp(-np.logaddexp(0, sign * (rows @ weights)))  # the predicted probability of the wrong label
         return weights - rows.transposed(share * sign * wrong), share * wrong * (1 - wrong)
 
@@ -313,7 +315,7 @@ def logistic_regression(rows: Rows, labels: Any) -> Any:
     return weights
 
 
-def _newton_step(rows: Rows, uphill: Any, bend: Any) -> Any:
+def _newton_step(rows: Rows, uphill: Floats, bend: Floats) -> Floats:
     """The approximate Newton step by conjugate gradients."""
     step, left = np.zeros_like(uphill), -uphill
     way, size = left, float(left @ left)

@@ -9,10 +9,13 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, SupportsFloat
+from typing import TYPE_CHECKING, SupportsFloat
 
 from lensbench.core.distributions import t_isf
 from lensbench.scores.power import FEWEST_REPOSITORIES, standard_effect
+
+if TYPE_CHECKING:
+    from lensbench.core.arrays import Floats
 
 RESAMPLES = 9_999
 """The number of random sign flips when there are too many to try all."""
@@ -126,7 +129,7 @@ def estimate(
     shared = clusters < len(tasks)
     limited = shared and not _are_enough(groups)
     surely = d - np.clip(d.mean(), -drift, drift)
-    units = np.bincount(groups, surely) if shared and not limited else surely
+    units = np.bincount(groups, surely).astype(float) if shared and not limited else surely
     p, mid_p = (1.0, 1.0) if drift and abs(d.mean()) <= drift else sign_flip_p(units, seed)
     return Estimate(
         delta=float(d.mean()),
@@ -175,7 +178,7 @@ def codes(names: Sequence[str]) -> list[int]:
 CLUSTERED, WITHIN, PAIRED = "cluster-robust t", "within-repository t", "paired t"
 
 
-def _intervals(d: Any, groups: Sequence[int], alpha: float) -> tuple[Interval, Interval | None]:
+def _intervals(d: Floats, groups: Sequence[int], alpha: float) -> tuple[Interval, Interval | None]:
     """The interval to use, and the cluster-robust one if there are two or more repositories with several tasks.
 
     If the tasks differ but the spread that a method uses happens to be zero, its interval would be a point; the paired
@@ -190,12 +193,12 @@ def _intervals(d: Any, groups: Sequence[int], alpha: float) -> tuple[Interval, I
     return within_repositories(d, groups, alpha) or paired_t(d, alpha), general
 
 
-def paired_t(d: Any, alpha: float) -> Interval:
+def paired_t(d: Floats, alpha: float) -> Interval:
     """Student's t interval over tasks; the differences must not all be equal."""
     return _interval(d, float(d.std(ddof=1)) / math.sqrt(len(d)), len(d) - 1.0, alpha, PAIRED)
 
 
-def cluster_robust(d: Any, groups: Sequence[int], alpha: float) -> Interval | None:
+def cluster_robust(d: Floats, groups: Sequence[int], alpha: float) -> Interval | None:
     """CR2 standard error with Satterthwaite's degrees of freedom (Bell and McCaffrey, Survey Methodology 28, 2002;
     Pustejovsky and Tipton, Journal of Business and Economic Statistics 36, 2018), for a mean; None when the
     repositories do not differ.
@@ -213,7 +216,7 @@ def cluster_robust(d: Any, groups: Sequence[int], alpha: float) -> Interval | No
     return _around_the_mean(d, se, 1 / float((b**2).sum()), alpha, CLUSTERED)
 
 
-def within_repositories(d: Any, groups: Sequence[int], alpha: float) -> Interval | None:
+def within_repositories(d: Floats, groups: Sequence[int], alpha: float) -> Interval | None:
     """The interval for the mean over exactly these repositories. Its standard error comes from the residuals of a least
     squares fit with one mean per repository, with n - G degrees of freedom. None when there are fewer than 2, or when
     the residuals are all zero."""
@@ -226,17 +229,17 @@ def within_repositories(d: Any, groups: Sequence[int], alpha: float) -> Interval
     return _around_the_mean(d, math.sqrt(float(residuals @ residuals) / df / len(d)), float(df), alpha, WITHIN)
 
 
-def _around_the_mean(d: Any, se: float, df: float, alpha: float, method: str) -> Interval | None:
+def _around_the_mean(d: Floats, se: float, df: float, alpha: float, method: str) -> Interval | None:
     """A t interval; None when the standard error is zero."""
     return _interval(d, se, df, alpha, method) if se > NO_SPREAD * float(abs(d).max()) else None
 
 
-def _interval(d: Any, se: float, df: float, alpha: float, method: str) -> Interval:
+def _interval(d: Floats, se: float, df: float, alpha: float, method: str) -> Interval:
     mean, margin = float(d.mean()), float(t_isf(alpha / 2, df)) * se
     return Interval(mean - margin, mean + margin, se, df, method)
 
 
-def sign_flip_p(d: Any, seed: int) -> tuple[float, float] | tuple[None, None]:
+def sign_flip_p(d: Floats, seed: int) -> tuple[float, float] | tuple[None, None]:
     """The p value of the sign-flip test: the probability of a mean at least as far from 0 if every difference could
     equally well have the opposite sign; and its mid-p, which counts means exactly as far half (Lancaster, Journal of
     the American Statistical Association 56, 1961).
@@ -262,7 +265,7 @@ def sign_flip_p(d: Any, seed: int) -> tuple[float, float] | tuple[None, None]:
     return float(reached), float(beyond + reached) / 2
 
 
-def is_skewed(values: Any) -> bool:
+def is_skewed(values: Floats) -> bool:
     """True when the skewness of the values is more than SKEWED standard errors."""
     count, rest = len(values), values - values.mean()
     variance, third = float((rest**2).mean()), float((rest**3).mean())
@@ -271,7 +274,7 @@ def is_skewed(values: Any) -> bool:
     return abs(third) > SKEWED * math.sqrt(variance**3 * 6 * (count - 2) / ((count + 1) * (count + 3)))
 
 
-def likelihood_root(values: Any) -> float:
+def likelihood_root(values: Floats) -> float:
     """The signed root of the empirical likelihood ratio for a mean of 0 (Owen, Biometrika 75, 1988): used like a t
     statistic, but it takes the shape of the distribution into account. 0 for a mean of 0, and FARTHEST at most, which
     is also the result for values all on one side of 0.

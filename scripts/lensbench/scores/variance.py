@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, SupportsFloat
+from typing import TYPE_CHECKING, SupportsFloat
 
 from lensbench.scores.intervals import UNKNOWN, codes
+
+if TYPE_CHECKING:
+    from lensbench.core.arrays import Floats, Ints
 
 
 @dataclass(frozen=True)
@@ -65,7 +68,7 @@ def _why_not(values: Mapping[str, Sequence[float]]) -> str:
     return ""
 
 
-def _random_intercept(values: Any, groups: Any) -> tuple[float, float]:
+def _random_intercept(values: Floats, groups: Ints) -> tuple[float, float]:
     """The variances between and within the groups, by restricted maximum likelihood (Searle, Casella and McCulloch,
     Variance Components, 1992, section 6.6), found by a search over their ratio.
 
@@ -79,14 +82,16 @@ def _random_intercept(values: Any, groups: Any) -> tuple[float, float]:
     within = float(residuals @ residuals)
     df = len(values) - 1
 
-    def inside(ratios: Any) -> Any:
+    def inside(ratios: Floats) -> Floats:
         weights = sizes / (1 + sizes * ratios[:, None])
         off = means - (weights @ means / weights.sum(axis=1))[:, None]
-        return (within + (weights * off**2).sum(axis=1)) / df
+        squares: Floats = within + (weights * off**2).sum(axis=1)
+        return squares / df
 
-    def deviance(ratios: Any) -> Any:
+    def deviance(ratios: Floats) -> Floats:
         growth = 1 + sizes * ratios[:, None]
-        return df * np.log(inside(ratios)) + np.log(growth).sum(axis=1) + np.log((sizes / growth).sum(axis=1))
+        determinant: Floats = np.log(growth).sum(axis=1) + np.log((sizes / growth).sum(axis=1))
+        return df * np.log(inside(ratios)) + determinant
 
     low, high = -12.0, 12.0
     for _ in range(9):  # each step narrows the range to a sixteenth
