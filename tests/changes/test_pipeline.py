@@ -15,6 +15,7 @@ import pytest
 import yaml
 from calculator import FIXED, SANDBOX, make_tree, patch_of, task_value
 
+import warm_snakemake
 from lensbench.core.system.places import ROOT
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not SANDBOX.program, reason="no bubblewrap")]
@@ -31,13 +32,10 @@ print("Done.")
 
 
 def snakemake(project: Path, *options: str) -> str:
-    ended = subprocess.run(
-        [sys.executable, "-m", "snakemake", "--cores", "2", "--snakefile", str(ROOT / "Snakefile"),
-         "--configfile", "config.yaml", *options],
-        cwd=project, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-    )  # fmt: skip
-    assert ended.returncode == 0, ended.stdout
-    return ended.stdout
+    arguments = ["--cores", "2", "--snakefile", str(ROOT / "Snakefile"), "--configfile", "config.yaml", *options]
+    code, output = warm_snakemake.run(arguments, project)
+    assert code == 0, output
+    return output
 
 
 @pytest.fixture

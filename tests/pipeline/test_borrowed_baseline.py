@@ -26,6 +26,27 @@ def next_version(project: Project, **settings: Any) -> None:
     project.configure(**{"run_id": "r2", "conditions": conditions, "bank": bank, **settings})
 
 
+@pytest.fixture(scope="session")
+def borrowed_once(finished_once: Project, tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """Made once for all tests; they work on copies."""
+    base = tmp_path_factory.mktemp("borrowed")
+    (base / "control").mkdir()
+    shutil.copytree(finished_once.folder, base / "first", symlinks=True)
+    made = Project(base / "first", base / "control")
+    made.behave()
+    next_version(made)
+    made.start()
+    return made
+
+
+@pytest.fixture
+def borrowed(borrowed_once: Project, project: Project) -> Project:
+    """A finished benchmark of the next version, beside the one that it borrowed from."""
+    shutil.rmtree(project.folder)
+    shutil.copytree(borrowed_once.folder, project.folder, symlinks=True)
+    return project
+
+
 def results(project: Project) -> dict[str, Any]:
     value: dict[str, Any] = json.loads((project.folder / "bench" / "r2" / "results.json").read_text())
     return value
@@ -50,21 +71,22 @@ def test_only_the_treatment_and_a_fifth_of_the_baseline_are_run(finished: Projec
     assert finished.ledger() == []
 
 
-def test_a_start_that_was_killed_while_it_copied_has_the_same_result(finished: Project) -> None:
-    next_version(finished)
-    assert "bank: a start borrows runs of the baseline" in finished.start("-n")
-    bench = finished.folder / "bench" / "r2"
-    assert not (bench / "bank.json").exists()
-    finished.start()
+def test_a_start_that_was_killed_while_it_copied_has_the_same_result(borrowed: Project) -> None:
+    bench = borrowed.folder / "bench" / "r2"
     runs = {path.name: path.read_bytes() for path in (bench / "runs").glob("*.md")}
     bank = (bench / "bank.json").read_bytes()
-    finished.clear_ledger()
     (bench / "bank.json").unlink()
     (bench / "records" / "anna-without.json").unlink()
-    finished.start()
+    borrowed.start()
     assert (bench / "bank.json").read_bytes() == bank
     assert {path.name: path.read_bytes() for path in (bench / "runs").glob("*.md")} == runs
-    assert finished.ledger() == []
+    assert borrowed.ledger() == []
+
+
+def test_a_dry_start_borrows_nothing(finished: Project) -> None:
+    next_version(finished)
+    assert "bank: a start borrows runs of the baseline" in finished.start("-n")
+    assert not (finished.folder / "bench" / "r2" / "bank.json").exists()
 
 
 def test_a_run_that_does_not_fit_is_made_anew_and_ours_stay(finished: Project) -> None:
@@ -130,37 +152,30 @@ def test_waves_are_not_opened_by_runs_that_were_borrowed(project: Project) -> No
     assert len({name.rpartition("-")[0] for name in project.ledger() if name.endswith("-with")}) == 2
 
 
-def test_the_archive_is_whole_and_goes_on_without_the_earlier_benchmark(finished: Project) -> None:
-    next_version(finished)
-    finished.start()
-    shutil.rmtree(finished.bench)
-    finished.clear_ledger()
-    assert "Nothing to be done" in finished.start()
-    finished.start(target="archive")
-    made = finished.folder / "bench" / "r2.zip"
+def test_the_archive_is_whole_and_goes_on_without_the_earlier_benchmark(borrowed: Project) -> None:
+    shutil.rmtree(borrowed.bench)
+    assert "Nothing to be done" in borrowed.start()
+    borrowed.start(target="archive")
+    made = borrowed.folder / "bench" / "r2.zip"
     checked = check(made)
     assert checked.returncode == 0, checked.stdout + checked.stderr
     assert "bank.json" in zipfile.ZipFile(made).read("r2/manifest-sha256.txt").decode()
 
 
 @pytest.mark.parametrize("bank", [{}, {"baseline": "bench/other", "drift": 2}])
-def test_borrowed_runs_never_become_a_benchmark_s_own(finished: Project, bank: dict[str, Any]) -> None:
-    next_version(finished)
-    finished.start()
-    next_version(finished, bank=bank)
-    said = finished.start(fails=True)
+def test_borrowed_runs_never_become_a_benchmark_s_own(borrowed: Project, bank: dict[str, Any]) -> None:
+    next_version(borrowed, bank=bank)
+    said = borrowed.start(fails=True)
     assert "bench/r2 has borrowed its baseline from bench/r" in said
     assert "Traceback" not in said
 
 
-def test_parts_with_a_borrowed_baseline_are_not_joined(finished: Project) -> None:
-    next_version(finished)
-    finished.start()
+def test_parts_with_a_borrowed_baseline_are_not_joined(borrowed: Project) -> None:
     command = [sys.executable, "-P", "-m", "lensbench", "merge", "bench/r2", "--output", "bench/r3"]
     told = {**os.environ, "PYTHONPATH": str(CHECKOUT / "scripts")}
-    done = subprocess.run(command, cwd=finished.folder, capture_output=True, text=True, env=told, check=False)
+    done = subprocess.run(command, cwd=borrowed.folder, capture_output=True, text=True, env=told, check=False)
     assert "cannot be merged" in done.stderr
-    assert not (finished.folder / "bench" / "r3").exists()
+    assert not (borrowed.folder / "bench" / "r3").exists()
 
 
 def test_runs_of_several_earlier_baselines_are_averaged(finished: Project) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
+import warm_snakemake
 from fakes.messages_api import Fake, MessagesApi, read_rules, serving
 
 CHECKOUT = Path(__file__).parents[2]
@@ -93,13 +94,11 @@ def write_project(folder: Path, api: Fake, **settings: Any) -> None:
 
 
 def start(folder: Path, *options: str) -> str:
-    command = [sys.executable, "-m", "snakemake", "-s", str(CHECKOUT / "Snakefile"), "--directory", str(folder)]
-    done = subprocess.run(
-        [*command, "--configfile", str(folder / "config.yaml"), "--cores", "4", *options],
-        capture_output=True, text=True, timeout=280, check=False, env={**os.environ, "LIVE_TEST_KEY": KEY},
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout + done.stderr
+    arguments = ["-s", str(CHECKOUT / "Snakefile"), "--directory", str(folder), "--cores", "4", *options]
+    arguments += ["--configfile", str(folder / "config.yaml")]
+    code, output = warm_snakemake.run(arguments, CHECKOUT, LIVE_TEST_KEY=KEY)
+    assert code == 0, output
+    return output
 
 
 def table(folder: Path, name: str) -> list[dict[str, str]]:

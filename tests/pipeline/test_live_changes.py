@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
+import warm_snakemake
 from changes.calculator import FIXED, SANDBOX, make_tree, patch_of, task_value
 from fakes.gemini_api import GeminiApi
 from fakes.messages_api import Api, MessagesApi, read_rules, serving
@@ -110,16 +108,12 @@ def test_a_real_agent_makes_a_change_and_tests_judge_it(cli: Cli, tmp_path: Path
             "run_id": "live", "scenarios": "tasks.yaml", "agent": agent,
             "conditions": {"without": {}, "with": {"mcp": "mcp.json"}},
         }))  # fmt: skip
-        ended = subprocess.run(
-            [sys.executable, "-m", "snakemake", "--cores", "2", "--snakefile", str(ROOT / "Snakefile"),
-             "--configfile", "config.yaml"],
-            cwd=project, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-            env={**os.environ, "LIVE_TEST_KEY": KEY}, timeout=280,
-        )  # fmt: skip
+        arguments = ["--cores", "2", "--snakefile", str(ROOT / "Snakefile"), "--configfile", "config.yaml"]
+        code, output = warm_snakemake.run(arguments, project, LIVE_TEST_KEY=KEY)
         facts = [
             fake.api.facts(request["path"], body) for request, body in zip(fake.requests, fake.bodies, strict=True)
         ]
-    assert ended.returncode == 0, ended.stdout
+    assert code == 0, output
     bench = project / "bench" / "live"
     results = json.loads((bench / "results.json").read_text())
     assert {run["condition"]: run["score"] for run in results["runs"]} == {"without": 0.0, "with": 1.0}

@@ -17,6 +17,8 @@ from typing import Any
 
 import yaml
 
+import warm_snakemake
+
 CHECKOUT = Path(__file__).parents[2]
 FAKES = CHECKOUT / "tests" / "fakes"
 TASKS = ("anna", "bert")
@@ -88,28 +90,18 @@ class Project:
         cores: int | None = 4,
         env: dict[str, str] | None = None,
         output: int = subprocess.PIPE,
-    ) -> subprocess.Popen[str]:
-        """Starts Snakemake; all its processes have this test's control folder in their environment."""
-        command = [
-            self.python,
-            "-m",
-            "snakemake",
-            target,
-            "-s",
-            str(self.program / "Snakefile"),
-            *(["--cores", str(cores)] if cores else []),
-        ]
-        command += ["--directory", str(self.folder), "--configfile", str(self.folder / "config.yaml"), *arguments]
+    ) -> subprocess.Popen[str] | warm_snakemake.Started:
+        """Starts Snakemake; all its processes have this test's control folder in their arguments or environment."""
+        options = [target, "-s", str(self.program / "Snakefile"), *(["--cores", str(cores)] if cores else [])]
+        options += ["--directory", str(self.folder), "--configfile", str(self.folder / "config.yaml"), *arguments]
         marked = {"PYTHONPATH": str(self.program / "scripts"), "FAKE_CONTROL": str(self.control), "FAKE_SECRET": "none"}
+        environment = {**os.environ, **marked, **(env or {})}
+        if (self.python, output) == (sys.executable, subprocess.PIPE):
+            return warm_snakemake.start(options, self.folder, environment, mark=str(self.control))
         return subprocess.Popen(
-            command,
-            cwd=self.folder,
-            env={**os.environ, **marked, **(env or {})},
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            text=True,
-            start_new_session=True,
-        )
+            [self.python, "-m", "snakemake", *options], cwd=self.folder, env=environment, stdout=output,
+            stderr=subprocess.STDOUT, text=True, start_new_session=True,
+        )  # fmt: skip
 
     def start(self, *arguments: str, fails: bool = False, **options: Any) -> str:
         """Runs Snakemake until it ends and returns its output."""
@@ -159,7 +151,7 @@ class Project:
         """A copy of this program that a test may change; this project is started from it."""
         copy = self.control / "program"
         for name in ("rules", "scripts", "templates", "report", "docs", "profiles"):
-            shutil.copytree(CHECKOUT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__", ".mypy_cache"))
+            shutil.copytree(CHECKOUT / name, copy / name)
         shutil.copy(CHECKOUT / "Snakefile", copy)
         self.program = copy
         return copy

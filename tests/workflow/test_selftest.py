@@ -33,7 +33,7 @@ def start(program: Path, folder: Path, *arguments: str) -> subprocess.CompletedP
 
 def copy_program(folder: Path) -> Path:
     for name in ("rules", "scripts", "templates", "docs", "profiles"):
-        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", ".mypy_cache"))
+        shutil.copytree(ROOT / name, folder / name)
     for name in ("Snakefile", "requirements.lock"):
         shutil.copy(ROOT / name, folder)
     return folder
