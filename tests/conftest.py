@@ -5,6 +5,8 @@ What tests import stands in `support/`: a `conftest` in another folder would hid
 
 from __future__ import annotations
 
+import math
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -57,6 +59,11 @@ def bench(tmp_path: Path) -> Callable[..., Bench]:
         return Bench(tmp_path / "bench" / "r", **settings)
 
     return make
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """Half as many workers again as cores, because a third of the time tests wait for processes."""
+    return math.ceil(1.5 * (os.cpu_count() or 1))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

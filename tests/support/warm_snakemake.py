@@ -24,7 +24,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-IMPORTED = ("snakemake.cli", "snakemake_executor_plugin_cluster_generic", "pydantic", "numpy", "markdown_it", "psutil")
+IMPORTED = (
+    "snakemake.cli", "snakemake.report.html_reporter", "snakemake.profiles", "snakemake.storage",
+    "snakemake_executor_plugin_cluster_generic", "smart_open", "yte",
+    "pandas",  # which Snakemake imports where it is installed
+    "pydantic", "numpy", "markdown_it", "psutil", "re2", "jinja2",
+)  # fmt: skip
+"""What a start imports of other packages, sooner or later."""
 ROOM = " " * 4000
 """Space for the command line that `ps` shows."""
 
