@@ -28,9 +28,6 @@ leaves  validity.csv, runs/timing.csv, discards/ (the runs to repeat in the next
 """
 
 runs_at_once = lambda: start.runs_at_once(workflow)
-index_of = lambda wildcards: (
-    ancient(str(rules.indexes.output)) if wildcards.condition in SCHEDULE.index_readers else []
-)
 
 
 rule environments:
@@ -57,7 +54,7 @@ rule run:
         ancient(str(rules.plan.output.prompts)),
         ancient(str(rules.repositories.output)),
         [ancient(str(rules.environments.output))] if SCHEDULE.change_tasks else [],
-        index_of if SCHEDULE.index_readers else [],
+        [ancient(str(rules.indexes.output))] if SCHEDULE.reads_indexes else [],  # a baseline waits too, for its partner
     output:
         answer=update(f"{BENCH}/runs/{{trial}}{{task}}-{{condition}}.md"),
         record=update(f"{BENCH}/records/{{trial}}{{task}}-{{condition}}.json"),

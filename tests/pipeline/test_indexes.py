@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import shutil
 import sys
+from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
@@ -27,6 +29,11 @@ SERVER = {
 }
 
 
+def utc(file: Path) -> str:
+    """When the file was written, as in a record."""
+    return datetime.fromtimestamp(file.stat().st_mtime, UTC).isoformat(timespec="milliseconds")
+
+
 @pytest.mark.skipif(not shutil.which("bwrap"), reason="bubblewrap is not installed")
 def test_runs_read_the_index_of_their_own_repository_and_cannot_change_it(project: Project) -> None:
     (project.folder / "mcp.json").write_text(json.dumps({"mcpServers": {"lens": SERVER}}))
@@ -41,6 +48,8 @@ def test_runs_read_the_index_of_their_own_repository_and_cannot_change_it(projec
         assert f"/index {index}" in said
         assert "refused Read-only file system" in said
         assert index not in (project.bench / "runs" / f"{task}-without.md").read_text()
+        for condition in ("with", "without"):  # a baseline waits at the start gate for the other run of its pair
+            assert project.record(f"{task}-{condition}")["arrived_at"] >= utc(project.bench / "indexes.json")
     assert "lensbench.lens.make_indexes" not in project.start(target="bench/r/validity.csv")
 
 

@@ -123,10 +123,10 @@ class Schedule:
         prompts = [str(planning.judge_prompt(judge)) for judge in self.judging.models]
         return [*self.config.scenario_files, *servers, *prompts]
 
-    @cached_property
-    def index_readers(self) -> set[str]:
-        """The conditions whose built-in server uses an index that was built before the runs."""
-        return {name for name, condition in self.plan["conditions"].items() if reads_index(condition)}
+    @property
+    def reads_indexes(self) -> bool:
+        """True when a condition's built-in server uses an index that is built before the runs."""
+        return any(map(reads_index, self.plan["conditions"].values()))
 
     @property
     def preflight(self) -> list[str]:
