@@ -17,7 +17,8 @@ from lensbench.core.system.files import write_atomic
 
 MAX_SHOWN = 20
 _SETTINGS = (RunFolder.config, RunFolder.plan, RunFolder.preflight, RunFolder.repositories)
-_REWRITTEN = (RunFolder.citations, RunFolder.logs, RunFolder.looks, RunFolder.transcripts, *_SETTINGS)
+_PLACES = (RunFolder.indexes, RunFolder.environments)
+_REWRITTEN = (RunFolder.citations, RunFolder.logs, RunFolder.looks, RunFolder.transcripts, *_PLACES, *_SETTINGS)
 """Evidence that is never rewritten: answers, records, discards and verdicts."""
 
 

@@ -17,7 +17,7 @@ from lensbench.lens.index_files import make_index
 
 
 def make_indexes(repositories: Path, cache: Path, output: Path) -> None:
-    """Reads repositories.json and writes the absolute path of each index's folder, by the repository's name.
+    """Reads repositories.json and writes the path of each index's folder, by the repository's name.
 
     Raises UserError when an index cannot be written.
     """
@@ -29,7 +29,7 @@ def make_indexes(repositories: Path, cache: Path, output: Path) -> None:
             make_index(folder, Path(facts["tree"]).resolve())
         except (OSError, sqlite3.Error) as error:
             raise UserError(f"{folder}: the index of {name} cannot be written: {error}") from None
-        folders[name] = str(folder.resolve())
+        folders[name] = str(folder)
     write_json(output, folders)
 
 

@@ -190,7 +190,7 @@ def read_job(folder: Path, run: RunId, gate_s: float, grace_s: float = GRACE_S) 
         repository: RepositoryFacts = repositories[source] if source else {}
         index = ""
         if source and reads_index(plan["conditions"][run.condition]) and RunFolder(folder).indexes.exists():
-            index = json.loads(RunFolder(folder).indexes.read_text())[source]
+            index = os.path.abspath(json.loads(RunFolder(folder).indexes.read_text())[source])
         return Job(folder, run, plan, prompt, repository, gate_s, grace_s, index if os.path.isdir(index) else "")
     except (OSError, ValueError, KeyError) as error:
         raise UserError(f"{folder} has no plan for {run.stem} ({error}); start Snakemake, which writes it") from None
