@@ -31,8 +31,8 @@ print("Done.")
 """
 
 
-def snakemake(project: Path, *options: str) -> str:
-    arguments = ["--cores", "2", "--snakefile", str(ROOT / "Snakefile"), "--configfile", "config.yaml", *options]
+def snakemake(project: Path) -> str:
+    arguments = ["--cores", "2", "--snakefile", str(ROOT / "Snakefile"), "--configfile", "config.yaml"]
     code, output = warm_snakemake.run(arguments, project)
     assert code == 0, output
     return output
