@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from calculator import SANDBOX
 
@@ -12,6 +14,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(not SANDBOX.program, reason="
 
 @pytest.mark.parametrize("project", projects_here(), ids=lambda project: project.name)
 def test_no_trick_scores_more_than_no_change_and_the_reference_scores_all(project: Project) -> None:
+    command = ["--disable-plugin-autoload" if each == "-q" else each for each in project.tests["command"]]
+    project = replace(project, tests={**project.tests, "command": command})  # loading our plugins takes a second
     tried = {each.change: each for each in try_changes(project, SANDBOX)}
     assert tried[ORACLE].score == 1, tried[ORACLE].said
     assert {each.change: each.said for each in tried.values() if each.score and each.change != ORACLE} == {}

@@ -29,7 +29,7 @@ needs_sandbox = pytest.mark.skipif(not SANDBOX.program, reason="no bubblewrap")
 
 CART = "def total(prices):\n    return sum(prices) - 1\n"
 TESTS = "from cart import total\n\n\ndef test_total():\n    assert total([1, 2]) == 3\n\n\ndef test_number():\n    assert total([1]) is not None\n"
-PYTEST = f"{sys.executable} -m pytest -q -o pythonpath=. -p no:cacheprovider"
+PYTEST = f"{sys.executable} -m pytest --disable-plugin-autoload -q -o pythonpath=. -p no:cacheprovider"
 
 
 def write(folder: Path, files: dict[str, str]) -> None:
