@@ -19,6 +19,8 @@ from lensbench.core.proof import code_hash
 from lensbench.core.system.trees import hash_tree
 from small_benchmark import CHECKOUT
 
+pytestmark = pytest.mark.xdist_group("installed")  # the environment is made once
+
 REPOSITORY = "class Cart:\n    limit = 40\n"
 TASK = {
     "id": "anna",
