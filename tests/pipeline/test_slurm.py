@@ -74,7 +74,7 @@ def test_after_a_killed_job_and_a_drained_node_the_results_are_the_same(
     subprocess.run(["scancel", jobs()["anna-with"]], check=True)
     process.communicate(timeout=120)
     assert process.returncode == 1
-    assert on_slurm.processes() == []
+    assert wait_for(lambda: on_slurm.processes() == []), on_slurm.processes()  # Slurm says "cancelled" first
     assert on_slurm.ledger("end") == ["anna-without", "bert-with", "bert-without"]
     before = on_slurm.files()
     on_slurm.behave()
