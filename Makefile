@@ -2,6 +2,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Many containers set it. Each of our many processes would then compile all its modules.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: setup dev slurm run new test test-quick newest selftest agents lint bench bench-peers soak fuzz docs lock
 
