@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 from collections.abc import Iterator
 from contextlib import suppress
@@ -36,6 +35,4 @@ def finished_once(tmp_path_factory: pytest.TempPathFactory) -> Project:
 @pytest.fixture
 def finished(finished_once: Project, project: Project) -> Project:
     """A benchmark whose runs are all there and count, in a folder that it was copied to with all its times."""
-    shutil.rmtree(project.folder)
-    shutil.copytree(finished_once.folder, project.folder, symlinks=True)
-    return project
+    return project.take(finished_once)

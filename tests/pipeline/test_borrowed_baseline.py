@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from test_archiving import check
 
-from small_benchmark import CHECKOUT, Project
+from small_benchmark import CHECKOUT, Project, make_project
 
 AGAIN = "baseline_again"
 
@@ -30,10 +30,7 @@ def next_version(project: Project, **settings: Any) -> None:
 def borrowed_once(finished_once: Project, tmp_path_factory: pytest.TempPathFactory) -> Project:
     """Made once for all tests; they work on copies."""
     base = tmp_path_factory.mktemp("borrowed")
-    (base / "control").mkdir()
-    shutil.copytree(finished_once.folder, base / "first", symlinks=True)
-    made = Project(base / "first", base / "control")
-    made.behave()
+    made = make_project(base / "first", base / "control").take(finished_once)
     next_version(made)
     made.start()
     return made
@@ -42,9 +39,7 @@ def borrowed_once(finished_once: Project, tmp_path_factory: pytest.TempPathFacto
 @pytest.fixture
 def borrowed(borrowed_once: Project, project: Project) -> Project:
     """A finished benchmark of the next version, beside the one that it borrowed from."""
-    shutil.rmtree(project.folder)
-    shutil.copytree(borrowed_once.folder, project.folder, symlinks=True)
-    return project
+    return project.take(borrowed_once)
 
 
 def results(project: Project) -> dict[str, Any]:

@@ -147,6 +147,12 @@ class Project:
         value: dict[str, Any] = json.loads((self.bench / "records" / f"{stem}.json").read_text())
         return value
 
+    def take(self, made: Project) -> Project:
+        """Replaces the folder by a copy of another project's, with all its times."""
+        shutil.rmtree(self.folder)
+        shutil.copytree(made.folder, self.folder, symlinks=True)
+        return self
+
     def copy_program(self) -> Path:
         """A copy of this program that a test may change; this project is started from it."""
         copy = self.control / "program"
