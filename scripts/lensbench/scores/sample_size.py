@@ -89,10 +89,10 @@ def looks_save(
 
     settings: Aim = {"effect": effect, "alpha": alpha, "power": power}
     fractions = even_fractions(looks)
-    limits = boundaries(fractions, alpha)
+    times, limits = np.array(fractions), boundaries(fractions, alpha)
     rng = np.random.default_rng(0)
     steps = rng.normal(0, math.sqrt(1 / looks), (PATHS, looks)).cumsum(axis=1)
-    freedom = np.maximum(tasks * np.array(fractions) - 1, 1)
+    freedom = np.maximum(tasks * times - 1, 1)
     squares = rng.chisquare(np.diff(freedom, prepend=0), (PATHS, looks)).cumsum(axis=1)
 
     def student(z: Iterable[float]) -> list[float]:
@@ -103,12 +103,12 @@ def looks_save(
     reached, stopped = student(limits), student([*futile, limits[-1]])
     result = Looks({}, {})
     for true in truths:
-        paths = (steps + true * math.sqrt(tasks) / sd * np.array(fractions)) / np.sqrt(fractions)
+        paths = (steps + true * math.sqrt(tasks) / sd * times) / np.sqrt(times)
         values = paths / np.sqrt(squares / freedom)
         stops = (np.abs(values) >= reached) | (values < stopped)
         stops[:, -1] = True
         last = stops.argmax(axis=1)
-        result.tasks[true] = float(tasks * np.array(fractions)[last].mean())
+        result.tasks[true] = float(tasks * times[last].mean())
         result.go[true] = float((values[np.arange(PATHS), last] >= np.array(reached)[last]).mean())
     return result
 
