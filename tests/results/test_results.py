@@ -90,7 +90,7 @@ def test_nothing_that_an_agent_or_a_user_writes_breaks_the_page(bench: Make) -> 
     assert all(character.isprintable() or character == "\n" for character in page)
     assert headings(page) == ["Warnings", *SECTIONS]
     blocks = re.findall(r"(?:^\|.*\n)+", page, re.MULTILINE)
-    assert len(blocks) == 13
+    assert len(blocks) == 14
     for block in blocks:
         assert len({len(re.findall(r"(?<!\\)(?:\\\\)*\|", line)) for line in block.splitlines()}) == 1, block
 
@@ -144,7 +144,7 @@ def test_the_protocols_columns_say_which_tools_were_used_and_how_many_calls_they
     offered = ("Read", GREP, GRAPH)
     made.run("a", "with", tools_offered=offered, seen=(Call("Read", 2), Call(GREP, 1)))
     made.run("a", "without", seen=(Call("Read", 7),))
-    made.run("b", "with", tools_offered=offered, points=("1", "0"))
+    made.run("b", "with", tools_offered=offered, points=("1", "0"), seen=(Call("Read", 3),))
     made.run("b", "without")
     made.build()
     assert "## Changes this run\n\n- the description of `lens_grep` says \\*when\\* to use it\n" in made.page

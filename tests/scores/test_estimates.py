@@ -14,6 +14,7 @@ from statsmodels.stats.multitest import multipletests
 from lensbench.core import proof
 from lensbench.core.errors import UserError
 from lensbench.core.proof import SelftestStatus
+from lensbench.core.records import Call
 from lensbench.core.system.files import plain, write_json
 from lensbench.core.system.program import run_stage
 from lensbench.results.page.page import write_page
@@ -269,10 +270,55 @@ def test_the_sentence_of_the_gate_has_the_delta_and_the_model(bench: Make) -> No
     assert "for glm-5 in claude-code 1.0 on these 8 repositories." in result["sentence"]
 
 
+def test_new_verdicts_on_the_same_runs_are_another_look_if_a_delta_changes(bench: Make) -> None:
+    made = wide(bench, agent={"kind": "claude-code"})
+    assert [found(made)["look_number"], found(made)["look_number"]] == [1, 1]
+    made.verdicts[-1] |= {"points": "0", "verdict": "Missed"}
+    again = found(made)
+    assert (again["look_number"], "the second look" in again["gate"]["sentence"]) == (2, True)
+
+
 def test_an_offline_agent_never_gets_a_verdict(bench: Make) -> None:
     result = found(wide(bench))["gate"]
     assert result["verdict"] == "INCONCLUSIVE"
     assert "No language model answered" in result["sentence"]
+
+
+@pytest.mark.parametrize(
+    ("called", "unknown", "reported", "sentence"),
+    [
+        (0, 0, 24, "None of 24 runs of with called its tools: too few"),  # the transcript decides
+        (0, 24, 0, "None of 24 runs of with called its tools: too few"),  # without one the report does
+        (0, 24, 3, ""),
+        (2, 0, 0, "Only 2 of 24 runs of with called its tools: too few"),
+        (1, 1, None, "Only 1 of 24 runs of with called its tools (1 not known): too few"),
+        (3, 0, 0, ""),
+        (1, 2, None, ""),
+        (0, 24, None, ""),
+    ],
+)
+def test_no_verdict_where_too_few_runs_called_a_tool(
+    bench: Make, called: int, unknown: int, reported: int | None, sentence: str
+) -> None:
+    tasks = {f"t{n:02}": (f"r{n}", "Debug") for n in range(24)}
+    made = bench(tasks=tuple(tasks), changes={"tasks": planned(tasks), "agent": {"kind": "claude-code"}})
+    tool = "mcp__lens__lens_grep"
+    for n, task in enumerate(tasks):
+        seen = None if n >= 24 - unknown else [Call("Read", 3), *([Call(tool, 1)] if n < called else [])]
+        told = {"report": reported is not None, "tools": (tool,) if n < (reported or 0) else ("Read",)}
+        made.run(task, "with", points=ALL if n % 3 else HALF, seen=seen, **told)
+        made.run(task, "without", points=HALF)
+    data = made.build()
+    gate, plain = data["estimates"]["with"]["gate"], data["plain"]["with"]
+    assert (gate["verdict"], sentence in gate["sentence"]) == ("INCONCLUSIVE" if sentence else "GO", True)
+    assert (plain["lead"] == "with helps.", "help" in gate["sentence"]) == (not sentence, not sentence)
+    assert plain["lead"].startswith(sentence)
+
+
+def test_a_condition_without_a_server_needs_no_calls(bench: Make) -> None:
+    made = wide(bench, agent={"kind": "claude-code"})
+    made.servers["with"] = []
+    assert found(made)["too_few_calls"] == ""
 
 
 def test_a_failed_self_test_forbids_a_verdict(bench: Make, monkeypatch: pytest.MonkeyPatch) -> None:

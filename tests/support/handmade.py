@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from lensbench.core.records import Attempt, Call, Outcome, Record, RunId, run_files, sha256, to_json
 from lensbench.core.system.files import write_atomic, write_json
@@ -76,15 +76,18 @@ class Bench:
         attempts: int = 1,
         started: str = "2026-01-02T03:04:05.000Z",
         tree_before: str = "t",
-        seen: Sequence[Call] = (Call("Read", 3),),
+        seen: Sequence[Call] | Literal["usual"] | None = "usual",
         **outcome: Any,
     ) -> Record:
-        """Adds a run; `points` are those of its criteria, with None for unjudged."""
+        """Adds a run; `points` are those of its criteria, with None for unjudged. Usually it makes three calls,
+        one of them of each server's tool."""
         run = RunId(task, condition, trial)
         tried = [
             Attempt(number, started, duration_s, 0.0, 0, False, reason, detail) for number in range(1, attempts + 1)
         ]
         offered = ("Read", *(f"mcp__{name}__{tool}" for name in self.servers[condition] for tool in ("lens_grep",)))
+        own = [Call(name, 1) for name in offered[1:]]
+        seen = (Call("Read", 3 - len(own)), *own) if seen == "usual" else seen
         shown = Outcome(**{
             "models": ("glm-5",), "servers": dict.fromkeys(self.servers[condition], "connected"),
             "tools_offered": offered, "calls": seen, "files_read": ("a.py",), "agent_version": "1.0",

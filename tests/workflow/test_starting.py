@@ -17,7 +17,7 @@ from lensbench.core.system.places import ROOT
 from lensbench.plan.reading import load_config
 from lensbench.plan.task_files import read_scenarios
 from lensbench.workflow.prices import FEW, OFFLINE, PUBLISHED, estimate, price
-from lensbench.workflow.setup import KINDS, Wishes, config_text, mcp_file, unfinished
+from lensbench.workflow.setup import KINDS, Wishes, _what_next, config_text, mcp_file, unfinished
 from terminal import type_into
 
 pytestmark = pytest.mark.slow
@@ -120,6 +120,18 @@ def test_only_what_was_not_tried_to_the_end_is_gone_on_with(tmp_path: Path, monk
     assert unfinished("mine") is None
     write_atomic(wishes.files["config"], "mine")
     assert unfinished("mine") is None
+
+
+@pytest.mark.parametrize(("called", "words"), [(0, "called none of the server's tools"), (1, "The trial succeeded;")])
+def test_a_trial_that_called_no_tool_did_not_succeed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, called: int, words: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    wishes = Wishes("mine", "true", "offline", "", "")
+    adoption = {"called": {"runs": called, "of": 2}}
+    write_atomic(wishes.smoke / "results.json", json.dumps({"comparisons": {"with": {"adoption": adoption}}}))
+    text = " ".join(_what_next(wishes, "1", ["grep"]))
+    assert (words in text, "succeeded" in text) == (True, bool(called))
 
 
 def test_a_server_is_a_command_line_or_an_address() -> None:

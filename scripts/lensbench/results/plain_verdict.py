@@ -47,6 +47,8 @@ def plain_verdict(data: Estimated[Fraction], name: str) -> Plain:
     if not overall["n"]:
         facts_alone = f"No task has a score in both conditions.{_missing(data)}"
         return Plain("Nothing can be compared yet.", facts_alone, _first_step(data))
+    if few := found.get("too_few_calls", ""):
+        return Plain(few, f"{_tasks(overall)}.{_missing(data)}", _next(data, gate, contrast, few))
     lead = _leads(found["gate"], contrast or name).get(gate["verdict"])
     if lead is None:
         lead = "We cannot tell yet."
@@ -175,12 +177,14 @@ def _missing(data: Collected[Fraction]) -> str:
     return f" {gone} of {sum(counts.values())} runs have no score." if gone else ""
 
 
-def _next(data: Collected[Fraction], gate: GateData, contrast: Contrast | None) -> str:
+def _next(data: Collected[Fraction], gate: GateData, contrast: Contrast | None, few: str = "") -> str:
     if data["agent"]["kind"] == "offline":
         return (
             "This was a search program, not a language model, so it is no verdict on the server. For a real answer: "
             "`lensbench init --agent claude-code`."
         )
+    if few:
+        return "Find out why the agent does not call them: read a transcript and the descriptions of the tools."
     if gate["verdict"] != "INCONCLUSIVE" and contrast:
         better = {"GO": contrast.treatment, "HARM": contrast.baseline}.get(gate["verdict"])
         return f"Prefer {better}, for this model and questions like these." if better else "Keep the cheaper one."

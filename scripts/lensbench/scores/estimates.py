@@ -44,6 +44,7 @@ from lensbench.scores.complete_tasks import CompleteShare, McNemar, Reliability,
 from lensbench.scores.differences import Comparison, Effort, Scores, between
 from lensbench.scores.estimates_file import EstimatesData, LookData, LookFile
 from lensbench.scores.intervals import LARGEST, Estimate, minimum_detectable
+from lensbench.scores.measures import too_few_calls
 from lensbench.scores.objections import excludes_zero
 from lensbench.scores.run_tables import Tables, identity, read_tables
 from lensbench.scores.sequential import LookResult, interval_at, level_of, look_result
@@ -84,6 +85,8 @@ class Decided(Estimated):
     look_number: int
     level: float
     gate: gate.GateVerdict
+    too_few_calls: str
+    """Why nothing is known about the treatment's tools; "" where enough runs called them."""
 
 
 def comparisons(tables: Tables) -> dict[str, Comparison]:
@@ -135,6 +138,7 @@ def blockers(comparison: Comparison, name: str, instrument: InstrumentData, prov
     if tables.plan["agent"]["kind"] == "offline":
         found.append("No language model answered: this was the offline agent.")
     of_both = [record for record in tables.valid if record.condition in comparison.conditions]
+    found += filter(None, [too_few_calls(tables, comparison.treatment)])
     found += mixtures(of_both, tables.plan)
     if proven.state == "failed":
         found.append(proven.sentence)
@@ -292,6 +296,7 @@ class Gatekeeper(NamedTuple):
             "look_number": now.drawn.number,
             "level": level_of(now.look.boundary),
             "gate": verdict,
+            "too_few_calls": too_few_calls(self.tables, comparison.treatment),
         }
 
 

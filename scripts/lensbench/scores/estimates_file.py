@@ -114,6 +114,7 @@ class ComparisonData(TypedDict):
     corrected: NotRequired[EstimateData | None]
     looks: NotRequired[Sequence[LookData]]
     level: NotRequired[float]
+    too_few_calls: NotRequired[str]
 
 
 class DecidedContrast(ComparisonData):

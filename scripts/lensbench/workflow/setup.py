@@ -23,13 +23,15 @@ import yaml
 from lensbench.agents import load_adapter
 from lensbench.core.errors import UserError, did_you_mean
 from lensbench.core.preflight_results import read_listed_tools
-from lensbench.core.system.files import write_atomic, write_json
+from lensbench.core.run_folder import RunFolder
+from lensbench.core.system.files import read_json, write_atomic, write_json
 from lensbench.core.system.places import ROOT
 from lensbench.core.system.program import run_program
 from lensbench.core.system.templates import template_environment
 from lensbench.plan.config import Agent
 from lensbench.plan.task_files import read_scenarios
 from lensbench.repositories.sources.git import PASSWORD
+from lensbench.results.results_file import Results
 from lensbench.workflow.known_servers import KnownServer, known_servers, server_of
 from lensbench.workflow.prices import estimate, price
 
@@ -306,7 +308,11 @@ def _try(wishes: Wishes) -> list[str]:
 def _what_next(wishes: Wishes, version: str, tools: list[str]) -> Iterator[str]:
     config = wishes.files["config"]
     yield f"{', '.join(map(str, wishes.files.values()))} are written. The server's tools: {', '.join(tools)}."
-    yield "The trial succeeded; its figures say nothing about a real model."
+    compared = read_json(RunFolder(wishes.smoke).results_json, Results)["comparisons"].values()
+    if any(each["adoption"]["called"]["runs"] for each in compared):
+        yield "The trial succeeded; its figures say nothing about a real model."
+    else:
+        yield "The trial ended, but the search program called none of the server's tools, so none of them was tried."
     if wishes.agent != "offline":
         if not version:
             yield f"{wishes.agent} does not start here: install it, and write its version into {config}."
