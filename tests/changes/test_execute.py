@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -69,3 +70,44 @@ def test_a_linter_counts_what_a_change_adds_in_the_files_that_it_touches(tree: P
     assert count_findings(tree, b"", lint, SANDBOX) == 0
     assert count_findings(tree, patch, ["no-such-linter"], SANDBOX) is None
     assert count_findings(tree, patch, lint, NO_SANDBOX) is None
+
+
+def test_the_project_s_own_tests_are_counted(tree: Path, reference: bytes) -> None:
+    write(
+        tree, {"tests/test_own.py": "from calculator import double\n\n\ndef test_own():\n    assert double(1) == 2\n"}
+    )
+    assert prove(make_task(reference), tree, SANDBOX, rounds=1).own == len([*KEPT, "tests/test_own.py::test_own"])
+
+
+@pytest.mark.parametrize(
+    ("source", "files", "reason"),
+    [
+        (FIXED.replace("2 * number", "number"), {}, "the reference breaks tests/test_calculator.py::test_double"),
+        (FIXED + "LIMIT = 5\n", {}, "the reference breaks tests/test_own.py::test_limit"),
+        (FIXED, {"tests/test_new.py": "import new\n"}, "the hidden file tests/test_new.py does not load"),
+    ],
+)  # fmt: skip
+def test_a_reference_that_breaks_a_test_or_loads_a_hidden_file_not_is_refused(
+    tree: Path, tmp_path: Path, source: str, files: dict[str, str], reason: str
+) -> None:
+    own = "import calculator\n\n\ndef test_limit():\n    assert not hasattr(calculator, 'LIMIT')\n"
+    write(tree, {"tests/test_own.py": own})
+    task = make_task(patch_of(tree, {"calculator.py": source}, tmp_path))
+    command = (*task.tests.command, *files)
+    tests = task.tests.model_copy(update={"files": {**task.tests.files, **files}, "command": command})
+    proof = prove(task.model_copy(update={"tests": tests}), tree, SANDBOX, rounds=1)
+    assert not proof.holds
+    assert any(given.startswith(reason) for given in proof.reasons), proof.reasons
+
+
+@pytest.mark.skipif(not shutil.which("node"), reason="no node")
+def test_a_name_in_two_files_hides_no_file_that_does_not_load(tmp_path: Path) -> None:
+    tree = tmp_path / "tree"
+    body = "const test = require('node:test')\ntest('is right', t => t.assert.equal(require('../{0}.js'), 2))\n"
+    write(tree, {"a.js": "module.exports = 1\n", "b.js": "module.exports = 1\n", "package.json": "{}\n"})
+    reference = patch_of(tree, {"a.js": "const a = 1\nconst a = 2\n", "b.js": "module.exports = 2\n"}, tmp_path)
+    files = {f"test/{name}.test.js": f"require('../{name}.js')\n{body.format(name)}" for name in "ab"}
+    command = ["node", "--test", "--test-reporter=junit", "--test-reporter-destination={report}", *files]
+    task = make_task(reference, files=files, command=command, report="junit", fail_to_pass=["test::is right"])
+    proof = prove(task, tree, SANDBOX, rounds=1)
+    assert proof.reasons == ("the hidden file test/a.test.js does not load with the reference",)

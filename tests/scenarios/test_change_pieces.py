@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
 from lensbench.scenarios.changes.kinds import Kind, is_program, kind_of
-from lensbench.scenarios.changes.pieces import apply, differences, patch
+from lensbench.scenarios.changes.pieces import apply, differences, own_names, patch
 from lensbench.scenarios.changes.reducing import Separate, separate
+from lensbench.scenarios.changes.releases import changes_between
 
 
 @pytest.mark.parametrize(
@@ -86,3 +88,40 @@ def test_pieces_that_stand_in_for_each_other_make_no_task() -> None:
         return frozenset({"a"} if either and 2 in chosen else ()) | frozenset({"b"} if 3 in chosen else ())
 
     assert separate(4, {"a", "b"}, passing) == [Separate(frozenset({3}), frozenset({"b"}))]
+
+
+def test_a_change_gets_the_pieces_without_which_it_breaks_what_passed() -> None:
+    def passing(chosen: frozenset[int]) -> frozenset[str]:
+        return frozenset({"a"} if 2 in chosen else ())
+
+    def intact(chosen: frozenset[int]) -> bool:
+        return 2 not in chosen or {5, 7} <= chosen
+
+    assert separate(9, {"a"}, passing, intact) == [Separate(frozenset({2, 5, 7}), frozenset({"a"}))]
+
+
+def test_names_of_unchanged_lines_are_not_a_piece_s_own(tmp_path: Path) -> None:
+    before, after = tmp_path / "before", tmp_path / "after"
+    for tree, name in ((before, "my_size"), (after, "self.size")):
+        tree.mkdir()
+        gap = "same = other\n" * 9
+        (tree / "a.py").write_text(f"{name} = other\n{gap}print({name})\n{gap}def new(): {tree.name}\n")
+    first, second, third = own_names(differences(before, after, lambda path: True), before)
+    assert first == {b"my_size", b"self.size"}
+    assert second == first
+    assert not third & first
+
+
+def test_what_no_test_needs_goes_with_the_change_that_uses_its_names(tmp_path: Path) -> None:
+    gap, trees = "same = other\n" * 9, []
+    for name, texts in (("before", ("a = 1", "b = 1", "c = 1")), ("after", ("my_new = 1", "b = 2", "c = my_new"))):
+        trees.append(tmp_path / name)
+        (trees[-1] / "tests").mkdir(parents=True)
+        (trees[-1] / "tests" / "test_c.py").write_text(name)
+        (trees[-1] / "a.py").write_text(gap.join(f"{text}\n" for text in texts))
+
+    def run(tree: Path, programs: Sequence[str], only: Collection[str]) -> Mapping[str, bool]:
+        return {"test_c": "c = my_new" in (tree / "a.py").read_text()}
+
+    (change,) = changes_between(*trees, run)
+    assert [piece.lines for piece in change.pieces] == [(b"my_new = 1\n",), (b"c = my_new\n",)]

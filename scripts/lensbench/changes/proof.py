@@ -1,28 +1,31 @@
 """Proves that a change task can be judged, before it is used.
 
 Without a change each test in `fail_to_pass` fails and each in `pass_to_pass` passes; with the reference all pass; the
-same in several rounds. No file that an agent can see contains the hidden tests, and the prompt contains nothing of
-the reference.
+same in several rounds. The reference breaks no test that passed before, hidden or the project's own, and each hidden
+file loads with it. No file that an agent can see contains the hidden tests, and the prompt contains nothing of the
+reference.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lensbench.agents.sandbox import Sandbox
 from lensbench.changes.environment import NO_ENVIRONMENT, Environment
 from lensbench.changes.execute import TestRun, run_tests
 from lensbench.changes.reports import TestResult
-from lensbench.changes.task import ChangeTask, Tests, content_bytes
+from lensbench.changes.task import PYTEST, ChangeTask, Tests, content_bytes
 from lensbench.repositories.sources.git_program import GitError, git
 
 ROUNDS = 3
 _LONG_LINE = 24
 """The minimum length of a line that is unlikely to occur in two places by chance."""
 _SEEN_SHARE = 0.5
+_SUITE_TIME = 10
+"""How many times longer than the hidden tests the project's own suite may take."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,8 @@ class Proof:
     seconds: float = 0.0
     """The average duration of a test run with the reference."""
     memory_mb: int = 0
+    own: int = 0
+    """How many tests of the project's whole suite pass without a change; 0 when it could not be run."""
 
     @property
     def holds(self) -> bool:
@@ -50,8 +55,8 @@ class Proof:
 def prove(
     task: ChangeTask, tree: Path, sandbox: Sandbox, environment: Environment = NO_ENVIRONMENT, rounds: int = ROUNDS
 ) -> Proof:
-    """The proof of a task whose repository is in `tree`. Runs the tests 2 x `rounds` times, unless a run shows that the
-    task cannot be judged."""
+    """The proof of a task whose repository is in `tree`. Runs the tests 2 x `rounds` times, and the project's own
+    suite with and without the reference, unless a run shows that the task cannot be judged."""
     reasons = [*_leaks(task, tree)]
     reference = content_bytes(task.reference)
     if not reference.strip():
@@ -63,7 +68,53 @@ def prove(
             reasons.append(f"{name}: {trouble}")
     if not after or _trouble(after):
         return Proof(task.id, tuple(reasons))
-    return _compare(task, reasons, before, after)
+    reasons += _unloaded(task.tests, after[0])
+    own, broken = _suite(task.tests, tree, reference, sandbox, environment)
+    reasons += [f"the reference breaks {name}" for name in sorted({*broken, *_broken(before, after)})]
+    return replace(_compare(task, reasons, before, after), own=own)
+
+
+def _suite(
+    tests: Tests, tree: Path, reference: bytes, sandbox: Sandbox, environment: Environment
+) -> tuple[int, Sequence[str]]:
+    """How many tests of the project's own suite pass, and those that the reference breaks, in two rounds if any does.
+
+    The suite is what the command runs when it names no hidden file; (0, []) when it names none, or cannot be run.
+    """
+    words = [word for word in tests.command if word.partition("::")[0] not in tests.files]
+    if len(words) == len(tests.command):
+        return 0, []
+    words += sorted({path.partition("/")[0] for path in tests.files}) if tests.report == PYTEST else []
+    suite = tests.model_copy(update={"command": tuple(words), "timeout_s": _SUITE_TIME * tests.timeout_s})
+    before: list[TestRun] = []
+    after: list[TestRun] = []
+    broken: Sequence[str] = []
+    while len(before) < 1 + bool(broken):
+        before += _rounds(tree, b"", suite, sandbox, environment, 1)
+        if _trouble(before):
+            return 0, []
+        after += _rounds(tree, reference, suite, sandbox, environment, 1)
+        broken = _broken(before, after)
+    return sum(result is TestResult.PASSED for result in before[0].results.values()), broken
+
+
+def _broken(before: Sequence[TestRun], after: Sequence[TestRun]) -> list[str]:
+    """The tests that pass in each run of `before` and in none of `after`."""
+    return [
+        name
+        for name in before[0].results
+        if all(_passed(run, name) for run in before) and not any(_passed(run, name) for run in after)
+    ]
+
+
+def _unloaded(tests: Tests, run: TestRun) -> list[str]:
+    """The hidden files that were reported themselves, and not their tests."""
+    failed = [name for name, result in run.results.items() if result is TestResult.FAILED]
+    return [
+        f"the hidden file {path} does not load with the reference"
+        for path in tests.files
+        if any(name.endswith(path) for name in failed)
+    ]
 
 
 def _rounds(

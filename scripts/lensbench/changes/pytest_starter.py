@@ -25,6 +25,11 @@ class Reporter:
         found = "failed" if report.failed else "skipped" if report.skipped else "passed"
         self._results[report.nodeid] = min(found, self._results.get(report.nodeid, found), key=ORDER.index)
 
+    def pytest_collectreport(self, report: Any) -> None:
+        """Records a file that does not load."""
+        if report.failed:
+            self._results[report.nodeid] = "failed"
+
     def pytest_sessionfinish(self) -> None:
         """Writes the results and their number."""
         for name, result in self._results.items():

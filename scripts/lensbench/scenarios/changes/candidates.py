@@ -41,6 +41,7 @@ class Fate(NamedTuple):
         if not self.task or not self.proof:
             return f"not proven: {'; '.join(self.reasons[:3])}{flaky}"
         counts = f"{len(self.proof.fail_to_pass)} failing and {len(self.proof.pass_to_pass)} passing tests"
+        counts += f", {self.proof.own} in the project's suite"
         return f"proven: {counts}, {self.proof.seconds:.1f} s, {self.proof.memory_mb} MB{flaky}"
 
 

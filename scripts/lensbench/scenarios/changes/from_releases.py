@@ -66,10 +66,11 @@ def tasks_between(
         piece.path for piece in differences(earlier, later, lambda path: kind_of(path) is Kind.TEST) if piece.lines
     ]
     files = contents(later, dict.fromkeys(hidden))
+    whole = sorted({path.partition("/")[0] for path in hidden}) if suite.report == PYTEST else []
 
     def run(tree: Path, programs: Sequence[str], only: Collection[str]) -> Mapping[str, bool] | None:
         placed = {path: content for path, content in files.items() if path in programs or not is_program(path)}
-        words = sorted(only) if only and suite.report == PYTEST else programs
+        words = sorted(only) if only and suite.report == PYTEST else programs or whole
         done = bench.run(tree, b"", hidden_tests(suite, words, placed, timeout_s), installed)
         return None if done.problem else {name: result is TestResult.PASSED for name, result in done.results.items()}
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
@@ -15,6 +16,9 @@ from lensbench.repositories.sources.git_program import git
 
 _NEAR = 3
 """Edits with fewer unchanged lines between them are one piece, as in a unified diff."""
+
+_NAME = re.compile(rb"(?=\w*(?:[a-z][A-Z]|[_.]\w))[A-Za-z_$][\w$]*(?:\.[\w$]+)*")
+"""A name of several words or parts; a single word may as well be a comment's."""
 
 
 class Piece(NamedTuple):
@@ -65,6 +69,16 @@ def _pieces(path: str, before: bytes | None, after: bytes | None) -> Iterator[Pi
         edits = [opcode for opcode in group if opcode[0] != "equal"]
         (_, start, _, first, _), (_, _, stop, _, last) = edits[0], edits[-1]
         yield Piece(path, start, stop, tuple(new[first:last]))
+
+
+def own_names(pieces: Sequence[Piece], before: Path) -> list[frozenset[bytes]]:
+    """The names on the changed lines of each piece, old and new, that no unchanged line of the changed files has."""
+    files = {path: (_read(before, path) or b"").splitlines() for path in {piece.path for piece in pieces}}
+    texts = [b"\n".join((*files[piece.path][piece.start : piece.stop], *piece.lines)) for piece in pieces]
+    for piece in pieces:
+        files[piece.path][piece.start : piece.stop] = [b""] * (piece.stop - piece.start)
+    common = {name for lines in files.values() for line in lines for name in _NAME.findall(line)}
+    return [frozenset(_NAME.findall(text)) - common for text in texts]
 
 
 def apply(pieces: Iterable[Piece], tree: Path) -> None:

@@ -16,12 +16,15 @@ class Separate(NamedTuple):
     tests: frozenset[str]
 
 
-def separate(count: int, tests: Iterable[str], passing: Passing) -> list[Separate]:
+def separate(
+    count: int, tests: Iterable[str], passing: Passing, intact: Callable[[frozenset[int]], bool] = lambda pieces: True
+) -> list[Separate]:
     """The smallest independent changes among `count` pieces, each with the `tests` that need it.
 
     All `tests` pass with all pieces. A test needs the pieces without which it fails; overlapping sets become one
     change. The tests of a change are those that pass with it alone; others have interchangeable pieces, and are
-    omitted. Pieces that no test needs are cheap, because they are omitted together.
+    omitted. Pieces that no test needs are cheap, because they are omitted together. A change that is not `intact`
+    gets the further pieces with which it is, as all pieces together are.
     """
     everything = frozenset(range(count))
     needed: dict[str, set[int]] = {test: set() for test in tests}
@@ -43,7 +46,29 @@ def separate(count: int, tests: Iterable[str], passing: Passing) -> list[Separat
         if pieces:
             found = joined(found, Separate(frozenset(pieces), frozenset({test})))
     alone = [Separate(each.pieces, each.tests & passing(each.pieces)) for each in found]
-    return [each for each in alone if each.tests]
+    return [_completed(each, everything, passing, intact) for each in alone if each.tests]
+
+
+def _completed(
+    change: Separate, everything: frozenset[int], passing: Passing, intact: Callable[[frozenset[int]], bool]
+) -> Separate:
+    """The change with the fewest further pieces that make it `intact`: halves of the rest are omitted first."""
+    if intact(change.pieces):
+        return change
+    chosen = everything
+
+    def omit(group: list[int]) -> None:
+        nonlocal chosen
+        fewer = chosen - frozenset(group)
+        if intact(fewer) and change.tests <= passing(fewer):
+            chosen = fewer
+        elif len(group) > 1:
+            middle = len(group) // 2
+            omit(group[:middle])
+            omit(group[middle:])
+
+    omit(sorted(everything - change.pieces))
+    return Separate(chosen, change.tests)
 
 
 def joined(found: Sequence[Separate], new: Separate) -> list[Separate]:

@@ -10,12 +10,12 @@ from typing import NamedTuple
 from lensbench.core.errors import UserError
 from lensbench.core.system.trees import copy_tree
 from lensbench.scenarios.changes.kinds import Kind, is_program, kind_of
-from lensbench.scenarios.changes.pieces import Piece, apply, differences
+from lensbench.scenarios.changes.pieces import Piece, apply, differences, own_names
 from lensbench.scenarios.changes.reducing import separate
 
 Run = Callable[[Path, Sequence[str], Collection[str]], Mapping[str, bool] | None]
-"""Runs test files in a tree, or at least the tests with these ids in them. Returns test id -> passed, or None when they
-did not finish."""
+"""Runs test files in a tree (without any: the project's whole suite), or at least the tests with these ids in them.
+Returns test id -> passed, or None when they did not finish."""
 
 MAX_PIECES = 60
 MAX_FAILING = 40
@@ -33,6 +33,9 @@ class Change(NamedTuple):
 
 def changes_between(earlier: Path, later: Path, run: Run) -> list[Change]:
     """The independent changes from `earlier` to `later` that tests need, most tests first.
+
+    None breaks a test that passed before and passes with all of them. Pieces that no test needs belong to the changes
+    with which they share a name of their own: what gives a variable its first value, for example.
 
     Test files with more than MAX_FAILING failing tests, or that do not finish, are omitted. Raises UserError when
     there are more than MAX_PIECES pieces.
@@ -61,17 +64,23 @@ def changes_between(earlier: Path, later: Path, run: Run) -> list[Change]:
         if 0 < len(failing) <= MAX_FAILING:
             asking[file] = failing
     failing = frozenset[str]().union(*asking.values())
-    apart = (
-        separate(len(pieces), failing, lambda chosen: passing([*asking], chosen, failing) or frozenset())
-        if asking
-        else []
-    )
+    if not asking:
+        return []
+    kept = (passing([], ()) or frozenset()) & (passing([], range(len(pieces))) or frozenset())
+    apart = separate(
+        len(pieces), failing, lambda chosen: passing([*asking], chosen, failing) or frozenset(),
+        lambda chosen: kept <= (passing([], chosen) or frozenset()),
+    )  # fmt: skip
+    names = own_names(pieces, earlier)
+    unneeded = frozenset(range(len(pieces))).difference(*(change.pieces for change in apart))
     found = []
     for change in apart:
+        own = frozenset[bytes]().union(*(names[number] for number in change.pieces))
+        chosen = change.pieces | {number for number in unneeded if names[number] & own}
         files = [file for file in asking if asking[file] & change.tests]
         helpers = [path for path in changed if path not in programs]
         found.append(Change(
-            tuple(pieces[number] for number in sorted(change.pieces)), (*files, *helpers),
+            tuple(pieces[number] for number in sorted(chosen)), (*files, *helpers),
             tuple(sorted(change.tests)),
         ))  # fmt: skip
     return sorted(found, key=lambda change: -len(change.fail_to_pass))
