@@ -3,8 +3,9 @@
     python -I agent.py <words file> <prompt file> <mcp file>
 
 The words file has its sentences by the hash of the prompt and the names of the servers. It starts the MCP servers of
-its condition and reports their status; as with real agents, a failed server does not prevent the answer. It imports
-nothing of lensbench, so that lensbench is not tested with its own parts.
+its condition, reports their status, and reports a call of each tool, since a server that nobody calls gets no verdict.
+As with real agents, a failed server does not prevent the answer. It imports nothing of lensbench, so that lensbench is
+not tested with its own parts.
 """
 
 from __future__ import annotations
@@ -75,8 +76,13 @@ def main() -> None:
     servers = json.loads(mcp_file.read_text())["mcpServers"]
     words = json.loads(words_file.read_text())[hashlib.sha256(prompt_file.read_bytes()).hexdigest()]
     text = answer(words[",".join(sorted(servers))])
-    events = (start_event(servers), {"type": "answer", "text": text}, {"type": "end", "turns": 1, "is_error": False})
-    print(*map(json.dumps, events), sep="\n")
+    start = start_event(servers)
+    calls: list[dict[str, Any]] = []
+    for number, name in enumerate(start["tools"][1:]):
+        calls.append({"type": "tool_call", "id": number, "name": name, "input": {}})
+        calls.append({"type": "tool_result", "id": number, "is_error": False, "size": 0})
+    end = {"type": "end", "turns": 1, "is_error": False}
+    print(*map(json.dumps, [start, *calls, {"type": "answer", "text": text}, end]), sep="\n")
 
 
 if __name__ == "__main__":
