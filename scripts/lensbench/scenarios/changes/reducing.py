@@ -67,7 +67,10 @@ def _completed(
             omit(group[:middle])
             omit(group[middle:])
 
-    omit(sorted(everything - change.pieces))
+    former = frozenset[int]()
+    while former != chosen:  # what a piece needed can be omitted once that piece was
+        former = chosen
+        omit(sorted(chosen - change.pieces))
     return Separate(chosen, change.tests)
 
 
