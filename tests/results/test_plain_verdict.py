@@ -5,9 +5,11 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
+from statsmodels.stats.oneway import anova_oneway
 
-from lensbench.results.plain_verdict import plain_verdict
+from lensbench.results.plain_verdict import _are_unlike, plain_verdict
 from lensbench.workflow.finish import lines
 
 
@@ -94,14 +96,29 @@ def test_what_a_search_program_found_is_said_to_be_about_it(
 
 def test_the_categories_that_differ_are_named_and_those_that_do_not() -> None:
     found = {"Debug": (0.0, 1.0), "Change-Impact": (0.36, 0.016), "Targeted": (0.07, None)}
+    spread = {"se": 0.05, "df": 11.0}
     data = results()
     data["estimates"]["with"]["score"]["categories"] = {
-        name: {"delta": delta, "p_holm": p} for name, (delta, p) in found.items()
+        name: {"delta": delta, "p_holm": p, **spread} for name, (delta, p) in found.items()
     }
     said = " The difference shows in Change-Impact (+36pp), and in Debug and Targeted none is shown."
     assert plain_verdict(data, "with").facts.endswith(f"as long.{said}")
+    spread["se"] = 0.2
+    for one in data["estimates"]["with"]["score"]["categories"].values():
+        one |= spread
+    alike = " The categories are alike, as far as these tasks can tell."
+    assert plain_verdict(data, "with").facts.endswith(f"as long.{alike}")
     data["alpha"] = 0.01
     assert plain_verdict(data, "with").facts.endswith("as long.")
+
+
+@pytest.mark.parametrize("shift", [0.0, 0.1, 0.2, 0.3])
+def test_categories_are_unlike_where_welchs_test_says_so(shift: float) -> None:
+    rng = np.random.default_rng(3)
+    groups = [rng.normal(shift * k, 0.2 + 0.1 * k, 8 + 3 * k) for k in range(3)]
+    p = anova_oneway(groups, use_var="unequal").pvalue
+    told = [{"delta": d.mean(), "se": d.std(ddof=1) / len(d) ** 0.5, "df": len(d) - 1.0} for d in groups]
+    assert (_are_unlike(told, p * 1.0001), _are_unlike(told, p * 0.9999)) == (True, False)  # type: ignore[arg-type]
 
 
 def test_runs_without_a_score_are_counted() -> None:

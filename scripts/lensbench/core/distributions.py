@@ -91,6 +91,12 @@ def beta_ppf(share: float, a: float, b: float) -> float:
     return _root(lambda x: _beta(x, 1 - x, a, b) - share, 0.0, 1.0)
 
 
+def f_sf(value: float, df1: float, df2: float) -> float:
+    """The probability that an F variable is above a value."""
+    rest = df1 * value + df2
+    return _beta(df2 / rest, df1 * value / rest, df2 / 2, df1 / 2)
+
+
 def chi2_ppf(share: float, df: float) -> float:
     """The value that a chi-squared variable is below with this probability."""
     return 2 * _root(lambda x: _gamma(df / 2, x) - share, 0.0, df + 20 * math.sqrt(df) + 100)

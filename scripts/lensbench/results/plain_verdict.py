@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 from lensbench.core.conditions import Contrast, read_contrast
+from lensbench.core.distributions import f_sf
 from lensbench.core.numbers import decimal, points, rounded
 from lensbench.core.run_status import RunStatus
 from lensbench.scores.verdict_of import decided_by_gate
@@ -96,7 +97,8 @@ def _of_a_search(data: Estimated[Fraction], found: ComparisonData, treatment: st
 
 
 def _where(data: Estimated[Fraction], found: ComparisonData) -> str:
-    """Which of several categories differ, by p values that are adjusted for all of them."""
+    """Which of several categories have a difference, by p values that are adjusted for all of them, if a test shows
+    that the categories differ: that one p value is small and another is not does not show it."""
     categories = found["score"].get("categories", {})
     differ = {
         name: one for name, one in categories.items() if one["p_holm"] is not None and one["p_holm"] <= data["alpha"]
@@ -104,8 +106,23 @@ def _where(data: Estimated[Fraction], found: ComparisonData) -> str:
     others = [name for name in categories if name not in differ]
     if not differ or not others:
         return ""
+    if not _are_unlike([*categories.values()], data["alpha"]):
+        return " The categories are alike, as far as these tasks can tell."
     named = [f"{name} ({points(Fraction(str(one['delta'])))})" for name, one in differ.items()]
     return f" The difference shows in {_and(named)}, and in {_and(others)} none is shown."
+
+
+def _are_unlike(groups: Sequence[EstimateData], alpha: float) -> bool:
+    """True when Welch's test for unequal variances (Biometrika 38, 1951) shows that the means of these groups differ:
+    Cochran's Q, with an F reference for variances from few tasks. A group without a spread cannot be tested."""
+    known = [(one["delta"] or 0.0, 1 / one["se"] ** 2, one["df"]) for one in groups if one["se"] and one["df"]]
+    k, total = len(known), sum(weight for _, weight, _ in known)
+    if k < 2:
+        return False
+    centre = sum(delta * weight for delta, weight, _ in known) / total
+    between = sum(weight * (delta - centre) ** 2 for delta, weight, _ in known) / (k - 1)
+    spread = sum((1 - weight / total) ** 2 / df for _, weight, df in known) / (k**2 - 1)
+    return f_sf(between / (1 + 2 * (k - 2) * spread), k - 1, 1 / (3 * spread)) <= alpha
 
 
 def _and(names: Sequence[str]) -> str:

@@ -23,6 +23,7 @@ class EstimateData(TypedDict):
     clusters: int
     method: str
     se: float | None
+    df: float | None
     wins: int
     ties: int
     losses: int
