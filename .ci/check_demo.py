@@ -12,12 +12,12 @@ FOLDER = Path("bench/demo")
 
 def main() -> None:
     """Ends with a message and exit code 1 when the results make no sense."""
-    data = json.loads((FOLDER / "results.json").read_text())
+    data = json.loads((FOLDER / "results.json").read_text(encoding="utf-8"))
     counts, comparison, found = data["counts"], data["comparisons"]["with"], data["estimates"]["with"]["score"]
     scores = {name: [run["score"] for run in data["runs"] if run["condition"] == name] for name in ("with", "without")}
     categories, tasks = found["categories"], data["tasks"]
     again = subprocess.run(
-        [sys.executable, "-m", "snakemake", "--cores", "2"], capture_output=True, text=True, check=False
+        [sys.executable, "-m", "snakemake", "--cores", "2"], capture_output=True, encoding="utf-8", check=False
     )
     checks = {
         "all runs are scored": counts == {"scored": 2 * tasks, "unjudged": 0, "discarded": 0, "missing": 0},
@@ -31,7 +31,8 @@ def main() -> None:
         "questions about changes differ, by Holm's p": categories["Change-Impact"]["p_holm"] <= data["alpha"],
         "questions for a text search do not": all(categories[name]["delta"] == 0 for name in ("Targeted", "Debug")),
         "every control held": all(control["runs"] == control["of"] for control in data["controls"][:-1]),
-        "results.md says that no model answered": "No language model" in (FOLDER / "results.md").read_text(),
+        "results.md says that no model answered": "No language model"
+        in (FOLDER / "results.md").read_text(encoding="utf-8"),
         "the gate gives no verdict where no model answered": data["verdicts_on"] == {"with": "INCONCLUSIVE"},
         "the page is there, with both answers of every pair": (FOLDER / "report.html").stat().st_size > 50_000
         and len(list((FOLDER / "answers").glob("*.html"))) == tasks,

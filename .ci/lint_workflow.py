@@ -17,7 +17,7 @@ def main() -> None:
     """Prints each remaining finding below the rule that it is about."""
     command = [sys.executable, "-m", "snakemake", "--lint"]
     place, findings, clean = "", [], False
-    said = subprocess.run(command, capture_output=True, text=True, check=False).stderr
+    said = subprocess.run(command, capture_output=True, encoding="utf-8", check=False).stderr
     for line in said.splitlines():
         if line.startswith("Lints for"):
             place, clean = line.removeprefix("Lints for "), True

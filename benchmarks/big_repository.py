@@ -34,26 +34,27 @@ def make_repository(folder: Path, files: int) -> Path:
         path = folder / f"part{number // (FILES_IN_FOLDER * 50)}" / f"sub{number // FILES_IN_FOLDER}" / f"m{number}.py"
         if number % FILES_IN_FOLDER == 0:
             path.parent.mkdir(parents=True)
-        path.write_text(f"# module {number}\n" + "x = 1\n" * 160)
+        path.write_text(f"# module {number}\n" + "x = 1\n" * 160, encoding="utf-8")
     return folder
 
 
 def make_project(folder: Path, repository: Path, with_copies: bool) -> Path:
     """A benchmark of one task about the repository, with finished runs; returns its run folder."""
     folder.mkdir()
-    (folder / "agent.py").write_text(AGENT)
+    (folder / "agent.py").write_text(AGENT, encoding="utf-8")
     criteria = "[{text: names a file, any_of: [a.py]}, {text: names another, any_of: [b.py]}]"
     (folder / "tasks.yaml").write_text(
-        f"tasks:\n  - {{id: t-1, category: Targeted, prompt: What is it?, criteria: {criteria}}}\n"
+        f"tasks:\n  - {{id: t-1, category: Targeted, prompt: What is it?, criteria: {criteria}}}\n",
+        encoding="utf-8",
     )
-    (folder / "mcp.json").write_text('{"mcpServers": {"null": {"command": "true"}}}')
+    (folder / "mcp.json").write_text('{"mcpServers": {"null": {"command": "true"}}}', encoding="utf-8")
     treatment = {"mcp": "mcp.json", **({"setup": ["true"]} if with_copies else {})}
     config = {
         "run_id": "big", "scenarios": "tasks.yaml", "repository": {"path": str(repository)}, "cache": "cache",
         "conditions": {"without": {}, "with": treatment}, "preflight": {"servers": False}, "sandbox": "bubblewrap",
         "agent": {"kind": "command", "command": [sys.executable, str(folder / "agent.py")]},
     }  # fmt: skip
-    (folder / "config.yaml").write_text(json.dumps(config))
+    (folder / "config.yaml").write_text(json.dumps(config), encoding="utf-8")
     measure(
         [sys.executable, "-m", "snakemake", "--cores", "1", "--quiet", "all", "--snakefile", str(ROOT / "Snakefile"),
          "--directory", ".", "--configfile", "config.yaml", "--until", "run"],
@@ -71,7 +72,7 @@ def one_run(bench: Path) -> tuple[Cost, float]:
     before = (status.f_blocks - status.f_bfree) * status.f_frsize
     command = [sys.executable, "-P", "-m", "lensbench.runs.run", "--folder", "bench/big", "--task", "t-1"]
     cost = measure([*command, "--condition", "without"], bench.parents[1])
-    seen = int((bench / "runs" / "t-1-without.md").read_text().split()[0])
+    seen = int((bench / "runs" / "t-1-without.md").read_text(encoding="utf-8").split()[0])
     return cost, max(0.0, (seen - before) / 1e6)
 
 

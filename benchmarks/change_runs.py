@@ -52,8 +52,10 @@ Patched = tuple[str, str]
 
 def patched(tasks: int) -> list[Patched]:
     """The right change of each task."""
-    chosen = yaml.safe_load(SET.read_text())["tasks"][:tasks]
-    return [(task["prompt"][:60], (SET.parent / task["reference"]["file"]).read_text()) for task in chosen]
+    chosen = yaml.safe_load(SET.read_text(encoding="utf-8"))["tasks"][:tasks]
+    return [
+        (task["prompt"][:60], (SET.parent / task["reference"]["file"]).read_text(encoding="utf-8")) for task in chosen
+    ]
 
 
 def edits(patch: str) -> Iterator[tuple[str, str, str]]:
@@ -96,18 +98,18 @@ def script(jobs: list[Patched]) -> list[dict[str, Any]]:
 
 def run(folder: Path, agent: dict[str, Any], trials: int, tasks: int) -> float:
     """Runs the benchmark; returns the duration in seconds."""
-    chosen = yaml.safe_load(SET.read_text())
+    chosen = yaml.safe_load(SET.read_text(encoding="utf-8"))
     chosen["tasks"] = chosen["tasks"][:tasks]
     for task in chosen["tasks"]:
         task["reference"]["file"] = os.path.relpath(SET.parent / task["reference"]["file"], folder)
-    (folder / "tasks.yaml").write_text(yaml.safe_dump(chosen))
-    (folder / "mcp.json").write_text(json.dumps({"mcpServers": {"lens": SERVER}}))
+    (folder / "tasks.yaml").write_text(yaml.safe_dump(chosen), encoding="utf-8")
+    (folder / "mcp.json").write_text(json.dumps({"mcpServers": {"lens": SERVER}}), encoding="utf-8")
     config = {
         "run_id": "changes", "scenarios": "tasks.yaml", "trials": trials, "agent": agent, "cache": ".cache",
         "conditions": {"without": {}, "with": {"mcp": "mcp.json"}},
         "sandbox_visible": [str(folder / "agent.py"), str(folder / "patches.json")],
     }  # fmt: skip
-    (folder / "config.yaml").write_text(yaml.safe_dump(config))
+    (folder / "config.yaml").write_text(yaml.safe_dump(config), encoding="utf-8")
     command = [sys.executable, "-m", "snakemake", "-s", str(ROOT / "Snakefile"), "--configfile", "config.yaml"]
     began = time.perf_counter()
     subprocess.run([*command, "--cores", "2"], cwd=folder, check=True, env={**os.environ, "LIVE_TEST_KEY": "sk-none"})
@@ -118,7 +120,7 @@ def report(bench: Path, seconds: float) -> None:
     """Prints the judge's time and memory by task, and the scores."""
     used = defaultdict(list)
     for path in sorted((bench / "tests").rglob("*.json")):
-        said = json.loads(path.read_text())
+        said = json.loads(path.read_text(encoding="utf-8"))
         used[re.sub(r"-(with|without)$", "", path.stem)].append((said["duration_s"], said["memory_mb"]))
     print("| task | runs of the tests | s, median | s, most | MB, median | MB, most |\n|---|--:|--:|--:|--:|--:|")
     for task, found in used.items():
@@ -126,7 +128,7 @@ def report(bench: Path, seconds: float) -> None:
         print(
             f"| {task} | {len(found)} | {median(times):.1f} | {max(times):.1f} | {median(sizes):.0f} | {max(sizes)} |"
         )
-    results = json.loads((bench / "results.json").read_text())
+    results = json.loads((bench / "results.json").read_text(encoding="utf-8"))
     for condition in ("without", "with"):
         scores = [row["score"] for row in results["runs"] if row["condition"] == condition]
         resolved = results["changes"]["conditions"][condition]["resolved"]
@@ -146,8 +148,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         folder = options.keep or Path(scratch)
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "agent.py").write_text(APPLYING)
-        (folder / "patches.json").write_text(json.dumps(jobs))
+        (folder / "agent.py").write_text(APPLYING, encoding="utf-8")
+        (folder / "patches.json").write_text(json.dumps(jobs), encoding="utf-8")
         if options.agent == "command":
             command = [
                 sys.executable,

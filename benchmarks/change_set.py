@@ -68,7 +68,7 @@ def write(fates: Sequence[Fate]) -> None:
     write_set(
         "changes-demo", demo(fates), ROOT / "scenarios" / "changes-demo.yaml", head, ROOT / "scenarios" / "changes"
     )
-    page = PAGE.read_text()
+    page = PAGE.read_text(encoding="utf-8")
     table = f"{BEGIN}{render_table(fates)}{END}"
     write_atomic(PAGE, re.sub(f"{re.escape(BEGIN)}.*{re.escape(END)}", lambda _: table, page, flags=re.DOTALL))
 
@@ -83,7 +83,7 @@ def demo(fates: Sequence[Fate]) -> list[Fate]:
 
 def main() -> None:
     """Builds the set."""
-    recipe = yaml.safe_load(RECIPE.read_text())
+    recipe = yaml.safe_load(RECIPE.read_text(encoding="utf-8"))
     write(with_prompts(list(made(recipe)), recipe["prompts"]))
 
 

@@ -89,7 +89,7 @@ def together_holds(tree: Path, other: str, path: str, count: str) -> bool:
     """`count` commits changed both files."""
     log = subprocess.run(
         ["git", "log", "--no-merges", "--no-renames", "--format=%x01", "--name-only"],
-        cwd=tree, capture_output=True, text=True, check=True,
+        cwd=tree, capture_output=True, encoding="utf-8", check=True,
     ).stdout  # fmt: skip
     commits = [set(each.split("\n")) for each in log.split("\x01")]
     return sum({other, path} <= commit for commit in commits) >= int(count)
@@ -176,7 +176,7 @@ def main() -> None:
     parser.add_argument("set", type=Path)
     parser.add_argument("tree", type=Path)
     arguments = parser.parse_args()
-    tasks = yaml.safe_load(arguments.set.read_text())["tasks"]
+    tasks = yaml.safe_load(arguments.set.read_text(encoding="utf-8"))["tasks"]
     false = false_criteria(tasks, arguments.tree)
     print(f"{sum(len(task['criteria']) for task in tasks)} criteria, {len(false)} false", *false, sep="\n")
     sys.exit(bool(false))

@@ -205,8 +205,8 @@ class Scored(NamedTuple):
 def engineers_answers(halves: Sequence[bool]) -> Iterator[Scored]:
     """Answers that state all or some of a task's facts in other words than the criteria."""
     by_id = {task.id: task for task in tasks()}
-    complete = yaml.safe_load((ROOT / "tests/support/standard_answers.yaml").read_text())
-    told = yaml.safe_load((ROOT / "tests/support/paraphrases.yaml").read_text())
+    complete = yaml.safe_load((ROOT / "tests/support/standard_answers.yaml").read_text(encoding="utf-8"))
+    told = yaml.safe_load((ROOT / "tests/support/paraphrases.yaml").read_text(encoding="utf-8"))
     for name, answer in complete.items():
         if held_out(name) in halves:
             yield Scored(name, 100, _score(by_id[name], answer))

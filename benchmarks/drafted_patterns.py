@@ -26,7 +26,11 @@ FAMILIES = ("real", "made", "paraphrased", "quoted", "other")
 def real_answers(folder: Path, tasks: Iterable[Task]) -> list[Answer]:
     """The existing answers of a run."""
     paths = [(task, folder / "runs" / f"{task.id}-{name}.md") for task in tasks for name in ("with", "without")]
-    return [Answer("real", task, path.read_text(errors="replace")) for task, path in paths if path.is_file()]
+    return [
+        Answer("real", task, path.read_text(errors="replace", encoding="utf-8"))
+        for task, path in paths
+        if path.is_file()
+    ]
 
 
 def show(title: str, drafts: list[Scored], tokens: list[Scored]) -> None:

@@ -64,13 +64,13 @@ def yardstick() -> float:
 def write_figures(path: Path, steps: Mapping[str, float]) -> None:
     """Writes the figures with the current yardstick."""
     figures = Figures(yardstick(), {step: round(seconds, 4) for step, seconds in steps.items()})
-    path.write_text(json.dumps(figures._asdict(), indent=2) + "\n")
+    path.write_text(json.dumps(figures._asdict(), indent=2) + "\n", encoding="utf-8")
 
 
 def read_figures(path: Path) -> Figures:
     """The figures in a file; exits with a message when there are none."""
     try:
-        value = json.loads(path.read_text())
+        value = json.loads(path.read_text(encoding="utf-8"))
         return Figures(float(value["yardstick_s"]), {step: float(each) for step, each in value["steps"].items()})
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         sys.exit(f"{path} has no figures ({error}); create it with --json of a benchmark")

@@ -52,9 +52,9 @@ def fuzz(target: str, seconds: int) -> int:
                 f"-rss_limit_mb={MAX_MB}", f"-max_len={MAX_BYTES}", f"-artifact_prefix={place}/findings/",
                 "-print_final_stats=1", str(place / "corpus"), str(SEEDS / target),
             ],
-            stderr=subprocess.PIPE, text=True, errors="replace",
+            stderr=subprocess.PIPE, encoding="utf-8", errors="replace",
         ).stderr  # fmt: skip
-        (place / "last.log").write_text(said)
+        (place / "last.log").write_text(said, encoding="utf-8")
         counts = [int(count) for count in re.findall(r"^#(\d+)\s", said, re.MULTILINE)]
         executions += max(counts, default=0)
         coverage = max([coverage, *map(int, re.findall(r"cov: (\d+)", said))])
@@ -86,7 +86,7 @@ def inside(target: str, arguments: list[str]) -> None:
             name = hashlib.sha256(where.encode()).hexdigest()[:10]
             if not (findings / name).exists():
                 (findings / name).write_bytes(data)
-                (findings / f"{name}.txt").write_text(traceback.format_exc()[-4000:])
+                (findings / f"{name}.txt").write_text(traceback.format_exc()[-4000:], encoding="utf-8")
 
     def mutate(data: bytes, size: int, seed: int) -> bytes:
         chance = random.Random(seed)

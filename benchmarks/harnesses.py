@@ -64,14 +64,14 @@ class Harness(NamedTuple):
 def _make_lensbench(sandbox: str) -> Callable[[Benchmark], None]:
     def make(bench: Benchmark) -> None:
         (bench.folder / "repo").mkdir()
-        (bench.folder / "repo" / "a.py").write_text("# a.py\n")
+        (bench.folder / "repo" / "a.py").write_text("# a.py\n", encoding="utf-8")
         criteria = [{"text": f"says {word}", "all_of": word} for word in WORDS]
         tasks = [
             {"id": task, "category": "Targeted", "prompt": prompt, "criteria": criteria}
             for task, prompt in bench.prompts.items()
         ]
-        (bench.folder / "tasks.yaml").write_text(json.dumps({"tasks": tasks}))
-        (bench.folder / "mcp.json").write_text('{"mcpServers": {"null": {"command": "true"}}}')
+        (bench.folder / "tasks.yaml").write_text(json.dumps({"tasks": tasks}), encoding="utf-8")
+        (bench.folder / "mcp.json").write_text('{"mcpServers": {"null": {"command": "true"}}}', encoding="utf-8")
         command = [AGENT, str(bench.ledger), f"{bench.seconds:g}", "{mcp_file}", "{prompt_file}"]
         config = {
             "run_id": "null", "scenarios": "tasks.yaml", "repository": {"path": "repo"}, "cache": "cache",
@@ -79,7 +79,7 @@ def _make_lensbench(sandbox: str) -> Callable[[Benchmark], None]:
             "agent": {"kind": "command", "command": command},
             "sandbox": sandbox, "sandbox_visible": [str(bench.ledger)],
         }  # fmt: skip
-        (bench.folder / "config.yaml").write_text(json.dumps(config))
+        (bench.folder / "config.yaml").write_text(json.dumps(config), encoding="utf-8")
 
     return make
 
@@ -90,7 +90,7 @@ def _start_lensbench(bench: Benchmark) -> list[str]:
 
 
 def _lensbench_rows(bench: Benchmark) -> list[Run]:
-    with (bench.folder / "bench" / "null" / "scores.csv").open(newline="") as file:
+    with (bench.folder / "bench" / "null" / "scores.csv").open(newline="", encoding="utf-8") as file:
         return [(row["task"], row["condition"]) for row in csv.DictReader(file) if row["score"]]
 
 
@@ -101,7 +101,7 @@ def _start_inspect(bench: Benchmark) -> list[str]:
 
 def _inspect_samples(bench: Benchmark, of_whole_logs: bool) -> list[Run]:
     command = [str(INSPECT / "bin" / "python"), str(SETUPS / "inspect_eval.py"), "rows"]
-    printed = subprocess.run(command, cwd=bench.folder, check=True, capture_output=True, text=True).stdout
+    printed = subprocess.run(command, cwd=bench.folder, check=True, capture_output=True, encoding="utf-8").stdout
     rows = [line.split() for line in printed.splitlines()]
     return [
         (task, condition)
@@ -126,7 +126,7 @@ def _make_promptfoo(bench: Benchmark) -> None:
         "defaultTest": {"assert": [{"type": "icontains", "value": word} for word in WORDS]},
         "tests": [{"vars": {"task": prompt}} for prompt in bench.prompts.values()],
     }
-    (bench.folder / "promptfooconfig.json").write_text(json.dumps(config))
+    (bench.folder / "promptfooconfig.json").write_text(json.dumps(config), encoding="utf-8")
 
 
 def _promptfoo(*arguments: str) -> Callable[[Benchmark], list[str]]:
@@ -204,7 +204,7 @@ def _made(ready: Path, *commands: Sequence[str]) -> str:
         return ""
     for command in commands:
         print(f"installing: {' '.join(command)}", file=sys.stderr, flush=True)
-        ended = subprocess.run(command, capture_output=True, text=True)
+        ended = subprocess.run(command, capture_output=True, encoding="utf-8")
         if ended.returncode:
             return (ended.stderr.strip() or "its installation failed").splitlines()[-1]
     ready.touch()

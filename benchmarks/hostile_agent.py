@@ -76,7 +76,7 @@ def reached(sandbox: Sandbox, reach: str, told: dict[str, Any]) -> bool:
     with tempfile.TemporaryDirectory(prefix="lb-") as private:
         for name in ("repo", "session", "tmp"):
             Path(private, name).mkdir()
-        Path(private, "session", "mcp.json").write_text('{"mcpServers": {}}')
+        Path(private, "session", "mcp.json").write_text('{"mcpServers": {}}', encoding="utf-8")
         place = Place(sandbox, private)
         env = {"PATH": os.environ["PATH"]}
         argv = [sys.executable, "-IS", "-c", REACHES, reach, json.dumps(told)]
@@ -94,8 +94,8 @@ def main() -> None:
     with ExitStack() as stack:
         home = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=".hostile-", dir=Path.home())))
         other = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="lb-")))
-        (home / "secret").write_text("x")
-        (other / "answer.md").write_text("x")
+        (home / "secret").write_text("x", encoding="utf-8")
+        (other / "answer.md").write_text("x", encoding="utf-8")
         listening = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
         named = stack.enter_context(socket.socket(socket.AF_UNIX))
         name = f"hostile-{os.getpid()}"

@@ -34,22 +34,22 @@ LIMIT_S = 5.0
 def write_project(folder: Path, url: str, tasks: int) -> None:
     """A benchmark of `tasks` tasks in two conditions."""
     (folder / "repo").mkdir()
-    (folder / "repo" / "cart.py").write_text("class Cart:\n    limit = 10\n")
+    (folder / "repo" / "cart.py").write_text("class Cart:\n    limit = 10\n", encoding="utf-8")
     criteria = [{"text": "names the file", "all_of": "cart.py"}, {"text": "names the class", "all_of": "Cart"}]
     entries = [
         {"id": f"t-{number}", "category": "Targeted", "prompt": f"{number}: where is Cart?", "criteria": criteria}
         for number in range(tasks)
     ]
-    (folder / "tasks.yaml").write_text(json.dumps({"tasks": entries}))
+    (folder / "tasks.yaml").write_text(json.dumps({"tasks": entries}), encoding="utf-8")
     server = {"command": "${python}", "args": ["-P", "-m", "lensbench.lens", "--root", "${workspace}"]}
-    (folder / "mcp.json").write_text(json.dumps({"mcpServers": {"lens": server}}))
+    (folder / "mcp.json").write_text(json.dumps({"mcpServers": {"lens": server}}), encoding="utf-8")
     agent = {
         "kind": "claude-code", "command": [str(CLAUDE)], "version": "2.1.329", "model": "sonnet", "provider": "custom",
         "models": {"sonnet": "glm-5"}, "base_url": url, "token_env": "KILL_TEST_KEY", "mcp_start_s": 60,
     }  # fmt: skip
     conditions = {"without": {}, "with": {"mcp": "mcp.json"}}
     config = {"run_id": "k", "scenarios": "tasks.yaml", "repository": {"path": "repo"}, "conditions": conditions}
-    (folder / "config.yaml").write_text(json.dumps({**config, "agent": agent}))
+    (folder / "config.yaml").write_text(json.dumps({**config, "agent": agent}), encoding="utf-8")
 
 
 def left_over(url: str) -> int:

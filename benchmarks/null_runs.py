@@ -59,11 +59,11 @@ def measure(command: list[str], folder: Path) -> Cost:
     began = time.monotonic()
     log = folder / "benchmark.log"
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    with log.open("w") as output:
+    with log.open("w", encoding="utf-8") as output:
         process = subprocess.Popen(command, cwd=folder, env=environment, stdout=output, stderr=subprocess.STDOUT)
         _, status, usage = os.wait4(process.pid, 0)
     if status:
-        sys.exit(f"{shlex.join(command)} failed:\n{log.read_text()[-2000:]}")
+        sys.exit(f"{shlex.join(command)} failed:\n{log.read_text(encoding='utf-8')[-2000:]}")
     return Cost(time.monotonic() - began, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
 
 
@@ -71,14 +71,14 @@ def make_project(folder: Path, runs: int) -> None:
     """A project with `runs` runs: two conditions, five trials, a repository of three files."""
     (folder / "repo").mkdir(parents=True)
     for name in ("a.py", "b.py", "README.md"):
-        (folder / "repo" / name).write_text(f"# {name}\n")
+        (folder / "repo" / name).write_text(f"# {name}\n", encoding="utf-8")
     tasks = [
         f"  - id: t-{number}\n    category: Targeted\n    prompt: What is fact {number}?\n    criteria:\n"
         f"      - {{text: says forty-two, all_of: 'forty-two'}}\n      - {{text: names a file, any_of: [a.py, c.py]}}\n"
         for number in range(runs // (2 * TRIALS))
     ]
-    (folder / "tasks.yaml").write_text("tasks:\n" + "".join(tasks))
-    (folder / "mcp.json").write_text('{"mcpServers": {"null": {"command": "true"}}}')
+    (folder / "tasks.yaml").write_text("tasks:\n" + "".join(tasks), encoding="utf-8")
+    (folder / "mcp.json").write_text('{"mcpServers": {"null": {"command": "true"}}}', encoding="utf-8")
     answer = "It is forty-two, see `a.py`.\n\n## Report\n\n- **Tool calls**: 1\n- **Files used**: a.py\n"
     config = {
         "run_id": "null", "trials": TRIALS, "scenarios": "tasks.yaml", "repository": {"path": "repo"}, "cache": "cache",
@@ -86,15 +86,15 @@ def make_project(folder: Path, runs: int) -> None:
         "preflight": {"servers": False},
         "agent": {"kind": "command", "command": ["/bin/echo", answer]},
     }  # fmt: skip
-    (folder / "config.yaml").write_text(json.dumps(config))
+    (folder / "config.yaml").write_text(json.dumps(config), encoding="utf-8")
 
 
 def copy_runs(project: Path, made: RunId) -> None:
     """Copies the files of one run for all other runs of the plan, with their own tasks and prompts."""
     folder = project / "bench" / "null"
-    plan = json.loads((folder / "plan.json").read_text())
+    plan = json.loads((folder / "plan.json").read_text(encoding="utf-8"))
     first = run_files(folder, made)
-    record = from_json(first.record.read_text())
+    record = from_json(first.record.read_text(encoding="utf-8"))
     for trial in range(1, TRIALS + 1):
         for task in plan["order"]:
             for condition, planned in plan["conditions"].items():
@@ -113,7 +113,7 @@ def copy_runs(project: Path, made: RunId) -> None:
                 own = replace(
                     record, task=task, condition=condition, trial=trial, prompt_sha256=prompt, made_with=made_with
                 )
-                files.record.write_text(to_json(own))
+                files.record.write_text(to_json(own), encoding="utf-8")
 
 
 def benchmark(runs: int, folder: Path, copied: bool) -> Iterator[tuple[str, Cost]]:
@@ -121,7 +121,7 @@ def benchmark(runs: int, folder: Path, copied: bool) -> Iterator[tuple[str, Cost
     ours, bare = folder / "ours", folder / "bare"
     make_project(ours, runs)
     bare.mkdir()
-    (bare / "Snakefile").write_text(BARE.format(runs=runs))
+    (bare / "Snakefile").write_text(BARE.format(runs=runs), encoding="utf-8")
     snakemake = [sys.executable, "-m", "snakemake", "--cores", "2", "--quiet", "rules", "progress"]
     bench = [*snakemake, "--snakefile", str(ROOT / "Snakefile"), "--directory", ".", "--configfile", "config.yaml"]
     if copied:

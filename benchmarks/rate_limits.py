@@ -49,7 +49,7 @@ def measure(way: str, tasks: int) -> Result:
         folder = Path(name)
         configure(folder, service, tasks, way)
         if WAYS[way]:
-            (folder / "sitecustomize.py").write_text(IMPORTS + WAYS[way])
+            (folder / "sitecustomize.py").write_text(IMPORTS + WAYS[way], encoding="utf-8")
         began = time.monotonic()
         command = [
             sys.executable,
@@ -63,11 +63,11 @@ def measure(way: str, tasks: int) -> Result:
             "--quiet",
             "all",
         ]
-        with (folder / "log").open("w") as log:
+        with (folder / "log").open("w", encoding="utf-8") as log:
             environment = {"PATH": "/usr/bin:/bin", "HOME": name, "PYTHONPATH": f"{ROOT / 'scripts'}:{folder}"}
             subprocess.run(command, cwd=folder, env=environment, stdout=log, stderr=log, check=True)
         wall_s = time.monotonic() - began
-        records = [json.loads(path.read_text()) for path in (folder / "bench/r/records").glob("*.json")]
+        records = [json.loads(path.read_text(encoding="utf-8")) for path in (folder / "bench/r/records").glob("*.json")]
         attempts = [attempt for record in records for attempt in record["attempts"]]
         discarded = sum(bool(record["attempts"][-1]["reason"]) for record in records)
         return Result(service.answered, service.refused, len(attempts), discarded, wall_s)
@@ -76,12 +76,12 @@ def measure(way: str, tasks: int) -> Result:
 def configure(folder: Path, service: LimitedApi, tasks: int, way: str) -> None:
     """A small task set, and the agent in two conditions."""
     (folder / "repo").mkdir()
-    (folder / "repo" / "shop.py").write_text("class Cart: ...\n")
-    (folder / "mcp.json").write_text(json.dumps({"mcpServers": {"fake": {"command": "true"}}}))
+    (folder / "repo" / "shop.py").write_text("class Cart: ...\n", encoding="utf-8")
+    (folder / "mcp.json").write_text(json.dumps({"mcpServers": {"fake": {"command": "true"}}}), encoding="utf-8")
     criteria = [{"text": "names the class", "all_of": "Cart"}, {"text": "index", "all_of": "An index"}]
     task = {"category": "Targeted", "prompt": "Where is the cart?", "criteria": criteria}
     made = [{"id": f"t{number}", **task} for number in range(tasks)]
-    (folder / "tasks.yaml").write_text(json.dumps({"name": "shop", "tasks": made}))
+    (folder / "tasks.yaml").write_text(json.dumps({"name": "shop", "tasks": made}), encoding="utf-8")
     agent = ROOT / "tests" / "fakes" / "asking_agent.py"
     program = [sys.executable, "-I", str(agent), "{mcp_file}", service.address, str(REQUESTS), str(REQUESTS)]
     config: dict[str, Any] = {
@@ -95,7 +95,7 @@ def configure(folder: Path, service: LimitedApi, tasks: int, way: str) -> None:
     }
     if "limits" in way:
         config["limits"] = {"requests_per_minute": {service.address: PER_MINUTE}, "agent_requests": FAST}
-    (folder / "config.yaml").write_text(json.dumps(config))
+    (folder / "config.yaml").write_text(json.dumps(config), encoding="utf-8")
 
 
 def main() -> None:

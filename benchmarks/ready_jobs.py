@@ -39,7 +39,7 @@ SAMPLE = [*GREEDY, "--scheduler-subsample", "100"]
 def measure(jobs: int, seconds: float, options: list[str], environment: Mapping[str, str]) -> tuple[int, float, float]:
     """The jobs that ended, CPU milliseconds per job, and the mean distance from the order of priorities."""
     folder = Path(tempfile.mkdtemp(prefix="ready-jobs-"))
-    (folder / "Snakefile").write_text(WORKFLOW.format(jobs=jobs))
+    (folder / "Snakefile").write_text(WORKFLOW.format(jobs=jobs), encoding="utf-8")
     command = [sys.executable, "-m", "snakemake", "--cores", "2", "--quiet", "all", *options]
     process = subprocess.Popen(command, cwd=folder, env=dict(environment), stdout=subprocess.DEVNULL)
     try:
@@ -65,7 +65,7 @@ def measure(jobs: int, seconds: float, options: list[str], environment: Mapping[
 
 
 def _cpu_s(pid: int) -> float:
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 

@@ -69,7 +69,7 @@ def rules(turn_s: float) -> list[dict[str, object]]:
 def make_project(folder: Path, tasks: int, url: str) -> None:
     """A benchmark with `tasks` tasks in two conditions."""
     (folder / "repo" / "shop").mkdir(parents=True)
-    (folder / "repo" / "shop" / "cart.py").write_text("class Cart:\n    limit = 10\n")
+    (folder / "repo" / "shop" / "cart.py").write_text("class Cart:\n    limit = 10\n", encoding="utf-8")
     criteria = [{"text": "names the file", "all_of": "cart.py"}, {"text": "names the class", "all_of": "Cart"}]
     told = [
         {
@@ -80,9 +80,9 @@ def make_project(folder: Path, tasks: int, url: str) -> None:
         }
         for number in range(tasks)
     ]
-    (folder / "tasks.yaml").write_text(json.dumps({"tasks": told}))
+    (folder / "tasks.yaml").write_text(json.dumps({"tasks": told}), encoding="utf-8")
     server = {"command": "${python}", "args": ["-P", "-m", "lensbench.lens", "--root", "${workspace}"]}
-    (folder / "mcp.json").write_text(json.dumps({"mcpServers": {"lens": server}}))
+    (folder / "mcp.json").write_text(json.dumps({"mcpServers": {"lens": server}}), encoding="utf-8")
     config = {
         "run_id": "real", "scenarios": "tasks.yaml", "repository": {"path": "repo"},
         "conditions": {"without": {}, "with": {"mcp": "mcp.json"}},
@@ -91,7 +91,7 @@ def make_project(folder: Path, tasks: int, url: str) -> None:
             "token_env": KEY, "tools": ["Bash", "Read"], "mcp_start_s": 120, "timeout_s": 600,
         },
     }  # fmt: skip
-    (folder / "config.yaml").write_text(json.dumps(config))
+    (folder / "config.yaml").write_text(json.dumps(config), encoding="utf-8")
 
 
 def watch(process: subprocess.Popen[bytes]) -> Shares:
@@ -121,7 +121,7 @@ def watch(process: subprocess.Popen[bytes]) -> Shares:
 def times(bench: Path) -> Iterator[Times]:
     """The times at which the agents worked."""
     for path in sorted((bench / "records").glob("*.json")):
-        record = json.loads(path.read_text())
+        record = json.loads(path.read_text(encoding="utf-8"))
         last = record["attempts"][-1]
         began = datetime.fromisoformat(last["started_at"]).timestamp()
         yield Times(record["task"], began, began + last["duration_s"])
@@ -152,17 +152,17 @@ def benchmark(at_once: int, turn_s: float) -> str:
         make_project(folder, max(at_once, 4), api.url)
         began = time.time()
         command = [sys.executable, "-m", "snakemake", "--cores", str(at_once), "--snakefile", str(ROOT / "Snakefile")]
-        with (folder / "log").open("w") as log:
+        with (folder / "log").open("w", encoding="utf-8") as log:
             process = subprocess.Popen(
                 [*command, "--directory", name, "--configfile", "config.yaml"],
                 cwd=name, env={**os.environ, KEY: "x"}, stdout=log, stderr=log,
             )  # fmt: skip
             shares = watch(process)
         if process.returncode:
-            sys.exit((folder / "log").read_text()[-2000:])
+            sys.exit((folder / "log").read_text(encoding="utf-8")[-2000:])
         bench = folder / "bench" / "real"
         made = list(times(bench))
-        with (bench / "validity.csv").open(newline="") as file:
+        with (bench / "validity.csv").open(newline="", encoding="utf-8") as file:
             counting = sum(row["status"] == "valid" for row in csv.DictReader(file))
         first, between = min(run.began for run in made) - began, statistics.median(gaps(made, at_once))
         cpu = f"{shares.agents_s / len(made):.2f} | {shares.ours_s / len(made):.2f}"

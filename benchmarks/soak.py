@@ -67,16 +67,18 @@ class Soak:
     def write_project(self) -> None:
         """The benchmark: a repository of one file, a task for every two runs."""
         (self.folder / "repo").mkdir()
-        (self.folder / "repo" / "cart.py").write_text("class Cart:\n    limit = 10\n")
+        (self.folder / "repo" / "cart.py").write_text("class Cart:\n    limit = 10\n", encoding="utf-8")
         criteria = [{"text": "names the file", "all_of": "cart.py"}, {"text": "index", "all_of": "An index"}]
         tasks = [
             {"id": run.task, "category": "Targeted", "prompt": f"Task {run.task}: where is Cart?", "criteria": criteria}
             for run in self.runs[::2]
         ]
-        (self.folder / "tasks.yaml").write_text(json.dumps({"tasks": tasks}))
+        (self.folder / "tasks.yaml").write_text(json.dumps({"tasks": tasks}), encoding="utf-8")
         server = {"command": sys.executable, "args": ["-I", str(HERE / "server.py"), self.injector.url, "${workspace}"]}
         daemon = {"type": "http", "url": f"http://127.0.0.1:{self.machine.port}/mcp"}
-        (self.folder / "mcp.json").write_text(json.dumps({"mcpServers": {"soak": server, "daemon": daemon}}))
+        (self.folder / "mcp.json").write_text(
+            json.dumps({"mcpServers": {"soak": server, "daemon": daemon}}), encoding="utf-8"
+        )
         places = ["{prompt_file}", "{mcp_file}"]
         command = [sys.executable, "-I", str(HERE / "agent.py"), self.injector.url, *places]
         agents = {
@@ -92,7 +94,7 @@ class Soak:
             "conditions": {"without": {}, "with": {"mcp": "mcp.json"}}, "discards": {"max_rounds": 20},
             "agent": {"retries": 2, **agents[self.options.agent]},
         }  # fmt: skip
-        (self.folder / "config.yaml").write_text(json.dumps(config))
+        (self.folder / "config.yaml").write_text(json.dumps(config), encoding="utf-8")
 
     def snakemake(self) -> subprocess.Popen[bytes]:
         """A started Snakemake."""
@@ -137,11 +139,13 @@ class Soak:
         for run in self.runs:
             files = run_files(self.bench, run)
             with suppress(OSError, ValueError):
-                self.stood.add(place_of(json.loads(files.record.read_text())) if files.answer.exists() else "")
+                self.stood.add(
+                    place_of(json.loads(files.record.read_text(encoding="utf-8"))) if files.answer.exists() else ""
+                )
 
     def _is_done(self) -> bool:
         with suppress(FileNotFoundError):
-            rows = (self.bench / "validity.csv").read_text().splitlines()[1:]
+            rows = (self.bench / "validity.csv").read_text(encoding="utf-8").splitlines()[1:]
             return len(rows) == len(self.runs) and all(row.split(",")[3] == "valid" for row in rows)
         return False
 
@@ -161,7 +165,7 @@ def became(soak: Soak, accounts: Accounts) -> dict[str, tuple[int, Counter[str]]
     """How often each fault was injected, and the outcomes of the affected attempts."""
     attempts = sorted(soak.injector.attempts.values(), key=lambda attempt: attempt.first_seen)
     found: dict[str, tuple[int, Counter[str]]] = defaultdict(lambda: (0, Counter()))
-    for line in (soak.log.parent / "journal.jsonl").read_text().splitlines():
+    for line in (soak.log.parent / "journal.jsonl").read_text(encoding="utf-8").splitlines():
         entry = json.loads(line)
         if entry["what"] != "injected":
             continue

@@ -34,7 +34,7 @@ def unquoted(command: str) -> list[str]:
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_every_command_line_is_quoted(path: Path) -> None:
-    text = path.read_text()
+    text = path.read_text(encoding="utf-8")
     found = commands(text)
     assert len(found) == len(re.findall(r"\bshell\s*[:(]", text)), "a form of shell that this test cannot read"
     assert [name for command in found for name in unquoted(command) if name not in HARMLESS] == []
@@ -61,7 +61,9 @@ def test_this_test_sees_what_is_not_quoted() -> None:
 @pytest.mark.parametrize("path", FILES[1:], ids=lambda path: path.name)
 def test_a_file_of_rules_starts_programs_of_its_own_room_only(path: Path) -> None:
     started = {
-        program for command in commands(path.read_text()) for program in re.findall(r"lensbench\.(\w+)", command)
+        program
+        for command in commands(path.read_text(encoding="utf-8"))
+        for program in re.findall(r"lensbench\.(\w+)", command)
     }
     assert started == {path.stem}
 

@@ -21,7 +21,7 @@ TESTS = ("tests/pipeline/test_snakemake_inside.py", "tests/pipeline/test_as_modu
 
 def newest() -> str | None:
     """The newest version 9 in the package index; None when the index is not available."""
-    asked = subprocess.run([*PIP, "index", "versions", "snakemake"], capture_output=True, text=True, check=False)
+    asked = subprocess.run([*PIP, "index", "versions", "snakemake"], capture_output=True, encoding="utf-8", check=False)
     found = re.findall(r"\b9\.\d+\.\d+\b", asked.stdout)
     return max(found, key=lambda each: tuple(map(int, each.split(".")))) if found else None
 

@@ -54,7 +54,7 @@ def module_of(file: Path) -> str:
 
 def imported(file: Path) -> Iterator[str]:
     """Dotted names that a file imports, `from a import b` as `a.b`."""
-    for node in ast.walk(ast.parse(file.read_text())):
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -91,7 +91,7 @@ def texts(tree: ast.AST) -> Iterator[ast.Constant]:
 
 def literal_places(file: Path, names: set[str]) -> Iterator[str]:
     """`<line>: <name>` of each literal path in a run folder: `plan.json`, `folder / "runs"`, `runs/x.md`."""
-    tree = ast.parse(file.read_text())
+    tree = ast.parse(file.read_text(encoding="utf-8"))
     joined = {id(node.right) for node in ast.walk(tree) if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div)}
     for text in texts(tree):
         folder, slash, _ = text.value.partition("/")
@@ -102,7 +102,11 @@ def literal_places(file: Path, names: set[str]) -> Iterator[str]:
 
 def print_paths() -> None:
     """Prints the literals that should be names of `core/run_folder.py`, and their number."""
-    calls = (node for node in ast.walk(ast.parse((PACKAGE / KNOWS_PLACES).read_text())) if isinstance(node, ast.Call))
+    calls = (
+        node
+        for node in ast.walk(ast.parse((PACKAGE / KNOWS_PLACES).read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call)
+    )
     places = (call.args[0] for call in calls if isinstance(call.func, ast.Name) and call.func.id == "_Place")
     names = {place.value for place in places if isinstance(place, ast.Constant)}
     files = (file for file in sorted(PACKAGE.rglob("*.py")) if room_of(file) not in OTHER_FOLDERS)

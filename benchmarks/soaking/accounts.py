@@ -63,10 +63,10 @@ def settle(
 
 def _kept(bench: Path, run: RunId) -> list[tuple[str, dict[str, Any]]]:
     """The records of a run, and why each does not count: those of its discards, then the current one."""
-    discards = [json.loads(path.read_text()) for path in discard_files_of(bench, run)]
+    discards = [json.loads(path.read_text(encoding="utf-8")) for path in discard_files_of(bench, run)]
     kept = [(str(discard["reason"]), discard["record"]) for discard in discards]
     final = run_files(bench, run).record
-    standing = json.loads(final.read_text()) if final.exists() else None
+    standing = json.loads(final.read_text(encoding="utf-8")) if final.exists() else None
     return [*kept, ("", standing)] if standing and standing not in (record for _, record in kept) else kept
 
 
@@ -115,7 +115,7 @@ def _wrong_tables(bench: Path, runs: Sequence[RunId]) -> list[str]:
         expected = {"with": "1", "without": "0.5"}[row["condition"]]
         if row["score"] != expected:
             wrong.append(f"{row['task']}-{row['condition']}: scored {row['score'] or 'nothing'}, not {expected}")
-    lines = (bench / "runs" / "timing.csv").read_text().splitlines()[1:]
+    lines = (bench / "runs" / "timing.csv").read_text(encoding="utf-8").splitlines()[1:]
     last = {tuple(line.split(",")[:2]): line.split(",")[2] for line in lines}
     recorded = 0
     for run in runs:
@@ -124,14 +124,14 @@ def _wrong_tables(bench: Path, runs: Sequence[RunId]) -> list[str]:
         truth = f"{records[-1]['attempts'][-1]['duration_s']:g}" if records else None
         if (timed := last.get((run.task, run.condition))) != truth:
             wrong.append(f"{run.stem}: timing.csv says {timed} s last, its record {truth}")
-    spent = json.loads((bench / "spent.json").read_text())["runs"]
+    spent = json.loads((bench / "spent.json").read_text(encoding="utf-8"))["runs"]
     if spent < recorded:
         wrong.append(f"spent.json knows of {spent} attempts, the records of {recorded}")
     return wrong
 
 
 def _rows(path: Path) -> list[dict[str, str]]:
-    with path.open(newline="") as file:
+    with path.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
 

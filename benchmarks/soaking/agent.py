@@ -40,7 +40,7 @@ class Server:
 
     def __init__(self, entry: dict[str, Any]) -> None:
         command = [entry["command"], *entry["args"]]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8")
 
     def ask(self, method: str, **params: Any) -> dict[str, Any]:
         """The result of a request. Raises OSError when the server is gone or does not answer."""
@@ -120,7 +120,7 @@ def main(address: str, prompt_file: str, mcp_file: str) -> None:
     subprocess.Popen(["sleep", "600"], stdout=subprocess.DEVNULL, start_new_session=True)
     servers: dict[str, Server | Daemon] = {}
     statuses, tools = [], []
-    for name, entry in json.loads(Path(mcp_file).read_text())["mcpServers"].items():
+    for name, entry in json.loads(Path(mcp_file).read_text(encoding="utf-8"))["mcpServers"].items():
         try:
             server: Server | Daemon = Daemon(entry) if "url" in entry else Server(entry)
             server.ask("initialize", protocolVersion="2025-06-18")
@@ -131,7 +131,7 @@ def main(address: str, prompt_file: str, mcp_file: str) -> None:
             statuses.append({"name": name, "status": "failed", "detail": str(error)})
     START.update(tools=tools, mcp_servers=statuses)
     try:
-        ended = converse(address, Path(prompt_file).read_text(), servers, tools)
+        ended = converse(address, Path(prompt_file).read_text(encoding="utf-8"), servers, tools)
         say(type="end", turns=1, is_error=False, ended=ended)
     except (OSError, ValueError) as error:
         say(**START)

@@ -128,7 +128,7 @@ class Injector(Fake):
 
     def note(self, what: str, **facts: Any) -> None:
         """Adds a line to the journal."""
-        with self._journal.open("a") as file:
+        with self._journal.open("a", encoding="utf-8") as file:
             file.write(json.dumps({"at": round(time.time(), 3), "what": what, **facts}) + "\n")
 
     def take(self, method: str, path: str, headers: Message, body: dict[str, Any]) -> tuple[Reply, Facts]:

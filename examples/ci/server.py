@@ -27,7 +27,7 @@ def imported(path: str) -> set[str]:
     own = module(path).split(".")
     package = own if PurePosixPath(path).name == "__init__.py" else own[:-1]
     found = set()
-    for node in ast.walk(ast.parse((ROOT / path).read_text())):
+    for node in ast.walk(ast.parse((ROOT / path).read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):

@@ -25,7 +25,7 @@ def index(folder):
     """The places of every word in a folder."""
     found = defaultdict(list)
     for path in sorted(Path(folder).rglob("*.py")):
-        for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
+        for number, line in enumerate(path.read_text(errors="replace", encoding="utf-8").splitlines(), 1):
             for word in dict.fromkeys(re.findall(r"\w+", line.lower())):
                 found[word].append(f"{path.relative_to(folder)}:{number}: {line}")
     return found

@@ -10,7 +10,7 @@ import urllib.parse
 import urllib.request
 from pathlib import Path
 
-URL = json.loads(Path(__file__).with_name("daemon.json").read_text())["mcpServers"]["daemon"]["url"]
+URL = json.loads(Path(__file__).with_name("daemon.json").read_text(encoding="utf-8"))["mcpServers"]["daemon"]["url"]
 
 if __name__ == "__main__":
     command, folder = sys.argv[1:]

@@ -16,7 +16,7 @@ def search(query: str) -> str:
     words = [word.lower() for word in re.findall(r"\w+", query)]
     found = []
     for path in sorted(ROOT.rglob("*.py")):
-        lines = path.read_text().splitlines()
+        lines = path.read_text(encoding="utf-8").splitlines()
         hits = [(number, line) for number, line in enumerate(lines, 1) if any(word in line.lower() for word in words)]
         found.append((len(hits), [f"{path.relative_to(ROOT)}:{number}: {line}" for number, line in hits]))
     return "\n".join(line for _, lines in sorted(found, reverse=True) for line in lines) or "nothing found"

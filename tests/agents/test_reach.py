@@ -135,13 +135,14 @@ for name in sys.argv[2:]:
 @own_network
 def test_a_declared_server_is_reached_at_its_own_address_and_nothing_else_is(place: Place, daemon: int) -> None:
     Path(place.private, "session", "mcp.json").write_text(
-        json.dumps({"mcpServers": {"lens": {"type": "http", "url": f"http://localhost:{daemon}/mcp"}}})
+        json.dumps({"mcpServers": {"lens": {"type": "http", "url": f"http://localhost:{daemon}/mcp"}}}),
+        encoding="utf-8",
     )
     said = inside(place, POST, str(daemon), "127.0.0.1", "localhost")
     assert said.stdout.splitlines() == [
         f"{name} {size}" for name in ("127.0.0.1", "localhost") for size in (10, 2_000_000)
     ], said.stderr
-    Path(place.private, "session", "mcp.json").write_text('{"mcpServers": {}}')
+    Path(place.private, "session", "mcp.json").write_text('{"mcpServers": {}}', encoding="utf-8")
     refused = inside(place, POST, str(daemon), "127.0.0.1")
     assert (refused.stdout, "ConnectionRefusedError" in refused.stderr) == ("", True)
 
@@ -170,7 +171,7 @@ def test_a_server_that_is_gone_resets_the_connection(place: Place, daemon: int) 
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     Path(place.private, "session", "mcp.json").write_text(
-        json.dumps({"mcpServers": {"lens": {"url": f"http://127.0.0.1:{port}/mcp"}}})
+        json.dumps({"mcpServers": {"lens": {"url": f"http://127.0.0.1:{port}/mcp"}}}), encoding="utf-8"
     )
     said = inside(place, POST, str(port), "127.0.0.1")
     assert "ConnectionResetError" in said.stderr
@@ -272,7 +273,7 @@ time.sleep(60)
 """
     said = inside(full, code)
     assert said.returncode != 0
-    assert "limits.disk_gb" in Path(full.private, FULL).read_text()
+    assert "limits.disk_gb" in Path(full.private, FULL).read_text(encoding="utf-8")
 
 
 @bubblewrap

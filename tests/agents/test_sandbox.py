@@ -204,7 +204,7 @@ def test_nothing_of_an_agent_survives_it(place: Place, tmp_path: Path, ending: s
     )
     env = {"PATH": os.environ["PATH"]}
     argv = place.wrap([sys.executable, "-IS", "-c", agent], env, "/session/mcp.json")
-    with open(os.devnull, "w") as log:
+    with open(os.devnull, "w", encoding="utf-8") as log:
         limit_s = 1.0 if ending == "timeout" else 60.0
         own = own_start(argv, env) if in_sandbox.start == in_sandbox.by_a_run else None
         lines, ended = run_process(argv, env, str(tmp_path), limit_s, log.fileno(), list, own)
@@ -248,7 +248,7 @@ def test_the_kernel_ends_the_agent_when_its_starter_is_killed(place: Place, tmp_
 
 def write_program(path: Path, text: str) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
+    path.write_text(text, encoding="utf-8")
     path.chmod(0o755)
     return path
 
@@ -286,7 +286,10 @@ def test_a_servers_program_is_shown_in_the_condition_that_has_it_and_only_there(
     read = ("sh", "-c", f"cat {server} {server.parents[1]}/package.json")
     assert start(place, *read).stdout == ""
     mcp = Path(place.private, "session", "mcp.json")
-    mcp.write_text(f'{{"mcpServers": {{"s": {{"command": "cat", "args": ["{server}"]}}, "h": {{"url": "http://x"}}}}}}')
+    mcp.write_text(
+        f'{{"mcpServers": {{"s": {{"command": "cat", "args": ["{server}"]}}, "h": {{"url": "http://x"}}}}}}',
+        encoding="utf-8",
+    )
     assert start(place, *read).stdout == "x{}"
 
 

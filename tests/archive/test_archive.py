@@ -195,7 +195,7 @@ def test_a_secret_in_an_mcp_file_does_not_leave_but_the_name_of_a_variable_does(
     benchmark: Path, server: dict[str, Any]
 ) -> None:
     text = json.dumps({"mcpServers": {"lens": server}})
-    Path("lens.json").write_text(text)
+    Path("lens.json").write_text(text, encoding="utf-8")
     with pytest.raises(UserError, match=r"project/lens\.json:1: possible secret"):
         pack(benchmark)
     for secret in ("abcdefgh12345678", "anna:hunter22", "hunter22"):

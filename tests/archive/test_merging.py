@@ -26,14 +26,14 @@ Parts = Callable[..., Path]
 def part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Parts:
     """Makes a run folder without runs: `part("a")`; what is given is another setting than the other parts have."""
     monkeypatch.chdir(tmp_path)
-    Path("mcp.json").write_text(json.dumps({"mcpServers": {"fake": {"command": "true"}}}))
+    Path("mcp.json").write_text(json.dumps({"mcpServers": {"fake": {"command": "true"}}}), encoding="utf-8")
 
     def make(name: str, criterion: str = "one", **settings: Any) -> Path:
         criteria = [{"text": criterion, "all_of": "a"}, {"text": "two", "all_of": "b"}]
         tasks = [
             {"id": task, "category": "Debug", "prompt": "Where?", "criteria": criteria} for task in ("anna", "bert")
         ]
-        Path("tasks.yaml").write_text(json.dumps({"name": "set", "tasks": tasks}))
+        Path("tasks.yaml").write_text(json.dumps({"name": "set", "tasks": tasks}), encoding="utf-8")
         config = {
             "run_id": name,
             "scenarios": "tasks.yaml",

@@ -79,7 +79,7 @@ def sample(root: Path) -> Path:
 
 
 def append(path: Path, text: str) -> None:
-    path.write_text(path.read_text() + text)
+    path.write_text(path.read_text(encoding="utf-8") + text, encoding="utf-8")
 
 
 def relink(root: Path) -> None:

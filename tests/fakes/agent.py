@@ -82,7 +82,7 @@ if WORD == "spy":
     print("on stderr:", *os.environ.values(), file=sys.stderr)
     say(type="spy", env=dict(os.environ), stdin=sys.stdin.read(), home=os.listdir(os.environ["HOME"]))
     say(type="spy", argv=sys.argv, cwd=os.getcwd(), mcp=MCP.read_text(), prompt=PROMPT.read_text())
-    Path(os.environ["HOME"], "left.txt").write_text("left behind")
+    Path(os.environ["HOME"], "left.txt").write_text("left behind", encoding="utf-8")
 
 say(type="start", agent="fake", version="7", model=model, tools=tools, mcp_servers=servers)
 say(type="tool_call", id=1, name=DETAIL if WORD == "called" else "Grep", input={})

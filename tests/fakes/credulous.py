@@ -31,4 +31,4 @@ def reply(prompt: str, control: Path) -> str:
 
 
 if __name__ == "__main__":
-    print(reply(Path(sys.argv[1]).read_text(), Path(sys.argv[2])))
+    print(reply(Path(sys.argv[1]).read_text(encoding="utf-8"), Path(sys.argv[2])))

@@ -17,7 +17,7 @@ from pathlib import Path
 
 
 def main(prompt_file: str, control_folder: str) -> None:
-    prompt, control = Path(prompt_file).read_text(), Path(control_folder)
+    prompt, control = Path(prompt_file).read_text(encoding="utf-8"), Path(control_folder)
     if guess := re.search(r'"id": "(\w+)", "condition": "(\w+)" or "(\w+)"', prompt):
         print(json.dumps({"id": guess[1], "condition": guess[2]}))
         return

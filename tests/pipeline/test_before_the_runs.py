@@ -31,7 +31,9 @@ class Daemon:
 
     def condition(self, mcp: Path, **commands: list[str]) -> dict[str, Any]:
         """The treatment that uses it."""
-        mcp.write_text(json.dumps({"mcpServers": {"lens": {"type": "http", "url": f"{self.address}/mcp"}}}))
+        mcp.write_text(
+            json.dumps({"mcpServers": {"lens": {"type": "http", "url": f"{self.address}/mcp"}}}), encoding="utf-8"
+        )
         told = {"setup": self.command("tell"), "teardown": self.command("forget")}
         return {"mcp": mcp.name, **told, **commands}
 

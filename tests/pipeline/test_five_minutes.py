@@ -47,7 +47,7 @@ def test_flags_are_enough_and_the_config_that_is_written_works(stock: Path, monk
     assert ended.returncode == 0, ended.stdout + ended.stderr
     check(stock, ended.stdout)
     monkeypatch.chdir(stock)
-    assert load_config(yaml.safe_load(Path("config.mine.yaml").read_text())).run_id == "mine"
+    assert load_config(yaml.safe_load(Path("config.mine.yaml").read_text(encoding="utf-8"))).run_id == "mine"
 
 
 @pytest.fixture

@@ -113,7 +113,7 @@ def test_a_benchmark_gives_what_the_checkout_gives_and_writes_here_only(installe
 
 def _without_times(path: Path) -> list[str]:
     """The lines of a file; of scores.csv without the durations."""
-    lines = path.read_text().splitlines()
+    lines = path.read_text(encoding="utf-8").splitlines()
     return [",".join(line.split(",")[:7]) for line in lines] if path.suffix == ".csv" else lines
 
 

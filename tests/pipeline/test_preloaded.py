@@ -45,7 +45,7 @@ def kill(*pids: int) -> None:
 
 
 def parent_of(pid: int) -> int:
-    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    return int(Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[1])
 
 
 @pytest.fixture
@@ -164,10 +164,10 @@ def test_every_program_of_ours_starts_through_it_and_fails_as_its_command_would(
         command = f"exec {PYTHON} lensbench.{program} 2> log"
         forked = loader.start(command, os.environ)
         assert forked
-        code, told = forked.wait(), Path("log").read_text()
+        code, told = forked.wait(), Path("log").read_text(encoding="utf-8")
         assert said in told
         assert subprocess.call(command, shell=True) == code != 0
-        assert said in Path("log").read_text()
+        assert said in Path("log").read_text(encoding="utf-8")
     assert loader.run("lensbench.runs.stages", "--folder", "bench/nothing") == 1
     (pid,) = loaded(here)
     assert len(os.listdir(f"/proc/{pid}/task")) == 1

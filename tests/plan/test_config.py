@@ -130,13 +130,13 @@ def test_what_is_left_out_has_its_default(project: Path, given: Given) -> None:
 )
 def test_every_mistake_is_named_with_its_file_and_line(project: Path, old: str, new: str, message: str) -> None:
     text = WRITTEN.replace(old, new, 1)
-    Path("c.yaml").write_text(text)
+    Path("c.yaml").write_text(text, encoding="utf-8")
     assert message in refused(yaml.safe_load(text), "c.yaml")
 
 
 def test_all_mistakes_are_reported_at_once(project: Path) -> None:
     text = "run_id: 7\ntrials: x\n" + WRITTEN.partition("\n")[2]
-    Path("c.yaml").write_text(text)
+    Path("c.yaml").write_text(text, encoding="utf-8")
     assert [line.split(": ")[0] for line in refused(yaml.safe_load(text), "c.yaml").splitlines()] == [
         "c.yaml:1",
         "c.yaml:2",
@@ -147,7 +147,7 @@ def test_all_mistakes_are_reported_at_once(project: Path) -> None:
     "word", ["run_id=007", "run_id=7", "run_id=1e3", "run_id=a_b", "run_id=", "trials=x", "agent={model: [1]}"]
 )
 def test_a_mistake_on_the_command_line_is_said_to_be_there(project: Path, word: str) -> None:
-    Path("c.yaml").write_text(WRITTEN)
+    Path("c.yaml").write_text(WRITTEN, encoding="utf-8")
     message = refused(yaml.safe_load(WRITTEN) | parse_config([word]), "c.yaml")
     assert message.startswith(f"--config: {word.split('=')[0]}")
 
@@ -161,8 +161,8 @@ def test_values_of_the_command_line_mean_what_they_say(project: Path, given: Giv
 
 
 def test_of_several_files_the_last_one_with_the_key_is_named(project: Path) -> None:
-    Path("a.yaml").write_text(WRITTEN + "trials: 0\nseed: -1\n")
-    Path("b.yaml").write_text("trials: 100\n")
+    Path("a.yaml").write_text(WRITTEN + "trials: 0\nseed: -1\n", encoding="utf-8")
+    Path("b.yaml").write_text("trials: 100\n", encoding="utf-8")
     message = refused(yaml.safe_load(WRITTEN) | {"trials": 100, "seed": -1}, "a.yaml", "b.yaml")
     assert [line.split(": ")[0] for line in message.splitlines()] == ["b.yaml:1", "a.yaml:7"]
 
@@ -214,14 +214,16 @@ def test_a_server_that_would_silently_be_missing_is_refused(
 
 def test_a_server_by_url_is_taken(project: Path, given: Given) -> None:
     Path("lens.json").write_text(
-        '{"mcpServers": {"a": {"type": "http", "url": "http://127.0.0.1:1/mcp", "headers": {}}}}'
+        '{"mcpServers": {"a": {"type": "http", "url": "http://127.0.0.1:1/mcp", "headers": {}}}}', encoding="utf-8"
     )
     assert load_config(given)
 
 
 def test_the_config_of_the_project_is_valid(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
-    assert load_config(yaml.safe_load(Path("config.yaml").read_text()), ["config.yaml"]).run_id == "demo"
+    assert (
+        load_config(yaml.safe_load(Path("config.yaml").read_text(encoding="utf-8")), ["config.yaml"]).run_id == "demo"
+    )
 
 
 def keys(model: type[BaseModel]) -> set[str]:
@@ -266,7 +268,7 @@ def test_any_values_give_a_config_or_a_user_error(changes: Given, written: bool)
     with TemporaryDirectory() as folder:
         given = {"run_id": "r", "scenarios": "s", "conditions": {"without": {}, "with": {}}} | changes
         path = Path(folder, "c.yaml")
-        path.write_text(yaml.safe_dump(given))
+        path.write_text(yaml.safe_dump(given), encoding="utf-8")
         try:
             json.dumps(load_config(given, [str(path)] if written else []).model_dump(mode="json"), allow_nan=False)
         except UserError as error:

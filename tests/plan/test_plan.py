@@ -22,9 +22,9 @@ def planned(given: Given) -> Plan:
 
 
 def edit(path: str, old: str, new: str) -> None:
-    text = Path(path).read_text()
+    text = Path(path).read_text(encoding="utf-8")
     assert old in text
-    Path(path).write_text(text.replace(old, new))
+    Path(path).write_text(text.replace(old, new), encoding="utf-8")
 
 
 def test_a_prompt_is_the_task_and_the_report_suffix_and_nothing_of_the_condition(project: Path, given: Given) -> None:
@@ -107,10 +107,10 @@ def test_the_frozen_files_read_back_and_have_the_same_bytes_each_time(project: P
 
 def test_a_markdown_set_is_kept_as_it_was_written(project: Path, given: Given) -> None:
     text = "Sure!\n#### one\n- **Category**: Debug\n- **Prompt**: `x`\n- **Judge Criteria**:\n  1. a\n  2. b\n"
-    Path("set.md").write_text(text)
+    Path("set.md").write_text(text, encoding="utf-8")
     config = load_config(given | {"scenarios": "set.md", "repository": {"path": "repo"}})
     planning.write_plan(config, [], Path("bench/r"))
-    assert Path("bench/r/scenarios.md").read_text() == text
+    assert Path("bench/r/scenarios.md").read_text(encoding="utf-8") == text
 
 
 @pytest.mark.parametrize("content", [None, "", "{", "\udcff"])

@@ -102,13 +102,13 @@ def test_every_mistake_is_named_with_its_line(project: Path, old: str, new: str,
 
 
 def test_a_good_set_is_read(project: Path) -> None:
-    Path("set.yaml").write_text(GOOD)
+    Path("set.yaml").write_text(GOOD, encoding="utf-8")
     (task,) = read_scenarios(["set.yaml"]).tasks
     assert (task.id, task.repository, len(task.criteria)) == ("one", Folder(path="repo"), 2)
 
 
 def test_all_mistakes_of_all_files_are_reported_at_once(project: Path) -> None:
-    Path("a.yaml").write_text(GOOD.replace("category: Debug", "category: Bug"))
+    Path("a.yaml").write_text(GOOD.replace("category: Debug", "category: Bug"), encoding="utf-8")
     message = refused(GOOD.replace("id: one", "id: ONE"), "b.yaml")
     with pytest.raises(UserError) as caught:
         read_scenarios(["a.yaml", "gone.yaml", "b.yaml"])
@@ -117,20 +117,20 @@ def test_all_mistakes_of_all_files_are_reported_at_once(project: Path) -> None:
 
 
 def test_an_id_may_be_used_once_in_all_files(project: Path) -> None:
-    Path("a.yaml").write_text(GOOD)
-    Path("b.yaml").write_text(f"# a comment\n{GOOD}")
+    Path("a.yaml").write_text(GOOD, encoding="utf-8")
+    Path("b.yaml").write_text(f"# a comment\n{GOOD}", encoding="utf-8")
     with pytest.raises(UserError, match=r"b\.yaml:5: task 'one' already exists \(a\.yaml:4\)"):
         read_scenarios(["a.yaml", "b.yaml"])
 
 
 def test_the_repository_of_the_config_is_that_of_tasks_without_one(project: Path) -> None:
-    Path("set.yaml").write_text(GOOD.replace("    repository: mine\n", ""))
+    Path("set.yaml").write_text(GOOD.replace("    repository: mine\n", ""), encoding="utf-8")
     assert read_scenarios(["set.yaml"], Folder(path="repo")).tasks[0].repository == Folder(path="repo")
 
 
 def test_what_others_wrote_may_break_the_counts_with_a_warning(project: Path) -> None:
     text = GOOD.replace("    repository: mine\n", "").replace("      - text: names the line\n", "      - text: x\n" * 5)
-    Path("set.yaml").write_text(text)
+    Path("set.yaml").write_text(text, encoding="utf-8")
     imported = read_scenarios(["set.yaml"], imported=True)
     assert imported.warnings == ("set.yaml:4: task 'one' has 6 criteria; the protocol wants 2 to 5.",)
     assert len(imported.tasks[0].criteria) == 6
@@ -141,7 +141,7 @@ def test_a_local_repository_is_looked_for_but_a_remote_one_is_not(project: Path)
         "{git: 'https://example.invalid/r.git', revision: x}",
         "{git: 'git@example.invalid:r', revision: x}",
     ):
-        Path("set.yaml").write_text(GOOD.replace("repository: mine", f"repository: {source}"))
+        Path("set.yaml").write_text(GOOD.replace("repository: mine", f"repository: {source}"), encoding="utf-8")
         assert read_scenarios(["set.yaml"]).tasks
 
 
@@ -153,7 +153,7 @@ def test_a_set_that_is_not_text_is_refused(project: Path) -> None:
 
 
 def test_tasks_are_counted_by_category(project: Path) -> None:
-    Path("set.yaml").write_text(GOOD)
+    Path("set.yaml").write_text(GOOD, encoding="utf-8")
     assert by_category(read_scenarios(["set.yaml"]).tasks) == {"Debug": 1}
 
 
@@ -199,7 +199,7 @@ VALUES = st.recursive(
 def test_any_yaml_is_a_set_or_a_user_error_with_a_line(value: object) -> None:
     with TemporaryDirectory() as folder:
         path = Path(folder, "s.yaml")
-        path.write_text(yaml.safe_dump(value))
+        path.write_text(yaml.safe_dump(value), encoding="utf-8")
         try:
             assert read_scenarios([str(path)]).tasks
         except UserError as error:
@@ -214,7 +214,7 @@ def test_any_yaml_is_a_set_or_a_user_error_with_a_line(value: object) -> None:
 def test_any_markdown_is_a_set_or_a_user_error_with_a_line(text: str) -> None:
     with TemporaryDirectory() as folder:
         path = Path(folder, "s.md")
-        path.write_text(text)
+        path.write_text(text, encoding="utf-8")
         try:
             assert read_scenarios([str(path)], imported=True).tasks
         except UserError as error:

@@ -540,7 +540,7 @@ def test_names_and_attributes_that_git_dislikes_do_not_stop_the_preparation(tmp_
     root = tmp_path / "odd"
     write(root, {".gitattributes": "*.txt working-tree-encoding=UTF-16\n", "a.txt": "x", "git~1": "x", "a\\b\nc": "x"})
     (root / ".gitmodules").symlink_to("a.txt")
-    (Path(os.fsdecode(os.fsencode(root) + b"/\xff"))).write_text("x")
+    (Path(os.fsdecode(os.fsencode(root) + b"/\xff"))).write_text("x", encoding="utf-8")
     prepared = prepare(Folder(path=str(root)), tmp_path / "cache")
     assert prepared.removed == (".gitmodules",)
     assert git(prepared.tree, "rev-list", "--count", "HEAD") == "1"

@@ -82,7 +82,7 @@ def test_a_server_is_started_as_in_runs_its_tools_are_listed_and_one_is_called(a
 
 
 def test_a_search_that_finds_nothing_is_asked_again_for_the_name_of_a_file(attempt: Try, project: Path) -> None:
-    text = Path(STDIO).read_text()
+    text = Path(STDIO).read_text(encoding="utf-8")
     answer = """f"found {params['arguments']['query']} in src/cart.py:3\""""
     assert answer in text
     finding = """f"{params['arguments']['query']}.py:3" if params["arguments"]["query"] == "cart" else "no match\""""
@@ -96,7 +96,7 @@ def test_a_search_that_finds_nothing_is_asked_again_for_the_name_of_a_file(attem
 def test_what_a_server_prints_beside_its_messages_is_shown(attempt: Try, project: Path, breaks: bool) -> None:
     text = (
         Path(STDIO)
-        .read_text()
+        .read_text(encoding="utf-8")
         .replace("    for line in sys.stdin:", '    print("Loading 3 models", flush=True)\n    for line in sys.stdin:')
     )
     (project / "loud.py").write_text(text.replace("json.loads(line)", "json.loads(1)") if breaks else text)
@@ -152,7 +152,7 @@ def test_tools_other_than_the_configured_ones_are_a_failure_that_shows_both(atte
 
 
 def test_a_server_whose_tools_cannot_be_called_blindly_is_a_warning(attempt: Try, project: Path) -> None:
-    text = Path(STDIO).read_text().replace('"query"', '"amount"')
+    text = Path(STDIO).read_text(encoding="utf-8").replace('"query"', '"amount"')
     (project / "server.py").write_text(text)
     check = attempt({"lens": server(program=str(project / "server.py"))})["with: lens"]
     assert (check.outcome, "none was called" in check.detail) == ("warning", True)
@@ -168,7 +168,9 @@ def test_a_server_whose_tools_cannot_be_called_blindly_is_a_warning(attempt: Try
 def test_a_server_that_does_not_know_the_workspace_fails_although_it_reports_no_error(
     attempt: Try, project: Path, answer: str, said: str
 ) -> None:
-    text = Path(STDIO).read_text().replace("found {params['arguments']['query']} in src/cart.py:3", answer)
+    text = (
+        Path(STDIO).read_text(encoding="utf-8").replace("found {params['arguments']['query']} in src/cart.py:3", answer)
+    )
     (project / "server.py").write_text(text)
     check = attempt({"lens": server(program=str(project / "server.py"))})["with: lens"]
     assert check.outcome == "failed"
@@ -176,7 +178,7 @@ def test_a_server_that_does_not_know_the_workspace_fails_although_it_reports_no_
 
 
 def test_a_call_that_fails_is_a_failure(attempt: Try, project: Path) -> None:
-    text = Path(STDIO).read_text().replace('params["arguments"]["query"] == "fail"', "True")
+    text = Path(STDIO).read_text(encoding="utf-8").replace('params["arguments"]["query"] == "fail"', "True")
     (project / "server.py").write_text(text)
     check = attempt({"lens": server(program=str(project / "server.py"))})["with: lens"]
     assert check.outcome == "failed"
@@ -226,7 +228,11 @@ def test_a_daemon_that_knows_another_name_of_the_workspace_needs_a_start_without
 ) -> None:
     if not find_sandbox({"mode": "auto", "visible": [], "hidden": []}).program:
         pytest.skip("bubblewrap is not installed, or does not work here")
-    text = Path(STDIO).read_text().replace("found {params['arguments']['query']} in src/cart.py:3", "not registered")
+    text = (
+        Path(STDIO)
+        .read_text(encoding="utf-8")
+        .replace("found {params['arguments']['query']} in src/cart.py:3", "not registered")
+    )
     (project / "server.py").write_text(text)
     check = attempt({"lens": server(program=str(project / "server.py"))}, sandbox="bubblewrap")["with: lens"]
     assert "add a setup command to the condition" in check.detail

@@ -39,13 +39,13 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(runs, "back_off", float)
     Path("repo").mkdir()
-    Path("repo/shop.py").write_text("class Cart: ...\n")
+    Path("repo/shop.py").write_text("class Cart: ...\n", encoding="utf-8")
     criteria = [{"text": "one", "all_of": "a"}, {"text": "two", "all_of": "b"}]
     task = {"id": "anna", "category": "Debug", "prompt": "Where is the cart — ünd why?", "criteria": criteria}
-    Path("tasks.yaml").write_text(json.dumps({"name": "set", "tasks": [task]}))
+    Path("tasks.yaml").write_text(json.dumps({"name": "set", "tasks": [task]}), encoding="utf-8")
     arguments = ["$${HOME}", "${workspace}/x", "${unknown}", "${server_log}"]
     server = {"command": "${python}", "args": arguments, "env": {"A": "${workspace}"}}
-    Path("mcp.json").write_text(json.dumps({"mcpServers": {"fake": server}}))
+    Path("mcp.json").write_text(json.dumps({"mcpServers": {"fake": server}}), encoding="utf-8")
     return tmp_path / "bench" / "r"
 
 
@@ -207,7 +207,7 @@ def test_an_answer_file_that_is_no_file_is_not_read(bench: Path, shell: str) -> 
 
 def test_an_mcp_file_that_changes_under_way_stops_the_run(bench: Path) -> None:
     plan(bench, "echo answer")
-    Path("mcp.json").write_text("{}")
+    Path("mcp.json").write_text("{}", encoding="utf-8")
     with pytest.raises(UserError, match=r"mcp\.json was changed during the benchmark"):
         answer_of(bench, RUN._replace(condition="with"))
 

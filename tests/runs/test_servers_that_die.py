@@ -66,7 +66,9 @@ def server(request: pytest.FixtureRequest, port: int) -> Iterator[subprocess.Pop
 
 
 def planned(bench: Path, port: int, shell: str) -> Path:
-    Path("mcp.json").write_text(json.dumps({"mcpServers": {"fake": {"url": f"http://127.0.0.1:{port}/mcp"}}}))
+    Path("mcp.json").write_text(
+        json.dumps({"mcpServers": {"fake": {"url": f"http://127.0.0.1:{port}/mcp"}}}), encoding="utf-8"
+    )
     return plan(bench, shell, retries=1)
 
 

@@ -59,7 +59,7 @@ def test_the_agent_writes_what_is_wanted_and_sees_neither_change_nor_tests(
     assert "return sum(prices) - 1" in asked, "it saw the repository"
     assert "assert total([1, 2]) == 3" not in asked
     assert "return sum(prices)\\\\n" not in asked.replace(" - 1", "?")
-    assert "an agent's words" in Path("shop.report.md").read_text()
+    assert "an agent's words" in Path("shop.report.md").read_text(encoding="utf-8")
     kept = b"".join(path.read_bytes() for path in Path("shop.transcripts").iterdir())
     assert KEY.encode() not in kept
 
@@ -82,8 +82,8 @@ def test_where_the_agent_writes_nothing_that_can_be_used_the_author_s_words_stay
 ) -> None:
     prompt, _, _ = generated([{"when": {"text": "<<<prompt>>>"}, "reply": written("Mend it.")}], monkeypatch)
     assert prompt.startswith("Fix the total: it was one too small")
-    assert (
-        "the author's words: the agent's text has no task between the two marks" in Path("shop.report.md").read_text()
+    assert "the author's words: the agent's text has no task between the two marks" in Path("shop.report.md").read_text(
+        encoding="utf-8"
     )
 
 

@@ -78,10 +78,10 @@ def test_commits_become_proven_tasks_that_name_hidden_files_by_their_commit(shop
     assert task.tests.fail_to_pass == ("tests/test_cart.py::test_total",)
     assert task.tests.pass_to_pass == ("tests/test_cart.py::test_number",)
     assert task.prompt.startswith("Fix the total: it was one too small\n")
-    assert "def test_total" not in Path("sets/shop.yaml").read_text()
+    assert "def test_total" not in Path("sets/shop.yaml").read_text(encoding="utf-8")
     assert with_files(task, Path(".cache")).tests.files == {"tests/test_cart.py": TESTS}
     assert "-    return sum(prices) - 1" in str(task.reference)
-    report = Path("sets/shop.report.md").read_text()
+    report = Path("sets/shop.report.md").read_text(encoding="utf-8")
     assert "1 of 2 changes are proven tasks" in report
     assert "no test fails before the commit and passes after it" in report
 
@@ -125,7 +125,7 @@ def test_swebench_lines_become_tasks_and_what_cannot_be_honoured_is_named(shop: 
         instance(shop, instance_id="wrong", FAIL_TO_PASS=["tests/test_cart.py::test_number"]),
         instance(shop, instance_id="django", FAIL_TO_PASS=["test_total (cart.Tests)"]),
     ]  # fmt: skip
-    Path("bench.jsonl").write_text("\n".join(map(json.dumps, lines)) + "\nnot json\n")
+    Path("bench.jsonl").write_text("\n".join(map(json.dumps, lines)) + "\nnot json\n", encoding="utf-8")
     (Path("mirrors") / "acme").mkdir(parents=True)
     git(shop, "clone", "--quiet", "--bare", str(shop), "../mirrors/acme/shop.git")
     generate("--swebench", "bench.jsonl", "--mirrors", "mirrors", "--output", "sets/swe.yaml")
@@ -133,7 +133,7 @@ def test_swebench_lines_become_tasks_and_what_cannot_be_honoured_is_named(shop: 
     assert isinstance(task, ChangeTask)
     assert (task.id, task.prompt) == ("acme-shop-3", "The total is one too small.")
     assert task.tests.files == {"tests/test_cart.py": TESTS}
-    report = Path("sets/swe.report.md").read_text()
+    report = Path("sets/swe.report.md").read_text(encoding="utf-8")
     for said in (
         "there is no clone of acme/other", "test\\_number passes without a change", "is not a test id of pytest", "is not JSON",
     ):  # fmt: skip
@@ -180,8 +180,8 @@ def test_harbor_folders_become_tasks_and_what_needs_an_image_is_named(
     (task,) = read_scenarios(["sets/harbor.yaml"]).tasks
     assert isinstance(task, ChangeTask)
     assert (task.id, task.prompt) == ("write-done", "Write the word done into /repo/answer.txt.")
-    assert Path("sets/harbor/write-done/repository/notes.txt").read_text() == "a note\n"
-    report = Path("sets/harbor.report.md").read_text()
+    assert Path("sets/harbor/write-done/repository/notes.txt").read_text(encoding="utf-8") == "a note\n"
+    report = Path("sets/harbor.report.md").read_text(encoding="utf-8")
     for said in (
         "RUN apt-get install -y gcc",
         "environment.gpus",
@@ -210,7 +210,9 @@ def test_a_harbor_task_runs_in_its_image(tmp_path: Path, monkeypatch: pytest.Mon
         "built": image,
         "pinned": image,
     }
-    assert "ubuntu:24.04 has no digest; write ubuntu@sha256:" in Path("sets/harbor.report.md").read_text()
+    assert "ubuntu:24.04 has no digest; write ubuntu@sha256:" in Path("sets/harbor.report.md").read_text(
+        encoding="utf-8"
+    )
 
 
 def test_a_runner_without_a_report_is_refused_by_name(tmp_path: Path) -> None:
@@ -230,7 +232,8 @@ def test_the_plan_freezes_the_content_of_hidden_files(shop: Path) -> None:
     Path("set.yaml").write_text(
         f"repositories:\n  before: {{git: shop, revision: {before}}}\n  after: {{git: shop, revision: {after}}}\n"
         "tasks:\n- id: a\n  kind: change\n  category: Debug\n  repository: before\n  prompt: Mend it.\n  tests:\n"
-        "    files:\n      tests/test_cart.py: {source: after}\n    command: [pytest]\n    fail_to_pass: [a]\n"
+        "    files:\n      tests/test_cart.py: {source: after}\n    command: [pytest]\n    fail_to_pass: [a]\n",
+        encoding="utf-8",
     )
     folder = Path("bench", "r")
     write_plan(

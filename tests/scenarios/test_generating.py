@@ -41,7 +41,7 @@ def test_a_set_is_written_pinned_and_proven(stock: Path) -> None:
         [sys.executable, "-m", "lensbench.scenarios.proofs", "sets/stock.yaml"], capture_output=True, text=True
     )
     assert "all proofs are correct" in proven.stdout
-    report = Path("sets/stock.report.md").read_text()
+    report = Path("sets/stock.report.md").read_text(encoding="utf-8")
     assert f"- Tasks: {len(tasks)} of 6 that were wanted" in report
     assert all(f"| {task.id} | {len(task.criteria)} |" in report for task in tasks)
     assert "`trivial`: the offline agent, which has no model, gets the full score" in report
@@ -59,7 +59,7 @@ def test_what_is_not_committed_is_taken_as_it_is_and_said(stock: Path) -> None:
     (stock / "stock" / "amber.py").write_text("x = 1\n")
     assert pin("stock") == (Folder(path="stock"), "it has uncommitted changes, and was used as it is")
     run("--repo", "stock", "--tasks", "4", "--output", "stock.yaml")
-    assert "**Note**: stock: it has uncommitted changes" in Path("stock.report.md").read_text()
+    assert "**Note**: stock: it has uncommitted changes" in Path("stock.report.md").read_text(encoding="utf-8")
 
 
 def test_a_folder_without_git_and_a_part_of_a_repository_are_taken_as_they_are(stock: Path, tmp_path: Path) -> None:

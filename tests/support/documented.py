@@ -34,7 +34,7 @@ def documented() -> Iterator[Documented]:
 
 def _of_page(file: Path) -> Iterator[Documented]:
     language: str | None = None
-    for number, line in enumerate(file.read_text().splitlines(), 1):
+    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
         place = f"{file.relative_to(ROOT)}:{number}"
         if fence := FENCE.match(line):
             language = None if language is not None else fence[1]

@@ -23,7 +23,7 @@ def by_a_run(argv: Sequence[str], env: Mapping[str, str]) -> Started:
     """The same, of a command that starts the sandbox."""
     own = own_start(argv, env)
     assert own
-    with tempfile.TemporaryFile("w+") as errors:
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as errors:
         said, ended = run_process(argv, env, os.getcwd(), 60, errors.fileno(), "".join, own)
         errors.seek(0)
         return subprocess.CompletedProcess(

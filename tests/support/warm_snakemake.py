@@ -40,7 +40,7 @@ class Started:
 
     def __init__(self, output: int, status: int) -> None:
         self.returncode: int | None = None
-        self._output, self._status = output, open(status)  # noqa: SIM115 (it is closed with the process)
+        self._output, self._status = output, open(status, encoding="utf-8")  # noqa: SIM115 (it is closed with the process)
         self.pid = int(self._status.readline())
 
     def wait(self, timeout: float | None = None) -> int:

@@ -22,10 +22,10 @@ JUDGE = {"agent": {"kind": "claude-code", "provider": "zai", "model": "haiku"}}
 def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """A config whose files are there; the current folder is the project's."""
     monkeypatch.chdir(tmp_path)
-    Path("mcp.json").write_text(json.dumps({"mcpServers": {"my-server": {"command": "true"}}}))
+    Path("mcp.json").write_text(json.dumps({"mcpServers": {"my-server": {"command": "true"}}}), encoding="utf-8")
     criteria = [{"text": "one", "all_of": "a"}, {"text": "two", "all_of": "b"}]
     task = {"id": "t0", "category": "Debug", "prompt": "Where?", "criteria": criteria}
-    Path("tasks.yaml").write_text(json.dumps({"name": "set", "tasks": [task]}))
+    Path("tasks.yaml").write_text(json.dumps({"name": "set", "tasks": [task]}), encoding="utf-8")
     return {
         "run_id": "r",
         "scenarios": "tasks.yaml",

@@ -29,7 +29,7 @@ def test_a_project_is_a_valid_one_and_the_same_bytes_each_time(
     assert make_project(control, tmp_path) == first
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
     monkeypatch.chdir(tmp_path)
-    config = load_config(yaml.safe_load(Path("config.yaml").read_text()))
+    config = load_config(yaml.safe_load(Path("config.yaml").read_text(encoding="utf-8")))
     assert len(read_scenarios(config.scenario_files, config.repository).tasks) == control.tasks
     assert len(first) == 2 * control.tasks
 

@@ -19,7 +19,7 @@ TOKEN = "sk-live-0123456789abcdef"
 
 def put(path: Path, value: Any) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(value if isinstance(value, str) else json.dumps(value))
+    path.write_text(value if isinstance(value, str) else json.dumps(value), encoding="utf-8")
     return path
 
 

@@ -108,7 +108,7 @@ def answer(change: Change, folder: Path) -> str:
     os.chdir(folder)
     try:
         insist_on_config("config.yaml")
-        config = load_config(yaml.safe_load(Path("config.yaml").read_text()), ["config.yaml"])
+        config = load_config(yaml.safe_load(Path("config.yaml").read_text(encoding="utf-8")), ["config.yaml"])
         read_scenarios(config.scenario_files, config.repository, config.imported)
     except UserError as error:
         return shown(f"error: {error}", folder)

@@ -21,7 +21,7 @@ RUN = RunId("t0", "with")
 def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """A config whose files are there; the current folder is the project's."""
     monkeypatch.chdir(tmp_path)
-    Path("mcp.json").write_text(json.dumps({"mcpServers": {"fake": {"command": "true"}}}))
+    Path("mcp.json").write_text(json.dumps({"mcpServers": {"fake": {"command": "true"}}}), encoding="utf-8")
     write_tasks(6)
     return {
         "run_id": "r",
@@ -35,7 +35,7 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 def write_tasks(count: int, prompt: str = "Where?", criterion: str = "one") -> None:
     criteria = [{"text": criterion, "all_of": "a"}, {"text": "two", "all_of": "b"}]
     tasks = [{"id": f"t{n}", "category": "Debug", "prompt": prompt, "criteria": criteria} for n in range(count)]
-    Path("tasks.yaml").write_text(json.dumps({"name": "set", "tasks": tasks}))
+    Path("tasks.yaml").write_text(json.dumps({"name": "set", "tasks": tasks}), encoding="utf-8")
 
 
 def schedule_of(config: dict[str, Any], **changes: Any) -> Schedule:
@@ -97,7 +97,7 @@ def test_a_job_on_another_machine_sees_the_start_that_sent_it_and_nothing_that_w
     config: dict[str, Any],
 ) -> None:
     schedule = begun(config)
-    Path("tasks.yaml").write_text("tasks: [half a line")
+    Path("tasks.yaml").write_text("tasks: [half a line", encoding="utf-8")
     Path("mcp.json").unlink()
     frozen = frozen_schedule(schedule.config.model_dump_json(exclude_defaults=True))
     assert frozen.config == schedule.config
@@ -167,7 +167,7 @@ def test_a_changed_prompt_task_or_mcp_file_stops_everything_too(config: dict[str
     with pytest.raises(UserError, match="task 't5' was removed"):
         schedule_of(config)
     write_tasks(6)
-    Path("mcp.json").write_text(json.dumps({"mcpServers": {"fake": {"command": "false"}}}))
+    Path("mcp.json").write_text(json.dumps({"mcpServers": {"fake": {"command": "false"}}}), encoding="utf-8")
     with pytest.raises(UserError, match=r"conditions\.with\.mcp_sha256"):
         schedule_of(config)
 

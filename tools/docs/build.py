@@ -31,10 +31,10 @@ def stage(source: Path) -> None:
         if (ROOT / name).exists():
             shutil.copy(ROOT / name, source)
     index = source / "docs" / "index.md"
-    index.write_text(with_toctrees(index.read_text()))
+    index.write_text(with_toctrees(index.read_text(encoding="utf-8")), encoding="utf-8")
     extra = source / "extra"
     extra.mkdir()
-    (extra / "index.html").write_text(f"{REDIRECT}\n")
+    (extra / "index.html").write_text(f"{REDIRECT}\n", encoding="utf-8")
     write_reference(source / "docs" / "reference", ROOT)
     add_gallery(source, WORK / "project", ROOT)
 

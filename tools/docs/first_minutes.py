@@ -57,7 +57,13 @@ def recorded(command: str, folder: Path, home: Path) -> Iterator[str]:
     began = time.monotonic()
     environment = {**os.environ, "HOME": str(home), "TERM": "dumb"}
     with subprocess.Popen(
-        command, shell=True, cwd=folder, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        command,
+        shell=True,
+        cwd=folder,
+        env=environment,
+        encoding="utf-8",
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
     ) as process:
         assert process.stdout
         for line in process.stdout:

@@ -71,7 +71,7 @@ EXAMPLES = (
 def add_gallery(source: Path, project: Path, root: Path) -> None:
     """Creates the project, and writes the gallery and the reference of tables to the staged sources."""
     make_project(project, root)
-    (source / "docs" / "reference" / "tables.md").write_text(tables_page(project / "bench" / "demo"))
+    (source / "docs" / "reference" / "tables.md").write_text(tables_page(project / "bench" / "demo"), encoding="utf-8")
     shown = source / "extra" / "docs" / "gallery"
     pages = {example: next(project.glob(example.path)) for example in EXAMPLES}
     for page in pages.values():
@@ -93,7 +93,7 @@ def add_gallery(source: Path, project: Path, root: Path) -> None:
         if page in pictures:
             lines += [f"![{example.title}](gallery/{pictures[page]})", ""]
         lines += [f'<p><a href="{link}">Open the page</a></p>', ""]
-    (source / "docs" / "gallery.md").write_text("\n".join(lines))
+    (source / "docs" / "gallery.md").write_text("\n".join(lines), encoding="utf-8")
 
 
 def make_project(folder: Path, root: Path) -> None:
@@ -120,7 +120,9 @@ def make_project(folder: Path, root: Path) -> None:
 
 def _start(folder: Path, *arguments: str) -> None:
     command = [sys.executable, "-P", "-m", "lensbench", *arguments]
-    said = subprocess.run(command, cwd=folder, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    said = subprocess.run(
+        command, cwd=folder, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8"
+    )
     if said.returncode:
         sys.exit(f"{said.stdout}\nthe gallery needs this to work, in {folder}: lensbench {shlex.join(arguments)}")
 
@@ -160,7 +162,7 @@ def tables_page(bench: Path) -> str:
         "shares between 0 and 1. What the figures mean: [statistics](../statistics.md), [protocol](../protocol.md)."
     ]
     for name in TABLES:
-        with (bench / f"{name}.csv").open(newline="") as file:
+        with (bench / f"{name}.csv").open(newline="", encoding="utf-8") as file:
             rows = csv.DictReader(file)
             examples = dict.fromkeys(rows.fieldnames or (), "")
             for row in rows:
@@ -168,7 +170,10 @@ def tables_page(bench: Path) -> str:
         lines += ["", f"## {name}.csv", "", "| column | a value |", "|---|---|"]
         lines += [f"| `{key}` | {_code(value)} |" for key, value in examples.items()]
     lines += ["", "## results.json", "", "| key | value |", "|---|---|"]
-    lines += [f"| `{key}` | {text} |" for key, text in _keys(json.loads((bench / "results.json").read_text()), "")]
+    lines += [
+        f"| `{key}` | {text} |"
+        for key, text in _keys(json.loads((bench / "results.json").read_text(encoding="utf-8")), "")
+    ]
     return "\n".join(lines) + "\n"
 
 

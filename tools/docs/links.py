@@ -44,17 +44,17 @@ class _Page(HTMLParser):
 
 def problems(site: Path) -> list[str]:
     """One line for each broken link and each file from another host, by page."""
-    pages = {file.resolve(): _Page(file.read_text()) for file in sorted(site.rglob("*.html"))}
+    pages = {file.resolve(): _Page(file.read_text(encoding="utf-8")) for file in sorted(site.rglob("*.html"))}
     found = [f"{file.relative_to(site.resolve())}: {text}" for file in pages for text in _of_page(file, pages)]
     for sheet in sorted(site.rglob("*.css")):
-        if REQUEST_IN_CSS.search(sheet.read_text()):
+        if REQUEST_IN_CSS.search(sheet.read_text(encoding="utf-8")):
             found.append(f"{sheet.relative_to(site)}: loads a file from another host")
     return found
 
 
 def _of_page(file: Path, pages: dict[Path, _Page]) -> Iterator[str]:
     page = pages[file]
-    if REQUEST_IN_CSS.search(file.read_text()):
+    if REQUEST_IN_CSS.search(file.read_text(encoding="utf-8")):
         yield "a style loads a file from another host"
     for link in page.loaded:
         if urlsplit(link).scheme != "data" and (urlsplit(link).netloc or not _target(file, link).is_file()):

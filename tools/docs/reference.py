@@ -43,8 +43,8 @@ def write_reference(folder: Path, root: Path) -> None:
     folder.mkdir()
     for name, schema in schemas().items():
         page, title, about = PAGES[name]
-        (folder / f"{page}.md").write_text(schema_page(title, about, schema, f"schemas/{name}"))
-    (folder / "programs.md").write_text(programs_page(root))
+        (folder / f"{page}.md").write_text(schema_page(title, about, schema, f"schemas/{name}"), encoding="utf-8")
+    (folder / "programs.md").write_text(programs_page(root), encoding="utf-8")
 
 
 def schema_page(title: str, about: str, schema: dict[str, Any], file: str) -> str:
@@ -125,9 +125,9 @@ def programs_page(root: Path) -> str:
 
 def stages(root: Path) -> list[str]:
     """The modules that the workflow starts, in the order of the included rules."""
-    snakefile = (root / "Snakefile").read_text()
+    snakefile = (root / "Snakefile").read_text(encoding="utf-8")
     included = re.findall(r'^include: "(.+)"$', snakefile, re.MULTILINE)
-    text = "".join([*((root / name).read_text() for name in included), snakefile])
+    text = "".join([*((root / name).read_text(encoding="utf-8") for name in included), snakefile])
     return list(dict.fromkeys(re.findall(r"\{PYTHON\} (lensbench\.[\w.]+)", text)))
 
 
@@ -135,4 +135,4 @@ def help_of(module: str) -> str:
     """The output of a program with --help."""
     environment = {**os.environ, "COLUMNS": "110"}
     command = [sys.executable, "-P", "-m", module, "--help"]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.rstrip()
+    return subprocess.run(command, env=environment, capture_output=True, encoding="utf-8", check=True).stdout.rstrip()

@@ -131,7 +131,7 @@ class Place:
             return Network(shared="there is no sandbox")
         if self.sandbox.shared_network or not mcp_file:
             return Network(shared=self.sandbox.shared_network or "it is not an agent")
-        declared = Template(Path(self.outside(mcp_file)).read_text()).safe_substitute(env)
+        declared = Template(Path(self.outside(mcp_file)).read_text(encoding="utf-8")).safe_substitute(env)
         return network_of([declared], env, agents, self.sandbox.hosts)
 
     def wrap(
@@ -153,7 +153,11 @@ class Place:
         path = env.get("PATH", os.defpath)
         if not (self.image or shutil.which(argv[0], path=path) or argv[0].startswith(f"{ENVIRONMENT}/")):
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), argv[0])
-        servers = json.loads(Path(self.outside(mcp_file)).read_text())["mcpServers"].values() if mcp_file else ()
+        servers = (
+            json.loads(Path(self.outside(mcp_file)).read_text(encoding="utf-8"))["mcpServers"].values()
+            if mcp_file
+            else ()
+        )
         commands = [argv, *([entry["command"], *entry.get("args", ())] for entry in servers if "command" in entry)]
         needed = (part for command in commands for part in programs_of(command, path))
         binds = {outside: "--ro-bind" if outside == self.index else "--bind" for outside in self._folders}
@@ -225,7 +229,7 @@ def _bubblewrap(settings: SandboxSettings, tried: Path | None, tree: str) -> San
     sandbox = Sandbox("", "", program, shown, secret, hosts, shared, limits, same_path)
     note = tried / sha256(f"{sandbox} {_this_machine(program, tree)}".encode()) if tried else None
     if note and note.exists():
-        name, can_share = json.loads(note.read_text())
+        name, can_share = json.loads(note.read_text(encoding="utf-8"))
         return replace(sandbox, name=name, can_share=can_share)
     said = _try(sandbox)
     has_all = not said.returncode
@@ -246,7 +250,7 @@ def _this_machine(program: str, tree: str) -> str:
     status = os.stat(program)
     disks = [os.stat(tempfile.gettempdir()).st_dev, os.stat(tree).st_dev] if tree else []
     try:
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text()
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="utf-8")
     except OSError:
         boot = str(time.time())  # the machine cannot be identified, so trials are never reused
     return f"{boot} {os.uname()} {os.geteuid()} {status.st_ino} {status.st_mtime_ns} {disks}"
@@ -263,7 +267,12 @@ def _try(sandbox: Sandbox, tree: str = "") -> subprocess.CompletedProcess[str]:
                 mounts = ["--bind", os.path.join(private, "repo"), WORKSPACE, *mounts]
             trial = _start(sandbox, private, (), network, (sandbox.program, "--version"), mounts, place._layer)
             return subprocess.run(
-                trial, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=TRIAL_S
+                trial,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                encoding="utf-8",
+                errors="replace",
+                timeout=TRIAL_S,
             )
     except (OSError, subprocess.TimeoutExpired) as error:
         return subprocess.CompletedProcess([], 1, "", f"{sandbox.program}: {error}")
@@ -287,7 +296,7 @@ def _start(
         for number, (host, at) in enumerate(addresses.items()):
             ends = {"outside": f"{sockets}/{number}", "inside": f"{REACH}/{number}"}
             ways.append({**host._asdict(), "addresses": at, **ends})
-        Path(sockets, "hosts").write_text(hosts_file(addresses))
+        Path(sockets, "hosts").write_text(hosts_file(addresses), encoding="utf-8")
         options += ["--ro-bind", sockets, REACH]
         options += ["--ro-bind", f"{sockets}/hosts", os.path.realpath("/etc/hosts")]
         options += ["--cap-add", "CAP_NET_BIND_SERVICE"] if any(host.port < 1024 for host in addresses) else []

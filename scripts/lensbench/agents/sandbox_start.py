@@ -160,7 +160,7 @@ def read_settings(told: str) -> dict[str, Any]:
 
 
 def _write(file: str, text: str) -> None:
-    with open(file, "w") as opened:
+    with open(file, "w", encoding="utf-8") as opened:
         opened.write(text)
 
 
@@ -220,7 +220,7 @@ def groups_of(process: int) -> list[tuple[str, str]]:
     in a unified hierarchy (the first that can be created is used), else `memory` and `pids`."""
     name = f"{GROUP}{process}"
     try:
-        with open("/proc/self/cgroup") as file:
+        with open("/proc/self/cgroup", encoding="utf-8") as file:
             lines = [line.strip().split(":", 2) for line in file]
     except OSError:
         return []

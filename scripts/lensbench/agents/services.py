@@ -54,7 +54,7 @@ def tell(service: str, reason: str, started: float) -> None:
     if not refused and (reason or not _file(service).exists()):
         return
     PLACE.mkdir(parents=True, exist_ok=True)
-    with (PLACE / ".lock").open("a") as lock:
+    with (PLACE / ".lock").open("ab") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         state, now = _read(service), time.time()
         is_news = started >= state["until"]
@@ -71,7 +71,7 @@ def _file(service: str) -> Path:
 
 def _read(service: str) -> dict[str, float]:
     try:
-        state = json.loads(_file(service).read_text())
+        state = json.loads(_file(service).read_text(encoding="utf-8"))
         found = {name: float(state[name]) for name in ("pause_s", "until")}
     except (OSError, ValueError, KeyError, TypeError):
         found = {}

@@ -79,8 +79,8 @@ def make_archive(folder: Path, output: Path, sign_key: str = "", allowed: frozen
 def _read(folder: Path) -> tuple[Plan, dict[str, Any], Results[float]]:
     """The plan, the frozen config and the results."""
     try:
-        settings = yaml.safe_load(RunFolder(folder).config.read_text())
-        return read_plan(folder), settings, json.loads(RunFolder(folder).results_json.read_text())
+        settings = yaml.safe_load(RunFolder(folder).config.read_text(encoding="utf-8"))
+        return read_plan(folder), settings, json.loads(RunFolder(folder).results_json.read_text(encoding="utf-8"))
     except (OSError, ValueError, yaml.YAMLError) as error:
         raise UserError(f"{folder}: is not a finished benchmark ({error}); start Snakemake first") from None
 
@@ -165,7 +165,9 @@ def _rebuild_as(folder: Path, target: Path, machine: Machine, results: Results[f
     """Rebuilds the files that were not copied, and compares them with the run folder."""
     problems = rebuild(target, results.get("selftest"))
     for name in (RunFolder.results_json, RunFolder.results):
-        if machine.rewritten((folder / name).read_text()) != machine.rewritten((target / name).read_text()):
+        if machine.rewritten((folder / name).read_text(encoding="utf-8")) != machine.rewritten(
+            (target / name).read_text(encoding="utf-8")
+        ):
             problems.append(f"{name} does not follow from the runs: it was edited, or written by other code")
     if problems:
         shown = "\n".join(f"  {problem}" for problem in problems)
@@ -192,7 +194,7 @@ def _commit() -> str:
     if not (ROOT / ".git").exists():
         return "unknown"
     try:
-        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout.strip()
+        return subprocess.run(command, capture_output=True, encoding="utf-8", check=True, timeout=60).stdout.strip()
     except (OSError, subprocess.SubprocessError):
         return "unknown"
 
@@ -204,7 +206,9 @@ def _date(results: Results[float]) -> str:
 def _told(plan: Plan, results: Results[float], versions_file: Path) -> Told:
     began = results["first_start"] or _date(results)
     description = " ".join(results["headlines"])
-    return Told(plan["run_id"], description, began, _date(results), json.loads(versions_file.read_text()))
+    return Told(
+        plan["run_id"], description, began, _date(results), json.loads(versions_file.read_text(encoding="utf-8"))
+    )
 
 
 def main() -> None:

@@ -70,7 +70,7 @@ def unplanned_problems(data: Path, foreign: Sequence[str]) -> Iterator[str]:
         if name.startswith(f"{RUN}/records/"):
             stem = name.removeprefix(f"{RUN}/records/").removesuffix(".json")
             try:
-                record = from_json((data / name).read_text())
+                record = from_json((data / name).read_text(encoding="utf-8"))
                 fits = sha256((RunFolder(data / RUN).runs / f"{stem}.md").read_bytes()) == record.answer_sha256
             except (OSError, ValueError):
                 fits = False
@@ -109,7 +109,7 @@ def discard_problems(folder: Path) -> Iterator[str]:
 
 def _discard_problem(path: Path) -> str:
     try:
-        value: dict[str, Any] = json.loads(path.read_text())
+        value: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         answer = sha256(path.with_suffix(".md").read_bytes())
         record = value["record"]
         written = json.dumps(record, indent=1, sort_keys=True, ensure_ascii=False) + "\n"

@@ -127,7 +127,7 @@ def _shown(value: object) -> str:
 def _trees(folder: Path, fact: str = "tree_sha256") -> dict[str, str]:
     """A fact of each repository that was fetched for a part; none when the file is missing or damaged."""
     try:
-        fetched = json.loads(RunFolder(folder).repositories.read_text())
+        fetched = json.loads(RunFolder(folder).repositories.read_text(encoding="utf-8"))
         return {source: repository[fact] for source, repository in fetched.items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return {}
@@ -140,7 +140,7 @@ def _join(parts: Sequence[Part], new: Path, run_id: str) -> list[str]:
     for name in _FROZEN:
         write_atomic(new / name, (first.folder / name).read_bytes())
     write_atomic(RunFolder(new).tasks, frozen_tasks(first.folder).read_bytes())
-    settings = yaml.safe_load(RunFolder(new).config.read_text()) | {"run_id": run_id}
+    settings = yaml.safe_load(RunFolder(new).config.read_text(encoding="utf-8")) | {"run_id": run_id}
     write_atomic(RunFolder(new).config, yaml.safe_dump(settings, sort_keys=False, allow_unicode=True))
     shutil.copytree(RunFolder(first.folder).prompts, RunFolder(new).prompts)
     chosen = {run: _chosen(parts, run) for run in planned_runs(first.plan)}
@@ -222,7 +222,7 @@ def _copy_judging(parts: Sequence[Part], new: Path) -> None:
 
 def _is_reply(path: Path) -> bool:
     try:
-        return not json.loads(path.read_text()).get("failure")
+        return not json.loads(path.read_text(encoding="utf-8")).get("failure")
     except (OSError, ValueError, AttributeError):
         return False
 

@@ -66,7 +66,7 @@ def signature_problem(bag: Path, key: Ed25519PublicKey | None) -> str:
     if not is_signed(bag):
         return f"{SIGNATURE}: is missing: the archive is not signed" if key else ""
     try:
-        value: dict[str, Any] = json.loads((bag / SIGNATURE).read_text())
+        value: dict[str, Any] = json.loads((bag / SIGNATURE).read_text(encoding="utf-8"))
         envelope = Envelope.from_dict(value)
         if envelope.payload != (bag / MANIFEST).read_bytes() or envelope.payload_type != TYPE:
             return f"{SIGNATURE}: does not sign these files"

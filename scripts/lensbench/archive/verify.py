@@ -68,10 +68,10 @@ def verify(archive: Path, key: Ed25519PublicKey | None) -> Iterator[str]:
 def number_problems(data: Path, again: Path) -> Iterator[str]:
     """Problems of the archive's figures, found by rebuilding them in the new folder `again`."""
     try:
-        is_same_code = _compare_versions(json.loads((data / VERSIONS).read_text()))
+        is_same_code = _compare_versions(json.loads((data / VERSIONS).read_text(encoding="utf-8")))
         plan = check_plan(data / RUN)
-        selftest = json.loads(RunFolder(data / RUN).results_json.read_text())["selftest"]
-        settings = yaml.safe_load(RunFolder(data / RUN).config.read_text())
+        selftest = json.loads(RunFolder(data / RUN).results_json.read_text(encoding="utf-8"))["selftest"]
+        settings = yaml.safe_load(RunFolder(data / RUN).config.read_text(encoding="utf-8"))
         foreign = [*foreign_files(data, plan), *foreign_parts(data / PROJECT, settings)]
         for told in foreign[:MAX_SHOWN]:
             print(printable(f"note: {told}; no figure uses it"))

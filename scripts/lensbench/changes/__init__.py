@@ -23,7 +23,7 @@ def environments(folder: Path) -> dict[str, str]:
     try:
         return {
             task: "" if found.get("image") else str(found["folder"])
-            for task, found in json.loads(path.read_text()).items()
+            for task, found in json.loads(path.read_text(encoding="utf-8")).items()
         }
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise UserError(f"{path}: cannot be read ({error}); delete it, and the next start rebuilds it") from None

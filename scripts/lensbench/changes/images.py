@@ -53,7 +53,7 @@ def prepare_image(name: str, cache: Path) -> Image:
 def read_image(folder: Path) -> Image:
     """The image extracted into `folder`. Raises UserError."""
     try:
-        variables = json.loads((folder / _NOTE).read_text())["variables"]
+        variables = json.loads((folder / _NOTE).read_text(encoding="utf-8"))["variables"]
         return Image(folder / "root", tuple((name, value) for name, value in variables.items()))
     except (OSError, ValueError, KeyError, AttributeError) as error:
         raise UserError(f"{folder}: cannot be read ({error}); delete it, and the next start fetches it again") from None
@@ -72,7 +72,9 @@ def _unpack(name: str, folder: Path) -> None:
     try:
         with subprocess.Popen([engine, "export", made], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as export:
             tar = ("tar", "-x", "--no-same-owner", "--delay-directory-restore", "--exclude=dev/*", "-C", str(root))
-            _done(subprocess.run(tar, stdin=export.stdout, capture_output=True, text=True, timeout=LIMIT_S), name)
+            _done(
+                subprocess.run(tar, stdin=export.stdout, capture_output=True, encoding="utf-8", timeout=LIMIT_S), name
+            )
         if export.returncode:
             raise UserError(f"container: {Path(engine).name} could not export the files of {name}")
     finally:
@@ -82,7 +84,7 @@ def _unpack(name: str, folder: Path) -> None:
 
 def _said(engine: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [engine, *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=LIMIT_S
+        [engine, *arguments], stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", timeout=LIMIT_S
     )
 
 

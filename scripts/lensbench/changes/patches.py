@@ -67,8 +67,8 @@ def _repository(scratch: Path) -> Path:
     own = scratch.absolute() / _OWN
     git(scratch, "init", "--quiet", "--bare", "--template=", str(own))
     (own / "info").mkdir(exist_ok=True)
-    (own / "info" / "attributes").write_text(_AS_THEY_ARE)
-    (own / "info" / "exclude").write_text(_EXCLUDED)
+    (own / "info" / "attributes").write_text(_AS_THEY_ARE, encoding="utf-8")
+    (own / "info" / "exclude").write_text(_EXCLUDED, encoding="utf-8")
     return own
 
 

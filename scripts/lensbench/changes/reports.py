@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Mapping
 from enum import StrEnum
@@ -77,7 +78,7 @@ def read_lines(content: str, nonce: str) -> dict[str, TestResult]:
     """
     results: dict[str, TestResult] = {}
     ended = False
-    for line in content.splitlines():
+    for line in io.StringIO(content):
         try:
             said = json.loads(line)
         except ValueError:

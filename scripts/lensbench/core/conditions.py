@@ -119,7 +119,9 @@ def fill_mcp_file(condition: PlannedCondition, values: Mapping[str, str]) -> str
 def reads_index(condition: PlannedCondition) -> bool:
     """True when the condition's MCP file names the folder of indexes."""
     with suppress(OSError, UnicodeDecodeError):  # reported when the file is read for a run
-        return condition["mcp"] is not None and f"${{{LENS_CACHE}}}" in Path(condition["mcp"]).read_text()
+        return condition["mcp"] is not None and f"${{{LENS_CACHE}}}" in Path(condition["mcp"]).read_text(
+            encoding="utf-8"
+        )
     return False
 
 
@@ -129,7 +131,7 @@ def mcp_secrets(plan: Plan) -> dict[str, str]:
     for condition in plan["conditions"].values():
         with suppress(OSError, ValueError, KeyError, AttributeError):  # a missing file has no secrets
             if condition["mcp"]:
-                found |= literal_secrets(json.loads(Path(condition["mcp"]).read_text())["mcpServers"])
+                found |= literal_secrets(json.loads(Path(condition["mcp"]).read_text(encoding="utf-8"))["mcpServers"])
     return found
 
 

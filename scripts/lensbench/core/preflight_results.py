@@ -43,7 +43,7 @@ def read_tool_descriptions(folder: Path) -> dict[str, str]:
 
 def _kept(folder: Path, key: str) -> dict[str, object]:
     try:
-        value = json.loads(RunFolder(folder).preflight.read_text())[key]
+        value = json.loads(RunFolder(folder).preflight.read_text(encoding="utf-8"))[key]
     except (OSError, ValueError, KeyError, TypeError):
         return {}
     return value if isinstance(value, dict) else {}

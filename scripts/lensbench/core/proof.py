@@ -36,7 +36,7 @@ class SelftestStatus:
 def status(root: Path = ROOT) -> SelftestStatus:
     """The outcome of the last complete self-test for the code in `root`; a damaged record is ignored."""
     try:
-        record = json.loads(record_file(root).read_text())
+        record = json.loads(record_file(root).read_text(encoding="utf-8"))
         if record["code_sha256"] != code_hash(root):
             return SelftestStatus("not run")
         passed = tuple(each["control"] for each in record["findings"] if each["ok"])

@@ -64,7 +64,7 @@ def read_table(path: Path, row: type[Any] = dict) -> list[Any]:
     """
     csv.field_size_limit(MAX_CELL)
     try:
-        with path.open(newline="") as file:
+        with path.open(encoding="utf-8", newline="") as file:
             rows: list[Any] = list(csv.DictReader(file))
     except (OSError, csv.Error, UnicodeDecodeError) as error:
         raise UserError(f"{path}: cannot be read ({error}); delete it, and the next start rebuilds it") from None

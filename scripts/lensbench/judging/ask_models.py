@@ -297,10 +297,10 @@ def guess_by_model(
 
 
 def _guess(bench: Bench, question: str, conditions: tuple[str, str], shown: ShownAnswer) -> str | None:
-    template = _GUESSING.read_text()
+    template = _GUESSING.read_text(encoding="utf-8")
     key = sha256(json.dumps([bench.identity, template, question, conditions, shown.text]).encode())
     with suppress(OSError, ValueError, KeyError):
-        kept: str = json.loads(_file(bench, key).read_text())["condition"]
+        kept: str = json.loads(_file(bench, key).read_text(encoding="utf-8"))["condition"]
         return kept
     try:
         check_budget(bench.folder, bench.money)
@@ -354,8 +354,8 @@ def _assignment(bench: Bench, prompt: str, place: Place) -> Assignment:
     repo, session = os.path.join(place.private, "repo"), os.path.join(place.private, "session")
     for folder in (repo, os.path.join(session, "home", "tmp"), os.path.join(place.private, "tmp")):
         os.makedirs(folder)
-    Path(session, "prompt.md").write_text(prompt)
-    Path(session, "mcp.json").write_text(NO_SERVERS)
+    Path(session, "prompt.md").write_text(prompt, encoding="utf-8")
+    Path(session, "mcp.json").write_text(NO_SERVERS, encoding="utf-8")
     own = place.inside(session)
     return Assignment(
         prompt=prompt,
@@ -390,7 +390,7 @@ def _kept(bench: Bench, key: str) -> Given | None:
 def _read(bench: Bench, key: str) -> Given | None:
     """The stored outcome of a request; None when there is none, or the file is damaged."""
     try:
-        kept = json.loads(_file(bench, key).read_text())
+        kept = json.loads(_file(bench, key).read_text(encoding="utf-8"))
         if kept["key"] != key:
             return None
         told = Judgement(Verdict(kept["verdict"]), kept["evidence"], kept["position"], kept["reason"], kept["failure"])

@@ -83,7 +83,7 @@ def tested_file(folder: Path, run: RunId) -> Path:
 def read_tested(path: Path) -> Tested:
     """The test results in a file. Raises UserError when it cannot be read."""
     try:
-        value = json.loads(path.read_text())
+        value = json.loads(path.read_text(encoding="utf-8"))
         sizes = {name: PatchSize(**{**value[name], "files": tuple(value[name]["files"])}) for name in _SIZES}
         return Tested(**{**value, **sizes})
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -136,7 +136,7 @@ def _passing_in_both(before: TestRun, after: TestRun, fixed: Sequence[str]) -> t
 def _read_run(path: Path) -> TestRun | None:
     """A cached test run; None when there is none, or it is damaged."""
     try:
-        value = json.loads(path.read_text())
+        value = json.loads(path.read_text(encoding="utf-8"))
         size = PatchSize(**{**value["size"], "files": tuple(value["size"]["files"])})
         results = {name: TestResult(result) for name, result in value["results"].items()}
         return TestRun(**{**value, "size": size, "results": results, "left_out": tuple(value["left_out"])})

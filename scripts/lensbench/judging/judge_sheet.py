@@ -81,7 +81,7 @@ def sheet_id(asked: Sequence[Question]) -> str:
 
 def render_sheet(asked: Sequence[Question]) -> str:
     """The page. Its content security policy allows only its own script and style, by their hashes."""
-    style, script = ((TEMPLATES / f"judge_sheet.{kind}").read_text() for kind in ("css", "js"))
+    style, script = ((TEMPLATES / f"judge_sheet.{kind}").read_text(encoding="utf-8") for kind in ("css", "js"))
     answers = [{"answer": answer.id, "text": answer.text} for each in asked for answer in each.answers]
     data = {"sheet": sheet_id(asked), "maxEvidence": MAX_EVIDENCE, "answers": answers}
     environment = template_environment(html=True)

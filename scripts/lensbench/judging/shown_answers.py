@@ -52,7 +52,7 @@ def read_tasks(folder: Path) -> dict[str, Task]:
 def read_shown_answers(folder: Path, plan: Plan, tasks: Mapping[str, Task]) -> list[ShownAnswer]:
     """The blinded answers of all valid runs, in a random order fixed by the seed."""
     runs = _counting(folder, tasks)
-    records = {run: from_json(run_files(folder, run).record.read_text()) for run in runs}
+    records = {run: from_json(run_files(folder, run).record.read_text(encoding="utf-8")) for run in runs}
     tools = sorted({*read_listed_tools(folder), *_offered(records.values())})
     talk = read_tool_talk(folder, records, tools)
     hidden = {name: hidden_names(plan, tools, tasks[name], talk) for name in {run.task for run in runs}}
@@ -72,7 +72,7 @@ def _counting(folder: Path, tasks: Mapping[str, Task]) -> list[RunId]:
 def _shown(folder: Path, plan: Plan, runs: Sequence[RunId], show: Callable[[RunId, str], Blinded]) -> list[ShownAnswer]:
     counting, longest, seen = set(runs), plan["judging"]["max_answer_chars"], {}
     for run in runs:
-        answer = run_files(folder, run).answer.read_text(errors="replace")
+        answer = run_files(folder, run).answer.read_text(errors="replace", encoding="utf-8")
         shown = show(run, answer[: READ_AHEAD * longest])
         name = opaque_id(plan["seed"], run, answer)
         seen[name] = ShownAnswer(name, run, shown.text[:longest], shown, _has_partner(run, counting, plan))

@@ -64,7 +64,7 @@ def read_tool_talk(folder: Path, records: Mapping[RunId, Record], tools: Iterabl
                 elsewhere |= figures_of(result)
     if found:
         for run in _sample(sorted(set(records) - set(with_calls))):
-            elsewhere |= figures_of(run_files(folder, run).answer.read_text(errors="replace"))
+            elsewhere |= figures_of(run_files(folder, run).answer.read_text(errors="replace", encoding="utf-8"))
             elsewhere |= figures_of("".join(_lines(folder, run)))
     return ToolTalk(learn_phrases(tools, descriptions), learn_figures(found, elsewhere))
 

@@ -47,7 +47,7 @@ def prompt_of(task: Task) -> str:
 
 @cache
 def _report_suffix() -> str:
-    return (TEMPLATES / "report_suffix.md").read_text()
+    return (TEMPLATES / "report_suffix.md").read_text(encoding="utf-8")
 
 
 def make_plan(config: Config, scenarios: ScenarioSet, accepted: list[str]) -> Plan:
@@ -148,7 +148,7 @@ def _judge(judge: str | ModelJudge) -> PlannedJudge:
     """A judge in the form of the plan: its name, and for a model judge also the text of its prompt."""
     if not isinstance(judge, ModelJudge):
         return {"name": judge}
-    prompt = judge_prompt(judge).read_text()
+    prompt = judge_prompt(judge).read_text(encoding="utf-8")
     return {
         "name": judge.shown_name,
         "prompt": prompt,

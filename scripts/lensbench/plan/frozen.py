@@ -15,7 +15,7 @@ def read_plan(folder: Path) -> Plan:
     """The frozen plan of a run folder. Raises UserError when there is none."""
     path = RunFolder(folder).plan
     try:
-        found = json.loads(path.read_text())
+        found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise UserError(f"{path}: cannot be read ({error}); start Snakemake to write it again") from None
     if not isinstance(found, dict) or not {"order", "tasks", "conditions"} <= found.keys():

@@ -19,7 +19,7 @@ def mcp_problem(path: Path) -> str:
     Agents silently ignore an entry with a misspelt key, which would turn a run WITH into a run WITHOUT.
     """
     try:
-        content = json.loads(path.read_text())
+        content = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return "is not there; write the path of an MCP file, or omit the key for a condition without servers"
     except (OSError, ValueError, RecursionError):
@@ -52,4 +52,4 @@ def servers_of(condition: Condition) -> list[str]:
     """The names of a condition's MCP servers; none when its file is invalid."""
     if condition.mcp is None or mcp_problem(Path(condition.mcp)):
         return []
-    return sorted(json.loads(Path(condition.mcp).read_text())["mcpServers"])
+    return sorted(json.loads(Path(condition.mcp).read_text(encoding="utf-8"))["mcpServers"])

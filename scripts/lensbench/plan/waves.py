@@ -81,7 +81,7 @@ def opened(folder: Path, plan: Plan) -> int:
 
 def _says_open(path: Path) -> bool:
     try:
-        return bool(json.loads(path.read_text())["open"])
+        return bool(json.loads(path.read_text(encoding="utf-8"))["open"])
     except (OSError, ValueError, KeyError, TypeError):
         return False
 

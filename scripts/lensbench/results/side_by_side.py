@@ -43,7 +43,7 @@ def read_sides(folder: Path, plan: Plan, task: str) -> list[Side]:
 
 
 def _side(folder: Path, record: Record, row: ValidityRow) -> Side:
-    answer = run_files(folder, record.run).answer.read_text(errors="replace")
+    answer = run_files(folder, record.run).answer.read_text(errors="replace", encoding="utf-8")
     report, outcome = parse_report(answer), record.outcome
     files = outcome.files_read if outcome.files_read is not None else report.files_used
     problem = f"{row['reason']}: {row['detail'] or REASONS[row['reason']].meaning}" if row["reason"] else ""

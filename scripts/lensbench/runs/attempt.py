@@ -162,7 +162,9 @@ def make_attempt(job: Job, place: Place, number: int, waited_s: float, redact: R
         raise UserError(f"{job.repository['tree']} differs from what was fetched; delete that folder and start again")
     if teardown := filled_command(job.condition.get("teardown", ()), workspace):
         told = json.dumps([job.condition["setup_s"], teardown])
-        Path(place.private, TEARDOWN).write_text(told)  # the next start runs it if this process is killed
+        Path(place.private, TEARDOWN).write_text(
+            told, encoding="utf-8"
+        )  # the next start runs it if this process is killed
     failure = run_command(job.condition, "setup", workspace) or _unreachable(assignment, place, asks=False)
     try:
         if failure:
@@ -270,7 +272,7 @@ def _direct_calls(job: Job, place: Place, said: Said) -> list[str] | None:
     hosts = foreign_hosts(job.plan, job.run.condition)
     if said.network == "own":  # hosts that the config allows for all conditions are reachable even so
         hosts = [host for host in hosts if host in map(read_host, place.sandbox.hosts)]
-    return direct_calls(said.transcript.splitlines(), hosts) if hosts else None
+    return direct_calls(said.transcript.split("\n"), hosts) if hosts else None
 
 
 def _patch(job: Job, place: Place, redact: Redactor) -> bytes:
@@ -314,7 +316,7 @@ def prepare(job: Job, place: Place) -> Assignment:
         errors=ErrorTexts(job.condition.get("errors", {})),
     )
     Path(session, "prompt.md").write_bytes(job.prompt.encode())
-    Path(session, "mcp.json").write_text(mcp)
+    Path(session, "mcp.json").write_text(mcp, encoding="utf-8")
     return assignment
 
 
@@ -323,7 +325,7 @@ def _server_calls(log: str) -> dict[str, int] | None:
     if not os.path.exists(log):
         return None
     counts: dict[str, int] = {}
-    for line in read_text(log).splitlines():
+    for line in read_text(log).split("\n"):
         try:
             tool = json.loads(line)["tool"]
         except (ValueError, KeyError, TypeError, RecursionError):

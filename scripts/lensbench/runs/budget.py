@@ -19,7 +19,7 @@ _NAMES = {"runs": "attempts", "hours": "hours of agents' work", "usd": "US dolla
 def spend(folder: Path, **amounts: float) -> None:
     """Adds to the spent `runs` (attempts), `hours` (of agents' work) and `usd`. Safe with concurrent runs."""
     path = RunFolder(folder).spent
-    with open(os.open(path, os.O_RDWR | os.O_CREAT, 0o644), "r+") as ledger:
+    with open(os.open(path, os.O_RDWR | os.O_CREAT, 0o644), "r+", encoding="utf-8") as ledger:
         fcntl.flock(ledger, fcntl.LOCK_EX)
         before = ledger.read()
         so_far = _parse(before)
@@ -34,7 +34,7 @@ def spend(folder: Path, **amounts: float) -> None:
 def spent(folder: Path) -> dict[str, float]:
     """The amounts spent so far, named as in `spend`. Raises StopEverything when the ledger is damaged."""
     path = RunFolder(folder).spent
-    so_far = _parse(path.read_text(errors="replace")) if path.exists() else NOTHING
+    so_far = _parse(path.read_text(errors="replace", encoding="utf-8")) if path.exists() else NOTHING
     if so_far is None:
         raise StopEverything(
             f"{path} is damaged, so the amount spent is unknown; restore it from the records, in the form "

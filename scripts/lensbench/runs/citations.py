@@ -131,7 +131,8 @@ class Tree:
         if file.is_symlink() or not file.is_file() or file.stat().st_size > _LARGEST_FILE:
             return []
         try:
-            return file.read_text(encoding="utf-8").splitlines()
+            with file.open(encoding="utf-8") as opened:
+                return [line.rstrip("\n") for line in opened]
         except UnicodeDecodeError:
             return []
 
@@ -170,8 +171,8 @@ def write_citations(folder: Path) -> None:
         tree = trees.setdefault(root, Tree(root))
         run = run_of_row(row)
         files = run_files(folder, run)
-        workspace = from_json(files.record.read_text()).workspace
-        cited = citations(files.answer.read_text(errors="replace"), workspace)
+        workspace = from_json(files.record.read_text(encoding="utf-8")).workspace
+        cited = citations(files.answer.read_text(errors="replace", encoding="utf-8"), workspace)
         if places := [place for place in cited if tree.has_kind(place.path)][:MOST]:
             found[run.stem] = [tree.look_up(place) for place in places]
     write_json(RunFolder(folder).citations, plain(found))

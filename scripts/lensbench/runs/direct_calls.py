@@ -47,7 +47,7 @@ def _hosts(condition: PlannedCondition) -> list[Host]:
     if not (file := condition["mcp"]):
         return []
     with suppress(OSError, ValueError, KeyError):
-        entries = filled(json.loads(Path(file).read_text())["mcpServers"], os.environ)
+        entries = filled(json.loads(Path(file).read_text(encoding="utf-8"))["mcpServers"], os.environ)
         return hosts_in([json.dumps(entries)])
     return []
 

@@ -67,7 +67,7 @@ def discard_files(folder: Path) -> dict[str, list[Path]]:
 def read_discard(path: Path) -> Discard:
     """A discard from its file. Raises ValueError or OSError when it cannot be read."""
     try:
-        value: dict[str, Any] = json.loads(path.read_text())
+        value: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         return Discard(path, **{name: value[name] for name in _FIELDS}, score=str(value.get("score", "")))
     except (KeyError, TypeError, RecursionError) as error:
         raise ValueError(f"is not a discard: {error}") from None

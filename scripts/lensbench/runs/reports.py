@@ -99,7 +99,7 @@ def read_reports(folder: Path) -> None:
     for row in read_table(RunFolder(folder).validity, ValidityRow):
         if row["status"] == RunStatus.VALID:
             run = RunId(row["task"], row["condition"], int(row["trial"]))
-            report = parse_report(run_files(folder, run).answer.read_text(errors="replace"))
+            report = parse_report(run_files(folder, run).answer.read_text(errors="replace", encoding="utf-8"))
             fields = {name: getattr(report, name) for name in columns(ReportRow)[4:]}
             rows.append({**run._asdict(), "report_present": report.present, **fields})
     write_table(RunFolder(folder).reports, columns(ReportRow), rows)

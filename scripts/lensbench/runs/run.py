@@ -125,7 +125,7 @@ def _take_over(job: Job, paid: RunFiles, files: RunFiles) -> bool:
         _forget(paid)
         return False
     aside = run_files(RunFolder(job.folder).paid / "unchecked", job.run)
-    is_checked = from_json(paid.record.read_text()).last.reason != DiscardReason.HARNESS_FAILED
+    is_checked = from_json(paid.record.read_text(encoding="utf-8")).last.reason != DiscardReason.HARNESS_FAILED
     is_taken = is_checked or aside.record.exists()
     with held_signals():
         for left, place in zip(paid, files if is_taken else aside, strict=True):
@@ -136,7 +136,7 @@ def _take_over(job: Job, paid: RunFiles, files: RunFiles) -> bool:
 
 def _is_due_to_be_taken(job: Job, paid: RunFiles) -> bool:
     try:
-        record = from_json(paid.record.read_text())
+        record = from_json(paid.record.read_text(encoding="utf-8"))
         if sha256(paid.answer.read_bytes()) != record.answer_sha256 or not paid.transcript.exists():
             return False
     except (OSError, ValueError):
@@ -162,7 +162,7 @@ def is_kept(folder: Path, run: RunId) -> bool:
     """True when the run is finished, undamaged and not discarded, so that it must not be repeated."""
     files = run_files(folder, run)
     try:
-        record = from_json(files.record.read_text())
+        record = from_json(files.record.read_text(encoding="utf-8"))
         whole = record.run == run and sha256(files.answer.read_bytes()) == record.answer_sha256
         if record.patch_sha256:
             whole = whole and sha256(patch_file(folder, run).read_bytes()) == record.patch_sha256
@@ -183,14 +183,14 @@ def _write(folder: Path, files: RunFiles, tried: Tried, record: Record) -> None:
 def read_job(folder: Path, run: RunId, gate_s: float, grace_s: float = GRACE_S) -> Job:
     """The run's job from the plan. Raises UserError when the plan has no such run."""
     try:
-        plan = json.loads(RunFolder(folder).plan.read_text())
-        repositories = json.loads(RunFolder(folder).repositories.read_text())
+        plan = json.loads(RunFolder(folder).plan.read_text(encoding="utf-8"))
+        repositories = json.loads(RunFolder(folder).repositories.read_text(encoding="utf-8"))
         prompt = (RunFolder(folder).prompts / f"{run.task}.md").read_bytes().decode()
         source = plan["tasks"][run.task]["repository"]
         repository: RepositoryFacts = repositories[source] if source else {}
         index = ""
         if source and reads_index(plan["conditions"][run.condition]) and RunFolder(folder).indexes.exists():
-            index = os.path.abspath(json.loads(RunFolder(folder).indexes.read_text())[source])
+            index = os.path.abspath(json.loads(RunFolder(folder).indexes.read_text(encoding="utf-8"))[source])
         return Job(folder, run, plan, prompt, repository, gate_s, grace_s, index if os.path.isdir(index) else "")
     except (OSError, ValueError, KeyError) as error:
         raise UserError(f"{folder} has no plan for {run.stem} ({error}); start Snakemake, which writes it") from None

@@ -34,7 +34,7 @@ def check_servers(
 
     Servers are started as the agent would: with its `environment`, and in its sandbox (`place`).
     """
-    named = json.loads(Path(place.outside(run.mcp_file)).read_text())["mcpServers"]
+    named = json.loads(Path(place.outside(run.mcp_file)).read_text(encoding="utf-8"))["mcpServers"]
     entries = {name: _placed(read_entry(filled(entry, environment)), run, environment, place)
                for name, entry in named.items()}  # fmt: skip
     workspace = Workspace(place.outside(run.workspace))

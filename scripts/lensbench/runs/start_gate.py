@@ -66,7 +66,7 @@ def _held(path: str) -> Iterator[None]:
     Waits when the same run of an earlier start still holds it, for example on another machine.
     """
     while True:
-        with open(os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600), "r+") as mine:
+        with open(os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600), "r+", encoding="utf-8") as mine:
             fcntl.flock(mine, fcntl.LOCK_EX)
             if _is_at(path, mine.fileno()):  # it was not removed by the previous holder
                 mine.truncate(0)
@@ -106,13 +106,13 @@ def _has_come(folder: str, run: str, partner: str) -> bool:
 
 def _leave_note(path: str, note: str) -> None:
     """Appends a line to a run's existing file."""
-    with open(os.open(path, os.O_WRONLY | os.O_APPEND), "w") as file:
+    with open(os.open(path, os.O_WRONLY | os.O_APPEND), "w", encoding="utf-8") as file:
         file.write(f"{note}\n")
 
 
 def _notes(path: str) -> list[str]:
     try:
-        with open(path) as file:
+        with open(path, encoding="utf-8") as file:
             return file.read().splitlines()
     except FileNotFoundError:
         return []

@@ -28,7 +28,7 @@ def stop_everything(folder: Path, why: str) -> None:
 def why_stopped(folder: Path) -> str:
     """Why this start of the benchmark was stopped; "" when it was not."""
     try:
-        return RunFolder(folder).stopped.read_text().strip()
+        return RunFolder(folder).stopped.read_text(encoding="utf-8").strip()
     except FileNotFoundError:
         return ""
 

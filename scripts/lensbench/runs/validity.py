@@ -152,7 +152,7 @@ def read_record(folder: Path, run: RunId) -> Record | None:
     """The record of a run whose answer is there too. Raises UserError for a damaged file or a changed answer."""
     files = run_files(folder, run)
     try:
-        record = from_json(files.record.read_text())
+        record = from_json(files.record.read_text(encoding="utf-8"))
         answer = files.answer.read_bytes()
     except FileNotFoundError:
         return None

@@ -178,7 +178,7 @@ def read_answers(folder: Path, tasks: Sequence[Task]) -> dict[str, list[tuple[st
     for path in sorted(folder.rglob("*.md")):
         task = path.stem if path.stem in names else path.stem.rpartition("-")[0]
         if task in names:
-            found.setdefault(task, []).append((path.stem, path.read_text(errors="replace")))
+            found.setdefault(task, []).append((path.stem, path.read_text(errors="replace", encoding="utf-8")))
     if not found:
         raise UserError(f"{folder}: has no answer to a task of the set; name them <task>.md or <task>-<word>.md")
     return found
@@ -199,7 +199,9 @@ def table(found: Sequence[Checked]) -> Iterator[str]:
 
 def render_page(name: str, tasks: Sequence[Task], found: Sequence[Checked], fates: Mapping[str, Fate]) -> str:
     """The page: every criterion with the tried texts, the proofs of changes, and the prompts."""
-    style = (TEMPLATES / "judge_sheet.css").read_text() + (TEMPLATES / "review.css").read_text()
+    style = (TEMPLATES / "judge_sheet.css").read_text(encoding="utf-8") + (TEMPLATES / "review.css").read_text(
+        encoding="utf-8"
+    )
     environment = template_environment(html=True)
     return environment.get_template("check.html.j2").render(
         name=name, columns=COLUMNS, fates=fates, wrong=sum(bool(each.findings) for each in found), count=len(found),

@@ -25,8 +25,10 @@ LONGEST = 12
 
 def render_review(made: Made) -> str:
     """The page. Its content security policy allows only its own script and style, by their hashes."""
-    style = (TEMPLATES / "judge_sheet.css").read_text() + (TEMPLATES / "review.css").read_text()
-    script = (TEMPLATES / "review.js").read_text()
+    style = (TEMPLATES / "judge_sheet.css").read_text(encoding="utf-8") + (TEMPLATES / "review.css").read_text(
+        encoding="utf-8"
+    )
+    script = (TEMPLATES / "review.js").read_text(encoding="utf-8")
     environment = template_environment(html=True)
     fates = kept(made.fates)
     return environment.get_template("review.html.j2").render(

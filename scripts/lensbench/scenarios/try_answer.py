@@ -83,7 +83,11 @@ def main() -> None:
         print(prompt_of(task))
         return
     try:
-        answer = sys.stdin.read() if arguments.answer == "-" else Path(arguments.answer).read_text(errors="replace")
+        answer = (
+            sys.stdin.read()
+            if arguments.answer == "-"
+            else Path(arguments.answer).read_text(encoding="utf-8", errors="replace")
+        )
     except OSError as error:
         raise UserError(f"{arguments.answer}: cannot be read ({error.strerror})") from None
     print(*map(printable, judged(with_drafts(task) if arguments.drafts else task, answer)), sep="\n")

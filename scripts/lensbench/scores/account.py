@@ -261,13 +261,13 @@ def note(folder: Path, draws: Iterable[Draw]) -> None:
             checksum = _checksum(checksum, told)
             text += json.dumps(told | {"checksum": checksum}, sort_keys=True) + "\n"
     if text:
-        write_atomic(path, (path.read_text() if path.exists() else "") + text)
+        write_atomic(path, (path.read_text(encoding="utf-8") if path.exists() else "") + text)
 
 
 def _lines(path: Path) -> Iterator[tuple[Draw, str]]:
     """The draws with their checksums, each of which covers all earlier lines."""
     checksum = ""
-    for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
+    for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
         try:
             told = json.loads(line)
             before, checksum = checksum, told.pop("checksum")

@@ -7,6 +7,7 @@ They come from the raw results of the protocol's results.md, or from a CSV with 
 from __future__ import annotations
 
 import csv
+import io
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
@@ -55,7 +56,7 @@ def read_scores(path: Path) -> dict[Run, Fraction]:
 
 
 def _csv_rows(text: str) -> Iterator[tuple[int, dict[str, str]]]:
-    reader = csv.DictReader(text.splitlines())
+    reader = csv.DictReader(io.StringIO(text, newline=""))
     names = {name.strip().lower(): name for name in reader.fieldnames or ()}
     wanted = {"task", "condition", "verdict" if "verdict" in names else "score"}
     if wanted <= names.keys():
@@ -66,7 +67,7 @@ def _csv_rows(text: str) -> Iterator[tuple[int, dict[str, str]]]:
 def _table_rows(text: str) -> Iterator[tuple[int, dict[str, str]]]:
     """The rows of the first Markdown table that has a task, a condition and a score in each row."""
     columns: dict[str, int] = {}
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(text.split("\n"), 1):
         if not line.lstrip().startswith("|"):
             if columns:
                 return

@@ -161,7 +161,7 @@ def tools_of_condition(plan: Plan, condition: str, tools: Sequence[str]) -> Sequ
 def read_present_records(folder: Path, validity: Iterable[ValidityRow]) -> dict[RunId, Record]:
     """The records of all runs that have one."""
     runs = (run_of_row(row) for row in validity if row["status"] != RunStatus.MISSING)
-    return {run: from_json(run_files(folder, run).record.read_text()) for run in runs}
+    return {run: from_json(run_files(folder, run).record.read_text(encoding="utf-8")) for run in runs}
 
 
 def score_all(folder: Path) -> dict[RunId, Record]:

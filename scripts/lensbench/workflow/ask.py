@@ -69,7 +69,7 @@ def evaluate(config: Config, question: str, repo: str) -> Path:
     repository = facts_of(prepare(task.repository, Path(config.cache)), task.repository)
     folder = EVALS / _name(task.prompt, [plan["settings_sha256"], plan["sandbox"], repository["tree_sha256"], repo])
     folder.mkdir(parents=True, exist_ok=True)
-    with RunFolder(folder).lock.open("w") as lock:
+    with RunFolder(folder).lock.open("wb") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # a second process with the same question waits, and shows the same answers
         write_json(RunFolder(folder).plan, plan)
         write_json(RunFolder(folder).repositories, {source_name(task.repository): repository})
@@ -104,10 +104,12 @@ def _make_runs(folder: Path, config: Config, plan: Plan, task: Task) -> None:
         for name, log in logs.items():
             command = [sys.executable, "-P", "-m", "lensbench.runs.run", "--folder", str(folder), "--task", TASK]
             command += ["--condition", name, "--gate-s", str(gate_s)]
-            runs[name] = subprocess.Popen(command, stderr=files.enter_context(log.open("w")))
+            runs[name] = subprocess.Popen(command, stderr=files.enter_context(log.open("w", encoding="utf-8")))
         failed = [name for name, run in runs.items() if run.wait() != 0]
     if failed:
-        said = [logs[name].read_text(errors="replace").rpartition("error: ")[2].strip() for name in failed]
+        said = [
+            logs[name].read_text(errors="replace", encoding="utf-8").rpartition("error: ")[2].strip() for name in failed
+        ]
         raise UserError(
             "\n".join(f"{name}: {text or 'the run was killed'}" for name, text in zip(failed, said, strict=True))
         )

@@ -265,7 +265,7 @@ def _write(folder: Path, files: Mapping[str, str | None]) -> None:
             path.symlink_to(text.removeprefix("-> "))
             continue
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+        path.write_text(text, encoding="utf-8")
 
 
 def _patch(tree: Path, files: Mapping[str, str | None], scratch: Path) -> bytes:

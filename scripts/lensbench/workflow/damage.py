@@ -59,7 +59,7 @@ class Check:
 
     def _record(self, stem: str, record_name: str, answer_name: str) -> tuple[str, str] | None:
         try:
-            record = from_json((self.folder / record_name).read_text())
+            record = from_json((self.folder / record_name).read_text(encoding="utf-8"))
             answer = (self.folder / answer_name).read_bytes()
         except FileNotFoundError:
             return None
@@ -71,7 +71,7 @@ class Check:
 
     def _patch_problem(self, record_name: str, patch_name: str) -> str:
         try:
-            wanted = from_json((self.folder / record_name).read_text()).patch_sha256
+            wanted = from_json((self.folder / record_name).read_text(encoding="utf-8")).patch_sha256
         except (OSError, ValueError):
             return ""  # the record itself is damaged, or gone
         content = _content(self.folder / patch_name)
@@ -95,7 +95,7 @@ class Check:
 def read_index(folder: Path) -> dict[str, list[int]]:
     """The files that were found intact, with their state; empty when the list cannot be read."""
     try:
-        found = json.loads(RunFolder(folder).checked.read_text())
+        found = json.loads(RunFolder(folder).checked.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}

@@ -83,7 +83,7 @@ def print_headline(folder: Path) -> None:
     Raises UserError when there are no results.
     """
     try:
-        data: Results[float] = json.loads(RunFolder(folder).results_json.read_text())
+        data: Results[float] = json.loads(RunFolder(folder).results_json.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise UserError(
             f"{RunFolder(folder).results_json}: cannot be read ({error}); start Snakemake to write it"
@@ -92,8 +92,8 @@ def print_headline(folder: Path) -> None:
     shown = [_wrapped(printable(line), width) for line in lines(folder, data)]
     print("", *shown, sep="\n", flush=True)
     if page := os.environ.get("GITHUB_STEP_SUMMARY"):
-        with open(page, "a") as file:
-            file.write(RunFolder(folder).summary.read_text())
+        with open(page, "a", encoding="utf-8") as file:
+            file.write(RunFolder(folder).summary.read_text(encoding="utf-8"))
 
 
 if __name__ == "__main__":

@@ -63,7 +63,8 @@ def server_of(file: Path, name: str | None, folder: Path) -> KnownServer:
 
 def _servers(path: Path, shown: str, folder: Path) -> Iterator[KnownServer]:
     try:
-        value = json.loads(re.sub(r"^\s*//.*$", "", path.read_text(), flags=re.MULTILINE))  # VS Code has comments
+        text = path.read_text(encoding="utf-8")
+        value = json.loads(re.sub(r"^\s*//.*$", "", text, flags=re.MULTILINE))  # VS Code has comments
     except (OSError, ValueError):
         return
     if not isinstance(value, dict):

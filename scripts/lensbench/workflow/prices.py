@@ -54,7 +54,7 @@ def _records(agent: str, model: str, benches: Path) -> Iterator[dict[str, Any]]:
 
 def _read(file: Path) -> dict[str, Any]:
     try:
-        value: dict[str, Any] = json.loads(file.read_text())
+        value: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
     return value

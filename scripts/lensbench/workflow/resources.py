@@ -100,7 +100,7 @@ def measured(folder: Path) -> int | None:
     turns = seconds = 0.0
     for path in RunFolder(folder).records.glob("**/*.json"):
         try:
-            record = json.loads(path.read_text())
+            record = json.loads(path.read_text(encoding="utf-8"))
             counted, duration_s = record["outcome"]["turns"], record["attempts"][-1]["duration_s"]
         except (OSError, ValueError, LookupError, TypeError):
             continue

@@ -149,7 +149,7 @@ class Schedule:
     def lacks_repositories(self) -> bool:
         """True when the repository of a task has not been fetched for this benchmark yet."""
         try:
-            fetched = json.loads(RunFolder(self.folder).repositories.read_text())
+            fetched = json.loads(RunFolder(self.folder).repositories.read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return True
         return not self.plan["repositories"].keys() <= set(fetched)

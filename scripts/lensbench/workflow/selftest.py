@@ -168,7 +168,9 @@ def _results(control: Control, project: Path) -> tuple[Results[float], Estimates
     if exit_code:
         raise UserError(f"the pipeline failed: {_trouble(said)}")
     bench = project / "bench" / control.name
-    return json.loads(RunFolder(bench).results_json.read_text()), json.loads(RunFolder(bench).estimates.read_text())
+    return json.loads(RunFolder(bench).results_json.read_text(encoding="utf-8")), json.loads(
+        RunFolder(bench).estimates.read_text(encoding="utf-8")
+    )
 
 
 def _start(control: Control, project: Path) -> tuple[int, str]:
@@ -178,7 +180,7 @@ def _start(control: Control, project: Path) -> tuple[int, str]:
         *("--snakefile", str(ROOT / "Snakefile"), "--configfile", "config.yaml"),
     ]
     ended = subprocess.run(
-        argv, cwd=project, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        argv, cwd=project, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8"
     )
     write_atomic(project / "snakemake.log", ended.stdout)
     return ended.returncode, ended.stdout

@@ -188,7 +188,7 @@ def unfinished(name: str) -> Wishes | None:
     if not all(path.is_file() for path in wishes.files.values()):
         return None
     try:
-        config = yaml.safe_load(wishes.files["config"].read_text())
+        config = yaml.safe_load(wishes.files["config"].read_text(encoding="utf-8"))
         agent = config["agent"]
         return wishes._replace(agent=agent["kind"], model=agent.get("model", "")) if not _tools(config) else None
     except (yaml.YAMLError, KeyError, TypeError, AttributeError):
@@ -251,10 +251,10 @@ def write_guide(path: Path, repo: str) -> None:
 
 def smoke_command(wishes: Wishes) -> list[str]:
     """The command of the trial; writes a set with the first tasks to .cache."""
-    whole = yaml.safe_load(wishes.files["tasks"].read_text())
+    whole = yaml.safe_load(wishes.files["tasks"].read_text(encoding="utf-8"))
     few = Path(".cache") / "starting" / f"{wishes.name}-smoke.yaml"
     write_atomic(few, yaml.safe_dump({**whole, "tasks": whole["tasks"][:SMOKE_TASKS]}, sort_keys=False))
-    settings = yaml.safe_load(wishes.files["config"].read_text())["agent"]
+    settings = yaml.safe_load(wishes.files["config"].read_text(encoding="utf-8"))["agent"]
     keys = json.dumps([name for name in settings.get("pass_env", []) if name != KINDS[wishes.agent].key])
     agent = f"agent={{kind: offline, model: '', version: '', pass_env: {keys}}}"
     changed = [f"run_id={wishes.smoke.name}", f"scenarios={few}", agent]
@@ -286,7 +286,7 @@ def _finish(wishes: Wishes, version: str) -> None:
     """Runs the trial, adds the tools that it found to the config, and prints the next steps."""
     tools = _try(wishes)
     path = wishes.files["config"]
-    write_atomic(path, path.read_text().replace("tools: []", f"tools: {json.dumps(tools)}", 1))
+    write_atomic(path, path.read_text(encoding="utf-8").replace("tools: []", f"tools: {json.dumps(tools)}", 1))
     runs = 2 * len(read_scenarios([str(wishes.files["tasks"])]).tasks)
     each = price(wishes.agent, wishes.model, Path("bench"))
     print("", *_what_next(wishes, version, tools), estimate(each, runs, AT_ONCE), sep="\n")

@@ -126,7 +126,11 @@ def show_status(bench: Bench) -> None:
     if not worker and not RunFolder(bench.folder).results_json.exists():
         print(f"{bench.folder}: there are no results, and nothing is running")
         if log.exists():
-            print(f"the end of {log}:", *log.read_text(errors="replace").splitlines()[-LAST_LINES:], sep="\n")
+            print(
+                f"the end of {log}:",
+                *log.read_text(errors="replace", encoding="utf-8").splitlines()[-LAST_LINES:],
+                sep="\n",
+            )
     if RunFolder(bench.folder).plan.exists():
         become("lensbench.workflow.status", "--folder", str(bench.folder))
     elif worker:

@@ -131,7 +131,7 @@ def remove_locks(folder: Path, locks: Path = LOCKS) -> bool:
     stale = [
         lock
         for lock in locks.glob("*.lock")
-        if any(name.startswith(inside) for name in lock.read_text(errors="replace").splitlines())
+        if any(name.startswith(inside) for name in lock.read_text(errors="replace", encoding="utf-8").splitlines())
     ]
     for lock in stale:
         lock.unlink(missing_ok=True)

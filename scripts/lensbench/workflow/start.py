@@ -147,7 +147,7 @@ def after_failure(schedule: Schedule) -> None:
     if folder.refused.exists():
         with _one_line():
             finish.print_headline(schedule.folder)
-        print("error:", folder.refused.read_text().strip(), file=sys.stderr)
+        print("error:", folder.refused.read_text(encoding="utf-8").strip(), file=sys.stderr)
     elif schedule.config.makes_benchmark and folder.plan.exists():
         _start("lensbench.workflow.render", "--folder", str(schedule.folder))
 

@@ -36,7 +36,7 @@ def benchmarks(place: Path) -> Iterator[Benchmark]:
 def _said(folder: Path) -> list[str]:
     """The verdicts in plain words, or why there are none."""
     try:
-        data = json.loads(RunFolder(folder).results_json.read_text())
+        data = json.loads(RunFolder(folder).results_json.read_text(encoding="utf-8"))
         return [*told(data.get("plain", {})).values()] or data["headlines"]
     except FileNotFoundError:
         return ["no results yet: lensbench status shows the progress"]

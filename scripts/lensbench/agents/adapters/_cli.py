@@ -82,7 +82,7 @@ def program_version(program: str, settings: AgentSettings, says: str = "") -> st
             said = subprocess.run(
                 [*(settings["command"] or [program]), "--version"],
                 env={"PATH": os.environ.get("PATH", os.defpath), "HOME": home},
-                stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=60,
+                stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", errors="replace", timeout=60,
             )  # fmt: skip
         except (OSError, subprocess.TimeoutExpired):
             return None

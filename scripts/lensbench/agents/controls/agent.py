@@ -49,11 +49,15 @@ def tools_of(entry: Mapping[str, Any]) -> list[str]:
     """The tools that a server lists. Raises OSError, ValueError, KeyError or SubprocessError when it does not work."""
     asked = "".join(json.dumps({"jsonrpc": "2.0", **message}) + "\n" for message in GREETING)
     said = subprocess.run(
-        [entry["command"], *entry.get("args", ())], input=asked, capture_output=True, text=True, timeout=SERVER_START_S
+        [entry["command"], *entry.get("args", ())],
+        input=asked,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=SERVER_START_S,
     )
     if said.returncode:
         raise ValueError(" ".join(said.stderr.split())[-200:] or f"exit code {said.returncode}")
-    replies = {reply["id"]: reply["result"] for reply in map(json.loads, said.stdout.splitlines())}
+    replies = {reply["id"]: reply["result"] for reply in map(json.loads, said.stdout.rstrip().split("\n"))}
     return [tool["name"] for tool in replies[2]["tools"]]
 
 
@@ -73,8 +77,8 @@ def start_event(servers: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
 def main() -> None:
     """Answers one prompt."""
     words_file, prompt_file, mcp_file = map(Path, sys.argv[1:])
-    servers = json.loads(mcp_file.read_text())["mcpServers"]
-    words = json.loads(words_file.read_text())[hashlib.sha256(prompt_file.read_bytes()).hexdigest()]
+    servers = json.loads(mcp_file.read_text(encoding="utf-8"))["mcpServers"]
+    words = json.loads(words_file.read_text(encoding="utf-8"))[hashlib.sha256(prompt_file.read_bytes()).hexdigest()]
     text = answer(words[",".join(sorted(servers))])
     start = start_event(servers)
     calls: list[dict[str, Any]] = []

@@ -80,5 +80,5 @@ if __name__ == "__main__":
     try:
         sys.exit(main())
     except BrokenPipeError:  # the reader of the events has gone
-        sys.stdout = open(os.devnull, "w")  # noqa: SIM115  # there is nowhere to flush to
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  # there is nowhere to flush to
         sys.exit(1)

@@ -38,7 +38,7 @@ def claim(folder: Path, part: str = "") -> Worker | None:
     if folder.resolve() in _claimed:
         return None
     folder.mkdir(parents=True, exist_ok=True)
-    file = open(os.open(RunFolder(folder).at_work, os.O_RDWR | os.O_CREAT, 0o644), "r+")  # noqa: SIM115 (held to the end)
+    file = open(os.open(RunFolder(folder).at_work, os.O_RDWR | os.O_CREAT, 0o644), "r+", encoding="utf-8")  # noqa: SIM115 (held to the end)
     if not _lock(file):
         raise UserError(_refusal(folder))
     before = last_worker(folder)
@@ -57,7 +57,7 @@ def at_work(folder: Path) -> Worker | None:
 def last_worker(folder: Path) -> Worker | None:
     """The process that works on `folder` or did so last, if any."""
     try:
-        return Worker(**json.loads(RunFolder(folder).at_work.read_text()))
+        return Worker(**json.loads(RunFolder(folder).at_work.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
         return None
 

@@ -101,7 +101,7 @@ def _checksum_line(name: str, data: bytes) -> str:
 
 
 def _append(folder: Path, lines: Iterable[str]) -> None:
-    with open(RunFolder(folder).checksums, "a") as checksums:
+    with open(RunFolder(folder).checksums, "a", encoding="utf-8") as checksums:
         fcntl.flock(checksums, fcntl.LOCK_EX)
         checksums.writelines(lines)
 
@@ -109,10 +109,10 @@ def _append(folder: Path, lines: Iterable[str]) -> None:
 def read_checksums(folder: Path) -> dict[str, str]:
     """The checksums by file; incomplete lines are ignored."""
     try:
-        text = RunFolder(folder).checksums.read_text(errors="replace")
+        text = RunFolder(folder).checksums.read_text(errors="replace", encoding="utf-8")
     except FileNotFoundError:
         return {}
-    lines = (line.partition("  ") for line in text.splitlines())
+    lines = (line.partition("  ") for line in text.split("\n"))
     return {name: checksum for checksum, _, name in lines if len(checksum) == 64 and _is_inside(name)}
 
 
@@ -148,7 +148,7 @@ def read_json(path: Path, kind: type[Any] = dict, *, needed: bool = False) -> An
     Raises UserError if it is unreadable.
     """
     try:
-        value = json.loads(path.read_text()) if needed or path.exists() else {}
+        value = json.loads(path.read_text(encoding="utf-8")) if needed or path.exists() else {}
     except (OSError, ValueError) as error:
         raise UserError(f"{path}: cannot be read ({error}); delete it, and the next start rebuilds it") from None
     return value

@@ -8,7 +8,7 @@ import fcntl
 def is_held(path: str) -> bool:
     """True when a living process holds the lock."""
     try:
-        with open(path) as file:
+        with open(path, encoding="utf-8") as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
             return False
     except FileNotFoundError:

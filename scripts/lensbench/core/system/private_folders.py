@@ -31,7 +31,7 @@ def private_folder() -> Iterator[str]:
     remove_abandoned(tempfile.gettempdir())
     with (
         tempfile.TemporaryDirectory(prefix=PREFIX, ignore_cleanup_errors=True) as folder,
-        open(os.path.join(folder, "lock"), "w") as mine,
+        open(os.path.join(folder, "lock"), "w", encoding="utf-8") as mine,
     ):
         fcntl.flock(mine, fcntl.LOCK_EX)
         os.rename(mine.name, os.path.join(folder, LOCK))  # it must not be visible before it is locked
@@ -44,7 +44,7 @@ def remove_abandoned(place: str) -> None:
     with os.scandir(place) as entries:
         folders = [entry.path for entry in entries if entry.name.startswith(PREFIX) and _is_ours(entry)]
     for folder in folders:
-        with suppress(OSError), open(os.path.join(folder, LOCK)) as lock:
+        with suppress(OSError), open(os.path.join(folder, LOCK), encoding="utf-8") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             _end_processes_in(folder)
             _tear_down(folder)
@@ -54,7 +54,7 @@ def remove_abandoned(place: str) -> None:
 def _tear_down(folder: str) -> None:
     """Runs the teardown that the killed program could not run. It may fail, since the daemon may be gone as well."""
     try:
-        limit_s, argv = json.loads(Path(folder, TEARDOWN).read_text())
+        limit_s, argv = json.loads(Path(folder, TEARDOWN).read_text(encoding="utf-8"))
         Path(folder, TEARDOWN).unlink()  # only once: a command that ends this process must not end every later start
         subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=limit_s, check=True)
     except FileNotFoundError:

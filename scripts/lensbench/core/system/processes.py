@@ -105,7 +105,7 @@ def held_signals() -> Iterator[None]:
 
 def show_as(argv: Sequence[str]) -> None:
     """Changes the command line that `ps` shows for this process, cut to the length of the original."""
-    places = Path("/proc/self/stat").read_text().rpartition(")")[2].split()[45:47]  # arg_start, arg_end: proc(5)
+    places = Path("/proc/self/stat").read_bytes().rpartition(b")")[2].split()[45:47]  # arg_start, arg_end: proc(5)
     begin, end = map(int, places)
     shown = b"\0".join(map(os.fsencode, argv))[: end - begin - 1]
     ctypes.memmove(begin, shown.ljust(end - begin, b"\0"), end - begin)
@@ -244,7 +244,7 @@ def _have_ended() -> bool:
     until = time.monotonic() + ENDING_S
     while True:
         try:
-            with open(f"/proc/self/task/{os.getpid()}/children") as file:
+            with open(f"/proc/self/task/{os.getpid()}/children", encoding="utf-8") as file:
                 children = [int(child) for child in file.read().split()]
         except OSError:
             return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import io
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -57,7 +58,7 @@ class Redactor:
         text = self._hide(text)
         if not self._values or "\\" not in text:
             return text
-        return "".join(self._hide_in_json(line) for line in text.splitlines(keepends=True))
+        return "".join(self._hide_in_json(line) for line in io.StringIO(text))
 
     def all(self, value: Any, depth: int = 0) -> Any:
         """Plain data with every string redacted, including keys."""

@@ -33,7 +33,7 @@ def is_whole(tree: str, sha256: str, stamp: Path, within_s: float = 0.0) -> bool
     that was checked in the last `within_s` seconds. Raises OSError when the tree does not exist.
     """
     try:
-        noted, since = stamp.read_text().split()
+        noted, since = stamp.read_text(encoding="utf-8").split()
         known = noted == sha256
         if known and 0 <= time.time() - stamp.stat().st_mtime < within_s:
             return True

@@ -32,7 +32,7 @@ def count_round(folder: Path, judge: str, rows: Iterable[VerdictRow]) -> None:
 def rounds_of(folder: Path, judge: str) -> int:
     """How many rounds left criteria without a verdict."""
     try:
-        return int(json.loads(_rounds(folder, judge).read_text())["rounds"])
+        return int(json.loads(_rounds(folder, judge).read_text(encoding="utf-8"))["rounds"])
     except (OSError, ValueError, KeyError, TypeError):
         return 0
 

@@ -135,8 +135,8 @@ def _is_apart(folder: Path, answer: str) -> bool:
     """True for a valid answer that is only not judged now: of a later wave, or of a disabled control."""
     seed = read_plan(folder)["seed"]
     for record in RunFolder(folder).records.glob("**/*.json"):
-        run = from_json(record.read_text()).run
-        if opaque_id(seed, run, run_files(folder, run).answer.read_text(errors="replace")) == answer:
+        run = from_json(record.read_text(encoding="utf-8")).run
+        if opaque_id(seed, run, run_files(folder, run).answer.read_text(errors="replace", encoding="utf-8")) == answer:
             return not is_discarded(folder, run)
     return False
 
@@ -148,7 +148,7 @@ def _gone(folder: Path, answer: str) -> str:
         for path in paths:
             record = read_discard(path).record
             run = RunId(record["task"], record["condition"], record["trial"])
-            if opaque_id(seed, run, path.with_suffix(".md").read_text(errors="replace")) == answer:
+            if opaque_id(seed, run, path.with_suffix(".md").read_text(errors="replace", encoding="utf-8")) == answer:
                 return f"this answer of {stem} was discarded after it was judged"
     return "no valid run has this answer; it was repeated, or the sheet is of another benchmark"
 

@@ -58,7 +58,7 @@ def package_index() -> str:
 
 def _pip_setting(name: str) -> str:
     command = [sys.executable, "-P", "-m", "pip", "config", "get", name]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
     return done.stdout.strip() if done.returncode == 0 else ""
 
 

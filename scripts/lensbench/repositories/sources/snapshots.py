@@ -40,7 +40,7 @@ def _add_everything(tree: Path) -> None:
     attributes = tree / ".git" / "info" / "attributes"
     attributes.parent.mkdir(exist_ok=True)
     # `git add` fails for a file that does not have the encoding in its attributes.
-    attributes.write_text("* !working-tree-encoding\n")
+    attributes.write_text("* !working-tree-encoding\n", encoding="utf-8")
     git(tree, "add", "--all", "--force", ".")
 
 

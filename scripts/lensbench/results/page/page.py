@@ -132,14 +132,14 @@ def _facts(inputs: Inputs, status: str, run: RunId) -> list[str]:
 
 def style_of_the_page() -> dict[str, Markup]:
     """The style sheet, and the hash by which the page's own policy lets it through: the white space counts."""
-    style = (TEMPLATES / "report.css").read_text().strip()
+    style = (TEMPLATES / "report.css").read_text(encoding="utf-8").strip()
     return {"style": Markup(style), "style_hash": Markup(csp_hash(f"\n{style}\n"))}
 
 
 @cache
 def _script(*names: str) -> dict[str, Markup]:
     """The scripts of a page as one, and the hash that lets it through."""
-    script = "".join((TEMPLATES / name).read_text() for name in names)
+    script = "".join((TEMPLATES / name).read_text(encoding="utf-8") for name in names)
     return {"script": Markup(script), "script_hash": Markup(csp_hash(script))}
 
 

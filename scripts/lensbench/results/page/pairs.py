@@ -121,7 +121,7 @@ def _column(folder: Path, inputs: Inputs, run: RunId, change: Change | None) -> 
     found = {int(row["criterion"]): _evidence(inputs, run, row) for row in decisions}
     answer = None
     if counts:
-        text = run_files(folder, run).answer.read_text(errors="replace")
+        text = run_files(folder, run).answer.read_text(errors="replace", encoding="utf-8")
         prefix = f"{anchor(run.task, run.trial)}-{run.condition}"
         answer = mark_answer(text, [item for item in found.values() if item], prefix)
     judged = {

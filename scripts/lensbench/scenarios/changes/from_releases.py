@@ -112,7 +112,11 @@ def _news(earlier: Path, later: Path) -> list[str]:
     entries = []
     for log in filter(Path.is_file, logs):
         old = earlier / log.name
-        known = set(old.read_text(errors="replace").splitlines()) if old.is_file() else set()
-        new = [line for line in log.read_text(errors="replace").splitlines() if line not in known] if known else []
+        known = set(old.read_text(errors="replace", encoding="utf-8").splitlines()) if old.is_file() else set()
+        new = (
+            [line for line in log.read_text(errors="replace", encoding="utf-8").splitlines() if line not in known]
+            if known
+            else []
+        )
         entries += [" ".join(each.split()) for each in re.split(r"(?m)^\s*[-*+]\s+|\n\s*\n", "\n".join(new))]
     return [entry for entry in entries if len(entry.split()) > 3]

@@ -128,11 +128,11 @@ def _is_honoured(key: str, value: Any) -> bool:
 def _read(folder: Path) -> _Files:
     try:
         if (folder / "task.toml").is_file():
-            settings = dict(_flat(tomllib.loads((folder / "task.toml").read_text())))
-            instruction = (folder / "instruction.md").read_text()
+            settings = dict(_flat(tomllib.loads((folder / "task.toml").read_text(encoding="utf-8"))))
+            instruction = (folder / "instruction.md").read_text(encoding="utf-8")
             return _Files(settings, instruction, folder / "environment", folder / "tests" / "test.sh",
                           folder / "solution" / "solve.sh")  # fmt: skip
-        settings = dict(_flat(yaml.safe_load((folder / "task.yaml").read_text())))
+        settings = dict(_flat(yaml.safe_load((folder / "task.yaml").read_text(encoding="utf-8"))))
     except (OSError, ValueError, yaml.YAMLError, AttributeError) as error:
         raise Refused(f"the task cannot be read: {error}") from None
     if not isinstance(asked := settings.get("instruction"), str):
@@ -162,7 +162,7 @@ def _container(files: _Files) -> str:
 
 def _dockerfile(environment: Path) -> str:
     file = environment / "Dockerfile"
-    return file.read_text().replace("\\\n", " ") if file.is_file() else ""
+    return file.read_text(encoding="utf-8").replace("\\\n", " ") if file.is_file() else ""
 
 
 def _fill(environment: Path, repository: Path, is_built: bool) -> str:
@@ -201,7 +201,7 @@ def _fill(environment: Path, repository: Path, is_built: bool) -> str:
             else:
                 shutil.copy2(source, goal)
     if not any(repository.iterdir()):
-        (repository / ".keep").write_text("")
+        (repository / ".keep").write_text("", encoding="utf-8")
     return workdir
 
 
@@ -240,7 +240,7 @@ def _tests(files: _Files, moved: _Moved, timeout_s: float) -> tuple[Tests, tuple
     """The tests of the task and their requirements: run with pytest, or else judged by the script's result."""
     if not files.script.is_file():
         raise Refused(f"{files.script.name}: missing")
-    script = files.script.read_text()
+    script = files.script.read_text(encoding="utf-8")
     folder = files.script.parent if files.script.name == "test.sh" else files.script.parent / "tests"
     hidden: dict[str, Content | FromSource] = {
         f"{TESTS}/{path.relative_to(folder)}": moved.file(path) for path in sorted(folder.rglob("*")) if path.is_file()
@@ -275,7 +275,7 @@ def _solve(script: Path, moved: _Moved, tree: Path, bench: Bench, environment: E
         copy_tree(str(tree), str(work))
         for folder in (scratch, home, Path(private, "tmp")):
             folder.mkdir(parents=True)
-        (home / "solve.sh").write_text(moved.text(script.read_text()))
+        (home / "solve.sh").write_text(moved.text(script.read_text(encoding="utf-8")), encoding="utf-8")
         place = environment.place(bench.sandbox, private)
         env = {**environment.variables, "HOME": place.inside(str(home)), "LANG": "C.UTF-8"}
         shell = 'command -v bash > /dev/null && exec bash "$0"; exec sh "$0"'

@@ -78,7 +78,7 @@ def _python(tree: Path) -> Suite:
 
 def _pyproject(tree: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads((tree / "pyproject.toml").read_text())
+        return tomllib.loads((tree / "pyproject.toml").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
 

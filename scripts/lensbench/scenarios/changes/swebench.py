@@ -47,7 +47,7 @@ def tasks_from_swebench(
 ) -> Iterator[Fate]:
     """A task, or the reasons against it, for each line of `file`. Raises UserError when it cannot be read."""
     try:
-        lines = file.read_text().splitlines()
+        lines = file.read_text(encoding="utf-8").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{file}: cannot be read: {error}") from None
     for number, line in enumerate(lines, 1):
