@@ -109,7 +109,7 @@ def test_categories_have_their_own_deltas(bench: Make) -> None:
 
 def test_reports_are_compared_with_transcripts_where_both_speak(bench: Make) -> None:
     made = bench()
-    made.run("a", "with", calls=3, tools=(GREP,))
+    made.run("a", "with", calls=3, tools=(GREP,), seen=(Call("Read", 3),))
     made.run("a", "without", calls=9)
     made.run("b", "with", report=False)
     found = made.build()["disagreements"]
@@ -141,7 +141,7 @@ def test_the_skew_is_that_of_the_first_attempts_of_a_task(bench: Make) -> None:
 
 def test_observed_counts_come_from_the_transcript(bench: Make) -> None:
     made = bench()
-    record = made.run("a", "with", files_read=("a", "b"))
+    record = made.run("a", "with", files_read=("a", "b"), seen=(Call("Read", 3),))
     assert record.outcome.calls == (Call("Read", 3),)
     run = next(run for run in made.build()["runs"] if (run["task"], run["condition"]) == ("a", "with"))
     assert (run["tool_calls_observed"], run["files_read_observed"], run["files_read_reported"]) == (3, 2, 1)
