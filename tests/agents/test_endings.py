@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from lensbench.agents.adapters import codex, gemini, offline, opencode
+from lensbench.agents.adapters import claude_code, codex, command_events, gemini, offline, opencode
+from lensbench.agents.adapters._events import Event
 from lensbench.agents.adapters.claude_code import read
 from lensbench.core.error_texts import ErrorTexts
 from lensbench.core.models import is_same_model, unexpected
@@ -51,6 +53,24 @@ def test_the_text_that_there_is_stays_and_the_ending_is_seen(name: str, ending: 
     assert outcome.ending == ending
     assert outcome.answer.startswith(answer)
     assert without_servers(outcome) == reason
+
+
+@pytest.mark.parametrize(
+    ("adapter", "event", "is_over"),
+    [
+        (claude_code, {"type": "result"}, True), (claude_code, {"type": "assistant"}, False),
+        (claude_code, {"type": "system", "subtype": "init"}, False), (claude_code, {"type": "system"}, None),
+        (codex, {"type": "turn.completed"}, True), (codex, {"type": "turn.failed"}, True),
+        (codex, {"type": "turn.started"}, False), (codex, {"type": "item.completed"}, None),
+        (gemini, {"type": "result"}, True), (gemini, {"type": "message"}, None),
+        (opencode, {"type": "step_finish", "part": {"reason": "stop"}}, True),
+        (opencode, {"type": "step_finish", "part": {"reason": "tool-calls"}}, False),
+        (opencode, {"type": "step_start"}, False), (opencode, {"type": "text"}, False),
+        (offline, {"type": "end"}, True), (command_events, {"type": "end"}, True), (offline, {"type": "answer"}, None),
+    ],
+)  # fmt: skip
+def test_each_adapter_names_the_event_that_ends_an_answer(adapter: Any, event: Event, is_over: bool | None) -> None:
+    assert adapter.is_over(event) is is_over
 
 
 def test_a_compacted_context_is_a_separate_kind_of_ending() -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 import os
 import signal
 import subprocess
@@ -284,3 +285,33 @@ def test_a_full_disk_is_one_clear_line() -> None:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.returncode == 1
     assert done.stderr == "error: No space left on device; fix that, then start again: what is finished is kept\n"
+
+
+STAYING = """
+    import signal, sys, time
+    for line in sys.argv[2:]:
+        if line.replace('.', '').isdecimal():
+            time.sleep(float(line))
+        else:
+            print(line, flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize(
+    ("printed", "lines", "exit_code", "timed_out"),
+    [
+        (["work", "end"], 2, None, False), (["end", "0.1", "further"], 2, None, False),
+        (["end", "work"], 2, None, True), (["work"], 1, None, True), (["failed"], 1, None, False),
+        (["end", "work", "end"], 3, None, False),
+    ],
+)  # fmt: skip
+def test_a_program_that_stays_after_its_end_is_ended_and_has_not_timed_out(
+    printed: list[str], lines: int, exit_code: int | None, timed_out: bool, mark: str, short_grace: None
+) -> None:
+    silence = {"end\n": 0.5, "work\n": math.inf, "failed\n": 0.0}
+    argv = python(STAYING, mark, *printed)
+    read, ended = run_process(argv, {}, "/", 4, subprocess.DEVNULL, list, silence_s=silence.get)
+    assert (len(read), ended.exit_code, ended.timed_out) == (lines, exit_code, timed_out)
+    assert (ended.duration_s < 4) != timed_out
+    assert soon(lambda: not living(mark))

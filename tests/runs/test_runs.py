@@ -88,6 +88,32 @@ def test_the_answer_is_kept_byte_for_byte_from_the_output_or_a_file(bench: Path,
     assert transcript == b"noise\n"
 
 
+ENDED = [{"type": "answer", "text": "here"}, {"type": "end"}]
+
+
+def events(bench: Path, stream: list[dict[str, Any]], condition: str) -> Record:
+    """The record of a run whose agent prints the events, and then stays."""
+    Path("events").write_text("".join(json.dumps(event) + "\n" for event in stream), encoding="utf-8")
+    plan(bench, f"cat {Path('events').absolute()}; sleep 60", kind="command-events", timeout_s=15, retries=1)
+    run = RUN._replace(condition=condition)
+    make_run(read_job(bench, run, 0))
+    return from_json(run_files(bench, run).record.read_text(encoding="utf-8"))
+
+
+def test_an_answer_counts_whose_program_does_not_end(bench: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lensbench.agents.start.EXIT_GRACE_S", 0.5)
+    record = events(bench, [{"type": "start", "tools": [], "mcp_servers": []}, *ENDED], "without")
+    assert (record.last.reason, record.last.timed_out, record.last.exit_code) == ("", False, None)
+    assert (record.last.duration_s or 99) < 15
+    assert run_files(bench, RUN).answer.read_text(encoding="utf-8") == "here"
+
+
+def test_a_run_whose_server_failed_at_the_start_is_not_paid_to_its_end(bench: Path) -> None:
+    servers = [{"name": "fake", "status": "failed", "detail": "no such file"}]
+    last = events(bench, [{"type": "start", "tools": [], "mcp_servers": servers}], "with").last
+    assert (last.reason, last.timed_out) == ("mcp_failed", False)
+
+
 def test_the_agent_reads_the_planned_prompt_and_the_record_has_its_hash(bench: Path) -> None:
     answer = answer_of(plan(bench, 'cat "$1"'))
     record = from_json(run_files(bench, RUN).record.read_text())

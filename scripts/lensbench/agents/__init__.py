@@ -6,8 +6,10 @@ An adapter has two functions and no state:
 - `read(lines: Iterable[str], *, errors: ErrorTexts) -> Outcome`: what its output shows, read line by line as it comes;
   a tool's answer in which `errors` finds something counts as a failed call.
 
-and may have two more, for the preflight:
+and may have more:
 
+- `is_over(event: dict) -> bool | None`: True for the event with which an answer ends, False for one with which work
+  goes on, None for others; a program that stays silent after its end is ended, and its answer counts;
 - `version(settings: AgentSettings) -> str | None`: the version that the program reports, None when it reports none;
 - `probe(settings: AgentSettings) -> Probe | None`: a request that shows whether gateway and key are good.
 

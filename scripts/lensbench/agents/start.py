@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import inspect
+import math
 import os
 import stat
 import sys
 from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -16,13 +17,14 @@ from traceback import extract_tb
 from typing import NamedTuple
 
 from lensbench.agents import Assignment, load_adapter, model_hosts
+from lensbench.agents.adapters._events import read_event
 from lensbench.agents.sandbox import Place
 from lensbench.agents.sandbox_here import own_start
 from lensbench.agents.sandbox_start import FULL
 from lensbench.core.errors import UserError
 from lensbench.core.records import Outcome, bounded
 from lensbench.core.system.files import write_atomic
-from lensbench.core.system.processes import MAX_OUTPUT, Ended, run_process
+from lensbench.core.system.processes import EXIT_GRACE_S, MAX_OUTPUT, Ended, run_process
 from lensbench.core.system.redaction import Redactor
 from lensbench.core.system.terminal import printable_lines
 from lensbench.core.system.trees import READ
@@ -42,6 +44,10 @@ class Said(NamedTuple):
     """The limit that ended the agent; empty when none did."""
     unread: str = ""
     """Why its output could not be parsed completely, although `transcript` has all of it."""
+
+
+START_LINES = 20
+"""Lines within which an agent reports its servers."""
 
 
 def start_agent(assignment: Assignment, place: Place, timeout_s: float, redact: Redactor) -> Said:
@@ -72,6 +78,17 @@ def start_agent(assignment: Assignment, place: Place, timeout_s: float, redact: 
             deque(seen(), maxlen=0)
             return Outcome(finished=False)
 
+    is_over: Callable[[dict[str, object]], bool | None] = getattr(adapter, "is_over", lambda event: None)
+
+    def silence_s(line: str) -> float | None:
+        with suppress(Exception):  # an error here must not lose an answer that is paid for; `read` reports it
+            if len(lines) < START_LINES and _has_failed_server(reads([*lines, line]).servers, assignment.servers):
+                return 0.0
+            event = read_event(line)
+            over = None if event is None else is_over(event)
+            return None if over is None else EXIT_GRACE_S if over else math.inf
+        return None
+
     invocation, workspace = adapter.command(assignment), place.outside(assignment.workspace)
     hosts = model_hosts(assignment.settings)
     for path, content in invocation.files.items():
@@ -82,7 +99,7 @@ def start_agent(assignment: Assignment, place: Place, timeout_s: float, redact: 
             env = {**invocation.env, **place.environment_variables(invocation.env.get("PATH", os.defpath))}
             argv = place.wrap(invocation.argv, env, assignment.mcp_file, agents=hosts)
             own = own_start(argv, env)
-            outcome, ended = run_process(argv, env, workspace, timeout_s, log, read, own)
+            outcome, ended = run_process(argv, env, workspace, timeout_s, log, read, own, silence_s)
         except OSError as error:
             raise UserError(f"the agent cannot be started: {invocation.argv[0]}: {error.strerror}") from None
     answer = redact(read_text(place.outside(assignment.answer_file)) or outcome.answer)
@@ -91,6 +108,11 @@ def start_agent(assignment: Assignment, place: Place, timeout_s: float, redact: 
     over = read_text(os.path.join(place.private, FULL))
     outcome = bounded(outcome)
     return Said(outcome, answer, redact("".join(lines)), started_at, ended, network, over, unread)
+
+
+def _has_failed_server(statuses: Mapping[str, str] | None, servers: Iterable[str]) -> bool:
+    """True when a server of the condition failed at the start: the run cannot count, so it is not paid to its end."""
+    return any((statuses or {}).get(name, "").startswith("failed") for name in servers)
 
 
 @contextmanager

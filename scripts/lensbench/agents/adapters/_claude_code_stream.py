@@ -281,3 +281,10 @@ def _blocks(message: Event, kind: str) -> list[Event]:
 
 def _number(value: Any) -> int | None:
     return value if type(value) is int else None
+
+
+def is_over(event: Event) -> bool | None:
+    """A `result` ends the answer, unless a sub-agent's result lets the agent go on."""
+    if event["type"] == "system":
+        return False if event.get("subtype") == "init" else None
+    return {"result": True, "assistant": False, "user": False}.get(event["type"])

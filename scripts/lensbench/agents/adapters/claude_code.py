@@ -20,7 +20,7 @@ from __future__ import annotations
 import os
 
 from lensbench.agents import Assignment, Invocation, Probe, base_environment
-from lensbench.agents.adapters._claude_code_stream import read
+from lensbench.agents.adapters._claude_code_stream import is_over, read
 from lensbench.agents.adapters._cli import program_version
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import AgentSettings
@@ -28,7 +28,7 @@ from lensbench.core.frozen_plan import AgentSettings
 HOSTS: tuple[str, ...] = ("api.anthropic.com:443",)
 """Where its own service is."""
 
-__all__ = ["command", "probe", "read", "version"]
+__all__ = ["command", "is_over", "probe", "read", "version"]
 
 ADDRESSES = {"zai": "https://api.z.ai/api/anthropic"}
 """Where a provider serves the Messages API; Claude Code adds `/v1` by itself."""

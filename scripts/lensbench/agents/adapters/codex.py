@@ -27,7 +27,7 @@ from typing import Any
 
 from lensbench.agents import Assignment, Invocation, base_environment
 from lensbench.agents.adapters._cli import Seen, announced, counted, gateway, number, observe, program_version
-from lensbench.agents.adapters._events import mapping, text, words
+from lensbench.agents.adapters._events import Event, mapping, text, words
 from lensbench.core.error_texts import DISCONNECTED, KNOWN_ERRORS, ErrorTexts, useless_servers
 from lensbench.core.frozen_plan import AgentSettings
 from lensbench.core.records import Outcome
@@ -197,3 +197,8 @@ def _tokens(used: list[dict[str, Any]]) -> dict[str, int]:
         "cache_read": read_from_cache,
         "cache_write": sum(number(usage.get("cache_write_input_tokens")) for usage in used),
     }
+
+
+def is_over(event: Event) -> bool | None:
+    """A turn's end."""
+    return {"turn.completed": True, "turn.failed": True, "turn.started": False}.get(event["type"])

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from lensbench.agents.adapters.command import command
-from lensbench.agents.adapters.offline import read
+from lensbench.agents.adapters.offline import is_over, read
 
-__all__ = ["command", "read"]
+__all__ = ["command", "is_over", "read"]

@@ -28,7 +28,7 @@ from typing import Any
 
 from lensbench.agents import Assignment, Invocation, base_environment
 from lensbench.agents.adapters._cli import Seen, announced, counted, gateway, number, observe, program_version
-from lensbench.agents.adapters._events import mapping, text, words
+from lensbench.agents.adapters._events import Event, mapping, text, words
 from lensbench.core.error_texts import DISCONNECTED, KNOWN_ERRORS, ErrorTexts, useless_servers
 from lensbench.core.frozen_plan import AgentSettings
 from lensbench.core.records import Outcome
@@ -182,3 +182,8 @@ def _tokens(stats: Mapping[str, Any]) -> dict[str, int]:
         "cache_read": number(stats.get("cached")),
         "cache_write": 0,
     }
+
+
+def is_over(event: Event) -> bool | None:
+    """The `result`."""
+    return True if event["type"] == "result" else None

@@ -22,7 +22,7 @@ from typing import Any
 
 import lensbench
 from lensbench.agents import Assignment, Invocation
-from lensbench.agents.adapters._events import read_event, text
+from lensbench.agents.adapters._events import Event, read_event, text
 from lensbench.core.error_texts import KNOWN_ERRORS, ErrorTexts, useless_servers
 from lensbench.core.records import ENDINGS, Call, Ending, Outcome
 
@@ -125,3 +125,8 @@ def _whole(value: Any) -> int | None:
 
 def _texts(value: Any) -> list[str]:
     return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
+
+
+def is_over(event: Event) -> bool | None:
+    """The `end`."""
+    return True if event["type"] == "end" else None

@@ -31,7 +31,7 @@ from typing import Any
 
 from lensbench.agents import Assignment, Invocation, base_environment
 from lensbench.agents.adapters._cli import Gateway, Seen, announced, counted, gateway, number, observe, program_version
-from lensbench.agents.adapters._events import mapping, text, words
+from lensbench.agents.adapters._events import Event, mapping, text, words
 from lensbench.core.error_texts import KNOWN_ERRORS, ErrorTexts, useless_servers
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import AgentSettings
@@ -187,3 +187,10 @@ def _tokens(used: list[dict[str, Any]]) -> dict[str, int]:
 
 def _amount(value: Any) -> float:
     return value if type(value) in (int, float) else 0.0
+
+
+def is_over(event: Event) -> bool | None:
+    """The end of a step that called no tool; after a compaction, a text that lets the agent go on follows."""
+    if event["type"] == "step_finish":
+        return text(mapping(event.get("part")).get("reason")) not in ("", "tool-calls")
+    return False if event["type"] in ("step_start", "text", "tool_use") else None

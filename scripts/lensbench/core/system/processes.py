@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import io
+import math
 import os
 import select
 import signal
@@ -23,6 +24,8 @@ CHILDREN_GRACE_S = 1.0
 """The same for processes that an agent left."""
 ENDING_S = 0.1
 """Time for children to end by themselves."""
+EXIT_GRACE_S = 10.0
+"""Silence after the end of an answer before a program that stays is ended: its servers need time to stop."""
 DRAIN_S = 1.0
 """Time to read output after the agent has ended while a child keeps the output open."""
 KILL_ROUNDS = 10
@@ -39,7 +42,8 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True)
 class Ended:
-    """How a process ended. `exit_code` is negative for a signal, None when it was killed here."""
+    """How a process ended. `exit_code` is negative for a signal, None when it was killed here: at its time limit, or
+    because it stayed after its last event; the duration is then that of this event."""
 
     exit_code: int | None
     timed_out: bool
@@ -125,11 +129,13 @@ def run_process(
     stderr: int,
     read: Callable[[Iterator[str]], Value],
     own: OwnStart | None = None,
+    silence_s: Callable[[str], float | None] = lambda line: None,
 ) -> tuple[Value, Ended]:
     """Runs a program in its own session and passes its output to `read`, line by line as it arrives.
 
     Lines include their newline, as in a file; only the last may lack it. With `own` the program is started in that way,
-    and `argv` is only its name.
+    and `argv` is only its name. `silence_s`: after a line, for how long the program may print nothing more, such as
+    EXIT_GRACE_S after the end of an answer; `inf` for as long as it likes; None if the line changes nothing.
 
     Returns the result of `read` and how the program ended. All its processes have ended.
     Raises FileNotFoundError or PermissionError when it cannot be started.
@@ -145,7 +151,7 @@ def run_process(
         start_new_session=True,
         preexec_fn=partial(_before_the_program, os.getpid(), own),
     )
-    output = _Output(process, began + timeout_s)
+    output = _Output(process, began + timeout_s, silence_s)
     with ExitStack() as beside:  # left after the process has ended
         try:
             if own:
@@ -153,10 +159,9 @@ def run_process(
             value = read(output.lines())
             for _ in output.lines():
                 pass
-            ended = process.poll() if output.timed_out else _wait_until(process, output.deadline)
-            duration_s = time.monotonic() - began
-            timed_out = ended is None
-            return value, Ended(ended, timed_out, duration_s)
+            ended = process.poll() if output.timed_out else _wait_until(process, output.until)
+            over_at = output.over_at if ended is None else None
+            return value, Ended(ended, ended is None and over_at is None, (over_at or time.monotonic()) - began)
         finally:
             _end_group(process)
             end_children()
@@ -177,14 +182,26 @@ def _wait_until(process: subprocess.Popen[bytes], deadline: float) -> int | None
 class _Output:
     """The lines of a program's output until it ends, times out, or exceeds the limit of output."""
 
-    def __init__(self, process: subprocess.Popen[bytes], deadline: float) -> None:
+    def __init__(
+        self, process: subprocess.Popen[bytes], deadline: float, silence_s: Callable[[str], float | None]
+    ) -> None:
         assert process.stdout is not None
         self._process = process
         self._pipe = process.stdout.fileno()
-        self.deadline = deadline
+        self._deadline = deadline
+        self._silence_s = silence_s
+        self._silence = math.inf
+        self._heard_at = 0.0
+        self.over_at: float | None = None
+        """When the answer ended; None while the program works."""
         self.timed_out = False
         self._chunks = self._read()
         self._rest: list[bytes] = []
+
+    @property
+    def until(self) -> float:
+        """When the program is ended."""
+        return min(self._deadline, self._heard_at + self._silence)
 
     def lines(self) -> Iterator[str]:
         for chunk in self._chunks:
@@ -196,9 +213,11 @@ class _Output:
             yield self._take_line()
 
     def _take_line(self) -> str:
-        line = b"".join(self._rest)
+        line = b"".join(self._rest).decode(errors="replace")
         self._rest.clear()
-        return line.decode(errors="replace")
+        if (silence := self._silence_s(line)) is not None:
+            self._silence, self.over_at = silence, None if silence == math.inf else self._heard_at
+        return line
 
     def _read(self) -> Iterator[bytes]:
         poll = select.poll()
@@ -206,13 +225,14 @@ class _Output:
         ended_at, size, pieces = 0.0, 0, 0
         while size < MAX_OUTPUT and pieces < MAX_PIECES:
             now = time.monotonic()
-            if now >= self.deadline:
+            if now >= self.until:
                 self.timed_out = True
                 return
-            if poll.poll(min(DRAIN_S / 4, self.deadline - now) * 1000):
+            if poll.poll(min(DRAIN_S / 4, self.until - now) * 1000):
                 chunk = os.read(self._pipe, 1 << 18)
                 if not chunk:
                     return
+                self._heard_at = time.monotonic()
                 size += len(chunk)
                 pieces += 8 * chunk.count(b"\n") + sum(map(chunk.count, (b"[", b"{", b",")))
                 yield chunk
