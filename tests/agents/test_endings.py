@@ -151,6 +151,63 @@ def test_gemini_tells_limits_only() -> None:
     assert gemini.read([json.dumps({"type": "result"})]).ending == "finished"
 
 
+def claude(tool: str, is_error: bool) -> list[dict[str, Any]]:
+    use = {"type": "tool_use", "id": "call_0", "name": tool, "input": {}}
+    answer = {"type": "tool_result", "tool_use_id": "call_0", "content": "x", "is_error": is_error}
+    return [{"type": "assistant", "message": {"content": [use]}}, {"type": "user", "message": {"content": [answer]}}]
+
+
+def gemini_call(tool: str, is_error: bool) -> list[dict[str, Any]]:
+    name, status = tool.replace("mcp__lens__", "mcp_lens_"), "error" if is_error else "success"
+    return [{"type": "tool_use", "tool_name": name, "tool_id": "call_0", "parameters": {}},
+            {"type": "tool_result", "tool_id": "call_0", "status": status}]  # fmt: skip
+
+
+def codex_call(tool: str, is_error: bool) -> list[dict[str, Any]]:
+    kind, name = ("mcp_tool_call", tool.split("__")[-1]) if "__" in tool else (tool, "")
+    item = {"id": "call_0", "type": kind, "server": "lens", "tool": name}
+    return [{"type": "item.started", "item": item},
+            {"type": "item.completed", "item": {**item, "status": "failed" if is_error else "completed"}}]  # fmt: skip
+
+
+def opencode_call(tool: str, is_error: bool) -> list[dict[str, Any]]:
+    state = {"status": "error" if is_error else "completed"}
+    return [
+        {"type": "tool_use", "part": {"callID": "call_0", "tool": tool.replace("mcp__lens__", "lens_"), "state": state}}
+    ]
+
+
+def offline_call(tool: str, is_error: bool) -> list[dict[str, Any]]:
+    return [{"type": "tool_call", "id": 0, "name": tool}, {"type": "tool_result", "id": 0, "is_error": is_error}]
+
+
+ANNOUNCED = {"type": "lensbench.started", "model": "m", "workspace": "/repo", "servers": ["lens"]}
+
+
+@pytest.mark.parametrize(
+    ("adapter", "call", "start"),
+    [
+        (claude_code, claude, {"type": "system", "subtype": "init"}),
+        (gemini, gemini_call, ANNOUNCED),
+        (codex, codex_call, ANNOUNCED),
+        (opencode, opencode_call, ANNOUNCED),
+        (offline, offline_call, {"type": "start"}),
+    ],
+)
+def test_calls_whose_ids_a_gateway_repeats_are_all_counted(adapter: Any, call: Any, start: dict[str, Any]) -> None:
+    tools = [("web_search", False), ("mcp__lens__lens_grep", True), ("web_search", False), ("command_execution", True)]
+    events = [start, *(event for tool in tools for event in call(*tool))]
+    assert adapter.read(map(json.dumps, events)).calls == (
+        Call("command_execution", 1, 1), Call("mcp__lens__lens_grep", 1, 1), Call("web_search", 2),
+    )  # fmt: skip
+
+
+def test_a_sub_agent_s_call_with_the_id_of_an_open_call_has_its_own_result() -> None:
+    outer, inner = claude("Agent", False), claude("Bash", True)
+    events = [outer[0], *({**event, "parent_tool_use_id": "call_0"} for event in inner), outer[1]]
+    assert read(map(json.dumps, events)).calls == (Call("Agent", 1), Call("Bash", 1, 1))
+
+
 @pytest.mark.parametrize(("served", "reason"), [("", ""), ("glm-5", ""), ("glm-*", ""), ("glm-6", "model_changed")])
 def test_another_model_than_agent_served_discards_the_run(served: str, reason: str) -> None:
     outcome = read(lines_of("stop-max-tokens"))

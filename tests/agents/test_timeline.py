@@ -104,3 +104,9 @@ def test_times_count_from_the_first_event_that_has_one() -> None:
 )  # fmt: skip
 def test_what_is_not_understood_is_passed_over(line: str) -> None:
     assert read_timeline([line, json.dumps(EVENTS[3])])[-1].given == "It is there."
+
+
+def test_a_call_with_the_id_of_a_complete_one_is_another_step() -> None:
+    assert [(step.title, step.got) for step in steps(*CLAUDE[1:3], *CLAUDE[1:3]) if step.kind == "call"] == [
+        ("Grep", "no")
+    ] * 2

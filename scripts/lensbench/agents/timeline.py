@@ -47,7 +47,7 @@ def read_timeline(lines: Iterable[str]) -> list[Step]:
             step.at_s = round(moment - began, 1) if moment is not None and began is not None else None
             if step.kind != "call":
                 _add(steps, step, bool(event.get("delta")))
-            elif key and key in calls:
+            elif key and key in calls and not (step.title and calls[key].got):  # ids repeat
                 _complete(calls[key], step)
             elif step.title:
                 calls[key] = step

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import posixpath
 import time
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
-from lensbench.agents.adapters._events import Event, mapping, read_event, sequence, text, words
+from lensbench.agents.adapters._cli import counted
+from lensbench.agents.adapters._events import Event, Use, mapping, read_event, sequence, text, tool_uses, words
 from lensbench.core.error_texts import DISCONNECTED, KNOWN_ERRORS, ErrorTexts, useless_servers
 from lensbench.core.records import Call, Ending, Outcome
 
@@ -64,13 +64,25 @@ def read(
         ending=stream.ending,
         stop_reason=text(result.get("stop_reason"))[:100],
         models_asked=tuple(sorted({text(stream.start.get("model")), *usage} - {""})) or None,
-        denied_calls=tuple(sorted(set(stream.denied.values()))),
+        denied_calls=stream.denied,
         tools_deferred=stream.tools_deferred,
         api_retries=stream.retries,
         subagents=stream.subagents,
         first_token_s=stream.first_token_s,
         agent_s=sum(_number(leg.get("duration_ms")) or 0 for leg in stream.results) / 1000 if stream.results else None,
     )
+
+
+class _Made(NamedTuple):
+    """A tool call."""
+
+    name: str
+    block: Event
+    unmarked: str
+    """The answer, when it is an error that is not marked as one."""
+    failed: bool
+    """Permissions refuse calls, too."""
+    why: str
 
 
 class Stream:
@@ -94,57 +106,42 @@ class Stream:
         return [mapping(event.get("message")) for _, event in self.events if event["type"] == kind]
 
     @cached_property
-    def _calls(self) -> dict[str, Event]:
-        """Tool calls by id; duplicates count once."""
-        blocks = (block for message in self._messages("assistant") for block in _blocks(message, "tool_use"))
-        return {text(block.get("id")): block for block in blocks}
+    def _calls(self) -> list[_Made]:
+        uses = tool_uses(entry for _, event in self.events for entry in _uses(event))
+        return [self._made(use, words(use.result.get("content"))) for use in uses]
+
+    def _made(self, use: Use, said: str) -> _Made:
+        is_marked = bool(use.result.get("is_error"))
+        unmarked = self._errors.found(use.name, said) if use.result and not is_marked else ""
+        failed = (
+            is_marked or bool(unmarked) or (not use.result and (text(use.call.get("id")), use.name) in self._denials)
+        )
+        return _Made(use.name, use.call, unmarked, failed, said if is_marked else unmarked)
 
     @cached_property
-    def _failed(self) -> dict[str, str]:
-        """Ids of the failed calls, including those refused by permissions, and why they failed."""
-        failed = {key: said for key, (said, is_error) in self._results.items() if is_error}
-        return {**dict.fromkeys(self.denied, ""), **self._error_texts, **failed}
-
-    @cached_property
-    def _results(self) -> dict[str, tuple[str, bool]]:
-        """Call id -> result, and whether it is marked as an error."""
-        results = (block for message in self._messages("user") for block in _blocks(message, "tool_result"))
-        return {
-            text(item.get("tool_use_id")): (words(item.get("content")), bool(item.get("is_error"))) for item in results
-        }
-
-    @cached_property
-    def _error_texts(self) -> dict[str, str]:
-        """Ids of the calls whose answer is an error that is not marked as one, and that text."""
-        answers = {key: said for key, (said, is_error) in self._results.items() if not is_error}
-        found = {key: self._errors.found(self._tool(key), said) for key, said in answers.items()}
-        return {key: said for key, said in found.items() if said}
-
-    def _tool(self, key: str) -> str:
-        return text(self._calls.get(key, {}).get("name"))
-
-    @cached_property
-    def denied(self) -> dict[str, str]:
-        """Ids of the calls that permissions refused, with the names of their tools."""
+    def _denials(self) -> set[tuple[str, str]]:
         entries = [*self._system("permission_denied")]
         entries += [mapping(entry) for result in self.results for entry in sequence(result.get("permission_denials"))]
-        return {text(entry.get("tool_use_id")): text(entry.get("tool_name")) for entry in entries}
+        return {(text(entry.get("tool_use_id")), text(entry.get("tool_name"))) for entry in entries}
+
+    @property
+    def denied(self) -> tuple[str, ...]:
+        """The tools whose calls permissions refused."""
+        return tuple(sorted({name for _, name in self._denials}))
 
     @property
     def calls(self) -> tuple[Call, ...]:
         """Calls by tool, including failed calls of tools that do not exist."""
-        counts = Counter(text(block.get("name")) for block in self._calls.values())
-        errors = Counter(text(block.get("name")) for key, block in self._calls.items() if key in self._failed)
-        return tuple(Call(name, counts[name], errors[name]) for name in sorted(counts))
+        return counted((call.name, call.failed) for call in self._calls)
 
     @property
     def files_read(self) -> tuple[str, ...]:
         """Files of the workspace that Read was called for without an error."""
         cwd = text(self.start.get("cwd")) or "/"
         inputs = [
-            text(mapping(block.get("input")).get("file_path"))
-            for key, block in self._calls.items()
-            if block.get("name") == "Read" and key not in self._failed
+            text(mapping(call.block.get("input")).get("file_path"))
+            for call in self._calls
+            if call.name == "Read" and not call.failed
         ]
         paths = {posixpath.relpath(posixpath.join(cwd, path), cwd) for path in inputs if path}
         return tuple(sorted(path for path in paths if path.split("/")[0] not in (".", "..")))
@@ -173,11 +170,11 @@ class Stream:
             return None
         entries = list(map(mapping, self.start["mcp_servers"]))
         servers = {text(entry.get("name")): text(entry.get("status")) for entry in entries}
-        for key, why in self._failed.items():
-            if DISCONNECTED.search(why):
-                broken = (name for name in servers if self._tool(key).startswith(f"mcp__{name}__"))
-                servers |= dict.fromkeys(broken, f"failed: {why[:200]}")
-        made = [(self._tool(key), self._error_texts.get(key, ""), key in self._failed) for key in self._calls]
+        for call in self._calls:
+            if DISCONNECTED.search(call.why):
+                broken = (name for name in servers if call.name.startswith(f"mcp__{name}__"))
+                servers |= dict.fromkeys(broken, f"failed: {call.why[:200]}")
+        made = [(call.name, call.unmarked, call.failed) for call in self._calls]
         return servers | {name: f"failed: {said}" for name, said in useless_servers(made).items() if name in servers}
 
     @property
@@ -273,6 +270,15 @@ def _is_priced(model: str, used: Event) -> bool:
 def _is_synthetic(message: Event) -> bool:
     """True when the client itself created the message, for an error."""
     return message.get("model") == _SYNTHETIC
+
+
+def _uses(event: Event) -> Iterator[tuple[Hashable, str | None, Event]]:
+    """The tool calls and results of a message; those of a sub-agent have ids of their own."""
+    message, parent = mapping(event.get("message")), text(event.get("parent_tool_use_id"))
+    kind, key = ("tool_use", "id") if event["type"] == "assistant" else ("tool_result", "tool_use_id")
+    for block in _blocks(message, kind) if event["type"] in ("assistant", "user") else ():
+        name = text(block.get("name")) if kind == "tool_use" else None
+        yield f"{parent} {text(block.get(key))}".strip(), name, block
 
 
 def _blocks(message: Event, kind: str) -> list[Event]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass, field
 from typing import Any
 
 Event = dict[str, Any]
@@ -40,6 +42,38 @@ def words(content: Any) -> str:
     """The text of a content (a string or a list of blocks) on one line."""
     parts = [text(mapping(block).get("text")) for block in content] if isinstance(content, list) else [text(content)]
     return " ".join(" ".join(parts).split())
+
+
+@dataclass
+class Use:
+    """A tool call and its result; empty when there is none."""
+
+    name: str
+    call: Event
+    result: Event = field(default_factory=dict)
+
+
+def tool_uses(entries: Iterable[tuple[Hashable, str | None, Event]]) -> list[Use]:
+    """The calls in the entries (id, tool, event), where a result has no tool.
+
+    Some gateways number calls anew in each answer, so a call whose id has a result is another one. The same call again
+    before its result is a duplicate.
+    """
+    uses: list[Use] = []
+    waiting: dict[Hashable, list[Use]] = {}
+    for key, name, event in entries:
+        same = waiting.setdefault(key, [])
+        if name is None:
+            if same:
+                same.pop(0).result = event
+        elif not same or (same[-1].name, _given(same[-1].call)) != (name, _given(event)):
+            uses.append(Use(name, event))
+            same.append(uses[-1])
+    return uses
+
+
+def _given(call: Event) -> Any:
+    return call.get("input", call.get("parameters"))
 
 
 def _int(digits: str) -> int | None:

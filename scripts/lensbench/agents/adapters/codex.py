@@ -146,13 +146,20 @@ def read(
 
 
 def _items(seen: Seen) -> list[dict[str, Any]]:
-    """The items in order of their start, each in its last state."""
-    items: dict[str, dict[str, Any]] = {}
+    """The items in order of their start, each in its last state; another item may have the id of a complete one."""
+    items: list[dict[str, Any]] = []
+    places: dict[str, int] = {}
+    complete: set[int] = set()
     for _, event in seen.events:
-        item = mapping(event.get("item"))
+        item, key = mapping(event.get("item")), text(mapping(event.get("item")).get("id"))
         if event["type"].startswith("item.") and text(item.get("type")):
-            items[text(item.get("id"))] = item
-    return list(items.values())
+            place = places.get(key, -1)
+            if place < 0 or (place in complete and items[place] != item):
+                items.append({})
+                place = places[key] = len(items) - 1
+            items[place] = item
+            complete |= {place} if event["type"] == "item.completed" else set()
+    return items
 
 
 def _name(item: Mapping[str, Any]) -> str:

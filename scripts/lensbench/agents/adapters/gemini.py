@@ -28,7 +28,7 @@ from typing import Any
 
 from lensbench.agents import Assignment, Invocation, base_environment
 from lensbench.agents.adapters._cli import Seen, announced, counted, gateway, number, observe, program_version
-from lensbench.agents.adapters._events import Event, mapping, text, words
+from lensbench.agents.adapters._events import Event, Use, mapping, text, tool_uses, words
 from lensbench.core.error_texts import DISCONNECTED, KNOWN_ERRORS, ErrorTexts, useless_servers
 from lensbench.core.frozen_plan import AgentSettings
 from lensbench.core.records import Outcome
@@ -110,34 +110,35 @@ def read(
     limited = failure.get("type") == "FatalTurnLimitedError"
     error = "" if limited else complaint
     status = re.search(r'"code":\s*(\d{3})', error)
-    calls = {text(event.get("tool_id")): event for event in seen.of("tool_use")}
-    results = {text(event.get("tool_id")): event for event in seen.of("tool_result")}
-    failed = {key: mapping(event.get("error")) for key, event in results.items() if event.get("status") != "success"}
-    names = {key: seen.tool(text(event.get("tool_name")), "mcp_") for key, event in calls.items()}
-    said = {key: errors.found(name, words(mapping(results.get(key)).get("output"))) for key, name in names.items()}
-    made = [(name, said[key], key in failed or bool(said[key])) for key, name in names.items()]
+    uses = tool_uses(
+        (text(event.get("tool_id")),
+         seen.tool(text(event.get("tool_name")), "mcp_") if event["type"] == "tool_use" else None, event)
+        for _, event in seen.events if event["type"] in ("tool_use", "tool_result")
+    )  # fmt: skip
+    failed = [(use.name, mapping(use.result.get("error"))) for use in uses if use.result and not _is_good(use)]
+    said = [errors.found(use.name, words(use.result.get("output"))) for use in uses]
+    made = [(use.name, unmarked, bool(unmarked) or (bool(use.result) and not _is_good(use)))
+            for use, unmarked in zip(uses, said, strict=True)]  # fmt: skip
     return Outcome(
         answer="" if error else _answer(seen),
         finished=bool(result),
         error=error,
         error_status=int(status[1]) if status else None,
         models=tuple(sorted(_served(stats))) or None,
-        servers=_statuses(
-            seen, {names[key]: why for key, why in failed.items() if key in names}, useless_servers(made)
-        ),
+        servers=_statuses(seen, failed, useless_servers(made)),
         calls=counted((name, is_failed) for name, _, is_failed in made) if seen.events else None,
         files_read=seen.files(
-            text(mapping(event.get("parameters")).get("file_path"))
-            for key, event in calls.items()
-            if names[key] == "read_file" and key in results and key not in failed
+            text(mapping(use.call.get("parameters")).get("file_path"))
+            for use in uses
+            if use.name == "read_file" and _is_good(use)
         ),
         tokens=_tokens(stats) if stats else None,
         gave_up=f"turns: {complaint}" if limited else "",
         ending="limit" if limited else "unknown" if failure or not result else "finished",
         models_asked=tuple(text(event.get("model")) for event in seen.of("init")[:1]) or seen.models_asked,
-        denied_calls=tuple(sorted({names[key] for key, why in failed.items() if key in names and _denied(why)})),
+        denied_calls=tuple(sorted({name for name, why in failed if _denied(why)})),
         api_retries=len(re.findall(r"^Attempt \d+ failed(?!.*Max attempts)", seen.log, re.MULTILINE)),
-        subagents=sum(name == "invoke_agent" for name in names.values()),
+        subagents=sum(use.name == "invoke_agent" for use in uses),
         first_token_s=seen.first(lambda event: event["type"] == "tool_use" or event.get("role") == "assistant"),
         agent_s=number(stats.get("duration_ms")) / 1000 if stats and not failure else None,
     )
@@ -154,6 +155,10 @@ def _answer(seen: Seen) -> str:
     return "".join(pieces)
 
 
+def _is_good(use: Use) -> bool:
+    return use.result.get("status") == "success"
+
+
 def _denied(error: Mapping[str, Any]) -> bool:
     return error.get("type") == "policy_violation"
 
@@ -164,10 +169,12 @@ def _served(stats: Mapping[str, Any]) -> Iterable[str]:
     return (name for name, used in models if number(mapping(used).get("total_tokens")))
 
 
-def _statuses(seen: Seen, failed: Mapping[str, Mapping[str, Any]], useless: Mapping[str, str]) -> dict[str, str] | None:
+def _statuses(
+    seen: Seen, failed: Iterable[tuple[str, Mapping[str, Any]]], useless: Mapping[str, str]
+) -> dict[str, str] | None:
     """The failed servers; at the start the program does not report which one."""
     why = dict.fromkeys(seen.servers, _FAILED) if _FAILED in seen.log else dict(useless)
-    for tool, error in failed.items():
+    for tool, error in failed:
         broken = DISCONNECTED.search(text(error.get("message")))
         if broken and tool.startswith("mcp__"):
             why[tool.split("__")[1]] = broken[0]

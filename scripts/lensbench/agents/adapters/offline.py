@@ -15,14 +15,14 @@ from __future__ import annotations
 
 import os
 import sys
-from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import lensbench
 from lensbench.agents import Assignment, Invocation
-from lensbench.agents.adapters._events import Event, read_event, text
+from lensbench.agents.adapters._cli import counted
+from lensbench.agents.adapters._events import Event, read_event, text, tool_uses
 from lensbench.core.error_texts import KNOWN_ERRORS, ErrorTexts, useless_servers
 from lensbench.core.records import ENDINGS, Call, Ending, Outcome
 
@@ -58,7 +58,7 @@ def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
     start = by_type.get("start", [{}])[0]
     end = by_type.get("end", [{}])[-1]
     failed = end.get("is_error") is True
-    calls, useless = _calls(by_type, errors)
+    calls, useless = _calls(events, errors) if "start" in by_type else (None, {})
     servers = _servers(start)
     if servers:
         servers |= {name: f"failed: {said}" for name, said in useless.items() if name in servers}
@@ -94,22 +94,17 @@ def _servers(start: dict[str, Any]) -> dict[str, str] | None:
     return servers
 
 
-def _calls(
-    by_type: dict[str, list[dict[str, Any]]], errors: ErrorTexts
-) -> tuple[tuple[Call, ...] | None, dict[str, str]]:
+def _calls(events: list[Event], errors: ErrorTexts) -> tuple[tuple[Call, ...], dict[str, str]]:
     """Calls by tool, and the servers that answered no call."""
-    if "start" not in by_type:
-        return None, {}
-    made = [event for event in by_type.get("tool_call", []) if text(event.get("name"))]
-    names = {repr(event.get("id")): event["name"] for event in made}
-    counts = Counter(event["name"] for event in made)
-    results = [
-        (name, errors.found(name, text(event.get("text"))), event.get("is_error") is True)
-        for event in by_type.get("tool_result", [])
-        if (name := names.get(repr(event.get("id"))))
-    ]
-    failures = Counter(name for name, said, failed in results if said or failed)
-    return tuple(Call(name, counts[name], failures[name]) for name in sorted(counts)), useless_servers(results)
+    uses = tool_uses(
+        (repr(event.get("id")), text(event.get("name")) if event["type"] == "tool_call" else None, event)
+        for event in events
+        if event["type"] == "tool_result" or (event["type"] == "tool_call" and text(event.get("name")))
+    )
+    made = [(use.name, errors.found(use.name, text(use.result.get("text"))), use.result.get("is_error") is True)
+            for use in uses]  # fmt: skip
+    answered = [call for call, use in zip(made, uses, strict=True) if use.result]
+    return counted((name, failed or bool(said)) for name, said, failed in made), useless_servers(answered)
 
 
 def _files_read(by_type: dict[str, list[dict[str, Any]]]) -> tuple[str, ...] | None:
