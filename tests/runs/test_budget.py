@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -9,9 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from lensbench.agents.adapters.claude_code import read
+from lensbench.agents.prices import cost_of
 from lensbench.core.errors import UserError
+from lensbench.core.records import Outcome
 from lensbench.core.run_folder import RunFolder
-from lensbench.runs.budget import check_budget, spend, spent
+from lensbench.runs.budget import check_budget, is_spent, spend, spent
 from lensbench.runs.stopping import StopEverything, check_not_stopped, clear, stop_everything
 
 
@@ -79,3 +83,36 @@ def test_after_a_stop_no_other_run_starts_until_the_next_start(tmp_path: Path) -
         check_not_stopped(tmp_path)
     clear(tmp_path)
     check_not_stopped(tmp_path)
+
+
+MILLION = {"input": 10**6, "output": 10**6, "cache_read": 10**6, "cache_write": 10**6}
+
+
+@pytest.mark.parametrize(
+    ("outcome", "usd"),
+    [
+        (Outcome(cost_usd=0.25, models=("claude-sonnet-5",), tokens=MILLION), 0.25),
+        (Outcome(models=("claude-sonnet-5-20260301",), tokens=MILLION), 2 + 10 + 0.2 + 2.5),
+        (Outcome(models=("us.anthropic.Claude-Opus-4-6",), tokens={"output": 2 * 10**6}), 50),
+        (Outcome(models_asked=("gpt-5",), tokens={"input": 10**6, "output": 0}), 1.25),
+        (Outcome(models=("gpt-5-mini", "gpt-5"), tokens={"input": 10**6}), 0.25),
+        (Outcome(models=("my-own-model",), tokens=MILLION), 0), (Outcome(models=("gpt-5",)), 0),
+    ],
+)  # fmt: skip
+def test_where_no_cost_is_reported_the_least_that_the_tokens_cost_is_spent(outcome: Outcome, usd: float) -> None:
+    assert cost_of(outcome) == pytest.approx(usd)
+
+
+def test_a_run_without_a_result_has_the_tokens_of_its_messages() -> None:
+    usage = {"input_tokens": 800_000, "cache_read_input_tokens": 100, "output_tokens": 1}
+    message = {"id": "m1", "model": "claude-sonnet-5", "usage": usage}
+    events = [message, {**message, "usage": {**usage, "output_tokens": 50}}, {**message, "id": "m2"}]
+    outcome = read(json.dumps({"type": "assistant", "message": event}) for event in events)
+    assert outcome.tokens == {"input": 1_600_000, "output": 51, "cache_read": 200, "cache_write": 0}
+    assert cost_of(outcome) > 3.2
+    assert read(['{"type": "assistant", "message": {"model": "m"}}']).tokens is None
+
+
+def test_a_spent_budget_is_known_before_anything_is_asked(tmp_path: Path) -> None:
+    spend(tmp_path, usd=2)
+    assert [is_spent(tmp_path, {"max_usd": limit}) for limit in (None, 3, 2)] == [False, False, True]

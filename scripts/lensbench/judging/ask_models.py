@@ -23,6 +23,7 @@ from typing import NamedTuple, TypedDict
 from jinja2 import TemplateError
 
 from lensbench.agents import Assignment, secret_names
+from lensbench.agents.prices import cost_of
 from lensbench.agents.sandbox import Place, Sandbox, find_sandbox
 from lensbench.agents.services import service_of, tell, wait_for
 from lensbench.agents.start import Said, now, start_agent
@@ -327,7 +328,7 @@ def _ask(bench: Bench, prompt: str) -> tuple[Said, str, str]:
     with private_folder() as private:
         place = Place(_sandbox(json.dumps(bench.sandbox)), private)
         said = start_agent(_assignment(bench, prompt, place), place, bench.settings["timeout_s"], redact)
-    spend(bench.folder, usd=said.outcome.cost_usd or 0)
+    spend(bench.folder, usd=cost_of(said.outcome))
     _check_service(bench, said)
     reason, detail = reason_of(said, Expectation((), ()))
     tell(service, reason, asked)

@@ -234,7 +234,8 @@ class Budget(Strict):
     """What the benchmark may cost. At a limit no new attempt starts, running ones end, and the results say so."""
 
     max_usd: Annotated[Number, Field(gt=0)] | None = None
-    """US dollars, as the agent reports them; agents that report no cost spend nothing."""
+    """US dollars, as the agent reports them; where it reports none, the least that its tokens cost by list prices.
+    Models without a known price and agents that report no tokens spend nothing."""
     max_runs: Annotated[Whole, Field(ge=1)] | None = None
     """Starts of the agent, further attempts included."""
     max_hours: Annotated[Number, Field(gt=0)] | None = None

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from lensbench.agents import Assignment
+from lensbench.agents.prices import cost_of
 from lensbench.agents.reach import read_host
 from lensbench.agents.sandbox import Place
 from lensbench.agents.start import Said, now, place_of, read_text, start_agent
@@ -199,7 +200,7 @@ def _ask(
         attempt, started_at=said.started_at, duration_s=round(said.ended.duration_s, 3),
         exit_code=said.ended.exit_code, timed_out=said.ended.timed_out,
     )  # fmt: skip
-    spend(job.folder, hours=said.ended.duration_s / 3600, usd=said.outcome.cost_usd or 0)
+    spend(job.folder, hours=said.ended.duration_s / 3600, usd=cost_of(said.outcome))
     unchecked = replace(attempt, reason=DiscardReason.HARNESS_FAILED, detail="it was killed before the run was checked")
     tried = Tried(
         unchecked, said.outcome, said.answer, said.transcript, before, "", assignment.workspace, None, said.network

@@ -6,6 +6,7 @@ address. It shows before the first run that the agent starts, finds its key and 
 
 from __future__ import annotations
 
+from lensbench.agents.prices import cost_of
 from lensbench.agents.probe import BUSY
 from lensbench.agents.sandbox import Place, Sandbox
 from lensbench.agents.start import Said, read_text, start_agent
@@ -38,7 +39,7 @@ def ask_model(job: Job, sandbox: Sandbox, redact: Redactor) -> Check:
             return Check("model", "failed", str(error))
         last = (read_text(f"{private}/stderr").strip().splitlines() or [""])[-1]
     job.folder.mkdir(parents=True, exist_ok=True)  # it does not exist before the first run
-    spend(job.folder, usd=said.outcome.cost_usd or 0)
+    spend(job.folder, usd=cost_of(said.outcome))
     reason, detail = reason_of(said, asking.expected)
     if not reason:
         return Check("model", "ok", _answered(said, sandbox))

@@ -36,6 +36,7 @@ from lensbench.plan.reading import load_config
 from lensbench.plan.task_files import ScenarioSet, read_scenarios
 from lensbench.repositories.prepare import prepare as prepare_repository
 from lensbench.runs.attempt import Job, prepare
+from lensbench.runs.budget import is_spent
 from lensbench.runs.model_check import ask_model
 from lensbench.runs.server_checks import check_servers
 
@@ -68,10 +69,11 @@ def preflight(config: Config, scenarios: ScenarioSet, folder: Path) -> Findings:
     findings = Findings([check for agent in agents for check in _variables(agent, os.environ)])
     redact = Redactor(secret_names(plan["agent"]), os.environ, mcp_secrets(plan))
     if not findings.failed:
-        gateway = check_gateway(adapter, plan["agent"], config.preflight.request)
+        asks = config.preflight.request and not is_spent(folder, plan["budget"])
+        gateway = check_gateway(adapter, plan["agent"], asks)
         findings.checks += gateway
         tried = _try_runs(config, plan, scenarios.tasks[0], adapter, folder, findings)
-        is_unknown = not gateway and hasattr(adapter, "version") and config.preflight.request
+        is_unknown = not gateway and hasattr(adapter, "version") and asks
         if tried and is_unknown and not findings.failed:
             findings.checks.append(ask_model(*tried, redact))
     findings.checks = [replace(check, detail=redact(check.detail)) for check in findings.checks]

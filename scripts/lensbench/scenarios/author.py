@@ -20,6 +20,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from pydantic import ValidationError
 
 from lensbench.agents import secret_names
+from lensbench.agents.prices import cost_of
 from lensbench.agents.sandbox import Place, Sandbox, find_sandbox
 from lensbench.agents.start import Said, start_agent
 from lensbench.core.errors import UserError
@@ -81,7 +82,7 @@ class AskedAgent:
         Raises NoAnswer, and UserError when the service refuses the agent, so that asking again is useless.
         """
         said = self._start(tree, prompt)
-        self.spent += said.outcome.cost_usd or 0
+        self.spent += cost_of(said.outcome)
         self._asked += 1
         name = f"{self._asked:02}-{stem}"
         write_atomic(self.folder / f"{name}.md", said.answer)

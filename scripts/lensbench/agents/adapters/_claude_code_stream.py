@@ -56,7 +56,7 @@ def read(
         tools_offered=stream.tools,
         calls=stream.calls,
         files_read=stream.files_read,
-        tokens=_tokens(usage) if usage else None,
+        tokens=_tokens(usage) if usage else stream.tokens_so_far,
         cost_usd=cost if isinstance(cost := result.get("total_cost_usd"), int | float) else None,
         cost_is_guess=not all(_is_priced(model, used) for model, used in usage.items()),
         turns=_number(result.get("num_turns")),
@@ -219,6 +219,16 @@ class Stream:
     def usage(self) -> dict[str, Event]:
         """The usage of each requested model."""
         return {model: mapping(used) for model, used in mapping(self.result.get("modelUsage")).items()}
+
+    @property
+    def tokens_so_far(self) -> dict[str, int] | None:
+        """The tokens of the answers, where no result tells their total: at least those. A message comes in several
+        events, of which the last has the most tokens."""
+        used = {text(message.get("id")): mapping(message.get("usage")) for message in self._messages("assistant")}
+        keys = {"input": "input_tokens", "output": "output_tokens",
+                "cache_read": "cache_read_input_tokens", "cache_write": "cache_creation_input_tokens"}  # fmt: skip
+        counts = {name: sum(_number(usage.get(key)) or 0 for usage in used.values()) for name, key in keys.items()}
+        return counts if any(counts.values()) else None
 
     @property
     def retries(self) -> int:
