@@ -208,6 +208,46 @@ def test_a_sub_agent_s_call_with_the_id_of_an_open_call_has_its_own_result() -> 
     assert read(map(json.dumps, events)).calls == (Call("Agent", 1), Call("Bash", 1, 1))
 
 
+@pytest.mark.parametrize(
+    "before",
+    [
+        "\ufeff",
+        "\x1b]0;claude\x07",
+        "\x1b]2;a b\x1b\\",
+        "\x1b[?2004h",
+        "\x1b[2K\r",
+        "\x1bc",
+        "\x1b(B\x1b[?25l\ufeff",
+        "\0",
+    ],
+)
+def test_what_a_launcher_prints_before_an_event_does_not_hide_it(before: str) -> None:
+    failed, *rest = lines_of("server-missing")
+    assert reason_of(read([before + failed, *rest])) == "mcp_failed"
+    assert reason_of(read(["cc: " + failed, *rest])) == "crashed"
+
+
+@pytest.mark.parametrize(
+    ("adapter", "start", "events"),
+    [
+        (claude_code, {"type": "system", "subtype": "init"}, [{"type": "result", "result": "so"}]),
+        (gemini, ANNOUNCED, [{"type": "init"}, {"type": "result"}]),
+        (gemini, {"type": "init"}, [ANNOUNCED, {"type": "result"}]),
+        (codex, ANNOUNCED, [{"type": "thread.started"}, {"type": "turn.completed"}]),
+        (codex, {"type": "thread.started"}, [ANNOUNCED, {"type": "turn.completed"}]),
+        (opencode, ANNOUNCED, [{"type": "step_finish", "part": {"reason": "stop"}}]),
+    ],
+)
+def test_a_stream_without_its_start_is_incomplete(adapter: Any, start: dict[str, Any], events: list[Any]) -> None:
+    assert adapter.read(map(json.dumps, [start, *events])).finished
+    outcome = adapter.read(map(json.dumps, events))
+    assert find_reason(Attempt(1, "", 1.0, 0.0, 0, False), outcome, "x", Expectation(("lens",), ()))[0] in (
+        "crashed",
+        "mcp_failed",
+    )
+    assert not outcome.finished
+
+
 @pytest.mark.parametrize(("served", "reason"), [("", ""), ("glm-5", ""), ("glm-*", ""), ("glm-6", "model_changed")])
 def test_another_model_than_agent_served_discards_the_run(served: str, reason: str) -> None:
     outcome = read(lines_of("stop-max-tokens"))

@@ -39,7 +39,7 @@ _FINISHED = ("end_turn", "stop_sequence", "stop", "")
 def read(
     lines: Iterable[str], clock: Callable[[], float] = time.monotonic, *, errors: ErrorTexts = KNOWN_ERRORS
 ) -> Outcome:
-    """The outcome in the events; a stream without a `result` was cut off and is unfinished. `clock` returns seconds."""
+    """The outcome in the events; a stream without its start or a `result` is incomplete. `clock` returns seconds."""
     began = clock()
     stream = Stream([(clock() - began, event) for line in lines if (event := read_event(line)) is not None], errors)
     if not stream.events:
@@ -47,7 +47,7 @@ def read(
     result, usage, (error, gave_up) = stream.result, stream.usage, stream.failure
     return Outcome(
         answer=stream.last_words if gave_up else "" if error or result.get("is_error") else text(result.get("result")),
-        finished=bool(stream.results),
+        finished=bool(stream.start and stream.results),
         error=error,
         error_status=_number(result.get("api_error_status")) if error else None,
         agent_version=text(stream.start.get("claude_code_version")) or None,

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 Event = dict[str, Any]
 
+_TERMINAL = re.compile(
+    r"\x1b(?:[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|\[[0-?]*[ -/]*[@-~]?|[ -/]*[0-~]?)|[\x00-\x08\x0b-\x1f\x7f]"
+)
+"""Control sequences (ECMA-48) and characters, which JSON has only escaped: launchers print them before an event."""
 _LARGEST = 2**53
 """The largest integer that all JSON parsers read exactly."""
 
@@ -17,7 +22,9 @@ def read_event(line: str) -> Event | None:
     """The object in a line, if its `type` is a string; None for any other line. Unusable numbers in it, such as NaN or
     1e999, become None."""
     try:
-        value = json.loads(line, parse_int=_int, parse_float=_float, parse_constant=_float)
+        value = json.loads(
+            _TERMINAL.sub("", line).lstrip("\ufeff"), parse_int=_int, parse_float=_float, parse_constant=_float
+        )
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) and isinstance(value.get("type"), str) else None

@@ -129,7 +129,7 @@ def read(
     answers = [text(item.get("text")) for item in items if item["type"] == "agent_message"]
     return Outcome(
         answer=answers[-1] if answers and (limit or (done and not broken)) else "",
-        finished=bool(done or broken),
+        finished=bool(seen.started and seen.of("thread.started") and (done or broken)),
         error="" if limit else error,
         error_status=int(status[1]) if status else None,
         servers=_statuses(seen, useless_servers(results)),

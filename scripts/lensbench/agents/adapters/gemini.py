@@ -101,8 +101,8 @@ def version(settings: AgentSettings) -> str | None:
 def read(
     lines: Iterable[str], clock: Callable[[], float] = time.monotonic, *, errors: ErrorTexts = KNOWN_ERRORS
 ) -> Outcome:
-    """The outcome in the events. Other lines and unknown events are ignored; a stream without a `result` was cut off
-    and is unfinished. `clock` returns seconds."""
+    """The outcome in the events. Other lines and unknown events are ignored; a stream without its start or a `result`
+    is incomplete. `clock` returns seconds."""
     seen = observe(lines, clock)
     result = seen.last("result")
     stats, failure = mapping(result.get("stats")), mapping(result.get("error"))
@@ -121,7 +121,7 @@ def read(
             for use, unmarked in zip(uses, said, strict=True)]  # fmt: skip
     return Outcome(
         answer="" if error else _answer(seen),
-        finished=bool(result),
+        finished=bool(seen.started and seen.of("init") and result),
         error=error,
         error_status=int(status[1]) if status else None,
         models=tuple(sorted(_served(stats))) or None,

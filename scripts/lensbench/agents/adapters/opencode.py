@@ -140,7 +140,7 @@ def read(
     cost = sum(_amount(part.get("cost")) for part in steps)
     return Outcome(
         answer="" if error else "".join(text(part.get("text")) for part in final),
-        finished=bool(failure) or reason not in ("", "tool-calls"),
+        finished=bool(seen.started) and (bool(failure) or reason not in ("", "tool-calls")),
         error=error,
         error_status=number(details.get("statusCode")) or None,
         servers=_statuses(seen, useless_servers(said)),
