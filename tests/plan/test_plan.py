@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -27,13 +28,27 @@ def edit(path: str, old: str, new: str) -> None:
     Path(path).write_text(text.replace(old, new), encoding="utf-8")
 
 
-def test_a_prompt_is_the_task_and_the_report_suffix_and_nothing_of_the_condition(project: Path, given: Given) -> None:
-    (task,) = read_scenarios(["set.yaml"]).tasks
-    prompt = planning.prompt_of(task)
+@pytest.mark.parametrize(("kind", "forbids", "asks"), [("question", True, False), ("change", False, True)])
+def test_a_frozen_prompt_is_the_task_and_the_suffix_of_its_kind_and_nothing_of_the_condition(
+    project: Path, given: Given, kind: str, forbids: bool, asks: bool
+) -> None:
+    if kind == "change":
+        tests = {"command": ["python", "-m", "pytest"], "fail_to_pass": ["test_it.py::test_it"]}
+        change = {"kind": "change", "tests": tests, "criteria": []}
+        one = yaml.safe_load(Path("set.yaml").read_text(encoding="utf-8"))
+        one["tasks"][0] |= change
+        Path("set.yaml").write_text(yaml.safe_dump(one), encoding="utf-8")
+    planning.write_plan(load_config(given), [], Path("bench/r"))
+    (frozen,) = Path("bench/r/prompts").iterdir()
+    prompt = frozen.read_text(encoding="utf-8")
     assert prompt.startswith("Where is it?\n\n")
-    assert "## Report" in prompt
     assert "lens" not in prompt.lower()
     assert "names the file" not in prompt
+    # As an agent reads it: a ban of changes anywhere in it holds, and so does a request for one.
+    assert bool(re.search(r"(do not|don't|never|without) (chang|edit|modif|writ)", prompt.lower())) == forbids
+    assert ("make the change in the files of the current folder" in prompt) == asks
+    assert ("give the full answer as text" in prompt) != asks
+    assert "\n## Report\n" in prompt
 
 
 @pytest.mark.parametrize(

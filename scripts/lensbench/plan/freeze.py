@@ -41,13 +41,13 @@ from lensbench.plan.task_files import ScenarioSet, read_scenarios
 
 
 def prompt_of(task: Task) -> str:
-    """The prompt, the same bytes in every condition: the task's text and the report suffix (protocol, section 3)."""
-    return f"{task.prompt}\n\n{_report_suffix()}"
+    """The prompt, the same bytes in every condition: the task's text and its kind's suffix (protocol, section 2)."""
+    return f"{task.prompt}\n\n{_suffix('change_suffix.md' if isinstance(task, ChangeTask) else 'report_suffix.md')}"
 
 
 @cache
-def _report_suffix() -> str:
-    return (TEMPLATES / "report_suffix.md").read_text(encoding="utf-8")
+def _suffix(name: str) -> str:
+    return (TEMPLATES / name).read_text(encoding="utf-8")
 
 
 def make_plan(config: Config, scenarios: ScenarioSet, accepted: list[str]) -> Plan:
