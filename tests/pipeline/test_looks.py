@@ -11,6 +11,7 @@ import yaml
 from lensbench.scores.sequential import FIRST
 from small_benchmark import Project
 
+CALLS = "called mcp__fake__search"
 NAMES = [f"task{letter}" for letter in "abcdefghijklmnop"]
 
 
@@ -26,6 +27,7 @@ def write_tasks(project: Project, helped: str, names: Sequence[str] = NAMES) -> 
         tasks.append({"id": name, "category": category, "prompt": prompt, "criteria": criteria})
     copied = json.loads(json.dumps({"name": "shop", "tasks": tasks}))  # without YAML aliases
     (project.folder / "tasks.yaml").write_text(yaml.safe_dump(copied))
+    project.behave(**{f"{name}_with": CALLS for name in names})
 
 
 def looks(project: Project) -> list[bool]:
@@ -94,7 +96,7 @@ def test_over_trials_each_trial_is_a_wave(project: Project) -> None:
 def test_a_discarded_run_of_the_first_wave_is_made_again_and_its_look_is_taken_again(project: Project) -> None:
     write_tasks(project, "all")
     project.configure(gate={"looks": 2})
-    project.behave(**{f"{name}_with": ["crash", "answer"] for name in NAMES})
+    project.behave(**{f"{name}_with": ["crash", CALLS] for name in NAMES})
     project.start()
     discarded = [row for row in project.table("validity") if row["status"] == "discarded"]
     assert discarded

@@ -76,7 +76,7 @@ def parse_timing(text: str) -> Timing:
     models: dict[str, str] = {}
     repeated: dict[str, None] = {}
     problems: list[str] = []
-    for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), 1):
+    for number, line in enumerate(text.removeprefix("\ufeff").replace("\r\n", "\n").split("\n"), 1):
         name, _, rest = line.partition(",")
         if name.strip() == "model_mapping":
             for pair in rest.split(","):
