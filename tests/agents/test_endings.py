@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from test_endings_by_agent import claude_call
 
 from lensbench.agents.adapters import claude_code, codex, command_events, gemini, offline, opencode
 from lensbench.agents.adapters._events import Event
@@ -151,59 +152,8 @@ def test_gemini_tells_limits_only() -> None:
     assert gemini.read([json.dumps({"type": "result"})]).ending == "finished"
 
 
-def claude(tool: str, is_error: bool) -> list[dict[str, Any]]:
-    use = {"type": "tool_use", "id": "call_0", "name": tool, "input": {}}
-    answer = {"type": "tool_result", "tool_use_id": "call_0", "content": "x", "is_error": is_error}
-    return [{"type": "assistant", "message": {"content": [use]}}, {"type": "user", "message": {"content": [answer]}}]
-
-
-def gemini_call(tool: str, is_error: bool) -> list[dict[str, Any]]:
-    name, status = tool.replace("mcp__lens__", "mcp_lens_"), "error" if is_error else "success"
-    return [{"type": "tool_use", "tool_name": name, "tool_id": "call_0", "parameters": {}},
-            {"type": "tool_result", "tool_id": "call_0", "status": status}]  # fmt: skip
-
-
-def codex_call(tool: str, is_error: bool) -> list[dict[str, Any]]:
-    kind, name = ("mcp_tool_call", tool.split("__")[-1]) if "__" in tool else (tool, "")
-    item = {"id": "call_0", "type": kind, "server": "lens", "tool": name}
-    return [{"type": "item.started", "item": item},
-            {"type": "item.completed", "item": {**item, "status": "failed" if is_error else "completed"}}]  # fmt: skip
-
-
-def opencode_call(tool: str, is_error: bool) -> list[dict[str, Any]]:
-    state = {"status": "error" if is_error else "completed"}
-    return [
-        {"type": "tool_use", "part": {"callID": "call_0", "tool": tool.replace("mcp__lens__", "lens_"), "state": state}}
-    ]
-
-
-def offline_call(tool: str, is_error: bool) -> list[dict[str, Any]]:
-    return [{"type": "tool_call", "id": 0, "name": tool}, {"type": "tool_result", "id": 0, "is_error": is_error}]
-
-
-ANNOUNCED = {"type": "lensbench.started", "model": "m", "workspace": "/repo", "servers": ["lens"]}
-
-
-@pytest.mark.parametrize(
-    ("adapter", "call", "start"),
-    [
-        (claude_code, claude, {"type": "system", "subtype": "init"}),
-        (gemini, gemini_call, ANNOUNCED),
-        (codex, codex_call, ANNOUNCED),
-        (opencode, opencode_call, ANNOUNCED),
-        (offline, offline_call, {"type": "start"}),
-    ],
-)
-def test_calls_whose_ids_a_gateway_repeats_are_all_counted(adapter: Any, call: Any, start: dict[str, Any]) -> None:
-    tools = [("web_search", False), ("mcp__lens__lens_grep", True), ("web_search", False), ("command_execution", True)]
-    events = [start, *(event for tool in tools for event in call(*tool))]
-    assert adapter.read(map(json.dumps, events)).calls == (
-        Call("command_execution", 1, 1), Call("mcp__lens__lens_grep", 1, 1), Call("web_search", 2),
-    )  # fmt: skip
-
-
 def test_a_sub_agent_s_call_with_the_id_of_an_open_call_has_its_own_result() -> None:
-    outer, inner = claude("Agent", False), claude("Bash", True)
+    outer, inner = claude_call("Agent", False), claude_call("Bash", True)
     events = [outer[0], *({**event, "parent_tool_use_id": "call_0"} for event in inner), outer[1]]
     assert read(map(json.dumps, events)).calls == (Call("Agent", 1), Call("Bash", 1, 1))
 
@@ -225,27 +175,6 @@ def test_what_a_launcher_prints_before_an_event_does_not_hide_it(before: str) ->
     failed, *rest = lines_of("server-missing")
     assert reason_of(read([before + failed, *rest])) == "mcp_failed"
     assert reason_of(read(["cc: " + failed, *rest])) == "crashed"
-
-
-@pytest.mark.parametrize(
-    ("adapter", "start", "events"),
-    [
-        (claude_code, {"type": "system", "subtype": "init"}, [{"type": "result", "result": "so"}]),
-        (gemini, ANNOUNCED, [{"type": "init"}, {"type": "result"}]),
-        (gemini, {"type": "init"}, [ANNOUNCED, {"type": "result"}]),
-        (codex, ANNOUNCED, [{"type": "thread.started"}, {"type": "turn.completed"}]),
-        (codex, {"type": "thread.started"}, [ANNOUNCED, {"type": "turn.completed"}]),
-        (opencode, ANNOUNCED, [{"type": "step_finish", "part": {"reason": "stop"}}]),
-    ],
-)
-def test_a_stream_without_its_start_is_incomplete(adapter: Any, start: dict[str, Any], events: list[Any]) -> None:
-    assert adapter.read(map(json.dumps, [start, *events])).finished
-    outcome = adapter.read(map(json.dumps, events))
-    assert find_reason(Attempt(1, "", 1.0, 0.0, 0, False), outcome, "x", Expectation(("lens",), ()))[0] in (
-        "crashed",
-        "mcp_failed",
-    )
-    assert not outcome.finished
 
 
 @pytest.mark.parametrize(("served", "reason"), [("", ""), ("glm-5", ""), ("glm-*", ""), ("glm-6", "model_changed")])

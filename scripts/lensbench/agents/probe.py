@@ -21,6 +21,7 @@ BUSY = {408, 429, 500, 502, 503, 504, 529}
 LOOK_AT = {
     400: "the model's name (agent.model, agent.models)",
     401: "the key in agent.token_env or agent.pass_env",
+    402: "the account's credit",
     403: "the key's rights and quota",
     404: "agent.base_url, and the model's name (agent.model, agent.models)",
 }

@@ -47,13 +47,11 @@ from lensbench.judging.judges.canaries import Canary, canaries
 from lensbench.judging.judges.normalising import without_comments
 from lensbench.judging.shown_answers import ShownAnswer
 from lensbench.runs.budget import check_budget, spend
-from lensbench.runs.reasons import DiscardReason, Expectation, reason_of
+from lensbench.runs.reasons import DiscardReason, Expectation, is_refused, reason_of
 from lensbench.runs.stopping import StopEverything
 
 _UNIMPORTANT = {"retries", "timeout_s", "max_turns", "mcp_start_s", "pass_env", "token_env", "tools", "tool_search"}
 """Settings of a judge's agent that do not affect its verdicts."""
-_STOP_STATUS = {401, 403, 404}
-"""HTTP statuses for a wrong key or model. Unlike for runs, 400 and 413 may be caused by one long answer."""
 _GUESSING = TEMPLATES / "judge_condition.md.j2"
 
 
@@ -338,7 +336,8 @@ def _ask(bench: Bench, prompt: str) -> tuple[Said, str, str]:
 def _check_service(bench: Bench, said: Said) -> None:
     """Raises UserError for errors that affect all requests."""
     outcome, name = said.outcome, bench.judge["name"]
-    if outcome.error_status in _STOP_STATUS or "Not logged in" in outcome.error:
+    # Unlike for a run, 400 may be caused by one long answer: each request is the first.
+    if is_refused(outcome) or outcome.error_status == 404 or "Not logged in" in outcome.error:
         raise UserError(f"judge {name!r} was refused ({outcome.error}); fix that, then start again")
     pinned = bench.settings["version"]
     if pinned and outcome.agent_version and outcome.agent_version != pinned:

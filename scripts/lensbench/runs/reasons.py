@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from lensbench.core.models import is_served
-from lensbench.core.records import Attempt, Outcome
+from lensbench.core.records import MAX_TEXT, Attempt, Outcome
 
 if TYPE_CHECKING:
     from lensbench.agents.start import Said  # most stages need only the reasons
@@ -123,16 +123,34 @@ REASONS: dict[str, Remedy] = {
     ),
 }
 
-STOP_STATUS = {400, 401, 403, 404, 413}
-"""HTTP statuses that no second attempt can fix, such as a wrong key: the benchmark stops at once."""
-
+_REFUSED = {401, 402, 403}
+"""HTTP statuses of a wrong key or an account without credit."""
+_ABOUT_ACCESS = re.compile(
+    r"(?i)\bmodel\b.{0,80}\b(?:not found|(?:not|n't) exist|not supported|not available|unavailable|deprecated|retired)"
+    r"|\b(?:no such|unknown|invalid|unsupported|selected) model\b|\bAPI key (?:not|is|has)\b"
+    r"|\b(?:your|this|with) account\b|\bcredit balance\b|\binsufficient[ _](?:balance|credits?|funds|quota)\b"
+    r"|\bbilling (?:hard )?limit\b|\b(?:your|this) (?:subscription|organi[sz]ation)\b"
+)
+"""What a 400 or 404 says about the model or the account, and not about the content of one request."""
 _STOP_WORDS = re.compile(r"ECONNREFUSED|EAI_AGAIN|ENOTFOUND|Not logged in")
-"""The same for errors without a status: connection refused, unknown host, missing key."""
+"""Errors without a status: connection refused, unknown host, missing key."""
+
+
+def is_refused(outcome: Outcome) -> bool:
+    """True when the service refuses the key, the model or the account, and so would refuse every request."""
+    status, error = outcome.error_status, outcome.error[:MAX_TEXT]
+    return status in _REFUSED or (status in (400, 404) and bool(_ABOUT_ACCESS.search(error)))
 
 
 def stops(outcome: Outcome) -> bool:
-    """True when further attempts of any run would fail in the same way, so that everything must stop."""
-    return outcome.error_status in STOP_STATUS or bool(_STOP_WORDS.search(outcome.error))
+    """True when further attempts of any run would fail in the same way, so that everything must stop.
+
+    A first request that gets 400 or 404 has the settings that all runs share; a later one, or one that is too large
+    (413), may be refused for its content.
+    """
+    is_first = not outcome.calls and not any((outcome.tokens or {}).values())
+    no_service = bool(_STOP_WORDS.search(outcome.error))
+    return is_refused(outcome) or no_service or (is_first and outcome.error_status in (400, 404))
 
 
 class Expectation(NamedTuple):

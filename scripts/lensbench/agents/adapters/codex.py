@@ -120,7 +120,6 @@ def read(
     done, broken = seen.of("turn.completed"), seen.of("turn.failed")
     error = text(mapping(broken[-1].get("error")).get("message")) or "the turn failed" if broken else ""
     limit = _LIMIT.search(error)
-    status = re.search(r"unexpected status (\d{3})", error)
     said = [errors.found(_name(item), _answered(item)) for item in calls]
     results = [
         (_name(item), found, bool(found) or item.get("status") == "failed")
@@ -131,7 +130,7 @@ def read(
         answer=answers[-1] if answers and (limit or (done and not broken)) else "",
         finished=bool(seen.started and seen.of("thread.started") and (done or broken)),
         error="" if limit else error,
-        error_status=int(status[1]) if status else None,
+        error_status=None if limit else _status(error),
         servers=_statuses(seen, useless_servers(results)),
         calls=counted((name, failed) for name, _, failed in results) if seen.events else None,
         tokens=_tokens([mapping(event.get("usage")) for event in done]) if done else None,
@@ -143,6 +142,20 @@ def read(
         subagents=sum(item["type"] == "collab_tool_call" for item in calls),
         first_token_s=seen.first(lambda event: mapping(event.get("item")).get("type") in _SPOKEN),
     )
+
+
+def _status(error: str) -> int | None:
+    """The status in an error: in words, or in the body of the refusal, which Codex passes on."""
+    if stated := re.search(r"(?:unexpected|last) status:? (\d{3})", error):
+        return int(stated[1])
+    try:
+        body = mapping(json.loads(error))
+    except (ValueError, RecursionError):
+        return None
+    values = [
+        value for level in (body, mapping(body.get("error"))) for value in (level.get("status"), level.get("code"))
+    ]
+    return next((int(value) for value in map(str, values) if re.fullmatch(r"[45]\d\d", value)), None)
 
 
 def _items(seen: Seen) -> list[dict[str, Any]]:

@@ -44,6 +44,7 @@ CLIENT_TRIES = 4
 here."""
 
 _FAILED = "MCP issues detected"
+_ATTEMPT = re.compile(r"(?s).*^Attempt \d+ failed with status (\d{3})", re.MULTILINE)
 
 
 def command(run: Assignment) -> Invocation:
@@ -109,7 +110,6 @@ def read(
     complaint = text(failure.get("message")) or ("the agent reports a failure" if failure else "")
     limited = failure.get("type") == "FatalTurnLimitedError"
     error = "" if limited else complaint
-    status = re.search(r'"code":\s*(\d{3})', error)
     uses = tool_uses(
         (text(event.get("tool_id")),
          seen.tool(text(event.get("tool_name")), "mcp_") if event["type"] == "tool_use" else None, event)
@@ -123,7 +123,7 @@ def read(
         answer="" if error else _answer(seen),
         finished=bool(seen.started and seen.of("init") and result),
         error=error,
-        error_status=int(status[1]) if status else None,
+        error_status=_status(error, seen.log),
         models=tuple(sorted(_served(stats))) or None,
         servers=_statuses(seen, failed, useless_servers(made)),
         calls=counted((name, is_failed) for name, _, is_failed in made) if seen.events else None,
@@ -142,6 +142,15 @@ def read(
         first_token_s=seen.first(lambda event: event["type"] == "tool_use" or event.get("role") == "assistant"),
         agent_s=number(stats.get("duration_ms")) / 1000 if stats and not failure else None,
     )
+
+
+def _status(error: str, log: str) -> int | None:
+    """The status in an error, or in the log of the failed request."""
+    _, _, request = log.rpartition("Error when talking to Gemini API")
+    stated = re.search(r'"code":\s*(\d{3})', error)
+    if error.startswith("[API Error") and not stated:
+        stated = re.search(r"(?m)^\s*(?:status|code): (\d{3})\b", request) or _ATTEMPT.search(request)
+    return int(stated[1]) if stated else None
 
 
 def _answer(seen: Seen) -> str:
