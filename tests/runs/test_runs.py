@@ -15,7 +15,7 @@ import pytest
 from lensbench.agents.adapters import command
 from lensbench.agents.sandbox import find_sandbox
 from lensbench.core.errors import UserError
-from lensbench.core.records import Outcome, Record, RunId, from_json, run_files
+from lensbench.core.records import Call, Outcome, Record, RunId, from_json, run_files
 from lensbench.plan.freeze import write_plan
 from lensbench.repositories.prepare import main as fetch
 from lensbench.runs import attempt as attempts
@@ -31,6 +31,7 @@ RUN = RunId("anna", "without")
 RUN_ANNA = [
     sys.executable, "-P", "-m", "lensbench.runs.run", "--task", RUN.task, "--condition", RUN.condition, "--folder",
 ]  # fmt: skip
+FAKES = Path(__file__).parents[1] / "fakes"
 AUTO: Any = {"mode": "auto", "visible": [], "hidden": []}
 
 
@@ -112,6 +113,44 @@ def test_a_run_whose_server_failed_at_the_start_is_not_paid_to_its_end(bench: Pa
     servers = [{"name": "fake", "status": "failed", "detail": "no such file"}]
     last = events(bench, [{"type": "start", "tools": [], "mcp_servers": servers}], "with").last
     assert (last.reason, last.timed_out) == ("mcp_failed", False)
+
+
+UNAWARE = """
+import json, sys
+for request in map(json.loads, sys.stdin):
+    tool = {"name": "find", "description": "Finds code.", "inputSchema": {"type": "object",
+            "properties": {"query": {"type": "string"}}, "required": ["query"]}}
+    text = {"content": [{"type": "text", "text": "Repo not registered"}]}
+    start = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "x", "version": "1"}}
+    answer = {"initialize": start, "tools/list": {"tools": [tool]}, "tools/call": text}
+    if "id" in request:
+        print(json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": answer.get(request["method"], {})}), flush=True)
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "reason"),
+    [
+        ([str(FAKES / "stdio_mcp_server.py")], "connected", ""),
+        (["-c", UNAWARE], "failed: /wrong is not registered", "mcp_failed"),
+        (["-c", "exit(1)"], "failed: /wrong is not registered", "mcp_failed"),
+    ],
+)  # fmt: skip
+def test_a_server_is_asked_before_the_text_of_a_failed_call_counts_against_it(
+    bench: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], status: str, reason: str
+) -> None:
+    monkeypatch.setattr("lensbench.agents.start.EXIT_GRACE_S", 0.5)
+    entry = {"command": sys.executable, "args": arguments}
+    Path("mcp.json").write_text(json.dumps({"mcpServers": {"fake": entry}}), encoding="utf-8")
+    servers = [{"name": "fake", "status": "connected"}]
+    call = [
+        {"type": "start", "tools": ["mcp__fake__find"], "mcp_servers": servers},
+        {"type": "tool_call", "id": 1, "name": "mcp__fake__find", "input": {"query": "x"}},
+        {"type": "tool_result", "id": 1, "is_error": False, "size": 9, "text": "/wrong is not registered"},
+    ]
+    record = events(bench, [*call, *ENDED], "with")
+    assert (record.outcome.servers, record.last.reason) == ({"fake": status}, reason)
+    assert record.outcome.calls == (Call("mcp__fake__find", 1, 1),)
 
 
 def test_the_agent_reads_the_planned_prompt_and_the_record_has_its_hash(bench: Path) -> None:

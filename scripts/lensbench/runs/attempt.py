@@ -6,7 +6,7 @@ import json
 import os
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -37,7 +37,7 @@ from lensbench.core.system.shared_trees import TRUSTED_S, has_changes, is_whole
 from lensbench.core.system.terminal import printable
 from lensbench.core.system.trees import MOST_BYTES, copy_tree, exceeds, hash_tree
 from lensbench.runs.budget import spend
-from lensbench.runs.reasons import DiscardReason, Expectation, find_reason
+from lensbench.runs.reasons import DiscardReason, Expectation, find_reason, tools_of
 
 EDIT_TOOLS = ("Edit", "Write")
 """Built-in tools that agents have in change tasks, in every condition."""
@@ -182,13 +182,36 @@ def make_attempt(job: Job, place: Place, number: int, waited_s: float, redact: R
     return tried._replace(attempt=replace(tried.attempt, teardown=left))
 
 
-def _unreachable(assignment: Assignment, place: Place, asks: bool) -> str:
-    """Why a server with a URL does not respond; checked here because agents do not always report it."""
-    if not any("url" in entry for entry in assignment.mcp_servers.values()):
+def _unreachable(assignment: Assignment, place: Place, asks: bool, names: Sequence[str] | None = None) -> str:
+    """Why a server does not respond: those with a URL, which agents do not always report, or those of `names`."""
+    if names is None:
+        names = [name for name, entry in assignment.mcp_servers.items() if "url" in entry]
+    if not names:
         return ""
     from lensbench.runs.server_checks import unreachable  # its MCP client takes a second to import
 
-    return unreachable(assignment, place, asks)
+    return unreachable(assignment, place, asks, names)
+
+
+def _with_asked_servers(outcome: Outcome, assignment: Assignment, place: Place) -> Outcome:
+    """The outcome, in which a server that only the texts of failed calls speak against is connected if it responds.
+
+    The texts may be those of a tool: of a wrong argument of the agent, or of a file with such words in it. A crash in a
+    call is what the server does for that call: the run counts, with the failed call. To discard either would repeat
+    only runs of the treatment, until they go well.
+    """
+    offered = [call.name for call in outcome.calls or ()] if outcome.tools_offered is None else outcome.tools_offered
+    suspects = [
+        name
+        for name, status in (outcome.servers or {}).items()
+        if status.startswith("failed") and name in assignment.mcp_servers and tools_of([name], offered)
+    ]
+    cleared = [name for name in suspects if not _unreachable(assignment, place, asks=True, names=[name])]
+    return (
+        replace(outcome, servers={**(outcome.servers or {}), **dict.fromkeys(cleared, "connected")})
+        if cleared
+        else outcome
+    )
 
 
 def _ask(
@@ -223,6 +246,7 @@ def _checked(job: Job, place: Place, assignment: Assignment, tried: Tried, said:
     written = place.changes if place.tree else place.outside(tried.workspace)
     is_too_large = exceeds(written)
     after = "" if is_too_large else _tree_after(place, tried.tree_before, written)
+    tried = tried._replace(outcome=_with_asked_servers(tried.outcome, assignment, place))
     reason, detail = find_reason(tried.attempt, tried.outcome, tried.answer, job.expected)
     if said.unread and reason != DiscardReason.TIMED_OUT:
         reason, detail = DiscardReason.HARNESS_FAILED, said.unread

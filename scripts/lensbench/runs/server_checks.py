@@ -48,22 +48,23 @@ def check_servers(
     return checks, tools
 
 
-def unreachable(run: Assignment, place: Place, asks: bool) -> str:
-    """Why a running server with a URL does not respond now; "" when all respond.
+def unreachable(run: Assignment, place: Place, asks: bool, names: Sequence[str]) -> str:
+    """Why a server of `names` does not respond now; "" when all respond. One with a command is started again, in the
+    same workspace.
 
     With `asks`, also calls one tool about the workspace, as the preflight does: the server must know it.
     """
     environment = load_adapter(run.settings["kind"]).command(run).env
-    named = {name: filled(entry, environment) for name, entry in run.mcp_servers.items() if "url" in entry}
+    named = {name: filled(run.mcp_servers[name], environment) for name in names}
     workspace = Workspace(place.outside(run.workspace))
-    entries = {name: read_entry(entry) for name, entry in named.items()}
+    entries = {name: _placed(read_entry(entry), run, environment, place) for name, entry in named.items()}
     with Servers(entries, workspace.root, run.settings["mcp_start_s"], environment) as servers:
         for status in servers.statuses:
             if not status.connected:
                 return f"{status.name}: {status.detail}"
             if not asks:
                 continue
-            check = _check_server("", named[status.name]["url"], status, servers, run, workspace)
+            check = _check_server("", named[status.name].get("url", run.mcp_file), status, servers, run, workspace)
             if check.outcome == "failed":
                 return f"{status.name}: {check.detail}"
     return ""
