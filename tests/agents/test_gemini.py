@@ -50,6 +50,25 @@ def test_the_model_that_served_stands_beside_the_one_that_was_asked_for() -> Non
     assert (outcome.models_asked, outcome.models) == (("model-a",), ("model-b",))
 
 
+@pytest.mark.parametrize(
+    ("calls", "other", "tokens", "served"),
+    [
+        (45, "gemini-3-flash-preview", 250, {"model-a"}),
+        (29, "gemini-2.5-flash", 1200, {"model-a"}),
+        (28, "gemini-2.5-flash", 250, {"model-a", "gemini-2.5-flash"}),
+        (45, "gemini-2.5-flash", 4000, {"model-a", "gemini-2.5-flash"}),
+        (45, "model-b", 250, {"model-a", "model-b"}),
+    ],
+)
+def test_a_model_that_only_watches_a_long_run_did_not_answer(
+    calls: int, other: str, tokens: int, served: set[str]
+) -> None:
+    models = {"model-a": {"total_tokens": 5750}, other: {"total_tokens": tokens}}
+    outcome = gemini.read(stream(BEGIN, {**END, "stats": {"tool_calls": calls, "models": models}}))
+    assert set(outcome.models or ()) == served
+    assert set(outcome.models_asked or ()) == {"model-a"} | ({other} - served)
+
+
 def test_a_model_without_tokens_did_not_serve() -> None:
     assert gemini.read(stream(BEGIN, ended("unknown", "boom"))).models is None
 

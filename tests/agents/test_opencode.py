@@ -14,7 +14,8 @@ from other_clis import assignment, started, stream, ticking
 
 from lensbench.agents.adapters import opencode
 from lensbench.core.errors import UserError
-from lensbench.core.records import Call
+from lensbench.core.records import Attempt, Call
+from lensbench.runs.reasons import Expectation, find_reason
 
 TOKENS = {"total": 130, "input": 100, "output": 20, "reasoning": 5, "cache": {"write": 3, "read": 7}}
 
@@ -57,6 +58,33 @@ def test_a_stream_that_was_cut_off_is_not_finished(cut: int) -> None:
 def test_an_answer_that_became_too_long_is_a_failed_answer_and_no_error() -> None:
     outcome = opencode.read(stream(part("step_start", 1), part("text", 1, text="It"), step(1, "length")))
     assert (outcome.answer, outcome.error, outcome.gave_up) == ("It", "", "length")
+
+
+OVERFLOW = {"type": "error", "error": {"name": "ContextOverflowError", "data": {"message": "Request too large"}}}
+SUMMARY = (part("step_start", 3), part("text", 3, text="Summary"), step(3, "stop"))
+CONTINUE = part("text", 4, text="Continue.", synthetic=True, metadata={"compaction_continue": True})
+
+
+@pytest.mark.parametrize(
+    ("events", "exit_code", "expected"),
+    [
+        ((*LOOKED, OVERFLOW, *SUMMARY, CONTINUE, *ANSWERED), 1, ("", "compaction", "It is there.")),
+        ((*LOOKED, OVERFLOW, *SUMMARY, *ANSWERED), 1, ("", "compaction", "It is there.")),
+        ((*LOOKED, *SUMMARY, CONTINUE, *ANSWERED), 0, ("", "compaction", "It is there.")),
+        ((*LOOKED, OVERFLOW, *SUMMARY, CONTINUE, *ANSWERED), -9, ("crashed", "compaction", "It is there.")),
+        ((*LOOKED, *ANSWERED), 1, ("crashed", "finished", "It is there.")),
+        ((*LOOKED, OVERFLOW, *SUMMARY), 1, ("api_error", "unknown", "")),
+        ((*LOOKED, OVERFLOW, *SUMMARY, CONTINUE, *LOOKED), 1, ("api_error", "unknown", "")),
+        ((*LOOKED, OVERFLOW, *SUMMARY, CONTINUE, *ANSWERED, OVERFLOW), 1, ("api_error", "unknown", "")),
+        ((*LOOKED, *SUMMARY, CONTINUE), 0, ("crashed", "unknown", "Continue.")),
+    ],
+)
+def test_an_error_counts_unless_the_run_went_on_to_an_end(
+    events: tuple[Any, ...], exit_code: int, expected: tuple[str, str, str]
+) -> None:
+    outcome = opencode.read(stream(*events))
+    reason, _ = find_reason(Attempt(1, "", 1.0, 0.0, exit_code, False), outcome, outcome.answer, Expectation((), ()))
+    assert (reason, outcome.ending, outcome.answer) == expected
 
 
 def test_names_of_tools_are_split_at_the_server_that_is_known() -> None:

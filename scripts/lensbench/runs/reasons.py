@@ -182,7 +182,8 @@ def find_reason(attempt: Attempt, outcome: Outcome, answer: str, expected: Expec
         return failed
     if outcome.error:
         return DiscardReason.RATE_LIMITED if outcome.error_status == 429 else DiscardReason.API_ERROR, outcome.error
-    if attempt.exit_code not in (0, None) and not outcome.gave_up:  # None: it stayed after its end
+    good = (0, None, 1 if outcome.ending == "compaction" else 0)  # None: it stayed after its end; 1: see opencode
+    if attempt.exit_code not in good and not outcome.gave_up:
         return DiscardReason.CRASHED, f"exit code {attempt.exit_code}"
     if not outcome.finished:
         return DiscardReason.CRASHED, "the output is incomplete"

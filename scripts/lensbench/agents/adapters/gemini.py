@@ -11,7 +11,7 @@
 | nothing of the user's | that HOME; no `.env` file, extensions, skills or hooks |
 | nothing of the repository's | in part: without `--skip-trust` the program ends (exit code 55), and with it a GEMINI.md and `.gemini/settings.json` of the repository are read, in both conditions alike |
 | a limit of turns | `model.maxSessionTurns` |
-| the model that served is seen | `stats.models` of the last event |
+| the model that served is seen | `stats.models` of the last event; the models with which the program watches itself stand with what was asked for |
 
 `agent.tools` may have the protocol's names (Bash, Read, Grep, Glob, Edit, Write) or the program's own.
 `agent.base_url` is the address of a Gemini API, without /v1beta. Without a provider, `agent.pass_env: [GEMINI_API_KEY]`.
@@ -23,7 +23,7 @@ import json
 import os
 import re
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from lensbench.agents import Assignment, Invocation, base_environment
@@ -43,6 +43,10 @@ CLIENT_TRIES = 4
 """How often a request is sent. Not Gemini's default of 10, which can take minutes: failed attempts are repeated
 here."""
 
+LOOP_TURNS = 30
+"""Turns after which Gemini CLI 0.61 asks a model of its own whether the agent repeats itself."""
+MOST_HELP = 0.25
+"""The part of a run's tokens that this can take: it is asked every 5 to 15 turns, about the last 20."""
 _FAILED = "MCP issues detected"
 _ATTEMPT = re.compile(r"(?s).*^Attempt \d+ failed with status (\d{3})", re.MULTILINE)
 
@@ -119,12 +123,15 @@ def read(
     said = [errors.found(use.name, words(use.result.get("output"))) for use in uses]
     made = [(use.name, unmarked, bool(unmarked) or (bool(use.result) and not _is_good(use)))
             for use, unmarked in zip(uses, said, strict=True)]  # fmt: skip
+    asked = [text(event.get("model")) for event in seen.of("init")[:1]] or [*(seen.models_asked or ())]
+    served = _served(stats)
+    helpers = _helpers(stats, served, asked)
     return Outcome(
         answer="" if error else _answer(seen),
         finished=bool(seen.started and seen.of("init") and result),
         error=error,
         error_status=_status(error, seen.log),
-        models=tuple(sorted(_served(stats))) or None,
+        models=tuple(sorted({*served} - helpers)) or None,
         servers=_statuses(seen, failed, useless_servers(made)),
         calls=counted((name, is_failed) for name, _, is_failed in made) if seen.events else None,
         files_read=seen.files(
@@ -135,7 +142,7 @@ def read(
         tokens=_tokens(stats) if stats else None,
         gave_up=f"turns: {complaint}" if limited else "",
         ending="limit" if limited else "unknown" if failure or not result else "finished",
-        models_asked=tuple(text(event.get("model")) for event in seen.of("init")[:1]) or seen.models_asked,
+        models_asked=tuple(sorted({*asked, *helpers})) or None,
         denied_calls=tuple(sorted({name for name, why in failed if _denied(why)})),
         api_retries=len(re.findall(r"^Attempt \d+ failed(?!.*Max attempts)", seen.log, re.MULTILINE)),
         subagents=sum(use.name == "invoke_agent" for use in uses),
@@ -172,10 +179,22 @@ def _denied(error: Mapping[str, Any]) -> bool:
     return error.get("type") == "policy_violation"
 
 
-def _served(stats: Mapping[str, Any]) -> Iterable[str]:
-    """The models that answered; a model that was only requested has no tokens."""
+def _served(stats: Mapping[str, Any]) -> dict[str, int]:
+    """The tokens of the models that answered; a model that was only requested has none."""
     models = mapping(stats.get("models")).items()
-    return (name for name, used in models if number(mapping(used).get("total_tokens")))
+    return {name: tokens for name, used in models if (tokens := number(mapping(used).get("total_tokens")))}
+
+
+def _helpers(stats: Mapping[str, Any], served: Mapping[str, int], asked: Sequence[str]) -> set[str]:
+    """Gemini's own models that only watched: after LOOP_TURNS turns the program asks them whether it repeats itself.
+
+    They take a small part of the tokens, beside the model that was asked for; more is another model that answered.
+    """
+    if number(stats.get("tool_calls")) < LOOP_TURNS - 1 or not set(asked) & set(served):
+        return set()
+    most = sum(served.values()) * MOST_HELP
+    return {name for name, tokens in served.items()
+            if name not in asked and name.startswith("gemini-") and tokens < most}  # fmt: skip
 
 
 def _statuses(

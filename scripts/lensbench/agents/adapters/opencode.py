@@ -126,15 +126,18 @@ def read(
     seen = observe(lines, clock)
     parts = [(event["type"], mapping(event.get("part"))) for _, event in seen.events]
     steps = [part for kind, part in parts if kind == "step_finish"]
-    last = mapping(next((part for kind, part in reversed(parts) if kind in ("step_start", "step_finish")), None))
+    bounds = [part for kind, part in parts if kind in ("step_start", "step_finish") or _goes_on(part)]
+    last = bounds[-1] if bounds else {}
     calls = [(seen.tool(text(part.get("tool")), ""), part, mapping(part.get("state")))
              for kind, part in parts if kind == "tool_use"]  # fmt: skip
-    failure = mapping(seen.last("error").get("error"))
+    recovered = _recovered([event for _, event in seen.events])
+    failure = {} if recovered else mapping(seen.last("error").get("error"))
     details = mapping(failure.get("data"))
     error = text(details.get("message")) or text(failure.get("name")) or ("the agent failed" if failure else "")
     reason = text(last.get("reason"))
     limited = reason if reason in ("length", "content-filter") else ""
     final = [part for kind, part in parts if kind == "text" and part.get("messageID") == last.get("messageID")]
+    compacted = recovered or any(map(_goes_on, bounds))
     said = [(name, errors.found(name, words(state.get("output"))), state.get("status") != "completed")
             for name, _, state in calls]  # fmt: skip
     cost = sum(_amount(part.get("cost")) for part in steps)
@@ -154,7 +157,7 @@ def read(
         cost_usd=cost or None,
         turns=len(steps) if parts else None,
         gave_up=limited,
-        ending=_ending(reason, bool(failure)),
+        ending="unknown" if failure else _ending(reason, compacted),
         stop_reason=reason,
         models_asked=seen.models_asked,
         denied_calls=tuple(
@@ -165,9 +168,30 @@ def read(
     )
 
 
-def _ending(reason: str, failed: bool) -> Ending:
-    known: dict[str, Ending] = {"stop": "finished", "length": "limit", "content-filter": "refusal"}
-    return "unknown" if failed else known.get(reason, "unknown")
+def _goes_on(part: Event) -> bool:
+    """True for the text with which the program goes on after a compaction."""
+    return bool(mapping(part.get("metadata")).get("compaction_continue"))
+
+
+def _recovered(events: list[Event]) -> bool:
+    """True when the run went on after its last error, and came to an end.
+
+    The program compacts a context that is too large: the first step after that error only sums up, and the answer
+    comes in a later one. Its exit code is 1 nevertheless.
+    """
+    at = max((place for place, event in enumerate(events) if event["type"] == "error"), default=len(events))
+    ends = [event for event in events[at:] if event["type"] == "step_finish"]
+    needed = 2 if at < len(events) and mapping(events[at].get("error")).get("name") == "ContextOverflowError" else 1
+    return len(ends) >= needed and text(mapping(ends[-1].get("part")).get("reason")) not in ("", "tool-calls")
+
+
+def _ending(reason: str, compacted: bool) -> Ending:
+    known: dict[str, Ending] = {
+        "stop": "compaction" if compacted else "finished",
+        "length": "limit",
+        "content-filter": "refusal",
+    }
+    return known.get(reason, "unknown")
 
 
 def _statuses(seen: Seen, useless: Mapping[str, str]) -> dict[str, str] | None:
