@@ -83,7 +83,7 @@ def test_nothing_that_an_agent_or_a_user_writes_breaks_the_page(bench: Make) -> 
         tools_offered=(f"mcp__lens__{NASTY}",),
     )
     made.run("b", "with", reason="mcp_failed", detail=NASTY)
-    made.run("a", "without", models=(NASTY,))
+    made.run("a", "without", models=(NASTY,), agent_version=NASTY)
     made.build()
     page = made.page
     assert "<script" not in page

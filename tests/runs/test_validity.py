@@ -53,6 +53,7 @@ def test_a_second_attempt_that_went_well_counts() -> None:
     assert judged(record("with", attempts=(replace(FINE, reason="empty"), FINE)))["with"] == "valid"
 
 
+V1, V2 = (Outcome(models=("m",), agent_version=version) for version in ("1.0", "1.1"))
 MODELS = {name: Outcome(models=(name,)) for name in "mn"}
 
 
@@ -66,6 +67,8 @@ MODELS = {name: Outcome(models=(name,)) for name in "mn"}
             [record("without", outcome=Outcome(models=("m", "n"))), record("with", outcome=Outcome(models=("n", "m")))],
             ["valid"] * 2,
         ),
+        ([record("without", outcome=V1), record("with", outcome=V2)], ["discarded settings_changed"] * 2),
+        ([record("without", outcome=V1), record("with", outcome=V1), record("other")], ["valid"] * 3),
         ([record("without"), record("with", prompt_sha256="q")], ["valid", "discarded prompt_mismatch"]),
         (
             [record("without", agent_sha256="s"), record("with", agent_sha256="old")],

@@ -128,6 +128,11 @@ def _apart(together: list[Record], plan: Plan) -> Iterable[tuple[Record, str, st
         detail = "; ".join(f"{condition}: {', '.join(served)}" for condition, served in models.items())
         yield from ((record, DiscardReason.MODEL_CHANGED, detail) for record in together)
         return
+    versions = {each.run.condition: each.outcome.agent_version for each in together if each.outcome.agent_version}
+    if len(set(versions.values())) > 1:
+        detail = "; ".join(f"{condition}: version {version}" for condition, version in versions.items())
+        yield from ((record, DiscardReason.SETTINGS_CHANGED, detail) for record in together)
+        return
     planned = plan["tasks"][together[0].task]["prompt_sha256"]
     if len({record.prompt_sha256 for record in together}) > 1:
         odd = [record for record in together if record.prompt_sha256 != planned]
