@@ -22,7 +22,7 @@ from lensbench.agents.probe import check_gateway, request
 from lensbench.agents.sandbox import find_sandbox
 from lensbench.core.conditions import fill_mcp_file, run_command
 from lensbench.core.errors import UserError
-from lensbench.core.preflight_results import Check, read_listed_tools, table
+from lensbench.core.preflight_results import Check, read_listed_tools, read_tools_of, table
 from lensbench.core.records import sha256
 from lensbench.core.run_folder import RunFolder
 from lensbench.plan.reading import load_config
@@ -405,6 +405,34 @@ def test_an_mcp_file_is_filled_and_must_be_the_planned_one(tmp_path: Path) -> No
     file.write_text("{}")
     with pytest.raises(UserError, match="was changed during the benchmark"):
         fill_mcp_file(condition, {})
+
+
+def test_tools_that_change_between_two_starts_are_not_mixed(project: Path, given: dict[str, Any]) -> None:
+    folder = project / "bench" / "r"
+
+    def start(servers: bool = True, accept: bool = False) -> None:
+        conditions = {"without": {}, "with": {"mcp": "lens.json"}}
+        checked = {"preflight": {"servers": servers}, "accept_changes": accept, "cache": "cache", "sandbox": "none"}
+        config = load_config({**given, "conditions": conditions, **checked})
+        stage.insist(config, read_scenarios(config.scenario_files), folder)
+
+    text = Path(STDIO).read_text(encoding="utf-8")
+    program = project / "server.py"
+    (project / "lens.json").write_text(json.dumps({"mcpServers": {"lens": server(program=str(program))}}))
+    for name in ("find", "seek"):  # without a run, the tools may change
+        program.write_text(text.replace('"find"', f'"{name}"'), encoding="utf-8")
+        start()
+    (folder / "records").mkdir()
+    (folder / "records" / "a-with.json").write_text("{}")
+    program.write_text(text, encoding="utf-8")
+    for _ in range(2):
+        with pytest.raises(UserError, match="preflight failed"):
+            start()
+    assert read_tools_of(folder, "with") == ("mcp__lens__crash", "mcp__lens__seek")
+    start(servers=False)
+    assert read_tools_of(folder, "with") == ("mcp__lens__crash", "mcp__lens__seek")
+    start(accept=True)
+    assert read_tools_of(folder, "with") == ("mcp__lens__crash", "mcp__lens__find")
 
 
 def test_listed_tools_stand_in_for_what_an_agent_does_not_show(tmp_path: Path) -> None:

@@ -1,13 +1,16 @@
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from lensbench.core.records import Attempt, Call, Outcome
-from lensbench.runs.reasons import REASONS, Expectation, find_reason, tools_of
+from lensbench.runs.reasons import REASONS, DiscardReason, Expectation, find_reason, tools_of
 
 WITH, WITHOUT = Expectation(["lens"], []), Expectation([], ["lens"])
+PROTOCOL = Path(__file__).parents[2] / "docs" / "protocol.md"
 FINE = Attempt(1, "", 900.4, 0.0, 0, False)
 TOOL = "mcp__lens__lens_grep"
 GOOD = Outcome(models=("m",), servers={"lens": "connected"}, tools_offered=("Read", TOOL), calls=(Call(TOOL, 1),))
@@ -36,12 +39,22 @@ BASE = Outcome(models=("m",), servers={}, tools_offered=("Read",), calls=(Call("
         (FINE, replace(GOOD, servers={"lens": "pending"}), "x", WITH, ("mcp_failed", "lens: pending")),
         (FINE, replace(GOOD, servers={}), "x", WITH, ("mcp_failed", "lens: absent")),
         (FINE, replace(GOOD, tools_offered=("Read",)), "x", WITH, ("mcp_not_offered", "no tool of lens")),
+        (FINE, GOOD, "x", WITH._replace(tools=(TOOL,)), ("", "")),
+        (FINE, replace(GOOD, tools_offered=("Read", "mcp__lens__a_b")), "x", WITH._replace(tools=("mcp__lens__a.b",)),
+         ("", "")),
+        (FINE, GOOD, "x", WITH._replace(tools=(TOOL, "mcp__lens__lens_find")),
+         ("mcp_not_offered", "unlike in the preflight: no mcp__lens__lens_find")),
+        (FINE, GOOD, "x", WITH._replace(tools=("mcp__lens__old",)),
+         ("mcp_not_offered", f"unlike in the preflight: no mcp__lens__old, also {TOOL}")),
+        (FINE, replace(GOOD, agent_version="2.1"), "x", WITH._replace(version="2.1"), ("", "")),
+        (FINE, replace(GOOD, agent_version="2.2"), "x", WITH._replace(version="2.1"),
+         ("settings_changed", "version 2.2 of the agent; agent.version is 2.1")),
         (FINE, replace(GOOD, models=("m", "n", "m")), "x", WITH, ("model_changed", "m and n")),
         (FINE, GOOD, " \n\t", WITH, ("empty", "")),
         (FINE, GOOD, "API Error: 429\n busy", WITH, ("api_error", "API Error: 429 busy")),
         (FINE, GOOD, "The API Error: text is made in x.py", WITH, ("", "")),
     ],
-)
+)  # fmt: skip
 def test_the_first_reason_that_facts_give_is_the_reason(
     attempt: Attempt, outcome: Outcome, answer: str, expected: Expectation, reason: tuple[str, str]
 ) -> None:
@@ -53,6 +66,12 @@ def test_tools_belong_to_a_server_by_its_whole_name() -> None:
     tools = ["mcp__lens__a", "mcp__lens2__a", "lens", "mcp__lens", "Read"]
     assert tools_of(["lens"], tools) == ["mcp__lens__a"]
     assert tools_of([], tools) == []
+
+
+def test_the_protocol_lists_all_reasons_and_which_are_tried_again_at_once() -> None:
+    rows = re.findall(r"(?m)^\| `(\w+)` \|.*\| (yes|no)\b[^|]*\|$", PROTOCOL.read_text(encoding="utf-8"))
+    assert dict(rows) == {name: "yes" if reason.policy == "again" else "no" for name, reason in REASONS.items()}
+    assert set(REASONS) == set(DiscardReason)
 
 
 def test_every_reason_says_what_it_means_and_what_to_do() -> None:

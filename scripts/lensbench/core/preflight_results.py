@@ -33,15 +33,24 @@ def table(checks: Sequence[Check]) -> Iterator[str]:
 
 def read_listed_tools(folder: Path) -> list[str]:
     """The tools that the MCP servers listed in the last preflight; empty without one."""
-    return sorted({str(name) for names in _kept(folder, "tools").values() if isinstance(names, list) for name in names})
+    return sorted(
+        {str(name) for names in read_kept(folder, "tools").values() if isinstance(names, list) for name in names}
+    )
+
+
+def read_tools_of(folder: Path, condition: str) -> tuple[str, ...]:
+    """The same for the servers of one condition."""
+    names = read_kept(folder, "tools").get(condition)
+    return tuple(map(str, names)) if isinstance(names, list) else ()
 
 
 def read_tool_descriptions(folder: Path) -> dict[str, str]:
     """Tool -> its description, from the last preflight; empty without one."""
-    return {name: text for name, text in _kept(folder, "descriptions").items() if isinstance(text, str)}
+    return {name: text for name, text in read_kept(folder, "descriptions").items() if isinstance(text, str)}
 
 
-def _kept(folder: Path, key: str) -> dict[str, object]:
+def read_kept(folder: Path, key: str) -> dict[str, object]:
+    """The mapping under a key of the last preflight's results; empty without one."""
     try:
         value = json.loads(RunFolder(folder).preflight.read_text(encoding="utf-8"))[key]
     except (OSError, ValueError, KeyError, TypeError):

@@ -30,6 +30,7 @@ from lensbench.core.error_texts import ErrorTexts
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import AgentSettings, Plan, PlannedCondition, RepositoryFacts
 from lensbench.core.portable import portable
+from lensbench.core.preflight_results import read_tools_of
 from lensbench.core.records import MAX_NAME, MAX_NAMES, OTHERS, Attempt, Outcome, RunId
 from lensbench.core.system.private_folders import TEARDOWN
 from lensbench.core.system.redaction import Redactor
@@ -84,6 +85,8 @@ class Job(NamedTuple):
             sorted(everywhere - set(servers)),
             self.agent.get("tool_search", False),
             self.agent.get("served", ""),
+            self.agent.get("version", ""),
+            read_tools_of(self.folder, self.run.condition),
         )
 
     @property

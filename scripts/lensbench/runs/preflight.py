@@ -13,6 +13,7 @@ import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from lensbench.agents import Adapter, Invocation, load_adapter, secret_names
 from lensbench.agents.probe import check_gateway
@@ -20,8 +21,8 @@ from lensbench.agents.sandbox import Place, Sandbox, find_sandbox
 from lensbench.core.conditions import Command, mcp_secrets, run_command
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import AgentSettings, Plan, PlannedCondition, RepositoryFacts
-from lensbench.core.preflight_results import Check, read_tool_descriptions, table
-from lensbench.core.records import RunId
+from lensbench.core.preflight_results import Check, read_kept, read_tool_descriptions, table
+from lensbench.core.records import RunId, sha256
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import write_json
 from lensbench.core.system.private_folders import private_folder
@@ -52,6 +53,8 @@ class Findings:
     agent_version: str | None = None
     tools: dict[str, list[str]] = field(default_factory=dict)
     """Condition -> the tools of its servers, by the names that agents use."""
+    schemas: dict[str, dict[str, str]] = field(default_factory=dict)
+    """Condition -> tool -> the hash of its input schema."""
     descriptions: dict[str, str] = field(default_factory=dict)
     """Tool -> the beginning of its description."""
 
@@ -164,6 +167,9 @@ def _try_run(config: Config, job: Job, place: Place, adapter: Adapter, is_first:
             checks, tools = check_servers(name, condition, assignment, invocation.env, place)
             findings.checks += checks
             findings.tools[name] = sorted(tool.full_name for tool in tools)
+            findings.schemas[name] = {
+                tool.full_name: sha256(json.dumps(tool.schema, sort_keys=True).encode()) for tool in tools
+            }
             findings.descriptions |= {tool.full_name: tool.description[:_DESCRIBED] for tool in tools}
     finally:
         findings.checks += _command(job, "teardown", workspace)
@@ -214,6 +220,23 @@ def _agent(
         yield Check("agent", "warning", detail)
 
 
+def _keep_tools(config: Config, folder: Path, findings: Findings) -> None:
+    """Adds a check for each condition whose tools changed since its runs were made; those of the runs stay known."""
+    kept: dict[str, Any] = read_kept(folder, "schemas")
+    for name in kept.keys() & findings.schemas.keys():
+        old, new = kept[name], findings.schemas[name]
+        if old == new or not any(RunFolder(folder).records.glob(f"**/*-{name}.json")):
+            continue
+        changed = ", ".join(sorted(tool for tool in old.keys() | new.keys() if old.get(tool) != new.get(tool)))
+        detail = f"changed since runs were made: {changed}; take a new run_id, or the server that they had"
+        findings.checks.append(Check(f"{name}: tools", "warning" if config.accept_changes else "failed", detail))
+        if not config.accept_changes:
+            findings.schemas[name], findings.tools[name] = old, sorted(old)
+    of_runs = {name: schemas for name, schemas in kept.items() if name in config.conditions}
+    findings.schemas = {**of_runs, **findings.schemas}
+    findings.tools = {**{name: sorted(schemas) for name, schemas in of_runs.items()}, **findings.tools}
+
+
 def insist(config: Config, scenarios: ScenarioSet, folder: Path) -> None:
     """Runs all checks, saves and prints the findings. Raises UserError when runs would fail."""
     adopt_orphans()
@@ -221,6 +244,7 @@ def insist(config: Config, scenarios: ScenarioSet, folder: Path) -> None:
         findings = preflight(config, scenarios, folder)
     finally:
         end_children()
+    _keep_tools(config, folder, findings)
     # blinding depends on these tools, and this start may not have asked any server
     findings.descriptions = {**read_tool_descriptions(folder), **findings.descriptions}
     write_json(RunFolder(folder).preflight, asdict(findings))

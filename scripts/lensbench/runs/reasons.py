@@ -71,7 +71,7 @@ REASONS: dict[str, Remedy] = {
         "the command in the MCP file, by hand; agent.mcp_start_s",
     ),
     DiscardReason.MCP_NOT_OFFERED: Remedy(
-        "the server started, but its tools did not reach the agent",
+        "the server started, but not all its tools reached the agent, or others than in the preflight",
         "again",
         "the server's tools/list; the agent's tool search and permissions",
     ),
@@ -102,7 +102,9 @@ REASONS: dict[str, Remedy] = {
         "the prompt differed from that of the pair", "later", "accepted changes of this run"
     ),
     DiscardReason.SETTINGS_CHANGED: Remedy(
-        "the agent's settings differed from those of the pair", "later", "accepted changes of this run"
+        "the agent's settings or version differed from the plan's or the pair's",
+        "later",
+        "accepted changes of this run; an agent that updates itself",
     ),
     DiscardReason.MCP_GONE: Remedy(
         "an MCP server of the condition no longer responded after the run", "later", "the server's own log; its memory"
@@ -164,6 +166,10 @@ class Expectation(NamedTuple):
     """True when the agent must search for MCP tools: they are in its deferred list. Otherwise that must be empty."""
     served: str = ""
     """The model that must answer: its name, or a pattern with `*`."""
+    version: str = ""
+    """The version that the agent must report, if it reports one."""
+    tools: Sequence[str] = ()
+    """The tools that its servers listed in the preflight; empty when it asked none."""
 
 
 def tools_of(servers: Sequence[str], tools: Sequence[str]) -> list[str]:
@@ -189,7 +195,7 @@ def find_reason(attempt: Attempt, outcome: Outcome, answer: str, expected: Expec
         return DiscardReason.CRASHED, "the output is incomplete"
     if outcome.ending == "unknown":
         return DiscardReason.CUT_OFF, f"stop reason {outcome.stop_reason or 'not shown'}"
-    return _tools_reason(outcome, expected) or _content_reason(outcome, answer, expected.served) or ("", "")
+    return _tools_reason(outcome, expected) or _content_reason(outcome, answer, expected) or ("", "")
 
 
 def reason_of(said: Said, expected: Expectation) -> tuple[str, str]:
@@ -221,6 +227,8 @@ def _tools_reason(outcome: Outcome, expected: Expectation) -> tuple[str, str] | 
         for server in expected.servers:
             if not tools_of([server], outcome.tools_offered):
                 return DiscardReason.MCP_NOT_OFFERED, f"no tool of {server}"
+            if differences := _differences(*(tools_of([server], to) for to in (expected.tools, outcome.tools_offered))):
+                return DiscardReason.MCP_NOT_OFFERED, f"unlike in the preflight: {differences}"
             if outcome.tools_deferred is not None:
                 deferred = bool(tools_of([server], outcome.tools_deferred))
                 if deferred != expected.tool_search:
@@ -232,11 +240,24 @@ def _tools_reason(outcome: Outcome, expected: Expectation) -> tuple[str, str] | 
     return (DiscardReason.SUBAGENTS, str(outcome.subagents)) if outcome.subagents else None
 
 
-def _content_reason(outcome: Outcome, answer: str, served: str) -> tuple[str, str] | None:
+def _differences(listed: Sequence[str], offered: Sequence[str]) -> str:
+    """How the tools that a run offered differ from those that the preflight listed, if it listed any.
+
+    Agents write `_` for characters of a name that the model's service does not take.
+    """
+    before, now = ({re.sub(r"[^\w-]", "_", tool, flags=re.ASCII) for tool in tools} for tools in (listed, offered))
+    differences = [*(f"no {tool}" for tool in sorted(before - now)), *(f"also {tool}" for tool in sorted(now - before))]
+    return ", ".join(differences) if listed else ""
+
+
+def _content_reason(outcome: Outcome, answer: str, expected: Expectation) -> tuple[str, str] | None:
+    served, version = expected.served, outcome.agent_version
     if outcome.models is not None and len(set(outcome.models)) > 1:
         return DiscardReason.MODEL_CHANGED, " and ".join(sorted(set(outcome.models)))
     if served and (others := [model for model in outcome.models or () if not is_served(model, served)]):
         return DiscardReason.MODEL_CHANGED, f"{', '.join(others)} answered; agent.served is {served}"
+    if expected.version and version and version != expected.version:
+        return DiscardReason.SETTINGS_CHANGED, f"version {version} of the agent; agent.version is {expected.version}"
     return None if outcome.gave_up else answer_reason(answer)
 
 
