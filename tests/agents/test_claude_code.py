@@ -92,7 +92,10 @@ def test_the_environment_is_fresh_and_waits_for_slow_servers(monkeypatch: pytest
     assert env["HOME"] == "/run/home"
     assert env["CLAUDE_CONFIG_DIR"] == "/run/home/.claude"
     assert env["MCP_TIMEOUT"] == env["MCP_CONNECT_TIMEOUT_MS"] == "90500"
-    assert env["ENABLE_TOOL_SEARCH"] == "false"
+    assert (env["ENABLE_TOOL_SEARCH"], env["MCP_CONNECTION_NONBLOCKING"]) == ("false", "0")
+    off = ("DISABLE_AUTO_MEMORY", "DISABLE_CLAUDE_MDS", "DISABLE_BACKGROUND_TASKS", "DISABLE_NONESSENTIAL_TRAFFIC")
+    assert [env[f"CLAUDE_CODE_{name}"] for name in off] == ["1"] * 4
+    assert env["DISABLE_AUTOUPDATER"] == "1"
 
 
 def test_with_tool_search_the_search_tool_is_among_the_tools() -> None:
@@ -146,6 +149,40 @@ def test_without_a_provider_the_keys_are_those_that_are_passed_on(monkeypatch: p
     env = invocation(pass_env=("ANTHROPIC_API_KEY",)).env
     assert env["ANTHROPIC_API_KEY"] == "secret"
     assert "ANTHROPIC_BASE_URL" not in env
+
+
+def test_the_probe_asks_the_mapped_model_with_the_key_that_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "secret")
+    monkeypatch.setenv("KEY", "token")
+    own = {"kind": "claude-code", "model": "sonnet", "provider": "custom", "base_url": "http://gateway"}
+    by_key = probe(Agent(**{**own, "pass_env": ("ANTHROPIC_API_KEY",), "models": {"sonnet": "glm-5"}}).settings)
+    by_token = probe(Agent(**{**own, "token_env": "KEY", "models": {"sonnet": "glm-5"}}).settings)
+    assert by_key
+    assert by_token
+    assert by_key.body["model"] == by_token.body["model"] == "glm-5"
+    version = {"anthropic-version": "2023-06-01"}
+    assert by_key.headers == {**version, "x-api-key": "secret"}
+    assert by_token.headers == {**version, "Authorization": "Bearer token"}
+
+
+def test_a_mapping_without_the_main_model_names_its_tiers_only() -> None:
+    env = invocation(model="opus", models={"haiku": "small"}).env
+    assert {name: env[name] for name in env if "MODEL" in name} == {"ANTHROPIC_DEFAULT_HAIKU_MODEL": "small"}
+
+
+def test_the_answer_at_a_limit_is_what_was_said_after_the_last_call() -> None:
+    use = {"type": "tool_use", "id": "1", "name": "Read", "input": {}}
+    call = {"type": "assistant", "message": {"model": "m", "content": [use]}}
+    answered = {"type": "user", "message": {"content": [{"type": "tool_result", "tool_use_id": "1", "content": "x"}]}}
+    lines = [
+        said("I look."),
+        json.dumps(call),
+        json.dumps(answered),
+        said("It "),
+        said("is"),
+        said("no", parent_tool_use_id="t"),
+    ]
+    assert read([*lines, result(stop_reason="max_tokens")]).answer == "It is"
 
 
 @pytest.mark.parametrize(

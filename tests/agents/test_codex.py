@@ -42,6 +42,9 @@ def test_calls_have_the_names_that_all_records_have_and_count_once() -> None:
     shell = item("command_execution", 3, command="ls", exit_code=2, status="failed")
     outcome = codex.read(stream(BEGIN, begun, called(1), called(2, "failed", "it is broken"), shell, END))
     assert outcome.calls == (Call("command_execution", 1, 1), Call("mcp__lens__lens_grep", 2, 1))
+    assert outcome.servers == {"lens": "connected", "lens_two": "connected"}
+    assert outcome.subagents == 0
+    assert codex.read(stream(BEGIN, called(1), item("collab_tool_call", 2), END)).subagents == 1
 
 
 def test_a_call_that_was_not_approved_is_denied() -> None:
@@ -129,7 +132,10 @@ def test_a_gateway_gets_its_token_by_the_environment_only(tmp_path: Path, monkey
     monkeypatch.setenv("MY_KEY", "secret-value")
     gateway = {"provider": "custom", "base_url": "http://127.0.0.1:1/v1/", "token_env": "MY_KEY"}
     invocation = started(codex, assignment(tmp_path, treatment=False, **gateway))
-    assert config(tmp_path)["model_providers"]["gateway"]["base_url"] == "http://127.0.0.1:1/v1"
+    assert config(tmp_path)["model_provider"] == "gateway"
+    assert config(tmp_path)["model_providers"]["gateway"] == {
+        "name": "gateway", "base_url": "http://127.0.0.1:1/v1", "env_key": codex.TOKEN, "wire_api": "responses",
+    }  # fmt: skip
     assert invocation.env[codex.TOKEN] == "secret-value"
     assert "secret-value" not in f"{invocation.argv}{config(tmp_path)}"
 

@@ -20,9 +20,10 @@ from fakes.messages_api import Api, Fake, MessagesApi, read_rules, serving
 from fakes.responses_api import ResponsesApi
 from lensbench.agents import Assignment
 from lensbench.agents.adapters import codex, gemini, opencode
-from lensbench.core.records import Call, Outcome
+from lensbench.core.records import Attempt, Call, Outcome
 from lensbench.core.system.processes import Ended, run_process
 from lensbench.plan.config import Agent
+from lensbench.runs.reasons import REASONS, Expectation, find_reason, stops
 
 INSTALLED = Path(__file__).parents[2] / "tools" / "agents"
 SERVER = Path(__file__).parents[1] / "fakes" / "stdio_mcp_server.py"
@@ -149,7 +150,8 @@ def test_with_the_treatment_its_tools_are_offered_and_its_calls_work(
     ]
     ran = run(cli, tmp_path, monkeypatch, rules, LENS)
     outcome = ran.outcome
-    assert (ran.ended.exit_code, outcome.error, outcome.finished) == (0, "", True)
+    assert (ran.ended.exit_code, outcome.error, outcome.finished, outcome.ending) == (0, "", True, "finished")
+    assert (outcome.servers or {"lens": "connected"}, outcome.subagents) == ({"lens": "connected"}, 0)
     assert outcome.answer == "It is in src/cart.py."
     assert outcome.calls == (Call("mcp__lens__lens_grep", 1, 0),)
     assert f"{cli.lens}lens_grep" in ran.tools
@@ -194,6 +196,30 @@ def test_a_refused_key_is_an_error_with_its_status(cli: Cli, tmp_path: Path, mon
     assert ran.ended.exit_code not in (0, None)
     assert (ran.outcome.error_status, ran.outcome.answer) == (401, "")
     assert "bad key" in ran.outcome.error
+
+
+@live
+@pytest.mark.parametrize(
+    ("status", "is_first", "expected"),
+    [
+        (402, True, "stop api_error"),
+        (400, True, "stop api_error"),
+        (404, True, "stop api_error"),
+        (400, False, "again api_error"),
+        (413, False, "again api_error"),
+        (429, True, "again rate_limited"),
+    ],
+)
+def test_a_refusal_becomes_what_the_docs_say(
+    cli: Cli, status: int, is_first: bool, expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if (cli.name, status) == ("opencode", 429):
+        pytest.skip("opencode repeats this request for 74 s; test_endings_by_agent.py has its stream")
+    call = [] if is_first else [{"when": {"turn": 1}, "reply": {"tools": [cli.shell]}}]
+    ran = run(cli, tmp_path, monkeypatch, [*call, {"reply": {"status": status, "error": "not this one"}}], None)
+    attempt = Attempt(1, "", 1.0, 0.0, ran.ended.exit_code, ran.ended.timed_out)
+    reason, _ = find_reason(attempt, ran.outcome, ran.outcome.answer, Expectation((), ("lens",)))
+    assert f"{'stop' if stops(ran.outcome) else REASONS[reason].policy} {reason}" == expected
 
 
 @live
