@@ -109,6 +109,22 @@ def test_an_answer_counts_whose_program_does_not_end(bench: Path, monkeypatch: p
     assert run_files(bench, RUN).answer.read_text(encoding="utf-8") == "here"
 
 
+def test_a_first_call_that_gets_an_error_does_not_end_the_run(bench: Path) -> None:
+    start = {"type": "start", "tools": ["mcp__fake__x"], "mcp_servers": [{"name": "fake", "status": "connected"}]}
+    call = {"type": "tool_call", "id": 1, "name": "mcp__fake__x"}
+    result = {"type": "tool_result", "id": 1, "is_error": False}
+    for name, stream in {
+        "first": [start, call, {**result, "text": "Repo not registered: /x"}],
+        "rest": [call, {**result, "text": "a.py"}, *ENDED],
+    }.items():
+        Path(name).write_text("".join(json.dumps(event) + "\n" for event in stream), encoding="utf-8")
+    here = Path().absolute()
+    plan(bench, f"cat {here}/first; sleep 1; cat {here}/rest", kind="command-events", timeout_s=15, retries=1)
+    run = RUN._replace(condition="with")
+    make_run(read_job(bench, run, 0))
+    assert from_json(run_files(bench, run).record.read_text(encoding="utf-8")).last.reason == ""
+
+
 def test_a_run_whose_server_failed_at_the_start_is_not_paid_to_its_end(bench: Path) -> None:
     servers = [{"name": "fake", "status": "failed", "detail": "no such file"}]
     last = events(bench, [{"type": "start", "tools": [], "mcp_servers": servers}], "with").last

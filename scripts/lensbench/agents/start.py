@@ -8,7 +8,7 @@ import os
 import stat
 import sys
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
@@ -82,7 +82,7 @@ def start_agent(assignment: Assignment, place: Place, timeout_s: float, redact: 
 
     def silence_s(line: str) -> float | None:
         with suppress(Exception):  # an error here must not lose an answer that is paid for; `read` reports it
-            if len(lines) < START_LINES and _has_failed_server(reads([*lines, line]).servers, assignment.servers):
+            if len(lines) < START_LINES and _has_failed_server(reads([*lines, line]), assignment.servers):
                 return 0.0
             event = read_event(line)
             over = None if event is None else is_over(event)
@@ -110,9 +110,13 @@ def start_agent(assignment: Assignment, place: Place, timeout_s: float, redact: 
     return Said(outcome, answer, redact("".join(lines)), started_at, ended, network, over, unread)
 
 
-def _has_failed_server(statuses: Mapping[str, str] | None, servers: Iterable[str]) -> bool:
-    """True when a server of the condition failed at the start: the run cannot count, so it is not paid to its end."""
-    return any((statuses or {}).get(name, "").startswith("failed") for name in servers)
+def _has_failed_server(outcome: Outcome, servers: Iterable[str]) -> bool:
+    """True when a server of the condition failed at the start: the run cannot count, so it is not paid to its end.
+
+    After a call it is not known: a server that answers one with an error may answer the next.
+    """
+    statuses = outcome.servers or {}
+    return not outcome.calls and any(statuses.get(name, "").startswith("failed") for name in servers)
 
 
 @contextmanager
