@@ -7,13 +7,15 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from lensbench.agents import adapters, load_adapter
 from lensbench.agents.adapters import command
-from lensbench.agents.sandbox import find_sandbox
+from lensbench.agents.sandbox import NO_SANDBOX, Place, find_sandbox
 from lensbench.core.errors import UserError
 from lensbench.core.records import Call, Outcome, Record, RunId, from_json, run_files
 from lensbench.plan.freeze import write_plan
@@ -284,6 +286,27 @@ def test_what_no_attempt_can_fix_is_one_sentence_and_no_discard(bench: Path, dam
 @pytest.mark.parametrize("shell", ['mkfifo "$2"', 'ln -s /etc/hostname "$2"', 'ln -s "$1" "$2"', 'mkdir "$2"'])
 def test_an_answer_file_that_is_no_file_is_not_read(bench: Path, shell: str) -> None:
     assert answer_of(plan(bench, f"{shell}; echo answer")) == b"answer\n"
+
+
+@pytest.mark.parametrize("kind", [path.stem for path in Path(adapters.__file__).parent.glob("[a-z]*.py")])
+def test_a_file_counts_as_the_answer_only_for_a_program_that_was_told_of_it(
+    bench: Path, kind: str, tmp_path: Path
+) -> None:
+    adapter = load_adapter(kind)
+    job = read_job(plan(bench, "true"), RUN, 0)
+    place = Place(NO_SANDBOX, str(tmp_path / "private"))
+    os.mkdir(place.private)
+    assignment = attempts.prepare(job, place)
+    settings: Any = {**assignment.settings, "model": "m", "token_env": "", "base_url": "http://127.0.0.1:1"}
+    for argv in (["x", "{answer_file}"], ["x", "/session/answer.md"]):
+        invocation = adapter.command(replace(assignment, settings={**settings, "command": argv}))
+        is_told = "{answer_file}" in argv and kind.startswith("command")
+        assert invocation.answer_file == (assignment.answer_file if is_told else "")
+
+
+def test_a_file_that_the_program_was_not_told_of_is_not_the_answer(bench: Path) -> None:
+    untold = ["/bin/sh", "-c", 'echo forged > "$(dirname "$HOME")/answer.md"; echo answer']
+    assert answer_of(plan(bench, "", command=untold)) == b"answer\n"
 
 
 def test_an_mcp_file_that_changes_under_way_stops_the_run(bench: Path) -> None:

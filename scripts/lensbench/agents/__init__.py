@@ -68,6 +68,8 @@ class Invocation:
     env: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
     """Configuration that the program reads: path below `Assignment.home` -> content."""
+    answer_file: str = ""
+    """The file that counts as the answer if it is written; "" for programs that were not told of one."""
 
 
 @dataclass(frozen=True)

@@ -102,7 +102,9 @@ def start_agent(assignment: Assignment, place: Place, timeout_s: float, redact: 
             outcome, ended = run_process(argv, env, workspace, timeout_s, log, read, own, silence_s)
         except OSError as error:
             raise UserError(f"the agent cannot be started: {invocation.argv[0]}: {error.strerror}") from None
-    answer = redact(read_text(place.outside(assignment.answer_file)) or outcome.answer)
+    # Agent and servers can write any file in the session, so only a file that the program was told of counts.
+    written = read_text(place.outside(invocation.answer_file)) if invocation.answer_file else ""
+    answer = redact(written or outcome.answer)
     answer = answer.encode(errors="replace").decode()  # lone surrogates cannot be written
     network = place.network(invocation.env, assignment.mcp_file, hosts).name
     over = read_text(os.path.join(place.private, FULL))

@@ -27,7 +27,9 @@ def command(run: Assignment) -> Invocation:
         "{model}": run.settings["model"],
         "{seed}": str(run.seed),
     }
-    return Invocation(tuple(_filled(part, places) for part in run.settings["command"]), base_environment(run))
+    parts = run.settings["command"]
+    answer_file = run.answer_file if any("{answer_file}" in part for part in parts) else ""
+    return Invocation(tuple(_filled(part, places) for part in parts), base_environment(run), answer_file=answer_file)
 
 
 def _filled(part: str, places: dict[str, str]) -> str:
