@@ -17,6 +17,7 @@ import pytest
 import in_sandbox
 from lensbench.agents.sandbox import NO_SANDBOX, SYSTEM, Place, Sandbox, find_sandbox
 from lensbench.agents.sandbox_here import own_start
+from lensbench.agents.sandbox_view import mounts_of
 from lensbench.core.errors import UserError
 from lensbench.core.system.processes import run_process
 
@@ -277,6 +278,46 @@ def test_an_agent_in_a_hidden_folder_is_found_with_its_links_its_packages_and_it
     path = f"{project}/bin:{runtime}/bin:{os.environ['PATH']}"
     said = start(place, "agent", PATH=path)
     assert (said.stdout, said.stderr) == ("found it", "")
+
+
+@bubblewrap
+@pytest.mark.parametrize("way", ["prefix", "program", "visible"])
+def test_the_answers_in_an_installed_lensbench_are_hidden_whichever_copy_runs(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    packages = tmp_path / "env" / "lib" / "python3.99" / "site-packages"
+    for name in ("lensbench_workflow/scenarios/set.yaml", "lensbench_workflow/docs/page.md", "other/module.py"):
+        write_program(packages / name, "canary")
+    program = write_program(tmp_path / "env" / "bin" / "agent", f"#!/bin/sh\nexec grep -rl canary {packages}\n")
+    if way == "prefix":
+        monkeypatch.setattr(sys, "prefix", str(tmp_path / "env"))
+    shown = [str(tmp_path / "env")] if way == "visible" else []
+    place = make_place(tmp_path / "lb-2", find_sandbox({**AUTO, "visible": shown}))
+    assert start(place, str(program)).stdout.split() == [f"{packages}/other/module.py"]
+
+
+@bubblewrap
+def test_settings_of_the_machines_administrator_reach_no_agent(project: Path, tmp_path: Path) -> None:
+    managed = {f"/etc/{name}" for name in ("claude-code", "codex", "gemini-cli", "opencode")}
+    assert managed <= set(find_sandbox(AUTO).hidden)
+    (tmp_path / "etc" / "claude-code").mkdir(parents=True)
+    hides = mounts_of([f"{tmp_path}/etc"], [f"{tmp_path}/etc/claude-code", f"{tmp_path}/etc/codex"])
+    assert hides[3:5] == ["--tmpfs", f"{tmp_path}/etc/claude-code"]
+
+
+def test_the_programs_of_the_tests_environment_come_first_on_path() -> None:
+    place = Place(NO_SANDBOX, "/private", environment="/outside")
+    path = "/env/bin:/env/node_modules/.bin:/usr/bin"
+    assert place.environment_variables("/usr/bin") == {"PATH": path, "VIRTUAL_ENV": "/env"}
+    assert Place(NO_SANDBOX, "/private").environment_variables("/usr/bin") == {}
+
+
+def test_an_agent_that_may_reach_a_host_gets_a_hosts_file_with_it(tmp_path: Path) -> None:
+    place = make_place(tmp_path, Sandbox("bubblewrap", "", "bwrap"))
+    argv = place.wrap(["sh"], {"PATH": os.defpath}, "/session/mcp.json", agents=["127.0.0.1:9"])
+    at = argv.index(os.path.realpath("/etc/hosts"))
+    assert argv[at - 2] == "--ro-bind"
+    assert "127.0.0.1" in Path(argv[at - 1]).read_text(encoding="utf-8")
 
 
 @bubblewrap

@@ -42,6 +42,8 @@ SYSTEM = (
     "/etc/resolv.conf", "/etc/ssl/certs",
 )  # fmt: skip
 """Read-only in the sandbox. The last two may be links to places outside the others."""
+AGENTS_SYSTEM_SETTINGS = ("/etc/claude-code", "/etc/codex", "/etc/gemini-cli", "/etc/opencode")
+"""Settings of the machine's administrator, which could remove a tool in one condition; hidden from every agent."""
 KERNEL = ("acpi", "bus", "fs", "irq", "mtrr", "scsi", "sys", "sysrq-trigger")
 """Paths in /proc that belong to the machine, not the sandbox, and that root may write without capabilities."""
 TRIAL_S = 20
@@ -222,7 +224,7 @@ def _bubblewrap(settings: SandboxSettings, tried: Path | None, tree: str) -> San
     shown = (*SYSTEM, program, sys.prefix, sys.base_prefix, str(PACKAGE), *map(os.path.expanduser, settings["visible"]))
     homes = (os.path.expanduser("~"), "/root", "/home")
     checkout = (str(ROOT),) if (ROOT / "Snakefile").exists() else ()
-    secret = (os.getcwd(), tempfile.gettempdir(), *checkout, *homes, *settings["hidden"])
+    secret = (os.getcwd(), tempfile.gettempdir(), *checkout, *homes, *AGENTS_SYSTEM_SETTINGS, *settings["hidden"])
     shared = "sandbox_network is shared" if settings.get("network", "shared") == "shared" else ""
     limits = {**DEFAULT_LIMITS, **settings.get("limits", {})}
     hosts, same_path = tuple(settings.get("hosts", ())), settings.get("same_path", False)

@@ -5,11 +5,18 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
+
+_DATA = "python*/*-packages/lensbench_workflow"
+"""Where a wheel of lensbench puts task sets, criteria and reference patches, below a folder for libraries."""
 
 
 def mounts_of(shown: Iterable[str], hidden: Iterable[str]) -> list[str]:
-    """The mounts that show and hide paths. The deeper path wins; a path that is both shown and hidden is hidden."""
+    """The mounts that show and hide paths. The deeper path wins; a path that is both shown and hidden is hidden, and so
+    are the data of every installed lensbench below `shown`."""
+    shown = [*shown]
+    hidden = [*hidden, *chain.from_iterable(_installed_data(path) for path in shown)]
     links: dict[str, str] = {}
     wanted: dict[str, bool] = {}
     for path in shown:
@@ -30,6 +37,11 @@ def mounts_of(shown: Iterable[str], hidden: Iterable[str]) -> list[str]:
         if not is_shown and os.path.isdir(path):
             options += ["--remount-ro", path]
     return options
+
+
+def _installed_data(path: str) -> Iterator[str]:
+    for folders in ("", "lib*/", "*/lib*/"):
+        yield from map(str, Path(path).glob(folders + _DATA))
 
 
 def _is_shown(path: str, steps: Mapping[str, bool]) -> bool:
