@@ -18,10 +18,9 @@ rule archive:
         f"{BENCH}/logs/archive.log",
     localrule: True
     params:
-        sign_key=SCHEDULE.config.archive.sign_key,
         allow=list(SCHEDULE.config.archive.allow),
     message:
         "archiving {BENCH}"
     shell:
-        "exec {PYTHON} lensbench.archive.archive --folder {BENCH:q} --output {output:q} --sign-key={params.sign_key:q}"
-        " --allow {params.allow:q} 2> {log:q}"
+        "exec {PYTHON} lensbench.archive.archive --folder {BENCH:q} --output {output:q} --allow {params.allow:q}"
+        " 2> {log:q}"

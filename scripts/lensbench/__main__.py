@@ -60,7 +60,6 @@ GROUPS: dict[str, dict[str, Verb]] = {
         "selftest": Verb("lensbench.workflow.selftest", "check lensbench itself on benchmarks whose outcome is known"),
         "schemas": Verb("lensbench.plan.schemas", "write the JSON schemas of config, task sets and records"),
         "lens": Verb("lensbench.lens", "serve a folder with the built-in MCP server"),
-        "completion": Verb("lensbench.workflow.shell_completion", "print a completion script for bash, zsh or fish"),
     },
 }
 VERBS = {name: verb for group in GROUPS.values() for name, verb in group.items()}

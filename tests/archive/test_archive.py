@@ -18,7 +18,6 @@ import pytest
 import yaml
 from hypothesis import given as drawn
 from hypothesis import strategies
-from rocrate.rocrate import ROCrate
 
 from archived import make_benchmark, pack
 from handmade import Bench
@@ -95,20 +94,8 @@ def test_an_archive_holds_everything_and_is_the_same_bytes_when_made_elsewhere(b
     assert {"set.yaml", "lens.json"} <= project
 
 
-def test_an_archive_is_a_bag_and_a_crate_that_describes_every_file(packed: Path, tmp_path: Path) -> None:
-    bag = unpack(packed, tmp_path / "unpacked")
-    assert bagit.Bag(str(bag)).is_valid()
-    crate = ROCrate(bag / "data")
-    assert crate.mainEntity["name"] == "lensbench"
-    assert "ComputationalWorkflow" in crate.mainEntity.type
-    assert [profile.id for profile in crate.root_dataset["conformsTo"]][1] == "https://w3id.org/ro/wfrun/workflow/0.5"
-    files = {path.relative_to(bag / "data").as_posix() for path in (bag / "data").rglob("*") if path.is_file()}
-    described = {entity.id for entity in crate.data_entities}
-    assert described == files - {"ro-crate-metadata.json"}
-    run = crate.get("#run")
-    assert run["instrument"] is crate.mainEntity
-    assert "run/results.json" in {entity.id for entity in run["result"]}
-    assert crate.root_dataset["datePublished"] == "2026-01-02T03:04:05.000Z"
+def test_an_archive_is_a_valid_bag(packed: Path, tmp_path: Path) -> None:
+    assert bagit.Bag(str(unpack(packed, tmp_path / "unpacked"))).is_valid()
 
 
 def test_the_versions_tell_which_code_it_was(packed: Path) -> None:
@@ -241,13 +228,6 @@ def test_links_marks_and_half_files_stay_behind(benchmark: Path, tmp_path: Path)
         name for name in held if "link.txt" in name or "run/looks" in name or "/.gate" in name or ".tmp" in name
     } == set()
     assert held["data/run/.stopped"] == b"the budget is spent\n"
-
-
-def test_a_key_that_is_none_is_named(benchmark: Path) -> None:
-    (benchmark / "key.pem").write_text("-----BEGIN NONSENSE-----")
-    for path in (benchmark / "key.pem", benchmark / "none.pem"):
-        with pytest.raises(UserError, match=r"archive\.sign_key: .* is not an ed25519 private key"):
-            pack(benchmark, sign_key=str(path))
 
 
 def test_what_is_no_finished_benchmark_or_lacks_a_file_is_named(benchmark: Path) -> None:

@@ -99,7 +99,6 @@ PLACES = {
     "repository": lambda path: {"repository": {"path": path}},
     "sandbox_visible": lambda path: {"sandbox_visible": [path]},
     "cache": lambda path: {"cache": path},
-    "sign_key": lambda path: {"archive": {"sign_key": path}},
 }
 
 

@@ -75,10 +75,10 @@ def make_benchmark(project: Path, given: dict[str, Any], with_model: bool = Fals
     return folder
 
 
-def pack(folder: Path, sign_key: str = "", allowed: Iterable[str] = ()) -> Path:
+def pack(folder: Path, allowed: Iterable[str] = ()) -> Path:
     """The archive of a run folder, beside it as usual; `allowed` texts may be in it."""
     archive = folder.with_suffix(".zip")
-    make_archive(folder, archive, sign_key, frozenset(sha256(text.encode())[:12] for text in allowed))
+    make_archive(folder, archive, frozenset(sha256(text.encode())[:12] for text in allowed))
     return archive
 
 

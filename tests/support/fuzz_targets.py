@@ -25,7 +25,6 @@ from lensbench.archive.archive import versions
 from lensbench.archive.bag import check_bag
 from lensbench.archive.completeness import check_plan
 from lensbench.archive.rebuilding import is_derived
-from lensbench.archive.signing import signature_problem
 from lensbench.archive.unpacking import unpack
 from lensbench.archive.verify import number_problems
 from lensbench.core.errors import UserError
@@ -171,7 +170,6 @@ def archive(data: bytes) -> None:
         assert not any(path.is_symlink() for path in there)
         assert {path.name for path in folder.iterdir()} == {"a.zip", "out"}
         if bag is not None and not check_bag(bag):
-            signature_problem(bag, None)
             with contextlib.suppress(UserError):
                 check_plan(bag / "data" / "run")
 

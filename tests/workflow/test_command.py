@@ -82,12 +82,6 @@ def test_the_only_benchmark_of_a_folder_needs_no_name(tmp_path: Path) -> None:
         only_benchmark(tmp_path)
 
 
-def test_bash_completes_a_verb() -> None:
-    completes = f'{lensbench("completion", "bash").stdout}\nCOMP_WORDS=(lensbench comp) COMP_CWORD=1; _lensbench; echo "${{COMPREPLY[@]}}"'
-    said = subprocess.run(["bash", "-c", completes], capture_output=True, text=True, check=True)
-    assert said.stdout.split() == ["compare", "completion"]
-
-
 def test_nothing_but_help_is_help() -> None:
     assert lensbench().stdout == lensbench("--help").stdout == f"{overview()}\n"
 

@@ -114,7 +114,7 @@ def programs_page(root: Path) -> str:
         "",
         EXIT_CODES,
     ]
-    verbs = {f"lensbench {name}": verb.module for name, verb in VERBS.items() if name != "completion"}
+    verbs = {f"lensbench {name}": verb.module for name, verb in VERBS.items()}
     of_workflow = {f"python -m {module}": module for module in stages(root) if module not in verbs.values()}
     for title, programs in {"Verbs": verbs, "Stages": of_workflow}.items():
         lines += ["", f"## {title}"]

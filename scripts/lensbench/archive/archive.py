@@ -1,6 +1,6 @@
 """Packs a benchmark into one file that others can verify: bench/<run_id>.zip (docs/archives.md).
 
-It is a BagIt bag that contains an RO-Crate. The same benchmark gives the same bytes. The archive contains nothing that
+It is a BagIt bag. The same benchmark gives the same bytes. The archive contains nothing that
 identifies the machine or its user, or that looks like a secret. Files that it omits can be rebuilt from its content.
 """
 
@@ -24,12 +24,10 @@ from lensbench import __version__
 from lensbench.agents import secret_names
 from lensbench.archive import PROJECT, RUN, VERSIONS
 from lensbench.archive.bag import make_bag, write_zip
-from lensbench.archive.crate import Told, write_crate
 from lensbench.archive.leaks import find_leaks, may_be_rewritten, refuse, rewrite
 from lensbench.archive.machine import Machine, outside, this_machine
 from lensbench.archive.rebuilding import is_derived, rebuild
 from lensbench.archive.secrets import secret_values
-from lensbench.archive.signing import read_private_key, sign
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import Plan
 from lensbench.core.proof import code_hash
@@ -49,13 +47,12 @@ _UNTIMED = "1980-01-01T00:00:00Z"
 """The fixed date of an archive whose runs have no times."""
 
 
-def make_archive(folder: Path, output: Path, sign_key: str = "", allowed: frozenset[str] = frozenset()) -> str:
+def make_archive(folder: Path, output: Path, allowed: frozenset[str] = frozenset()) -> str:
     """Archives the run folder; returns a line that describes the archive.
 
     `allowed`: ids of findings that may be included. Raises UserError with a list of findings that must not be, and
     when the results do not follow from the runs.
     """
-    key = read_private_key(Path(sign_key)) if sign_key else None
     plan, settings, results = _read(folder)
     machine = this_machine([settings, plan], Path.cwd()).allowing(allowed)
     with tempfile.TemporaryDirectory(prefix="lensbench-archive-") as temporary:
@@ -66,14 +63,10 @@ def make_archive(folder: Path, output: Path, sign_key: str = "", allowed: frozen
         refuse(find_leaks(bag, own, machine, _values(plan)), allowed)
         _rebuild_as(folder, bag / RUN, machine, results)
         write_json(bag / VERSIONS, versions())
-        write_crate(bag, _names(bag), _told(plan, results, bag / VERSIONS))
         make_bag(bag, str(plan["run_id"]), _date(results)[:10])
-        if key:
-            sign(bag, key)
         write_zip(bag, output)
         count = len(_names(bag))
-    signed = "signed" if key else "not signed"
-    return f"{output}: {count} files, {signed}, sha256 {sha256(output.read_bytes())}"
+    return f"{output}: {count} files, sha256 {sha256(output.read_bytes())}"
 
 
 def _read(folder: Path) -> tuple[Plan, dict[str, Any], Results[float]]:
@@ -203,25 +196,16 @@ def _date(results: Results[float]) -> str:
     return results["last_start"] or _UNTIMED
 
 
-def _told(plan: Plan, results: Results[float], versions_file: Path) -> Told:
-    began = results["first_start"] or _date(results)
-    description = " ".join(results["headlines"])
-    return Told(
-        plan["run_id"], description, began, _date(results), json.loads(versions_file.read_text(encoding="utf-8"))
-    )
-
-
 def main() -> None:
     """Pack a benchmark into an archive that others can verify."""
     parser = argparse.ArgumentParser(prog="lensbench archive", description=main.__doc__)
     add_run_folder(parser)
     parser.add_argument("--output", type=Path, help="the archive (default: bench/<run_id>.zip)")
-    parser.add_argument("--sign-key", default="", help="sign with this ed25519 private key (PEM)")
     parser.add_argument("--allow", nargs="*", default=[], help="ids of findings to include in the archive anyway")
     given = parser.parse_args()
     folder = run_folder(given)
     output = given.output or folder.with_name(f"{folder.name}.zip")
-    print(make_archive(folder, output, given.sign_key, frozenset(given.allow)))
+    print(make_archive(folder, output, frozenset(given.allow)))
 
 
 if __name__ == "__main__":

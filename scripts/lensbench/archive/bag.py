@@ -9,12 +9,11 @@ from pathlib import Path
 
 import bagit
 
-from lensbench.archive import SIGNATURE
 from lensbench.core.errors import UserError
 from lensbench.core.records import sha256
 
 MANIFEST = "tagmanifest-sha256.txt"
-"""The tag manifest. It has the checksum of the manifest, which has those of all files, so signing it signs all."""
+"""The tag manifest. It has the checksum of the manifest, which has those of all files."""
 _TAG_FILES = {"bagit.txt", "bag-info.txt", "manifest-sha256.txt", MANIFEST}
 _MOMENT = (1980, 1, 1, 0, 0, 0)
 """The timestamp of every file in the zip file: the earliest that the format allows."""
@@ -33,7 +32,7 @@ def check_bag(folder: Path) -> list[str]:
         bag = bagit.Bag(str(folder))
         known: dict[str, dict[str, str]] = bag.entries
         problems = [f"{name}: is missing" for name in sorted({*known, *_TAG_FILES} - there)]
-        problems += [f"{name}: was added to the archive" for name in sorted(there - {*known, *_TAG_FILES, SIGNATURE})]
+        problems += [f"{name}: was added to the archive" for name in sorted(there - {*known, *_TAG_FILES})]
         for name in sorted(there & set(known)):
             if known[name].get("sha256") != sha256((folder / name).read_bytes()):
                 problems.append(f"{name}: was changed (its sha256 differs from the manifest)")

@@ -1,6 +1,6 @@
-"""Verifies an archive of a benchmark: is it complete, who signed it, and do its figures follow from its runs?
+"""Verifies an archive of a benchmark: is it complete and unchanged, and do its figures follow from its runs?
 
-    lensbench verify bench.zip [--key public.pem]
+    lensbench verify bench.zip
 
 No code in the archive is run, and no model is asked. Prints a line for each problem; then the exit code is 1.
 """
@@ -12,16 +12,14 @@ import json
 import shutil
 import sys
 import tempfile
-import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import yaml
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from lensbench import __version__
-from lensbench.archive import PROJECT, RUN, SIGNATURE, VERSIONS
+from lensbench.archive import PROJECT, RUN, VERSIONS
 from lensbench.archive.archive import foreign_parts
 from lensbench.archive.bag import check_bag
 from lensbench.archive.completeness import (
@@ -33,7 +31,6 @@ from lensbench.archive.completeness import (
     unplanned_problems,
 )
 from lensbench.archive.rebuilding import is_derived, rebuild
-from lensbench.archive.signing import is_signed, read_public_key, signature_problem
 from lensbench.archive.unpacking import unpack
 from lensbench.core.errors import UserError
 from lensbench.core.listing import some_of
@@ -47,7 +44,7 @@ from lensbench.core.tables import read_table
 MAX_SHOWN, MAX_NAMED = 50, 5
 
 
-def verify(archive: Path, key: Ed25519PublicKey | None) -> Iterator[str]:
+def verify(archive: Path) -> Iterator[str]:
     """The problems of the archive, one line each; empty when everything is correct.
 
     Damaged or foreign files end the check, because figures are rebuilt only from the original files. Raises UserError
@@ -55,13 +52,10 @@ def verify(archive: Path, key: Ed25519PublicKey | None) -> Iterator[str]:
     """
     with tempfile.TemporaryDirectory(prefix="lensbench-verify-") as temporary:
         bag = unpack(archive, Path(temporary))
-        problems = [*check_bag(bag), *filter(None, [signature_problem(bag, key)])]
+        problems = check_bag(bag)
         yield from problems
         if problems:
             return
-        if key is None:
-            signed = "is signed, but no key was given (--key)" if is_signed(bag) else "is not signed"
-            print(f"note: the archive {signed}: its author is unknown")
         yield from number_problems(bag / "data", Path(temporary) / "again")
 
 
@@ -149,13 +143,11 @@ def _contents(folder: Path) -> dict[str, Path]:
 
 
 def main() -> None:
-    """Verify an archive: check its files and signature, rebuild its figures and compare them."""
+    """Verify an archive: check its files, rebuild its figures and compare them."""
     parser = argparse.ArgumentParser(prog="lensbench verify", description=main.__doc__)
     parser.add_argument("archive", type=Path, help="the archive, <run_id>.zip")
-    parser.add_argument("--key", type=Path, help="the public key of the archive's author (ed25519, PEM)")
     arguments = parser.parse_args()
-    key = read_public_key(arguments.key) if arguments.key else None
-    problems = list(dict.fromkeys(verify(arguments.archive, key)))
+    problems = list(dict.fromkeys(verify(arguments.archive)))
     for problem in problems[:MAX_SHOWN]:
         print(f"FAIL: {printable(problem)}")
     if len(problems) > MAX_SHOWN:
@@ -164,19 +156,8 @@ def main() -> None:
         sys.exit(1)
     print(
         f"ok: {arguments.archive}: unchanged since it was written, and everything compared follows from its runs,"
-        f" according to {_ground(arguments.archive, arguments.key)};"
-        " whether the runs took place cannot be verified"
+        " according to its own checksums; who wrote it, and whether the runs took place, cannot be verified"
     )
-
-
-def _ground(archive: Path, key: Path | None) -> str:
-    """The evidence that nothing was changed."""
-    if key:
-        return f"the signature with the key in {key}"
-    with zipfile.ZipFile(archive) as zipped:
-        has_signature = any(name.endswith(f"/{SIGNATURE}") for name in zipped.namelist())
-    signed = "its signature was not checked" if has_signature else "it is not signed"
-    return f"its own checksums ({signed})"
 
 
 if __name__ == "__main__":

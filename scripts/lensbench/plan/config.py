@@ -217,8 +217,6 @@ class Limits(Strict):
 class Archive(Strict):
     """What `snakemake archive` writes."""
 
-    sign_key: str = ""
-    """An ed25519 private key in PEM; the archive is not signed when empty."""
     allow: Many[str] = ()
     """Findings that may be in the archive although they look like a secret or a name: the ids that it printed."""
 

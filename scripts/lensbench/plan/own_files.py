@@ -77,7 +77,6 @@ def _named(config: Config) -> Iterator[tuple[KeyPath, str]]:
     for index, path in enumerate(config.sandbox_visible):
         yield ("sandbox_visible", index), path
     yield ("cache",), config.cache
-    yield ("archive", "sign_key"), config.archive.sign_key
     if config.repository:
         for path in local_paths(config.repository):
             yield ("repository",), path
