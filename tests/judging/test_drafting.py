@@ -65,6 +65,9 @@ def verdict(text: str, answer: str, prompt: str = "") -> str:
         ('Says that load_all shows "not found"', "load_all shows “not found”", "Met"),
         ("Says that load_all is called with strict=True", "`load_all(path, strict = True)`", "Met"),
         ("Says that load_all is called with strict=True", "`load_all(path, strict=False)`", "Partial"),
+        ("States that `/users` has 20 entries", "`/users` has 20 entries", "Met"),
+        ("States that `//` follows 20 slashes", "`//` follows 20 slashes", "Met"),
+        ("States that the limit is 20 for `/users/`", "The limit is 20 for `/users/`.", "Met"),
         # Alternatives and lists.
         ("Must mention `run_fast` and/or `run_slow`", "`run_slow`", "Met"),
         ("Must mention either run_fast or run_slow", "`run_fast`", "Met"),

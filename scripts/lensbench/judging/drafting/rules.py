@@ -195,9 +195,10 @@ def _near(piece: Piece, text: str, others: Sequence[Piece]) -> list[str]:
 
 
 def _short(piece: Piece) -> str:
-    last = (
-        piece.parts[-1] if piece.kind == "name" else re.split(r" ?= ?|/", piece.text)[-1 if piece.kind == "file" else 0]
-    )
+    # a route or an option such as `/users` begins with an empty part
+    split = piece.parts if piece.kind == "name" else [part for part in re.split(r" ?= ?|/", piece.text) if part.strip()]
+    parts = split or [piece.text]
+    last = parts[-1 if piece.kind in ("name", "file") else 0].strip()
     return _edged(re.escape(last), last)
 
 
