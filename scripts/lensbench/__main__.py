@@ -50,8 +50,7 @@ GROUPS: dict[str, dict[str, Verb]] = {
         "judge": Verb("lensbench.judging.judge_sheet", "write the page for human judging of blinded answers"),
         "compare": Verb("lensbench.results.compare.compare", "compare finished benchmarks on their common tasks"),
         "archive": Verb("lensbench.archive.archive", "pack a benchmark into one file that others can verify"),
-        "verify": Verb("lensbench.archive.verify", "verify an archive: hashes, signature, every number"),
-        "merge": Verb("lensbench.archive.merge", "merge the parts of a benchmark that ran on several machines"),
+        "verify": Verb("lensbench.archive.verify", "verify an archive: hashes, and every number"),
         "import": Verb("lensbench.archive.import_runs", "import a finished run in the protocol's format"),
     },
     "Check and maintain": {
@@ -65,21 +64,6 @@ GROUPS: dict[str, dict[str, Verb]] = {
 VERBS = {name: verb for group in GROUPS.values() for name, verb in group.items()}
 HIDDEN = {"skill": "lensbench.workflow.skill", "retrieval": "lensbench.agents.offline"}
 """Verbs for the /benchmark skill and the offline agent, not shown in the overview."""
-ALIASES = {
-    "starting": "init",
-    "generating": "generate",
-    "drafting": "draft",
-    "proving": "prove",
-    "planning": "size",
-    "evaluating": "ask",
-    "judge_sheet": "judge",
-    "comparing": "compare",
-    "verifying": "verify",
-    "merging": "merge",
-    "importing": "import",
-    "checking": "fsck",
-}
-"""Names of verbs in version 0.1, kept for one release."""
 EXIT_CODES = (
     "Exit codes: 0 success; 1 an error, a failed run or check, or a verdict named in fail_on; "
     "2 a wrong option; 130 interrupted."
@@ -96,11 +80,11 @@ def overview() -> str:
 
 
 def module_of(name: str) -> str:
-    """The module of a verb, by its name or former name. Raises UserError for an unknown verb."""
-    verb = VERBS.get(ALIASES.get(name, name))
+    """The module of a verb, by its name. Raises UserError for an unknown verb."""
+    verb = VERBS.get(name)
     if module := verb.module if verb else HIDDEN.get(name):
         return module
-    hint = did_you_mean(ALIASES.get(name, name), VERBS) or "; lensbench --help lists them"
+    hint = did_you_mean(name, VERBS) or "; lensbench --help lists them"
     raise UserError(f"there is no verb {name!r}{hint}")
 
 

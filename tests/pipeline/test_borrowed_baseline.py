@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import subprocess
-import sys
 import zipfile
 from typing import Any
 
 import pytest
 from test_archiving import check
 
-from small_benchmark import CHECKOUT, Project, make_project
+from small_benchmark import Project, make_project
 
 AGAIN = "baseline_again"
 
@@ -118,7 +115,6 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "itself": ({"bank": {"baseline": "bench/r2", "drift": 1}}, "is this benchmark itself"),
     "twice": ({"bank": {"baseline": ["bench/r", "bench/r"], "drift": 1}}, "bank.baseline has bench/r twice"),
     "drift alone": ({"bank": {"drift": 1}}, "bank.baseline, which is missing"),
-    "a part": ({"part": "1/2"}, "bank cannot be combined with part"),
     "another baseline": ({"baseline": "with"}, "its baseline is without, not with"),
     "another server": ({"conditions": {"without": {"mcp": "mcp.json"}, "with": {}}}, "without has other servers"),
     "other settings": ({"agent": {"timeout_s": 61}}, "2 have other settings of the agent"),
@@ -163,14 +159,6 @@ def test_borrowed_runs_never_become_a_benchmark_s_own(borrowed: Project, bank: d
     said = borrowed.start(fails=True)
     assert "bench/r2 has borrowed its baseline from bench/r" in said
     assert "Traceback" not in said
-
-
-def test_parts_with_a_borrowed_baseline_are_not_joined(borrowed: Project) -> None:
-    command = [sys.executable, "-P", "-m", "lensbench", "merge", "bench/r2", "--output", "bench/r3"]
-    told = {**os.environ, "PYTHONPATH": str(CHECKOUT / "scripts")}
-    done = subprocess.run(command, cwd=borrowed.folder, capture_output=True, text=True, env=told, check=False)
-    assert "cannot be merged" in done.stderr
-    assert not (borrowed.folder / "bench" / "r3").exists()
 
 
 def test_runs_of_several_earlier_baselines_are_averaged(finished: Project) -> None:

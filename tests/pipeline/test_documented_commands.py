@@ -42,7 +42,6 @@ ELSEWHERE = (
     (r"snakemake .*\beval\b|lensbench ask", "test_evaluating.py"),
     (r"snakemake .*\barchive\b|lensbench verify", "test_archiving.py, test_verifying.py"),
     (r"snakemake .*--snakefile <lensbench>", "test_archiving.py"),
-    (r"snakemake .*\bpart=|lensbench merge", "test_merging.py, test_parts.py"),
     (r"snakemake .*\bfail_on=|lensbench run .*\bfail_on=", "test_ci.py"),
     (r"snakemake .*profiles/(slurm|cluster)", "test_clusters.py, test_slurm.py"),
     (r"snakemake .*--report ", "above, with the demo's name"),

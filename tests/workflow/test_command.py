@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from lensbench import __version__
-from lensbench.__main__ import ALIASES, EXIT_CODES, HIDDEN, VERBS, module_of, overview
+from lensbench.__main__ import EXIT_CODES, HIDDEN, VERBS, overview
 from lensbench.core.errors import UserError
 from lensbench.core.system.places import ROOT
 from lensbench.core.system.program import only_benchmark
@@ -36,10 +36,8 @@ def test_the_overview_has_a_line_for_every_verb_and_the_exit_codes() -> None:
     assert lines[-1] == EXIT_CODES
 
 
-def test_no_old_name_or_hidden_program_hides_a_verb() -> None:
-    assert not {*ALIASES, *HIDDEN} & set(VERBS)
-    assert set(ALIASES.values()) <= set(VERBS)
-    assert {name: module_of(name) for name in ALIASES} == {name: VERBS[verb].module for name, verb in ALIASES.items()}
+def test_no_hidden_program_hides_a_verb() -> None:
+    assert not HIDDEN.keys() & set(VERBS)
 
 
 @pytest.mark.parametrize("verb", [*VERBS, *HIDDEN])
@@ -48,10 +46,6 @@ def test_help_names_the_verb_and_does_nothing(verb: str, tmp_path: Path) -> None
     assert shown.returncode == 0, shown.stderr
     assert shown.stdout.startswith(f"usage: lensbench {verb}" if verb in VERBS else "usage: ")
     assert tree(tmp_path) == []
-
-
-def test_an_old_name_starts_the_verb() -> None:
-    assert lensbench("comparing", "--help").stdout.startswith("usage: lensbench compare ")
 
 
 def test_a_program_gets_its_arguments_and_gives_its_exit_code(tmp_path: Path) -> None:

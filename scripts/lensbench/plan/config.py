@@ -314,8 +314,6 @@ class Config(Strict):
     """Further hosts that agents and their servers may reach, as `name:port`."""
     cache: str = DEFAULT_CACHE
     """Where fetched repositories are kept."""
-    part: Annotated[str, like(r"^([1-9][0-9]?/[1-9][0-9]?)?$", "write 1/3 for the first of three parts")] = ""
-    """The part of the runs that this machine makes, such as `1/3`; all when empty."""
     limits: Limits = Limits()
     """What is scarce beside cores."""
     archive: Archive = Archive()
@@ -354,9 +352,3 @@ class Config(Strict):
 def judge_names(judges: Iterable[Any]) -> list[str]:
     """The names of the configured judges, as in verdicts.csv."""
     return [judge.shown_name if isinstance(judge, ModelJudge) else judge for judge in judges]
-
-
-def parts_of(part: str) -> tuple[int, int]:
-    """The number of a part (from 1), and how many there are."""
-    number, _, of = part.partition("/")
-    return (int(number), int(of)) if part else (1, 1)

@@ -253,7 +253,7 @@ def settings_text(config: Config) -> str:
     Settings that do not belong to the experiment are omitted: the use of the results, speed, machines, and the settings
     of other targets.
     """
-    other = {"archive", "fail_on", "limits", "part", "prompt", "repo", "tasks"}
+    other = {"archive", "fail_on", "limits", "prompt", "repo", "tasks"}
     return json.dumps(config.model_dump(mode="json", exclude_defaults=True, exclude=other), ensure_ascii=False)
 
 

@@ -10,7 +10,7 @@ from lensbench.agents.services import service_of
 from lensbench.core.conditions import AGAIN, CLOSED_BOOK, FURTHER, read_contrast
 from lensbench.core.errors import did_you_mean
 from lensbench.core.system.yaml_places import KeyPath
-from lensbench.plan.config import Config, ModelJudge, judge_names, parts_of
+from lensbench.plan.config import Config, ModelJudge, judge_names
 from lensbench.plan.mcp_files import mcp_problem, servers_of
 from lensbench.plan.names import HUMAN, MECHANICAL, TESTS
 from lensbench.plan.own_files import misplaced
@@ -67,12 +67,6 @@ def problems_of(config: Config, config_files: Iterable[str] = ()) -> Iterable[tu
         yield ("imported",), text
     if config.warnings and not config.imported:
         yield ("warnings",), "warnings is only for imported runs; remove the key, or set imported: true"
-    number, of = parts_of(config.part)
-    if number > of:
-        yield ("part",), f"part is {config.part!r}; the last of {of} parts is '{of}/{of}'"
-    if of > 1 and config.gate.looks > 1:
-        text = "part cannot be combined with gate.looks: a look needs all runs of its waves; write gate: {looks: 1}"
-        yield ("part",), text
     yield from _contrast_problems(config)
     yield from _bank_problems(config)
     yield from _judge_problems(config)
@@ -113,8 +107,6 @@ def _bank_problems(config: Config) -> Iterable[tuple[KeyPath, str]]:
             yield ("bank", "baseline", index), f"bank.baseline has {source} twice; name each earlier benchmark once"
     if config.agent.kind == "none":
         yield ("bank",), "bank cannot be combined with imported runs; remove it"
-    if config.part:
-        yield ("bank",), "bank cannot be combined with part; do all runs on one machine"
 
 
 def _judge_problems(config: Config) -> Iterable[tuple[KeyPath, str]]:

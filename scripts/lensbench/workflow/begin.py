@@ -29,7 +29,7 @@ def begin(config: Config, folder: Path, own: Set[str]) -> None:
     Raises UserError when another Snakemake is running on it, and for damage that cannot be repaired. A lock from
     another machine stays, because not every file system shows whether its owner is alive.
     """
-    before = claim(folder, config.part)
+    before = claim(folder)
     if before and before.host == socket.gethostname() and remove_locks(folder):
         _say(f"the previous Snakemake was killed; removed its lock on {folder}")
     for made in (RunFolder(folder).runs, RunFolder(folder).records):

@@ -21,7 +21,7 @@ from lensbench.core.records import RunId, run_files, trial_folder
 from lensbench.core.run_folder import RunFolder, names_of_run
 from lensbench.core.system import backoff
 from lensbench.plan import freeze as planning
-from lensbench.plan.config import Config, parts_of
+from lensbench.plan.config import Config
 from lensbench.plan.names import TESTS
 from lensbench.plan.own_files import place_of_tasks, run_folder
 from lensbench.plan.waves import Wave, opened, waves
@@ -99,12 +99,11 @@ class Schedule:
 
     @cached_property
     def runs(self) -> list[RunId]:
-        """All runs of this start's part; with `agent.kind: none`, those that exist."""
-        number, of = parts_of(self.config.part)
+        """All runs; with `agent.kind: none`, those that exist."""
         planned = [
             RunId(task, condition, trial)
             for trial in range(1, self.config.trials + 1)
-            for task in self.plan["order"][number - 1 :: of]
+            for task in self.plan["order"]
             for condition in planned_conditions(self.plan, task)
         ]
         if self.config.agent.kind != "none":

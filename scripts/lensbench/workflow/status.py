@@ -17,10 +17,9 @@ from lensbench.core.errors import UserError
 from lensbench.core.records import Record, RunId, run_files
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.run_status import RunStatus
-from lensbench.core.system.claim import at_work, last_worker
+from lensbench.core.system.claim import at_work
 from lensbench.core.system.program import run_verb
 from lensbench.core.system.terminal import printable
-from lensbench.plan.config import parts_of
 from lensbench.plan.waves import read_opened_plan
 from lensbench.results.chosen_runs import warnings
 from lensbench.runs.attempt import gate_name
@@ -74,10 +73,7 @@ class Status:
         self.last_discard = ""
         """The last run discarded since the first read, and why."""
         self.counts = dict.fromkeys(self.plan["conditions"], Count(0, 0, 0))
-        worker = last_worker(folder)
-        number, of = parts_of(worker.part if worker else "")
-        due = set(self.plan["order"][number - 1 :: of])
-        runs = [run for run in planned_runs(self.plan) if run.task in due]
+        runs = planned_runs(self.plan)
         self._borrowed = borrowed(folder, runs)
         for run in runs:
             if filed := self._filing(run):
@@ -87,7 +83,7 @@ class Status:
                 self._decide(run)
 
     def knows(self, run: RunId) -> bool:
-        """True for runs of this part in the waves that were open at the first read."""
+        """True for runs in the waves that were open at the first read."""
         return run in self._standing
 
     def ended(self, run: RunId) -> None:
@@ -103,7 +99,7 @@ class Status:
 
     @property
     def planned(self) -> int:
-        """How many runs are planned for this part in open waves."""
+        """How many runs are planned in open waves."""
         return len(self._standing)
 
     @property

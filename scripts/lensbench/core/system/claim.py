@@ -26,11 +26,9 @@ class Worker(NamedTuple):
     process: int
     host: str
     since: str
-    part: str = ""
-    """The part of the runs that it executes, such as `1/3`; empty for all."""
 
 
-def claim(folder: Path, part: str = "") -> Worker | None:
+def claim(folder: Path) -> Worker | None:
     """Claims `folder` for this process until it ends; returns the previous worker, if there was one.
 
     Raises UserError when another process has claimed it.
@@ -43,7 +41,7 @@ def claim(folder: Path, part: str = "") -> Worker | None:
         raise UserError(_refusal(folder))
     before = last_worker(folder)
     file.truncate(0)
-    json.dump(Worker(os.getpid(), socket.gethostname(), _now(), part)._asdict(), file)
+    json.dump(Worker(os.getpid(), socket.gethostname(), _now())._asdict(), file)
     file.flush()
     _claimed[folder.resolve()] = file
     return before
