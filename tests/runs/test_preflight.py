@@ -199,6 +199,20 @@ def test_a_server_has_the_environment_of_the_agent_and_not_ours(
     assert "<[redacted: PASSED]>" in said
 
 
+def test_a_variable_of_an_mcp_file_reaches_the_server_of_any_agent_and_is_never_shown(
+    attempt: Try, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SEARCH_X", "sk-live-0123456789")
+    script = "import os, sys; sys.exit(os.environ['GIVEN'][::-1] + os.environ['GIVEN'])"
+    entry = {"command": sys.executable, "args": ["-c", script], "env": {"GIVEN": "${SEARCH_X}"}}
+    said = attempt({"lens": entry})["with: lens"].detail
+    assert "9876543210-evil-ks[redacted: " in said
+    monkeypatch.delenv("SEARCH_X")
+    checks = attempt({"lens": entry}, preflight={"servers": False})
+    assert outcomes(checks) == {"variables": "failed"}
+    assert "lens.json: ${SEARCH_X} is not set; write `export SEARCH_X=...`" in checks["variables"].detail
+
+
 def test_in_a_sandbox_servers_are_tried_inside_and_setup_outside(attempt: Try, project: Path) -> None:
     if not find_sandbox({"mode": "auto", "visible": [], "hidden": []}).program:
         pytest.skip("bubblewrap is not installed, or does not work here")
@@ -273,7 +287,7 @@ def test_variables_that_are_not_set_are_named_and_nothing_else_is_tried(
 ) -> None:
     monkeypatch.setenv("SET", KEY)
     monkeypatch.setenv("EMPTY", "")
-    checks = attempt(agent={"pass_env": ["SET", "EMPTY"], "token_env": "MISSING"})
+    checks = attempt(agent={"kind": "offline", "pass_env": ["SET", "EMPTY"], "token_env": "MISSING"})
     assert list(checks) == ["variables"]
     assert checks["variables"].detail.startswith("not set: EMPTY, MISSING; write `export EMPTY=...` in the shell")
 
@@ -296,7 +310,7 @@ def test_the_version_is_compared_with_the_one_that_the_program_reports(
     attempt: Try, adapter: SimpleNamespace, pinned: str, said: str | None, outcome: str, words: str
 ) -> None:
     adapter.version = lambda settings: said
-    check = attempt(agent={"version": pinned}, preflight={"servers": False})["agent"]
+    check = attempt(agent={"kind": "offline", "version": pinned}, preflight={"servers": False})["agent"]
     assert check.outcome == outcome
     assert words in check.detail
 
@@ -377,7 +391,7 @@ def test_a_gateway_that_is_not_there_is_a_failure_and_the_key_is_never_shown(
 ) -> None:
     monkeypatch.setenv("KEY", KEY)
     adapter.probe = lambda settings: Probe(f"http://127.0.0.1:9/{KEY}", {"x-api-key": KEY}, {})
-    checks = attempt(agent={"token_env": "KEY"}, preflight={"servers": False})
+    checks = attempt(agent={"kind": "offline", "token_env": "KEY"}, preflight={"servers": False})
     assert checks["gateway"].outcome == "failed"
     assert "no answer ([Errno 111] Connection refused)" in checks["gateway"].detail
     assert "[redacted: KEY]" in checks["gateway"].detail
@@ -395,12 +409,21 @@ def test_the_table_has_a_line_per_row_and_marks_failures() -> None:
     assert not Findings([Check("a", "warning", "")]).failed
 
 
-def test_an_mcp_file_is_filled_and_must_be_the_planned_one(tmp_path: Path) -> None:
-    file = tmp_path / "mcp.json"
-    file.write_text('{"mcpServers": {"x": {"command": "${python}", "args": ["${workspace}", "${KEY}"], "timeout": 5}}}')
+def test_an_mcp_file_is_filled_and_must_be_the_planned_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file, rows = tmp_path / "mcp.json", {
+        "${workspace}": "/w", "<${KEY}>": "<a${workspace}$$>", "${KEY:-x}": "a${workspace}$$", "${UNSET_X:-x y}": "x y",
+        "${UNSET_X:-}": "", "pa$$word": "pa$$word", r"\.py$$": r"\.py$$", "$KEY": "$KEY", "$${KEY": "$${KEY",
+        "${input:key}": "${input:key}", "${}": "${}",
+    }  # fmt: skip
+    monkeypatch.setenv("KEY", "a${workspace}$$")  # what a value contains is no variable
+    monkeypatch.delenv("UNSET_X", raising=False)
+    file.write_text(json.dumps({"mcpServers": {"x": {"command": "${python}", "args": [*rows], "timeout": 5}}}))
     condition = {"mcp": str(file), "mcp_sha256": sha256(file.read_bytes())}
     made = json.loads(fill_mcp_file(condition, {"python": "py", "workspace": "/w"}))
-    assert made["mcpServers"]["x"] == {"command": "py", "args": ["/w", "${KEY}"], "timeout": 5}
+    assert made["mcpServers"]["x"] == {"command": "py", "args": [*rows.values()], "timeout": 5}
+    monkeypatch.delenv("KEY")
+    with pytest.raises(UserError, match=r"mcp.json: \$\{KEY\} is not set; write `export KEY="):
+        fill_mcp_file(condition, {"python": "py", "workspace": "/w"})
     assert json.loads(fill_mcp_file({"mcp": None}, {})) == {"mcpServers": {}}
     file.write_text("{}")
     with pytest.raises(UserError, match="was changed during the benchmark"):

@@ -46,7 +46,7 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     criteria = [{"text": "one", "all_of": "a"}, {"text": "two", "all_of": "b"}]
     task = {"id": "anna", "category": "Debug", "prompt": "Where is the cart — ünd why?", "criteria": criteria}
     Path("tasks.yaml").write_text(json.dumps({"name": "set", "tasks": [task]}), encoding="utf-8")
-    arguments = ["$${HOME}", "${workspace}/x", "${unknown}", "${server_log}"]
+    arguments = ["$$py$HOME", "${workspace}/x", "${UNSET_HERE:-a b}", "${server_log}"]
     server = {"command": "${python}", "args": arguments, "env": {"A": "${workspace}"}}
     Path("mcp.json").write_text(json.dumps({"mcpServers": {"fake": server}}), encoding="utf-8")
     return tmp_path / "bench" / "r"
@@ -183,7 +183,7 @@ def test_the_places_of_an_mcp_file_are_filled_in_and_the_baseline_has_no_server(
     text, folder = answer_of(bench, RUN._replace(condition="with")).decode().rsplit("}", 1)
     server = json.loads(text + "}")["mcpServers"]["fake"]
     private = os.path.dirname(folder.strip())
-    assert server["args"] == ["${HOME}", f"{private}/repo/x", "${unknown}", f"{private}/session/server.jsonl"]
+    assert server["args"] == ["$$py$HOME", f"{private}/repo/x", "a b", f"{private}/session/server.jsonl"]
     assert (server["command"], server["env"]) == (sys.executable, {"A": f"{private}/repo"})
     assert b'"mcpServers": {}' in answer_of(bench)
     assert not os.path.exists(private)

@@ -18,7 +18,6 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from string import Template
 from typing import Any, Final
 
 from lensbench.agents.reach import Network, addresses_of, hosts_file, network_of
@@ -133,7 +132,7 @@ class Place:
             return Network(shared="there is no sandbox")
         if self.sandbox.shared_network or not mcp_file:
             return Network(shared=self.sandbox.shared_network or "it is not an agent")
-        declared = Template(Path(self.outside(mcp_file)).read_text(encoding="utf-8")).safe_substitute(env)
+        declared = Path(self.outside(mcp_file)).read_text(encoding="utf-8")
         return network_of([declared], env, agents, self.sandbox.hosts)
 
     def wrap(

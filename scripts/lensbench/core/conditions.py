@@ -7,17 +7,16 @@ import os
 import re
 import subprocess
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from string import Template
 from typing import Any, Literal, NamedTuple
 
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import BankSettings, Plan, PlannedCondition
 from lensbench.core.records import sha256
 from lensbench.core.system.processes import run_process
-from lensbench.core.system.redaction import literal_secrets
+from lensbench.core.system.redaction import is_secret, literal_secrets
 
 CLOSED_BOOK = "closed_book"
 """The name of the closed-book control: the same prompt in an empty folder, without servers. It is not compared."""
@@ -30,6 +29,9 @@ LONGEST_LINE = 300
 
 LENS_CACHE = "lens_cache"
 """In MCP files: the folder with the built-in server's index of the repository."""
+OF_THE_RUN = ("workspace", "python", "server_log", "here", LENS_CACHE)
+"""The names in MCP files that mean something of a run; all others are environment variables."""
+_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 
 Command = Literal["setup", "teardown"]
 
@@ -102,18 +104,45 @@ def decided_contrasts(plan: Plan) -> list[Contrast]:
 
 def fill_mcp_file(condition: PlannedCondition, values: Mapping[str, str]) -> str:
     """The MCP file of a planned condition for one run, with `${workspace}`, `${python}`, `${server_log}` and `${here}`
-    (the folder of the file itself) replaced.
+    (the folder of the file itself) replaced, and environment variables by their values. It holds secrets.
 
-    Other `${...}` are kept for agents, which replace them from their environment. Raises UserError when the file
-    differs from the planned one.
+    Raises UserError when the file differs from the planned one, or a variable is not set.
     """
     if condition["mcp"] is None:
         return NO_SERVERS
     content = Path(condition["mcp"]).read_bytes()
     if sha256(content) != condition["mcp_sha256"]:
         raise UserError(f"{condition['mcp']} was changed during the benchmark; start Snakemake again")
+    if missing := missing_variables([condition]):
+        raise UserError(missing[0])
     here = str(Path(condition["mcp"]).resolve().parent)
-    return json.dumps(filled(json.loads(content), {"here": here, **values}))
+    return json.dumps(filled(json.loads(content), {**os.environ, "here": here, **values}))
+
+
+def missing_variables(conditions: Iterable[PlannedCondition]) -> list[str]:
+    """The environment variables without default in MCP files that are not set, each with its file and the remedy."""
+    missing: dict[str, str] = {}
+    for file, servers in _servers(conditions):
+        for name, default in (match.groups() for text in _texts(servers) for match in _VARIABLE.finditer(text)):
+            if default is None and name not in OF_THE_RUN and name not in os.environ:
+                remedy = f"write `export {name}=...` in the shell that starts lensbench, or ${{{name}:-default}}"
+                missing[name] = f"{file}: ${{{name}}} is not set; {remedy} in the file"
+    return list(missing.values())
+
+
+def _servers(conditions: Iterable[PlannedCondition]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The MCP files of conditions, each with its servers; those that cannot be read are left out."""
+    for file in dict.fromkeys(condition["mcp"] for condition in conditions if condition["mcp"]):
+        with suppress(OSError, ValueError, KeyError, AttributeError):
+            yield file, dict(json.loads(Path(file).read_text(encoding="utf-8"))["mcpServers"])
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (list, dict)):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _texts(item)
 
 
 def reads_index(condition: PlannedCondition) -> bool:
@@ -126,19 +155,23 @@ def reads_index(condition: PlannedCondition) -> bool:
 
 
 def mcp_secrets(plan: Plan) -> dict[str, str]:
-    """The secrets in the MCP files of all planned conditions, by name."""
+    """The secrets in the MCP files of all planned conditions, by name: those that are written there, and the values of
+    the environment variables that are named there."""
     found: dict[str, str] = {}
-    for condition in plan["conditions"].values():
-        with suppress(OSError, ValueError, KeyError, AttributeError):  # a missing file has no secrets
-            if condition["mcp"]:
-                found |= literal_secrets(json.loads(Path(condition["mcp"]).read_text(encoding="utf-8"))["mcpServers"])
+    for _, servers in _servers(plan["conditions"].values()):
+        names = {match[1] for text in _texts(servers) for match in _VARIABLE.finditer(text)} - {*OF_THE_RUN}
+        values = {name: os.environ.get(name, "") for name in sorted(names)}
+        values = {name: value for name, value in values.items() if value and is_secret(name, value)}
+        whole = literal_secrets(filled(servers, os.environ)).items()
+        found |= values | {name: text for name, text in whole if not any(value in text for value in values.values())}
     return found
 
 
 def filled(value: Any, values: Mapping[str, str]) -> Any:
-    """Plain data with `${name}` replaced in all strings except keys; unknown names are kept."""
+    """Plain data with `${name}` and `${name:-default}` replaced in all strings except keys; unknown names without
+    default are kept, and so is every other text: `$$`, `$name`."""
     if isinstance(value, str):
-        return Template(value).safe_substitute(values)
+        return _VARIABLE.sub(lambda match: values.get(match[1], match[0] if match[2] is None else match[2]), value)
     if isinstance(value, list):
         return [filled(item, values) for item in value]
     return {key: filled(item, values) for key, item in value.items()} if isinstance(value, dict) else value

@@ -18,7 +18,7 @@ from typing import Any
 from lensbench.agents import Adapter, Invocation, load_adapter, secret_names
 from lensbench.agents.probe import check_gateway
 from lensbench.agents.sandbox import Place, Sandbox, find_sandbox
-from lensbench.core.conditions import Command, mcp_secrets, run_command
+from lensbench.core.conditions import Command, mcp_secrets, missing_variables, run_command
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import AgentSettings, Plan, PlannedCondition, RepositoryFacts
 from lensbench.core.preflight_results import Check, read_kept, read_tool_descriptions, table
@@ -70,6 +70,7 @@ def preflight(config: Config, scenarios: ScenarioSet, folder: Path) -> Findings:
     adapter = load_adapter(config.agent.kind)
     agents = [plan["agent"], *(judge["agent"] for judge in plan["judges"] if "agent" in judge)]
     findings = Findings([check for agent in agents for check in _variables(agent, os.environ)])
+    findings.checks += [Check("variables", "failed", text) for text in missing_variables(plan["conditions"].values())]
     redact = Redactor(secret_names(plan["agent"]), os.environ, mcp_secrets(plan))
     if not findings.failed:
         asks = config.preflight.request and not is_spent(folder, plan["budget"])

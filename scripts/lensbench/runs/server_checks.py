@@ -15,7 +15,6 @@ from lensbench.agents.offline.question import read_question
 from lensbench.agents.offline.servers import Entry, Servers, Status, read_entry
 from lensbench.agents.offline.workspace import Workspace
 from lensbench.agents.sandbox import Place
-from lensbench.core.conditions import filled
 from lensbench.core.preflight_results import Check, Outcome
 from lensbench.plan.config import Condition
 
@@ -35,7 +34,7 @@ def check_servers(
     Servers are started as the agent would: with its `environment`, and in its sandbox (`place`).
     """
     named = json.loads(Path(place.outside(run.mcp_file)).read_text(encoding="utf-8"))["mcpServers"]
-    entries = {name: _placed(read_entry(filled(entry, environment)), run, environment, place)
+    entries = {name: _placed(read_entry(entry), run, environment, place)
                for name, entry in named.items()}  # fmt: skip
     workspace = Workspace(place.outside(run.workspace))
     file = f"conditions.{condition}.mcp, {settings.mcp}"
@@ -55,8 +54,8 @@ def unreachable(run: Assignment, place: Place, asks: bool, names: Sequence[str])
     With `asks`, also calls one tool about the workspace, as the preflight does: the server must know it.
     """
     environment = load_adapter(run.settings["kind"]).command(run).env
-    named = {name: filled(run.mcp_servers[name], environment) for name in names}
     workspace = Workspace(place.outside(run.workspace))
+    named = {name: run.mcp_servers[name] for name in names}
     entries = {name: _placed(read_entry(entry), run, environment, place) for name, entry in named.items()}
     with Servers(entries, workspace.root, run.settings["mcp_start_s"], environment) as servers:
         for status in servers.statuses:

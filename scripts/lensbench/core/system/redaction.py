@@ -31,13 +31,14 @@ def literal_secrets(servers: Mapping[str, Any]) -> dict[str, str]:
         for section in ("env", "headers"):
             values = entry.get(section) if isinstance(entry, dict) else None
             for name, value in values.items() if isinstance(values, dict) else ():
-                if isinstance(value, str) and _is_secret(name, value):
+                if isinstance(value, str) and "${" not in value and is_secret(name, value):
                     found[f"{server}.{name}"] = value.removeprefix("Bearer ").removeprefix("Basic ")
     return found
 
 
-def _is_secret(name: str, value: str) -> bool:
-    return "${" not in value and bool(_CREDENTIAL.search(name) or not _HARMLESS.fullmatch(value))
+def is_secret(name: str, value: str) -> bool:
+    """True unless a setting's name and its value are harmless."""
+    return bool(_CREDENTIAL.search(name) or not _HARMLESS.fullmatch(value))
 
 
 class Redactor:
