@@ -163,7 +163,7 @@ def test_the_value_of_a_variable_that_an_agent_was_given_does_not_leave(
     project: Path, given: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MY_TOKEN", "correct horse")
-    benchmark = make_benchmark(project, {**given, "agent": {"pass_env": ["MY_TOKEN"]}})
+    benchmark = make_benchmark(project, {**given, "agent": {"kind": "offline", "pass_env": ["MY_TOKEN"]}})
     (benchmark / "logs" / "one-with.log").write_text("said: correct horse\n")
     with pytest.raises(UserError, match=r"run/logs/one-with\.log:1: possible secret \(the value of a var"):
         pack(benchmark)

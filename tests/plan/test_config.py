@@ -99,6 +99,35 @@ def test_what_is_left_out_has_its_default(project: Path, given: Given) -> None:
             "run_id: r\njudges: [oracle]",
             "c.yaml:2: judges.0 should be 'mechanical' or 'human', not 'oracle'",
         ),
+        *(
+            ("run_id: r", f"run_id: r\nagent: {{{key}: {value}}}", f"c.yaml:2: agent.{key} is given, but agent.kind is")
+            for key, value in {
+                "model": "sonnet",
+                "models": "{a: b}",
+                "served": "x",
+                "version": "'1'",
+                "provider": "zai",
+                "base_url": "'http://x'",
+                "token_env": "T",
+                "pass_env": "[T]",
+                "command": "[x]",
+            }.items()
+        ),
+        *(
+            (
+                "run_id: r",
+                "run_id: r\n{}".format(place.format(f"{{kind: {kind}, base_url: 'http://x', model: m}}")),
+                text,
+            )
+            for kind in ("claude-code", "codex", "gemini", "opencode")
+            for place, text in (
+                ("agent: {}", "c.yaml:2: agent.base_url is not read without agent.provider; write provider: custom"),
+                (
+                    "judges: [{{agent: {}}}]",
+                    "c.yaml:2: judges: agent.base_url is not read without agent.provider",
+                ),
+            )
+        ),
         (
             "run_id: r",
             "run_id: r\nbaseline: none",

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import json
 import re
+import warnings
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from pydantic import BaseModel
 
 from lensbench.core.errors import UserError
 from lensbench.plan import freeze as planning
@@ -70,7 +73,7 @@ def test_what_does_not_touch_a_run_is_no_change(project: Path, given: Given, cha
     ("changes", "said"),
     [
         ({"agent": {"timeout_s": 5}}, "agent.timeout_s: was 900.0, is 5.0"),
-        ({"agent": {"model": "opus"}}, "agent.model: was '', is 'opus'"),
+        ({"agent": {"kind": "offline", "model": "opus"}}, "agent.model: was '', is 'opus'"),
         ({"baseline": "with"}, "baseline: was 'without', is 'with'"),
     ],
 )
@@ -78,6 +81,35 @@ def test_a_setting_that_makes_runs_incomparable_is_named(
     project: Path, given: Given, changes: Given, said: str
 ) -> None:
     assert planning.changes(planned(given), planned(given | changes)) == [said]
+
+
+OF_OTHER_TARGETS = {"archive", "fail_on", "prompt", "repo", "tasks"}
+OF_THE_MACHINE = {"limits.requests_per_minute", "limits.agent_requests", "limits.clients"}
+
+
+def test_every_key_of_the_config_reaches_the_plan_stage_except_those_of_other_targets_and_the_machine() -> None:
+    base = Config.model_validate({"run_id": "r", "scenarios": "s", "conditions": {}})
+    reached: dict[str, bool] = {}
+    for key in Config.model_fields:
+        section = getattr(base, key)
+        names = type(section).model_fields if isinstance(section, BaseModel) else [""]
+        for name in names:
+            value = "changed" if key != "limits" else {"x": 1} if "limits." + name in OF_THE_MACHINE else 17
+            changed = section.model_copy(update={name: value}) if name else value
+            config = base.model_copy(update={key: changed})
+            with warnings.catch_warnings(action="ignore"):
+                reached[f"{key}.{name}".strip(".")] = planning.settings_text(config) != planning.settings_text(base)
+    kept_out = {key for key, reaches in reached.items() if not reaches}
+    assert {key for key in kept_out if key.split(".")[0] not in OF_OTHER_TARGETS} == OF_THE_MACHINE
+    assert {key.split(".")[0] for key in kept_out} == OF_OTHER_TARGETS | {"limits"}
+
+
+def test_what_a_run_may_use_of_the_machine_is_planned_by_the_stage(project: Path, given: Given) -> None:
+    limits = {"memory_gb": 1.5, "processes": 99, "open_files": 77, "disk_gb": 2.5}
+    text = planning.settings_text(load_config(given | {"limits": {**limits, "agent_requests": 5}}))
+    assert planned(json.loads(text))["sandbox"]["limits"] == limits
+    planning.write_plan(load_config(json.loads(text)), [], Path("bench/r"))
+    assert read_plan(Path("bench/r"))["sandbox"]["limits"] == limits
 
 
 @pytest.mark.parametrize(

@@ -137,7 +137,7 @@ def test_only_a_discard_of_the_current_run_triggers_another_attempt(config: dict
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"agent": {"model": "other"}}, "agent.model: was '', is 'other'"),
+        ({"agent": {"kind": "offline", "model": "other"}}, "agent.model: was '', is 'other'"),
         ({"agent": {"timeout_s": 5}}, "agent.timeout_s: was 900.0, is 5.0"),
         ({"repository": {"git": "https://example.org/shop", "revision": "v2"}}, "is https://example.org/shop at v2"),
         ({"conditions": {"without": {}, "with": {"mcp": "mcp.json"}, "more": {"mcp": "mcp.json"}}}, "conditions.more"),
@@ -179,7 +179,7 @@ def test_criteria_trials_judges_and_new_tasks_are_no_change_and_nothing_is_befor
     write_tasks(7, criterion="another one")
     assert schedule_of(config, trials=3, seed=5, discards={"max_rounds": 9}).accepted == []
     file_discard(schedule.folder, RUN, "empty", "")
-    assert schedule_of(config, agent={"model": "other"}).accepted == []
+    assert schedule_of(config, agent={"kind": "offline", "model": "other"}).accepted == []
 
 
 def test_the_run_of_a_file_name_is_found_from_its_parts() -> None:

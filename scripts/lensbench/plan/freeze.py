@@ -253,8 +253,12 @@ def settings_text(config: Config) -> str:
     Settings that do not belong to the experiment are omitted: the use of the results, speed, machines, and the settings
     of other targets.
     """
-    other = {"archive", "fail_on", "limits", "prompt", "repo", "tasks"}
-    return json.dumps(config.model_dump(mode="json", exclude_defaults=True, exclude=other), ensure_ascii=False)
+    other = {"archive", "fail_on", "prompt", "repo", "tasks"}
+    settings = config.model_dump(mode="json", exclude_defaults=True, exclude=other)
+    limits = {key: value for key, value in settings.pop("limits", {}).items() if key in DEFAULT_LIMITS}
+    settings |= {"limits": limits} if limits else {}
+    settings["agent"] = {"kind": config.agent.kind, **settings.get("agent", {})}
+    return json.dumps(settings, ensure_ascii=False)
 
 
 def plan_mark(config: Config, accepted: list[str], folder: Path) -> Path:

@@ -10,11 +10,16 @@ from lensbench.agents.services import service_of
 from lensbench.core.conditions import AGAIN, CLOSED_BOOK, FURTHER, read_contrast
 from lensbench.core.errors import did_you_mean
 from lensbench.core.system.yaml_places import KeyPath
-from lensbench.plan.config import Config, ModelJudge, judge_names
+from lensbench.plan.config import Agent, Config, ModelJudge, judge_names
 from lensbench.plan.mcp_files import mcp_problem, servers_of
 from lensbench.plan.names import HUMAN, MECHANICAL, TESTS
 from lensbench.plan.own_files import misplaced
 from lensbench.plan.task_files import source_problem
+
+_OF_A_KIND = ("command", "model", "provider", "models", "served", "version", "base_url", "token_env", "pass_env")
+"""Keys of the agent that mean something for one kind of program only."""
+_BY_PROVIDER = ("claude-code", "codex", "gemini", "opencode")
+"""Kinds that read `base_url` only with a provider."""
 
 
 def problems_of(config: Config, config_files: Iterable[str] = ()) -> Iterable[tuple[KeyPath, str]]:
@@ -53,6 +58,11 @@ def problems_of(config: Config, config_files: Iterable[str] = ()) -> Iterable[tu
     if config.agent.kind in ("command", "command-events") and not config.agent.command:
         needs = f"agent.command is missing; kind {config.agent.kind!r} needs the program and its arguments"
         yield ("agent", "command"), needs
+    given = [key for key in _OF_A_KIND if key in config.agent.model_fields_set]
+    if given and "kind" not in config.agent.model_fields_set:
+        text = f"agent.{given[0]} is given, but agent.kind is missing; write the agent's kind, such as claude-code"
+        yield ("agent", given[0]), text
+    yield from _address_problems(config.agent, "agent", ("agent",))
     kinds = known_kinds()
     if config.agent.kind not in kinds:
         text = f"agent.kind is {config.agent.kind!r}; known are {', '.join(kinds)}"
@@ -74,6 +84,12 @@ def problems_of(config: Config, config_files: Iterable[str] = ()) -> Iterable[tu
     if config.gate.looks > 1 and config.gate.over == "trials" and config.gate.looks != config.trials:
         text = f"gate.looks is {config.gate.looks} over {config.trials} trials; with over: trials, each trial is a look"
         yield ("gate", "looks"), text
+
+
+def _address_problems(agent: Agent, name: str, path: KeyPath) -> Iterable[tuple[KeyPath, str]]:
+    if agent.base_url and not agent.provider and agent.kind in _BY_PROVIDER:
+        text = f"{name}.base_url is not read without agent.provider; write provider: custom, or remove base_url"
+        yield (*path, "base_url"), text
 
 
 def _contrast_problems(config: Config) -> Iterable[tuple[KeyPath, str]]:
@@ -127,6 +143,7 @@ def _judge_problems(config: Config) -> Iterable[tuple[KeyPath, str]]:
         if judge.agent.kind in ("command", "command-events") and not judge.agent.command:
             text = f"judges: agent.command is missing; kind {judge.agent.kind!r} needs the program and its arguments"
             yield ("judges", index, "agent", "command"), text
+        yield from _address_problems(judge.agent, "judges: agent", ("judges", index, "agent"))
         if judge.prompt and not Path(judge.prompt).is_file():
             yield ("judges", index, "prompt"), f"judges: there is no file {judge.prompt}; write the path of a template"
 
