@@ -3,8 +3,8 @@
     python benchmarks/bad_judges.py [--replications 200]
 
 Answers are simulated as in calibration.py, with 48 tasks and one trial. A simulated judge gives right and wrong
-verdicts, which are processed by the code of real runs: decide (panel), score_run, compare, estimate, judge_bias,
-believe, decide. "Before" is the gate without belief.
+verdicts, which are processed by the code of real runs: decide (panel), score_run, judge_bias, believe, doubted, decide.
+"Before" is the gate without belief, "by share" with a limit of the share of verdicts by untrusted judges alone.
 """
 
 from __future__ import annotations
@@ -18,8 +18,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from calibration import BY_EFFECT, World, criteria_of, repository_of, shift_for, verdict_counts
 
-from lensbench.core.numbers import decimal, exact
+from lensbench.core.numbers import decimal
 from lensbench.core.records import RunId
+from lensbench.core.system.files import plain
+from lensbench.core.tables import row_of_run, run_of_row
 from lensbench.judging.agreement import Verdicts, agreement
 from lensbench.judging.belief import believe, votes_of
 from lensbench.judging.bias import judge_bias, persons_verdicts
@@ -27,8 +29,10 @@ from lensbench.judging.decisions import decide as decide_criterion
 from lensbench.judging.judges import POINTS, Verdict
 from lensbench.plan.names import MECHANICAL
 from lensbench.scores import intervals
+from lensbench.scores.differences import Comparison, doubted, filled
 from lensbench.scores.gate import DEFAULTS, decide
-from lensbench.scores.scores import Side, compare, score_run
+from lensbench.scores.run_tables import Tables
+from lensbench.scores.scores import score_run
 
 TASKS = 48
 BASELINE, TREATMENT = "without", "with"
@@ -56,6 +60,20 @@ def favours(share: float) -> Reads:
     return read
 
 
+def misses(share: float) -> Reads:
+    """A judge that does not see a share of what the baseline's answers state."""
+
+    def read(key: Key, true: Verdict, rng: random.Random) -> Verdict:
+        return Verdict.MISSED if key[0].condition == BASELINE and rng.random() < share else true
+
+    return read
+
+
+def alike(reads: Reads) -> Reads:
+    """A judge that errs where others of its kind err."""
+    return lambda key, true, _: reads(key, true, random.Random(f"{key} {true}"))
+
+
 class Panel(NamedTuple):
     """The judges."""
 
@@ -65,6 +83,7 @@ class Panel(NamedTuple):
 
 
 HONEST, LENIENT, FAVOURING = wrong_in(0.05), wrong_in(0.82, Verdict.MET), favours(0.33)
+HARSH = wrong_in(0.5, Verdict.MISSED)
 PANELS = {
     "accepted patterns, 3 % wrong": Panel({MECHANICAL: wrong_in(0.03)}),
     "lenient model": Panel({"model": LENIENT}),
@@ -73,6 +92,18 @@ PANELS = {
     "favouring model": Panel({"model": FAVOURING}),
     "favouring model, 65 % labelled": Panel({"model": FAVOURING}, 0.65),
     "favouring model beside patterns": Panel({MECHANICAL: wrong_in(0.03), "model": FAVOURING}),
+    "harsh model": Panel({"model": HARSH}),
+    "harsh model beside patterns": Panel({MECHANICAL: wrong_in(0.03), "model": HARSH}),
+    **{
+        f"model that misses {share:.0%} of the baseline's beside patterns": Panel(
+            {MECHANICAL: wrong_in(0), "model": misses(share)}
+        )
+        for share in (0.05, 0.1, 0.15, 0.2)
+    },
+    "three models that miss the same 10%": Panel({f"model-{n}": alike(misses(0.1)) for n in range(3)}),
+    "two models that miss the same 10% beside patterns": Panel(
+        {MECHANICAL: wrong_in(0), **{f"model-{n}": alike(misses(0.1)) for n in range(2)}}
+    ),
     "honest model, 5 % wrong": Panel({"model": HONEST}),
     "honest model, 65 % labelled": Panel({"model": HONEST}, 0.65),
     "honest model beside patterns": Panel({MECHANICAL: wrong_in(0.03), "model": HONEST}),
@@ -101,20 +132,21 @@ def verdict_rows(panel: Panel, truth: Truth, rng: random.Random) -> Iterator[dic
         given = {name: read(key, true, rng) for name, read in panel.judges.items()}
         given |= {"human-anna": true} if key[0].task in labelled else {}
         for judge, verdict in given.items():
-            row = {**key[0]._asdict(), "criterion": key[1], "judge": judge, "verdict": verdict.value}
+            row = {**row_of_run(key[0]), "criterion": str(key[1]), "judge": judge, "verdict": verdict.value}
             yield row | {"failure": "", "version": "1"}
 
 
-def measured(panel: Panel, truth: Truth, seed: int) -> tuple[float, str, str]:
-    """The delta in points by the judges, and the gate's verdict without and with belief."""
+def measured(panel: Panel, truth: Truth, seed: int) -> tuple[float, str, str, str]:
+    """The delta in points by the judges, and the gate's verdict without belief, with its reasons, and with its doubts
+    too."""
     rows = list(verdict_rows(panel, truth, random.Random(seed)))
     votes: dict[Key, dict[str, dict[str, Any]]] = {key: {} for key in truth}
     for row in rows:
-        votes[RunId(row["task"], row["condition"], row["trial"]), row["criterion"]][row["judge"]] = row
+        votes[run_of_row(row), int(row["criterion"])][row["judge"]] = row
     found = {key: decide_criterion(given) for key, given in votes.items()}
     decided = {key: each.verdict for key, each in found.items()}
-    differences = _differences(decided)
-    estimate = intervals.estimate(differences, repository_of(World(tasks=TASKS)))
+    comparison = _comparison(decided)
+    estimate = filled(comparison)[0]
     verdicts: Verdicts = {
         key: {name: Verdict(row["verdict"]) for name, row in each.items()} for key, each in votes.items()
     }
@@ -127,23 +159,26 @@ def measured(panel: Panel, truth: Truth, seed: int) -> tuple[float, str, str]:
         [signed.sentence] if signed.signed.low is not None and not signed.signed.low <= 0 <= signed.signed.high else []
     )
     before = decide(estimate, DEFAULTS, blockers=blockers)
-    after = decide(estimate, DEFAULTS, blockers=[*blockers, *belief.withheld[TREATMENT]])
-    return 100 * (estimate.delta or 0), before.verdict, after.verdict
+    by_share = decide(estimate, DEFAULTS, blockers=[*blockers, *belief.withheld[TREATMENT]])
+    doubts = plain(belief.doubts)
+    after = decide(
+        estimate, DEFAULTS, blockers=[*blockers, *belief.withheld[TREATMENT]],
+        doubted=[doubted(comparison, doubts, "alone"), doubted(comparison, doubts, "any")],
+    )  # fmt: skip
+    return 100 * (estimate.delta or 0), before.verdict, by_share.verdict, after.verdict
 
 
-def _differences(decided: Mapping[Key, Verdict]) -> dict[str, Any]:
+def _comparison(decided: Mapping[Key, Verdict]) -> Comparison:
+    """The comparison of the scores that follow from the decisions."""
     points: dict[RunId, list[dict[str, Any]]] = {}
     for (run, _), verdict in decided.items():
         points.setdefault(run, []).append({"points": decimal(POINTS[verdict])})
-    scores = {}
-    for run, given in points.items():
-        row = {**run._asdict(), "trial": str(run.trial), "status": "valid"}
-        scores[run] = Side(score_run(row, given, len(given), None), None, None)
-    return {
-        run.task: exact(compare(side, scores[run._replace(condition=BASELINE)], ())["delta"])
-        for run, side in scores.items()
-        if run.condition == TREATMENT
+    scores: Any = {
+        run: score_run({**row_of_run(run), "status": "valid"}, given, len(given), None) for run, given in points.items()
     }
+    tasks = {name: {"repository": where} for name, where in repository_of(World(tasks=TASKS)).items()}
+    plan: Any = {"order": [*tasks], "tasks": tasks, "trials": 1, "baseline": BASELINE, "gate": DEFAULTS, "seed": 1}
+    return Comparison(Tables(plan, (), scores, {}, (), (), {}), TREATMENT)
 
 
 def main() -> None:
@@ -152,12 +187,12 @@ def main() -> None:
     parser.add_argument("--replications", type=int, default=200, help="benchmarks per row")
     replications = parser.parse_args().replications
     intervals.RESAMPLES = 1  # the sign-flip p does not affect a verdict
-    print("| judges | truth | seen | GO, NO-GO, HARM before | after |\n|---|--:|--:|---|---|")
+    print("| judges | truth | seen | GO, NO-GO, HARM before | by share | after |\n|---|--:|--:|---|---|---|")
     for name, panel in PANELS.items():
         for true in (0.13, 0.0):
             outcomes = [measured(panel, truth, n) for n, truth in enumerate(truths(true, replications, 1))]
             seen = sum(each[0] for each in outcomes) / replications
-            counts = [Counter(each[index] for each in outcomes) for index in (1, 2)]
+            counts = [Counter(each[index] for each in outcomes) for index in (1, 2, 3)]
             shares = (
                 ", ".join(f"{each[word] / replications:.1%}" for word in ("GO", "NO-GO", "HARM")) for each in counts
             )

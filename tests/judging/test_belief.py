@@ -10,10 +10,10 @@ import pytest
 
 from lensbench.core.records import RunId
 from lensbench.judging.agreement import All, Coefficient, agreement
-from lensbench.judging.belief import Basis, Belief, Vote, believe
+from lensbench.judging.belief import Basis, Belief, Doubt, Vote, believe
 from lensbench.judging.blinding_check import BlindingCheck, GuessCheck
 from lensbench.judging.decisions import majority
-from lensbench.judging.judges import Verdict
+from lensbench.judging.judges import POINTS, Verdict
 
 MET, PARTIAL, MISSED = Verdict.MET, Verdict.PARTIAL, Verdict.MISSED
 Reads = Callable[[RunId, int], Verdict | None]
@@ -104,7 +104,7 @@ def test_a_model_that_changes_nothing_of_what_patterns_say_costs_no_belief() -> 
     assert stricter.withheld["with"]
 
 
-def test_drafts_may_decide_a_tenth_and_no_more() -> None:
+def test_drafts_may_decide_a_tenth_at_most_and_are_then_doubted() -> None:
     found = belief(mechanical=true, drafted=True)
     assert found.decided[Basis.DRAFTS] == len(KEYS)
     assert "draft patterns that nobody has accepted" in found.withheld["with"][0]
@@ -113,6 +113,16 @@ def test_drafts_may_decide_a_tenth_and_no_more() -> None:
     )
     assert (few.decided[Basis.DRAFTS], few.withheld) == (16, {"with": []})
     assert few.caveat.startswith("16 of 256 verdicts rest on draft patterns")
+    assert few.doubts == [Doubt(RunId("t00", name), (0, 8), (0, 8)) for name in ("with", "without")]  # type: ignore[arg-type]
+
+
+def test_a_verdict_that_untrusted_judges_changed_is_doubted_and_the_trusted_ones_are_known() -> None:
+    slip = (RunId("t00", "without"), 1)
+    stated = sum(POINTS[true(*key)] for key in KEYS if key[0] == slip[0]) - POINTS[true(*slip)]
+    found = belief(mechanical=lambda r, c: MET if (r, c) == slip else true(r, c), claude=lambda r, c: (
+        MISSED if (r, c) == slip else true(r, c)))  # fmt: skip
+    assert found.doubts == [Doubt(slip[0], (stated + 1, stated + 1), (stated, stated + 1))]
+    assert (found.withheld, belief(mechanical=true).doubts) == ({"with": []}, [])
 
 
 @pytest.mark.parametrize(("share", "constant"), [(0.97, True), (0.5, False)])
@@ -137,7 +147,8 @@ def test_broken_blinding_counts_only_while_a_model_decides() -> None:
     assert "the judge claude guessed" in belief(guesses=guessed, claude=true).withheld["with"][-1]
     held = {"with": BlindingCheck(32, 16, 0.6, 0.45, 0.75, True)}
     assert len(belief(classifier=held, claude=true).withheld["with"]) == 1
-    assert belief(classifier=broken, **{**trusted, "human_anna": some(true, 15)}).withheld == {"with": []}  # 16 of 256
+    few = belief(classifier=broken, **{**trusted, "human_anna": some(true, 15)})  # 16 of 256
+    assert "a classifier guessed" in few.withheld["with"][-1]
 
 
 def test_alpha_of_a_judge_that_reads_and_one_that_guesses_reaches_0() -> None:

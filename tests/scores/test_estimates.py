@@ -14,7 +14,7 @@ from statsmodels.stats.multitest import multipletests
 from lensbench.core import proof
 from lensbench.core.errors import UserError
 from lensbench.core.proof import SelftestStatus
-from lensbench.core.records import Call
+from lensbench.core.records import Call, RunId
 from lensbench.core.system.files import plain, write_json
 from lensbench.core.system.program import run_stage
 from lensbench.results.page.page import write_page
@@ -335,6 +335,12 @@ CHANCE = {"bias": {"together": {"differential": {"with": {
 }}}}}  # fmt: skip
 
 
+def doubts(alone: tuple[int, int], any_: tuple[int, int], tasks: int = 8) -> dict[str, Any]:
+    """Of the treatment's runs of the first tasks, whose two criteria untrusted judges decided."""
+    runs = [RunId(f"t{task}", "with")._asdict() for task in range(tasks)]
+    return {"belief": {"caveat": "Drafts.", "doubts": [{"run": run, "alone": alone, "any": any_} for run in runs]}}
+
+
 @pytest.mark.parametrize(
     ("instrument", "verdict", "reason"),
     [
@@ -350,6 +356,10 @@ CHANCE = {"bias": {"together": {"differential": {"with": {
             "An unv",
         ),
         ({"belief": {"withheld": {"with": []}, "caveat": "3 verdicts rest on drafts."}}, "GO", "3 verdicts rest on"),
+        (doubts((2, 2), (2, 2)), "GO", "Drafts."),
+        (doubts((2, 2), (0, 2)), "INCONCLUSIVE", "Drafts. At their worst these would undo a GO."),
+        (doubts((0, 2), (2, 2)), "INCONCLUSIVE", "Drafts. At their worst these would undo a GO."),
+        (doubts((2, 2), (0, 2), tasks=0), "GO", "Drafts."),
     ],
 )
 def test_judges_that_cannot_be_trusted_forbid_a_verdict(

@@ -154,6 +154,18 @@ def test_a_missing_pair_leaves_a_verdict_only_where_its_worst_case_does(
         assert "1 of 25 planned pairs is missing, which at their worst would undo a" in decided.sentence
 
 
+@pytest.mark.parametrize(("mean", "verdict"), [(0.1, "GO"), (-0.1, "HARM"), (0.0, "NO-GO")])
+def test_a_verdict_holds_only_with_untrusted_verdicts_at_their_worst(mean: float, verdict: str) -> None:
+    spread = abs(mean) or 0.02
+    whole, close = found(mean, spread), (found(mean - 0.01, spread), found(mean + 0.01, spread))
+    far = (found(mean - 0.12, 0.1), found(mean + 0.12, 0.1))
+    assert decide(whole, SETTINGS, doubted=[close, close]).verdict == verdict
+    for doubted in ([far, close], [close, far]):
+        decided = decide(whole, SETTINGS, doubted=doubted, caveat="9 verdicts rest on drafts.")
+        assert decided.verdict == "INCONCLUSIVE"
+        assert f"9 verdicts rest on drafts. At their worst these would undo a {verdict}." in decided.sentence
+
+
 def test_missing_pairs_whose_worst_case_is_not_known_leave_no_verdict() -> None:
     decided = decide(found(0.1, 0.1, planned=26), SETTINGS)
     assert decided.verdict == "INCONCLUSIVE"

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
+from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 from lensbench.core.records import RunId
@@ -18,7 +19,7 @@ from lensbench.core.tables import run_of_row
 from lensbench.judging.agreement import All, Verdicts, two_judges
 from lensbench.judging.bias import persons_verdicts
 from lensbench.judging.decisions import is_person, majority
-from lensbench.judging.judges import DRAFTED, Verdict
+from lensbench.judging.judges import DRAFTED, POINTS, Verdict
 from lensbench.plan.names import HUMAN, MECHANICAL, TESTS
 
 if TYPE_CHECKING:  # numpy and scipy come with it
@@ -29,7 +30,8 @@ ENOUGH_LABELS = 200
 LOWEST_KAPPA = 0.7
 """The minimum for the lower end of kappa's interval on these."""
 MOST_UNEARNED = 0.1
-"""The largest allowed share of verdicts that depend on drafts or unvalidated judges."""
+"""Above this share of verdicts that depend on drafts or unvalidated judges, no verdict is given. Below, a verdict must
+hold with these at their worst (gate.py)."""
 CONSTANT = 0.95
 """A judge that gives one verdict more often than this does not distinguish answers enough."""
 CHANCE = 0.5
@@ -77,6 +79,16 @@ class Labels(NamedTuple):
         return self.n >= ENOUGH_LABELS and self.kappa_low is not None and self.kappa_low >= LOWEST_KAPPA
 
 
+class Doubt(NamedTuple):
+    """The points of a run with verdicts that depend on drafts or unvalidated judges: the fewest and the most."""
+
+    run: RunId
+    alone: tuple[Fraction, Fraction]
+    """When the trusted judges decide alone; a criterion without one can have any verdict."""
+    any: tuple[Fraction, Fraction]
+    """When all these criteria can have any verdict."""
+
+
 class Belief(NamedTuple):
     """The basis of the verdicts, and the consequences for the verdict on treatments."""
 
@@ -88,6 +100,7 @@ class Belief(NamedTuple):
     """The reservation shown with a verdict; empty when all judges are trusted."""
     withheld: Mapping[str, Sequence[str]]
     """Treatment -> why no verdict is given, one sentence each."""
+    doubts: Sequence[Doubt]
 
 
 def believe(
@@ -118,9 +131,30 @@ def believe(
         *_constant(by_judges),
         *(_chance(everybody) if by_judges else []),
     ]
-    model_decides = _share(decided, Basis.MODEL, Basis.UNVALIDATED) > MOST_UNEARNED
+    model_decides = decided[Basis.MODEL] + decided[Basis.UNVALIDATED] > 0
     broken = {name: _broken(name, classifier.get(name), guesses) if model_decides else [] for name in treatments}
-    return Belief(decided, labels, unearned, {name: [*everywhere, *reasons] for name, reasons in broken.items()})
+    withheld = {name: [*everywhere, *reasons] for name, reasons in broken.items()}
+    doubtful = {
+        key: _trusted(by_criterion.get(key, []), labels)
+        for key, basis in bases.items()
+        if basis in (Basis.DRAFTS, Basis.UNVALIDATED)
+    }
+    return Belief(decided, labels, unearned, withheld, _doubts(decisions, doubtful))
+
+
+def _doubts(
+    decisions: Mapping[tuple[RunId, int], Verdict], doubtful: Mapping[tuple[RunId, int], Verdict]
+) -> list[Doubt]:
+    """`doubtful`: the trusted judges' verdicts on the criteria that others decided, Unjudged where there is none."""
+    whole = (Fraction(0), Fraction(1))
+    runs = {run: ([Fraction(0)] * 2, [Fraction(0)] * 2) for run, _ in doubtful}
+    for key, verdict in decisions.items():
+        if key[0] in runs:
+            given = POINTS.get(doubtful.get(key, verdict))
+            alone = whole if given is None else (given, given)
+            for sums, ends in zip(runs[key[0]], (alone, whole if key in doubtful else alone), strict=True):
+                sums[:] = [total + end for total, end in zip(sums, ends, strict=True)]
+    return [Doubt(run, (alone[0], alone[1]), (any_[0], any_[1])) for run, (alone, any_) in sorted(runs.items())]
 
 
 def _labels(by_criterion: Mapping[tuple[RunId, int], Sequence[Vote]], seed: int) -> dict[str, Labels]:
@@ -148,12 +182,17 @@ def _basis(votes: Sequence[Vote], verdict: Verdict, labels: Mapping[str, Labels]
         return Basis.PEOPLE
     if any(vote.judge == TESTS for vote in votes):
         return Basis.TESTS
-    patterns = [vote for vote in votes if vote.judge == MECHANICAL and not vote.drafted]
-    earned = [*patterns, *(vote for vote in votes if vote.judge in labels and labels[vote.judge].enough)]
-    for basis, given in ((Basis.PATTERNS, patterns), (Basis.MODEL, earned)):
-        if given and majority([vote.verdict for vote in given]) is verdict:
-            return basis
+    if _trusted(votes, labels) is verdict:
+        return Basis.PATTERNS if _trusted(votes, {}) is verdict else Basis.MODEL
     return Basis.UNVALIDATED if any(vote.judge in labels for vote in votes) else Basis.DRAFTS
+
+
+def _trusted(votes: Sequence[Vote], labels: Mapping[str, Labels]) -> Verdict:
+    """What accepted patterns and models with enough labels decide; Unjudged without any."""
+    return majority([
+        vote.verdict for vote in votes
+        if (vote.judge == MECHANICAL and not vote.drafted) or (vote.judge in labels and labels[vote.judge].enough)
+    ])  # fmt: skip
 
 
 def _share(decided: Mapping[Basis, int], *bases: Basis) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NotRequired, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 from lensbench.judging.belief import Basis
 
@@ -122,12 +122,22 @@ class BlindingData(TypedDict):
     judges: Mapping[str, GuessesData]
 
 
+class DoubtData(TypedDict):
+    """A Doubt (belief.py)."""
+
+    run: Mapping[str, Any]
+    """A RunId."""
+    alone: Sequence[float]
+    any: Sequence[float]
+
+
 class BeliefData(TypedDict, total=False):
     """A Belief (belief.py)."""
 
     decided: Mapping[Basis, int]
     caveat: str
     withheld: Mapping[str, Sequence[str]]
+    doubts: Sequence[DoubtData]
 
 
 class UnjudgedCount(TypedDict):

@@ -13,9 +13,10 @@ from typing import Literal, NamedTuple, NotRequired, TypedDict, TypeVar
 from lensbench.core.conditions import Contrast, further_baselines
 from lensbench.core.distributions import t_isf
 from lensbench.core.frozen_plan import Plan
+from lensbench.core.numbers import decimal, nearest_5_percent
 from lensbench.core.records import RunId
 from lensbench.core.run_status import RunStatus
-from lensbench.judging.instrument_file import CorrectedData
+from lensbench.judging.instrument_file import CorrectedData, DoubtData
 from lensbench.scores.account import Shown
 from lensbench.scores.complete_tasks import Known, Pair
 from lensbench.scores.intervals import HEAVY, LARGEST, Estimate, estimate, minimum_detectable
@@ -259,6 +260,23 @@ def filled(comparison: Comparison) -> tuple[Estimate, Estimate]:
         return comparison.over(values, sides, LARGEST)
 
     return at(0, 1), at(1, 0)
+
+
+def doubted(
+    comparison: Comparison, doubts: Sequence[DoubtData], judged: Literal["alone", "any"]
+) -> tuple[Estimate, Estimate]:
+    """The same as `filled`, with the verdicts of untrusted judges at their worst for the treatment, and at their best:
+    those on which no trusted judge decides `alone`, or all."""
+
+    def at(treatment: int) -> Comparison:
+        scores = dict(comparison.tables.scores)
+        for doubt in doubts:
+            if (run := RunId(**doubt["run"])) in scores and (row := scores[run])["score"]:
+                points = Fraction(doubt[judged][treatment if run.condition == comparison.treatment else 1 - treatment])
+                scores[run] = {**row, "score": decimal(nearest_5_percent(points / int(row["criteria"]))) or ""}
+        return replace(comparison, tables=comparison.tables._replace(scores=scores))
+
+    return filled(at(0))[0], filled(at(1))[1]
 
 
 def corrected_by_people(found: Estimate, mean: CorrectedData, alpha: float, power: float) -> Estimate | None:

@@ -269,6 +269,8 @@ class Gatekeeper(NamedTuple):
         is_contrast = plan["baseline"] != self.tables.plan["baseline"]
         bank = None if is_contrast else self.bank
         worst, best = compared.filled(comparison)
+        belief = self.instrument.get("belief", {})
+        doubts = belief.get("doubts", ())
         voided = voided_runs(self.folder) if self.ledger else set()
         first = first_seen(self.ledger, name, now.draw.seen, voided)
         shown = as_looked_at(overall, now.look, plan["gate"]["power"])
@@ -280,8 +282,10 @@ class Gatekeeper(NamedTuple):
                 *filter(None, [bank and bank.blocker]),
             ],
             model=model_of(self.tables), trials=plan["trials"], filled=(worst, best),
+            doubted=[compared.doubted(comparison, doubts, "alone"), compared.doubted(comparison, doubts, "any")]
+            if doubts else (),
             trial_sd=found["variance"]["differences"].sigma,
-            caveat=self.instrument.get("belief", {}).get("caveat", ""), drawn=now.drawn,
+            caveat=belief.get("caveat", ""), drawn=now.drawn,
             one_loss=compared.with_one_loss(comparison),
             assumes="" if corrected else assumption(self.instrument), earlier=bank.sentence if bank else "",
             first_seen=compared.as_first_seen(comparison, now.draw.seen, first),

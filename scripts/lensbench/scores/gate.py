@@ -62,6 +62,7 @@ def decide(
     model: str = "",
     trials: int = 1,
     filled: tuple[Estimate, Estimate] | None = None,
+    doubted: Sequence[tuple[Estimate, Estimate]] = (),
     trial_sd: float | None = None,
     caveat: str = "",
     drawn: Drawn | None = None,
@@ -76,11 +77,13 @@ def decide(
     `look`: the look after which the runs ended; its interval replaces that of the estimate. `blockers`: sentences that
     forbid any verdict, such as a failed control. `model`: the model and the agent, such as "glm-5 in claude-code
     2.1.329". `filled`: the estimates with every missing score at its worst and at its best; without them a missing pair
-    forbids a verdict. `trial_sd`: the standard deviation of a task's difference between trials, when known. `caveat`: a
-    sentence about the judges that is shown with a verdict. `drawn`: the position of this look in the error account.
-    `one_loss`: the estimate with one more task, which loses heavily. `assumes`: a sentence about the assumptions of a
-    verdict. `earlier`: a sentence about a borrowed baseline. `first_seen`: the estimate without runs that were repeated
-    or removed after a look. `contrast`: the two treatments, when the estimate compares treatments.
+    forbids a verdict. `doubted`: the same with the verdicts of untrusted judges at their worst and at their best, in
+    each way in which a verdict must hold. `trial_sd`: the standard deviation of a task's difference between trials,
+    when known. `caveat`: a sentence about the judges that is shown with a verdict. `drawn`: the position of this look
+    in the error account. `one_loss`: the estimate with one more task, which loses heavily. `assumes`: a sentence about
+    the assumptions of a verdict. `earlier`: a sentence about a borrowed baseline. `first_seen`: the estimate without
+    runs that were repeated or removed after a look. `contrast`: the two treatments, when the estimate compares
+    treatments.
     """
     settings = {**DEFAULTS, **settings}
     effect = settings["effect"] / 100
@@ -99,6 +102,7 @@ def decide(
     reasons = [
         *blockers,
         *_missing_pairs(estimate, verdict, effect, boundary, filled),
+        *_doubted_verdicts(verdict, effect, boundary, doubted, caveat),
         *_chosen_runs(verdict, effect, boundary, first_seen),
     ]
     if reasons:
@@ -146,6 +150,17 @@ def _missing_pairs(
         return [f"{told}, and their worst case is not known."]
     worst = filled[0] if verdict == "GO" else filled[1]
     return [] if _keeps(verdict, effect, boundary, worst) else [f"{told}, which at their worst would undo a {verdict}."]
+
+
+def _doubted_verdicts(
+    verdict: Verdict, effect: float, boundary: float, doubted: Sequence[tuple[Estimate, Estimate]], caveat: str
+) -> list[str]:
+    """A reason against the verdict when it depends on judges that nobody has validated."""
+    if verdict == "INCONCLUSIVE" or all(
+        _keeps(verdict, effect, boundary, worst if verdict == "GO" else best) for worst, best in doubted
+    ):
+        return []
+    return [f"{caveat} At their worst these would undo a {verdict}.".lstrip()]
 
 
 def _chosen_runs(verdict: Verdict, effect: float, boundary: float, first_seen: FirstSeen | None) -> list[str]:
