@@ -304,6 +304,23 @@ def test_evidence_is_verbatim_at_its_position(answer: str) -> None:
         assert len(found.evidence) <= MAX_EVIDENCE
 
 
+CODE = ", ".join(f"name_{number}.py" for number in range(150))
+WORDS_ONLY = ", ".join("".join(chr(97 + int(digit)) for digit in f"{number:03}") for number in range(150))
+
+
+@pytest.mark.parametrize(
+    ("answer", "met"),
+    [
+        (f"{CODE}, core.py", False),
+        (f"It is this one. {CODE}, core.py. That is all.", False),
+        (f"{WORDS_ONLY}, core.py", True),  # a list of words, of which few look like code
+    ],
+    ids=["at the end", "between sentences", "words"],
+)
+def test_a_dump_of_names_asserts_none_of_them_wherever_it_stands(answer: str, met: bool) -> None:
+    assert states("core.py", answer) == met
+
+
 NAME = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{2,12}", fullmatch=True)
 WRAP = st.sampled_from(
     [

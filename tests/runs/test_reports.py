@@ -10,8 +10,6 @@ from lensbench.runs.reports import Report, parse_report, process_spans
 from lensbench.runs.self_report.paths import normalise_path
 from lensbench.runs.self_report.values import MAX_COUNT
 
-pytestmark = pytest.mark.slow
-
 TOOLS = ("Read", "Grep")
 FILES = ("src/a.py", "web apps/b.py")
 FULL = Report(True, 5, TOOLS, 2, FILES, ("It is in a.py", "It is long"))
@@ -216,6 +214,7 @@ def test_a_count_is_its_leading_whole_number_or_missing(value: str, count: int |
         (" mcp__lens__lens_grep, Read (2)", ("mcp__lens__lens_grep", "Read")),
         (" mcp__a__x2", ("mcp__a__x2",)),
         (" ToolSearch, `mcp__lens__lens_graph` (x3)", ("ToolSearch", "mcp__lens__lens_graph")),
+        (" [Read, Grep]", TOOLS),
         (" none", ()),
         (" None.", ()),
         (" None (answered from context)", ()),
@@ -248,6 +247,11 @@ def test_tools_are_bare_names_in_their_order(value: str, tools: tuple[str, ...] 
         (" /w/src/a.py:12", ("/w/src/a.py:12",)),
         (" none", ()),
         (" none.py", ("none.py",)),
+        (" nothing.py, no files/a.py", ("nothing.py", "no files/a.py")),
+        (" src/a.py, web apps/b.py, etc", FILES),
+        (" [src/a.py, web apps/b.py]", FILES),
+        (' ["src/a.py", "web apps/b.py"]', FILES),
+        (" app/[id].tsx, [slug]/a.py", ("app/[id].tsx", "[slug]/a.py")),
         (" n/a", None),
         ("", None),
     ],
@@ -275,6 +279,24 @@ def test_no_report_is_absent_and_everything_in_it_is_missing(answer: str) -> Non
 
 def test_an_empty_report_is_present_and_everything_in_it_is_missing() -> None:
     assert parse_report("Words.\n## Report\n") == Report(present=True)
+
+
+@pytest.mark.parametrize("name", ["Tools used", "Files used"])
+@pytest.mark.parametrize(
+    "value",
+    ["none", "None.", "`none`", "*None*", "(none)", "[none]", "[]", "none used", "None (no repository)", "Nothing.", "nil", "No files", "no tools were used", "None; it was known", "\n  - none", "\n  - `None` needed"],
+)  # fmt: skip
+def test_none_in_any_spelling_is_no_name(name: str, value: str) -> None:
+    report = parse_report(f"## Report\n- **{name}**: {value}\n- **Tool calls**: 0\n")
+    assert (report.tools_used if name == "Tools used" else report.files_used) == ()
+
+
+@pytest.mark.parametrize(
+    ("value", "findings"),
+    [("", ()), (" none", ()), (" None.", ()), ("\n  - One\n\n    Two", ("One", "Two")), ("\n  - One\n    more", ("One more",))],
+)  # fmt: skip
+def test_findings_are_one_per_bullet_and_paragraph(value: str, findings: tuple[str, ...]) -> None:
+    assert parse_report(f"## Report\n- **Tool calls**: 3\n- **Key findings**:{value}\n").findings == findings
 
 
 def test_findings_do_not_take_the_place_of_fields() -> None:
@@ -372,12 +394,14 @@ def rendered(draw: st.DrawFn) -> tuple[Report, str]:
     return report, f"{before}{heading}\n{body}{after}"
 
 
+@pytest.mark.slow
 @given(rendered())
 def test_a_rendered_report_reads_back(case: tuple[Report, str]) -> None:
     report, text = case
     assert parse_report(text) == report
 
 
+@pytest.mark.slow
 @given(rendered())
 def test_a_cut_report_gives_no_value_but_keeps_its_findings(case: tuple[Report, str]) -> None:
     report, text = case
@@ -427,6 +451,7 @@ def test_a_report_is_cut_only_once(text: str) -> None:
     assert process_spans(cut(text), "@") == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "piece", ["## Report\n", "- a, ", "(", " ", "---\n", "| a |\n", "`", "[a](", "Tool calls: ", "a - "]
 )

@@ -172,6 +172,13 @@ def test_missing_pairs_whose_worst_case_is_not_known_leave_no_verdict() -> None:
     assert "2 of 26 planned pairs are missing, and their worst case is not known." in decided.sentence
 
 
+def test_a_worst_case_without_spread_counts_with_its_delta() -> None:
+    worst = over(dict.fromkeys(differences_around(0, 0), 0.3))
+    decided = decide(found(0, 0.05, planned=25), SETTINGS, filled=(worst, worst))
+    assert decided.verdict == "INCONCLUSIVE"
+    assert "at their worst would undo a NO-GO" in decided.sentence
+
+
 @pytest.mark.parametrize(
     ("differences", "reason"),
     [

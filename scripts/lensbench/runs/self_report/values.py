@@ -20,6 +20,8 @@ _OTHER_FIELD = re.compile(r"\*\*[^*`]{1,60}(?::\*\*|\*\*\s?:)")
 _MISSING = {"", "n/a", "na", "-", "\u2013", "—", "--", "?", "unknown", "tbd", "not applicable", "null", "..."}
 _BREAK = re.compile(r"<br\s{0,3}/?>", re.IGNORECASE)
 _REMARK = re.compile(r"\([^()]*\)")
+_FLOW_LIST = re.compile(r"\s*\[([^\[\]]*)\]\s*")
+_NONE = re.compile(r"(?:none|nothing|nil|no\s(?:files?|tools?))(?![\w./-])")
 _LINK = re.compile(r"\[[^\[\]]*\]\(([^()\s]*)\)")
 _TIMES = re.compile(
     r"(?:\s[x*]\s?[0-9]+|\s?[\u00d7✕]\s?[0-9]+|\s[0-9]+\s?[x\u00d7]?|:[0-9]+)(?:\s(?:times|calls?))?$", re.IGNORECASE
@@ -76,11 +78,12 @@ def _values(found: Field) -> Iterator[str]:
 def _split(items: Iterator[str], remark: re.Pattern[str]) -> tuple[str, ...] | None:
     """The parts between commas, without remarks in brackets; None when the field is empty, () when it is "none"."""
     pieces = [piece for item in items for piece in _BREAK.split(item)]
+    pieces = [(flow[1].strip() or "none") if (flow := _FLOW_LIST.fullmatch(piece)) else piece for piece in pieces]
     plain = [remark.sub("", piece).strip(" .,;") or piece.strip("( .,;)") for piece in pieces]
-    whole = " ".join(plain).strip().strip(QUOTES).lower()
+    whole = " ".join(plain).strip().strip(QUOTES + "()").lower()
     if whole in _MISSING:
         return None
-    if re.match(r"none(?![\w./-])", whole):
+    if _NONE.match(whole):
         return ()
     return tuple(part for piece in plain for part in re.split("[,;]", piece) if part.strip(" " + QUOTES))
 
