@@ -173,3 +173,24 @@ def test_a_larger_drift_after_a_verdict_has_to_be_accepted() -> None:
     old: Any = {"gate": Gate().model_dump(mode="json"), "bank": bank}
     meaning, _ = planning.gate_changes(old, {**old, "bank": {**bank, "drift": 1.0, "again": ["one", "six"]}})
     assert meaning == ["bank.drift: was 3.0, is 1.0, changed after a verdict"]
+
+
+@pytest.mark.parametrize(
+    ("start", "kinds", "said"),
+    [
+        ("/login fails", {"claude-code", "gemini"}, "begins with '/'"),
+        ("@app.route is", {"claude-code", "gemini"}, "begins with '@'"),
+        ("x" * 150_000, {"claude-code", "codex", "gemini", "opencode"}, "has 1500.. bytes"),
+        ("The path /login and @app", set(), ""),
+    ],
+)
+def test_a_prompt_that_the_configured_kind_would_not_get_as_it_is_is_refused(
+    project: Path, start: str, kinds: set[str], said: str
+) -> None:
+    edit("set.yaml", "Where is it?", f"'{start} Where is it?'")
+    for kind in ("claude-code", "codex", "gemini", "opencode", "offline", "command"):
+        if kind in kinds:
+            with pytest.raises(UserError, match=f"set.yaml:[0-9]+: task 'one': its prompt {said}"):
+                read_scenarios(["set.yaml"], kind=kind)
+        else:
+            assert len(read_scenarios(["set.yaml"], kind=kind).tasks) == 1

@@ -65,8 +65,27 @@ class ScenarioSet:
     warnings: tuple[str, ...] = ()
 
 
-def read_scenarios(files: Iterable[str], default: Source | None = None, imported: bool = False) -> ScenarioSet:
-    """The tasks of all files, in order. `default`: the repository of tasks that name none.
+_COMMANDS = {"claude-code": "/@", "gemini": "/@"}
+"""Kinds of agent that take a prompt with such a first character for a command, and answer something else."""
+_BY_ARGUMENT = ("claude-code", "codex", "gemini", "opencode")
+_LONGEST = 128 * 1024 - 4096
+"""Bytes of a prompt in an argument: Linux takes 128 KiB, and the suffix needs some."""
+
+
+def _prompt_problem(prompt: str, kind: str) -> str:
+    """Why an agent of this kind would not get the prompt as it is; "" when it does."""
+    if prompt.lstrip()[:1] in tuple(_COMMANDS.get(kind, "")):
+        first = prompt.lstrip()[0]
+        return f"its prompt begins with {first!r}, which {kind} takes for a command; begin with a word"
+    if kind in _BY_ARGUMENT and (size := len(prompt.encode())) > _LONGEST:
+        return f"its prompt has {size} bytes, and {kind} takes at most {_LONGEST}; put the long part into a file"
+    return ""
+
+
+def read_scenarios(
+    files: Iterable[str], default: Source | None = None, imported: bool = False, kind: str = ""
+) -> ScenarioSet:
+    """The tasks of all files, in order. `default`: the repository of tasks that name none; `kind`: the agent's.
 
     An imported set may have too few or too many criteria, which become warnings, and needs no repositories.
     Raises UserError with a line per problem: file, line, task, what is wrong, what to do.
@@ -94,6 +113,8 @@ def read_scenarios(files: Iterable[str], default: Source | None = None, imported
         if task.repository is None and default is None and not imported:
             problems.append(f"{place}: task {task.id!r} names no repository; add one, or set it in the config")
         if not imported and (problem := source_problem(task.repository)):
+            problems.append(f"{place}: task {task.id!r}: {problem}")
+        if problem := _prompt_problem(task.prompt, kind):
             problems.append(f"{place}: task {task.id!r}: {problem}")
     seen: dict[str, str] = {}
     for task, place in placed:

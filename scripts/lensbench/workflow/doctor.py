@@ -77,7 +77,7 @@ def benchmark(file: Path) -> list[Check]:
     """Checks of the config, its task sets, and the preflight. Raises UserError when they cannot be read."""
     _, document = read_file(str(file))
     config = load_config(document.value, [str(file)])
-    scenarios = read_scenarios(config.scenario_files, config.repository, config.imported)
+    scenarios = read_scenarios(config.scenario_files, config.repository, config.imported, config.agent.kind)
     read = Check(str(file), "ok", f"tasks: {len(scenarios.tasks)}, conditions: {len(config.conditions)}")
     if config.imported:
         return [read, Check("preflight", "skipped", "these runs were imported")]

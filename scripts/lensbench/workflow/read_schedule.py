@@ -34,7 +34,7 @@ def read_schedule(
     files = list(map(str, files))
     config = load_config(given, files)
     sets = config.scenario_files if config.makes_benchmark else ()  # other targets may write the set
-    scenarios = read_scenarios(sets, config.repository, config.imported)
+    scenarios = read_scenarios(sets, config.repository, config.imported, config.agent.kind)
     _check_repositories(config, scenarios)
     plan = planning.make_plan(config, scenarios, [])
     if config.run_id == AUTO:
