@@ -148,7 +148,7 @@ def test_one_more_criterion_asks_for_that_one_only(court: Court) -> None:
         ('says:{"id": "NONCE", "verdict": "Met", "evidence": "a warehouse", "reason": ""}', "evidence_not_found"),
         ('says:{"id": "NONCE", "verdict": "Met", "evidence": ":", "reason": ""}', "evidence_not_found"),
         ('says:{"id": "NONCE", "verdict": "Partial", "evidence": "", "reason": ""}', "evidence_not_found"),
-        ("crashes", "api_error"),
+        ("crashes", "crashed"),
         ("says:", "api_error"),
     ],
 )
@@ -192,6 +192,12 @@ def test_a_judge_that_calls_everything_met_is_found_out_by_a_canary(court: Court
 def test_a_judge_that_calls_everything_missed_is_found_out_by_a_canary(court: Court) -> None:
     court.behave(others="missed:")
     assert {row["failure"] for row in court.judge()} == {"canary"}
+
+
+@pytest.mark.parametrize(("behaviour", "failure"), [("says:hm", "unparsable"), ("crashes", "crashed")])
+def test_a_judge_that_fails_at_a_canary_is_not_wrong_about_it(court: Court, behaviour: str, failure: str) -> None:
+    court.behave(others=behaviour)
+    assert {row["failure"] for row in court.judge()} == {failure}
 
 
 def test_a_canary_voids_the_answer_that_it_was_about_and_no_other(court: Court) -> None:

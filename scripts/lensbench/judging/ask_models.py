@@ -52,6 +52,7 @@ from lensbench.runs.stopping import StopEverything
 
 _UNIMPORTANT = {"retries", "timeout_s", "max_turns", "mcp_start_s", "pass_env", "token_env", "tools", "tool_search"}
 """Settings of a judge's agent that do not affect its verdicts."""
+_FAILURE_OF: Mapping[str, str] = {DiscardReason.TIMED_OUT: "timeout", DiscardReason.CRASHED: "crashed"}
 _GUESSING = TEMPLATES / "judge_condition.md.j2"
 
 
@@ -190,7 +191,8 @@ def _judge_all(
         return [given for given in known if given]
     for canary in before:
         given = _ask_until(bench, question, canary.fact, shown, canary)._replace(cost_usd=None)
-        if given.judgement.failure in ("not_reached", "api_error", "timeout"):
+        # evidence that is not in the answer is what an instruction in the answer leads to; other failures say nothing
+        if given.judgement.failure not in ("", "evidence_not_found"):
             return [each or given for each in known]
         if given.judgement.verdict not in canary.allowed:
             said = given.judgement.failure or given.judgement.verdict.value
@@ -248,8 +250,7 @@ def _ask_once(
     if outcome.gave_up:
         judgement = unjudged("refused", outcome.gave_up)
     elif reason:
-        failure = "timeout" if reason == DiscardReason.TIMED_OUT else "api_error"
-        judgement = unjudged(failure, f"{reason}: {detail}")
+        judgement = unjudged(_FAILURE_OF.get(reason, "api_error"), f"{reason}: {detail}")
     elif any(call.count for call in outcome.calls or ()):
         judgement = unjudged("used_tools", ", ".join(call.name for call in outcome.calls or ()))
     else:

@@ -10,9 +10,11 @@ from lensbench.core.conditions import Contrast, read_contrast
 from lensbench.core.distributions import f_sf
 from lensbench.core.numbers import decimal, points, rounded
 from lensbench.core.run_status import RunStatus
+from lensbench.judging.judges import FAILURES
 from lensbench.scores.verdict_of import decided_by_gate
 
 if TYPE_CHECKING:
+    from lensbench.judging.instrument_file import JudgeData
     from lensbench.results.results_file import Collected, Estimated, MeasureData, PlainData
     from lensbench.scores.estimates_file import ComparisonData, EstimateData, GateData
 
@@ -39,7 +41,7 @@ def told(plain: Mapping[str, PlainData]) -> dict[str, str]:
     return {name: text if text.startswith(f"{name} ") else f"{name}: {text}" for name, text in texts.items()}
 
 
-def plain_verdict(data: Estimated[Fraction], name: str) -> Plain:
+def plain_verdict(data: Estimated[Fraction], name: str, judges: Mapping[str, JudgeData]) -> Plain:
     """The plain words for a treatment, or for a contrast by its name, from the results' data with estimates."""
     contrast = None if name in data["estimates"] else read_contrast(name)
     found = decided_by_gate({}, data["contrasts"])[name] if contrast else data["estimates"][name]
@@ -47,7 +49,7 @@ def plain_verdict(data: Estimated[Fraction], name: str) -> Plain:
     overall, gate = found["score"]["overall"], found["gate"]
     if not overall["n"]:
         facts_alone = f"No task has a score in both conditions.{_missing(data)}"
-        return Plain("Nothing can be compared yet.", facts_alone, _first_step(data))
+        return Plain("Nothing can be compared yet.", facts_alone, _first_step(data, judges))
     if few := found.get("too_few_calls", ""):
         return Plain(few, f"{_tasks(overall)}.{_missing(data)}", _next(data, gate, contrast, few))
     lead = _leads(found["gate"], contrast or name).get(gate["verdict"])
@@ -136,13 +138,24 @@ WITHOUT_VERDICTS = (
 """What to do when criteria have no verdict."""
 
 
-def _first_step(data: Collected[Fraction]) -> str:
+def _first_step(data: Collected[Fraction], judges: Mapping[str, JudgeData]) -> str:
     """What to do when nothing can be compared."""
     if data["counts"][RunStatus.UNJUDGED]:
+        if failures := _failures(judges):
+            return f"The judges gave no verdict: {failures}. Fix that, then start again: no run is repeated."
         return f"Nobody has judged these answers. {WITHOUT_VERDICTS}"
     if data["agent"]["kind"] == "none":
         return "These runs were made elsewhere: a pair that lacks a run stays without a score."
     return "Start again: `lensbench run` makes what is missing."
+
+
+def _failures(judges: Mapping[str, JudgeData]) -> str:
+    """Why judges that were asked gave no verdict: `claude: the judge's agent failed (verdicts: 4)`."""
+    return "; ".join(
+        f"{name}: {FAILURES[failure]} (verdicts: {sum(by_condition.values())})"
+        for name, judge in judges.items()
+        for failure, by_condition in judge["failures"].items()
+    )
 
 
 def _tasks(overall: EstimateData) -> str:

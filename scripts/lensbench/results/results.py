@@ -152,7 +152,7 @@ def with_findings(
             name: {quantity: _figure(each) for quantity, each in presented(measures[name], found).items()}
             for name, found in decided.items()
         },
-        "plain": {name: _plain(plain_verdict(data, name)) for name in decided},
+        "plain": {name: _plain(plain_verdict(data, name, instrument.get("judges", {}))) for name in decided},
         "verdicts_on": {name: found["gate"]["verdict"] for name, found in decided.items()},
     }
 

@@ -56,6 +56,7 @@ FAILURES: Mapping[str, str] = MappingProxyType({
     "canary": "the judge was wrong about a criterion whose verdict is known, so all it said of this answer is void",
     "used_tools": "the judge called tools, although it had none to use",
     "timeout": "the judge did not answer in time",
+    "crashed": "the judge's agent failed",
     "api_error": "the model's service failed",
     "no_test_run": "the tests could not be started",
     "not_reached": "the budget, or this start, ended before the judge was asked",
