@@ -35,7 +35,6 @@ report: "report/workflow.rst"
 
 include: "rules/plan.smk"
 include: "rules/repositories.smk"
-include: "rules/lens.smk"
 include: "rules/workflow.smk"
 include: "rules/runs.smk"
 include: "rules/judging.smk"

@@ -6,7 +6,6 @@ import argparse
 import resource
 import statistics
 import sys
-import tempfile
 import time
 from pathlib import Path
 
@@ -14,7 +13,6 @@ from figures import write_figures
 
 from lensbench.lens.files import list_sources
 from lensbench.lens.grep import grep
-from lensbench.lens.index_files import find_index, make_index
 from lensbench.lens.scope import Scope
 from lensbench.lens.texts import Texts
 from lensbench.lens.tree import Tree, scan
@@ -42,16 +40,9 @@ def main() -> None:
     again = time.perf_counter()
     scan(root, texts, tree, lambda: False)
     again = time.perf_counter() - again
-    with tempfile.TemporaryDirectory() as cache:
-        size_mb = make_index(Path(cache), root).stat().st_size / 1e6
-        taken = time.perf_counter()
-        found = find_index(Path(cache), root, lambda: False)
-        taken = time.perf_counter() - taken
-        assert found
-        tree, texts = found
-        first = time.perf_counter()
-        grep(tree, texts, Scope(), "handler", 20)
-        first = time.perf_counter() - first
+    first = time.perf_counter()
+    grep(tree, texts, Scope(), "handler", 20)
+    first = time.perf_counter() - first
     print(f"files listed         {len(list_sources(root)):>9,}")
     print(f"files indexed        {len(tree.sources):>9,}")
     print(f"symbols              {sum(len(facts.symbols) for facts in tree.facts.values()):>9,}")
@@ -59,11 +50,10 @@ def main() -> None:
     print(f"index, wall          {wall:>9.2f} s")
     print(f"index, CPU           {cpu:>9.2f} s")
     print(f"nothing to do        {again:>9.2f} s")
-    print(f"taken over           {taken:>9.2f} s  of {size_mb:.0f} MB")
     print(f"first answer then    {1000 * first:>9.1f} ms")
     print(f"memory before        {before:>9.0f} MB")
     print(f"memory, peak         {peak_mb():>9.0f} MB")
-    figures = {"index": cpu, "nothing to do": again, "taken over": taken, "first answer": first}
+    figures = {"index": cpu, "nothing to do": again, "first answer": first}
     for query in arguments.queries:
         times = []
         for _ in range(5):

@@ -54,7 +54,6 @@ rule run:
         ancient(str(rules.plan.output.prompts)),
         ancient(str(rules.repositories.output)),
         [ancient(str(rules.environments.output))] if SCHEDULE.change_tasks else [],
-        [ancient(str(rules.indexes.output))] if SCHEDULE.reads_indexes else [],  # a baseline waits too, for its partner
     output:
         answer=update(f"{BENCH}/runs/{{trial}}{{task}}-{{condition}}.md"),
         record=update(f"{BENCH}/records/{{trial}}{{task}}-{{condition}}.json"),

@@ -107,8 +107,7 @@ def test_the_versions_tell_which_code_it_was(packed: Path) -> None:
 def test_what_no_number_rests_on_is_rewritten(benchmark: Path) -> None:
     text = f'{{"cwd": "/home/{ANNA}/x", "tree": "{Path.cwd()}/repo", "ls": "-rw- {ANNA} 1\\n{ANNA}@thinkpad-7"}}'
     names = (
-        "logs/one-with.log", "preflight.json", "transcripts/one-with.jsonl.gz", "looks/1/plan.json", "indexes.json",
-        "environments.json",
+        "logs/one-with.log", "preflight.json", "transcripts/one-with.jsonl.gz", "looks/1/plan.json", "environments.json",
     )  # fmt: skip
     for name in names:
         write_atomic(benchmark / name, gzip.compress(text.encode()) if name.endswith(".gz") else text)

@@ -54,7 +54,6 @@ ELSEWHERE = (
     (r"lensbench try", "test_try_answer.py"),
     (r"lensbench (run|schemas|size|<verb>|status$)", "test_installed.py, test_schemas.py, test_planning.py"),
     (r"lensbench (compare|size|import|prove|draft|fsck|generate)|python -m lensbench.scores.estimates", "test_comparing.py and the others of these names"),
-    (r"python -m lensbench.lens.make_indexes", "test_lens_indexes.py"),
     (r"python (benchmarks/|-m pytest)", "takes minutes"),
     (r"(pip|apt-get|npm|ssh-keygen|unzip|cd|mkdir|ln|kill|tools/slurm.sh)\b", "not a program of ours"),
 )  # fmt: skip

@@ -30,9 +30,9 @@ from lensbench.core.system.files import write_atomic
 from lensbench.core.system.places import PACKAGE, ROOT
 from lensbench.core.system.private_folders import private_folder
 
-WORKSPACE, SESSION, ENVIRONMENT, INDEX, REACH = "/repo", "/session", "/env", "/index", "/reach"
+WORKSPACE, SESSION, ENVIRONMENT, REACH = "/repo", "/session", "/env", "/reach"
 """Paths in the sandbox: the repository; home, prompt, MCP file, answer and server log; the tests' environment; the
-server's index; the sockets to allowed hosts."""
+sockets to allowed hosts."""
 DEFAULT_LIMITS: Final[Mapping[str, Any]] = {"memory_gb": 8, "processes": 512, "open_files": 4096, "disk_gb": 10}
 """The keys of the config's `limits` that apply to each run."""
 
@@ -46,7 +46,7 @@ AGENTS_SYSTEM_SETTINGS = ("/etc/claude-code", "/etc/codex", "/etc/gemini-cli", "
 KERNEL = ("acpi", "bus", "fs", "irq", "mtrr", "scsi", "sys", "sysrq-trigger")
 """Paths in /proc that belong to the machine, not the sandbox, and that root may write without capabilities."""
 TRIAL_S = 20
-_OWN_FOLDERS = (WORKSPACE, SESSION, ENVIRONMENT, INDEX, REACH)
+_OWN_FOLDERS = (WORKSPACE, SESSION, ENVIRONMENT, REACH)
 _NOT_OF_IMAGES = frozenset(("proc", "dev", "sys", "tmp", "node_modules", *(place[1:] for place in _OWN_FOLDERS)))
 """Top-level folders that the sandbox creates itself."""
 
@@ -90,8 +90,6 @@ class Place:
     """True while the environment is being built, so that it is writable."""
     image: str = ""
     """The folder with the files of a container image, which replace this machine's programs."""
-    index: str = ""
-    """The folder with the built-in server's index of the repository; mounted read-only at `/index`."""
     tree: str = ""
     """The shared tree mounted as the workspace, which is empty outside; "" when the workspace is a copy."""
 
@@ -114,7 +112,6 @@ class Place:
         repo = os.path.join(self.private, "repo")
         is_moved = not self.sandbox.same_path or self.environment  # environments are built for a fixed path
         folders = {repo: WORKSPACE if is_moved else repo, os.path.join(self.private, "session"): SESSION}
-        folders |= {self.index: INDEX} if self.index else {}
         return folders if self.sandbox.program else {folder: folder for folder in folders}
 
     def outside(self, path: str) -> str:
@@ -161,8 +158,7 @@ class Place:
         )
         commands = [argv, *([entry["command"], *entry.get("args", ())] for entry in servers if "command" in entry)]
         needed = (part for command in commands for part in programs_of(command, path))
-        binds = {outside: "--ro-bind" if outside == self.index else "--bind" for outside in self._folders}
-        mounts = [part for outside, inside in self._folders.items() for part in (binds[outside], outside, inside)]
+        mounts = [part for outside, inside in self._folders.items() for part in ("--bind", outside, inside)]
         mounts += [
             *self._environment(),
             *options,

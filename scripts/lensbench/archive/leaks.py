@@ -17,8 +17,9 @@ from lensbench.core.system.files import write_atomic
 
 MAX_SHOWN = 20
 _SETTINGS = (RunFolder.config, RunFolder.plan, RunFolder.preflight, RunFolder.repositories)
-_PLACES = (RunFolder.indexes, RunFolder.environments)
-_REWRITTEN = (RunFolder.citations, RunFolder.logs, RunFolder.looks, RunFolder.transcripts, *_PLACES, *_SETTINGS)
+_REWRITTEN = (
+    RunFolder.citations, RunFolder.environments, RunFolder.logs, RunFolder.looks, RunFolder.transcripts, *_SETTINGS,
+)  # fmt: skip
 """Evidence that is never rewritten: answers, records, discards and verdicts."""
 
 

@@ -27,9 +27,7 @@ FURTHER = re.compile(r"baseline_[0-9]+")
 NO_SERVERS = '{"mcpServers": {}}\n'
 LONGEST_LINE = 300
 
-LENS_CACHE = "lens_cache"
-"""In MCP files: the folder with the built-in server's index of the repository."""
-OF_THE_RUN = ("workspace", "python", "server_log", "here", LENS_CACHE)
+OF_THE_RUN = ("workspace", "python", "server_log", "here")
 """The names in MCP files that mean something of a run; all others are environment variables."""
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 
@@ -143,15 +141,6 @@ def _texts(value: Any) -> Iterator[str]:
     elif isinstance(value, (list, dict)):
         for item in value.values() if isinstance(value, dict) else value:
             yield from _texts(item)
-
-
-def reads_index(condition: PlannedCondition) -> bool:
-    """True when the condition's MCP file names the folder of indexes."""
-    with suppress(OSError, UnicodeDecodeError):  # reported when the file is read for a run
-        return condition["mcp"] is not None and f"${{{LENS_CACHE}}}" in Path(condition["mcp"]).read_text(
-            encoding="utf-8"
-        )
-    return False
 
 
 def mcp_secrets(plan: Plan) -> dict[str, str]:

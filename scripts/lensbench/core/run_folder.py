@@ -43,8 +43,6 @@ class RunFolder:
 
     # before and during runs
     repositories = _Place("repositories.json")
-    indexes = _Place("indexes.json")
-    """The path of the embedded server's index of each repository."""
     environments = _Place("environments.json")
     """The path of each change task's environment."""
     preflight = _Place("preflight.json")

@@ -23,12 +23,11 @@ def main() -> None:
     parser.add_argument("--host", default="127.0.0.1", help="http: a loopback address (default: %(default)s)")
     parser.add_argument("--port", type=int, default=4111, help="http: the port (default: %(default)s); path /mcp")
     parser.add_argument("--log", type=Path, help=f"append every call to this JSON Lines file (or set {LOG_VARIABLE})")
-    parser.add_argument("--cache", type=Path, help="a folder of prebuilt indexes; it is only read")
     arguments = parser.parse_args()
     if arguments.transport == "http":
         check_address(arguments.host, arguments.port)
     path = arguments.log or (Path(os.environ[LOG_VARIABLE]) if os.environ.get(LOG_VARIABLE) else None)
-    serve(arguments.root, arguments.transport, arguments.host, arguments.port, path, arguments.cache)
+    serve(arguments.root, arguments.transport, arguments.host, arguments.port, path)
 
 
 def check_address(host: str, port: int) -> None:
@@ -47,7 +46,7 @@ def check_address(host: str, port: int) -> None:
         raise UserError(f"--port {port} on {host} cannot be used: {error}. Choose another port.") from None
 
 
-def serve(root: Path, transport: str, host: str, port: int, log: Path | None, cache: Path | None) -> None:
+def serve(root: Path, transport: str, host: str, port: int, log: Path | None) -> None:
     """Serves `root`. Slow imports are here, so that --help and usage errors return at once.
 
     Raises UserError if the root is not a folder or the log cannot be written.
@@ -59,7 +58,7 @@ def serve(root: Path, transport: str, host: str, port: int, log: Path | None, ca
 
     gc.freeze()
     gc.enable()
-    service = Service(root, cache)
+    service = Service(root)
     server = make_server(service, CallLog(log) if log else None)
     service.warm_up()
     try:

@@ -67,14 +67,6 @@ def list_sources(root: Path) -> list[Source]:
 
 def read_text(root: Path, source: Source) -> str | None:
     """The text, undecodable bytes replaced; None if the file is missing, binary, not a regular file or too big."""
-    content = read_bytes(root, source)
-    if content is None or b"\0" in content[:BINARY_PROBE]:
-        return None
-    return content.decode("utf-8", "replace")
-
-
-def read_bytes(root: Path, source: Source) -> bytes | None:
-    """The file's content; None if it is missing, not a regular file or too big."""
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     try:
         with open(os.open(os.path.join(root, source.name), flags), "rb", buffering=0) as file:
@@ -83,7 +75,7 @@ def read_bytes(root: Path, source: Source) -> bytes | None:
             content = file.read(MAX_BYTES + 1)
     except OSError:
         return None
-    return None if len(content) > MAX_BYTES else content
+    return None if len(content) > MAX_BYTES or b"\0" in content[:BINARY_PROBE] else content.decode("utf-8", "replace")
 
 
 def _git_names(root: Path) -> list[str] | None:

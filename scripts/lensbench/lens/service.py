@@ -9,7 +9,6 @@ from pathlib import Path
 from lensbench.core.errors import UserError
 from lensbench.lens import graph
 from lensbench.lens.grep import grep
-from lensbench.lens.index_files import find_index
 from lensbench.lens.output import render
 from lensbench.lens.scope import Scope, relative, scope_of
 from lensbench.lens.texts import Texts
@@ -21,15 +20,11 @@ CLOSING = "the server is shutting down."
 class Service:
     """Answers calls one at a time. The folder is indexed on first use, or before by `warm_up`."""
 
-    def __init__(self, root: Path, cache: Path | None = None) -> None:
-        """`root` is the folder to serve, `cache` a folder of saved indexes (`index_files`).
-
-        Raises UserError if the root is not a folder.
-        """
+    def __init__(self, root: Path) -> None:
+        """`root` is the folder to serve. Raises UserError if it is not a folder."""
         if not root.is_dir():
             raise UserError(f"--root {root} is not a folder. Give the folder to serve.")
         self.root = root.resolve()
-        self._cache = cache
         self._texts = Texts()
         self._tree: Tree | None = None
         self._lock = threading.RLock()
@@ -101,21 +96,9 @@ class Service:
 
     def _ready(self) -> Tree:
         """The tree, indexed now if necessary."""
-        if self._tree is None and self._cache:
-            self._take_over(self._cache)
         if self._tree is None:
             self._tree = self._scan(Tree())
         return self._tree
-
-    def _take_over(self, cache: Path) -> None:
-        """Loads a saved index, if there is one for the current content of the folder."""
-        try:
-            found = find_index(cache, self.root, self._stop.is_set)
-        except InterruptedError:
-            raise UserError(CLOSING) from None
-        if found:
-            self._texts.close()
-            self._tree, self._texts = found
 
     def _scan(self, before: Tree) -> Tree:
         """A scan that leaves no partial index: after a failure the next call starts from scratch."""

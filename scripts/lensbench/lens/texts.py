@@ -5,7 +5,6 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from lensbench.lens.grammars import SOURCES
 from lensbench.lens.symbols import Facts
@@ -14,12 +13,6 @@ from lensbench.lens.words import camel_case, words
 CACHE_KIB = 16_000
 WEIGHTS = {"name": 0.0, "path": 6.0, "symbols": 8.0, "docstring": 4.0, "sections": 3.0, "identifiers": 0.5, "body": 1.0}
 RANK = f"-bm25(files, {', '.join(map(str, WEIGHTS.values()))})"
-
-
-def _connect(name: str) -> sqlite3.Connection:
-    database = sqlite3.connect(name, check_same_thread=False, isolation_level=None, uri=True)
-    database.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
-    return database
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,34 +26,13 @@ class Found:
 class Texts:
     """The texts of all files, ranked by bm25 with weights per column."""
 
-    def __init__(self, kept: Path | None = None) -> None:
-        """Empty, or the content of a file written by `save`, which is opened read-only.
-
-        Raises sqlite3.Error for a file that is not such an index.
-        """
+    def __init__(self) -> None:
         # "" is a private database: what does not fit into the cache goes to disk, and no other process can open it.
-        self._database = _connect(f"{kept.absolute().as_uri()}?mode=ro&immutable=1" if kept else "")
-        self._is_kept = kept is not None
-        if kept is None:
-            columns = ", ".join(["name UNINDEXED", *[column for column in WEIGHTS if column != "name"]])
-            self._database.execute(f"CREATE VIRTUAL TABLE files USING fts5({columns}, tokenize = 'porter unicode61')")
-            self._database.execute("CREATE TABLE about (text)")
-        self._rows: dict[str, int] = dict(self._database.execute("SELECT name, rowid FROM files"))
-
-    def save(self, file: Path, about: str) -> None:
-        """Writes the index and the text `about` to a new file. Raises sqlite3.Error and OSError."""
-        self._database.execute("INSERT INTO about VALUES (?)", (about,))
-        self._copy_to(file.absolute().as_uri()).close()
-
-    @property
-    def about(self) -> str:
-        """The text that was saved with the index. Raises sqlite3.Error when there is none."""
-        return str(self._database.execute("SELECT text FROM about").fetchone()[0])
-
-    def _copy_to(self, name: str) -> sqlite3.Connection:
-        copy = _connect(name)
-        self._database.backup(copy)
-        return copy
+        self._database = sqlite3.connect("", check_same_thread=False, isolation_level=None)
+        self._database.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
+        columns = ", ".join(["name UNINDEXED", *[column for column in WEIGHTS if column != "name"]])
+        self._database.execute(f"CREATE VIRTUAL TABLE files USING fts5({columns}, tokenize = 'porter unicode61')")
+        self._rows: dict[str, int] = {}
 
     def put(self, path: str, text: str, language: str | None, facts: Facts) -> None:
         """Adds a file, or replaces it."""
@@ -86,10 +58,6 @@ class Texts:
 
     def transaction(self) -> sqlite3.Connection:
         """A context that makes all changes inside it one transaction."""
-        if self._is_kept:  # other processes read the file too
-            self._database, kept = self._copy_to(""), self._database
-            self._is_kept = False
-            kept.close()
         self._database.execute("BEGIN")
         return self._database
 

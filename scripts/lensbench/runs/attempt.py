@@ -20,7 +20,6 @@ from lensbench.changes import CHANGE, environments
 from lensbench.changes.patches import make_patch
 from lensbench.core.conditions import (
     CLOSED_BOOK,
-    LENS_CACHE,
     compared,
     fill_mcp_file,
     filled_command,
@@ -54,8 +53,6 @@ class Job(NamedTuple):
     repository: RepositoryFacts
     gate_s: float
     grace_s: float = 0.0
-    index_folder: str = ""
-    """The folder with the built-in server's index of the repository; "" when the condition's server uses none."""
 
     @property
     def agent(self) -> AgentSettings:
@@ -322,10 +319,7 @@ def prepare(job: Job, place: Place) -> Assignment:
     else:
         copy_tree(job.repository["tree"], repo)
     workspace, own = place.inside(repo), place.inside(session)
-    values = {
-        "workspace": workspace, "python": sys.executable, "server_log": os.path.join(own, "server.jsonl"),
-        LENS_CACHE: place.inside(place.index) if place.index else os.path.join(own, "no-index"),
-    }  # fmt: skip
+    values = {"workspace": workspace, "python": sys.executable, "server_log": os.path.join(own, "server.jsonl")}
     mcp = fill_mcp_file(job.condition, values)
     assignment = Assignment(
         prompt=job.prompt,

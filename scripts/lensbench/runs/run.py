@@ -20,7 +20,7 @@ from lensbench.agents import known_kinds, load_adapter, secret_names
 from lensbench.agents.sandbox import Place, find_sandbox
 from lensbench.agents.services import service_of, tell, wait_for
 from lensbench.agents.start import now
-from lensbench.core.conditions import mcp_secrets, reads_index
+from lensbench.core.conditions import mcp_secrets
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import RepositoryFacts
 from lensbench.core.records import Attempt, Record, RunFiles, RunId, from_json, patch_file, run_files, sha256, to_json
@@ -98,7 +98,7 @@ def make_run(job: Job) -> str:
             asked = time.time()
             with private_folder() as private:
                 tree = shared if sandbox.can_share else ""
-                place = Place(sandbox, private, job.environment, index=job.index_folder, tree=tree)
+                place = Place(sandbox, private, job.environment, tree=tree)
                 tried = make_attempt(job, place, len(attempts) + 1, waited_s, redact, keep)
             tell(service, tried.attempt.reason, asked)
             policy = REASONS[tried.attempt.reason].policy if tried.attempt.reason else ""
@@ -188,10 +188,7 @@ def read_job(folder: Path, run: RunId, gate_s: float, grace_s: float = GRACE_S) 
         prompt = (RunFolder(folder).prompts / f"{run.task}.md").read_bytes().decode()
         source = plan["tasks"][run.task]["repository"]
         repository: RepositoryFacts = repositories[source] if source else {}
-        index = ""
-        if source and reads_index(plan["conditions"][run.condition]) and RunFolder(folder).indexes.exists():
-            index = os.path.abspath(json.loads(RunFolder(folder).indexes.read_text(encoding="utf-8"))[source])
-        return Job(folder, run, plan, prompt, repository, gate_s, grace_s, index if os.path.isdir(index) else "")
+        return Job(folder, run, plan, prompt, repository, gate_s, grace_s)
     except (OSError, ValueError, KeyError) as error:
         raise UserError(f"{folder} has no plan for {run.stem} ({error}); start Snakemake, which writes it") from None
 

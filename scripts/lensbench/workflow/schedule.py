@@ -15,7 +15,7 @@ from typing import Any
 from lensbench.agents import services
 from lensbench.changes import CHANGE
 from lensbench.core.borrowed import borrowed_further
-from lensbench.core.conditions import compared, further_baselines, planned_conditions, reads_index, with_further
+from lensbench.core.conditions import compared, further_baselines, planned_conditions, with_further
 from lensbench.core.frozen_plan import Plan
 from lensbench.core.records import RunId, run_files, trial_folder
 from lensbench.core.run_folder import RunFolder, names_of_run
@@ -121,11 +121,6 @@ class Schedule:
         servers = [condition.mcp for condition in self.config.conditions.values() if condition.mcp]
         prompts = [str(planning.judge_prompt(judge)) for judge in self.judging.models]
         return [*self.config.scenario_files, *servers, *prompts]
-
-    @property
-    def reads_indexes(self) -> bool:
-        """True when a condition's built-in server uses an index that is built before the runs."""
-        return any(map(reads_index, self.plan["conditions"].values()))
 
     @property
     def preflight(self) -> list[str]:
