@@ -30,6 +30,7 @@ sys.addaudithook(note)
 
 BESIDE = {
     "spent.json": "what was spent so far, which every attempt adds to",
+    "preflight.json (run)": "the tools that the servers listed, written before the first job of a start",
     "looks.jsonl": "the account of error: a look reads what looks before it have drawn, and appends to it",
     "results.json (scores)": "whether a verdict was shown, when that account is missing; made from estimates.json",
     "discards/": "written by validity, as many as there are, and found by the next start",
