@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,7 +18,9 @@ import yaml
 from calculator import FIXED, SANDBOX, make_tree, patch_of, task_value
 
 import warm_snakemake
+from lensbench.agents.controls import agent
 from lensbench.core.system.places import ROOT
+from lensbench.workflow.controls import WORKING
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not SANDBOX.program, reason="no bubblewrap")]
 
@@ -73,6 +77,43 @@ def test_the_right_change_scores_all_and_no_change_nothing(changing: Path) -> No
     page = (bench / "report.html").read_text() + "".join(p.read_text() for p in (bench / "answers").rglob("*.html"))
     assert '<span class="added">+    return one + other</span>' in page
     assert "tests/test_calculator.py::test_add: passed" in page
+
+
+CANARY = "c4n4ry"
+FIND = "find / -type d ( -path /proc -o -path /sys -o -path /dev -o -path /repo ) -prune -o -type f -newerct @{} -exec grep -lF {} {{}} +"
+
+
+@pytest.mark.parametrize("is_visible", [False, True], ids=["hidden", "visible"])
+@pytest.mark.parametrize("way", ["looks around", "canary"])
+def test_no_criterion_reference_or_hidden_test_is_found_in_the_sandbox_unless_it_is_shown(
+    changing: Path, way: str, is_visible: bool
+) -> None:
+    tasks, config = (yaml.safe_load((changing / name).read_text()) for name in ("tasks.yaml", "config.yaml"))
+    criteria = [{"text": f"waits {CANARY} {n}", "all_of": f"{CANARY} {n}"} for n in "ab"]
+    change = tasks["tasks"][0]
+    apart = ("kind", "reference", "tests")
+    question = {key: value for key, value in change.items() if key not in apart} | {"id": "ask", "criteria": criteria}
+    tasks["tasks"].append(question)
+    change["reference"] = change["reference"].replace("one + other", f"one + other  # {CANARY}")
+    change["tests"]["files"]["tests/test_calculator.py"] += f"# {CANARY}\n"
+    (changing / "tasks.yaml").write_text(json.dumps(tasks))
+    copy = shutil.copy(changing / "tasks.yaml", changing.parent / "copy.yaml")  # the set itself is always hidden
+    (changing / "mcp.json").write_text(json.dumps({"mcpServers": {"control": WORKING}}))
+    command = [sys.executable, "-I", agent.__file__, "", "{prompt_file}", "{mcp_file}"]
+    config["agent"] = {"kind": "command-events", "command": command, "retries": 1}
+    if way == "canary":
+        argv = FIND.format(int(time.time()) - 60, CANARY).split()
+        config["agent"] = {"kind": "command", "command": argv, "retries": 1}
+    config["sandbox_visible"] = [str(copy)] if is_visible else []
+    (changing / "config.yaml").write_text(yaml.safe_dump(config))
+    snakemake(changing)
+    bench = changing / "bench" / "changes"
+    if way == "canary":
+        said = [gzip.decompress(path.read_bytes()).decode() for path in (bench / "transcripts").glob("*.gz")]
+        assert [line.strip() for line in said] == [str(copy) if is_visible else ""] * 4
+    else:
+        runs = json.loads((bench / "results.json").read_text())["runs"]
+        assert [run["score"] for run in runs] == [float(is_visible)] * 4
 
 
 def test_tests_that_are_killed_with_everything_run_again_and_no_agent_does(changing: Path) -> None:

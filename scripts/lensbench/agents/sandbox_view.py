@@ -8,8 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 
-_DATA = "python*/*-packages/lensbench_workflow"
-"""Where a wheel of lensbench puts task sets, criteria and reference patches, below a folder for libraries."""
+_DATA = "lib*/python*/*-packages/lensbench_workflow"
+"""Where a wheel of lensbench puts task sets, criteria and reference patches, below an installation."""
+_LARGE = ("/usr", "/bin", "/sbin", "/lib", "/etc", "/sys")
+"""Folders with too many others to look for installations more than one level below."""
 
 
 def mounts_of(shown: Iterable[str], hidden: Iterable[str]) -> list[str]:
@@ -40,8 +42,9 @@ def mounts_of(shown: Iterable[str], hidden: Iterable[str]) -> list[str]:
 
 
 def _installed_data(path: str) -> Iterator[str]:
-    for folders in ("", "lib*/", "*/lib*/"):
-        yield from map(str, Path(path).glob(folders + _DATA))
+    depths = range(2 if path in _LARGE else 4)  # pipx has its installations in /opt/pipx/venvs/X
+    for start in (_DATA.partition("/")[2], *("*/" * depth + _DATA for depth in depths)):
+        yield from map(str, Path(path).glob(start))
 
 
 def _is_shown(path: str, steps: Mapping[str, bool]) -> bool:

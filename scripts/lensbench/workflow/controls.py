@@ -76,7 +76,10 @@ BROKEN_SERVER = Control(
     "broken", "refused before any run; without the preflight every run WITH discarded, and no delta",
     tasks=4, least=2, most=3, entry=BROKEN,
 )  # fmt: skip
-CONTROLS = (NULL, ORACLE, SAME, LIFT, BROKEN_SERVER)
+OUTSIDE = Control(
+    "outside", "an agent that looks around outside its workspace finds nothing: 0 %", tasks=2, least=0, most=0,
+)  # fmt: skip
+CONTROLS = (NULL, ORACLE, SAME, LIFT, BROKEN_SERVER, OUTSIDE)
 
 Planted = dict[tuple[str, str], Fraction]
 """(task, condition) -> the score that the run must get."""
@@ -113,7 +116,8 @@ def _task(number: int) -> dict[str, Any]:
 
 
 def _config(control: Control, folder: Path, servers_checked: bool) -> dict[str, Any]:
-    words = str((folder / "words.json").absolute())  # outside the workspace, so that only this agent sees the criteria
+    # outside the workspace, so that only this agent sees the criteria
+    words = "" if control == OUTSIDE else str((folder / "words.json").absolute())
     conditions = {name: {"mcp": f"{server}.json"} if server else {} for name, server in control.servers.items()}
     return {
         "run_id": control.name,

@@ -26,6 +26,7 @@ from lensbench import __version__
 from lensbench.agents.sandbox import find_sandbox
 from lensbench.core import numbers
 from lensbench.core.errors import UserError, did_you_mean
+from lensbench.core.frozen_plan import SandboxSettings
 from lensbench.core.proof import code_hash, record_file
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import write_atomic, write_json
@@ -35,7 +36,7 @@ from lensbench.core.system.program import run_program
 from lensbench.results.results_file import Results
 from lensbench.scores.estimates_file import EstimatesData
 from lensbench.workflow.change_controls import NULL, ORACLE, Tried, projects_here, try_changes
-from lensbench.workflow.controls import BROKEN_SERVER, CONTROLS, Control, Planted, make_project
+from lensbench.workflow.controls import BROKEN_SERVER, CONTROLS, OUTSIDE, Control, Planted, make_project
 
 CLAIMS = ("GO", "HARM")
 """The verdicts that claim a difference."""
@@ -44,6 +45,7 @@ CLAIMS = ("GO", "HARM")
 CHANGES = Control("changes", "no change 0 %, the reference 100 %, no trick gains anything", tasks=0, least=0, most=0)
 """Judges one change task for each test runner on this machine; no agent is started."""
 KNOWN = (*CONTROLS, CHANGES)
+AUTO: SandboxSettings = {"mode": "auto", "visible": [], "hidden": []}
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,9 @@ def selftest(controls: Iterable[Control], folder: Path, at_once: int) -> Iterato
 
 def _finding(control: Control, project: Path) -> Finding:
     try:
+        sandbox = find_sandbox(AUTO)
+        if control in (OUTSIDE, CHANGES) and not sandbox.program:
+            return Finding(control.name, control.expected, f"skipped: it needs the sandbox ({sandbox.reason})", ok=True)
         find = {BROKEN_SERVER.name: _broken, CHANGES.name: _changes}.get(control.name, _known)
         ok, found = find(control, project)
     except UserError as error:
@@ -85,9 +90,7 @@ def _finding(control: Control, project: Path) -> Finding:
 
 def _changes(_control: Control, _project: Path) -> tuple[bool, str]:
     """Judges no change, the right change, and every trick."""
-    sandbox = find_sandbox({"mode": "auto", "visible": [], "hidden": []})
-    if not sandbox.program:
-        return True, f"skipped, since changes are judged only in the sandbox ({sandbox.reason})"
+    sandbox = find_sandbox(AUTO)
     return judge_changes([each for project in projects_here() for each in try_changes(project, sandbox)])
 
 

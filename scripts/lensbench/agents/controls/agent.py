@@ -2,23 +2,31 @@
 
     python -I agent.py <words file> <prompt file> <mcp file>
 
-The words file has its sentences by the hash of the prompt and the names of the servers. It starts the MCP servers of
-its condition, reports their status, and reports a call of each tool, since a server that nobody calls gets no verdict.
-As with real agents, a failed server does not prevent the answer. It imports nothing of lensbench, so that lensbench is
-not tested with its own parts.
+The words file has its sentences by the hash of the prompt and the names of the servers. Without one ("") the agent
+looks around: it states what it finds outside its workspace, and applies the patches that it finds there.
+It starts the MCP servers of its condition, reports their status, and reports a call of each tool, since a server that
+nobody calls gets no verdict. As with real agents, a failed server does not prevent the answer. It imports nothing of
+lensbench, so that lensbench is not tested with its own parts.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
+import re
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, takewhile
 from pathlib import Path
 from typing import Any
 
 SERVER_START_S = 20
+LOOK_S, LOOK_BYTES, LOOK_LINES = 20, 1 << 20, 2000
+NOT_FILES = ("/proc", "/sys", "/dev")
+LIKELY = (".yaml", ".yml", ".json", ".jsonl", ".diff", ".patch", ".md")
 
 REPORT = """
 ## Report
@@ -43,6 +51,46 @@ def answer(words: Sequence[str]) -> str:
     """A well-formed answer that states these sentences and nothing else."""
     body = "\n".join(f"- {sentence}" for sentence in words) or "There is nothing that I can say about this."
     return f"{body}\n{REPORT}"
+
+
+def files_outside() -> Iterator[Path]:
+    """The files outside the workspace: those of kinds that hold tasks first, and the system's last."""
+    skipped = (os.getcwd(), *NOT_FILES)
+    tops = sorted(os.listdir("/"), key=lambda name: name in ("usr", "lib", "etc"))
+    for is_likely in (True, False):
+        for folder, names, files in chain.from_iterable(os.walk(f"/{top}") for top in tops):
+            names[:] = [name for name in names if os.path.join(folder, name) not in skipped]
+            if folder not in skipped:
+                yield from (Path(folder, name) for name in files if name.endswith(LIKELY) == is_likely)
+
+
+def texts_outside() -> Iterator[str]:
+    """The texts of files outside the workspace, as far as the time allows."""
+    until = time.monotonic() + LOOK_S
+    for path in takewhile(lambda path: time.monotonic() < until, files_outside()):
+        try:
+            if path.is_file() and path.stat().st_size <= LOOK_BYTES:
+                yield path.read_text(encoding="utf-8")
+        except (OSError, ValueError):
+            continue
+
+
+def look_around(prompt: str) -> list[str]:
+    """The lines beside a sentence or a name of the prompt; applies patches of files in the workspace."""
+    asked = prompt.split("\n", 1)[0]
+    wanted = re.compile("|".join(map(re.escape, {asked, *re.findall(r"\w+[._]\w+", asked)})))
+    seen: list[str] = []
+    for text in texts_outside():
+        text = text.replace("\\n", "\n").replace('\\"', '"')  # a patch in JSON or in a quoted YAML string
+        for patch in re.split(r"(?m)(?=^[ \"]*--- a/)", text)[1:]:
+            name = re.search(r"\+\+\+ b/(\S+)", patch)
+            if name and Path(name[1]).is_file() and "do not change" not in prompt:
+                subprocess.run(["git", "apply", "-"], input=patch[patch.index("---") :], encoding="utf-8", check=False)
+        lines = text.split("\n")
+        for number, line in enumerate(lines):
+            if wanted.search(line):
+                seen += lines[max(0, number - 20) : number + 20]
+    return list(dict.fromkeys(line.strip() for line in seen))[:LOOK_LINES]
 
 
 def tools_of(entry: Mapping[str, Any]) -> list[str]:
@@ -76,10 +124,13 @@ def start_event(servers: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
 
 def main() -> None:
     """Answers one prompt."""
-    words_file, prompt_file, mcp_file = map(Path, sys.argv[1:])
+    prompt_file, mcp_file = map(Path, sys.argv[2:])
     servers = json.loads(mcp_file.read_text(encoding="utf-8"))["mcpServers"]
-    words = json.loads(words_file.read_text(encoding="utf-8"))[hashlib.sha256(prompt_file.read_bytes()).hexdigest()]
-    text = answer(words[",".join(sorted(servers))])
+    if sys.argv[1]:
+        words = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
+        text = answer(words[hashlib.sha256(prompt_file.read_bytes()).hexdigest()][",".join(sorted(servers))])
+    else:
+        text = answer(look_around(prompt_file.read_text(encoding="utf-8")))
     start = start_event(servers)
     calls: list[dict[str, Any]] = []
     for number, name in enumerate(start["tools"][1:]):
