@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -281,7 +282,7 @@ def test_an_agent_in_a_hidden_folder_is_found_with_its_links_its_packages_and_it
 
 
 @bubblewrap
-@pytest.mark.parametrize("way", ["prefix", "program", "visible"])
+@pytest.mark.parametrize("way", ["prefix", "program", "visible", "deep"])
 def test_the_answers_in_an_installed_lensbench_are_hidden_whichever_copy_runs(
     project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
 ) -> None:
@@ -291,7 +292,7 @@ def test_the_answers_in_an_installed_lensbench_are_hidden_whichever_copy_runs(
     program = write_program(tmp_path / "env" / "bin" / "agent", f"#!/bin/sh\nexec grep -rl canary {packages}\n")
     if way == "prefix":
         monkeypatch.setattr(sys, "prefix", str(tmp_path / "env"))
-    shown = [str(tmp_path / "env")] if way == "visible" else []
+    shown = {"visible": [str(tmp_path / "env")], "deep": [str(tmp_path.parent.parent)]}.get(way, [])
     place = make_place(tmp_path / "lb-2", find_sandbox({**AUTO, "visible": shown}))
     assert start(place, str(program)).stdout.split() == [f"{packages}/other/module.py"]
 
@@ -352,6 +353,20 @@ def test_the_deeper_path_wins_and_where_both_are_named_it_is_hidden(project: Pat
     assert start(place, "ls", str(project)).returncode == 2
     assert start(place, "touch", f"{shared}/open/new").returncode == 1
     assert start(place, "touch", f"{shared}/open/secret/new").returncode == 1
+
+
+@bubblewrap
+def test_programs_of_other_conditions_are_hidden_where_nothing_that_is_started_lies_in_them(
+    project: Path, tmp_path: Path
+) -> None:
+    tools = tmp_path / "tools"
+    seek, agent = (write_program(tools / "bin" / name, '#!/bin/sh\n"$@"\necho ran\n') for name in ("seek", "agent"))
+    place = make_place(tmp_path / "lb-2", find_sandbox({**AUTO, "visible": [str(tools)]}))
+    assert start(place, str(agent), str(seek)).stdout == "ran\nran\n"
+    hiding = replace(place, foreign=frozenset([str(seek)]))
+    found = start(hiding, "sh", "-c", f"{seek}; {agent}")
+    assert (found.stdout, "Permission denied" in found.stderr) == ("ran\n", True)
+    assert start(replace(place, foreign=frozenset([str(tools)])), str(agent)).stdout == "ran\n"
 
 
 @bubblewrap

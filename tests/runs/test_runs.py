@@ -3,6 +3,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import shlex
 import subprocess
 import sys
 import time
@@ -15,7 +16,7 @@ import pytest
 
 from lensbench.agents import adapters, load_adapter
 from lensbench.agents.adapters import command
-from lensbench.agents.sandbox import NO_SANDBOX, Place, find_sandbox
+from lensbench.agents.sandbox import NO_SANDBOX, SYSTEM, Place, find_sandbox
 from lensbench.core.errors import UserError
 from lensbench.core.records import Call, Outcome, Record, RunId, from_json, run_files
 from lensbench.plan.freeze import write_plan
@@ -212,6 +213,31 @@ def test_what_a_run_wrote_into_a_shared_tree_is_seen_and_no_other_run_finds_it(b
         assert record.last.reason == "workspace_changed"
         assert record.tree_after != record.tree_before
     assert sorted(os.listdir(shared)) == [".git", "shop.py"]
+
+
+@pytest.mark.parametrize("sandbox", ["auto", "none"])
+def test_the_baseline_cannot_run_the_treatments_program_and_does_not_count_where_it_did(
+    bench: Path, sandbox: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if sandbox == "auto" and not find_sandbox(AUTO).program:
+        pytest.skip("no sandbox on this machine")
+    program = bench.parent.parent / "tools" / "seek"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\necho class Cart\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+    monkeypatch.setattr("lensbench.agents.sandbox.SYSTEM", (*SYSTEM, str(program.parent)))
+    Path("mcp.json").write_text(json.dumps({"mcpServers": {"fake": {"command": "seek"}}}), encoding="utf-8")
+    call = {"type": "tool_call", "id": 1, "name": "Bash", "input": {"command": f"{program} cart"}}
+    lines = [{"type": "start", "tools": ["Bash"], "mcp_servers": []}, call]
+    shell = "; ".join(f"echo {shlex.quote(json.dumps(line))}" for line in lines)
+    shell += f"""; said=$({program} cart 2>&1); printf '{{"type": "tool_result", "id": 1, "text": "%s"}}\n' "$said"; """
+    shell += "; ".join(f"echo {shlex.quote(json.dumps(line))}" for line in ENDED)
+    plan(bench, shell, sandbox, kind="command-events", retries=1)
+    make_run(read_job(bench, RUN, 0))
+    last = from_json(run_files(bench, RUN).record.read_text()).last
+    said = f'by a command that runs a server\'s program: Bash {{ "command": "{program} cart" }}'
+    assert (last.reason, last.detail) == (("", "") if sandbox == "auto" else ("contaminated", said))
 
 
 def test_conditions_with_a_daemon_give_every_run_a_copy(bench: Path, shared: Path) -> None:

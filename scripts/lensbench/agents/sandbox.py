@@ -93,6 +93,9 @@ class Place:
     tree: str = ""
     """The shared tree mounted as the workspace, which is empty outside; "" when the workspace is a copy."""
 
+    foreign: frozenset[str] = frozenset()
+    """Programs of other conditions, hidden unless what is started here lies in them."""
+
     @property
     def changes(self) -> str:
         """The folder with the agent's changes to `tree`."""
@@ -157,7 +160,9 @@ class Place:
             else ()
         )
         commands = [argv, *([entry["command"], *entry.get("args", ())] for entry in servers if "command" in entry)]
-        needed = (part for command in commands for part in programs_of(command, path))
+        needed = [part for command in commands for part in programs_of(command, path)]
+        foreign = (path for path in self.foreign if not any(f"{part}/".startswith(f"{path}/") for part in needed))
+        sandbox = replace(self.sandbox, hidden=(*self.sandbox.hidden, *foreign))
         mounts = [part for outside, inside in self._folders.items() for part in ("--bind", outside, inside)]
         mounts += [
             *self._environment(),
@@ -168,9 +173,9 @@ class Place:
             self.inside(os.path.join(self.private, "repo")),
         ]
         if self.image:
-            return _start_image(self.sandbox, self.private, self.image, argv, mounts)
+            return _start_image(sandbox, self.private, self.image, argv, mounts)
         network = self.network(env, mcp_file, agents)
-        return _start(self.sandbox, self.private, needed, network, argv, mounts, self._layer)
+        return _start(sandbox, self.private, needed, network, argv, mounts, self._layer)
 
     def environment_variables(self, path: str) -> dict[str, str]:
         """The environment variables for the tests' environment; `path` is PATH without it."""

@@ -37,6 +37,7 @@ from lensbench.core.system.shared_trees import TRUSTED_S, has_changes, is_whole
 from lensbench.core.system.terminal import printable
 from lensbench.core.system.trees import MOST_BYTES, copy_tree, exceeds, hash_tree
 from lensbench.runs.budget import spend
+from lensbench.runs.foreign_programs import Program, foreign_programs, program_calls
 from lensbench.runs.reasons import DiscardReason, Expectation, find_reason, tools_of
 
 EDIT_TOOLS = ("Edit", "Write")
@@ -85,6 +86,11 @@ class Job(NamedTuple):
             self.agent.get("version", ""),
             read_tools_of(self.folder, self.run.condition),
         )
+
+    @property
+    def foreign_programs(self) -> Program:
+        """The programs of servers that only other conditions have."""
+        return foreign_programs(self.plan, self.run.condition)
 
     @property
     def is_change(self) -> bool:
@@ -153,6 +159,8 @@ def make_attempt(job: Job, place: Place, number: int, waited_s: float, redact: R
     `keep` is called as soon as the agent has ended, and again after all checks, so that a paid answer is on disk
     before anything else can fail.
     """
+    if place.sandbox.program:
+        place = replace(place, foreign=job.foreign_programs.paths)
     assignment = prepare(job, place)
     workspace = place.outside(assignment.workspace)
     if place.tree:
@@ -262,6 +270,9 @@ def _checked(job: Job, place: Place, assignment: Assignment, tried: Tried, said:
     direct = _direct_calls(job, place, said)
     if not reason and direct:
         reason, detail = DiscardReason.CONTAMINATED, f"by the address of a server: {direct[0]}"
+    ran = [] if said.outcome.calls is None else program_calls(said.transcript.split("\n"), job.foreign_programs)
+    if not reason and ran:
+        reason, detail = DiscardReason.CONTAMINATED, f"by a command that runs a server's program: {ran[0]}"
     if not reason and after != tried.tree_before and not job.is_change:
         reason, detail = DiscardReason.WORKSPACE_CHANGED, "its hash differs after the run"
     if not reason and (gone := _unreachable(assignment, place, asks=True)):

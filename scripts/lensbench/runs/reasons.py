@@ -61,7 +61,8 @@ REASONS: dict[str, Remedy] = {
         "the agent failed or its output was cut off", "again", "the run's log; memory; agent version"
     ),
     DiscardReason.CONTAMINATED: Remedy(
-        "a tool of the treatment was offered or called in another condition, or its server was called by its address",
+        "a tool of the treatment was offered or called in another condition, or its server was called by its "
+        "address or run by a command",
         "later",
         "MCP servers that the agent or the repository configures by itself; sandbox_network",
     ),

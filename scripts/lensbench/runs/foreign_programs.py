@@ -1,0 +1,216 @@
+"""The programs of servers that only other conditions have: their paths, and shell commands that run them.
+
+In the sandbox the paths are hidden. A program that is run all the same (without a sandbox, or installed on the way by
+`npx` or `uvx`) shows in the transcript. Only the command itself counts: searching for its name, or reading a file with
+that name, runs nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import shutil
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+from lensbench.agents.timeline import read_timeline
+from lensbench.core.conditions import filled
+from lensbench.core.frozen_plan import Plan, PlannedCondition
+from lensbench.core.system.places import PACKAGE
+
+_PYTHON = re.compile(r"(python|pypy)[\d.]*")
+_INTERPRETER = re.compile(
+    r"(python|pypy)[\d.]*|node(js)?|deno|bun|(ba|da|z|k)?sh|env|ruby|perl|php|java|dotnet|go|busybox|coreutils|toybox"
+    r"|docker|podman|true|false|cat"
+)
+"""Programs that belong to no server: they are never hidden, and starting them means nothing."""
+_LAUNCHER = re.compile(r"npx|npm|pnpm|yarn|bunx|uvx|uv|pipx")
+"""Programs that run a package by its name."""
+_SHELL = re.compile(r"(ba|da|z|k)?sh")
+_BEFORE = re.compile(
+    r"\w+=.*|-.*|[\d.]+[smhd]?|env|sudo|exec|nohup|time|timeout|nice|xargs|command|then|do|else|if|while|!|\{"
+)
+"""Words before the program of a command."""
+_JS_PACKAGE = re.compile(r".*/node_modules/(@[^/]+/)?[^/]+")
+_MISSING = re.compile(r"not found|No such file|No module named|Cannot find module|[Pp]ermission denied")
+"""What is said of a program that is not there, as in the sandbox."""
+_HERE_DOCUMENT = re.compile(r"<<-?\s*(['\"]?)(\w+)\1(.*)\n(?:.*\n)*?\s*\2\b")
+_COMMAND_KEYS = ("command", "cmd", "script")
+LONGEST = 200
+
+
+class Program(NamedTuple):
+    """What a server's command line runs."""
+
+    names: frozenset[str]
+    """Programs and packages by name."""
+    paths: frozenset[str]
+    """Files and folders."""
+    modules: frozenset[str]
+
+
+def foreign_programs(plan: Plan, condition: str) -> Program:
+    """The programs of the servers of other conditions, without those of the condition's own."""
+    own = _programs(plan["conditions"][condition])
+    others = [_programs(other) for name, other in plan["conditions"].items() if name != condition]
+    names, paths, modules = (frozenset[str]().union(*(each[at] for each in others)) - own[at] for at in range(3))
+    return Program(names, paths, modules)
+
+
+def _programs(condition: PlannedCondition) -> Program:
+    found: tuple[set[str], set[str], set[str]] = (set(), set(), set())
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        file = Path(condition["mcp"] or "").resolve()
+        values = {**os.environ, "here": str(file.parent), "python": sys.executable}
+        for entry in filled(json.loads(file.read_text(encoding="utf-8"))["mcpServers"], values).values():
+            if "command" in entry:
+                command = [entry["command"], *map(str, entry.get("args", ()))]
+                for part, more in zip(found, _program(command), strict=True):
+                    part.update(more)
+    return Program(*(frozenset(part) for part in found))
+
+
+def _program(command: Sequence[str]) -> Program:
+    name, program = os.path.basename(command[0]), shutil.which(command[0]) or ""
+    names, paths, modules = set[str](), set[str](), set[str]()
+    if _LAUNCHER.fullmatch(name):
+        names |= set(_packages(command[1:]))
+        places = [Path(program).parent.parent, Path(os.path.realpath(program)).parent.parent.parent.parent]
+        paths |= {str(place / "lib/node_modules" / package) for place in places for package in names}
+        paths |= {at for package in names if (at := shutil.which(package))}
+    elif not _INTERPRETER.fullmatch(name):
+        names.add(name)
+        paths.add(program)
+    elif _PYTHON.fullmatch(name) and "-m" in command[:-1]:
+        modules.add(command[command.index("-m") + 1])
+    else:
+        paths |= {path for path in command[1:] if os.path.isabs(path)}
+    modules |= {module for path in paths if os.path.dirname(path).endswith("bin") for module in _module_of_script(path)}
+    paths |= {os.path.realpath(path) for path in paths if os.path.exists(path)}
+    paths |= {found[0] for path in paths if (found := _JS_PACKAGE.match(path))}
+    paths |= {path for module in modules for path in _module_paths(module, program)}
+    return Program(frozenset(names), frozenset(filter(_can_be_hidden, paths)), frozenset(modules))
+
+
+def _can_be_hidden(path: str) -> bool:
+    is_shared = _INTERPRETER.fullmatch(os.path.basename(path)) or PACKAGE.is_relative_to(path)
+    return os.path.exists(path) and not is_shared and path.count("/") > 1
+
+
+def _packages(arguments: Sequence[str]) -> Iterator[str]:
+    """The packages that a launcher's arguments name, without versions: the first word, and those of options."""
+    is_named = True
+    for before, word in zip(("", *arguments), arguments, strict=False):
+        option, _, value = word.partition("=")
+        name = value if option == "--package" else word
+        if (option == "--package" and value) or before in ("--package", "-p", "--from"):
+            yield _bare(name)
+        elif not word.startswith("-") and is_named and word not in ("exec", "x", "dlx", "run", "tool"):
+            is_named = False
+            yield _bare(name)
+
+
+def _bare(package: str) -> str:
+    return re.split(r"(?<!^)@|[=<>\[]", package)[0]
+
+
+def _module_of_script(path: str) -> list[str]:
+    """The package that a console script of Python imports."""
+    with suppress(OSError, ValueError):
+        head = Path(path).read_text(encoding="utf-8")[:2000] if os.path.getsize(path) < 1 << 16 else ""
+        if "sys.exit(" in head and head.startswith("#!"):
+            return [name for name in re.findall(r"(?m)^from (\w+)[\w.]* import", head) if name != PACKAGE.name]
+    return []
+
+
+def _module_paths(module: str, program: str) -> Iterator[str]:
+    """The folders or files of a module, or of its whole package where that is not lensbench itself."""
+    parts = module.split(".") if module.startswith(f"{PACKAGE.name}.") else module.split(".")[:1]
+    own = Path(program).parent.parent.glob("lib*/python*/*-packages") if program else ()
+    for root in (*own, *map(Path, filter(None, sys.path))):
+        place = root.joinpath(*parts)
+        yield from (str(path) for path in (place, place.with_name(f"{place.name}.py")) if path.exists())
+
+
+def program_calls(transcript: Iterable[str], program: Program) -> list[str]:
+    """The calls in a transcript that run the programs by a shell command, each shortened to one line."""
+    if not any(program):
+        return []
+    return [
+        f"{step.title} {' '.join(step.given.split())}"[:LONGEST]
+        for step in read_timeline(transcript)
+        if step.kind == "call" and not step.title.startswith("mcp__") and not _is_missing(step.got)
+        if any(_runs(words, program) for words in simple_commands(_command(step.given)))
+    ]
+
+
+def _is_missing(said: str) -> bool:
+    return len(said) < LONGEST * 2 and bool(_MISSING.search(said))
+
+
+def _command(given: str) -> str:
+    """The shell command among a call's arguments; "" when there is none."""
+    try:
+        value = json.loads(given)
+    except ValueError:
+        return given
+    if isinstance(value, dict):
+        value = next((value[key] for key in _COMMAND_KEYS if key in value), "")
+    return shlex.join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def simple_commands(text: str) -> Iterator[list[str]]:
+    """The words of each command in a shell command; of the command in `sh -c` too."""
+    lexer = shlex.shlex(_HERE_DOCUMENT.sub(r"\3", text), posix=True, punctuation_chars=";&|()<>\n")
+    lexer.whitespace, lexer.commenters, lexer.whitespace_split = " \t\r", "", True
+    words: list[str] = []
+    is_file = False
+    with suppress(ValueError):  # an open quote: the rest is not read
+        for token in lexer:
+            if set(token) <= set(";&|()\n"):
+                yield from _unwrapped(words)
+                words = []
+            elif not is_file and not set(token) <= set("<>&"):
+                words.append(token)
+            is_file = bool(set(token) & set("<>")) and set(token) <= set("<>&|")
+    yield from _unwrapped(words)
+
+
+def _unwrapped(words: list[str]) -> Iterator[list[str]]:
+    if words[:1] == ["command"] and words[1:2] in (["-v"], ["-V"]):
+        return
+    while words and _BEFORE.fullmatch(words[0]):
+        words = words[1:]
+    scripts = [at for at, word in enumerate(words[:-1]) if re.fullmatch(r"-\w*c", word)]
+    if words and _SHELL.fullmatch(os.path.basename(words[0])) and scripts:
+        yield from simple_commands(words[scripts[0] + 1])
+    elif words:
+        yield words
+
+
+def _runs(words: Sequence[str], program: Program) -> bool:
+    name, rest = os.path.basename(words[0]), words[1:]
+    if words[0] in program.paths or words[0] in program.names:
+        return True
+    if words[0].startswith(("/", "~", "$")) and name in program.names and "/repo/" not in words[0]:
+        return True
+    if _LAUNCHER.fullmatch(name):
+        return not program.names.isdisjoint(_packages(rest)) and "install" not in rest
+    if not _INTERPRETER.fullmatch(name) or name == "cat":
+        return False
+    if _PYTHON.fullmatch(name) and rest[:-1]:
+        for option, value in pairwise(rest):
+            if option == "-m" and any(f"{value}.".startswith(f"{module}.") for module in program.modules):
+                return True
+            if option == "-c" and any(
+                re.search(rf"\b(import|from)\s+{re.escape(m)}\b", value) for m in program.modules
+            ):
+                return True
+    file = next((word for word in rest if not word.startswith("-")), "")
+    return any(file == path or file.startswith(f"{path}/") for path in program.paths)

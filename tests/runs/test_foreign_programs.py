@@ -1,0 +1,108 @@
+"""Programs of servers that only other conditions have: what is hidden of them, and which commands run them."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lensbench.runs.foreign_programs import Program, foreign_programs, program_calls
+
+SERVER = Program(
+    frozenset(["seek", "@acme/seek"]), frozenset(["/opt/seek/server.py", "/opt/seek/bin/seek"]), frozenset(["seek_mcp"])
+)
+
+
+def shell(command: Any, output: str = "") -> list[str]:
+    events = [
+        {"type": "tool_call", "id": 1, "name": "Bash", "input": {"command": command}},
+        {"type": "tool_result", "id": 1, "text": output},
+    ]
+    return [json.dumps(event) for event in events]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "seek index .",
+        "cd /repo && X=1 timeout 60 seek index . | head",
+        "/opt/seek/bin/seek --help",
+        "~/.local/bin/seek",
+        "echo $(seek find cart)",
+        ["bash", "-lc", "seek find cart"],
+        "/bin/bash -lc 'cd x; seek find cart > out'",
+        "python3 /opt/seek/server.py .",
+        "python -P -m seek_mcp.cli .",
+        "python -c 'import seek_mcp; seek_mcp.run()'",
+        "npx -y @acme/seek@1.2 .",
+        "npm exec --package=@acme/seek -- seek",
+        "uvx --from seek seek-cli",
+        "uv tool run seek",
+    ],
+)
+def test_a_command_that_runs_the_program_is_a_call(command: Any) -> None:
+    assert len(program_calls(shell(command), SERVER)) == 1
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "grep -rn 'seek index' . | head",
+        "rg 'a|seek b' docs; cat seek seek/README.md",
+        "cat /opt/seek/server.py",
+        "which seek; command -v seek; ls /opt/seek/bin",
+        "git log --grep seek && echo seek > seek",
+        "cat > notes.md <<'X'\nseek index .\nX\n",
+        "./seek x; python seek/server.py; bin/seek y",
+        "python -m seek_mcpx; python -m pytest -k seek_mcp",
+        "npx eslint seek; seeker x",
+        "sed -i 's/a/b/' seek.py && python seek.py",
+    ],
+)
+def test_a_search_for_its_name_and_a_file_with_that_name_are_none(command: str) -> None:
+    assert program_calls(shell(command), SERVER) == []
+
+
+def test_a_program_that_is_not_there_was_not_run_and_other_tools_run_none() -> None:
+    assert program_calls(shell("seek index .", "bash: seek: command not found"), SERVER) == []
+    read = {"type": "tool_call", "id": 1, "name": "Read", "input": {"file_path": "seek", "pattern": "seek"}}
+    assert program_calls([json.dumps(read)], SERVER) == []
+
+
+def test_the_paths_are_those_of_programs_scripts_modules_and_packages_that_others_alone_have(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = tmp_path / "lib/python3.99/site-packages"
+    console = f"#!{sys.executable}\nimport sys\nfrom tool_pkg.cli import main\nsys.exit(main())\n"
+    files = {
+        tmp_path / "bin/python": "", tmp_path / "bin/npx": "", tmp_path / "bin/tool": console,
+        site / "seek_mcp/__main__.py": "", site / "tool_pkg/cli.py": "", site / "one.py": "",
+        tmp_path / "lib/node_modules/@acme/seek/cli.js": "", tmp_path / "server.py": "", tmp_path / "both.py": "",
+        tmp_path / "x/node_modules/pack/dist/index.js": "",
+    }  # fmt: skip
+    for path, text in files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        path.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin:{os.environ['PATH']}")
+    commands = [
+        ["python", "-m", "seek_mcp"], ["python", "-m", "one"], ["tool", "serve"], ["npx", "-y", "@acme/seek@2"],
+        ["python", "${here}/server.py", "."], ["python", "${here}/both.py"], ["node", "${here}/x/node_modules/pack/dist/index.js"],
+    ]  # fmt: skip
+    for name, its in (("with", commands), ("own", commands[5:6])):
+        entries = {str(number): {"command": argv[0], "args": argv[1:]} for number, argv in enumerate(its)}
+        (tmp_path / f"{name}.json").write_text(json.dumps({"mcpServers": entries}))
+    mcp = {"without": None, "own": str(tmp_path / "own.json"), "with": str(tmp_path / "with.json")}
+    plan: Any = {"conditions": {name: {"mcp": file} for name, file in mcp.items()}}
+    hidden = {
+        "bin/tool", "server.py", "x/node_modules/pack", "x/node_modules/pack/dist/index.js", "lib/node_modules/@acme/seek",
+        "lib/python3.99/site-packages/seek_mcp", "lib/python3.99/site-packages/tool_pkg",
+        "lib/python3.99/site-packages/one.py",
+    }  # fmt: skip
+    assert foreign_programs(plan, "own").paths == {str(tmp_path / path) for path in hidden}
+    assert foreign_programs(plan, "without").paths == {str(tmp_path / path) for path in (*hidden, "both.py")}
+    assert not any(foreign_programs(plan, "with"))
