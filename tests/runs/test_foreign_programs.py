@@ -67,6 +67,11 @@ def test_a_search_for_its_name_and_a_file_with_that_name_are_none(command: str) 
     assert program_calls(shell(command), SERVER) == []
 
 
+@pytest.mark.parametrize("part", ["<<A\n", "'", "x", "A=1 ", "sh -c '", "echo a\n"])
+def test_a_command_of_any_size_is_read(part: str) -> None:
+    assert program_calls(shell(part * (5_000_000 // len(part))), SERVER) == []
+
+
 def test_a_program_that_is_not_there_was_not_run_and_other_tools_run_none() -> None:
     assert program_calls(shell("seek index .", "bash: seek: command not found"), SERVER) == []
     read = {"type": "tool_call", "id": 1, "name": "Read", "input": {"file_path": "seek", "pattern": "seek"}}

@@ -43,6 +43,8 @@ _MISSING = re.compile(r"not found|No such file|No module named|Cannot find modul
 _HERE_DOCUMENT = re.compile(r"<<-?\s*(['\"]?)(\w+)\1(.*)\n(?:.*\n)*?\s*\2\b")
 _COMMAND_KEYS = ("command", "cmd", "script")
 LONGEST = 200
+MOST_READ = 1 << 13
+"""Characters of a command that are read: an unclosed here-document takes quadratic time."""
 
 
 class Program(NamedTuple):
@@ -167,7 +169,7 @@ def _command(given: str) -> str:
 
 def simple_commands(text: str) -> Iterator[list[str]]:
     """The words of each command in a shell command; of the command in `sh -c` too."""
-    lexer = shlex.shlex(_HERE_DOCUMENT.sub(r"\3", text), posix=True, punctuation_chars=";&|()<>\n")
+    lexer = shlex.shlex(_HERE_DOCUMENT.sub(r"\3", text[:MOST_READ]), posix=True, punctuation_chars=";&|()<>\n")
     lexer.whitespace, lexer.commenters, lexer.whitespace_split = " \t\r", "", True
     words: list[str] = []
     is_file = False
