@@ -26,13 +26,6 @@ def test_ticks_are_about_as_many_as_wanted_and_lie_on_the_scale(low: float, widt
     assert all(math.isclose(gap, gaps[0], rel_tol=1e-3) for gap in gaps)
 
 
-@given(st.floats(1e-6, 1e9), st.floats(1.1, 1e9), st.integers(2, 8))
-def test_logarithmic_ticks_are_no_more_than_wanted(low: float, ratio: float, most: int) -> None:
-    ticks = Scale(low, low * ratio, 0, 500, is_logarithmic=True).ticks(most)
-    assert len(ticks) <= most
-    assert all(low <= tick <= low * ratio for tick in ticks)
-
-
 def test_ticks_of_counts_are_whole_numbers() -> None:
     assert Scale(0, 2, 100, 0).ticks(4, least=1) == [0, 1, 2]
 

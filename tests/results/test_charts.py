@@ -11,12 +11,10 @@ from functools import cache
 import pytest
 from markupsafe import Markup
 
-from lensbench.core.svg import Scale
-from lensbench.results.charts import parts, scores, usage
+from lensbench.results.charts import parts, scores
 from lensbench.results.charts.parts import Size
-from lensbench.results.charts.scores import Dumbbell, Interval, Look
+from lensbench.results.charts.scores import Dumbbell, Interval
 from lensbench.results.charts.svg import Chart, draw
-from lensbench.results.charts.usage import Cell, Point
 
 HOSTILE = "</text></svg></script><script>alert(1)</script>\"'&\x00\x1b"
 
@@ -35,7 +33,6 @@ ALL = {
         dumbbell("a", 20, 80), dumbbell("c", 90, 10), between="3 between", size=scores.NARROW
     ),
     "one dumbbell": tasks(dumbbell("a", 0, 0)),
-    "spread": scores.spread([-20, 0, 0, 35], scores.WIDE),
     "forest": scores.forest(
         [Interval("all", "overall", 3, 4, -2, 10), Interval("Debug", "category", 1, 9, None, None)],
         5,
@@ -44,13 +41,6 @@ ALL = {
     "forest without an effect": scores.forest([Interval("r", "repository", 3, 0, 0, 0)], None, scores.FOREST_NARROW),
     "ruler": scores.ruler(4, -2, 10, 5, "INCONCLUSIVE", scores.RULER_WIDE),
     "ruler without an interval": scores.ruler(-4, None, None, None, "UNDECIDED", scores.RULER_NARROW),
-    "heat": usage.heat([Cell("a", "grep", 3, 1, True, "x"), Cell("a", "graph", 0, 0, False, "x")]),
-    "heat of reports": usage.heat([Cell("a", "grep", None, 0, True, "x"), Cell("b", "grep", None, 0, None, "x")]),
-    "against": usage.against(
-        [Point(1, 2, 5, "x"), Point(30, 20, None, "y")], "Duration", ("without", "with"), "seconds"
-    ),
-    "one point": usage.against([Point(7, 7, 0, "x")], "Tokens", ("without", "with"), "tokens"),
-    "track": scores.track([Look(1, 0.5, 4.3), Look(2, 2.1, 3.0), Look(3, None, 2.4)]),
 }
 
 
@@ -74,7 +64,7 @@ def test_every_chart_says_in_words_what_it_shows(name: str) -> None:
 def test_every_chart_takes_its_colours_from_the_page(name: str) -> None:
     svg = drawn(name)
     colours = set(re.findall(r'(?:fill|stroke)="([^"]*)"', svg))
-    assert all(colour in ("none", "transparent", "url(#hatch)") or colour.startswith("var(--") for colour in colours)
+    assert all(colour in ("none", "transparent") or colour.startswith("var(--") for colour in colours)
     assert " style=" not in svg
 
 
@@ -134,8 +124,6 @@ def test_hostile_names_are_text() -> None:
     drawings = [
         draw(scores.dumbbells(rows, HOSTILE, (HOSTILE, HOSTILE), scores.WIDE), "n"),
         draw(scores.forest([Interval(HOSTILE, "overall", 1, 1, 0, 2)], 5, scores.FOREST_WIDE), "n"),
-        draw(usage.heat([Cell(HOSTILE, HOSTILE, 1, 1, None, "x")]), "n"),
-        draw(usage.against([Point(1, 2, 0, "x")], HOSTILE, (HOSTILE, HOSTILE), "seconds"), "n"),
     ]
     for drawing in drawings:
         assert "<script" not in drawing
@@ -193,43 +181,7 @@ def test_an_interval_over_zero_is_not_coloured() -> None:
     assert [mark.fill for mark in symbols(svg)] == ["var(--ink)"]
 
 
-def test_failed_calls_are_hatched_and_counted() -> None:
-    svg = draw(usage.heat([Cell("a", "grep", 5, 2, True, "x"), Cell("b", "grep", 5, 0, True, "x")]), "n")
-    assert svg.count("url(#hatch)") == 1
-    assert {"5", "5 \u00d72"} <= set(texts(svg))
-
-
-@pytest.mark.parametrize(
-    ("cell", "idle"),
-    [
-        (Cell("a", "grep", 0, 0, True, "x"), True),
-        (Cell("a", "grep", 2, 0, False, "x"), False),
-        (Cell("a", "grep", None, 0, False, "x"), True),
-        (Cell("a", "grep", None, 0, True, "x"), False),
-        (Cell("a", "grep", None, 0, None, "x"), False),
-    ],
-)
-def test_a_task_without_any_call_is_marked(cell: Cell, idle: bool) -> None:
-    assert cell.idle is idle
-    assert ("◀ none" in texts(draw(usage.heat([cell]), "n"))) is idle
-
-
-def test_equal_quantities_lie_on_the_diagonal() -> None:
-    svg = draw(usage.against([Point(10, 10, 0, "x"), Point(10, 100, 0, "y")], "Duration", ("a", "b"), "seconds"), "n")
-    on, above = symbols(svg)
-    assert on.x + on.y == pytest.approx(270, abs=0.01)
-    assert above.y < on.y
-    assert "1 of 2 pairs lie above" in svg
-
-
-@pytest.mark.parametrize(("low", "high"), [(0.2, 0.9), (3, 400), (1e-3, 1e7), (11, 13), (5, 5.1)])
-def test_logarithmic_axes_have_few_round_ticks(low: float, high: float) -> None:
-    ticks = Scale(low / 1.4, high * 1.4, 0, 270, is_logarithmic=True).ticks(6)
-    assert 1 <= len(ticks) <= 6
-    assert all(low / 1.5 <= tick <= high * 1.5 for tick in ticks)
-
-
-@pytest.mark.parametrize("name", ["forest", "ruler", "spread", "dumbbells", "track", "against"])
+@pytest.mark.parametrize("name", ["forest", "ruler", "dumbbells"])
 def test_every_axis_is_labelled(name: str) -> None:
     numbers = [text for text in texts(drawn(name)) if text.replace("\u2212", "").isdecimal()]
     assert len(numbers) >= 3

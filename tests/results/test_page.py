@@ -110,11 +110,7 @@ GO = {"verdict": "GO", "sentence": "GO: the tools help.", "needs": "", "low": 0.
 
 
 def test_the_sections_stand_in_the_order_in_which_people_ask(written: dict[str, str]) -> None:
-    ids = [
-        name
-        for name in Elements(written["report.html"]).values("id")
-        if not name.endswith(("title", "desc")) and name != "hatch"
-    ]
+    ids = [name for name in Elements(written["report.html"]).values("id") if not name.endswith(("title", "desc"))]
     assert ids == [
         "treatment-0-verdict", "treatment-0-tasks", "treatment-0-pairs", "treatment-0-where", "treatment-0-use", "treatment-0-effort",
         "treatment-0-losses", "trust", "provenance",
@@ -356,7 +352,7 @@ def test_many_tasks_are_shown_at_both_ends_and_all_in_the_table(made: Make) -> N
     assert all(f'<td><a href="answers/{pair["task"]}.html">' in html for pair in _pairs(folder))
 
 
-def test_a_sequential_run_shows_its_track(made: Make) -> None:
+def test_a_sequential_run_shows_its_looks(made: Make) -> None:
     folder = made(tasks=4)
     looks = [{"look": 1, "z": 0.6, "boundary": 2.96}, None, {"look": 2, "z": 2.4, "boundary": 1.97}]
     give_estimates(folder, GO, looks=looks)
@@ -365,7 +361,7 @@ def test_a_sequential_run_shows_its_track(made: Make) -> None:
     assert "1 0.60 2.96 2 2.40 1.97" in text
 
 
-def test_one_look_is_no_track(made: Make) -> None:
+def test_one_look_has_no_section(made: Make) -> None:
     folder = made(tasks=4)
     give_estimates(folder, GO, looks=[{"look": 1, "z": 0.6, "boundary": 1.96}])
     assert "treatment-0-looks" not in page(folder)

@@ -18,8 +18,6 @@ _PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 _OUTLINES: dict[str, Sequence[tuple[float, float]]] = {
     "square": ((-0.87, -0.87), (0.87, -0.87), (0.87, 0.87), (-0.87, 0.87)),
     "diamond": ((-1, 0), (0, -1), (1, 0), (0, 1)),
-    "up": ((-1, 0.9), (0, -0.9), (1, 0.9)),
-    "down": ((-1, -0.9), (0, 0.9), (1, -0.9)),
     "right": ((-0.9, -1), (0.9, 0), (-0.9, 1)),
     "left": ((0.9, -1), (-0.9, 0), (0.9, 1)),
 }
@@ -40,19 +38,13 @@ class Scale(NamedTuple):
     high: float
     start: float
     end: float
-    is_logarithmic: bool = False
 
     def at(self, value: float) -> float:
         """The position of a number in pixels."""
-        low, high = self.low, self.high
-        if self.is_logarithmic:
-            low, high, value = math.log(low), math.log(high), math.log(value)
-        return self.start + (value - low) / (high - low) * (self.end - self.start)
+        return self.start + (value - self.low) / (self.high - self.low) * (self.end - self.start)
 
     def ticks(self, about: int, least: float = 0.0) -> list[float]:
-        """About `about` round numbers, at least `least` apart; at most `about` on a logarithmic scale."""
-        if self.is_logarithmic:
-            return _powers(self.low, self.high, about)
+        """About `about` round numbers, at least `least` apart."""
         step = max(_step((self.high - self.low) / about), least)
         first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
         return [step * number for number in range(first, last + 1)]
@@ -61,18 +53,6 @@ class Scale(NamedTuple):
 def _step(rough: float) -> float:
     power = 10.0 ** math.floor(math.log10(rough))
     return power * next(factor for factor, most in _FACTORS if rough < most * power)
-
-
-def _powers(low: float, high: float, most: int) -> list[float]:
-    exponents = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    inside: list[float] = []
-    for factors in ((1, 2, 5), (1, 3), (1,)):
-        inside = [
-            value for each in exponents for factor in factors if low <= (value := float(f"{factor}e{each}")) <= high
-        ]
-        if len(inside) <= most:
-            break
-    return inside[:: math.ceil(len(inside) / most) or 1]
 
 
 def element(name: str, *content: str, **attributes: str | float | None) -> str:
@@ -111,7 +91,7 @@ def line(points: Iterable[tuple[float, float]], stroke: str, **look: str | float
 
 
 def symbol(shape: str, x: float, y: float, radius: float, fill: str, **look: str | float | None) -> str:
-    """A mark around a point: circle, square, diamond, or a triangle that points up, down, right or left."""
+    """A mark around a point: circle, square, diamond, or a triangle that points right or left."""
     r = _number(radius)
     outline = "L".join(f"{_number(radius * dx)},{_number(radius * dy)}" for dx, dy in _OUTLINES.get(shape, ()))
     path = f"M{outline}Z" if outline else f"M-{r},0A{r},{r},0,1,1,{r},0A{r},{r},0,1,1,-{r},0"

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from lensbench.core.svg import SMALL, Scale, element, line, symbol, words, x_axis, y_axis
+from lensbench.core.svg import SMALL, Scale, element, line, symbol, words, x_axis
 from lensbench.results.charts.parts import (
     AXIS,
     COLOURS,
@@ -81,27 +81,6 @@ def _dumbbell(task: Dumbbell, x: Scale, top: float, size: Size) -> list[str]:
         symbol(_ARROWS[way], end, y, 5, colour),
         words(size.plot + size.right - 4, y, signed(task.delta, 0), "end", fill=colour, font_weight="bold"),
     ]  # fmt: skip
-
-
-def spread(deltas: Sequence[float], size: Size) -> Chart:
-    """A histogram of the tasks' differences, in steps of 5 points."""
-    counts = Counter(round(delta / 5) * 5 for delta in deltas)
-    edge, height = max(20, *(abs(step) + 5 for step in counts)), 120
-    size = Size(50, size.left + size.plot + size.right - 62, 12)
-    x, y = Scale(-edge, edge, 0, size.plot), Scale(0, 1.05 * max(counts.values()), height, 0)
-    shapes = [
-        x_axis(x, height, "difference, points", x.ticks(8), AXIS),
-        y_axis(y, size.plot, "tasks", y.ticks(4, least=1), AXIS),
-    ]
-    for step, tasks in sorted(counts.items()):
-        left, top = x.at(step - 2.2), y.at(tasks)
-        shapes.append(element(
-            "rect", x=left, y=top, width=x.at(step + 2.2) - left, height=height - top, fill=COLOURS[sign(step)]
-        ))  # fmt: skip
-    return Chart(
-        size, height, 8, 40, "".join(shapes), "Differences of all tasks",
-        "Bars show how many tasks gained or lost how much, in steps of 5 points.",
-    )  # fmt: skip
 
 
 class Interval(NamedTuple):
@@ -189,34 +168,3 @@ def _limits(effect: float | None, x: Scale, height: float) -> list[str]:
     """Lines at zero and at the smallest worthwhile effect."""
     limits = [(0.0, None)] if effect is None else [(0.0, None), (effect, DASHES)]
     return [line([(x.at(at), 0), (x.at(at), height)], MUTED, stroke_dasharray=dashes) for at, dashes in limits]
-
-
-class Look(NamedTuple):
-    """One look of a sequential benchmark; `z` is None when nothing could be estimated yet."""
-
-    number: int
-    z: float | None
-    boundary: float
-
-
-def track(looks: Sequence[Look]) -> Chart:
-    """The test statistic and the boundary at each look."""
-    size, height = Size(50, 280, 14), 220
-    edge = 1.1 * max(abs(value) for look in looks for value in (look.boundary, look.z or 0))
-    x, y = Scale(0.5, len(looks) + 0.5, 0, size.plot), Scale(-edge, edge, height, 0)
-    seen = [(x.at(look.number), y.at(look.z)) for look in looks if look.z is not None]
-    shapes = [
-        x_axis(x, height, "look", [look.number for look in looks], AXIS),
-        y_axis(y, size.plot, "z", y.ticks(6), AXIS),
-        line([(0, y.at(0)), (size.plot, y.at(0))], MUTED),
-        *(line([(x.at(look.number), y.at(way * look.boundary)) for look in looks], COLOURS[name],
-               stroke_width=2, stroke_dasharray=DASHES)
-          for way, name in ((1, "better"), (-1, "worse"))),
-        line(seen, INK, stroke_width=2) if seen else "",
-        *(symbol("circle", *point, 4.5, INK) for point in seen),
-    ]  # fmt: skip
-    told = (
-        f"look {look.number}: z {'not known' if look.z is None else f'{look.z:.2f}'}, boundary {look.boundary:.2f}"
-        for look in looks
-    )
-    return Chart(size, height, 10, 40, "".join(shapes), "Test statistic against its boundary per look", "; ".join(told))

@@ -15,13 +15,12 @@ from lensbench.core.run_status import COUNTING
 from lensbench.core.tables import items, run_of_pair
 from lensbench.core.tasks import Task
 from lensbench.judging.instrument_file import InstrumentData
-from lensbench.results.charts.scores import Dumbbell, Interval, Look
-from lensbench.results.charts.usage import Cell, Point
+from lensbench.results.charts.scores import Dumbbell, Interval
 from lensbench.results.presented import FEWEST_TASKS
 from lensbench.results.results_file import Results
 from lensbench.runs.citations import SourceData
 from lensbench.scores.estimates_file import ComparisonData, EstimateData, EstimatesData
-from lensbench.scores.run_tables import Tables, Value
+from lensbench.scores.run_tables import Tables
 from lensbench.scores.scores import short_name, tools_of_condition
 
 Address = Callable[[str, int], str]
@@ -219,24 +218,36 @@ def worst_and_best(inputs: Inputs, treatment: str) -> tuple[float, float] | None
     return (low, high) if low is not None and high is not None else None
 
 
+class Look(NamedTuple):
+    """One look of a sequential benchmark; `z` is None when nothing could be estimated yet."""
+
+    number: int
+    z: float | None
+    boundary: float
+
+
 def looks(found: ComparisonData | None) -> list[Look]:
     """The looks of a sequential benchmark; empty for a single look."""
     rows = [row for row in (found.get("looks") if found else None) or () if row]
     return [Look(row["look"], row["z"], row["boundary"]) for row in rows] if len(rows) > 1 else []
 
 
-def points_of(inputs: Inputs, treatment: str, value: Value, address: Address) -> list[Point]:
-    """A quantity of every pair in which both runs have a value above 0."""
-    baseline = inputs.tables.plan["baseline"]
-    found = []
-    for pair in inputs.tables.pairs:
-        if pair["treatment"] == treatment:
-            run = run_of_pair(pair)
-            before, after = value(run._replace(condition=baseline)), value(run)
-            if before and after and before > 0 and after > 0:
-                delta = _percent(exact(pair["delta"]))
-                found.append(Point(float(before), float(after), delta, address(run.task, run.trial)))
-    return found
+class Cell(NamedTuple):
+    """Calls of a tool in a task, and how many failed. `calls` is None if only the agent's report is known."""
+
+    task: str
+    tool: str
+    calls: float | None
+    failed: float
+    used: bool | None
+    address: str
+
+    @property
+    def words(self) -> str:
+        """Calls, with failed ones after a cross; if calls were not observed, the agent's report."""
+        if self.calls is None:
+            return {True: "\u2713", False: "\u2013", None: "?"}[self.used]
+        return f"{self.calls:.3g}" + (f" \u00d7{self.failed:.2g}" if self.failed else "")
 
 
 def cells(inputs: Inputs, treatment: str, address: Address) -> list[Cell]:

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 from markupsafe import Markup
 
-from lensbench.results.charts import scores, usage
-from lensbench.results.charts.parts import Size
+from lensbench.results.charts import scores
 from lensbench.results.charts.scores import Interval
-from lensbench.results.charts.svg import Chart, draw, draw_both
+from lensbench.results.charts.svg import draw_both
 from lensbench.results.page import data
-from lensbench.results.page.data import Address, Bottom, Inputs, TaskRow
-from lensbench.scores.run_tables import Value
+from lensbench.results.page.data import Address, Bottom, Inputs
 
 ENDS = 40
 """Of more tasks than twice this, the chart shows the first and the last; the table has all."""
 MOST_ROWS = 50
-"""Lines of the forest plot and of the heat map; again, the tables have all."""
+"""Lines of the forest plot; again, the table has all."""
 
 
 def treatment_view(inputs: Inputs, treatment: str, address: Address) -> dict[str, object]:
@@ -26,10 +24,9 @@ def treatment_view(inputs: Inputs, treatment: str, address: Address) -> dict[str
     number = inputs.results["treatments"].index(treatment)
     found = data.comparison_of(inputs, treatment)
     cells, rows = data.cells(inputs, treatment, address), data.task_rows(inputs, treatment, address)
-    tools = list(dict.fromkeys(cell.tool for cell in cells))
-    bottom, intervals, looks = data.bottom_line(inputs, treatment), data.interval_rows(found), data.looks(found)
+    bottom, intervals = data.bottom_line(inputs, treatment), data.interval_rows(found)
     shown, between = data.dumbbell_rows(rows, ENDS)
-    names = (inputs.results["baseline"], treatment)
+    dumbbells = partial(scores.dumbbells, shown, between, (inputs.results["baseline"], treatment))
     return {
         "name": treatment,
         "anchor": f"treatment-{number}",
@@ -43,16 +40,12 @@ def treatment_view(inputs: Inputs, treatment: str, address: Address) -> dict[str
         "pairs": [pair for pair in inputs.tables.pairs if pair["treatment"] == treatment],
         "intervals": intervals,
         "cells": cells,
-        "tools": tools,
-        "most_rows": MOST_ROWS,
+        "tools": list(dict.fromkeys(cell.tool for cell in cells)),
         "regressions": data.regressions(inputs, treatment, address),
-        "looks": looks,
+        "looks": data.looks(found),
         "between": between,
         **_score_drawings(bottom, intervals, number),
-        "draw_heat": draw(usage.heat(cells[: MOST_ROWS * len(tools)]), f"heat-{number}", "own") if cells else "",
-        "draw_track": draw(scores.track(looks), f"track-{number}") if looks else "",
-        **_task_drawings(rows, number, lambda size: scores.dumbbells(shown, between, names, size), bool(between)),
-        "draw_efforts": _effort_drawings(inputs, names, number, address),
+        "draw_tasks": draw_both(f"tasks-{number}", dumbbells, scores.WIDE, scores.NARROW) if rows else "",
     }
 
 
@@ -64,32 +57,4 @@ def _score_drawings(bottom: Bottom, intervals: Sequence[Interval], number: int) 
     if intervals:
         forest = partial(scores.forest, intervals[:MOST_ROWS], bottom.effect)
         drawn["draw_forest"] = draw_both(f"forest-{number}", forest, scores.FOREST_WIDE, scores.FOREST_NARROW)
-    return drawn
-
-
-def _task_drawings(
-    rows: Sequence[TaskRow], number: int, dumbbells: Callable[[Size], Chart], many: bool
-) -> dict[str, Markup | str]:
-    deltas = [row.delta for row in rows]
-
-    def spread(size: Size) -> Chart:
-        return scores.spread(deltas, size)
-
-    return {
-        "draw_tasks": draw_both(f"tasks-{number}", dumbbells, scores.WIDE, scores.NARROW) if deltas else "",
-        "draw_spread": draw_both(f"spread-{number}", spread, scores.WIDE, scores.NARROW) if many else "",
-    }
-
-
-def _effort_drawings(inputs: Inputs, names: tuple[str, str], number: int, address: Address) -> list[Markup]:
-    tables = inputs.tables
-    quantities: dict[tuple[str, str], Value] = {
-        ("Duration", "seconds"): tables.duration,
-        ("Tokens", "tokens"): lambda run: tables.tokens(run, "input", "cache_read", "cache_write", "output"),
-    }
-    drawn = []
-    for (quantity, unit), value in quantities.items():
-        points = data.points_of(inputs, names[1], value, address)
-        if points:
-            drawn.append(draw(usage.against(points, quantity, names, unit), f"{unit}-{number}"))
     return drawn
