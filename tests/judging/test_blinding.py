@@ -170,7 +170,7 @@ def test_patterns_read_the_answer_with_its_names_and_without_the_report() -> Non
     shown = ShownAnswer("x", RunId("t", "with", 1), named.text, named, True)
     facts = tuple(Criterion(text=name, any_of=(name,)) for name in ("git/cmd.py", "src/b.py"))
     asked = Task(id="t", category=Category.DEBUG, prompt="Where?", criteria=facts)
-    rows = list(judge_mechanically([shown], {"t": asked}, {"drafts": False}))
+    rows = list(judge_mechanically([shown], {"t": asked}))
     assert [row["verdict"] for row in rows] == ["Met", "Missed"]
     assert "git/cmd.py" in rows[0]["evidence"]
     assert original[int(rows[0]["position"]) :].startswith(rows[0]["evidence"])

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from lensbench.core.errors import UserError
-from lensbench.judging.readers import check_readers, unread
+from lensbench.judging.readers import check_readers
 from lensbench.plan.reading import load_config
 from lensbench.plan.task_files import read_scenarios
 
@@ -31,7 +31,7 @@ def test_runs_that_nobody_can_judge_are_refused_before_they_are_paid(project: Pa
     for part in (
         "1 of 2 criteria have no patterns, and no judge can read them",
         "add {agent: {kind: claude-code, model: sonnet}} to judges (about 10 requests, 0.02 to 0.2 US dollars",
-        "human", "judging.drafts: true", "preflight.judges: false",
+        "human", "`lensbench draft` proposes them", "preflight.judges: false",
     ):  # fmt: skip
         assert part in str(error.value)
 
@@ -47,12 +47,8 @@ def test_the_user_may_accept_it_and_the_offline_agent_costs_nothing(project: Pat
     assert "accepted" in told(given, agent=PAID, preflight={"judges": False})
 
 
-def test_a_set_with_patterns_needs_no_other_judge_and_drafts_are_patterns(project: Path, given: dict[str, Any]) -> None:
+def test_a_set_with_patterns_needs_no_other_judge(project: Path, given: dict[str, Any]) -> None:
     text = (project / "set.yaml").read_text()
-    (project / "set.yaml").write_text(text.replace(PROSE, "names the file state.py}"))
-    config = load_config({**given, "judging": {"drafts": True}})
-    assert unread(config, read_scenarios(config.scenario_files).tasks).without_patterns == 0
-    assert told(given, agent=PAID, judging={"drafts": True}) == ""
     (project / "set.yaml").write_text(text.replace(PROSE, "names the line, all_of: line 1}"))
     assert told(given, agent=PAID) == ""
 

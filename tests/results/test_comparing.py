@@ -311,9 +311,8 @@ def judged(judge: str, version: str, model: str = "") -> list[dict[str, str]]:
         ({"verdicts": judged("mechanical", "1")}, {}),
         ({"verdicts": judged("haiku", "3", "m-1")}, {"verdicts": judged("haiku", "3", "m-2")}),
         ({"verdicts": judged("mechanical", "2") + judged("human", "s1")}, {}),
-        ({"judging": Judging(drafts=True).model_dump(mode="json")}, {}),
     ],
-    ids=["version", "model", "persons", "drafts"],
+    ids=["version", "model", "persons"],
 )
 def test_another_judge_is_the_first_and_loudest_warning(before: dict[str, Any], after: dict[str, Any]) -> None:
     runs = [run_of("a", **before), run_of("b", **after, model_mapping="sonnet=other")]

@@ -75,7 +75,6 @@ class JudgingSettings(TypedDict):
     attempts: ReadOnly[int]
     max_answer_chars: ReadOnly[int]
     human_sample: ReadOnly[float]
-    drafts: ReadOnly[bool]
 
 
 class Aim(TypedDict):

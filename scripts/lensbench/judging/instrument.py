@@ -40,7 +40,6 @@ from lensbench.judging.blinding_check import (
 )
 from lensbench.judging.criteria_checks import Finding, check_criteria, check_tasks
 from lensbench.judging.decisions import criterion_of, is_person, verdict_of
-from lensbench.judging.drafting import with_drafts
 from lensbench.judging.instrument_file import UnjudgedCount, VoidedAnswer
 from lensbench.judging.judges import NOT_ASKED, Verdict
 from lensbench.judging.sample import Group, sampled_pairs
@@ -221,10 +220,8 @@ def judges_together(decisions: Iterable[DecisionRow]) -> Decided:
 
 def findings(judged: Judged) -> list[Finding]:
     """The problems of criteria and tasks, in the plan's order."""
-    drafts = judged.plan["judging"]["drafts"]
-    tasks = {name: with_drafts(task) if drafts else task for name, task in judged.tasks.items()}
     return [
-        *check_criteria(tasks, judged.decisions, judged.compared),
+        *check_criteria(judged.tasks, judged.decisions, judged.compared),
         *(
             check_tasks(run_scores(decided(judged.decisions), judged.criteria), judged.compared)
             if judged.has_closed_book

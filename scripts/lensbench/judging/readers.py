@@ -12,7 +12,6 @@ from lensbench.core.errors import UserError
 from lensbench.core.system.program import run_program
 from lensbench.core.system.terminal import printable
 from lensbench.core.tasks import Task
-from lensbench.judging.drafting import with_drafts
 from lensbench.judging.judges import canaries
 from lensbench.plan.config import Config, judge_names
 from lensbench.plan.names import HUMAN, MECHANICAL
@@ -30,7 +29,7 @@ class Unread(NamedTuple):
     criteria: int
     """The number of criteria of all tasks."""
     without_patterns: int
-    """The number of criteria without patterns; drafts count as patterns when they are enabled."""
+    """The number of criteria without patterns."""
     requests: int
     """The number of requests to a model judge that reads every answer."""
 
@@ -43,8 +42,7 @@ class Unread(NamedTuple):
 
 def unread(config: Config, tasks: Sequence[Task]) -> Unread:
     """The criteria of `tasks` that patterns cannot decide."""
-    shown = [with_drafts(task) if config.judging.drafts else task for task in tasks]
-    bare = sum(not criterion.mechanical for task in shown for _, criterion in answer_criteria(task))
+    bare = sum(not criterion.mechanical for task in tasks for _, criterion in answer_criteria(task))
     answers = len(config.conditions) * config.trials
     read = [len(answer_criteria(task)) for task in tasks]
     requests = answers * sum(count + canaries.COUNT for count in read if count)
@@ -77,8 +75,10 @@ def ways(config: Config, found: Unread) -> str:
     kind, model = config.agent.kind, config.agent.model or "..."
     asks_model = kind not in ("offline", "command", "command-events", "none")
     judge = f"{{agent: {{kind: {kind}, model: {model}}}}}" if asks_model else "{agent: {kind: ..., model: ...}}"
-    drafts = "" if config.judging.drafts else ", or set judging.drafts: true and accept the drafts"
-    return f"add {judge} to judges ({found.price}), or add human (the judge sheet){drafts}, or write patterns"
+    return (
+        f"add {judge} to judges ({found.price}), or add human (the judge sheet), or write patterns "
+        "(`lensbench draft` proposes them)"
+    )
 
 
 def main() -> None:

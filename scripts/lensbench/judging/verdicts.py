@@ -8,13 +8,12 @@ from pathlib import Path
 
 from lensbench.changes.task import answer_criteria
 from lensbench.core.errors import UserError, did_you_mean
-from lensbench.core.frozen_plan import JudgingSettings, Plan, PlannedJudge
+from lensbench.core.frozen_plan import Plan, PlannedJudge
 from lensbench.core.rows import GuessRow, VerdictRow, columns
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.program import collect_rarely, run_program
 from lensbench.core.tables import row_of_run, write_table
 from lensbench.core.tasks import Task
-from lensbench.judging.drafting import with_drafts
 from lensbench.judging.judges import DRAFTED, mechanical
 from lensbench.judging.judges.again import count_round
 from lensbench.judging.judges.normalising import normalise
@@ -30,18 +29,14 @@ from lensbench.plan.names import HUMAN, MECHANICAL, TESTS
 from lensbench.plan.waves import read_opened_plan
 
 
-def judge_mechanically(
-    seen: Sequence[ShownAnswer], tasks: Mapping[str, Task], judging: JudgingSettings
-) -> Iterator[VerdictRow]:
-    """The verdicts of the patterns. If the plan's `judging` enables `drafts`, these are used for criteria without
-    patterns.
+def judge_mechanically(seen: Sequence[ShownAnswer], tasks: Mapping[str, Task]) -> Iterator[VerdictRow]:
+    """The verdicts of the patterns.
 
     `seen` must be answers with all names, since a server's name may also be a folder in a fact.
     """
-    judged = {name: with_drafts(task) if judging["drafts"] else task for name, task in tasks.items()}
     for shown in seen:
         text = normalise(shown.text)
-        for number, criterion in answer_criteria(judged[shown.run.task]):
+        for number, criterion in answer_criteria(tasks[shown.run.task]):
             judgement = mechanical.judge(criterion, text)
             version = f"{mechanical.VERSION}{DRAFTED if criterion.drafted else ''}"
             yield verdict_row(shown, number, MECHANICAL, judgement, version=version)
@@ -68,7 +63,7 @@ def _rows(
 ) -> Iterator[VerdictRow]:
     """The verdicts of any kind of judge. Imports are local, since some take longer than judging by patterns."""
     if name == MECHANICAL:
-        return judge_mechanically(read_named_answers(folder, plan, tasks), tasks, plan["judging"])
+        return judge_mechanically(read_named_answers(folder, plan, tasks), tasks)
     if name == TESTS:
         from lensbench.judging.changes import judge_changes
 

@@ -150,8 +150,6 @@ class Judging(Strict):
     """What no judge reads any more: the end of a longer answer."""
     human_sample: Annotated[Number, Field(ge=0, le=1)] = 0.1
     """The share of the pairs on the judge sheet, drawn by seed; all of them when people are the only judges."""
-    drafts: Switch = False
-    """Judge criteria without patterns by patterns that a machine proposes from their text; the results say so."""
 
 
 class Gate(Strict):

@@ -132,8 +132,8 @@ def _and(names: Sequence[str]) -> str:
 
 
 WITHOUT_VERDICTS = (
-    "Add a model to judges, or judge them on the sheet (`lensbench judge`), or set judging.drafts: true, or write "
-    "patterns; then start again: no run is repeated."
+    "Add a model to judges, or judge them on the sheet (`lensbench judge`), or write patterns "
+    "(`lensbench draft` proposes them); then start again: no run is repeated."
 )
 """What to do when criteria have no verdict."""
 

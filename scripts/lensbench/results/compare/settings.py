@@ -20,7 +20,7 @@ SHORT = 12
 """Digits of a hash that people compare."""
 
 REPOSITORY = "repository of "
-JUDGING = ("judges", "judging.drafts", "judging.max_answer_chars")
+JUDGING = ("judges", "judging.max_answer_chars")
 MODELS = ("agent.kind", "agent.model", "model mapping", "models that answered")
 _AGENT = Agent().settings
 """What a key that is younger than a plan had in it."""
@@ -77,7 +77,6 @@ def settings_of(run: FinishedRun) -> dict[str, str]:
         **dict(_conditions(plan)),
         "tools that the servers list": ", ".join(run.tools) or NOT_RECORDED,
         "judges": " + ".join(judge_names(run)),
-        "judging.drafts": _text(plan["judging"]["drafts"]),
         "judging.max_answer_chars": _text(plan["judging"]["max_answer_chars"]),
         "trials": _text(plan["trials"]),
         "seed": _text(plan["seed"]),
