@@ -351,6 +351,13 @@ def test_cleaning_a_git_source_adds_one_commit_with_a_fixed_id(tmp_path: Path, u
     assert git(one.tree, "ls-files").split() == ["a.py", "pkg/b.py"]
 
 
+def readable(tree: Path) -> str:
+    """All that git can show of `tree`: every object, reachable or not, and every name and message."""
+    kinds = git(tree, "cat-file", "--batch-all-objects", "--batch-check=%(objectname) %(objecttype)").splitlines()
+    bodies = (git(tree, "cat-file", "-p", row.split()[0]) for row in kinds)
+    return "\n".join((*bodies, git(tree, "rev-list", "--objects", "--all"), git(tree, "log", "-p", "-m", "--all")))
+
+
 def test_a_history_with_answers_of_a_benchmark_is_dropped(tmp_path: Path, upstream: Path) -> None:
     commit(upstream, {ANSWERS: "the answer"})
     tip = commit(upstream, {"a.py": "3\n"}, ANSWERS)
@@ -397,14 +404,57 @@ def test_neither_hooks_nor_filters_nor_settings_of_a_repository_run(
     assert not ran.exists()
 
 
-def test_submodules_are_not_fetched(tmp_path: Path, upstream: Path) -> None:
+@pytest.mark.parametrize("source", ["git", "path", "file:", "clone", ".git"])
+def test_the_files_of_submodules_and_inner_repositories_are_there(tmp_path: Path, upstream: Path, source: str) -> None:
+    commit(upstream, {"CLAUDE.md": "LEAK", "evals/scenarios.md": "**Judge Criteria** LEAK"})
+    middle, outer = tmp_path / "middle", tmp_path / "outer"
+    for folder, lower in ((middle, "upstream"), (outer, "middle")):
+        commit(folder, {"a.py": "1", ".gitignore": "*.log"})
+        git(folder, "submodule", "--quiet", "add", f"../{lower}", "vendor/lib")
+        commit(folder, {})
+    git(outer, "submodule", "--quiet", "update", "--init", "--recursive")
+    commit(upstream, {"later.py": "x"})
+    if source == "clone":  # its URL `../middle` is relative to the place of the clone, where nothing is
+        (tmp_path / "other").mkdir()
+        git(tmp_path / "other", "clone", "--quiet", "--recurse-submodules", str(outer), "outer")
+        outer = tmp_path / "other" / "outer"
+    commit(outer / "inner", {"new.py": "x"}) if source == "path" else None
+    address = {"file:": outer.as_uri(), ".git": str(outer / ".git")}.get(source, str(outer))
+    prepared = prepare(
+        Folder(path=address) if source == "path" else Git(git=address, revision="trunk"), tmp_path / "cache"
+    )
+    files = {".gitignore", ".gitmodules", "a.py"}
+    nested = {f"vendor/lib/vendor/lib/{name}" for name in ("a.py", "pkg/b.py")}
+    files |= {f"vendor/lib/{name}" for name in files} | nested | ({"inner/new.py"} if source == "path" else set())
+    assert set(git(prepared.tree, "ls-files").splitlines()) == files
+    assert all((prepared.tree / name).is_file() for name in files)
+    assert (prepared.empty, prepared.history[:4]) == ((), "kept")
+    assert git(prepared.tree, "fsck", "--unreachable") == git(prepared.tree, "status", "--porcelain") == ""
+    assert "LEAK" not in readable(prepared.tree)
+
+
+@pytest.mark.parametrize("url", ["{private}", "file://{private}", "--upload-pack=touch ran:x", "ext::touch ran", None])
+@pytest.mark.parametrize("kind", ["git", "path"])
+def test_a_submodule_that_cannot_or_must_not_be_fetched_is_named_as_empty(
+    tmp_path: Path, upstream: Path, url: str | None, kind: str
+) -> None:
     outer = tmp_path / "outer"
     commit(outer, {"a.py": "1"})
-    git(outer, "submodule", "--quiet", "add", str(upstream), "vendor")
-    git(outer, "commit", "--quiet", "--message=submodule")
-    prepared = prepare(Git(git=str(outer), revision="trunk"), tmp_path / "cache")
-    assert list((prepared.tree / "vendor").iterdir()) == []
-    assert (prepared.tree / ".gitmodules").is_file()
+    git(outer, "submodule", "--quiet", "add", str(upstream), "vendor/lib")
+    if url:
+        git(outer, "config", "--file=.gitmodules", "submodule.vendor/lib.url", url.format(private=upstream))
+    commit(outer, {}, *(() if url else (".gitmodules",)))
+    git(outer, "submodule", "--quiet", "deinit", "--force", "--all") if url else None
+    git(tmp_path, "clone", "--quiet", str(outer), "clone")
+    place = str(tmp_path / "clone")
+    source = Git(git=place, revision="trunk") if kind == "git" else Folder(path=place)
+    git(tmp_path / "clone", "clone", "--quiet", "--no-checkout", str(upstream), "blank") if kind == "path" else None
+    prepared = prepare(source, tmp_path / "cache")
+    assert prepared.empty == (("blank", "vendor/lib") if kind == "path" else ("vendor/lib",))
+    assert prepare(source, tmp_path / "cache") == prepared
+    assert not list((prepared.tree / "vendor").glob("*/*"))
+    assert not list(tmp_path.rglob("ran"))
+    assert git(prepared.tree, "status", "--porcelain") == ""
 
 
 @pytest.mark.parametrize(
@@ -623,7 +673,7 @@ def test_the_stage_writes_where_each_repository_stands(
     assert {key: row["source"] for key, row in rows.items()} == sources
     assert rows["package"]["tree"] == f"cache/{source_key(Pypi(pypi='demo==1.0', sha256=sha256))}/tree"
     assert all(hash_tree(row["tree"]) == row["tree_sha256"] for row in rows.values())
-    assert sorted(rows["package"]) == ["history", "removed", "revision", "source", "tree", "tree_sha256"]
+    assert sorted(rows["package"]) == ["empty", "history", "removed", "revision", "source", "tree", "tree_sha256"]
     assert len(capsys.readouterr().out.splitlines()) == 4
     before = (tmp_path / "repositories.json").read_bytes()
     assert run_stage(tmp_path, {"repositories": sources}) == 0

@@ -119,6 +119,19 @@ def test_a_repository_without_history_says_so_and_one_that_lost_it_warns(attempt
     assert (check.outcome, "the folder is part of a git repository" in check.detail) == ("warning", True)
 
 
+def test_submodules_that_are_empty_are_named(attempt: Try, project: Path) -> None:
+    git = ("git", "-c", "user.name=x", "-c", "user.email=x@x", "-c", "protocol.file.allow=always")
+    for arguments in (
+        ["init", "-q"], ["add", "."], ["commit", "-qm", "x"], ["submodule", "--quiet", "add", "./", "vendor/lib"], ["commit", "-qm", "y"],
+    ):  # fmt: skip
+        subprocess.run([*git, *arguments], cwd=project / "repo", check=True)
+    check = attempt()["repository"]
+    assert check.outcome == "ok"
+    subprocess.run([*git, "submodule", "--quiet", "deinit", "-f", "--all"], cwd=project / "repo", check=True)
+    check = attempt()["repository"]
+    assert (check.outcome, "empty folders for the agent: vendor/lib; " in check.detail) == ("warning", True)
+
+
 def test_the_embedded_server_answers_about_the_workspace(attempt: Try) -> None:
     arguments = ["-P", "-m", "lensbench.lens", "--root", "${workspace}", "--log", "${server_log}"]
     check = attempt({"lens": {"command": "${python}", "args": arguments}})["with: lens"]

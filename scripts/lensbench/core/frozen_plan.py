@@ -191,6 +191,8 @@ class RepositoryFacts(TypedDict, total=False):
     """The paths that no agent may see."""
     history: ReadOnly[str]
     """`kept`, `none`, or `dropped: <why>`."""
+    empty: ReadOnly[Sequence[str]]
+    """The submodules whose files cannot be had."""
     source: ReadOnly[Mapping[str, Any]]
     """As in the plan."""
 

@@ -36,13 +36,13 @@ from lensbench.repositories.sources.downloads import Digest
 from lensbench.repositories.sources.git_program import GitError
 from lensbench.repositories.sources.snapshots import (
     commit_changes,
+    commit_checkout,
     commit_everything,
-    commit_removals,
     head_commit,
     shrink,
 )
 
-RECIPE = 1
+RECIPE = 2
 """Increased when the same source must give a new tree, so that older caches are prepared again."""
 
 AT_ONCE = 4
@@ -56,6 +56,7 @@ class Prepared:
 
     `revision` is the commit of a git source, the version of a package, or the tree's hash of a folder. `removed` are
     the paths that no agent may see. `history` is "kept", "none" (only one commit), or "dropped: <why>".
+    `empty` are the submodules whose files cannot be had.
     """
 
     key: str
@@ -64,6 +65,7 @@ class Prepared:
     revision: str
     removed: tuple[str, ...]
     history: str
+    empty: tuple[str, ...]
 
 
 def source_key(source: Source) -> str:
@@ -114,8 +116,9 @@ def _read(home: Path) -> Prepared | None:
         facts = json.loads((home / "repository.json").read_bytes())
         tree = home / "tree"
         prepared = Prepared(
-            home.name, tree, facts["tree_sha256"], facts["revision"], tuple(facts["removed"]), facts["history"]
-        )
+            home.name, tree, facts["tree_sha256"], facts["revision"], tuple(facts["removed"]), facts["history"],
+            tuple(facts["empty"]),
+        )  # fmt: skip
         unharmed = (
             facts["recipe"] == RECIPE
             and hash_tree(str(tree)) == prepared.tree_sha256
@@ -153,7 +156,7 @@ def _build(source: Source, key: str, stage: Path, cache: Path) -> Prepared:
     new.mkdir()
     # A random name: a symlink that goes up and comes back in by the final name would otherwise look harmless.
     tree = Path(tempfile.mkdtemp(dir=new))
-    revision, history = _fill(source, tree, new / ARCHIVE, cache / key / ARCHIVE, cache)
+    revision, history, empty = _fill(source, tree, new / ARCHIVE, cache / key / ARCHIVE, cache)
     answers = history_with_answers(tree) if history == KEPT else ""
     removed = clean(tree)
     if history != KEPT or answers:
@@ -162,40 +165,45 @@ def _build(source: Source, key: str, stage: Path, cache: Path) -> Prepared:
         commit_everything(tree)
     elif isinstance(source, Folder):
         commit_changes(tree)
-    elif removed:
-        commit_removals(tree, removed)
+    else:
+        commit_checkout(tree, removed)
     shrink(tree)
     tree.chmod(0o755)
     tree_sha256 = hash_tree(str(tree))
     prepared = Prepared(
-        key, cache / key / "tree", tree_sha256, revision or tree_sha256, tuple(map(_shown, removed)), history
-    )
+        key, cache / key / "tree", tree_sha256, revision or tree_sha256, tuple(map(_shown, removed)), history,
+        tuple(map(_shown, empty)),
+    )  # fmt: skip
     facts = {"recipe": RECIPE, "commit": head_commit(tree), "source": source.model_dump(), **_facts(prepared)}
     write_json(new / "repository.json", facts)
     tree.rename(new / "tree")
     return prepared
 
 
-def _fill(source: Source, tree: Path, archive: Path, former: Path, cache: Path) -> tuple[str, str]:
-    """Writes the files of `source` to `tree`; returns their revision ("" for a folder) and the kind of history."""
+def _fill(source: Source, tree: Path, archive: Path, former: Path, cache: Path) -> tuple[str, str, tuple[str, ...]]:
+    """Writes the files of `source` to `tree`.
+
+    Returns their revision ("" for a folder), the kind of history, and the submodules that are empty.
+    """
     match source:
         case Pypi():
             name, _, version = source.pypi.partition("==")
             if not _take_former(former, Digest("sha256", source.sha256), archive):
                 pypi.fetch(name, version, source.sha256, archive)
             unpack(archive, tree)
-            return version, NONE
+            return version, NONE, ()
         case Npm():
             name, _, version = source.npm.rpartition("@")
             if not _take_former(former, npm.digest(source.integrity), archive):
                 npm.fetch(name, version, source.integrity, archive)
             unpack(archive, tree)
-            return version, NONE
+            return version, NONE, ()
         case Git():
-            return git.fetch(source.git, source.revision, tree), KEPT
+            revision, empty = git.fetch(source.git, source.revision, tree)
+            return revision, KEPT, empty
         case Folder():
-            folder.take(source.path, tree, cache)
-            return "", folder.take_history(source.path, tree)
+            empty = folder.take(source.path, tree, cache)
+            return "", folder.take_history(source.path, tree), empty
 
 
 def _take_former(former: Path, wanted: Digest, archive: Path) -> bool:
@@ -214,7 +222,7 @@ def _shown(path: str) -> str:
 def _facts(prepared: Prepared) -> RepositoryFacts:
     return {
         "tree_sha256": prepared.tree_sha256, "revision": prepared.revision, "removed": prepared.removed,
-        "history": prepared.history,
+        "history": prepared.history, "empty": prepared.empty,
     }  # fmt: skip
 
 
@@ -244,7 +252,9 @@ def _prepare_named(key: str, source: Source, cache: Path) -> Prepared | UserErro
         prepared = prepare(source, cache)
     except UserError as error:
         return UserError(f"repository {key!r}: {error}")
-    print(f"{key}: {prepared.revision}, history {prepared.history}, {len(prepared.removed)} paths removed", flush=True)
+    empty = f", empty submodules: {', '.join(prepared.empty)}" if prepared.empty else ""
+    removed = f"{len(prepared.removed)} paths removed"
+    print(printable_lines(f"{key}: {prepared.revision}, history {prepared.history}, {removed}{empty}"), flush=True)
     return prepared
 
 

@@ -35,6 +35,7 @@ from lensbench.plan.config import Config
 from lensbench.plan.freeze import make_plan, prompt_of, source_name
 from lensbench.plan.reading import load_config
 from lensbench.plan.task_files import ScenarioSet, read_scenarios
+from lensbench.repositories.prepare import Prepared
 from lensbench.repositories.prepare import prepare as prepare_repository
 from lensbench.runs.attempt import Job, prepare
 from lensbench.runs.budget import is_spent
@@ -111,7 +112,7 @@ def _try_runs(
     except UserError as error:
         findings.checks.append(Check("repository", "failed", str(error)))
         return None
-    findings.checks.append(_repository(source_name(task.repository), repository.history))
+    findings.checks.append(_repository(source_name(task.repository), repository))
     try:
         sandbox = find_sandbox(plan["sandbox"])
     except UserError as error:
@@ -132,13 +133,19 @@ def _try_runs(
     return job, sandbox
 
 
-def _repository(name: str, history: str) -> Check:
-    """A check of the git history. None is normal for a package; a lost one is a warning, as it weakens some tools."""
-    if history == "kept":
-        return Check("repository", "ok", name)
-    lost = "" if history == "none" else f" (history {history})"
-    detail = f"{name}; it has no git history{lost}, so tools that use it (blame, co-change) see one commit"
-    return Check("repository", "warning" if lost else "ok", detail)
+def _repository(name: str, repository: Prepared) -> Check:
+    """A check of the git history and the submodules.
+
+    No history is normal for a package; a lost one is a warning, as it weakens some tools, and so are empty folders.
+    """
+    detail, history = name, repository.history
+    lost = f" (history {history})" if history.startswith("dropped") else ""
+    if lost or history == "none":
+        detail += f"; it has no git history{lost}, so tools that use it (blame, co-change) see one commit"
+    if repository.empty:
+        again = f"make them available and delete {repository.tree.parent}"
+        detail += f"; submodules that are empty folders for the agent: {', '.join(repository.empty)}; {again}"
+    return Check("repository", "warning" if lost or repository.empty else "ok", detail)
 
 
 def _brings(condition: PlannedCondition) -> bool:

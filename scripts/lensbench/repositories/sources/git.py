@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 from lensbench.core.errors import UserError
+from lensbench.core.system.trees import remove_tree
 from lensbench.repositories.sources.git_program import GitError, git
-from lensbench.repositories.sources.snapshots import BRANCH, start_repository
+from lensbench.repositories.sources.snapshots import BRANCH, start_repository, submodules
 
 COMMIT_ID = re.compile(r"[0-9a-f]{4,64}")
 PASSWORD = re.compile(r"^[a-z+]+://[^/@]*:[^/@]*@")
+HOST = re.compile(r"^(?:[a-z+]+://[^/]*|[^/:]+:)")
+REMOTE = re.compile(r"(?:git|https?|ssh)://[^-]|[^-/:][^/:]*:(?!//|:)")
 # A local repository is served by another git process, which ignores our settings and refuses other owners.
 SERVER = "git -c safe.directory='*' upload-pack"
 
@@ -23,11 +27,12 @@ def location(address: str) -> str:
     return os.path.abspath(os.path.expanduser(address))
 
 
-def fetch(address: str, revision: str, tree: Path) -> str:
-    """Checks out `revision` of the repository at `address` into the empty folder `tree`; returns the commit's id.
+def fetch(address: str, revision: str, tree: Path) -> tuple[str, tuple[str, ...]]:
+    """Checks out `revision` of the repository at `address` into the empty folder `tree`.
 
-    `tree` becomes a repository on the branch `main` with only the history of that commit. Submodules are empty folders
-    and LFS files are pointers. `revision` is a branch, a tag, HEAD or a commit id, which may be abbreviated. Raises
+    `tree` becomes a repository on the branch `main` with only the history of that commit. Submodules are checked out
+    without their history, and LFS files are pointers. `revision` is a branch, a tag, HEAD or a commit id, which may be
+    abbreviated. Returns the commit's id, and the submodules that are empty since they cannot be fetched. Raises
     UserError.
     """
     if PASSWORD.match(address):
@@ -36,11 +41,56 @@ def fetch(address: str, revision: str, tree: Path) -> str:
     if place.startswith("/") and not Path(place).exists():
         raise UserError(f"there is no git repository at {place}; correct the path, which starts in {Path.cwd()}")
     try:
-        commit = fetch_history(place, revision, tree)
-        git(tree, "reset", "--hard", "--quiet")
+        commit = _check_out(place, revision, tree)
     except GitError as error:
         raise UserError(f"git cannot get revision {revision!r} of {address}: {error}; check both") from None
+    return commit, tuple(_fill_submodules(place, tree))
+
+
+def _check_out(place: str, revision: str, tree: Path) -> str:
+    commit = fetch_history(place, revision, tree)
+    git(tree, "reset", "--hard", "--quiet")
     return commit
+
+
+def _fill_submodules(place: str, tree: Path) -> Iterator[str]:
+    """Checks out the submodules of `tree`, which is from `place`; returns those that stay empty."""
+    for path, commit in submodules(tree).items():
+        inner = tree / path
+        for source in _submodule_places(place, path, tree):
+            try:
+                _check_out(source, commit, inner)
+            except GitError:
+                remove_tree(str(inner))
+                inner.mkdir()
+                continue
+            yield from (os.path.join(path, empty) for empty in _fill_submodules(source, inner))
+            remove_tree(str(inner / ".git"))
+            break
+        else:
+            yield path
+
+
+def _submodule_places(place: str, path: str, tree: Path) -> Iterator[str]:
+    """Where a submodule may be had: a local repository's own checkout, and its URL in `.gitmodules`.
+
+    The file is untrusted: a URL without a host is only used when it is relative to `place`.
+    """
+    place = place.removesuffix("/.git")
+    if (Path(place) / path / ".git").exists() and place.startswith("/"):
+        yield os.path.join(place, path)
+    try:
+        rows = git(tree, "config", "--blob", "HEAD:.gitmodules", "--null", "--list").split(b"\0")
+    except GitError:
+        return
+    facts = dict(os.fsdecode(row).partition("\n")[::2] for row in rows)
+    names = [key.removesuffix(".path") for key, value in facts.items() if key.endswith(".path") and value == path]
+    for url in (facts.get(f"{name}.url", "") for name in names):
+        if url.startswith(("./", "../")):
+            host = "".join(HOST.findall(place))
+            yield host + os.path.normpath(os.path.join(place.removeprefix(host), url))
+        elif REMOTE.match(url):
+            yield url
 
 
 def fetch_history(place: str, revision: str, tree: Path) -> str:

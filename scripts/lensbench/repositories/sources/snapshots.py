@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from lensbench.core.system.trees import remove_tree
@@ -13,6 +14,7 @@ AUTHOR = {
     for role in ("AUTHOR", "COMMITTER")
     for field, value in (("NAME", "Import"), ("EMAIL", "import@example.invalid"), ("DATE", "2000-01-01T00:00:00+0000"))
 }
+PATHS = ("--pathspec-from-file=-", "--pathspec-file-nul")
 LEFTOVERS = ("FETCH_HEAD", "ORIG_HEAD", "COMMIT_EDITMSG", "description")
 LEFTOVER_FOLDERS = ("hooks", "info", "logs", "branches", "objects/info")
 
@@ -32,26 +34,42 @@ def commit_everything(tree: Path) -> None:
 def commit_changes(tree: Path) -> None:
     """Adds one commit with all files of `tree` to HEAD, unless nothing changed; the same changes give the same id."""
     _add_everything(tree)
+    _commit(tree, "Changes of the work tree")
+
+
+def _commit(tree: Path, message: str) -> None:
     if git(tree, "write-tree") != git(tree, "rev-parse", "HEAD^{tree}"):
-        git(tree, "commit", "--quiet", "--no-verify", "--message=Changes of the work tree", variables=AUTHOR)
+        git(tree, "commit", "--quiet", "--no-verify", f"--message={message}", variables=AUTHOR)
 
 
-def _add_everything(tree: Path) -> None:
+def _add_everything(tree: Path, given: bytes = b".") -> None:
     attributes = tree / ".git" / "info" / "attributes"
     attributes.parent.mkdir(exist_ok=True)
     # `git add` fails for a file that does not have the encoding in its attributes.
     attributes.write_text("* !working-tree-encoding\n", encoding="utf-8")
-    git(tree, "add", "--all", "--force", ".")
+    git(tree, "--literal-pathspecs", "add", "--all", "--force", *PATHS, given=given)
 
 
-def commit_removals(tree: Path, removed: tuple[str, ...]) -> None:
-    """Adds one commit without the `removed` paths to HEAD; the same removals give the same commit id."""
-    paths = b"\0".join(path.encode(errors="surrogateescape") for path in removed)
-    git(
-        tree, "--literal-pathspecs", "rm", "-r", "--cached", "--quiet", "--ignore-unmatch",
-        "--pathspec-from-file=-", "--pathspec-file-nul", given=paths,
-    )  # fmt: skip
-    git(tree, "commit", "--quiet", "--no-verify", "--allow-empty", "--message=Remove tool settings", variables=AUTHOR)
+def submodules(tree: Path) -> dict[str, str]:
+    """The commit of each submodule in the index of `tree`, by its path."""
+    rows = git(tree, "ls-files", "--stage", "-z").split(b"\0")
+    entries = (row.partition(b"\t") for row in rows if row.startswith(b"160000 "))
+    return {os.fsdecode(path): facts.split()[1].decode() for facts, _, path in entries}
+
+
+def commit_checkout(tree: Path, removed: tuple[str, ...]) -> None:
+    """Adds one commit without the `removed` paths, and with the files of submodules as its own, to HEAD.
+
+    There is none when nothing changed; the same changes give the same commit id.
+    """
+    unwanted = b"\0".join(os.fsencode(path.rstrip("/")) for path in removed)
+    if unwanted:
+        git(tree, "--literal-pathspecs", "rm", "-r", "--cached", "--quiet", "--ignore-unmatch", *PATHS, given=unwanted)
+    filled = b"\0".join(os.fsencode(path) for path in submodules(tree) if any((tree / path).iterdir()))
+    if filled:
+        git(tree, "update-index", "--force-remove", "-z", "--stdin", given=filled)
+        _add_everything(tree, filled)
+    _commit(tree, "Changes of the import")
 
 
 def shrink(tree: Path) -> None:
