@@ -358,25 +358,50 @@ def readable(tree: Path) -> str:
     return "\n".join((*bodies, git(tree, "rev-list", "--objects", "--all"), git(tree, "log", "-p", "-m", "--all")))
 
 
-def test_a_history_with_answers_of_a_benchmark_is_dropped(tmp_path: Path, upstream: Path) -> None:
-    commit(upstream, {ANSWERS: "the answer"})
-    tip = commit(upstream, {"a.py": "3\n"}, ANSWERS)
-    prepared = prepare(Git(git=str(upstream), revision="trunk"), tmp_path / "cache")
-    assert prepared.history.startswith("dropped: commit ")
-    assert prepared.revision == tip
-    assert git(prepared.tree, "rev-list", "--count", "--all") == "1"
-    assert git(prepared.tree, "fsck", "--unreachable") == ""
-
-
-def test_criteria_that_only_a_merged_branch_ever_held_drop_the_history(tmp_path: Path, upstream: Path) -> None:
-    git(upstream, "switch", "--quiet", "--create", "side")
-    commit(upstream, {"evals/scenarios-x.md": "- **Judge Criteria**:\n"})
+@pytest.mark.parametrize("kind", ["git", "path", "shallow"])
+def test_a_history_with_answers_of_a_benchmark_is_rewritten_without_them(
+    tmp_path: Path, upstream: Path, kind: str
+) -> None:
+    commit(upstream, {ANSWERS: "LEAK 1", "bench/r1/scores.md": "LEAK 2", "bench/speed.py": "fast", "é a.py": "1\n"})
+    commit(upstream, {"bench/r1/scores.md": "LEAK 3"})
+    (upstream / "AGENTS.md").write_text("LEAK 4")
+    commit(upstream, {"a.py": "3\n", "bench/r1/scores.md": "LEAK 5", "pkg/scenarios.md": "**Judge Criteria** LEAK 6"})
+    commit(upstream, {"pkg/scenarios.md": "harmless\n"}, ANSWERS, "bench/r1/scores.md")
+    git(upstream, "switch", "--quiet", "--create", "side", "HEAD~4")
+    commit(upstream, {"pkg/c.py": "1\n", "evals/scenarios-x.md": "- **Judge Criteria**: LEAK 7"})
     commit(upstream, {}, "evals/scenarios-x.md")
     git(upstream, "switch", "--quiet", "trunk")
-    commit(upstream, {"a.py": "3\n"})
     git(upstream, "merge", "--quiet", "--no-edit", "side")
-    prepared = prepare(Git(git=str(upstream), revision="trunk"), tmp_path / "cache")
-    assert "criteria" in prepared.history
+    tip, place, facts = git(upstream, "rev-parse", "HEAD"), upstream, "--format=%an %ae %aI %cI %s"
+    if kind == "shallow":
+        place = tmp_path / "shallow"
+        git(tmp_path, "clone", "--quiet", "--depth=3", upstream.as_uri(), str(place))
+    source = Folder(path=str(place)) if kind == "path" else Git(git=str(place), revision="HEAD")
+    one, two = prepare(source, tmp_path / "one"), prepare(source, tmp_path / "two")
+    tree = one.tree
+    assert one.history.startswith("kept, without answers and criteria of a benchmark")
+    assert one.revision == (tip if kind != "path" else one.tree_sha256)
+    assert git(tree, "rev-parse", "HEAD") == git(two.tree, "rev-parse", "HEAD")
+    assert "LEAK" not in readable(tree)
+    assert git(tree, "fsck", "--unreachable") == git(tree, "status", "--porcelain") == ""
+    git(upstream, "rm", "--quiet", "AGENTS.md")
+    assert git(tree, "rev-parse", "HEAD^{tree}") == git(upstream, "write-tree")
+    if kind != "shallow":
+        assert git(tree, "log", facts, "--", "a.py") == git(upstream, "log", facts, "--", "a.py")
+        assert git(tree, "log", facts, "--", "pkg/c.py") == git(upstream, "log", facts, "--", "pkg/c.py")
+        assert git(tree, "log", "--format=%s", "--", "bench/speed.py") == "change"
+
+
+@pytest.mark.parametrize(
+    ("message", "why"), [("**Judge Criteria** LEAK", "a message"), ("answers", "only answers or criteria")]
+)
+def test_a_history_that_cannot_be_rewritten_is_dropped(tmp_path: Path, message: str, why: str) -> None:
+    commit(tmp_path / "repo", {ANSWERS: "LEAK", **({"a.py": "1"} if "LEAK" in message else {})})
+    git(tmp_path / "repo", "commit", "--quiet", "--amend", f"--message={message}")
+    prepared = prepare(Git(git=str(tmp_path / "repo"), revision="trunk"), tmp_path / "cache")
+    assert (prepared.history.startswith("dropped: "), why in prepared.history) == (True, True)
+    assert git(prepared.tree, "rev-list", "--count", "--all") == "1"
+    assert "LEAK" not in readable(prepared.tree)
 
 
 def test_a_history_with_harmless_benchmarks_is_kept(tmp_path: Path, upstream: Path) -> None:
@@ -517,16 +542,9 @@ def test_a_linked_work_tree_is_a_repository_too(tmp_path: Path, upstream: Path) 
     assert git(prepared.tree, "rev-parse", "HEAD") == git(upstream, "rev-parse", "HEAD~1")
 
 
-def test_the_history_of_a_folder_is_dropped_where_it_holds_answers_or_is_another_folders(
-    tmp_path: Path, upstream: Path
-) -> None:
+def test_the_history_of_a_folder_is_dropped_where_it_is_another_folders(tmp_path: Path, upstream: Path) -> None:
     inner = prepare(Folder(path=str(upstream / "pkg")), tmp_path / "cache")
     assert inner.history.startswith("dropped: the folder is part of a git repository")
-    commit(upstream, {ANSWERS: "It is in a.py."})
-    commit(upstream, {}, ANSWERS)
-    prepared = prepare(Folder(path=str(upstream)), tmp_path / "cache")
-    assert "contains answers of a benchmark" in prepared.history
-    assert git(prepared.tree, "rev-list", "--count", "HEAD") == "1"
 
 
 def test_a_plain_folder_is_taken_whole_but_for_git_caches_and_the_cache_itself(tmp_path: Path) -> None:

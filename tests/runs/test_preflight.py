@@ -119,14 +119,20 @@ def test_a_repository_without_history_says_so_and_one_that_lost_it_warns(attempt
     assert (check.outcome, "the folder is part of a git repository" in check.detail) == ("warning", True)
 
 
-def test_submodules_that_are_empty_are_named(attempt: Try, project: Path) -> None:
+def test_submodules_that_are_empty_are_named_and_a_rewritten_history_is_not_a_lost_one(
+    attempt: Try, project: Path
+) -> None:
     git = ("git", "-c", "user.name=x", "-c", "user.email=x@x", "-c", "protocol.file.allow=always")
+    answers = project / "repo" / "bench" / "r1" / "runs"
+    answers.mkdir(parents=True)
+    (answers / "a-with.md").write_text("x", encoding="utf-8")
     for arguments in (
-        ["init", "-q"], ["add", "."], ["commit", "-qm", "x"], ["submodule", "--quiet", "add", "./", "vendor/lib"], ["commit", "-qm", "y"],
+        ["init", "-q"], ["add", "."], ["commit", "-qm", "x"], ["rm", "-rq", "bench"],
+        ["submodule", "--quiet", "add", "./", "vendor/lib"], ["commit", "-qm", "y"],
     ):  # fmt: skip
         subprocess.run([*git, *arguments], cwd=project / "repo", check=True)
     check = attempt()["repository"]
-    assert check.outcome == "ok"
+    assert (check.outcome, "history kept, without answers" in check.detail) == ("ok", True)
     subprocess.run([*git, "submodule", "--quiet", "deinit", "-f", "--all"], cwd=project / "repo", check=True)
     check = attempt()["repository"]
     assert (check.outcome, "empty folders for the agent: vendor/lib; " in check.detail) == ("warning", True)

@@ -190,7 +190,7 @@ class RepositoryFacts(TypedDict, total=False):
     removed: ReadOnly[Sequence[str]]
     """The paths that no agent may see."""
     history: ReadOnly[str]
-    """`kept`, `none`, or `dropped: <why>`."""
+    """`kept`, `kept, without <what>`, `none`, or `dropped: <why>`."""
     empty: ReadOnly[Sequence[str]]
     """The submodules whose files cannot be had."""
     source: ReadOnly[Mapping[str, Any]]

@@ -31,7 +31,7 @@ from lensbench.core.system.trees import hash_tree, remove_tree
 from lensbench.core.tasks import Folder, Git, Npm, Pypi, Source
 from lensbench.repositories.sources import folder, git, npm, pypi
 from lensbench.repositories.sources.archives import unpack
-from lensbench.repositories.sources.cleaning import clean, history_with_answers
+from lensbench.repositories.sources.cleaning import CRITERIA_MARK, answers_in_history, clean, unwanted_in_history
 from lensbench.repositories.sources.downloads import Digest
 from lensbench.repositories.sources.git_program import GitError
 from lensbench.repositories.sources.snapshots import (
@@ -39,6 +39,7 @@ from lensbench.repositories.sources.snapshots import (
     commit_checkout,
     commit_everything,
     head_commit,
+    rewrite_history,
     shrink,
 )
 
@@ -55,8 +56,8 @@ class Prepared:
     """A repository in the cache.
 
     `revision` is the commit of a git source, the version of a package, or the tree's hash of a folder. `removed` are
-    the paths that no agent may see. `history` is "kept", "none" (only one commit), or "dropped: <why>".
-    `empty` are the submodules whose files cannot be had.
+    the paths that no agent may see. `history` is "kept", "kept, without <what>", "none" (only one commit), or
+    "dropped: <why>". `empty` are the submodules whose files cannot be had.
     """
 
     key: str
@@ -157,10 +158,11 @@ def _build(source: Source, key: str, stage: Path, cache: Path) -> Prepared:
     # A random name: a symlink that goes up and comes back in by the final name would otherwise look harmless.
     tree = Path(tempfile.mkdtemp(dir=new))
     revision, history, empty = _fill(source, tree, new / ARCHIVE, cache / key / ARCHIVE, cache)
-    answers = history_with_answers(tree) if history == KEPT else ""
+    answers = answers_in_history(tree) if history == KEPT else set()
     removed = clean(tree)
-    if history != KEPT or answers:
-        history = f"dropped: {answers}" if answers else history
+    if answers:
+        history = _rewrite(tree, answers, removed)
+    if not history.startswith(KEPT):
         remove_tree(str(tree / ".git"))
         commit_everything(tree)
     elif isinstance(source, Folder):
@@ -178,6 +180,20 @@ def _build(source: Source, key: str, stage: Path, cache: Path) -> Prepared:
     write_json(new / "repository.json", facts)
     tree.rename(new / "tree")
     return prepared
+
+
+def _rewrite(tree: Path, answers: set[str], removed: tuple[str, ...]) -> str:
+    """Rewrites the history without `answers` and what was `removed`; returns the kind of history."""
+    try:
+        without = unwanted_in_history(tree, answers) | {path.rstrip("/") for path in removed}
+        rewritten = rewrite_history(tree, without)
+    except (GitError, OSError) as error:  # thousands of paths do not fit into a command
+        return f"dropped: it contains answers of a benchmark, and git cannot rewrite it: {error}"
+    if b"\ncommit refs/" not in rewritten:
+        return "dropped: its commits contain only answers or criteria of a benchmark"
+    if CRITERIA_MARK.encode() in rewritten:
+        return "dropped: a message contains criteria of a benchmark"
+    return f"{KEPT}, without answers and criteria of a benchmark (paths: {len(without)})"
 
 
 def _fill(source: Source, tree: Path, archive: Path, former: Path, cache: Path) -> tuple[str, str, tuple[str, ...]]:

@@ -142,6 +142,8 @@ def _repository(name: str, repository: Prepared) -> Check:
     lost = f" (history {history})" if history.startswith("dropped") else ""
     if lost or history == "none":
         detail += f"; it has no git history{lost}, so tools that use it (blame, co-change) see one commit"
+    elif history != "kept":
+        detail += f"; history {history}"
     if repository.empty:
         again = f"make them available and delete {repository.tree.parent}"
         detail += f"; submodules that are empty folders for the agent: {', '.join(repository.empty)}; {again}"

@@ -73,16 +73,31 @@ def clean(tree: Path) -> tuple[str, ...]:
     return tuple(sorted(_remove(tree, path) for path in outermost))
 
 
-def history_with_answers(tree: Path) -> str:
-    """Why the history of HEAD reveals answers, if it once contained a benchmark folder; "" otherwise."""
-    log = ("log", "-1", "--full-history", "-m", "--no-renames", "--format=%h")
-    runs = git(tree, *log, "HEAD", "--", ":(icase,glob)**/runs/*-with.md")
-    if runs:
-        return f"commit {runs.decode().split()[0]} contains answers of a benchmark"
-    criteria = git(tree, *log, f"-S{CRITERIA_MARK}", "HEAD", "--", ":(icase,glob)**/scenarios*.md")
-    if criteria:
-        return f"commit {criteria.decode().split()[0]} contains criteria of a benchmark"
-    return ""
+def answers_in_history(tree: Path) -> set[str]:
+    """The paths of answers and of files with criteria of a benchmark in any commit of HEAD's history."""
+    criteria = _changed(tree, f"-S{CRITERIA_MARK}", "HEAD", "--", ":(icase,glob)**/scenarios*.md")
+    return criteria | _changed(tree, "HEAD", "--", ":(icase,glob)**/runs/*-with.md")
+
+
+def unwanted_in_history(tree: Path, answers: set[str]) -> set[str]:
+    """The outermost paths without which the history reveals no `answers`: these, and what else was around them.
+
+    What `tree`, which is clean, still contains around them is harmless, and keeps its history.
+    """
+    holders = {_holder(path) for path in answers}
+    around = _changed(tree, "HEAD", "--", *(f":(literal){holder}" for holder in holders))
+    unwanted = set()
+    for path in around:
+        inside = [part for part in (*_parents(path), path) if not holders.isdisjoint((part, *_parents(part)))]
+        gone = [part for part in inside if not os.path.lexists(tree / part)]
+        unwanted |= {min(gone, key=len)} if gone else {path} & answers
+    return unwanted
+
+
+def _changed(tree: Path, *which: str) -> set[str]:
+    """The paths that commits changed, also those whose changes a merge undid."""
+    log = ("log", "--full-history", "-m", "--no-renames", "--format=", "--name-only", "-z")
+    return {os.fsdecode(path) for path in git(tree, *log, *which).split(b"\0") if path}
 
 
 def _entries(tree: Path) -> Iterator[str]:

@@ -72,6 +72,21 @@ def commit_checkout(tree: Path, removed: tuple[str, ...]) -> None:
     _commit(tree, "Changes of the import")
 
 
+def rewrite_history(tree: Path, without: set[str]) -> bytes:
+    """Rewrites the history of the branch without the paths `without`, and without commits that changed nothing else.
+
+    Authors, dates and messages are kept. Returns the new history in git's format for export, which contains the
+    messages but no content of files, and no commit when none is left. Raises GitError.
+    """
+    paths = (f":(exclude,literal){path}" for path in sorted(without))
+    branch = f"refs/heads/{BRANCH}"
+    exported = git(tree, "fast-export", "--no-data", "--reencode=no", "--full-history", branch, "--", ".", *paths)
+    git(tree, "update-ref", "-d", branch)
+    git(tree, "fast-import", "--quiet", "--date-format=raw-permissive", given=exported)
+    (tree / ".git" / "shallow").unlink(missing_ok=True)
+    return exported
+
+
 def shrink(tree: Path) -> None:
     """Packs the repository in `tree` and deletes everything except its history, because each run copies it."""
     git(tree, "repack", "-a", "-d", "-n", "--quiet")
