@@ -49,7 +49,7 @@ EXAMPLES = (
     ),
     Example(
         "A comparison",
-        "The demo, and a third of its tasks with another seed: the offline agent says the same again.",
+        "The demo, and its tasks with another seed: the offline agent gives the same answers.",
         "bench/comparisons/demo-again/comparison.html",
         "lensbench compare bench/demo bench/again",
     ),
@@ -110,12 +110,12 @@ def make_project(folder: Path, root: Path) -> None:
         shutil.copytree(root / "bench" / "demo", folder / "bench" / "demo", symlinks=True)
     _start(folder, "run", "--cores", "2")
     _start(folder, "run", "--cores", "2", "judge_sheet")
-    _start(folder, "run", "--cores", "2", "--config", "run_id=again", "part=1/3", "seed=2")
-    _start(folder, "comparing", "bench/demo", "bench/again", "--output", "bench/comparisons/demo-again")
+    _start(folder, "run", "--cores", "2", "--config", "run_id=again", "seed=2")
+    _start(folder, "compare", "bench/demo", "bench/again", "--output", "bench/comparisons/demo-again")
     if not (folder / "click").exists():
         shutil.copytree(next(fetched.glob("click-*/tree")), folder / "click")
     _start(folder, "run", "--cores", "2", "scenarios", "--config", "repo=click", "tasks=4")
-    _start(folder, "evaluating", QUESTION, "--repo", "click")
+    _start(folder, "ask", QUESTION, "--repo", "click")
 
 
 def _start(folder: Path, *arguments: str) -> None:
