@@ -167,9 +167,9 @@ class Outcome(NamedTuple):
         return self.verdicts[verdict] / self.replications
 
 
-def estimated(differences: Differences, world: World, drift: float = 0.0) -> intervals.Estimate:
+def estimated(differences: Differences, world: World) -> intervals.Estimate:
     """The delta of a benchmark with its interval."""
-    return intervals.estimate(differences, repository_of(world), limit=intervals.LARGEST, drift=drift)
+    return intervals.estimate(differences, repository_of(world), limit=intervals.LARGEST)
 
 
 def decided(found: intervals.Estimate, differences: Differences, world: World) -> GateVerdict:
@@ -300,26 +300,6 @@ def looks(name: str, replications: int) -> Row:
     return Row(f"| {100 * true:+.0f} | {four.used:.1f} | {1 - four.used / world.tasks:.0%} | {shares} |")
 
 
-DRIFTS = (0, 1, 2, 3, 5)
-
-
-def bank(name: str, replications: int) -> Row:
-    """A server that gains 10 points over the baselines of several earlier benchmarks, with an allowance for drift."""
-    tasks, lenders = (int(number) for number in re.findall("[0-9]+", name))
-    world = World(shift_for(0.10, BY_EFFECT), BY_EFFECT, tasks, lenders)
-    counts: Counter[int] = Counter()
-    spreads = []
-
-    def is_found(differences: Differences, drift: float) -> bool:
-        return decided(estimated(differences, world, drift), differences, world).verdict == "GO"
-
-    for differences in benchmarks(world, replications, 1, one_treatment=True):
-        spreads.append(float(np.var([*map(float, differences.values())], ddof=1)))
-        counts.update(drift for drift in DRIFTS if is_found(differences, drift / 100))
-    shares = " | ".join(f"{counts[drift] / replications:.2f}" for drift in DRIFTS)
-    return Row(f"| {tasks} | {lenders} | {100 * np.mean(spreads) ** 0.5:.1f} | {shares} |")
-
-
 class Section(NamedTuple):
     """A table: its head, the names of its rows, and the function for a row."""
 
@@ -349,11 +329,6 @@ def sections() -> list[Section]:
             "One look or four, at 45 tasks\n\n"
             "| true points | tasks used | saved | GO, 1 look | GO, 4 | HARM, 1 | HARM, 4 |\n" + "|---" * 7,
             [f"four looks or one, {true:+d}" for true in (-5, 0, 5, 10, 15)], looks,
-        ),
-        Section(
-            "Earlier baselines: share of GO at +10 points, by bank.drift\n\n| tasks | baselines | spread |"
-            + "".join(f" {drift} |" for drift in DRIFTS) + "\n" + "|---" * (3 + len(DRIFTS)),
-            [f"bank, {tasks} tasks, {lenders} baselines" for tasks in (24, 48, 96) for lenders in (1, 2, 5)], bank,
         ),
     ]  # fmt: skip
 

@@ -16,7 +16,6 @@ from lensbench.core.conditions import Contrast
 from lensbench.judging.bias import correction
 from lensbench.scores import intervals
 from lensbench.scores.account import Asked, Draw, Shown, draw_all, first_seen
-from lensbench.scores.bank import LEVEL, is_possible
 from lensbench.scores.differences import FirstSeen, corrected_by_people
 from lensbench.scores.gate import decide
 from lensbench.scores.intervals import LARGEST, Estimate
@@ -44,13 +43,13 @@ def seen(differences: Differences, runs: Runs | None = None) -> dict[str, Shown]
 def looked_at(
     differences: Differences, ledger: list[Draw], repositories: Mapping[str, str] | None = None,
     worst: Differences | None = None, fraction: float = 1.0, pairs: Mapping[str, Shown] | None = None,
-    drift: float = 0.0, runs: Runs | None = None, **gate: Any,
+    runs: Runs | None = None, **gate: Any,
 ) -> str:  # fmt: skip
     """The verdict that a start shows, recorded in the account. `worst`: the differences with missing pairs at their
     worst; `pairs`: the pairs behind the differences, if more than one per task; `runs`: what distinguishes repeated
     runs."""
     own = repositories or {task: task for task in {**differences, **(worst or {})}}
-    found = estimate_of(differences, own, planned=len(worst or differences), drift=drift)
+    found = estimate_of(differences, own, planned=len(worst or differences))
     pairs, settings = pairs or seen(differences, runs), {**DEFAULTS, **gate}
     asked = {"with": Asked(pairs, settings, (len(differences), 1), fraction)}
     drawn = draw_all(ledger, asked, lambda _, draw: excludes_zero(found, draw.boundary))["with"]
@@ -279,24 +278,6 @@ def kind_judge(points: float, labelled: int, tasks: int = 96) -> Habit:
     return go
 
 
-def earlier_baseline(tasks: int, changed: float, bound: float, lenders: int = 1) -> Habit:
-    """The baseline is the mean over those of `lenders` earlier benchmarks, before a change of `changed` points that
-    must not be attributed to the server; a fifth of it is repeated, and compared with each."""
-    trial = 0.15 / np.sqrt(2)
-
-    def go(rng: np.random.Generator) -> bool:
-        lent = rng.normal(-changed / 100, trial, (tasks, lenders))
-        values = rng.normal(0, 0.15, tasks) + rng.normal(0, trial, tasks) - lent.mean(axis=1)
-        fifth = -(-tasks // 5)
-        again = rng.normal(0, trial, (fifth, 1)) - lent[:fifth]
-        changes = (estimate_of(named(each), alpha=LEVEL / lenders) for each in np.round(again / 0.05).T * 0.05)
-        values = np.round(values / 0.05) * 0.05
-        are_possible = all(is_possible(change, bound / 100) for change in changes)
-        return are_possible and looked_at(named(values), [], drift=bound / 100) == "GO"
-
-    return go
-
-
 def uneven(tasks: int) -> Habit:
     """Nothing on average: losses are exponential, with a mean of 20 points, below a gain of 20."""
 
@@ -360,17 +341,6 @@ PEOPLE: dict[str, Habit] = {
         for points in (2, 5)
         for labelled in (24, 48)
     },
-    **{
-        f"{tasks} tasks, an earlier baseline {changed} points lower, bank.drift {changed}": earlier_baseline(
-            tasks, changed, changed
-        )
-        for tasks in (24, 48)
-        for changed in (2, 5)
-    },
-    **{
-        f"24 tasks, {lenders} earlier baselines 2 points lower, bank.drift 2": earlier_baseline(24, 2, 2, lenders)
-        for lenders in (2, 5)
-    },
 }
 """The habits for which the gate promises at most 2.5 % GO."""
 RARE: dict[str, Habit] = {f"rare heavy losses, {tasks} tasks": heavy_losses(tasks) for tasks in (12, 24, 48)}
@@ -380,10 +350,5 @@ UNKNOWABLE: dict[str, Habit] = {
     "exponential losses, 24 tasks": uneven(24),
     "10 % of the treatment's runs crash, 24 tasks": crashes(0.1, 24),
     **{f"a judge favours the treatment by {points} points, nobody checked": kind_judge(points, 0) for points in (2, 5)},
-    **{
-        f"{tasks} tasks, an earlier baseline {changed} points lower, bank.drift 2": earlier_baseline(tasks, changed, 2)
-        for tasks in (24, 48)
-        for changed in (5, 10)
-    },
 }
 """What the data cannot show, or not with so few tasks."""

@@ -23,7 +23,7 @@ needs   validity.csv, the answers, repositories.json and the repositories
 leaves  citations.json
 
 Rule validity decides which runs count and reads the agents' reports: two stages, one program (runs/stages.py).
-needs   plan.json, all records and answers, bank.json if some of them are from an earlier benchmark
+needs   plan.json, all records and answers
 leaves  validity.csv, runs/timing.csv, discards/ (the runs to repeat in the next start), reports.csv
 """
 
@@ -80,7 +80,6 @@ rule validity:
     input:
         rules.plan.output.plan,
         needed_runs,
-        SCHEDULE.bank,
     output:
         table=report(f"{BENCH}/validity.csv", caption="../report/validity.rst", category="Tables"),
         timing=f"{BENCH}/runs/timing.csv",

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from lensbench.core.errors import UserError
 from lensbench.plan import freeze as planning
-from lensbench.plan.config import Config, Gate
+from lensbench.plan.config import Config
 from lensbench.plan.frozen import Plan, read_plan
 from lensbench.plan.reading import load_config
 from lensbench.plan.task_files import read_scenarios
@@ -166,13 +166,6 @@ def test_a_plan_that_is_not_there_is_a_clear_error(tmp_path: Path, content: str 
         (tmp_path / "plan.json").write_bytes(content.encode(errors="surrogateescape"))
     with pytest.raises(UserError, match=r"plan\.json: cannot be read .*start Snakemake"):
         read_plan(tmp_path)
-
-
-def test_a_larger_drift_after_a_verdict_has_to_be_accepted() -> None:
-    bank = {"baseline": "bench/v1", "drift": 3.0, "again": ["one"]}
-    old: Any = {"gate": Gate().model_dump(mode="json"), "bank": bank}
-    meaning, _ = planning.gate_changes(old, {**old, "bank": {**bank, "drift": 1.0, "again": ["one", "six"]}})
-    assert meaning == ["bank.drift: was 3.0, is 1.0, changed after a verdict"]
 
 
 @pytest.mark.parametrize(

@@ -13,17 +13,13 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from lensbench.core.errors import UserError
-from lensbench.core.frozen_plan import BankSettings, Plan, PlannedCondition
+from lensbench.core.frozen_plan import Plan, PlannedCondition
 from lensbench.core.records import sha256
 from lensbench.core.system.processes import run_process
 from lensbench.core.system.redaction import is_secret, literal_secrets
 
 CLOSED_BOOK = "closed_book"
 """The name of the closed-book control: the same prompt in an empty folder, without servers. It is not compared."""
-AGAIN = "baseline_again"
-"""The name of the control that repeats a fifth of the baseline when an earlier baseline is reused."""
-FURTHER = re.compile(r"baseline_[0-9]+")
-"""The names of the controls that hold further runs of earlier baselines; the first of them is `baseline_2`."""
 NO_SERVERS = '{"mcpServers": {}}\n'
 LONGEST_LINE = 300
 
@@ -35,39 +31,8 @@ Command = Literal["setup", "teardown"]
 
 
 def compared(plan: Plan) -> dict[str, PlannedCondition]:
-    """The planned conditions without the controls."""
-    apart = {CLOSED_BOOK, *tasks_of_bank(plan)}
-    return {name: condition for name, condition in plan["conditions"].items() if name not in apart}
-
-
-def tasks_of_bank(plan: Plan) -> dict[str, Sequence[str]]:
-    """The controls of a bank of baselines, each with its tasks: those whose baseline is repeated, and those for which a
-    further baseline was borrowed."""
-    return {AGAIN: plan["bank"]["again"], **plan["bank"].get("further", {})} if "bank" in plan else {}
-
-
-def further_baselines(plan: Plan) -> list[str]:
-    """The controls whose scores are averaged with the baseline's."""
-    return list(plan["bank"].get("further", {})) if "bank" in plan else []
-
-
-def lenders(bank: BankSettings) -> tuple[str, ...]:
-    """The run folders of the earlier benchmarks, the first one first."""
-    return (bank["baseline"],) if isinstance(bank["baseline"], str) else tuple(bank["baseline"])
-
-
-def with_further(plan: Plan, further: Mapping[str, Sequence[str]]) -> Plan:
-    """The plan with the controls that hold further runs of earlier baselines."""
-    if not further or "bank" not in plan:
-        return plan
-    arms = dict.fromkeys(further, plan["conditions"][plan["baseline"]])
-    return {**plan, "conditions": {**plan["conditions"], **arms}, "bank": {**plan["bank"], "further": further}}
-
-
-def planned_conditions(plan: Plan, task: str) -> list[str]:
-    """The conditions of a task: all except the controls that do not have this task."""
-    some = tasks_of_bank(plan)
-    return [name for name in plan["conditions"] if name not in some or task in some[name]]
+    """The planned conditions without the control."""
+    return {name: condition for name, condition in plan["conditions"].items() if name != CLOSED_BOOK}
 
 
 def treatments(plan: Plan) -> list[str]:

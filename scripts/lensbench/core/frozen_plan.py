@@ -121,20 +121,6 @@ class Controls(TypedDict, total=False):
     closed_book: ReadOnly[bool]
 
 
-class BankSettings(TypedDict):
-    """The earlier benchmarks whose baselines are reused for this one."""
-
-    baseline: ReadOnly[Sequence[str]]
-    """Their run folders; in older plans the only one, as a text."""
-    drift: ReadOnly[float]
-    """In percentage points, either way."""
-    again: ReadOnly[Sequence[str]]
-    """The tasks whose baseline is repeated anyway."""
-    further: ReadOnly[NotRequired[Mapping[str, Sequence[str]]]]
-    """Controls whose scores are averaged with the baseline's, each with the tasks that it has; known once the runs have
-    been borrowed."""
-
-
 class Look(TypedDict):
     """Which of the planned waves a plan was restricted to."""
 
@@ -171,7 +157,6 @@ class Plan(TypedDict):
     notes: ReadOnly[NotRequired[Sequence[str]]]
     """The user's note on what is new in this run."""
     settings_sha256: ReadOnly[str]
-    bank: ReadOnly[NotRequired[BankSettings]]
     dealt: ReadOnly[NotRequired[Sequence[str]]]
     """The tasks assigned to waves before others were added."""
     look: ReadOnly[NotRequired[Look]]

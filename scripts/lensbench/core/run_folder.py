@@ -46,8 +46,6 @@ class RunFolder:
     environments = _Place("environments.json")
     """The path of each change task's environment."""
     preflight = _Place("preflight.json")
-    bank = _Place("bank.json")
-    """The runs of the baseline that are from an earlier benchmark."""
     spent = _Place("spent.json")
     runs = _Place("runs")
     timing = _Place("runs/timing.csv")

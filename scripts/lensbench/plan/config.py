@@ -176,16 +176,6 @@ class Controls(Strict):
     """Ask every task once more in an empty folder: shows which tasks can be answered without the repository."""
 
 
-class Bank(Strict):
-    """Earlier benchmarks whose baselines stand in for runs of this one (docs/bank.md)."""
-
-    baseline: Annotated[Many[str], _ONE_OR_MANY, BeforeValidator(lambda value: [] if value == "" else value)] = ()
-    """Their run folders, such as `bench/2026-10`, the first one first; those of the others are averaged with it."""
-    drift: Annotated[Number, Field(ge=0, le=100)] | None = None
-    """By how many percentage points the baseline's score may have changed since then, either way, for all you know:
-    the model's service and the machine are not the same for ever. Every interval allows for it."""
-
-
 HostName = Annotated[
     str,
     like(r"^(\[[0-9A-Fa-f:]+\]|[A-Za-z0-9._-]+)(:[1-9][0-9]{0,4})?$", "write name:port, such as pypi.org:443"),
@@ -291,8 +281,6 @@ class Config(Strict):
     """The decision that the numbers must allow."""
     controls: Controls = Controls()
     """Conditions that are compared with nothing."""
-    bank: Bank = Bank()
-    """Earlier benchmarks whose baselines stand in for runs of this one."""
     discards: Discards = Discards()
     """What happens to runs that must not count."""
     budget: Budget = Budget()

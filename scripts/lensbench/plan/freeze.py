@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,10 +21,9 @@ from lensbench.agents.sandbox import DEFAULT_LIMITS
 from lensbench.changes import CHANGE
 from lensbench.changes.hidden_files import with_files
 from lensbench.changes.task import ChangeTask, changes_of, write_task
-from lensbench.core.borrowed import borrowed_further
-from lensbench.core.conditions import AGAIN, CLOSED_BOOK, compared, lenders, with_further
+from lensbench.core.conditions import CLOSED_BOOK, compared
 from lensbench.core.errors import UserError
-from lensbench.core.frozen_plan import BankSettings, Plan, PlannedCondition, PlannedJudge, PlannedTask
+from lensbench.core.frozen_plan import Plan, PlannedCondition, PlannedJudge, PlannedTask
 from lensbench.core.records import sha256
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import write_atomic, write_json
@@ -57,9 +56,7 @@ def make_plan(config: Config, scenarios: ScenarioSet, accepted: list[str]) -> Pl
     arms = {name: _condition(condition) for name, condition in config.conditions.items()}
     told = {"agent": agent, "conditions": arms, "baseline": config.baseline}
     controls = {CLOSED_BOOK: _condition(Condition())} if config.controls.closed_book else {}
-    if config.bank.baseline:
-        controls = {**controls, AGAIN: arms[config.baseline]}
-    plan: Plan = {
+    return {
         "run_id": config.run_id,
         "imported": config.imported,
         "seed": config.seed,
@@ -92,15 +89,6 @@ def make_plan(config: Config, scenarios: ScenarioSet, accepted: list[str]) -> Pl
         "notes": list(config.notes),
         "settings_sha256": sha256(json.dumps(told, sort_keys=True).encode()),
     }
-    return {**plan, "bank": _bank(config, plan["order"])} if config.bank.baseline else plan
-
-
-def _bank(config: Config, order: Sequence[str]) -> BankSettings:
-    """The settings for reused runs. One of every five tasks is repeated, drawn by seed and name, so that tasks added
-    later change only the draw from the last five."""
-    fives = [order[start : start + 5] for start in range(0, len(order), 5)]
-    again = [min(five, key=lambda task: sha256(f"{config.seed} {task}".encode())) for five in fives]
-    return {"baseline": list(config.bank.baseline), "drift": config.bank.drift or 0.0, "again": again}
 
 
 def _dumped(section: BaseModel) -> Any:
@@ -207,18 +195,13 @@ def gate_changes(old: Plan, new: Plan) -> tuple[list[str], list[str]]:
     """The differences between the gates of two plans after a verdict was shown: those that the user must accept, and
     those that are only reported, because the error account corrects for them."""
     gates = {"gate": {**Gate().model_dump(mode="json"), **old["gate"]}}, {"gate": new["gate"]}
-    changed = [*differences(*gates, ["gate"]), *differences(_bank_of(old), _bank_of(new), ["bank"])]
+    changed = differences(*gates, ["gate"])
     found = {name: f"{name}: was {a!r}, is {b!r}, changed after a verdict" for name, a, b in changed}
     told = [[found[name] for name in names if name in found] for names in (_MEANING, _PAID_FOR)]
     return told[0], told[1]
 
 
-def _bank_of(plan: Plan) -> dict[str, Any]:
-    """The bank of a plan; older plans have one earlier benchmark as a text."""
-    return {"bank": {**plan["bank"], "baseline": list(lenders(plan["bank"]))}} if "bank" in plan else {}
-
-
-_MEANING = ("gate.effect", "gate.alpha", "bank", "bank.baseline", "bank.drift")
+_MEANING = ("gate.effect", "gate.alpha")
 _PAID_FOR = ("gate.looks", "gate.over", "gate.contrasts")
 
 
@@ -287,7 +270,6 @@ def write_plan(
     `own`: the user's own files there, which are not changed; `dealt`: the tasks from before others were added."""
     scenarios = read_scenarios(config.scenario_files, config.repository, config.imported)
     plan = make_plan(config, scenarios, accepted)
-    plan = with_further(plan, borrowed_further(folder))
     if dealt:
         plan = {**plan, "dealt": list(dealt)}
     write_atomic(RunFolder(folder).protocol, PROTOCOL.read_bytes())

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from lensbench.agents import known_kinds
 from lensbench.agents.services import service_of
-from lensbench.core.conditions import AGAIN, CLOSED_BOOK, FURTHER, read_contrast
+from lensbench.core.conditions import CLOSED_BOOK, read_contrast
 from lensbench.core.errors import did_you_mean
 from lensbench.core.system.yaml_places import KeyPath
 from lensbench.plan.config import Agent, Config, ModelJudge, judge_names
@@ -78,7 +78,6 @@ def problems_of(config: Config, config_files: Iterable[str] = ()) -> Iterable[tu
     if config.warnings and not config.imported:
         yield ("warnings",), "warnings is only for imported runs; remove the key, or set imported: true"
     yield from _contrast_problems(config)
-    yield from _bank_problems(config)
     yield from _judge_problems(config)
     yield from _limit_problems(config)
     if config.gate.looks > 1 and config.gate.over == "trials" and config.gate.looks != config.trials:
@@ -105,24 +104,6 @@ def _contrast_problems(config: Config) -> Iterable[tuple[KeyPath, str]]:
         if contrast.treatment == contrast.baseline or frozenset(contrast) in known:
             yield place, f"gate.contrasts has {text!r}; name two different treatments, each pair once"
         known.add(frozenset(contrast))
-
-
-def _bank_problems(config: Config) -> Iterable[tuple[KeyPath, str]]:
-    if not config.bank.baseline:
-        if config.bank.drift is not None:
-            yield ("bank", "drift"), "bank.drift needs bank.baseline, which is missing; write bench/<run_id>"
-        return
-    if config.bank.drift is None:
-        text = "bank.drift is missing; write how many points the baseline may have changed since then, such as 2"
-        yield ("bank",), text
-    for name in config.conditions:
-        if name == AGAIN or FURTHER.fullmatch(name):
-            yield ("conditions", name), f"conditions has {name!r}, the name of a control; use another name"
-    for index, source in enumerate(config.bank.baseline):
-        if source in config.bank.baseline[:index]:
-            yield ("bank", "baseline", index), f"bank.baseline has {source} twice; name each earlier benchmark once"
-    if config.agent.kind == "none":
-        yield ("bank",), "bank cannot be combined with imported runs; remove it"
 
 
 def _judge_problems(config: Config) -> Iterable[tuple[KeyPath, str]]:

@@ -11,10 +11,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from lensbench.core.borrowed import digest, ever_borrowed
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import Plan
-from lensbench.core.records import RunId
+from lensbench.core.records import RunId, run_files
 from lensbench.core.run_folder import RunFolder
 from lensbench.plan.frozen import read_plan
 
@@ -88,8 +87,7 @@ def _says_open(path: Path) -> bool:
 
 def _is_begun(folder: Path, plan: Plan, wave: Wave) -> bool:
     runs = (RunId(task, name, trial) for trial in wave.trials for task in wave.tasks for name in plan["conditions"])
-    borrowed = ever_borrowed(folder)
-    return any(digest(folder, run) not in ("", borrowed.get(run.stem)) for run in runs)
+    return any(run_files(folder, run).record.exists() for run in runs)
 
 
 def restricted(plan: Plan, count: int) -> Plan:

@@ -53,7 +53,7 @@ def delta_with(tables: Tables, treatment: str, chosen: Sequence[ChosenRun]) -> t
     def ends(of_treatment: int, of_baseline: int) -> Fraction | None:
         def score(run: RunId) -> Fraction | None:
             if run not in scores:
-                return tables.compared_score(run)
+                return tables.score(run)
             known = scores[run]
             return known if known is not None else Fraction(of_treatment if run.condition == treatment else of_baseline)
 
@@ -89,7 +89,7 @@ def _sentences(tables: Tables, chosen: Sequence[ChosenRun]) -> Iterator[str]:
         }
         if not any(sides.values()):
             continue
-        now = measure(tables, tables.compared_score, treatment, tables.plan["order"]).delta
+        now = measure(tables, tables.score, treatment, tables.plan["order"]).delta
         ends = delta_with(tables, treatment, chosen)
         shown = "unknown" if ends is None else " to ".join(dict.fromkeys(points(end) for end in ends))
         counted = ", ".join(f"{name} {count}" for name, count in sides.items())

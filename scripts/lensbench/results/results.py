@@ -142,7 +142,6 @@ def with_findings(
     measures = {name: each["measures"] for name, each in [*data["comparisons"].items(), *data["between"].items()]}
     return {
         **data,
-        "bank": estimates["bank"]["sentence"] if "bank" in estimates else "",
         "instrument": instrument,
         "judging": judges_view(instrument, data)._asdict(),
         "selftest": estimates["selftest"],
@@ -221,7 +220,6 @@ def _run(tables: Tables, row: ValidityRow, used: Mapping[RunId, str]) -> RunResu
         "score": tables.score(run),
         "complete": score["complete"],
         "duration_s": tables.duration(run),
-        "is_borrowed": run in tables.borrowed,
         "tools_used": used.get(run, ""),
         "tool_calls_reported": tables.reported_calls(run),
         "tool_calls_observed": tables.observed_calls(run),

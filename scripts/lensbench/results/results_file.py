@@ -78,7 +78,6 @@ class RunResult(TypedDict, Generic[N]):
     score: N | None
     complete: str
     duration_s: N | None
-    is_borrowed: bool
     tools_used: str
     tool_calls_reported: N | None
     tool_calls_observed: N | None
@@ -211,7 +210,6 @@ class Changes(TypedDict, Generic[N], total=False):
 class Findings(Estimated[N], Generic[N]):
     """The same with the words for them, and what is known about the judges."""
 
-    bank: str
     instrument: InstrumentData
     judging: dict[str, object]
     """A Judges (page/judges.py)."""

@@ -6,13 +6,12 @@ exactly these runs again. A run that was discarded more often than `discards.max
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 
-from lensbench.core.borrowed import borrowed
-from lensbench.core.conditions import CLOSED_BOOK, further_baselines, planned_conditions
+from lensbench.core.conditions import CLOSED_BOOK
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import Plan
 from lensbench.core.records import Attempt, Record, RunId, from_json, run_files, sha256, trial_folder
@@ -53,30 +52,27 @@ def planned_runs(plan: Plan) -> list[RunId]:
         RunId(task, condition, trial)
         for trial in range(1, plan["trials"] + 1)
         for task in plan["order"]
-        for condition in planned_conditions(plan, task)
+        for condition in plan["conditions"]
     ]
 
 
 def decide(
-    records: Mapping[RunId, Record], plan: Plan, filed: Mapping[RunId, Discard] = MappingProxyType({}),
-    earlier: Set[RunId] = frozenset(),
-) -> list[Validity]:  # fmt: skip
+    records: Mapping[RunId, Record], plan: Plan, filed: Mapping[RunId, Discard] = MappingProxyType({})
+) -> list[Validity]:
     """The validity of every planned run: what its last attempt says, and whether it fits the other runs of its pair.
 
     `filed` are the runs that lie there as they were discarded before: they stay discarded until they are made again,
-    also when the run that they did not fit was made again. `earlier` are the borrowed ones: one that does not fit is
-    discarded alone.
+    also when the run that they did not fit was made again.
     """
     together: dict[tuple[str, int], list[RunId]] = {}
     for run in planned_runs(plan):
         together.setdefault((run.task, run.trial), []).append(run)
-    return [validity for runs in together.values() for validity in decide_together(runs, records, plan, filed, earlier)]
+    return [validity for runs in together.values() for validity in decide_together(runs, records, plan, filed)]
 
 
 def decide_together(
-    runs: Iterable[RunId], records: Mapping[RunId, Record], plan: Plan, filed: Mapping[RunId, Discard],
-    earlier: Set[RunId] = frozenset(),
-) -> list[Validity]:  # fmt: skip
+    runs: Iterable[RunId], records: Mapping[RunId, Record], plan: Plan, filed: Mapping[RunId, Discard]
+) -> list[Validity]:
     """The same for the runs of one task and trial, which no other run can change."""
     decided = {run: _alone(run, records.get(run)) for run in runs}
     for run in decided.keys() & filed.keys():
@@ -88,26 +84,9 @@ def decide_together(
         for run, validity in decided.items()
         if validity.status == RunStatus.VALID and run.condition != CLOSED_BOOK
     ]
-    own = [record for record in valid if record.run not in earlier]
-    odd = [
-        *_apart(own, plan),
-        *(each for record in valid if record.run in earlier for each in _unlike(record, own, plan)),
-    ]
-    for record, reason, detail in odd:
+    for record, reason, detail in _apart(valid, plan):
         decided[record.run] = Validity(record.run, RunStatus.DISCARDED, reason, detail, record.last.attempt)
     return list(decided.values())
-
-
-def _unlike(earlier: Record, own: list[Record], plan: Plan) -> list[tuple[Record, str, str]]:
-    """Why a borrowed run does not fit those that were made here; at most one reason."""
-    versions = {record.outcome.agent_version for record in (earlier, *own) if record.outcome.agent_version}
-    if len(versions) > 1:
-        detail = (
-            f"the earlier run was made with version {earlier.outcome.agent_version} of the agent, ours with another"
-        )
-        return [(earlier, DiscardReason.SETTINGS_CHANGED, detail)]
-    found = [] if list(_apart(own, plan)) else list(_apart([earlier, *own], plan))
-    return [(earlier, reason, detail) for _, reason, detail in found[:1]]
 
 
 def _alone(run: RunId, record: Record | None) -> Validity:
@@ -217,7 +196,7 @@ def judge_validity(folder: Path) -> None:
         for run in records
         if (paths := before.get(run.stem)) and describes(paths[-1], run_files(folder, run).record)
     }
-    decided = decide(records, plan, standing, borrowed(folder, records))
+    decided = decide(records, plan, standing)
     file_discards(folder, decided)
     after = discard_files(folder)
     limit = plan["max_rounds"]
@@ -230,10 +209,7 @@ def judge_validity(folder: Path) -> None:
             **row_of_run(validity.run), "status": validity.status, "reason": validity.reason,
             "detail": validity.detail, "attempts": str(validity.attempts),
             "discards": joined(discard.reason for discard in filed),
-            "given_up": yes_no(
-                validity.status == RunStatus.DISCARDED
-                and (len(filed) > limit or validity.run.condition in further_baselines(plan))
-            ),
+            "given_up": yes_no(validity.status == RunStatus.DISCARDED and len(filed) > limit),
             "ending": records[validity.run].outcome.ending if validity.run in records else "",
         })  # fmt: skip
     write_table(RunFolder(folder).validity, columns(ValidityRow), rows)

@@ -10,7 +10,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Literal, NamedTuple, NotRequired, TypedDict, TypeVar
 
-from lensbench.core.conditions import Contrast, further_baselines
+from lensbench.core.conditions import Contrast
 from lensbench.core.distributions import t_isf
 from lensbench.core.frozen_plan import Plan
 from lensbench.core.numbers import decimal, nearest_5_percent
@@ -46,8 +46,8 @@ class Effort(TypedDict):
 
 
 RATIOS: Mapping[str, Quantity] = {
-    "duration_s": lambda tables, run: tables.timed(tables.duration)(run),
-    "first_token_s": lambda tables, run: tables.timed(tables.first_token)(run),
+    "duration_s": Tables.duration,
+    "first_token_s": Tables.first_token,
     "tokens_input": lambda tables, run: tables.tokens(run, "input", "cache_read", "cache_write"),
     "tokens_output": lambda tables, run: tables.tokens(run, "output"),
     "cost_usd": Tables.cost,
@@ -60,7 +60,7 @@ DIFFERENCES: Mapping[str, Quantity] = {
     "files_read_observed": Tables.observed_files,
     "turns": Tables.turns,
     "tokens_cached": lambda tables, run: tables.tokens(run, "cache_read"),
-    "outside_agent_s": lambda tables, run: tables.timed(tables.outside_agent)(run),
+    "outside_agent_s": Tables.outside_agent,
 }
 """Quantities that are compared by their difference, because 0 is an ordinary value."""
 
@@ -87,14 +87,6 @@ class Comparison:
         """The repository of every task; None if it names none."""
         return {name: task["repository"] for name, task in self.plan["tasks"].items()}
 
-    @property
-    def drift(self) -> float:
-        """The largest change of a borrowed baseline's score, as a share of 1; 0 when the baseline is not borrowed."""
-        bank = self.plan.get("bank")
-        of_baseline = {self.plan["baseline"], *further_baselines(self.tables.plan)}
-        is_borrowed = any(run.condition in of_baseline for run in self.tables.borrowed)
-        return bank["drift"] / 100 if bank and is_borrowed else 0.0
-
     def sides(self, value: Value) -> dict[str, list[tuple[Fraction | None, Fraction | None]]]:
         """The values of all planned pairs by task, in the order of the trials."""
         trials, baseline = range(1, self.plan["trials"] + 1), self.plan["baseline"]
@@ -119,8 +111,8 @@ class Comparison:
     def over(
         self, values: Mapping[str, Sequence[Fraction | float]], tasks: Iterable[str], limit: float = math.inf
     ) -> Estimate:
-        """The estimate over the given tasks. `values` has one value for each complete pair of a task, at most `limit`.
-        Only scores have a limit, and their estimates allow for the drift of a borrowed baseline."""
+        """The estimate over the given tasks. `values` has one value for each complete pair of a task, at most
+        `limit`."""
         tasks = list(tasks)
         return estimate(
             {task: sum(values[task]) / len(values[task]) for task in tasks if values[task]},
@@ -131,7 +123,6 @@ class Comparison:
             pairs=sum(len(values[task]) for task in tasks),
             power=self.plan["gate"]["power"],
             limit=limit,
-            drift=self.drift if limit == LARGEST else 0.0,
         )
 
 
@@ -148,7 +139,7 @@ def differences(pairs: Mapping[str, Sequence[Pair]]) -> dict[str, list[Fraction]
 def scores(comparison: Comparison) -> Scores:
     """The delta of the score: overall, by category with Holm's p over the categories, and by repository."""
     tasks, order = comparison.plan["tasks"], comparison.plan["order"]
-    values = differences(comparison.pairs(comparison.tables.compared_score))
+    values = differences(comparison.pairs(comparison.tables.score))
     categories = _groups(order, {name: task["category"] for name, task in tasks.items()})
     sources = _groups(order, {name: task["repository"] or "unknown" for name, task in tasks.items()})
     return {
@@ -160,7 +151,7 @@ def scores(comparison: Comparison) -> Scores:
 
 def overall(comparison: Comparison) -> Estimate:
     """The delta of the score over all tasks."""
-    values = differences(comparison.pairs(comparison.tables.compared_score))
+    values = differences(comparison.pairs(comparison.tables.score))
     return comparison.over(values, comparison.plan["order"], LARGEST)
 
 
@@ -230,8 +221,8 @@ def _change(log_ratio: float | None) -> float | None:
 
 def variance(comparison: Comparison) -> dict[str, Components]:
     """The components of the differences and of each condition's scores, over all trials."""
-    treatment, baseline = comparison.known(comparison.tables.compared_score)
-    pairs = differences(comparison.pairs(comparison.tables.compared_score))
+    treatment, baseline = comparison.known(comparison.tables.score)
+    pairs = differences(comparison.pairs(comparison.tables.score))
     values = {"differences": pairs, "treatment": treatment, "baseline": baseline}
     return {name: components(each, comparison.repository_of) for name, each in values.items()}
 
@@ -250,7 +241,7 @@ def missing(comparison: Comparison) -> dict[str, dict[str, int]]:
 def filled(comparison: Comparison) -> tuple[Estimate, Estimate]:
     """The delta over all planned pairs with every missing score as 0 in the treatment and 1 in the baseline, and the
     reverse."""
-    sides = comparison.sides(comparison.tables.compared_score)
+    sides = comparison.sides(comparison.tables.score)
 
     def at(treatment: int, baseline: int) -> Estimate:
         values = {
@@ -292,21 +283,21 @@ def corrected_by_people(found: Estimate, mean: CorrectedData, alpha: float, powe
         return None
     se = se_of_mean * max(1.0, found.se * math.sqrt(found.n) / found.sd)
     df = min(mean["n"] - 1, found.df)
-    margin = float(t_isf(alpha / 2, df)) * se + found.drift
+    margin = float(t_isf(alpha / 2, df)) * se
     return replace(
         found, delta=value, se=se, df=df, people=mean["n"], root=None,
         method=f"{found.method}, corrected by people",
         low=max(value - margin, -LARGEST), high=min(value + margin, LARGEST), generalised=None,
-        mde=minimum_detectable(se, df, alpha, power, found.drift),
+        mde=minimum_detectable(se, df, alpha, power),
     )  # fmt: skip
 
 
 def with_one_loss(comparison: Comparison) -> Estimate:
     """The delta with one more task, in a separate repository, that loses heavily."""
-    values = differences(comparison.pairs(comparison.tables.compared_score))
+    values = differences(comparison.pairs(comparison.tables.score))
     return estimate(
         {task: sum(each) / len(each) for task, each in values.items() if each} | {"": HEAVY},
-        comparison.repository_of | {"": "another"}, seed=comparison.plan["seed"], limit=LARGEST, drift=comparison.drift,
+        comparison.repository_of | {"": "another"}, seed=comparison.plan["seed"], limit=LARGEST,
     )  # fmt: skip
 
 
@@ -314,12 +305,11 @@ def seen_pairs(comparison: Comparison) -> dict[str, Shown]:
     """The complete pairs by task and trial, for the error account."""
     tables = comparison.tables
     found = {}
-    for task, both in comparison.sides(tables.compared_score).items():
+    for task, both in comparison.sides(tables.score).items():
         for trial, (treated, base) in enumerate(both, 1):
             if treated is not None and base is not None:
                 sides = (RunId(task, condition, trial) for condition in comparison.conditions)
-                runs = (tables.identity(run) for side in sides for run in tables.compared_runs(side))
-                found[f"{task}/{trial}"] = Shown(str(treated - base), tuple(runs))
+                found[f"{task}/{trial}"] = Shown(str(treated - base), tuple(map(tables.identity, sides)))
     return found
 
 

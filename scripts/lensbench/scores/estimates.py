@@ -39,7 +39,6 @@ from lensbench.scores.account import (
     number_of,
     read_ledger,
 )
-from lensbench.scores.bank import BankCheck, check_bank
 from lensbench.scores.complete_tasks import CompleteShare, McNemar, Reliability, by_criteria, mcnemar, reliability
 from lensbench.scores.differences import Comparison, Effort, Scores, between
 from lensbench.scores.estimates_file import EstimatesData, LookData, LookFile
@@ -198,7 +197,7 @@ def as_looked_at(overall: Estimate, look: LookResult, power: float) -> Estimate:
         return replace(overall, mde=None)
     several = f", adjusted for {look.looks} looks" if look.looks > 1 else ""
     level = level_of(look.boundary)
-    mde = None if several else minimum_detectable(overall.se, overall.df, 1 - level, power, overall.drift)
+    mde = None if several else minimum_detectable(overall.se, overall.df, 1 - level, power)
     return replace(overall, low=interval[0], high=interval[1], mde=mde, method=f"{overall.method}{several}")
 
 
@@ -256,7 +255,6 @@ class Gatekeeper(NamedTuple):
     tables: Tables
     instrument: InstrumentData
     proven: proof.SelftestStatus
-    bank: BankCheck | None
     ledger: Sequence[Draw]
     distrusted: Sequence[str]
     """Why the ledger cannot be trusted."""
@@ -267,7 +265,6 @@ class Gatekeeper(NamedTuple):
         """The estimates of a comparison with the verdict and with what this look allows."""
         overall, plan = found["score"]["overall"], comparison.plan
         is_contrast = plan["baseline"] != self.tables.plan["baseline"]
-        bank = None if is_contrast else self.bank
         worst, best = compared.filled(comparison)
         belief = self.instrument.get("belief", {})
         doubts = belief.get("doubts", ())
@@ -277,17 +274,14 @@ class Gatekeeper(NamedTuple):
         counting = as_looked_at(corrected, now.look, plan["gate"]["power"]) if corrected else None
         verdict = gate.decide(
             replace(corrected or overall, mde=(counting or shown).mde), plan["gate"], now.look,
-            [
-                *self.distrusted, *blockers(comparison, name, self.instrument, self.proven),
-                *filter(None, [bank and bank.blocker]),
-            ],
+            [*self.distrusted, *blockers(comparison, name, self.instrument, self.proven)],
             model=model_of(self.tables), trials=plan["trials"], filled=(worst, best),
             doubted=[compared.doubted(comparison, doubts, "alone"), compared.doubted(comparison, doubts, "any")]
             if doubts else (),
             trial_sd=found["variance"]["differences"].sigma,
             caveat=belief.get("caveat", ""), drawn=now.drawn,
             one_loss=compared.with_one_loss(comparison),
-            assumes="" if corrected else assumption(self.instrument), earlier=bank.sentence if bank else "",
+            assumes="" if corrected else assumption(self.instrument),
             first_seen=compared.as_first_seen(comparison, now.draw.seen, first),
             contrast=Contrast(*comparison.conditions) if is_contrast else None,
         )  # fmt: skip
@@ -311,8 +305,8 @@ def write_estimates(folder: Path, tables: Tables | None = None) -> EstimatesData
     tables = tables or read_tables(folder)
     instrument = read_json(RunFolder(folder).instrument, InstrumentData)
     ledger, distrusted = read_account(folder)
-    bank, proven = check_bank(tables), proof.status()
-    keeper = Gatekeeper(folder, tables, instrument, proven, bank, ledger, distrusted)
+    proven = proof.status()
+    keeper = Gatekeeper(folder, tables, instrument, proven, ledger, distrusted)
     named = {str(contrast): contrast for contrast in decided_contrasts(tables.plan)}
     against = {**comparisons(tables), **{name: between(tables, each) for name, each in named.items()}}
     found = {name: estimates_of(comparison) for name, comparison in against.items()}
@@ -338,7 +332,7 @@ def write_estimates(folder: Path, tables: Tables | None = None) -> EstimatesData
             {**each._asdict(), "overall": overall, "gate": None, **decided.get(str(each), {})}
             for each, overall in contrasts(tables).items()
         ],
-    } | ({"bank": bank} if bank else {}))  # fmt: skip
+    })  # fmt: skip
     if not distrusted:
         verdicts = {name: {"verdict": each["gate"].verdict} for name, each in decided.items()}
         note(folder, [

@@ -146,13 +146,6 @@ class SelftestData(TypedDict):
     sentence: str
 
 
-class BankData(TypedDict):
-    """A BankCheck (scores/bank.py)."""
-
-    sentence: str
-    blocker: str
-
-
 class EstimatesData(TypedDict):
     """estimates.json."""
 
@@ -160,4 +153,3 @@ class EstimatesData(TypedDict):
     selftest: SelftestData
     comparisons: Mapping[str, ComparisonData]
     contrasts: NotRequired[Sequence[ContrastData]]
-    bank: NotRequired[BankData]

@@ -68,7 +68,6 @@ def decide(
     drawn: Drawn | None = None,
     one_loss: Estimate | None = None,
     assumes: str = "",
-    earlier: str = "",
     first_seen: FirstSeen | None = None,
     contrast: Contrast | None = None,
 ) -> GateVerdict:
@@ -81,9 +80,8 @@ def decide(
     each way in which a verdict must hold. `trial_sd`: the standard deviation of a task's difference between trials,
     when known. `caveat`: a sentence about the judges that is shown with a verdict. `drawn`: the position of this look
     in the error account. `one_loss`: the estimate with one more task, which loses heavily. `assumes`: a sentence about
-    the assumptions of a verdict. `earlier`: a sentence about a borrowed baseline. `first_seen`: the estimate without
-    runs that were repeated or removed after a look. `contrast`: the two treatments, when the estimate compares
-    treatments.
+    the assumptions of a verdict. `first_seen`: the estimate without runs that were repeated or removed after a look.
+    `contrast`: the two treatments, when the estimate compares treatments.
     """
     settings = {**DEFAULTS, **settings}
     effect = settings["effect"] / 100
@@ -91,7 +89,7 @@ def decide(
     if low is None or high is None:
         sentence = " ".join([_REFUSED, *blockers, _no_interval(estimate)])
         return GateVerdict("INCONCLUSIVE", sentence, _MORE_TASKS, low, high)
-    scope = f"{_scope(estimate, model, settings)} {earlier}".rstrip()
+    scope = _scope(estimate, model, settings)
     found = _found(estimate, settings, look, low, high, trials, contrast)
     told = f"{_ending(look)}{_account(drawn, look)}"
     by_numbers = verdict_of(low, high, effect)
@@ -296,13 +294,10 @@ def what_decides(estimate: Estimate, settings: GateSettings, trials: int, trial_
     delta, effect = estimate.delta or 0.0, settings["effect"] / 100
     if not estimate.se:
         return _MORE_TASKS
-    distance = (delta if delta > 0 else effect - delta) - estimate.drift
-    if estimate.drift and (distance < NEARLY or 0 < delta < effect <= 2 * estimate.drift + NEARLY):
-        allowed = f"the {100 * estimate.drift:g} points that the intervals allow for a change of the earlier baseline"
-        return f"A baseline of its own: with {allowed}, no number of tasks decides. Remove bank, under another run_id."
+    distance = delta if delta > 0 else effect - delta
     if 0 < delta < effect:
         upper = upper_sd(estimate.se * estimate.n**0.5, estimate.n)
-        tasks = tasks_for_width(upper, effect - 2 * estimate.drift, settings["alpha"])
+        tasks = tasks_for_width(upper, effect, settings["alpha"])
         more = with_noun(max(tasks - estimate.n, 1), "more task")
         between = f"the difference found lies between 0 and the {settings['effect']:g} points that are worthwhile"
         return f"About {more}: {between}, and an interval shorter than these decides, as a GO or a NO-GO."

@@ -79,8 +79,6 @@ class Estimate:
     """Tasks with a difference of HEAVY or worse."""
     people: int = 0
     """Tasks that people judged, when the estimate is corrected by them; else 0."""
-    drift: float = 0.0
-    """The largest change of a borrowed baseline, in either direction; the interval, `p` and `mde` allow for it."""
 
 
 @dataclass(frozen=True)
@@ -104,15 +102,13 @@ def estimate(
     pairs: int | None = None,
     power: float = 0.8,
     limit: float = math.inf,
-    drift: float = 0.0,
 ) -> Estimate:
     """The mean of the tasks' differences with its interval of level 1 - `alpha`.
 
     `differences` has one number per task, the mean over its trials; pass fractions, so that equal differences stay
     equal. `repository_of` may contain more tasks. `pairs` and `planned` are numbers of pairs, by default one per task.
     `seed` is for the sign flips; the order of the tasks does not matter. Intervals are cut at `limit`, the largest
-    possible difference. `drift`: the largest change of a borrowed baseline, in either direction; the estimate holds for
-    every such change.
+    possible difference.
     """
     import numpy as np
 
@@ -128,13 +124,12 @@ def estimate(
     interval, general = _intervals(d, groups, alpha) if varies else (None, None)
     shared = clusters < len(tasks)
     limited = shared and not _are_enough(groups)
-    surely = d - np.clip(d.mean(), -drift, drift)
-    units = np.bincount(groups, surely).astype(float) if shared and not limited else surely
-    p, mid_p = (1.0, 1.0) if drift and abs(d.mean()) <= drift else sign_flip_p(units, seed)
+    units = np.bincount(groups, d).astype(float) if shared and not limited else d
+    p, mid_p = sign_flip_p(units, seed)
     return Estimate(
         delta=float(d.mean()),
-        low=max(interval.low - drift, -limit) if interval else None,
-        high=min(interval.high + drift, limit) if interval else None,
+        low=max(interval.low, -limit) if interval else None,
+        high=min(interval.high, limit) if interval else None,
         p=p,
         mid_p=mid_p,
         n=len(tasks),
@@ -148,13 +143,12 @@ def estimate(
         wins=int((d > 0).sum()),
         ties=int((d == 0).sum()),
         losses=int((d < 0).sum()),
-        mde=minimum_detectable(interval.se, interval.df, alpha, power, drift) if interval else None,
+        mde=minimum_detectable(interval.se, interval.df, alpha, power) if interval else None,
         scope=SCOPE if limited else "",
-        generalised=_within(general.low - drift, general.high + drift, limit) if general and limited else None,
+        generalised=_within(general.low, general.high, limit) if general and limited else None,
         units=int((units != 0).sum()),
         root=likelihood_root(units) if is_skewed(units) else None,
         heavy=int((d <= HEAVY).sum()),
-        drift=drift,
     )
 
 
@@ -301,13 +295,12 @@ def smallest_mid_p(units: int) -> float:
     return max(2.0**-units, 0.5 / (RESAMPLES + 1))
 
 
-def minimum_detectable(se: float, df: float, alpha: float, power: float, drift: float = 0.0) -> float | None:
+def minimum_detectable(se: float, df: float, alpha: float, power: float) -> float | None:
     """The minimum detectable effect: the true difference at which a t interval with this standard error excludes 0 with
     this power.
 
     For the paired interval this is the textbook value from the standard deviation and the number of tasks; for the
-    others it includes the effect of shared repositories. `drift` is added to it. None with 1 degree of freedom, for
-    which it is undefined.
+    others it includes the effect of shared repositories. None with 1 degree of freedom, for which it is undefined.
     """
     count = int(df + NO_SPREAD) + 1
-    return None if count < 3 else se * math.sqrt(count) * standard_effect(count, power, alpha) + drift
+    return None if count < 3 else se * math.sqrt(count) * standard_effect(count, power, alpha)

@@ -120,9 +120,9 @@ def measure(tables: Tables, value: Value, treatment: str, tasks: Iterable[str]) 
 def measures(tables: Tables, treatment: str) -> dict[str, Measure]:
     """All quantities of a treatment against the baseline, over all tasks."""
     values: dict[str, Value] = {
-        "score": tables.compared_score,
+        "score": tables.score,
         "complete": tables.complete,
-        "duration_s": tables.timed(tables.duration),
+        "duration_s": tables.duration,
         "tool_calls_reported": tables.reported_calls,
         "tool_calls_observed": tables.observed_calls,
         "files_read_reported": tables.reported_files,
@@ -132,8 +132,8 @@ def measures(tables: Tables, treatment: str) -> dict[str, Measure]:
         "tokens_cached": lambda run: tables.tokens(run, "cache_read"),
         "tokens_output": lambda run: tables.tokens(run, "output"),
         "cost_usd": tables.cost,
-        "first_token_s": tables.timed(tables.first_token),
-        "outside_agent_s": tables.timed(tables.outside_agent),
+        "first_token_s": tables.first_token,
+        "outside_agent_s": tables.outside_agent,
     }
     return {name: measure(tables, value, treatment, tables.plan["order"]) for name, value in values.items()}
 
@@ -146,7 +146,7 @@ def categories(tables: Tables, treatment: str) -> dict[str, Category]:
     return {
         category: {
             "tasks": len(tasks),
-            "score": measure(tables, tables.compared_score, treatment, tasks),
+            "score": measure(tables, tables.score, treatment, tasks),
             "tool_calls": measure(tables, tables.known_calls, treatment, tasks),
             "adoption": adoption(
                 row["adopted"] for row in tables.pairs if row["treatment"] == treatment and row["task"] in tasks
@@ -223,9 +223,7 @@ def _group(tables: Tables, treatment: str, rows: Sequence[PairRow]) -> AdoptionG
         "misdirected": adoption(row["misdirected"] for row in rows),
         "diverged": adoption(row["diverged"] for row in rows),
         "treatment_duration_s": _task_mean(runs, tables.duration),
-        "baseline_duration_s": _task_mean(
-            runs, lambda run: tables.timed(tables.duration)(run._replace(condition=baseline))
-        ),
+        "baseline_duration_s": _task_mean(runs, lambda run: tables.duration(run._replace(condition=baseline))),
     }
 
 
@@ -289,14 +287,13 @@ def controls(tables: Tables) -> list[ControlCheck]:
         return None if record.outcome.models is None else len(set(record.outcome.models)) == 1
 
     made = [record for record in tables.valid if record.source == "run"]
-    own = [record for record in made if record.run not in tables.borrowed]
     with_servers = [record for record in made if servers[record.condition]]
     without = [record for record in made if denied(record)]
     planned = tables.plan["tasks"]
     checks: list[tuple[str, list[Record], Callable[[Record], bool | None]]] = [
         ("the prompt is the planned one, byte for byte", made,
          lambda record: record.prompt_sha256 == planned[record.task]["prompt_sha256"]),
-        ("the agent's settings are the planned ones", own,
+        ("the agent's settings are the planned ones", made,
          lambda record: record.settings_sha256 == tables.plan["settings_sha256"]),
         ("the workspace is unchanged after the run", made, lambda record: record.tree_before == record.tree_after),
         ("one model answered throughout", made, same_model),
@@ -321,7 +318,7 @@ def start_skews(tables: Tables) -> list[Fraction]:
     """Seconds between the first and the last start inside each task and trial, over valid runs, sorted."""
     starts: dict[tuple[str, int], list[str]] = {}
     for record in tables.valid:
-        if record.source == "run" and record.condition in compared(tables.plan) and record.run not in tables.borrowed:
+        if record.source == "run" and record.condition in compared(tables.plan):
             starts.setdefault((record.task, record.trial), []).append(record.attempts[0].started_at)
     return sorted(_seconds_between(min(times), max(times)) for times in starts.values() if len(times) > 1)
 

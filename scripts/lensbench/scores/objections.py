@@ -69,7 +69,7 @@ def rare_losses(estimate: Estimate, boundary: float, trials: int = 1, rare: Rare
     spread, sure = rare.spread * math.sqrt((1 + 1 / trials) / 2), t_isf(norm_sf(boundary), n - 1) / math.sqrt(n)
     reached = 0.0
     for ratio, chance in _spreads(n - 1):
-        least = max(estimate.delta - estimate.drift + estimate.sd - ratio * spread, sure * ratio * spread)
+        least = max(estimate.delta + estimate.sd - ratio * spread, sure * ratio * spread)
         reached += chance * norm_sf((least - rare.gain) * math.sqrt(n) / spread)
     if none * reached <= rare.chance:
         return ""

@@ -8,7 +8,6 @@ from fractions import Fraction
 from pathlib import Path
 from typing import NamedTuple
 
-from lensbench.core.conditions import tasks_of_bank
 from lensbench.core.errors import UserError
 from lensbench.core.numbers import dollars, mean
 from lensbench.core.run_folder import RunFolder
@@ -68,7 +67,7 @@ def read_pilot(folder: Path, share: float) -> list[Pilot]:
                 overall["n"],
                 spread,
                 sigma is not None,
-                len(tables.plan["conditions"].keys() - tasks_of_bank(tables.plan).keys()),
+                len(tables.plan["conditions"]),
                 float(seconds or 0),
                 price,
             )

@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
-from lensbench.core.borrowed import borrowed, lenders_of
-from lensbench.core.conditions import AGAIN, further_baselines, lenders
 from lensbench.core.frozen_plan import Plan
-from lensbench.core.numbers import COMPLETE, exact, mean
+from lensbench.core.numbers import COMPLETE, exact
 from lensbench.core.records import Record, RunId, sha256
 from lensbench.core.rows import PairRow, ReportRow, ScoreRow, ValidityRow, VerdictRow
 from lensbench.core.run_folder import RunFolder
@@ -35,10 +32,6 @@ class Tables(NamedTuple):
     pairs: Sequence[PairRow]
     verdicts: Sequence[VerdictRow]
     records: Mapping[RunId, Record]
-    borrowed: frozenset[RunId] = frozenset()
-    """The baseline's runs that are borrowed from earlier benchmarks."""
-    lenders: Mapping[RunId, str] = MappingProxyType({})
-    """The run folders that they are from."""
 
     @property
     def valid(self) -> list[Record]:
@@ -58,24 +51,9 @@ class Tables(NamedTuple):
         """The score of a run."""
         return exact(self.scores[run]["score"])
 
-    def compared_score(self, run: RunId) -> Fraction | None:
-        """The score of a run in comparisons: for the baseline, the mean over all its runs of this task and trial, if
-        several are borrowed."""
-        own = self.score(run)
-        if own is None or run.condition != self.plan["baseline"]:
-            return own
-        return mean(map(self.score, self.compared_runs(run)))
-
-    def compared_runs(self, run: RunId) -> list[RunId]:
-        """The runs behind the compared score of a run."""
-        further = further_baselines(self.plan) if run.condition == self.plan["baseline"] else ()
-        others = (run._replace(condition=name) for name in further)
-        return [run, *(other for other in others if other in self.scores and self.score(other) is not None)]
-
     def against(self, treatment: str) -> Tables:
-        """The same tables with a treatment as the baseline; its runs are never borrowed."""
-        plan: Any = {name: value for name, value in self.plan.items() if name != "bank"} | {"baseline": treatment}
-        return self._replace(plan=plan)
+        """The same tables with a treatment as the baseline."""
+        return self._replace(plan={**self.plan, "baseline": treatment})
 
     def complete(self, run: RunId) -> Fraction | None:
         """1 for a complete run, 0 for another, None without a score."""
@@ -134,16 +112,6 @@ class Tables(NamedTuple):
         seconds, wall = self.records[run].outcome.agent_s if self._counts(run) else None, self.duration(run)
         return None if seconds is None or wall is None else wall - Fraction(str(seconds))
 
-    def timed(self, value: Value) -> Value:
-        """A quantity of time, which is only comparable between runs of the same days: for a borrowed run, the value of
-        the repeated run; None without one."""
-
-        def of(run: RunId) -> Fraction | None:
-            again = run._replace(condition=AGAIN) if run in self.borrowed else run
-            return value(again) if again in self.scores else None
-
-        return of
-
     def _reported(self, run: RunId, column: Literal["tool_calls", "files_read"]) -> Fraction | None:
         return exact(self.reports[run][column]) if self._counts(run) and run in self.reports else None
 
@@ -164,7 +132,6 @@ def read_tables(folder: Path, records: Mapping[RunId, Record] | None = None) -> 
     if records is None:
         records = read_present_records(folder, validity)
     valid = [records[run_of_row(row)] for row in validity if row["status"] == RunStatus.VALID]
-    loans = borrowed(folder, records) if "bank" in plan else frozenset()
     return Tables(
         plan=as_made(plan, valid),
         validity=validity,
@@ -173,6 +140,4 @@ def read_tables(folder: Path, records: Mapping[RunId, Record] | None = None) -> 
         pairs=read_table(RunFolder(folder).pairs, PairRow),
         verdicts=read_table(RunFolder(folder).verdicts, VerdictRow),
         records=records,
-        borrowed=loans,
-        lenders=lenders_of(folder, loans, lenders(plan["bank"])[0]) if loans else {},
     )

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from copy import copy
 from fractions import Fraction
 from pathlib import Path
 
-from lensbench.core.conditions import further_baselines, treatments
+from lensbench.core.conditions import treatments
 from lensbench.core.frozen_plan import Plan
-from lensbench.core.numbers import COMPLETE, decimal, exact, mean, nearest_5_percent
+from lensbench.core.numbers import COMPLETE, decimal, exact, nearest_5_percent
 from lensbench.core.preflight_results import read_listed_tools
 from lensbench.core.records import Record, RunId, from_json, run_files
 from lensbench.core.rows import DecisionRow, PairRow, ReportRow, ScoreRow, ValidityRow, columns
@@ -70,15 +69,6 @@ class Side:
         files = items(report["files_used"]) if present and report else None
         self.files = None if files is None else frozenset(normalise_path(file, workspace) for file in files)
         self.outcome = record.outcome if self.counts and record else None
-
-
-def averaged(baseline: Side, further: Iterable[Side]) -> Side:
-    """The baseline's run, with the mean score of it and its further borrowed runs."""
-    if baseline.score is None:
-        return baseline
-    pooled = copy(baseline)
-    pooled.score = mean([baseline.score, *(side.score for side in further)])
-    return pooled
 
 
 def compare(treatment: Side, baseline: Side, tools: Sequence[str]) -> dict[str, Cell]:
@@ -181,15 +171,13 @@ def score_all(folder: Path) -> dict[RunId, Record]:
     tools = treatment_tools(plan, records.values(), reports.values(), read_listed_tools(folder))
     sides = {run: Side(score, reports.get(run), records.get(run)) for run, score in scores.items()}
     adopted = list(dict.fromkeys(f"adopted_{short_name(tool)}" for tool in tools))
-    further = further_baselines(plan)
     pairs = []
     for run, side in sides.items():
         if run.condition in treatments(plan):
             base = sides[run._replace(condition=plan["baseline"])]
-            others = [sides[other] for name in further if (other := run._replace(condition=name)) in sides]
             of_condition = tools_of_condition(plan, run.condition, tools)
             names = {"task": run.task, "trial": run.trial, "treatment": run.condition}
-            pairs.append({**dict.fromkeys(adopted), **names, **compare(side, averaged(base, others), of_condition)})
+            pairs.append({**dict.fromkeys(adopted), **names, **compare(side, base, of_condition)})
     write_table(RunFolder(folder).scores, columns(ScoreRow), scores.values())
     place = PAIR_COLUMNS.index("adopted") + 1
     write_table(RunFolder(folder).pairs, [*PAIR_COLUMNS[:place], *adopted, *PAIR_COLUMNS[place:]], pairs)

@@ -136,7 +136,7 @@ def interval_at(estimate: Estimate, boundary: float) -> tuple[float, float] | No
     """
     if not estimate.se or not estimate.df or estimate.delta is None:
         return None
-    margin = t_isf(norm_sf(boundary), estimate.df) * estimate.se + estimate.drift
+    margin = t_isf(norm_sf(boundary), estimate.df) * estimate.se
     return max(estimate.delta - margin, -LARGEST), min(estimate.delta + margin, LARGEST)
 
 
@@ -168,8 +168,7 @@ def deviate(estimate: Estimate) -> float | None:
     """The estimate as a normal deviate with the same p; None when it cannot be estimated."""
     if not estimate.se or not estimate.df or estimate.delta is None:
         return None
-    beyond = max(abs(estimate.delta) - estimate.drift, 0.0)
-    tail = max(t_sf(beyond / estimate.se, estimate.df), 1e-300)
+    tail = max(t_sf(abs(estimate.delta) / estimate.se, estimate.df), 1e-300)
     return math.copysign(norm_isf(tail), estimate.delta)
 
 

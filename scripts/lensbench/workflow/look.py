@@ -30,7 +30,7 @@ from lensbench.scores.sequential import FUTILE, LookResult
 from lensbench.scores.verdict_of import decided_by_gate
 
 _FOLDERS = (RunFolder.runs, RunFolder.records, RunFolder.discards, RunFolder.judging, RunFolder.human)
-_FILES = (RunFolder.bank, RunFolder.tasks, RunFolder.tasks_beside, RunFolder.preflight, RunFolder.spent)
+_FILES = (RunFolder.tasks, RunFolder.tasks_beside, RunFolder.preflight, RunFolder.spent)
 """The files that a look shares with the run folder."""
 
 

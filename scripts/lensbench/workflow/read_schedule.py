@@ -44,8 +44,6 @@ def read_schedule(
     if not config.makes_benchmark:
         return schedule
     prepare(config, schedule.folder, schedule.own)
-    schedule = schedule.with_borrowed()
-    plan = schedule.plan
     if not RunFolder(schedule.folder).plan.exists():
         return schedule
     old = read_plan(schedule.folder)

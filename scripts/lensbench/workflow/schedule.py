@@ -7,15 +7,14 @@ import math
 import os
 import random
 from collections.abc import Callable, Iterable, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 from lensbench.agents import services
 from lensbench.changes import CHANGE
-from lensbench.core.borrowed import borrowed_further
-from lensbench.core.conditions import compared, further_baselines, planned_conditions, with_further
+from lensbench.core.conditions import compared
 from lensbench.core.frozen_plan import Plan
 from lensbench.core.records import RunId, run_files, trial_folder
 from lensbench.core.run_folder import RunFolder, names_of_run
@@ -104,7 +103,7 @@ class Schedule:
             RunId(task, condition, trial)
             for trial in range(1, self.config.trials + 1)
             for task in self.plan["order"]
-            for condition in planned_conditions(self.plan, task)
+            for condition in self.plan["conditions"]
         ]
         if self.config.agent.kind != "none":
             return planned
@@ -130,16 +129,6 @@ class Schedule:
         return [file.as_posix()] if file.exists() else []
 
     @property
-    def bank(self) -> list[str]:
-        """The list of runs taken from an earlier benchmark. Copied before the first job, but not by a dry run."""
-        file = RunFolder(self.folder).bank
-        return [file.as_posix()] if "bank" in self.plan and file.exists() else []
-
-    def with_borrowed(self) -> Schedule:
-        """The same with the controls that hold further runs of earlier baselines, once they have been borrowed."""
-        return replace(self, plan=with_further(self.plan, borrowed_further(self.folder)))
-
-    @property
     def lacks_repositories(self) -> bool:
         """True when the repository of a task has not been fetched for this benchmark yet."""
         try:
@@ -152,19 +141,13 @@ class Schedule:
     def _discards(self) -> dict[str, list[Path]]:
         return discard_files(self.folder)
 
-    @cached_property
-    def _further(self) -> set[str]:
-        """Further runs of earlier baselines, which nobody makes again: there are others."""
-        names = further_baselines(self.plan)
-        return {run.stem for run in self.runs if run.condition in names}
-
     def discards(self, stem: str) -> list[tuple[str, bool]]:
         """The discards of a run that are inputs of its next round, and whether each one triggers it.
 
         Only a discard of the current run may make Snakemake repeat it. The files of earlier discards stay inputs,
         because Snakemake would treat their removal as a change. Discards beyond `discards.max_rounds` trigger nothing.
         """
-        paths = [] if stem in self._further else self._discards.get(stem, [])
+        paths = self._discards.get(stem, [])
         asks = bool(paths) and describes(paths[-1], RunFolder(self.folder).records / f"{stem}.json")
         inputs = paths[: self.config.discards.max_rounds]
         return [(str(path), asks and path == paths[-1]) for path in inputs]
@@ -288,7 +271,7 @@ class Schedule:
     def _places(self) -> dict[str, int]:
         """Each run's place in the queue: by trial and task; the order within a pair by seed, balanced over tasks.
 
-        Runs of controls come last: between the runs of a pair they would prevent a simultaneous start.
+        Runs of the control come last: between the runs of a pair they would prevent a simultaneous start.
         """
         rng = random.Random(self.config.seed)
         names = list(self.config.conditions)

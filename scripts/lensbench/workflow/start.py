@@ -19,7 +19,7 @@ from lensbench.core.system.files import keep_from_others
 from lensbench.core.system.processes import WORKFLOW
 from lensbench.core.system.terminal import printable_lines
 from lensbench.plan.reading import insist_on_config
-from lensbench.runs import bank, stopping
+from lensbench.runs import stopping
 from lensbench.workflow import begin, finish, snakemake_inside, targets
 from lensbench.workflow.preloaded import Preloaded
 from lensbench.workflow.read_schedule import frozen_schedule, read_schedule
@@ -63,11 +63,6 @@ def read_start(workflow: Any, config: Mapping[str, Any]) -> Schedule:
             schedule = read_schedule(config, workflow.configfiles, begin.foretell if is_dry else begin.begin)
             if schedule.config.makes_benchmark and not is_dry:
                 schedule.outdate_plan()
-                if borrowed := bank.borrow(schedule.folder, schedule.plan):
-                    print(borrowed, file=sys.stderr)
-                    schedule = schedule.with_borrowed()
-            elif is_dry and "bank" in schedule.plan and not schedule.bank:
-                print("bank: a start borrows runs of the baseline that are listed here", file=sys.stderr)
             _ = schedule.judging.names  # files of people that are damaged are said here
         else:
             schedule = frozen_schedule(os.environ.get(settings))

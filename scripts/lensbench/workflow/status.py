@@ -11,8 +11,6 @@ from functools import reduce
 from pathlib import Path
 from typing import NamedTuple
 
-from lensbench.core.borrowed import borrowed
-from lensbench.core.conditions import planned_conditions
 from lensbench.core.errors import UserError
 from lensbench.core.records import Record, RunId, run_files
 from lensbench.core.run_folder import RunFolder
@@ -74,7 +72,6 @@ class Status:
         """The last run discarded since the first read, and why."""
         self.counts = dict.fromkeys(self.plan["conditions"], Count(0, 0, 0))
         runs = planned_runs(self.plan)
-        self._borrowed = borrowed(folder, runs)
         for run in runs:
             if filed := self._filing(run):
                 self._filed[run] = filed
@@ -89,7 +86,6 @@ class Status:
     def ended(self, run: RunId) -> None:
         """Updates the counts after a run has ended. Only runs of the same task and trial can change."""
         self._filed.pop(run, None)
-        self._borrowed -= {run}
         before = {each for each in self._pair(run) if each in self._standing and self._standing[each].discarded}
         for validity in self._decide(run):
             is_new = validity.run == run or validity.run not in before
@@ -154,12 +150,12 @@ class Status:
 
     def _pair(self, run: RunId) -> list[RunId]:
         """The runs of the same task and trial, including this one."""
-        return [run._replace(condition=name) for name in planned_conditions(self.plan, run.task)]
+        return [run._replace(condition=name) for name in self.plan["conditions"]]
 
     def _decide(self, run: RunId) -> list[Validity]:
         together = self._pair(run)
         records = {each: record for each in together if (record := self._read(each))}
-        found = list(decide_together(together, records, self.plan, self._filed, self._borrowed))
+        found = list(decide_together(together, records, self.plan, self._filed))
         for validity in found:
             before, now = self._standing.get(validity.run, Count(0, 0, 0)), self._stands(validity)
             self._standing[validity.run] = now

@@ -77,18 +77,18 @@ class Shared:
     def own_delta(self, run: FinishedRun, condition: str) -> Estimate:
         """A treatment's delta in its own run."""
         comparison = self._comparison(run, condition)
-        return comparison.over(differences(comparison.pairs(run.tables.compared_score)), self.tasks)
+        return comparison.over(differences(comparison.pairs(run.tables.score)), self.tasks)
 
     def deltas(self, run: FinishedRun, condition: str) -> ByTask:
         """The mean delta of each task with a complete pair."""
-        found = differences(self._comparison(run, condition).pairs(run.tables.compared_score))
+        found = differences(self._comparison(run, condition).pairs(run.tables.score))
         return {task: sum(found[task]) / Fraction(len(found[task])) for task in self.tasks if found[task]}
 
     def _comparison(self, run: FinishedRun, condition: str) -> Comparison:
         plan: Plan = {**run.plan, "gate": self.reference.plan["gate"], "seed": self.reference.plan["seed"]}
         return Comparison(run.tables._replace(plan=plan), condition)
 
-    def levels(self, run: FinishedRun, condition: str, quantity: Quantity = Tables.compared_score) -> ByTask:
+    def levels(self, run: FinishedRun, condition: str, quantity: Quantity = Tables.score) -> ByTask:
         """The mean of each task's trials in a condition; tasks without any value are left out."""
         known = self._trials(run, condition, quantity)
         return {task: sum(values) / Fraction(len(values)) for task, values in known.items() if values}

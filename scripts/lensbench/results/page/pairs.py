@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from lensbench.core.conditions import planned_conditions
 from lensbench.core.numbers import exact
 from lensbench.core.records import RunId, run_files, trial_folder
 from lensbench.core.rows import DecisionRow
@@ -86,7 +85,7 @@ class PairPage(NamedTuple):
 def pair_page(folder: Path, inputs: Inputs, task: str, trial: int) -> PairPage:
     """The page of a task in a trial."""
     plan = inputs.tables.plan
-    conditions = sorted(planned_conditions(plan, task), key=lambda name: name != plan["baseline"])
+    conditions = sorted(plan["conditions"], key=lambda name: name != plan["baseline"])
     made = [RunId(task, condition, trial) for condition in conditions]
     changes: Mapping[RunId, Change | None] = {}
     reference: Sequence[tuple[str, str]] = ()
