@@ -65,8 +65,11 @@ def test_a_search_for_importers_shows_what_lines_show(ask: Ask, shop: Path) -> N
 
 
 def test_the_name_of_a_file_is_no_subject_beside_others(ask: Ask, shop: Path) -> None:
+    cli = shop / "src" / "shop" / "cli.py"
+    cli.write_text(f"# pages\f\u2028end\n{cli.read_text(encoding='utf-8')}", encoding="utf-8")
     answer = ask("`src/shop/cart.py` shall be split. Who calls its `checkout`?", shop).answer
     assert "`checkout` is used in:" in answer
+    assert "`src/shop/cli.py`: line 6 in `main`" in answer  # lines as git and editors count them
     assert "`cart` is used in:" not in answer
 
 

@@ -39,6 +39,11 @@ def test_no_prompt_holds_a_line_of_its_reference_or_a_name_of_its_tests() -> Non
         assert not any(name.rpartition("::")[2] in task.prompt for name in task.tests.fail_to_pass)
 
 
+def test_a_copied_line_may_hold_a_line_separator() -> None:
+    line = "x = '\u2028one long line of the reference, which a prompt repeats'"
+    assert given_away(f"Why not {line}?", f"+++ b/a.py\n+{line}\n".encode())
+
+
 def test_the_set_speaks_two_languages_and_is_about_eight_projects() -> None:
     sources = [task.repository for task in tasks("changes.yaml")]
     projects = {

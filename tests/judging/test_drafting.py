@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from drafted_answers import Closeness, Scored, bare, closeness, crude, drafting_set, made_answers, patterns, scored
@@ -297,6 +297,7 @@ PROMPTS = st.text(
 
 
 @given(PROMPTS, PROMPTS)
+@example("a line.\u2028Another", "states\u2028`a_b`")
 def test_whatever_a_set_says_is_read_back_as_it_was(prompt: str, text: str) -> None:
     if not prompt.strip() or not text.split():
         return

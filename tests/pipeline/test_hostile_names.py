@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
+import shutil
+import subprocess
+
+import pytest
 
 from small_benchmark import Project
 
@@ -38,3 +43,30 @@ def test_a_name_that_is_no_name_is_refused(project: Project) -> None:
         assert "use letters, digits and '-' only" in said or "has a brace in its name" in said
         assert "Traceback" not in said
     assert not list(project.folder.parent.rglob("pwned"))
+
+
+@pytest.mark.parametrize("locale", ["en_US.ISO-8859-1", "C"])
+def test_every_locale_gives_the_scores_of_utf_8_and_names_its_encodings(project: Project, locale: str) -> None:
+    env = {"LC_ALL": locale, "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHONWARNDEFAULTENCODING": "1"}
+    if locale != "C":
+        if not shutil.which("localedef"):
+            pytest.skip("localedef, which makes a Latin-1 locale, is not installed")
+        made = project.control / locale
+        subprocess.run(["localedef", "-i", "en_US", "-f", "ISO-8859-1", made], check=True, capture_output=True)
+        env["LOCPATH"] = str(project.control)
+    project.write_tasks(["size"], wanted="Größe", suffix=" Wo steht 日本?")
+    (project.folder / "tasks.yaml").rename(project.folder / "größe.yaml")
+    (project.folder / "repo" / "größe.py").write_text("Größe = 40\n", encoding="utf-8")
+    (project.folder / "answer.md").write_text("Die Größe steht in größe.py:1, 日本.\n", encoding="utf-8")
+    command = ["/bin/cat", str(project.folder / "answer.md")]
+    project.configure({"kind": "command", "command": command}, scenarios="größe.yaml")
+    with (project.control / "output").open("w+", encoding="utf-8") as output:
+        ended = project.begin(env=env, output=output.fileno()).wait(120)
+        output.seek(0)
+        said = output.read()
+    assert ended == 0, said
+    assert {row["score"] for row in project.table("scores")} == {"0.5"}
+    assert "Größe = 40" in (project.bench / "citations.json").read_text(encoding="utf-8")
+    assert "—" in said
+    logs = [log.read_text(encoding="utf-8") for log in (project.bench / "logs").rglob("*.log")]
+    assert not re.search(r"lensbench/\S+: EncodingWarning", "\n".join([said, *logs]))

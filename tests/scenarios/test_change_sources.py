@@ -121,11 +121,14 @@ def instance(shop: Path, **changed: Any) -> dict[str, Any]:
 @needs_sandbox
 def test_swebench_lines_become_tasks_and_what_cannot_be_honoured_is_named(shop: Path) -> None:
     lines = [
-        instance(shop), instance(shop, instance_id="none", repo="acme/other"),
+        instance(shop),
+        instance(shop, instance_id="none", repo="acme/other", problem_statement="One line.\u2028Another,\x85a third."),
         instance(shop, instance_id="wrong", FAIL_TO_PASS=["tests/test_cart.py::test_number"]),
         instance(shop, instance_id="django", FAIL_TO_PASS=["test_total (cart.Tests)"]),
     ]  # fmt: skip
-    Path("bench.jsonl").write_text("\n".join(map(json.dumps, lines)) + "\nnot json\n", encoding="utf-8")
+    Path("bench.jsonl").write_text(
+        "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines) + "not json\n", encoding="utf-8"
+    )
     (Path("mirrors") / "acme").mkdir(parents=True)
     git(shop, "clone", "--quiet", "--bare", str(shop), "../mirrors/acme/shop.git")
     generate("--swebench", "bench.jsonl", "--mirrors", "mirrors", "--output", "sets/swe.yaml")
@@ -138,6 +141,7 @@ def test_swebench_lines_become_tasks_and_what_cannot_be_honoured_is_named(shop: 
         "there is no clone of acme/other", "test\\_number passes without a change", "is not a test id of pytest", "is not JSON",
     ):  # fmt: skip
         assert said in report
+    assert report.count("is not JSON") == 1
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -35,6 +36,16 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def lensbench_try(*arguments: str, given: str = "") -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-P", "-m", "lensbench", "try", *arguments]
     return subprocess.run(command, input=given, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("module", [("lensbench", "try"), ("lensbench.scenarios.try_answer",)])
+def test_a_locale_without_utf_8_changes_nothing(folder: Path, module: tuple[str, ...]) -> None:
+    (folder / "größe.yaml").write_text(SET.replace("FullCart", "VolleGröße"), encoding="utf-8")
+    command = [sys.executable, "-P", "-m", *module, "cart", "--set", "größe.yaml", "-"]
+    env = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0"}
+    done = subprocess.run(command, input="VolleGröße, 日本".encode(), capture_output=True, check=False, env=env)
+    assert done.returncode == 0, done.stderr
+    assert 'line 1: "VolleGröße, 日本"' in done.stdout.decode()
 
 
 @pytest.mark.usefixtures("folder")

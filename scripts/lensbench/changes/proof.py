@@ -170,7 +170,7 @@ def _leaks(task: ChangeTask, tree: Path) -> Iterator[str]:
 
 def given_away(prompt: str, reference: bytes) -> str:
     """A line of the reference that is in the prompt; "" when there is none."""
-    lines = reference.decode(errors="replace").splitlines()
+    lines = reference.decode(errors="replace").split("\n")
     return copied_line(prompt, [line[1:] for line in lines if line.startswith("+") and not line.startswith("+++")])
 
 
@@ -193,7 +193,7 @@ def _seen(tree: Path, path: str, data: bytes) -> str:
     new = {line.strip() for line in data.splitlines() if line not in known and len(line.strip()) >= _LONG_LINE}
     try:
         blob = git(tree, "hash-object", "--stdin", "--no-filters", given=data).decode().strip()
-        objects = git(tree, "rev-list", "--objects", "--all").decode(errors="replace").splitlines()
+        objects = git(tree, "rev-list", "--objects", "--all").decode(errors="replace").split("\n")
         if data.strip() and any(line.startswith(blob) for line in objects):
             return f"its content is object {blob[:12]} of the history"
         versions = {line.partition(" ")[0] for line in objects if line.partition(" ")[2].endswith(Path(path).name)}

@@ -80,7 +80,7 @@ def _sample(runs: Sequence[RunId]) -> Sequence[RunId]:
 def _lines(folder: Path, run: RunId) -> Iterator[str]:
     """A transcript's lines, up to a limit; none when it is missing or damaged."""
     try:
-        with gzip.open(run_files(folder, run).transcript, "rt", errors="replace") as file:
+        with gzip.open(run_files(folder, run).transcript, "rt", encoding="utf-8", errors="replace") as file:
             yield from file.readlines(_LONGEST)
     except (OSError, EOFError, zlib.error):
         return

@@ -17,6 +17,7 @@ from lensbench.core.errors import UserError
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import keep_from_others
 from lensbench.core.system.processes import WORKFLOW
+from lensbench.core.system.program import use_utf8
 from lensbench.core.system.terminal import printable_lines
 from lensbench.plan.reading import insist_on_config
 from lensbench.runs import stopping
@@ -56,6 +57,7 @@ def read_start(workflow: Any, config: Mapping[str, Any]) -> Schedule:
     """The schedule of this start, or in a job on another machine that of the start that sent it. The run folder is
     claimed and fixed, and what Snakemake does otherwise is set."""
     keep_from_others()
+    use_utf8()
     is_dry = workflow.output_settings.dryrun
     settings = f"LENSBENCH_SETTINGS_{workflow.modifier.namespace or ''}"  # for the jobs on other machines
     with _one_line():

@@ -109,7 +109,7 @@ def _where(path: str, numbers: tuple[int, ...], toolbox: Toolbox) -> str:
     """The uses in one file: their lines, the definitions around them, and the text of the first that is no import."""
     texts = {number: toolbox.workspace.line(path, number).strip() for number in numbers}
     telling = [number for number, text in texts.items() if not text.startswith(("from ", "import ", "#", ":"))]
-    units = outline(path, toolbox.workspace.text(path).splitlines())
+    units = outline(path, toolbox.workspace.lines(path))
     around = {line: unit.name for unit in units for line in unit.lines if unit.kind not in ("text", "constant")}
     order = [*telling, *(number for number in numbers if number not in telling)]
     places = [f"{number} in `{around[number]}`" if around.get(number) else str(number) for number in order]

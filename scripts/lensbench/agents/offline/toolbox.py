@@ -57,13 +57,13 @@ class Toolbox:
             return ()
         line = re.compile(search.pattern)
         sources = (path for path in files if path.endswith(search.suffixes))
-        found = tuple(path for path in sources if any(map(line.search, self.workspace.text(path).splitlines())))
+        found = tuple(path for path in sources if any(map(line.search, self.workspace.lines(path))))
         self._end(sum(len(path) + 1 for path in found))
         return found
 
     def read(self, path: str, around: int) -> tuple[int, list[str]]:
         """The number of the first line and the lines of `path`; of a long file a part with line `around` in it."""
-        lines = self.workspace.text(path).splitlines()
+        lines = self.workspace.lines(path)
         first = 1 if len(lines) <= READ_LINES else max(1, min(around - READ_LINES // 2, len(lines) - READ_LINES + 1))
         if not self._begin("Read", {"path": path, "offset": first, "limit": READ_LINES}):
             return 1, []

@@ -59,6 +59,10 @@ class Workspace:
         """The text of a file; bytes that are not UTF-8 are replaced."""
         return self.data(path).decode("utf-8", "replace").replace("\r\n", "\n")
 
+    def lines(self, path: str) -> list[str]:
+        """The lines of a file, with the numbers of `hits`; `splitlines` also splits at form feeds and U+2028."""
+        return self.text(path).removesuffix("\n").split("\n")
+
     def hits(self, path: str, term: Term) -> tuple[int, ...]:
         """Lines (1-based, with repeats, at most MAX_HITS) of `path` on which `term` occurs."""
         key = (path, term)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import errno
 import gc
+import locale
 import os
 import sys
 from collections.abc import Callable
@@ -23,6 +24,7 @@ def run_program(main: Callable[[], object]) -> None:
 
     It cleans up on signals. A closed pipe (`| head`) is not an error.
     """
+    use_utf8()
     end_in_order()
     keep_from_others()
     try:
@@ -37,6 +39,15 @@ def run_program(main: Callable[[], object]) -> None:
             raise
         place = f"{error.filename}: " if error.filename else ""
         sys.exit(f"error: {place}{error.strerror}; fix that, then start again: what is finished is kept")
+
+
+def use_utf8() -> None:
+    """Starts this program again in Python's UTF-8 mode when its locale has another encoding: for file names, standard
+    streams, and the Python programs that it starts."""
+    if not sys.flags.utf8_mode and locale.getencoding().lower() not in ("utf-8", "utf8"):
+        os.environ["PYTHONUTF8"] = "1"
+        sys.stdout.flush()
+        os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])
 
 
 def collect_rarely() -> None:

@@ -63,7 +63,7 @@ def _task_lines(task: Task) -> Iterator[str]:
 
 def _item(value: dict[str, object], indent: str) -> Iterator[str]:
     text = yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=_WIDTH)
-    for number, line in enumerate(text.splitlines()):
+    for number, line in enumerate(text.removesuffix("\n").split("\n")):
         yield f"{indent}{'  ' if number else '- '}{line}" if line else ""
 
 

@@ -32,7 +32,7 @@ MOST_LINES = 2000
 def _lines(patch: bytes) -> list[tuple[str, str]]:
     """The lines of a patch with their kinds."""
     found = []
-    for line in patch.decode(errors="replace").splitlines()[:MOST_LINES]:
+    for line in patch.decode(errors="replace").removesuffix("\n").split("\n")[:MOST_LINES]:
         is_place = line.startswith(("diff ", "index ", "@@", "+++", "---"))
         kind = "place" if is_place else {"+": "added", "-": "removed"}.get(line[:1], "")
         found.append((kind, line))

@@ -57,7 +57,7 @@ def run_page(folder: Path, run: RunId) -> RunPage | None:
     if not path.exists():
         return None
     try:
-        with gzip.open(path, "rt", errors="replace") as lines:
+        with gzip.open(path, "rt", encoding="utf-8", errors="replace") as lines:
             steps = read_timeline(lines)
     except (OSError, EOFError, zlib.error) as error:
         return RunPage(run, [], 0, f"the transcript cannot be read ({error})", name)

@@ -64,6 +64,6 @@ def problem(prompt: str, task: ChangeTask) -> str:
     if given_away(prompt, content_bytes(task.reference)):
         return "contains a line of the right change"
     hidden = (content_bytes(content) for content in task.tests.files.values())
-    if any(copied_line(prompt, content.decode(errors="replace").splitlines()) for content in hidden):
+    if any(copied_line(prompt, content.decode(errors="replace").split("\n")) for content in hidden):
         return "contains a line of a hidden test"
     return ""

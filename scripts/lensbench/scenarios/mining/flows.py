@@ -45,7 +45,7 @@ def _item(call: Call, survey: Survey) -> Item:
             partial={"names what is called": (named(callee, survey),)},
             proofs=(
                 Proof(file=caller.path, quote=call.quote, within=caller.shown),
-                Proof(file=callee.path, quote=callee.text[:60].splitlines()[0], within=callee.shown),
+                Proof(file=callee.path, quote=callee.text[:60].split("\n")[0], within=callee.shown),
             ),
         ),
     )

@@ -40,6 +40,6 @@ def _item(one: Definition, survey: Survey) -> Item:
         Criterion(
             text=f"States that `{one.name}` is defined in {one.path}",
             any_of=(at(whole(one.name), one.path, survey),),
-            proofs=(Proof(file=one.path, quote=one.text[:60].splitlines()[0], within=one.name),),
+            proofs=(Proof(file=one.path, quote=one.text[:60].split("\n")[0], within=one.name),),
         ),
     )
