@@ -95,8 +95,9 @@ def test_the_first_word_is_timed() -> None:
 @given(
     st.lists(st.text() | st.sampled_from(["null", '{"type": "item.completed", "item": 3}', '{"type": "turn.failed"}']))
 )
-def test_no_output_breaks_the_reading(lines: list[str]) -> None:
-    codex.read(lines)
+def test_no_output_breaks_the_reading_or_ends_a_run_that_did_not_start(lines: list[str]) -> None:
+    outcome = codex.read(lines)
+    assert (outcome.finished, outcome.answer) == (False, "")
 
 
 def config(folder: Path) -> dict[str, Any]:

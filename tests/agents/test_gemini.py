@@ -134,8 +134,9 @@ def test_the_first_word_is_timed() -> None:
 
 
 @given(st.lists(st.text() | st.sampled_from(['{"type": "result", "stats": 1, "error": 2}', '{"type": "tool_use"}'])))
-def test_no_output_breaks_the_reading(lines: list[str]) -> None:
-    gemini.read(lines)
+def test_no_output_breaks_the_reading_or_ends_a_run_that_did_not_start(lines: list[str]) -> None:
+    outcome = gemini.read(lines)
+    assert (outcome.finished, outcome.answer) == (False, "")
 
 
 def settings_of(folder: Path) -> dict[str, Any]:

@@ -132,8 +132,9 @@ def test_the_first_step_is_timed() -> None:
 
 
 @given(st.lists(st.text() | st.sampled_from(['{"type": "error"}', '{"type": "tool_use", "part": {"state": 1}}'])))
-def test_no_output_breaks_the_reading(lines: list[str]) -> None:
-    opencode.read(lines)
+def test_no_output_breaks_the_reading_or_ends_a_run_that_did_not_start(lines: list[str]) -> None:
+    outcome = opencode.read(lines)
+    assert (outcome.finished, outcome.answer) == (False, "")
 
 
 def config(folder: Path) -> dict[str, Any]:

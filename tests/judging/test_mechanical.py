@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -11,6 +13,7 @@ from hypothesis import strategies as st
 
 from lensbench.core.tasks import Criterion
 from lensbench.judging.judges import POINTS, Judgement, Verdict
+from lensbench.judging.judges.asserting import without_copies, without_dumps
 from lensbench.judging.judges.mechanical import MAX_EVIDENCE, judge
 from lensbench.judging.judges.normalising import normalise
 
@@ -314,11 +317,26 @@ WORDS_ONLY = ", ".join("".join(chr(97 + int(digit)) for digit in f"{number:03}")
         (f"{CODE}, core.py", False),
         (f"It is this one. {CODE}, core.py. That is all.", False),
         (f"{WORDS_ONLY}, core.py", True),  # a list of words, of which few look like code
+        (", ".join([*CODE.split(", ")[:99], "core.py"]), False),
+        (", ".join([*CODE.split(", ")[:98], "core.py"]), True),
+        (", ".join([*CODE.split(", ")[:40] * 4, "core.py"]), True),  # a table repeats its names
     ],
-    ids=["at the end", "between sentences", "words"],
+    ids=["at the end", "between sentences", "words", "a hundred", "fewer", "repeated"],
 )
 def test_a_dump_of_names_asserts_none_of_them_wherever_it_stands(answer: str, met: bool) -> None:
     assert states("core.py", answer) == met
+
+
+@pytest.mark.parametrize(
+    ("hide", "hidden"),
+    [(without_dumps, f"{CODE}\n"), (lambda text: without_copies(text, "States that it is x"), "States that it is x")],
+    ids=["dumps", "copies"],
+)
+def test_what_is_hidden_has_filler_of_its_length(hide: Callable[[str], str], hidden: str) -> None:
+    text = f"First.\n{hidden}. Then.\n{hidden}. Last."
+    shown = re.sub("\n\ufffd+\n", lambda match: "#" * len(match[0]), hide(text))
+    assert {new for new, old in zip(shown, text, strict=True) if new != old} == {"#"}
+    assert (shown.count("#") > len(hidden), "it is x" in shown or "name_7.py" in shown) == (True, False)
 
 
 NAME = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{2,12}", fullmatch=True)

@@ -176,8 +176,14 @@ def test_the_grace_is_long_enough_for_the_next_job_to_start() -> None:
 def test_a_removed_gate_file_does_not_fail_the_run(tmp_path: Path) -> None:
     with at_the_gate(str(tmp_path), "a", [], 0):
         (tmp_path / "a").unlink()
+    assert os.listdir(tmp_path) == []
 
 
-def test_a_run_that_another_job_has_finished_does_not_wait(tmp_path: Path) -> None:
-    with at_the_gate(str(tmp_path), "a-with", ["a-without"], 900, 900, lambda: False):
-        pass
+@pytest.mark.parametrize("is_due", [True, False])
+def test_a_run_that_another_job_has_finished_does_not_wait(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_due: bool
+) -> None:
+    pauses: list[float] = []
+    monkeypatch.setattr("time.sleep", pauses.append)
+    with at_the_gate(str(tmp_path), "a-with", ["a-without"], 0.1, 0.1, lambda: is_due):
+        assert bool(pauses) == is_due
