@@ -3,8 +3,7 @@
     python benchmarks/big_repository.py [FOLDER ...] [--files 3 7000 100000] [--repeat 5] [--json <file>]
 
 For each folder, and each repository with the given number of small files: CPU of one run (user + system of all its
-processes) and the temporary files on disk while the agent works; and both with copied workspaces, which are used when
-conditions have a `setup`. Of several runs the one with the least CPU counts.
+processes) and the temporary files on disk while the agent works. Of several runs the one with the least CPU counts.
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 from figures import write_figures
@@ -38,7 +36,7 @@ def make_repository(folder: Path, files: int) -> Path:
     return folder
 
 
-def make_project(folder: Path, repository: Path, with_copies: bool) -> Path:
+def make_project(folder: Path, repository: Path) -> Path:
     """A benchmark of one task about the repository, with finished runs; returns its run folder."""
     folder.mkdir()
     (folder / "agent.py").write_text(AGENT, encoding="utf-8")
@@ -48,10 +46,10 @@ def make_project(folder: Path, repository: Path, with_copies: bool) -> Path:
         encoding="utf-8",
     )
     (folder / "mcp.json").write_text('{"mcpServers": {"null": {"command": "true"}}}', encoding="utf-8")
-    treatment = {"mcp": "mcp.json", **({"setup": ["true"]} if with_copies else {})}
     config = {
         "run_id": "big", "scenarios": "tasks.yaml", "repository": {"path": str(repository)}, "cache": "cache",
-        "conditions": {"without": {}, "with": treatment}, "preflight": {"servers": False}, "sandbox": "bubblewrap",
+        "conditions": {"without": {}, "with": {"mcp": "mcp.json"}}, "sandbox": "bubblewrap",
+        "preflight": {"servers": False},
         "agent": {"kind": "command", "command": [sys.executable, str(folder / "agent.py")]},
     }  # fmt: skip
     (folder / "config.yaml").write_text(json.dumps(config), encoding="utf-8")
@@ -76,17 +74,16 @@ def one_run(bench: Path) -> tuple[Cost, float]:
     return cost, max(0.0, (seen - before) / 1e6)
 
 
-def benchmark(repository: Path, folder: Path, repeat: int) -> Iterator[tuple[str, Cost, float]]:
-    """The kind of workspace, the cost of a run, and its megabytes."""
-    for name, with_copies in (("shared", False), ("copied", True)):
-        bench = make_project(folder / name, repository, with_copies)
-        made = [one_run(bench) for _ in range(repeat)]
-        cost, _ = min(made, key=lambda each: each[0].cpu_s)
-        yield name, cost, min(written for _, written in made)
+def benchmark(repository: Path, folder: Path, repeat: int) -> tuple[Cost, float]:
+    """The cost of a run, and its megabytes."""
+    bench = make_project(folder, repository)
+    made = [one_run(bench) for _ in range(repeat)]
+    cost, _ = min(made, key=lambda each: each[0].cpu_s)
+    return cost, min(written for _, written in made)
 
 
 def main() -> None:
-    """Prints a table, a row per repository and kind of workspace."""
+    """Prints a table, a row per repository."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("folders", nargs="*", type=Path, help="repositories of your own")
     parser.add_argument("--files", nargs="*", type=int, default=[3, 7_000, 100_000])
@@ -94,16 +91,15 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="write CPU seconds for figures.py")
     arguments = parser.parse_args()
     figures: dict[str, float] = {}
-    print("| repository | workspace | CPU s | wall s | MB written |\n|---|---|--:|--:|--:|")
+    print("| repository | CPU s | wall s | MB written |\n|---|--:|--:|--:|")
     work = Path(tempfile.mkdtemp(prefix="big-repository-"))
     try:
         made = [make_repository(work / f"made-{files}", files) for files in arguments.files]
         for number, repository in enumerate([*made, *(folder.resolve() for folder in arguments.folders)]):
-            (work / str(number)).mkdir()
-            for way, cost, written in benchmark(repository, work / str(number), arguments.repeat):
-                figures[f"{repository.name}, {way}"] = cost.cpu_s
-                row = f"{cost.cpu_s:.2f} | {cost.wall_s:.2f} | {written:.1f}"
-                print(f"| {repository.name} | {way} | {row} |", flush=True)
+            cost, written = benchmark(repository, work / str(number), arguments.repeat)
+            figures[repository.name] = cost.cpu_s
+            row = f"{cost.cpu_s:.2f} | {cost.wall_s:.2f} | {written:.1f}"
+            print(f"| {repository.name} | {row} |", flush=True)
             shutil.rmtree(work / str(number))
     finally:
         shutil.rmtree(work)

@@ -17,7 +17,6 @@ from pathlib import Path
 import pytest
 from test_sandbox import AUTO, FOUND, bubblewrap, make_place, project
 
-import in_sandbox
 from lensbench.agents.reach import Host, addresses_of, hosts_file, hosts_in, network_of, read_host
 from lensbench.agents.sandbox import Place, find_sandbox
 from lensbench.agents.sandbox_start import FULL, keyring_filter
@@ -110,16 +109,15 @@ def daemon() -> Iterator[int]:
     server.server_close()
 
 
-@pytest.fixture(params=in_sandbox.BOTH_WAYS, ids=lambda way: way.__name__)
-def place(project: Path, tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Place:
-    monkeypatch.setattr(in_sandbox, "start", request.param)
+@pytest.fixture
+def place(project: Path, tmp_path: Path) -> Place:
     return make_place(tmp_path / "lb-1", find_sandbox(OWN))
 
 
 def inside(place: Place, code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     values = {"PATH": os.environ["PATH"]}
     argv = place.wrap([sys.executable, "-IS", "-c", code, *arguments], values, "/session/mcp.json", agents=())
-    return in_sandbox.start(argv, values)
+    return subprocess.run(argv, env=values, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
 
 
 POST = """

@@ -15,9 +15,7 @@ from pathlib import Path
 
 import pytest
 
-import in_sandbox
 from lensbench.agents.sandbox import NO_SANDBOX, SYSTEM, Place, Sandbox, find_sandbox
-from lensbench.agents.sandbox_here import own_start
 from lensbench.agents.sandbox_view import mounts_of
 from lensbench.core.errors import UserError
 from lensbench.core.system.processes import run_process
@@ -38,7 +36,7 @@ def make_place(folder: Path, sandbox: Sandbox) -> Place:
 def start(place: Place, *argv: str, **env: str) -> subprocess.CompletedProcess[str]:
     values = {"PATH": os.environ["PATH"], **env}
     command = place.wrap(argv, values, place.inside(f"{place.private}/session/mcp.json"))
-    return in_sandbox.start(command, values)
+    return subprocess.run(command, env=values, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
 
 
 @pytest.fixture
@@ -51,9 +49,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-@pytest.fixture(params=in_sandbox.BOTH_WAYS, ids=lambda way: way.__name__)
-def place(project: Path, tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Place:
-    monkeypatch.setattr(in_sandbox, "start", request.param)
+@pytest.fixture
+def place(project: Path, tmp_path: Path) -> Place:
     return make_place(tmp_path / "lb-1", find_sandbox(AUTO))
 
 
@@ -208,8 +205,7 @@ def test_nothing_of_an_agent_survives_it(place: Place, tmp_path: Path, ending: s
     argv = place.wrap([sys.executable, "-IS", "-c", agent], env, "/session/mcp.json")
     with open(os.devnull, "w", encoding="utf-8") as log:
         limit_s = 1.0 if ending == "timeout" else 60.0
-        own = own_start(argv, env) if in_sandbox.start == in_sandbox.by_a_run else None
-        lines, ended = run_process(argv, env, str(tmp_path), limit_s, log.fileno(), list, own)
+        lines, ended = run_process(argv, env, str(tmp_path), limit_s, log.fileno(), list)
     assert lines == ["started\n"]
     assert (ended.timed_out, ended.exit_code) == ((True, None) if ending == "timeout" else (False, 0))
     assert is_gone(mark)

@@ -6,7 +6,6 @@ import os
 import shlex
 import subprocess
 import sys
-import time
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -65,16 +64,6 @@ def plan(bench: Path, shell: str, sandbox: str = "none", **agent: Any) -> Path:
         fetch(["--plan", str(bench / "plan.json"), "--cache", "cache", "--output", f"{bench}/repositories.json"]) == 0
     )
     return bench
-
-
-@pytest.fixture
-def shared(bench: Path) -> Path:
-    """The tree that the runs of a planned benchmark share; its agent takes its time."""
-    plan(bench, "sleep 2; cat shop.py", sandbox="auto")
-    tree = read_job(bench, RUN, 0).shared_tree
-    if not find_sandbox(AUTO, tree=tree).can_share:
-        pytest.skip("no overlay on this machine")
-    return Path(tree)
 
 
 def answer_of(bench: Path, run: RunId = RUN) -> bytes:
@@ -190,29 +179,16 @@ def test_the_places_of_an_mcp_file_are_filled_in_and_the_baseline_has_no_server(
     assert not os.path.exists(private)
 
 
-def test_a_run_whose_shared_tree_was_changed_meanwhile_does_not_count_and_the_next_one_stops(
-    bench: Path, shared: Path
-) -> None:
-    run = subprocess.Popen([*RUN_ANNA, bench])
-    while not ((stamp := shared.with_name("looked-at")).exists() and stamp.read_text()):
-        time.sleep(0.01)
-    (shared / "shop.py").write_text("class Card: ...\n")
-    assert run.wait(60) == 0
-    last = from_json(run_files(bench, RUN).record.read_text()).last
-    assert (last.reason, last.detail) == ("harness_failed", "the repository in the cache was changed during the run")
-    run_files(bench, RUN).record.unlink()
-    with pytest.raises(UserError, match="differs from what was fetched"):
-        make_run(read_job(bench, RUN, 0))
-
-
-def test_what_a_run_wrote_into_a_shared_tree_is_seen_and_no_other_run_finds_it(bench: Path, shared: Path) -> None:
-    plan(bench, "ls; echo more > more.py; rm shop.py", sandbox="auto")
+@pytest.mark.parametrize("sandbox", ["auto", "none"])
+def test_what_a_run_wrote_into_its_workspace_is_seen_and_no_other_run_finds_it(bench: Path, sandbox: str) -> None:
+    plan(bench, "ls; echo more > more.py; rm shop.py", sandbox=sandbox)
+    tree = Path(read_job(bench, RUN, 0).repository["tree"])
     for condition in ("without", "with"):
         assert answer_of(bench, RUN._replace(condition=condition)) == b"shop.py\n"
         record = from_json(run_files(bench, RUN._replace(condition=condition)).record.read_text())
         assert record.last.reason == "workspace_changed"
         assert record.tree_after != record.tree_before
-    assert sorted(os.listdir(shared)) == [".git", "shop.py"]
+    assert sorted(os.listdir(tree)) == [".git", "shop.py"]
 
 
 @pytest.mark.parametrize("sandbox", ["auto", "none"])
@@ -238,13 +214,6 @@ def test_the_baseline_cannot_run_the_treatments_program_and_does_not_count_where
     last = from_json(run_files(bench, RUN).record.read_text()).last
     said = f'by a command that runs a server\'s program: Bash {{ "command": "{program} cart" }}'
     assert (last.reason, last.detail) == (("", "") if sandbox == "auto" else ("contaminated", said))
-
-
-def test_conditions_with_a_daemon_give_every_run_a_copy(bench: Path, shared: Path) -> None:
-    job = read_job(bench, RUN, 0)
-    told = job._replace(plan={**job.plan, "sandbox": {**job.plan["sandbox"], "same_path": True}})
-    assert (job.shared_tree, told.shared_tree) == (str(shared), "")
-    assert job._replace(plan={**job.plan, "sandbox": None}).shared_tree == ""  # type: ignore[typeddict-item]
 
 
 def test_a_run_is_kept_exactly_while_it_is_whole_and_not_discarded(bench: Path) -> None:

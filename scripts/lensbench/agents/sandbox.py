@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from lensbench.agents.reach import Network, addresses_of, hosts_file, network_of
-from lensbench.agents.sandbox_start import FILTER_FD, process_limits
+from lensbench.agents.sandbox_start import FILTER_FD
 from lensbench.agents.sandbox_view import mounts_of, programs_of
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import SandboxSettings
@@ -71,8 +71,6 @@ class Sandbox:
     """The `limits` of the config."""
     same_path: bool = False
     """The workspace has the same path inside and outside, because a daemon outside is given that path."""
-    can_share: bool = False
-    """Agents can share one tree, each seeing only its own changes."""
 
 
 NO_SANDBOX = Sandbox()
@@ -90,24 +88,8 @@ class Place:
     """True while the environment is being built, so that it is writable."""
     image: str = ""
     """The folder with the files of a container image, which replace this machine's programs."""
-    tree: str = ""
-    """The shared tree mounted as the workspace, which is empty outside; "" when the workspace is a copy."""
-
     foreign: frozenset[str] = frozenset()
     """Programs of other conditions, hidden unless what is started here lies in them."""
-
-    @property
-    def changes(self) -> str:
-        """The folder with the agent's changes to `tree`."""
-        return os.path.join(self.private, "changes")
-
-    @property
-    def _layer(self) -> tuple[str, ...]:
-        """The arguments with which `sandbox_start` mounts `tree`."""
-        if not self.tree:
-            return ()
-        work = os.path.join(self.private, "work")
-        return self.tree, _made(self.changes), _made(work), _made(os.path.join(self.private, "repo"))
 
     @property
     def _folders(self) -> dict[str, str]:
@@ -175,7 +157,7 @@ class Place:
         if self.image:
             return _start_image(sandbox, self.private, self.image, argv, mounts)
         network = self.network(env, mcp_file, agents)
-        return _start(sandbox, self.private, needed, network, argv, mounts, self._layer)
+        return _start(sandbox, self.private, needed, network, argv, mounts)
 
     def environment_variables(self, path: str) -> dict[str, str]:
         """The environment variables for the tests' environment; `path` is PATH without it."""
@@ -198,9 +180,8 @@ def _moved(path: str, folders: Mapping[str, str]) -> str:
     return path
 
 
-def find_sandbox(settings: SandboxSettings | None, tried: Path | None = None, tree: str = "") -> Sandbox:
-    """The sandbox for the plan's `sandbox` section (`mode`, `visible`, `hidden`), after a short trial, and another
-    trial when agents share `tree`.
+def find_sandbox(settings: SandboxSettings | None, tried: Path | None = None) -> Sandbox:
+    """The sandbox for the plan's `sandbox` section (`mode`, `visible`, `hidden`), after a short trial.
 
     The folder `tried` stores successful trials, which are not repeated with the same settings and program until the
     machine restarts. A plan without that section has no sandbox. Raises UserError when bubblewrap is required but does
@@ -208,7 +189,7 @@ def find_sandbox(settings: SandboxSettings | None, tried: Path | None = None, tr
     """
     if not settings or settings["mode"] == "none":
         return NO_SANDBOX
-    found = _bubblewrap(settings, tried, tree)
+    found = _bubblewrap(settings, tried)
     if found.reason and settings["mode"] == "bubblewrap":
         raise UserError(
             f"sandbox: bubblewrap does not work here ({found.reason}); install it (package bubblewrap) and allow it to"
@@ -217,7 +198,7 @@ def find_sandbox(settings: SandboxSettings | None, tried: Path | None = None, tr
     return found
 
 
-def _bubblewrap(settings: SandboxSettings, tried: Path | None, tree: str) -> Sandbox:
+def _bubblewrap(settings: SandboxSettings, tried: Path | None) -> Sandbox:
     program = shutil.which("bwrap")
     if not program:
         return Sandbox(reason="there is no bwrap on PATH")
@@ -229,10 +210,9 @@ def _bubblewrap(settings: SandboxSettings, tried: Path | None, tree: str) -> San
     limits = {**DEFAULT_LIMITS, **settings.get("limits", {})}
     hosts, same_path = tuple(settings.get("hosts", ())), settings.get("same_path", False)
     sandbox = Sandbox("", "", program, shown, secret, hosts, shared, limits, same_path)
-    note = tried / sha256(f"{sandbox} {_this_machine(program, tree)}".encode()) if tried else None
+    note = tried / sha256(f"{sandbox} {_this_machine(program)}".encode()) if tried else None
     if note and note.exists():
-        name, can_share = json.loads(note.read_text(encoding="utf-8"))
-        return replace(sandbox, name=name, can_share=can_share)
+        return replace(sandbox, name=note.read_text(encoding="utf-8"))
     said = _try(sandbox)
     has_all = not said.returncode
     if not has_all and not shared:
@@ -241,33 +221,29 @@ def _bubblewrap(settings: SandboxSettings, tried: Path | None, tree: str) -> San
         sandbox, said = (open_to_all, again) if not again.returncode else (sandbox, said)
     if said.returncode:
         return Sandbox(reason=" ".join(said.stderr.split()) or f"{program} ended with {said.returncode}")
-    name, can_share = said.stdout.strip(), bool(tree) and not _try(sandbox, tree).returncode
+    name = said.stdout.strip()
     if note and has_all:
-        write_atomic(note, json.dumps([name, can_share]))
-    return replace(sandbox, name=name, can_share=can_share)
+        write_atomic(note, name)
+    return replace(sandbox, name=name)
 
 
-def _this_machine(program: str, tree: str) -> str:
+def _this_machine(program: str) -> str:
     """The facts that a trial of bubblewrap depends on, besides the settings."""
     status = os.stat(program)
-    disks = [os.stat(tempfile.gettempdir()).st_dev, os.stat(tree).st_dev] if tree else []
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="utf-8")
     except OSError:
         boot = str(time.time())  # the machine cannot be identified, so trials are never reused
-    return f"{boot} {os.uname()} {os.geteuid()} {status.st_ino} {status.st_mtime_ns} {disks}"
+    return f"{boot} {os.uname()} {os.geteuid()} {status.st_ino} {status.st_mtime_ns}"
 
 
-def _try(sandbox: Sandbox, tree: str = "") -> subprocess.CompletedProcess[str]:
+def _try(sandbox: Sandbox) -> subprocess.CompletedProcess[str]:
     """Runs bubblewrap's version command in the sandbox that agents get."""
     try:
         with private_folder() as private:
             os.mkdir(os.path.join(private, "tmp"))
-            place = Place(sandbox, private, tree=tree)
-            network, mounts = Network(shared=sandbox.shared_network), ["--remount-ro", "/"]
-            if tree:
-                mounts = ["--bind", os.path.join(private, "repo"), WORKSPACE, *mounts]
-            trial = _start(sandbox, private, (), network, (sandbox.program, "--version"), mounts, place._layer)
+            network, version = Network(shared=sandbox.shared_network), (sandbox.program, "--version")
+            trial = _start(sandbox, private, (), network, version, ["--remount-ro", "/"])
             return subprocess.run(
                 trial,
                 stdin=subprocess.DEVNULL,
@@ -287,7 +263,6 @@ def _start(
     network: Network,
     argv: Sequence[str],
     mounts: Sequence[str],
-    layer: Sequence[str] = (),
 ) -> tuple[str, ...]:
     """`argv` wrapped in the nested programs of `sandbox_start`."""
     ways, options = [], [] if network.shared else ["--unshare-net"]
@@ -302,27 +277,18 @@ def _start(
         options += ["--ro-bind", sockets, REACH]
         options += ["--ro-bind", f"{sockets}/hosts", os.path.realpath("/etc/hosts")]
         options += ["--cap-add", "CAP_NET_BIND_SERVICE"] if any(host.port < 1024 for host in addresses) else []
-    step, told = _step(), repr(_told(sandbox, private, ways, layer))
+    step, told = _step(), repr(_told(sandbox, private, ways))
     return (
         *(*step, "outside", told),
         *_options(sandbox, (*needed, *programs_of(step, os.defpath)), os.path.join(private, "tmp")),
         *("--seccomp", str(FILTER_FD), *options, *mounts, "--"),
-        *((not ways and _prlimit(sandbox.limits)) or (*step, "inside", told)),
+        *(*step, "inside", told),
         *argv,
     )
 
 
-def _prlimit(limits: Mapping[str, Any]) -> tuple[str, ...]:
-    """The system's `prlimit` command with the limits; () when it is not installed."""
-    program = shutil.which("prlimit", path=os.defpath)
-    options = (f"--{name.lower()}={value}:{value}" for name, value in process_limits(limits).items())
-    return (program, *options) if program else ()
-
-
-def _told(
-    sandbox: Sandbox, private: str, ways: Sequence[Mapping[str, Any]] = (), layer: Sequence[str] = ()
-) -> dict[str, Any]:
-    return {"ways": list(ways), "limits": dict(sandbox.limits), "folder": private, "layer": list(layer)}
+def _told(sandbox: Sandbox, private: str, ways: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:
+    return {"ways": list(ways), "limits": dict(sandbox.limits), "folder": private}
 
 
 def _step() -> tuple[str, ...]:

@@ -4,10 +4,8 @@ and import little, since every start of an agent waits for both.
     python -IS sandbox_start.py outside '<settings>' bwrap ... python -IS sandbox_start.py inside '<settings>' agent ...
 
 `outside` gives bubblewrap a system call filter, limits memory and processes with a control group if it may create one,
-forwards connections to allowed addresses, ends the sandbox when it exceeds its disk limit, and may mount the workspace
-as an overlay on a shared tree. `inside` listens at the allowed addresses in the sandbox's own network, sets process
-limits, drops its privileges, and becomes the agent. Starting Python costs more than all the rest, so a run does the
-work of `outside` in its own process (`sandbox_here`), and without connections `prlimit` does the work of `inside`.
+forwards connections to allowed addresses, and ends the sandbox when it exceeds its disk limit. `inside` listens at the
+allowed addresses in the sandbox's own network, sets process limits, drops its privileges, and becomes the agent.
 """
 
 from __future__ import annotations
@@ -26,7 +24,7 @@ if TYPE_CHECKING:  # mypy takes it for true; at run time these would take longer
     from typing import Any, NoReturn
 
     _Start = Callable[..., None]
-    Env = Mapping[bytes, bytes] | Mapping[str, str]
+    Env = Mapping[bytes, bytes]
     Listening = list[tuple[socket.socket, Callable[[], socket.socket]]]
     """A listening socket, and the function that opens the connection to forward to."""
 
@@ -40,10 +38,6 @@ KEYRING_CALLS = {
     0xC00000F3: (217, 218, 219),  # riscv64
 }
 """Architecture -> the numbers of add_key, request_key and keyctl (linux/audit.h, the tables of system calls)."""
-NEW_MOUNTS, NEW_USER = 0x20000, 0x10000000
-"""Flags of unshare(2)."""
-FOLLOW_OUTSIDE = 0x4000 | 0x80000
-"""Flags of mount(2), MS_REC and MS_SLAVE: our mounts are invisible outside."""
 GB = 1_000_000_000
 LIMITS_OF_FILES = ("CORE", "FSIZE")
 LIMITS = ("NOFILE", "NPROC", "DATA", *LIMITS_OF_FILES)
@@ -71,12 +65,12 @@ def keyring_filter() -> bytes:
     return b"".join(struct.pack("=HBBI", *step) for step in [*steps, (end, 0, 0, allow)])
 
 
-def outside(settings: dict[str, Any], argv: list[str], env: Env, is_watched: bool = False) -> NoReturn:
-    """Becomes bubblewrap, after starting a watcher that outlives it, unless another process watches it."""
+def outside(settings: dict[str, Any], argv: list[str], env: Env) -> NoReturn:
+    """Becomes bubblewrap, after starting a watcher that outlives it."""
     listening = [_listen(way) for way in settings["ways"]]
     groups = _make_groups(settings["limits"])
     parent = os.getpid()
-    if not is_watched and os.fork() == 0:
+    if os.fork() == 0:
         os.setsid()  # it must clean up after its process group was ended
         _silence()
         _watch(parent, listening, groups, settings["folder"], settings["limits"]["disk_gb"] * GB)
@@ -89,8 +83,6 @@ def outside(settings: dict[str, Any], argv: list[str], env: Env, is_watched: boo
         except OSError:
             continue
     _set_limits(settings["limits"], LIMITS_OF_FILES)  # in an image, `inside` does not run to set them
-    if settings["layer"]:
-        _lay_over(*settings["layer"])
     memory = os.memfd_create("filter")
     os.write(memory, keyring_filter())
     os.lseek(memory, 0, os.SEEK_SET)
@@ -100,29 +92,6 @@ def outside(settings: dict[str, Any], argv: list[str], env: Env, is_watched: boo
         os.dup2(memory, FILTER_FD)
         os.close(memory)
     os.execve(argv[0], argv, env)
-
-
-def _lay_over(tree: str, changes: str, work: str, place: str) -> None:
-    """Mounts `tree` at `place` for this process and its children; their writes go to `changes`. Raises OSError.
-
-    Users other than root need a user namespace for the mount, and keep their own id in it.
-    """
-    libc = ctypes.CDLL(None, use_errno=True)
-    user, group = os.geteuid(), os.getegid()
-    if libc.unshare(NEW_MOUNTS | (NEW_USER if user else 0)):
-        raise OSError(ctypes.get_errno(), "no namespace")
-    if user:
-        _write("/proc/self/setgroups", "deny")
-        _write("/proc/self/uid_map", f"{user} {user} 1")
-        _write("/proc/self/gid_map", f"{group} {group} 1")
-    ends = [
-        os.open(folder, os.O_PATH | os.O_DIRECTORY) for folder in (tree, changes, work)
-    ]  # by descriptors, since overlayfs options cannot have colons in names
-    options = "lowerdir=/proc/self/fd/{},upperdir=/proc/self/fd/{},workdir=/proc/self/fd/{},userxattr".format(*ends)
-    if libc.mount(b"none", b"/", None, FOLLOW_OUTSIDE, None) or libc.mount(
-        b"overlay", os.fsencode(place), b"overlay", 0, options.encode()
-    ):
-        raise OSError(ctypes.get_errno(), "no overlay")
 
 
 def inside(settings: dict[str, Any], argv: list[str]) -> NoReturn:
@@ -152,7 +121,7 @@ def _given_environment() -> dict[bytes, bytes]:
         return {name: value for name, _, value in pairs}
 
 
-def read_settings(told: str) -> dict[str, Any]:
+def _read_settings(told: str) -> dict[str, Any]:
     """The settings from the command line."""
     # A literal written by `sandbox`; json would be half of all imports.
     settings: dict[str, Any] = eval(told, {"__builtins__": {}})
@@ -178,7 +147,7 @@ def _give_up_privileges() -> None:
     libc.capset(struct.pack("=II", 0x20080522, 0), bytes(24))
 
 
-def process_limits(limits: Mapping[str, Any]) -> dict[str, int]:
+def _process_limits(limits: Mapping[str, Any]) -> dict[str, int]:
     """The limits of each process, by `LIMITS`, within those of this process."""
     wanted = {
         "CORE": 0,
@@ -195,7 +164,7 @@ def process_limits(limits: Mapping[str, Any]) -> dict[str, int]:
 
 
 def _set_limits(limits: dict[str, Any], kinds: Iterable[str] = LIMITS) -> None:
-    wanted = process_limits(limits)
+    wanted = _process_limits(limits)
     for kind in kinds:
         resource.setrlimit(getattr(resource, f"RLIMIT_{kind}"), (wanted[kind], wanted[kind]))
 
@@ -209,13 +178,13 @@ def _make_groups(limits: dict[str, Any]) -> list[str]:
     wanted = {"memory.max": memory, "memory.swap.max": "0", "pids.max": processes}
     wanted_of = {"memory": {"memory.limit_in_bytes": memory}, "pids": {"pids.max": processes}, "": wanted}
     made: dict[str, str] = {}
-    for kind, group in groups_of(os.getpid()):
+    for kind, group in _groups_of(os.getpid()):
         if kind not in made and _make_group(group, wanted_of[kind]):
             made[kind] = group
     return list(made.values())
 
 
-def groups_of(process: int) -> list[tuple[str, str]]:
+def _groups_of(process: int) -> list[tuple[str, str]]:
     """Possible paths of the control groups of the sandbox with this process id, each with what it limits: "" for both
     in a unified hierarchy (the first that can be created is used), else `memory` and `pids`."""
     name = f"{GROUP}{process}"
@@ -232,7 +201,7 @@ def groups_of(process: int) -> list[tuple[str, str]]:
     return [(kind, os.path.join(CGROUPS, kind, of_kind.get(kind, ""), name)) for kind in ("memory", "pids")]
 
 
-def remove_groups(groups: Iterable[str]) -> None:
+def _remove_groups(groups: Iterable[str]) -> None:
     """Removes control groups once their processes have ended."""
     for group in groups:
         for _ in range(500):
@@ -365,13 +334,13 @@ def _watch(sandbox: int, listening: Listening, groups: list[str], folder: str, d
         process = os.pidfd_open(sandbox)
         ended = select.poll()
         ended.register(process, select.POLLIN)
-        watch_disk(process, folder, disk, lambda pause_s: bool(ended.poll(pause_s * 1000)))
+        _watch_disk(process, folder, disk, lambda pause_s: bool(ended.poll(pause_s * 1000)))
     except (OSError, SystemExit):
         pass
-    remove_groups(groups)
+    _remove_groups(groups)
 
 
-def watch_disk(sandbox: int, folder: str, disk: float, has_ended: Callable[[float], bool]) -> None:
+def _watch_disk(sandbox: int, folder: str, disk: float, has_ended: Callable[[float], bool]) -> None:
     """Checks the disk until the process of the file descriptor `sandbox` has ended, which `has_ended` waits for. Ends
     the process when `folder` has grown by more than `disk` bytes."""
     import signal
@@ -409,5 +378,5 @@ def _blocks(folder: str) -> Iterator[int]:
 if __name__ == "__main__":
     _, place, told, *rest = sys.argv
     if place == "outside":
-        outside(read_settings(told), rest, _given_environment())
-    inside(read_settings(told), rest)
+        outside(_read_settings(told), rest, _given_environment())
+    inside(_read_settings(told), rest)

@@ -19,7 +19,6 @@ from typing import NamedTuple
 from lensbench.agents import Assignment, load_adapter, model_hosts
 from lensbench.agents.adapters._events import read_event
 from lensbench.agents.sandbox import Place
-from lensbench.agents.sandbox_here import own_start
 from lensbench.agents.sandbox_start import FULL
 from lensbench.core.errors import UserError
 from lensbench.core.records import Outcome, bounded
@@ -98,8 +97,7 @@ def start_agent(assignment: Assignment, place: Place, timeout_s: float, redact: 
         try:
             env = {**invocation.env, **place.environment_variables(invocation.env.get("PATH", os.defpath))}
             argv = place.wrap(invocation.argv, env, assignment.mcp_file, agents=hosts)
-            own = own_start(argv, env)
-            outcome, ended = run_process(argv, env, workspace, timeout_s, log, read, own, silence_s)
+            outcome, ended = run_process(argv, env, workspace, timeout_s, log, read, silence_s)
         except OSError as error:
             raise UserError(f"the agent cannot be started: {invocation.argv[0]}: {error.strerror}") from None
     # Agent and servers can write any file in the session, so only a file that the program was told of counts.

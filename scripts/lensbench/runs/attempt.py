@@ -33,7 +33,6 @@ from lensbench.core.preflight_results import read_tools_of
 from lensbench.core.records import MAX_NAME, MAX_NAMES, OTHERS, Attempt, Outcome, RunId
 from lensbench.core.system.private_folders import TEARDOWN
 from lensbench.core.system.redaction import Redactor
-from lensbench.core.system.shared_trees import TRUSTED_S, has_changes, is_whole
 from lensbench.core.system.terminal import printable
 from lensbench.core.system.trees import MOST_BYTES, copy_tree, exceeds, hash_tree
 from lensbench.runs.budget import spend
@@ -103,23 +102,6 @@ class Job(NamedTuple):
         return environments(self.folder)[self.run.task] if self.is_change else ""
 
     @property
-    def shared_tree(self) -> str:
-        """The repository's tree when all runs of the task can share it; "" when each needs a copy.
-
-        The rule is the same for all conditions, so that pairs differ only in their servers. Change tasks need a copy,
-        because the change is read from the workspace; so do daemons, which do not see an agent's private mount.
-        """
-        sandbox = self.plan.get("sandbox")
-        if self.is_change or self.is_closed_book or not sandbox or sandbox.get("same_path"):
-            return ""
-        tree = os.path.abspath(self.repository["tree"])
-        if not os.path.isdir(tree):
-            return ""
-        status = os.stat(tree)  # other owners are not mapped in the mount's user namespace
-        is_ours = (status.st_uid, status.st_gid) == (os.geteuid(), os.getegid())
-        return tree if is_ours and os.access(os.path.dirname(tree), os.W_OK) else ""
-
-    @property
     def is_closed_book(self) -> bool:
         """True for a closed-book control: its workspace is empty, and it waits for no partner."""
         return self.run.condition == CLOSED_BOOK
@@ -163,10 +145,7 @@ def make_attempt(job: Job, place: Place, number: int, waited_s: float, redact: R
         place = replace(place, foreign=job.foreign_programs.paths)
     assignment = prepare(job, place)
     workspace = place.outside(assignment.workspace)
-    if place.tree:
-        before = job.repository["tree_sha256"] if _is_whole(job, TRUSTED_S) else ""
-    else:
-        before = hash_tree(workspace)
+    before = hash_tree(workspace)
     if not job.is_closed_book and before != job.repository["tree_sha256"]:
         raise UserError(f"{job.repository['tree']} differs from what was fetched; delete that folder and start again")
     if teardown := filled_command(job.condition.get("teardown", ()), workspace):
@@ -251,9 +230,9 @@ def _ask(
 
 def _checked(job: Job, place: Place, assignment: Assignment, tried: Tried, said: Said, redact: Redactor) -> Tried:
     """The attempt with the results of all checks, including the reason why it is invalid, if there is one."""
-    written = place.changes if place.tree else place.outside(tried.workspace)
-    is_too_large = exceeds(written)
-    after = "" if is_too_large else _tree_after(place, tried.tree_before, written)
+    workspace = place.outside(tried.workspace)
+    is_too_large = exceeds(workspace)
+    after = "" if is_too_large else hash_tree(workspace)
     tried = tried._replace(outcome=_with_asked_servers(tried.outcome, assignment, place))
     reason, detail = find_reason(tried.attempt, tried.outcome, tried.answer, job.expected)
     if said.unread and reason != DiscardReason.TIMED_OUT:
@@ -265,8 +244,6 @@ def _checked(job: Job, place: Place, assignment: Assignment, tried: Tried, said:
             DiscardReason.OVER_LIMIT,
             f"its workspace has more than {MOST_BYTES / 1e9:g} GB after the run and was not checked",
         )
-    if place.tree and not _is_whole(job):
-        reason, detail = DiscardReason.HARNESS_FAILED, "the repository in the cache was changed during the run"
     direct = _direct_calls(job, place, said)
     if not reason and direct:
         reason, detail = DiscardReason.CONTAMINATED, f"by the address of a server: {direct[0]}"
@@ -284,19 +261,6 @@ def _checked(job: Job, place: Place, assignment: Assignment, tried: Tried, said:
         direct_calls=None if direct is None else len(direct),
         patch=_patch(job, place, redact) if job.is_change and not job.is_closed_book and not is_too_large else b"",
     )
-
-
-def _is_whole(job: Job, within_s: float = 0.0) -> bool:
-    """True when the shared tree is unchanged since it was fetched."""
-    tree = job.repository["tree"]
-    return is_whole(tree, job.repository["tree_sha256"], Path(tree).with_name("looked-at"), within_s)
-
-
-def _tree_after(place: Place, before: str, written: str) -> str:
-    """The hash of the workspace after the run; for a changed shared tree, the hash of the new files."""
-    if place.tree and not has_changes(written, place.tree):
-        return before
-    return hash_tree(written)
 
 
 def _direct_calls(job: Job, place: Place, said: Said) -> list[str] | None:
@@ -325,7 +289,7 @@ def prepare(job: Job, place: Place) -> Assignment:
     repo, session = os.path.join(private, "repo"), os.path.join(private, "session")
     os.makedirs(os.path.join(session, "home", "tmp"))
     os.mkdir(os.path.join(private, "tmp"))
-    if job.is_closed_book or place.tree:
+    if job.is_closed_book:
         os.mkdir(repo)
     else:
         copy_tree(job.repository["tree"], repo)

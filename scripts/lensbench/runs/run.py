@@ -56,8 +56,7 @@ def make_run(job: Job) -> str:
         return "recovered from a killed job whose agent had finished"
     arrived = now()
     redact = Redactor(secret_names(job.agent), os.environ, mcp_secrets(job.plan))
-    shared = job.shared_tree
-    sandbox = find_sandbox(job.plan.get("sandbox"), RunFolder(job.folder).sandbox_trials, shared)
+    sandbox = find_sandbox(job.plan.get("sandbox"), RunFolder(job.folder).sandbox_trials)
     if sandbox.reason:
         print(f"{job.run.stem}: made without a sandbox: {sandbox.reason}", file=sys.stderr)
     attempts: list[Attempt] = []
@@ -97,8 +96,7 @@ def make_run(job: Job) -> str:
             spend(job.folder, runs=1)
             asked = time.time()
             with private_folder() as private:
-                tree = shared if sandbox.can_share else ""
-                place = Place(sandbox, private, job.environment, tree=tree)
+                place = Place(sandbox, private, job.environment)
                 tried = make_attempt(job, place, len(attempts) + 1, waited_s, redact, keep)
             tell(service, tried.attempt.reason, asked)
             policy = REASONS[tried.attempt.reason].policy if tried.attempt.reason else ""

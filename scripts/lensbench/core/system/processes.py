@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -48,16 +48,6 @@ class Ended:
     exit_code: int | None
     timed_out: bool
     duration_s: float
-
-
-@dataclass(frozen=True)
-class OwnStart:
-    """How the forked process starts the program."""
-
-    become: Callable[[], None]
-    """Replaces the forked process by the program, with the files that are to stay open, or ends it."""
-    watch: Callable[[int], AbstractContextManager[None]]
-    """A context that is entered with the process id, and left when the process and all its descendants have ended."""
 
 
 WORKFLOW = "LENSBENCH_WORKFLOW"
@@ -128,14 +118,13 @@ def run_process(
     timeout_s: float,
     stderr: int,
     read: Callable[[Iterator[str]], Value],
-    own: OwnStart | None = None,
     silence_s: Callable[[str], float | None] = lambda line: None,
 ) -> tuple[Value, Ended]:
     """Runs a program in its own session and passes its output to `read`, line by line as it arrives.
 
-    Lines include their newline, as in a file; only the last may lack it. With `own` the program is started in that way,
-    and `argv` is only its name. `silence_s`: after a line, for how long the program may print nothing more, such as
-    EXIT_GRACE_S after the end of an answer; `inf` for as long as it likes; None if the line changes nothing.
+    Lines include their newline, as in a file; only the last may lack it. `silence_s`: after a line, for how long the
+    program may print nothing more, such as EXIT_GRACE_S after the end of an answer; `inf` for as long as it likes; None
+    if the line changes nothing.
 
     Returns the result of `read` and how the program ended. All its processes have ended.
     Raises FileNotFoundError or PermissionError when it cannot be started.
@@ -149,28 +138,19 @@ def run_process(
         stdout=subprocess.PIPE,
         stderr=stderr,
         start_new_session=True,
-        preexec_fn=partial(_before_the_program, os.getpid(), own),
+        preexec_fn=partial(die_with_parent, os.getpid()),
     )
     output = _Output(process, began + timeout_s, silence_s)
-    with ExitStack() as beside:  # left after the process has ended
-        try:
-            if own:
-                beside.enter_context(own.watch(process.pid))
-            value = read(output.lines())
-            for _ in output.lines():
-                pass
-            ended = process.poll() if output.timed_out else _wait_until(process, output.until)
-            over_at = output.over_at if ended is None else None
-            return value, Ended(ended, ended is None and over_at is None, (over_at or time.monotonic()) - began)
-        finally:
-            _end_group(process)
-            end_children()
-
-
-def _before_the_program(parent: int, own: OwnStart | None) -> None:
-    die_with_parent(parent)
-    if own:
-        own.become()
+    try:
+        value = read(output.lines())
+        for _ in output.lines():
+            pass
+        ended = process.poll() if output.timed_out else _wait_until(process, output.until)
+        over_at = output.over_at if ended is None else None
+        return value, Ended(ended, ended is None and over_at is None, (over_at or time.monotonic()) - began)
+    finally:
+        _end_group(process)
+        end_children()
 
 
 def _wait_until(process: subprocess.Popen[bytes], deadline: float) -> int | None:
