@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import subprocess
 import sys
@@ -12,7 +11,6 @@ import pytest
 
 from benches import Shape, make_bench
 from lensbench.judging.instrument import measure_instrument
-from lensbench.plan.config import Agent
 from lensbench.scores.estimates import write_estimates
 
 HEAVY = {
@@ -41,9 +39,6 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shape = Shape(12, judges=("mechanical",), measures=(measure_instrument, write_estimates))
     folder = make_bench(tmp_path_factory.mktemp("bench") / "bench", shape)
     (folder / "repositories.json").write_text("{}")
-    plan = json.loads((folder / "plan.json").read_text())
-    plan["agent"] = {**Agent().settings, **plan["agent"]}  # as `freeze` writes it
-    (folder / "plan.json").write_text(json.dumps(plan))
     return folder
 
 

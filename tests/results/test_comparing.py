@@ -40,6 +40,7 @@ pytestmark = pytest.mark.slow
 
 Sides = tuple[Fraction | float | None, Fraction | float | None]
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'`|"
+AGENT = {"kind": "claude-code", "model": "sonnet"}
 DEFAULT: Mapping[str, Sides] = {"one": (1, 0.5), "two": (0.5, 0.5), "three": (0.25, 0), "four": (1, 0)}
 
 
@@ -71,14 +72,17 @@ def run_of(
                 }  # fmt: skip
                 seen = outcome or Outcome(models=("glm-5",), agent_version="2.1")
                 attempt = Attempt(1, "2026-01-02T03:04:05.000Z", 1.0, 0.0, 0, False)
-                records[run] = Record(task, condition, trial, "run", (attempt,), seen, answer_sha256=name)
+                records[run] = Record(
+                    task, condition, trial, "run", (attempt,), seen, answer_sha256=name,
+                    made_with={"agent": plan.get("agent", AGENT), "condition": {}},
+                )  # fmt: skip
     given = {
         "run_id": name, "imported": False, "seed": 1, "trials": count, "baseline": "without",
         "conditions": {
             "without": {"mcp": None, "mcp_sha256": "", "servers": []},
             treatment: {"mcp": "m.json", "mcp_sha256": "c" * 64, "servers": ["lens"]},
         },
-        "agent": {"kind": "claude-code", "model": "sonnet"}, "model_mapping": "sonnet=glm-5",
+        "agent": AGENT, "model_mapping": "sonnet=glm-5",
         "gate": Gate().model_dump(mode="json"), "judging": Judging().model_dump(mode="json"),
         "judges": [{"name": "mechanical"}], "order": list(trials), "accepted_changes": [],
         "tasks": {task: {"category": "Debug", "repository": f"repo {task}", "prompt_sha256": "p"} for task in trials},

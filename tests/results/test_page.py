@@ -102,7 +102,8 @@ def give_estimates(folder: Path, gate: dict[str, Any], **parts: Any) -> None:
         "clusters": 1,
     }
     score = {"overall": estimate, "categories": {"Debug": estimate | {"p_holm": 0.2}}, "repositories": {"r": estimate}}
-    comparison = {"score": score, "gate": gate, "measures": {}, **parts}
+    known = {"bounds": {"low": None, "high": None}, "corrected": None, "looks": [], "level": 0.95}
+    comparison = {"score": score, "gate": gate, "measures": {}, **known, **parts}
     (folder / "estimates.json").write_text(json.dumps({"alpha": 0.05, "comparisons": {"with": comparison}}))
 
 
@@ -354,7 +355,7 @@ def test_many_tasks_are_shown_at_both_ends_and_all_in_the_table(made: Make) -> N
 
 def test_a_sequential_run_shows_its_looks(made: Make) -> None:
     folder = made(tasks=4)
-    looks = [{"look": 1, "z": 0.6, "boundary": 2.96}, None, {"look": 2, "z": 2.4, "boundary": 1.97}]
+    looks = [{"look": 1, "z": 0.6, "boundary": 2.96}, {"look": 2, "z": 2.4, "boundary": 1.97}]
     give_estimates(folder, GO, looks=looks)
     text = Elements(page(folder)).text
     assert "The results were looked at 2 times." in text

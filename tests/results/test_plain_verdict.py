@@ -30,6 +30,7 @@ def results(verdict: str = "INCONCLUSIVE", low: float | None = -0.05, **more: An
         "estimates": {"with": {
             "score": {"overall": overall | more.get("overall", {})},
             "gate": {"verdict": verdict, "sentence": sentence, "needs": "About 14 more tasks.", "low": low},
+            "too_few_calls": "",
         }},
         "comparisons": {"with": {"measures": measures}},
     }  # fmt: skip

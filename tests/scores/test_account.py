@@ -50,7 +50,7 @@ def asked(seen: Seen, fraction: float = 1.0, **gate: Any) -> Asked:
 
 def look(earlier: list[Draw], seen: Seen, fraction: float = 1.0, among: int = 1, **gate: Any) -> Draw:
     """A further look, which is noted."""
-    drawn = draw(earlier, "with", digests(seen), asked(seen, fraction, **gate), among)
+    drawn = draw(earlier, "with", digests(seen), asked(seen, fraction, **gate), among, ("with",))
     earlier.append(drawn)
     return drawn
 
@@ -174,7 +174,7 @@ def test_a_comparison_that_is_taken_out_after_a_look_keeps_its_part_of_the_error
 def test_alpha_that_another_comparison_had_before_is_not_raised_for_a_new_one() -> None:
     ledger: list[Draw] = []
     look(ledger, pairs(12))
-    new = draw(ledger, "new", digests(pairs(24)), asked(pairs(24), alpha=0.2))
+    new = draw(ledger, "new", digests(pairs(24)), asked(pairs(24), alpha=0.2), 1, ("new", "with"))
     assert 1 - level_of(new.boundary) <= FIRST * 0.05 + 1e-6
 
 

@@ -4,6 +4,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from statsmodels.stats.multitest import multipletests
 from lensbench.core import proof
 from lensbench.core.errors import UserError
 from lensbench.core.proof import SelftestStatus
-from lensbench.core.records import Call, RunId
+from lensbench.core.records import Call, RunId, from_json, to_json
 from lensbench.core.system.files import plain, write_json
 from lensbench.core.system.program import run_stage
 from lensbench.results.page.page import write_page
@@ -375,11 +376,9 @@ def test_judges_that_cannot_be_trusted_forbid_a_verdict(
 
 def test_an_agent_that_shows_no_model_is_named_by_the_plan(bench: Make) -> None:
     made = wide(bench, agent={"kind": "none"})
-    for record in (made.folder / "records").glob("*.json"):
-        data = json.loads(record.read_text())
-        data["outcome"] |= {"models": None, "agent_version": None}
-        del data["checksum"]
-        record.write_text(json.dumps(data))
+    for path in (made.folder / "records").glob("*.json"):
+        record = from_json(path.read_text())
+        path.write_text(to_json(replace(record, outcome=replace(record.outcome, models=None, agent_version=None))))
     assert "for glm-5 on these" in found(made)["gate"]["sentence"]
 
 

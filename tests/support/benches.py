@@ -14,7 +14,7 @@ from lensbench.core.tables import write_table
 from lensbench.core.tasks import Category, Criterion, Folder, Task
 from lensbench.judging.panel import VERDICT_COLUMNS, decide_all
 from lensbench.plan import task_markdown
-from lensbench.plan.config import Gate, Judging
+from lensbench.plan.config import Agent, Gate, Judging
 from lensbench.results.results import as_json, collect
 from lensbench.runs.reports import read_reports
 from lensbench.runs.validity import judge_validity
@@ -109,7 +109,7 @@ def _plan(shape: Shape, tasks: Sequence[Task]) -> dict[str, Any]:
             name: {"mcp": f"{name}.json" if servers else None, "mcp_sha256": "c" * 64 if servers else "", "servers": servers}
             for name in shape.conditions for servers in [[] if name == "without" else [server]]
         },
-        "agent": {"kind": shape.agent, "version": "2.1.329", "model": "sonnet", "tools": ["Read"], "tool_search": False},
+        "agent": _agent(shape),
         "model_mapping": "sonnet=glm-5", "max_rounds": 3, "settings_sha256": "s" * 64,
         "gate": Gate(looks=shape.looks).model_dump(mode="json"), "judging": Judging().model_dump(mode="json"),
         "judges": [{"name": judge} for judge in shape.judges],
@@ -156,6 +156,10 @@ def _run(
         }  # fmt: skip
 
 
+def _agent(shape: Shape) -> dict[str, Any]:
+    return {**Agent().settings, "kind": shape.agent, "version": "2.1.329", "model": "sonnet", "tools": ["Read"]}
+
+
 def _evidence(number: int, verdict: str) -> str:
     where = f" in `src/module_{number}.py`" if verdict == "Met" else ""
     return f"**Step {number}** happens{where}"
@@ -199,6 +203,7 @@ def _record(shape: Shape, run: RunId, answer: str, treated: bool, discarded: boo
         answer_sha256=sha256(answer.encode()), answer_bytes=len(answer.encode()), prompt_sha256="p" * 64,
         settings_sha256="s" * 64, workspace="/w/repo", tree_before="t", tree_after="t", revision="rev",
         arrived_at=STARTED, opened_at=STARTED, lensbench="0.1.0", sandbox="bubblewrap 0.8.0",
+        made_with={"agent": _agent(shape), "condition": {}},
     )  # fmt: skip
 
 

@@ -8,11 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from lensbench.core.portable import portable
 from lensbench.core.records import Attempt, Call, Outcome, Record, RunId, run_files, sha256, to_json
 from lensbench.core.system.files import write_atomic, write_json
 from lensbench.core.tables import write_table
 from lensbench.judging.instrument import measure_instrument
 from lensbench.judging.panel import VERDICT_COLUMNS, decide_all
+from lensbench.plan.config import Agent, Gate, Judging
 from lensbench.results.results import write_results
 from lensbench.runs.validity import judge_validity
 from lensbench.scores.estimates import write_estimates
@@ -46,7 +48,7 @@ class Bench:
             "conditions": {
                 name: {"mcp": None, "mcp_sha256": "", "servers": names} for name, names in self.servers.items()
             },
-            "agent": {"kind": "offline"},
+            "agent": Agent().settings,
             "model_mapping": "sonnet=glm-5",
             "max_rounds": 3,
             "order": list(self.tasks),
@@ -55,6 +57,9 @@ class Bench:
             "accepted_changes": [],
             "warnings": [],
             "settings_sha256": "s",
+            "judges": [{"name": "mechanical"}],
+            "judging": Judging().model_dump(mode="json"),
+            "gate": Gate().model_dump(mode="json"),
         } | self.changes
 
     def run(
@@ -96,6 +101,7 @@ class Bench:
             task, condition, trial, "run", tuple(tried), shown, sha256(answer.encode()), len(answer), "p", "s",
             workspace="/w/repo", tree_before=tree_before, tree_after=tree_before, revision="rev", arrived_at=started,
             opened_at=started, lensbench="0.1.0",
+            made_with={"agent": portable(self.plan["agent"]), "condition": self.plan["conditions"][condition]},
         )  # fmt: skip
         files_of = run_files(self.folder, run)
         write_atomic(files_of.answer, answer)

@@ -82,8 +82,8 @@ NO_ENVIRONMENT = Environment()
 
 
 def read_environment(written: Mapping[str, str]) -> Environment:
-    """Reads the result of `Environment.written`; older ones have no `image`. Raises UserError."""
-    image, folder = written.get("image"), written["folder"]
+    """Reads the result of `Environment.written`. Raises UserError."""
+    image, folder = written["image"], written["folder"]
     return Environment(written["key"], Path(folder) if folder else None, read_image(Path(image)) if image else None)
 
 

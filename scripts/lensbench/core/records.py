@@ -160,13 +160,13 @@ class Record:
     settings_sha256: str = ""
     """Hash of everything else that is the same for all runs: the agent's settings and the conditions."""
     agent_sha256: str = ""
-    """Hash of the agent's settings alone; empty in older records."""
+    """Hash of the agent's settings alone."""
     workspace: str = ""
     """The path of the repository for the agent; paths in its answer start with it."""
     tree_before: str = ""
     tree_after: str = ""
     patch_sha256: str = ""
-    """Hash of the run's patch; empty for tasks that do not ask for a change, and in older records."""
+    """Hash of the run's patch; empty for tasks that do not ask for a change."""
     revision: str = ""
     server_calls: dict[str, int] | None = None
     """Calls in the MCP server's own log, by tool; None when it has no log."""
@@ -180,9 +180,9 @@ class Record:
     """`own`: the agent could only reach what it needs. Or why it shared the machine's network; empty if unrecorded."""
     direct_calls: int | None = None
     """Calls to the address of a server that only other conditions have; None when this was not checked: there is no
-    such address, it is not reachable, the agent shows no calls, or the record is older."""
+    such address, it is not reachable, or the agent shows no calls."""
     made_with: dict[str, Any] = field(default_factory=dict)
-    """The settings of the `agent` and the `condition`; empty in older records."""
+    """The settings of the `agent` and the `condition`; empty in imported runs."""
     schema: int = SCHEMA
 
     @property
@@ -213,14 +213,11 @@ def _digest(text: str) -> str:
 
 
 def from_json(text: str) -> Record:
-    """The record in a text from `to_json`; older ones have no checksum. Raises ValueError for anything else."""
+    """The record in a text from `to_json`. Raises ValueError for anything else."""
     try:
         value: dict[str, Any] = json.loads(text)
-        checksum = value.pop("checksum", None)
-        if (
-            checksum is not None
-            and _digest(text.replace(_CHECKSUM.format(checksum), _CHECKSUM.format(""), 1)) != checksum
-        ):
+        checksum = value.pop("checksum")
+        if _digest(text.replace(_CHECKSUM.format(checksum), _CHECKSUM.format(""), 1)) != checksum:
             raise ValueError("was changed: its checksum does not match")
         if value["schema"] != SCHEMA:
             raise ValueError(f"has schema {value['schema']!r}; this version reads {SCHEMA}")

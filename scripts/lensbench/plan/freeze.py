@@ -32,7 +32,7 @@ from lensbench.core.system.program import run_program
 from lensbench.core.system.trees import hash_tree
 from lensbench.core.tasks import Folder, Git, Npm, Pypi, Source, Task
 from lensbench.plan import task_markdown
-from lensbench.plan.config import Agent, Condition, Config, Gate, ModelJudge
+from lensbench.plan.config import Condition, Config, ModelJudge
 from lensbench.plan.names import TESTS
 from lensbench.plan.own_files import place_of_tasks
 from lensbench.plan.reading import load_config
@@ -118,7 +118,7 @@ _SETTINGS = ("agent", "conditions", "baseline")
 
 
 def _condition(condition: Condition) -> PlannedCondition:
-    """A condition in the form of the plan. Unused setup and teardown are omitted, as in plans of older versions."""
+    """A condition in the form of the plan. Unused setup and teardown are omitted."""
     planned: PlannedCondition = {"mcp": None, "mcp_sha256": "", "servers": []}
     if condition.mcp is not None:
         content = Path(condition.mcp).read_bytes()
@@ -175,8 +175,7 @@ def changes(old: Plan, new: Plan) -> list[str]:
 
     More trials, more tasks, other judges, other criteria and the control do not count as such.
     """
-    defaults = Agent().settings  # keys added after the old plan was written had their defaults
-    old = {**old, "agent": {**defaults, **old["agent"]}, "conditions": compared(old)}
+    old = {**old, "conditions": compared(old)}
     new = {**new, "conditions": compared(new)}
     found = [f"{name}: was {before!r}, is {now!r}" for name, before, now in differences(old, new, _SETTINGS)]
     for task, before in old["tasks"].items():
@@ -194,8 +193,7 @@ def changes(old: Plan, new: Plan) -> list[str]:
 def gate_changes(old: Plan, new: Plan) -> tuple[list[str], list[str]]:
     """The differences between the gates of two plans after a verdict was shown: those that the user must accept, and
     those that are only reported, because the error account corrects for them."""
-    gates = {"gate": {**Gate().model_dump(mode="json"), **old["gate"]}}, {"gate": new["gate"]}
-    changed = differences(*gates, ["gate"])
+    changed = differences(old, new, ["gate"])
     found = {name: f"{name}: was {a!r}, is {b!r}, changed after a verdict" for name, a, b in changed}
     told = [[found[name] for name in names if name in found] for names in (_MEANING, _PAID_FOR)]
     return told[0], told[1]

@@ -50,7 +50,7 @@ def plain_verdict(data: Estimated[Fraction], name: str, judges: Mapping[str, Jud
     if not overall["n"]:
         facts_alone = f"No task has a score in both conditions.{_missing(data)}"
         return Plain("Nothing can be compared yet.", facts_alone, _first_step(data, judges))
-    if few := found.get("too_few_calls", ""):
+    if few := found["too_few_calls"]:
         return Plain(few, f"{_tasks(overall)}.{_missing(data)}", _next(data, gate, contrast, few))
     lead = _leads(found["gate"], contrast or name).get(gate["verdict"])
     if lead is None:

@@ -136,7 +136,7 @@ def with_findings(
         **collected,
         "estimates": estimates["comparisons"],
         "alpha": estimates["alpha"],
-        "contrasts": estimates.get("contrasts", []),  # older ones have none
+        "contrasts": estimates["contrasts"],
     }
     decided = decided_by_gate(data["estimates"], data["contrasts"])
     measures = {name: each["measures"] for name, each in [*data["comparisons"].items(), *data["between"].items()]}

@@ -44,7 +44,7 @@ class Discard:
     reason: str
     detail: str
     record: FiledRecord
-    """The discarded run's record as plain data; other versions may have written it."""
+    """The discarded run's record as plain data."""
     score: str = ""
     """For a run discarded by hand: its score at that time, as in scores.csv."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
 from typing import Any
 
 from lensbench.core.frozen_plan import AgentSettings, Plan
@@ -14,62 +13,38 @@ from lensbench.core.portable import portable
 from lensbench.core.records import ENDINGS, Record
 
 
-@cache
-def _defaults() -> AgentSettings:
-    """The defaults of agent settings, for plans and records from before a setting existed."""
-    from lensbench.plan.config import Agent  # imported here: the config's models take longer than most stages
-
-    return Agent().settings
-
-
-def _complete(settings: AgentSettings) -> AgentSettings:
-    return settings if AgentSettings.__annotations__.keys() <= settings.keys() else {**_defaults(), **settings}
-
-
 def planned_agent(plan: Plan) -> AgentSettings:
     """The agent's settings in a plan, in the form of records."""
-    settings: AgentSettings = portable(_complete(plan["agent"]))
+    settings: AgentSettings = portable(plan["agent"])
     return settings
-
-
-def agent_of(record: Record, plan: Plan) -> AgentSettings | None:
-    """The agent's settings of a run; None when an old record shows only that they differed from the plan's."""
-    if record.made_with:
-        return _complete(record.made_with["agent"])
-    if record.agent_sha256 in ("", plan.get("agent_sha256", "")):
-        return planned_agent(plan)
-    return None
 
 
 def as_made(plan: Plan, records: Iterable[Record]) -> Plan:
     """The plan with the agent that all runs used, if it was the same for all: an accepted change of the agent that no
     run used yet says nothing about these runs. The config's agent is still `planned_agent`."""
-    found = {json.dumps(agent_of(record, plan), sort_keys=True) for record in records if record.source == "run"}
+    found = {json.dumps(record.made_with["agent"], sort_keys=True) for record in records if record.source == "run"}
     agent = json.loads(found.pop()) if len(found) == 1 else None
     if agent is None or agent == planned_agent(plan):
         return plan
-    from lensbench.plan.config import Agent
+    from lensbench.plan.config import Agent  # imported here: the config's models take longer than most stages
 
     mapping = ",".join(f"{asked}={served}" for asked, served in Agent.model_validate(agent).mapping.items())
     return {**plan, "agent": agent, "model_mapping": mapping, "planned_agent": planned_agent(plan)}
 
 
-def mixtures(records: Sequence[Record], plan: Plan) -> Iterator[str]:
+def mixtures(records: Sequence[Record]) -> Iterator[str]:
     """Why one verdict cannot cover these runs, one sentence each."""
     made = [record for record in records if record.source == "run"]
     served = Counter(", ".join(sorted(record.outcome.models)) for record in made if record.outcome.models)
     if len(served) > 1:
         yield f"Different models answered ({_counted(served)}); one verdict cannot cover all of them."
-    agents = [agent_of(record, plan) for record in made]
-    known = [agent for agent in agents if agent is not None]
-    if known and len(known) < len(agents):
-        yield f"{len(agents) - len(known)} runs used other agent settings than the rest."
-    for key in sorted({key for agent in known for key in agent}):
-        values = Counter(_shown(agent.get(key)) for agent in known)
+    agents = [record.made_with["agent"] for record in made]
+    for key in sorted({key for agent in agents for key in agent}):
+        values = Counter(_shown(agent.get(key)) for agent in agents)
         if len(values) > 1:
             yield f"Runs used different settings: agent.{key} was {_counted(values)}."
     for name in sorted({record.condition for record in made}):
-        own = [record.made_with["condition"] for record in made if record.condition == name and record.made_with]
+        own = [record.made_with["condition"] for record in made if record.condition == name]
         if len({json.dumps(settings, sort_keys=True) for settings in own}) > 1:
             yield f"Runs of {name} used different servers or commands."
 
@@ -99,7 +74,7 @@ def notices(records: Sequence[Record], plan: Plan) -> Iterator[str]:
             yield f"The config now has agent.{key} {_shown(now)}; all runs used {was}."
     others: Counter[str] = Counter()
     for record in made:
-        agent = agent_of(record, plan) or {}
+        agent = record.made_with["agent"]
         asked = record.outcome.models_asked or tuple(filter(None, [agent.get("model", "")]))
         if not agent.get("served"):
             others.update(unexpected(asked, record.outcome.models or (), agent.get("models") or {}))

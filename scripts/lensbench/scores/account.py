@@ -18,8 +18,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pydantic import Field
-
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import GateSettings
 from lensbench.core.run_folder import RunFolder
@@ -42,7 +40,7 @@ class Shown(NamedTuple):
 
 
 class Draw(Strict):
-    """A line of the ledger: a verdict that was shown, and the error it spent. Older lines lack some of the fields."""
+    """A line of the ledger: a verdict that was shown, and the error it spent."""
 
     comparison: str
     """The treatment, or a contrast of two."""
@@ -63,9 +61,9 @@ class Draw(Strict):
     boundary: float
     """The value that the normal deviate had to reach."""
     verdict: str = ""
-    family: tuple[str, ...] = ()
+    family: tuple[str, ...]
     """The undecided comparisons that share the error."""
-    seen: dict[str, Shown] = Field(default={})
+    seen: dict[str, Shown]
     """The pairs by task and trial, such as `httpx-exp-01/1`."""
 
 
@@ -88,7 +86,7 @@ def number_of(drawn: Draw, earlier: Sequence[Draw]) -> int:
 
 def _is_without(draw: Draw, comparison: str) -> bool:
     """True for a look at other comparisons without this one."""
-    return bool(draw.family) and comparison not in draw.family
+    return comparison not in draw.family
 
 
 def _before(comparison: str, pairs: tuple[str, ...], earlier: Sequence[Draw]) -> Sequence[Draw]:
@@ -105,11 +103,7 @@ def families(earlier: Sequence[Draw], pairs: Mapping[str, tuple[str, ...]]) -> d
     part, unless it was decided.
     """
     last = {draw.comparison: draw for draw in earlier}
-    then = {
-        name: last[name].family or tuple(pairs)
-        for name, own in pairs.items()
-        if name in last and last[name].pairs == own
-    }
+    then = {name: last[name].family for name, own in pairs.items() if name in last and last[name].pairs == own}
     decided = {name for name, draw in last.items() if name not in pairs and draw.verdict in ("GO", "HARM")}
     return {
         name: tuple(sorted({*then.get(name, [other for other in pairs if name in then.get(other, pairs)])} - decided))
@@ -122,8 +116,8 @@ def draw(
     comparison: str,
     pairs: tuple[str, ...],
     asked: Asked,
-    among: int = 1,
-    family: tuple[str, ...] = (),
+    among: int,
+    family: tuple[str, ...],
 ) -> Draw:
     """The error that a look at these pairs may spend, and the resulting boundary; `among` comparisons of the family are
     undecided.

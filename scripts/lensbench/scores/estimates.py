@@ -138,7 +138,7 @@ def blockers(comparison: Comparison, name: str, instrument: InstrumentData, prov
         found.append("No language model answered: this was the offline agent.")
     of_both = [record for record in tables.valid if record.condition in comparison.conditions]
     found += filter(None, [too_few_calls(tables, comparison.treatment)])
-    found += mixtures(of_both, tables.plan)
+    found += mixtures(of_both)
     if proven.state == "failed":
         found.append(proven.sentence)
     voided = Counter(answer["judge"] for answer in instrument.get("voided") or ())

@@ -1,4 +1,4 @@
-"""Types of estimates.json as readers find it. What is optional was added later than the oldest files that are read."""
+"""Types of estimates.json as readers find it."""
 
 from __future__ import annotations
 
@@ -111,11 +111,11 @@ class ComparisonData(TypedDict):
     measures: Mapping[str, EffortData]
     variance: Mapping[str, ComponentsData]
     gate: GateData
-    bounds: NotRequired[BoundsData]
-    corrected: NotRequired[EstimateData | None]
-    looks: NotRequired[Sequence[LookData]]
-    level: NotRequired[float]
-    too_few_calls: NotRequired[str]
+    bounds: BoundsData
+    corrected: EstimateData | None
+    looks: Sequence[LookData]
+    level: float
+    too_few_calls: str
 
 
 class DecidedContrast(ComparisonData):
@@ -152,4 +152,4 @@ class EstimatesData(TypedDict):
     alpha: float
     selftest: SelftestData
     comparisons: Mapping[str, ComparisonData]
-    contrasts: NotRequired[Sequence[ContrastData]]
+    contrasts: Sequence[ContrastData]

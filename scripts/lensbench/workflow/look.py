@@ -50,7 +50,7 @@ def look(folder: Path, number: int, parallel: int) -> LookFile:
     estimates = write_estimates(own)
     results = {
         name: _decided(LookResult(**found["looks"][-1]), found["gate"], due)
-        for name, found in decided_by_gate(estimates["comparisons"], estimates.get("contrasts", ())).items()
+        for name, found in decided_by_gate(estimates["comparisons"], estimates["contrasts"]).items()
     }
     value: LookFile = plain({
         "look": number, "of": len(waves(plan)), "open": any(result.open for result in results.values()),

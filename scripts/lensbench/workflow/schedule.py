@@ -38,7 +38,7 @@ class Schedule:
 
     config: Config
     plan: Plan
-    """The plan of this start; the one in the run folder may be older."""
+    """The plan of this start; the one in the run folder may be that of an earlier start."""
     accepted: list[str]
     own: Set[str] = frozenset()
     """The user's own files in the run folder, which no rule may write."""

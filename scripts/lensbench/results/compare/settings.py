@@ -12,7 +12,6 @@ from lensbench.core.listing import some_of
 from lensbench.core.records import sha256
 from lensbench.core.rows import VerdictRow
 from lensbench.judging.decisions import is_person
-from lensbench.plan.config import Agent
 from lensbench.results.compare.runs import FinishedRun
 
 NOT_RECORDED = "not recorded"
@@ -22,8 +21,6 @@ SHORT = 12
 REPOSITORY = "repository of "
 JUDGING = ("judges", "judging.max_answer_chars")
 MODELS = ("agent.kind", "agent.model", "model mapping", "models that answered")
-_AGENT = Agent().settings
-"""What a key that is younger than a plan had in it."""
 
 
 class Setting(NamedTuple):
@@ -66,10 +63,9 @@ def settings_of(run: FinishedRun) -> dict[str, str]:
     """Everything but the tasks and their repositories, as texts."""
     plan, records = run.plan, [record for record in run.tables.valid if record.source == "run"]
     outcomes = [record.outcome for record in records]
-    agent = {**_AGENT, **plan["agent"]}
     return {
         "lensbench": _all(record.lensbench for record in records),
-        **{f"agent.{name}": _text(value) for name, value in agent.items()},
+        **{f"agent.{name}": _text(value) for name, value in plan["agent"].items()},
         "agent's version": _all(outcome.agent_version for outcome in outcomes),
         "model mapping": plan["model_mapping"],
         "models that answered": models_of(run),
@@ -129,8 +125,7 @@ def _judge(name: str, rows: Sequence[VerdictRow], digest: str) -> str:
 def _judge_hash(judge: PlannedJudge | None) -> str:
     if judge is None:
         return ""
-    agent = {**_AGENT, **judge["agent"]}
-    return f"settings {sha256(json.dumps([judge['prompt'], agent], sort_keys=True).encode())[:SHORT]}"
+    return f"settings {sha256(json.dumps([judge['prompt'], judge['agent']], sort_keys=True).encode())[:SHORT]}"
 
 
 def _repositories(runs: Sequence[FinishedRun], tasks: Sequence[str]) -> list[Setting]:

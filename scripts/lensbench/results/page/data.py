@@ -192,7 +192,7 @@ def bottom_line(inputs: Inputs, treatment: str) -> Bottom:
     low = overall["low"] if gate["low"] is None else gate["low"]
     high = overall["high"] if gate["high"] is None else gate["high"]
     sentence = gate["sentence"].removeprefix(f"{gate['verdict']}: ")
-    shown = found.get("corrected") or overall
+    shown = found["corrected"] or overall
     return Bottom(
         gate["verdict"],
         sentence[:1].upper() + sentence[1:],
@@ -205,14 +205,14 @@ def bottom_line(inputs: Inputs, treatment: str) -> Bottom:
         shown["p"],
         shown["scope"],
         shown["clusters"],
-        f"{100 * found.get('level', 1 - inputs.estimates['alpha']):.4g}%",
+        f"{100 * found['level']:.4g}%",
     )
 
 
 def worst_and_best(inputs: Inputs, treatment: str) -> tuple[float, float] | None:
     """The difference in points with every missing score at its worst and at its best; None when none is missing."""
     found, pairs = comparison_of(inputs, treatment), inputs.results["comparisons"][treatment]["pairs"]
-    if not found or "bounds" not in found or not pairs["planned"] > pairs["complete"] > 0:
+    if not found or not pairs["planned"] > pairs["complete"] > 0:
         return None
     low, high = _percent(found["bounds"]["low"]), _percent(found["bounds"]["high"])
     return (low, high) if low is not None and high is not None else None
@@ -228,7 +228,7 @@ class Look(NamedTuple):
 
 def looks(found: ComparisonData | None) -> list[Look]:
     """The looks of a sequential benchmark; empty for a single look."""
-    rows = [row for row in (found.get("looks") if found else None) or () if row]
+    rows = found["looks"] if found else ()
     return [Look(row["look"], row["z"], row["boundary"]) for row in rows] if len(rows) > 1 else []
 
 
