@@ -1,6 +1,7 @@
-"""Prints the package's rooms, their imports and import cycles; exit code 1 for a forbidden import or a cycle.
+"""Prints the package's rooms, their size, imports and import cycles; exit code 1 for a forbidden import, a cycle, or
+more code than the budget.
 
-    python tools/rooms.py           rooms, arrows (imports between rooms), circles (import cycles)
+    python tools/rooms.py           rooms, arrows (imports between rooms), circles (import cycles), the budget
     python tools/rooms.py --paths   names of files in a run folder that are literals outside core/run_folder.py
 
 A room is a package of `scripts/lensbench`; CONTRIBUTING.md describes them.
@@ -39,6 +40,12 @@ KNOWS_PLACES = "core/run_folder.py"
 """The only file with the names of files in a run folder."""
 OTHER_FOLDERS = {"lens", "agents", "repositories", "scenarios"}
 """Rooms that work in other folders: workspaces, caches, repositories."""
+
+
+BUDGET = {"lines": 44_400, "characters": 1_950_000}
+"""The most code that `scripts/`, `rules/`, `templates/` and the Snakefile may have. It only falls: features pay with
+deletions."""
+CODE = (".py", ".smk", ".j2", ".js")
 
 
 def room_of(file: Path) -> str:
@@ -123,8 +130,40 @@ def print_paths() -> None:
     )
 
 
+def code_files() -> list[Path]:
+    """The files that the budget counts."""
+    root = PACKAGE.parents[1]
+    folders = (root / name for name in ("scripts", "rules", "templates"))
+    return [root / "Snakefile", *(file for folder in folders for file in folder.rglob("*") if file.suffix in CODE)]
+
+
+def over_budget() -> Iterator[str]:
+    """Prints the size of the code; yields how it exceeds the budget."""
+    texts = [file.read_text(encoding="utf-8") for file in code_files()]
+    size = {"lines": sum(text.count("\n") for text in texts), "characters": sum(map(len, texts))}
+    for name, count in size.items():
+        print(f"{count:,} {name} of code in {len(texts)} files; the budget is {BUDGET[name]:,}")
+        if count > BUDGET[name]:
+            yield f"{count - BUDGET[name]:,} {name} of code above the budget: delete something that is no longer needed"
+
+
+def public_names(file: Path) -> int:
+    """The number of a module's functions, classes and constants without an underscore."""
+    names = (
+        name
+        for node in ast.parse(file.read_text(encoding="utf-8")).body
+        for name in ([node.name] if isinstance(node, ast.FunctionDef | ast.ClassDef) else _targets(node))
+    )
+    return sum(not name.startswith("_") for name in names)
+
+
+def _targets(node: ast.stmt) -> list[str]:
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+    return [target.id for target in targets if isinstance(target, ast.Name)]
+
+
 def main() -> None:
-    """Prints rooms, arrows between them and circles."""
+    """Prints rooms, their size, arrows between them and circles, and the size of all code."""
     files = {module_of(file): file for file in sorted(PACKAGE.rglob("*.py"))}
     modules = arrows(files)
     rooms: dict[str, set[str]] = {room: set() for room in ALLOWED}
@@ -142,11 +181,17 @@ def main() -> None:
         if room != KNOWS_SNAKEMAKE and any(each.split(".")[0] == "snakemake" for each in imported(files[name])):
             wrong.append(f"{name} imports snakemake: only {KNOWS_SNAKEMAKE} may")
     for room, others in rooms.items():
-        count = sum(1 for file in files.values() if room_of(file) == room)
-        print(f"{room:13}{count:4} modules   imports {', '.join(sorted(others)) or 'no other room'}")
+        own = [file for file in files.values() if room_of(file) == room]
+        lines = sum(file.read_text(encoding="utf-8").count("\n") for file in own)
+        names = sum(map(public_names, own))
+        print(
+            f"{room:13}{lines:6} lines {len(own):4} modules {names:4} public names   imports"
+            f" {', '.join(sorted(others)) or 'no other room'}"
+        )
     circles = [found for graph in (rooms, modules) if (found := circle(graph))]
     wrong += [f"a circle: {' -> '.join(found)}" for found in circles]
     print(f"{len(rooms)} rooms, {sum(map(len, rooms.values()))} arrows, {len(circles)} circles")
+    wrong += over_budget()
     if wrong:
         sys.exit("\n".join(wrong))
 
