@@ -1,10 +1,12 @@
 """How often benchmarks with bad judges get a verdict, and what the rules against bad judges cost honest ones.
 
-    python benchmarks/bad_judges.py [--replications 200]
+    python benchmarks/bad_judges.py [--replications 200] [--blinding]
 
 Answers are simulated as in calibration.py, with 48 tasks and one trial. A simulated judge gives right and wrong
 verdicts, which are processed by the code of real runs: decide (panel), score_run, judge_bias, believe, doubted, decide.
 "Before" is the gate without belief, "by share" with a limit of the share of verdicts by untrusted judges alone.
+
+With --blinding: how often the blinding check fails when judges are perfect and each stated fact makes an answer longer.
 """
 
 from __future__ import annotations
@@ -13,18 +15,21 @@ import argparse
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from fractions import Fraction
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
-from calibration import BY_EFFECT, World, criteria_of, repository_of, shift_for, verdict_counts
+from calibration import BY_EFFECT, KNOWN, World, criteria_of, repository_of, shift_for, verdict_counts
 
-from lensbench.core.numbers import decimal
+from lensbench.core.numbers import decimal, nearest_5_percent
 from lensbench.core.records import RunId
 from lensbench.core.system.files import plain
 from lensbench.core.tables import row_of_run, run_of_row
 from lensbench.judging.agreement import Verdicts, agreement
 from lensbench.judging.belief import believe, votes_of
 from lensbench.judging.bias import judge_bias, persons_verdicts
+from lensbench.judging.blinding_check import BlindedAnswer, guess_conditions
 from lensbench.judging.decisions import decide as decide_criterion
 from lensbench.judging.judges import POINTS, Verdict
 from lensbench.plan.names import MECHANICAL
@@ -110,9 +115,9 @@ PANELS = {
 }
 
 
-def truths(points: float, replications: int, seed: int) -> Iterator[Truth]:
+def truths(points: float, replications: int, seed: int, known: float = KNOWN) -> Iterator[Truth]:
     """The true verdicts of the answers, for each benchmark; the treatment gains `points`, a share of 1."""
-    world = World(shift_for(points, BY_EFFECT), BY_EFFECT, TASKS)
+    world = World(shift_for(points, BY_EFFECT, known), BY_EFFECT, TASKS, known=known)
     met, partial = verdict_counts(world, replications, np.random.default_rng(seed))
     for benchmark in range(replications):
         found: dict[Key, Verdict] = {}
@@ -181,11 +186,59 @@ def _comparison(decided: Mapping[Key, Verdict]) -> Comparison:
     return Comparison(Tables(plan, (), scores, {}, (), (), {}), TREATMENT)
 
 
+LEAKS: Mapping[str, Callable[[list[str], random.Random], list[str]]] = {
+    "nothing": lambda words, _: [],
+    "a word": lambda words, _: ["graphical"],
+    "a word in 70 %": lambda words, rng: ["graphical"] if rng.random() < 0.7 else [],
+    "40 % longer": lambda words, rng: rng.choices(words, k=len(words) * 2 // 5),
+    "half of 40 words": lambda words, rng: [f"style{n}" for n in range(40) if rng.random() < 0.5],
+}
+"""What the treatment's answers have in addition."""
+VOCABULARY = [f"word{n}" for n in range(2000)]
+ODDS = [*accumulate(1 / (n + 3) for n in range(2000))]
+HARD = 0.1
+"""The mean knowledge of answers (World.known) that leaves room for +29 points."""
+
+
+def answers(truth: Truth, leak: str, seed: int) -> Iterator[BlindedAnswer]:
+    """Answers of 30 words and 40 for each point, 60 % of them from the task's own words."""
+    points: dict[RunId, list[Fraction]] = {}
+    for (run, _), verdict in truth.items():
+        points.setdefault(run, []).append(POINTS[verdict])
+    for run, given in points.items():
+        rng = random.Random(f"{seed} {run}")
+        about = random.Random(f"{seed} {run.task}").choices(VOCABULARY, cum_weights=ODDS, k=150)
+        size = 30 + int(40 * sum(given)) + rng.randint(-5, 5)
+        words = rng.choices(about, k=size * 3 // 5) + rng.choices(VOCABULARY, cum_weights=ODDS, k=size * 2 // 5)
+        text = " ".join([*words, *(LEAKS[leak](words, rng) if run.condition == TREATMENT else [])])
+        score = nearest_5_percent(sum(given, Fraction(0)) / len(given))
+        yield BlindedAnswer(run.task, run.condition, text, text, score)
+
+
+def blinding_fails(leak: str, true: float, replications: int) -> int:
+    """The number of benchmarks in which the blinding check fails."""
+    sets = (answers(truth, leak, n) for n, truth in enumerate(truths(true, replications, 1, HARD)))
+    return sum(guess_conditions(answers, BASELINE, 1)[TREATMENT].holds is False for answers in sets)
+
+
+def print_blinding(replications: int) -> None:
+    """Prints a row for every leak and true delta."""
+    print("| the treatment's answers have in addition | truth | blinding fails |\n|---|--:|--:|")
+    for leak in LEAKS:
+        for true in (0.13, 0.19, 0.29):
+            print(f"| {leak} | {100 * true:+.0f} | {blinding_fails(leak, true, replications)} |", flush=True)
+
+
 def main() -> None:
     """Prints a row for every panel and true delta."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("--replications", type=int, default=200, help="benchmarks per row")
-    replications = parser.parse_args().replications
+    parser.add_argument("--blinding", action="store_true", help="the blinding check instead of the verdicts")
+    options = parser.parse_args()
+    replications = options.replications
+    if options.blinding:
+        print_blinding(replications)
+        return
     intervals.RESAMPLES = 1  # the sign-flip p does not affect a verdict
     print("| judges | truth | seen | GO, NO-GO, HARM before | by share | after |\n|---|--:|--:|---|---|---|")
     for name, panel in PANELS.items():

@@ -60,12 +60,14 @@ class World(NamedTuple):
     trials: int = 1
     repositories: int = 0
     """The number of repositories, which share half of the variance of the effect; 0: one for each task."""
+    known: float = KNOWN
+    """The mean knowledge of the baseline's answers."""
 
 
 def verdict_counts(world: World, replications: int, rng: np.random.Generator) -> tuple[Any, Any]:
     """The numbers of Met and Partial criteria: arrays by replication, task, side (baseline first) and trial."""
     shape = (replications, world.tasks)
-    known = KNOWN + rng.normal(0, BY_TASK, shape)[..., None] + rng.normal(0, BY_CRITERION, (*shape, 5))
+    known = world.known + rng.normal(0, BY_TASK, shape)[..., None] + rng.normal(0, BY_CRITERION, (*shape, 5))
     effect = rng.normal(0, 1, shape)
     if world.repositories:
         shared = rng.normal(0, 1, (replications, world.repositories))
@@ -128,7 +130,7 @@ def task_difference(criteria: int, met: list[list[int]], partial: list[list[int]
 
 
 @lru_cache
-def shift_for(true: float, spread: float) -> float:
+def shift_for(true: float, spread: float, known: float = KNOWN) -> float:
     """The effect on knowledge that gives a mean delta of `true`, a share of 1; estimated with half a million pairs."""
     scores = np.zeros((6, 6, 6))
     for criteria, met, partial in np.ndindex(6, 6, 6):
@@ -136,7 +138,7 @@ def shift_for(true: float, spread: float) -> float:
             scores[criteria, met, partial] = float(score_row(criteria, met, partial)["score"])
 
     def miss(shift: float) -> float:
-        world = World(shift, spread, tasks=1000)
+        world = World(shift, spread, tasks=1000, known=known)
         criteria = criteria_of(np.arange(world.tasks))[:, None, None]
         draws = (verdict_counts(world, BATCH, np.random.default_rng(seed)) for seed in range(5))
         found = (scores[criteria, met, partial] for met, partial in draws)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,11 +16,16 @@ Verdicts = Callable[[str, float], list[tuple[str, ...]]]
 
 
 @pytest.fixture
-def verdicts(monkeypatch: pytest.MonkeyPatch) -> Verdicts:
-    """The verdicts on two benchmarks of a panel and a true delta: without belief, by share, and with doubts."""
+def bad(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The module."""
     monkeypatch.syspath_prepend(str(BENCHMARKS))
+    return importlib.import_module("bad_judges")
+
+
+@pytest.fixture
+def verdicts(bad: Any, monkeypatch: pytest.MonkeyPatch) -> Verdicts:
+    """The verdicts on two benchmarks of a panel and a true delta: without belief, by share, and with doubts."""
     monkeypatch.setattr(intervals, "RESAMPLES", 1)
-    bad = importlib.import_module("bad_judges")
     return lambda name, true: [
         bad.measured(bad.PANELS[name], truth, n)[1:] for n, truth in enumerate(bad.truths(true, 2, 1))
     ]
@@ -35,3 +41,8 @@ def test_patterns_alone_keep_their_verdicts(verdicts: Verdicts) -> None:
     given = verdicts("accepted patterns, 3 % wrong", 0.13)
     assert [before for before, *_ in given] == [after for *_, after in given]
     assert "GO" in [after for *_, after in given]
+
+
+@pytest.mark.parametrize(("leak", "failures"), [("nothing", 0), ("a word", 4), ("40 % longer", 4)])
+def test_a_large_effect_is_no_broken_blinding_and_a_leak_beside_it_is(bad: Any, leak: str, failures: int) -> None:
+    assert bad.blinding_fails(leak, 0.29, 4) == failures

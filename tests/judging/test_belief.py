@@ -45,6 +45,7 @@ def belief(
     everybody: All = NOBODY,
     classifier: Mapping[str, BlindingCheck] | None = None,
     guesses: Mapping[str, GuessCheck] | None = None,
+    corrected: tuple[str, ...] = (),
     **judges: Reads,
 ) -> Belief:
     """Of verdicts by these judges, people's before the others'; `human_` and what follows is a person."""
@@ -54,7 +55,7 @@ def belief(
         said = [vote for vote in votes if (vote.run, vote.criterion) == key]
         people = [vote.verdict for vote in said if vote.judge.startswith("human")]
         decided[key] = majority(people or [vote.verdict for vote in said])
-    return believe(votes, decided, everybody, ["with"], classifier or {}, guesses or {}, seed=1)
+    return believe(votes, decided, everybody, ["with"], classifier or {}, guesses or {}, 1, corrected)
 
 
 def _votes(drafted: bool, judges: Mapping[str, Reads]) -> Iterator[Vote]:
@@ -145,6 +146,8 @@ def test_broken_blinding_counts_only_while_a_model_decides() -> None:
     assert "a classifier guessed" in belief(classifier=broken, claude=true).withheld["with"][-1]
     guessed = {"claude": GuessCheck(32, 0, 16, 0.7, 0.55, 0.85, False)}
     assert "the judge claude guessed" in belief(guesses=guessed, claude=true).withheld["with"][-1]
+    assert belief(classifier=broken, guesses=guessed, corrected=("with",), **trusted).withheld == {"with": []}
+    assert len(belief(classifier=broken, corrected=("other",), **trusted).withheld["with"]) == 1
     held = {"with": BlindingCheck(32, 16, 0.6, 0.45, 0.75, True)}
     assert len(belief(classifier=held, claude=true).withheld["with"]) == 1
     few = belief(classifier=broken, **{**trusted, "human_anna": some(true, 15)})  # 16 of 256

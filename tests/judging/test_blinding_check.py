@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from fractions import Fraction
 
 import numpy as np
 import pytest
 from scipy import stats
-from sklearn.linear_model import LogisticRegression
 
 from lensbench.judging.blinding import MARK
 from lensbench.judging.blinding_check import (
-    MIN_TASKS,
+    _POWER,
+    MIN_LEARNED,
     BlindedAnswer,
     Guess,
-    Rows,
+    _guessed,
+    _right,
     guess_conditions,
     guesses_of_judge,
-    logistic_regression,
 )
 
 WORDS = [f"word{number}" for number in range(60)]
+SCORE, BETTER = Fraction(1, 2), Fraction(3, 4)
 CHANCE = [f"chance{number}" for number in range(12)]
 
 
@@ -37,7 +39,7 @@ def answers(
                 words += random.Random(f"{task} {condition} {trial}").sample(CHANCE, 2)
                 text = " ".join([*words, tell(task, condition), f"only{task}"])
                 raw = text if condition == "without" else f"{text} lens_grep"
-                made.append(BlindedAnswer(f"t{task}", condition, text, raw))
+                made.append(BlindedAnswer(f"t{task}", condition, text, raw, SCORE))
     return made
 
 
@@ -58,7 +60,7 @@ def test_a_word_of_one_condition_is_found_and_named() -> None:
     check = guess_conditions(answers(lambda _, condition: "graphical" if condition == "with" else ""), "without", 1)
     found = check["with"]
     assert found.holds is False
-    assert (found.accuracy, found.auc) == (1.0, 1.0)
+    assert found.accuracy == 1.0
     assert found.telling is not None
     assert found.telling["with"][0] == "graphical"
     assert set(found.telling) == {"with", "without"}
@@ -104,28 +106,36 @@ def test_every_treatment_is_checked_against_the_baseline() -> None:
     assert {name: (check.n, check.holds) for name, check in checks.items()} == {"a": (24, True), "loud": (24, False)}
 
 
-@pytest.mark.parametrize("tasks", [0, 1, MIN_TASKS - 1])
+@pytest.mark.parametrize("tasks", [0, 1, MIN_LEARNED - 1])
 def test_with_few_tasks_nothing_is_computed_and_the_reason_is_given(tasks: int) -> None:
-    alone = [BlindedAnswer(f"alone{number}", "with", "x", "x") for number in range(9)]
+    alone = [BlindedAnswer(f"alone{number}", "with", "x", "x", SCORE) for number in range(9)]
     check = guess_conditions([*answers(nothing, tasks=tasks), *alone], "without", 1)["with"]
     assert (check.accuracy, check.holds, check.tasks, check.n) == (None, None, tasks, 2 * tasks)
-    assert check.reason == f"only {tasks} tasks have answers in both conditions, and the check needs {MIN_TASKS}"
+    assert (
+        check.reason
+        == f"only {tasks} tasks have answers with the same score in both conditions, and the check needs {MIN_LEARNED}"
+    )
 
 
-def test_answers_without_common_words_are_not_checked() -> None:
-    given = [BlindedAnswer(f"t{task}", name, f"w{task}", "") for task in range(8) for name in ("with", "without")]
-    assert guess_conditions(given, "without", 1)["with"].reason == "no word stands in the answers to two tasks"
+def test_answers_that_differ_in_words_of_one_task_only_are_guessed_by_chance() -> None:
+    given = [
+        BlindedAnswer(f"t{task}", name, f"w{task} {name}{task}", "", SCORE)
+        for task in range(8)
+        for name in ("with", "without")
+    ]
+    check = guess_conditions(given, "without", 1)["with"]
+    assert (check.accuracy, check.low, check.high, check.holds) == (0.5, 0.5, 0.5, True)
 
 
 def test_without_a_treatment_there_is_no_check() -> None:
-    assert guess_conditions([BlindedAnswer("t", "without", "x", "x")], "without", 1) == {}
+    assert guess_conditions([BlindedAnswer("t", "without", "x", "x", SCORE)], "without", 1) == {}
 
 
 def guesses(*right: tuple[bool, bool]) -> list[Guess]:
     """Per task whether the guesses for both conditions are right."""
     other = {"with": "without", "without": "with"}
     return [
-        Guess(f"t{task}", actual if hit else other[actual], actual)
+        Guess(f"t{task}", actual if hit else other[actual], actual, SCORE)
         for task, hits in enumerate(right)
         for actual, hit in zip(("with", "without"), hits, strict=True)
     ]
@@ -143,7 +153,7 @@ def test_the_interval_of_a_judges_guesses_is_the_t_interval_over_tasks() -> None
 
 
 def test_a_judge_that_always_says_the_same_is_right_by_chance() -> None:
-    given = [Guess(f"t{task}", "with", actual) for task in range(8) for actual in ("with", "with", "with", "without")]
+    given = [Guess(f"t{task}", "with", actual, SCORE) for task in range(8) for actual in [*["with"] * 3, "without"]]
     check = guesses_of_judge(given)
     assert (check.accuracy, check.low, check.high, check.holds) == (0.5, 0.5, 0.5, True)
 
@@ -153,7 +163,7 @@ def test_a_judge_that_is_always_right_sees_through_the_blinding() -> None:
 
 
 def test_no_guess_is_counted_apart_and_is_not_wrong() -> None:
-    silent = [Guess("t0", None, "with"), Guess("t9", None, "without"), Guess("t9", "with", "with")]
+    silent = [Guess("t0", None, "with", SCORE), Guess("t9", None, "without", SCORE), Guess("t9", "with", "with", SCORE)]
     check = guesses_of_judge([*guesses(*[(True, True)] * 6), *silent])
     assert (check.n, check.no_guess, check.tasks, check.accuracy) == (12, 2, 6, 1.0)
 
@@ -169,7 +179,7 @@ def test_answers_that_differ_in_length_alone_can_be_told_apart() -> None:
     words = [f"word{number}" for number in range(40)]
     found = guess_conditions(
         [
-            BlindedAnswer(f"t{task}", condition, text, text)
+            BlindedAnswer(f"t{task}", condition, text, text, SCORE)
             for task in range(24)
             for condition, times in (("with", 3), ("without", 2))
             for text in [" ".join(words * times)]
@@ -177,17 +187,48 @@ def test_answers_that_differ_in_length_alone_can_be_told_apart() -> None:
         "without",
         seed=1,
     )["with"]
-    assert found.accuracy == found.auc == 1.0
+    assert (found.accuracy, found.holds) == (1.0, False)
+
+
+def longer_when_better(leak: str) -> list[BlindedAnswer]:
+    """In two of three tasks the treatment's answer is better, so it is longer and names more; elsewhere both are equal,
+    except for the leak."""
+    made = []
+    for task in range(36):
+        for condition, more in (("without", 0), ("with", 10 if task % 3 else 0)):
+            chance = random.Random(f"{task} {condition}").sample(CHANCE, 4)
+            text = " ".join([*WORDS[: 20 + more], *chance, leak if condition == "with" else ""])
+            made.append(BlindedAnswer(f"t{task}", condition, text, text, BETTER if more else SCORE))
+    return made
+
+
+@pytest.mark.parametrize(
+    ("leak", "holds"), [("", True), ("graphical", False), (" ".join(WORDS[:10]), False)], ids=["none", "word", "length"]
+)
+def test_better_answers_that_are_longer_are_no_leak_but_a_difference_at_equal_score_is(leak: str, holds: bool) -> None:
+    check = guess_conditions(longer_when_better(leak), "without", 1)["with"]
+    assert (check.tasks, check.n, check.holds) == (12, 24, holds)
+
+
+def test_a_judge_that_takes_the_better_answer_for_the_treatments_does_not_see_through_the_blinding() -> None:
+    better = [Guess(f"better{task}", guess, guess, score)
+        for task in range(12) for guess, score in (("with", BETTER), ("without", SCORE))]  # fmt: skip
+    check = guesses_of_judge([*better, *guesses(*[(True, False), (False, True)] * 4)])
+    assert (check.tasks, check.accuracy, check.holds) == (8, 0.5, True)
+    assert guesses_of_judge(better).reason.startswith("only 0 tasks")
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_the_weights_are_those_of_scikit_learn(seed: int) -> None:
+def test_a_row_is_guessed_by_what_the_others_show(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    stands = rng.random((40, 30)) < 0.3
-    length = rng.normal(size=40)
-    labels = rng.random(40) < 0.3 + 0.4 * stands[:, 0]
-    dense = np.column_stack([stands, length])
-    reference = LogisticRegression(solver="liblinear", class_weight="balanced", tol=1e-10).fit(dense, labels)
-    *words, length_weight = reference.coef_[0]
-    found = logistic_regression(Rows.of([np.flatnonzero(row) for row in stands], 30, length), labels)
-    assert found == pytest.approx([*words, reference.intercept_[0], length_weight], abs=1e-6)
+    rows, signs = rng.normal(size=(9, 5)), rng.choice([-1.0, 1.0], (3, 9))
+    for labels, share in zip(signs, _right(rows, signs), strict=True):
+        seen = labels[:, None] * rows
+        hits = [(np.delete(seen, row, axis=0).sum(axis=0) ** _POWER) @ seen[row] > 0 for row in range(9)]
+        assert share == pytest.approx(np.mean(hits))
+
+
+def test_equal_answers_are_called_told_apart_in_one_of_forty_sets_at_most() -> None:
+    rng = np.random.default_rng(1)
+    failures = sum(_guessed(rng.choice([-1, 0, 0, 1], (16, 40)) / 4, seed).low > 0.5 for seed in range(400))
+    assert failures <= 400 * 0.025 + 9  # three standard errors

@@ -244,6 +244,24 @@ def test_what_a_judge_guessed_is_measured_and_the_control_is_left_out(bench: Mak
     assert (found["n"], found["no_guess"], found["accuracy"]) == (14, 2, 0.5)
 
 
+@pytest.mark.parametrize(("labelled", "held"), [(0, False), (24, True)])
+def test_broken_blinding_withholds_no_verdict_where_people_correct_the_delta(
+    bench: Make, labelled: int, held: bool
+) -> None:
+    judging = {"drafts": False, "human_sample": 1, "max_answer_chars": 1000}
+    made = bench(tasks=[f"t{number:02}" for number in range(32)], changes={"judging": judging})
+    for number, task in enumerate(made.tasks):
+        for condition in ("with", "without"):
+            letters = "mm" if condition == "with" and number % 3 else "m-"
+            made.run(task, condition, points=(None, None), answer=f"Superb {condition}side {'fact ' * len(letters)}")
+            says(made, "claude", task, condition, letters)
+            if number < labelled:
+                says(made, "human-anna", task, condition, letters)
+    found = measured(made)
+    assert found["blinding"]["classifier"]["with"]["holds"] is False
+    assert any("blinding is broken" in reason for reason in found["belief"]["withheld"]["with"]) != held
+
+
 def test_a_verdict_that_was_broken_by_hand_is_named(bench: Make) -> None:
     made = bench()
     made.run("a", "with")

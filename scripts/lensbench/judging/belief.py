@@ -8,7 +8,7 @@ decided the same. All other verdicts depend on drafts or on an unvalidated judge
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import StrEnum
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
@@ -111,12 +111,14 @@ def believe(
     classifier: Mapping[str, BlindingCheck],
     guesses: Mapping[str, GuessCheck],
     seed: int,
+    corrected: Collection[str] = (),
 ) -> Belief:
     """How far the decisions can be trusted.
 
     `votes` and `decisions`: those of the compared conditions, without failed judges and unjudged criteria.
     `everybody`: the agreement of all judges. `classifier` (by treatment) and `guesses` (by judge): how well the
-    condition can be guessed from blinded answers.
+    condition can be guessed from blinded answers with equal scores. `corrected`: the treatments whose delta people's
+    verdicts correct, so that it does not matter what a judge sees.
     """
     by_criterion: dict[tuple[RunId, int], list[Vote]] = {}
     for vote in votes:
@@ -132,8 +134,13 @@ def believe(
         *(_chance(everybody) if by_judges else []),
     ]
     model_decides = decided[Basis.MODEL] + decided[Basis.UNVALIDATED] > 0
-    broken = {name: _broken(name, classifier.get(name), guesses) if model_decides else [] for name in treatments}
-    withheld = {name: [*everywhere, *reasons] for name, reasons in broken.items()}
+    withheld = {
+        name: [
+            *everywhere,
+            *(_broken(name, classifier.get(name), guesses) if model_decides and name not in corrected else ()),
+        ]
+        for name in treatments
+    }
     doubtful = {
         key: _trusted(by_criterion.get(key, []), labels)
         for key, basis in bases.items()
@@ -247,7 +254,7 @@ def _broken(treatment: str, check: BlindingCheck | None, guesses: Mapping[str, G
     found |= {f"a classifier guessed the condition of answers of {treatment!r}": check} if check else {}
     return [
         f"The blinding is broken while a model decides: {who} right in {each.accuracy:.0%} of the cases "
-        f"({each.low:.0%} to {each.high:.0%}; chance is 50%)."
+        f"with equal scores ({each.low:.0%} to {each.high:.0%}; chance is 50%)."
         for who, each in found.items()
         if each.accuracy is not None and each.low is not None and each.low > CHANCE
     ]

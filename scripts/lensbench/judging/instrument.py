@@ -261,31 +261,36 @@ def answers_judged(rows: Iterable[VerdictRow]) -> dict[str, int]:
 
 
 def blinding(judged: Judged, seen: Iterable[ShownAnswer], guesses: Mapping[str, Sequence[GuessRow]]) -> Blinding:
-    """How well the condition can be guessed from blinded answers, by a classifier (by treatment) and by judges."""
+    """How well the condition can be guessed from blinded answers with equal scores, by a classifier (by treatment) and
+    by judges."""
+    scores = run_scores(
+        decided(row for row in judged.decisions if row["condition"] in judged.compared), judged.criteria
+    )
     answers = [
-        BlindedAnswer(shown.run.task, shown.run.condition, shown.text, shown.blinded.original)
+        BlindedAnswer(shown.run.task, shown.run.condition, shown.text, shown.blinded.original, scores[shown.run])
         for shown in seen
-        if shown.run.condition in judged.compared
+        if shown.run in scores
     ]
     return {
         "classifier": guess_conditions(answers, judged.plan["baseline"], judged.plan["seed"]),
-        "judges": {name: guesses_of_judge(_guesses(rows, judged.compared)) for name, rows in guesses.items()},
+        "judges": {name: guesses_of_judge(_guesses(rows, scores)) for name, rows in guesses.items()},
     }
 
 
-def belief(
-    judged: Judged, everybody: All, classifier: Mapping[str, BlindingCheck], guesses: Mapping[str, GuessCheck]
-) -> Belief:
+def belief(judged: Judged, everybody: All, found: Blinding, correction: Mapping[str, Correction]) -> Belief:
     """How far the decisions on the compared conditions can be trusted."""
     verdicts = [row for row in judged.verdicts if row["condition"] in judged.compared]
     given = decided(row for row in judged.decisions if row["condition"] in judged.compared)
-    return believe(votes_of(verdicts), given, everybody, judged.treatments, classifier, guesses, judged.plan["seed"])
+    corrected = {name for name, each in correction.items() if each["corrected"].value is not None}
+    return believe(
+        votes_of(verdicts), given, everybody, judged.treatments, found["classifier"], found["judges"],
+        judged.plan["seed"], corrected,
+    )  # fmt: skip
 
 
-def _guesses(rows: Iterable[GuessRow], compared: Sequence[str]) -> list[Guess]:
-    return [
-        Guess(row["task"], row["guessed"] or None, row["condition"]) for row in rows if row["condition"] in compared
-    ]
+def _guesses(rows: Iterable[GuessRow], scores: Mapping[RunId, Fraction]) -> list[Guess]:
+    runs = [(run_of_row(row), row["guessed"] or None) for row in rows]
+    return [Guess(run.task, guessed, run.condition, scores[run]) for run, guessed in runs if run in scores]
 
 
 def read_guesses(folder: Path) -> dict[str, list[GuessRow]]:
@@ -298,7 +303,8 @@ def measure_instrument(folder: Path) -> None:
     judged = read_judged(folder)
     seen = read_shown_answers(folder, judged.plan, judged.tasks)
     found, guessed = measure(judged), blinding(judged, seen, read_guesses(folder))
-    believed = belief(judged, found["agreement"]["all"]["overall"], guessed["classifier"], guessed["judges"])
+    correction = found["bias"]["correction"] if found["bias"] else {}
+    believed = belief(judged, found["agreement"]["all"]["overall"], guessed, correction)
     write_json(RunFolder(folder).instrument, plain({**found, "blinding": guessed, "belief": believed}))
 
 

@@ -161,11 +161,11 @@ def _blinding_sentences(blinding: BlindingData) -> Iterator[str]:
             before = f"; without blinding it would be {_share(found['unblinded'])}" if found["unblinded"] else ""
             yield (
                 f"{name}: {kept}. From what the judges see, a program guesses the condition of "
-                f"{_share(found)} of the answers, and 50% would be chance{before}."
+                f"{_share(found)} of the answers with equal scores, and 50% would be chance{before}."
             )
     for name, guesses in (blinding.get("judges") or {}).items():
         if guesses["accuracy"] is not None:
-            yield f"Asked for the condition, {name} was right about {_share(guesses)} of the answers."
+            yield f"Asked for the condition, {name} was right about {_share(guesses)} of the answers with equal scores."
 
 
 def _not_shown_to_fail(found: ClassifierData) -> str:
