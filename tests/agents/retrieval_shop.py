@@ -57,6 +57,10 @@ def shop(tmp_path: Path) -> Path:
     return tmp_path / "shop"
 
 
+PROXIES = {"HTTP_PROXY": "http://127.0.0.1:9", "ALL_PROXY": "socks5://127.0.0.1:9"}
+"""Those of a company, which do not reach this machine."""
+
+
 @pytest.fixture
 def ask(tmp_path: Path) -> Ask:
     def ask(prompt: str, workspace: Path, servers: dict[str, Any] | None = None, *arguments: str) -> Run:
@@ -65,7 +69,7 @@ def ask(tmp_path: Path) -> Ask:
         config.write_text(json.dumps({"mcpServers": servers or {}}), encoding="utf-8")
         argv = [sys.executable, "-P", "-m", "lensbench.agents.offline", "--prompt-file", str(prompt_file)]
         argv += ["--workspace", str(workspace), "--mcp-config", str(config), *arguments]
-        env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(SCRIPTS), "HOME": str(tmp_path)}
+        env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(SCRIPTS), "HOME": str(tmp_path), **PROXIES}
         done = subprocess.run(argv, env=env, capture_output=True, text=True, timeout=60)
         events = [json.loads(line) for line in done.stdout.splitlines()]
         answers = [event["text"] for event in events if event["type"] == "answer"]

@@ -131,7 +131,12 @@ def test_the_first_step_is_timed() -> None:
     assert opencode.read(stream(*ANSWERED), ticking()).first_token_s == 1
 
 
-@given(st.lists(st.text() | st.sampled_from(['{"type": "error"}', '{"type": "tool_use", "part": {"state": 1}}'])))
+@given(
+    st.lists(
+        st.text()
+        | st.sampled_from(['{"type": "error", "error": {"name": "x"}}', '{"type": "tool_use", "part": {"state": 1}}'])
+    )
+)
 def test_no_output_breaks_the_reading_or_ends_a_run_that_did_not_start(lines: list[str]) -> None:
     outcome = opencode.read(lines)
     assert (outcome.finished, outcome.answer) == (False, "")

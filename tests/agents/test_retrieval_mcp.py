@@ -102,7 +102,9 @@ def test_a_quoted_message_is_searched_as_text_whatever_the_server_finds(ask: Ask
     assert "`src/shop/zz.py:1`, in `pay`" in run.answer
 
 
-def test_tools_of_an_http_server_are_used(ask: Ask, shop: Path, tmp_path: Path, http_server: str) -> None:
+def test_tools_of_an_http_server_on_this_machine_are_used_beside_a_proxy(
+    ask: Ask, shop: Path, tmp_path: Path, http_server: str
+) -> None:
     servers = {"finder": {"type": "http", "url": http_server}}
     run = ask(PROMPT, shop, servers)
     assert run.events[0]["mcp_servers"][0]["status"] == "connected"

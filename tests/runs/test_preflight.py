@@ -92,6 +92,34 @@ def test_a_search_that_finds_nothing_is_asked_again_for_the_name_of_a_file(attem
     assert (check.outcome, check.detail) == ("ok", "find, crash; find(query='cart') answered")
 
 
+PAGE = 'return {"tools": TOOLS}'
+TEXT = '[{"type": "text", "text": text}]'
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "outcome", "said"),
+    [
+        (PAGE, 'return {"tools": TOOLS, "nextCursor": "8"}', "warning", "find, crash; find(query='a') answered; its tools/list never ends"),
+        (PAGE, 'return {"tools": TOOLS, "nextCursor": params.get("cursor", "") + "8"}', "warning", "find, crash; find(query='a') answered; its tools/list never ends"),
+        (PAGE, 'at = int(params.get("cursor", 0)); return {"tools": TOOLS[at : at + 1], "nextCursor": ["1", ""][at]}', "ok", "find, crash; find(query='a') answered"),
+        (TEXT, '[], "structuredContent": {"hits": [{"path": "cart.py"}]}', "ok", "answered"),
+        (TEXT, '[{"type": "resource", "resource": {"uri": "file:///a", "text": "cart.py:3"}}]', "ok", "answered"),
+        ('== "fail"', '!= "cart"', "ok", "find(query='cart') answered"),
+        (TEXT, '[{"type": "text", "text": "cart.py:3\\n" * 40_000}]', "warning", "answered with 400,000 characters"),
+    ],
+    ids=["cursor", "cursor that grows", "pages", "structured", "resource", "error for no hits", "long"],
+)  # fmt: skip
+def test_what_servers_answer_in_their_own_ways_is_understood(
+    attempt: Try, project: Path, old: str, new: str, outcome: str, said: str
+) -> None:
+    (project / "repo" / "cart.py").write_text("a = 1\n", encoding="utf-8")
+    text = Path(STDIO).read_text(encoding="utf-8").replace("in src/cart.py:3", "in cart.py:3")
+    assert old in text
+    (project / "odd.py").write_text(text.replace(old, new), encoding="utf-8")
+    check = attempt({"lens": server(program=str(project / "odd.py"))})["with: lens"]
+    assert (check.outcome, said in check.detail) == (outcome, True), check.detail
+
+
 @pytest.mark.parametrize("breaks", [False, True])
 def test_what_a_server_prints_beside_its_messages_is_shown(attempt: Try, project: Path, breaks: bool) -> None:
     text = (

@@ -18,10 +18,8 @@ from lensbench.agents.sandbox import Place
 from lensbench.core.preflight_results import Check, Outcome
 from lensbench.plan.config import Condition
 
-_PRINTS = (
-    "it prints other text than protocol messages to standard output ({!r}), which makes some agents fail; print it "
-    "to standard error"
-)
+LONG_RESULT = 100_000
+"""Characters, about 25,000 tokens, above which Claude Code gives its model the name of a file instead."""
 ROLES = ("search", "neighbourhood", "overview")
 """The purposes of tools that are safe to call here; the first is the cheapest and most informative."""
 
@@ -95,8 +93,8 @@ def _check_server(
     name = f"{condition}: {status.name}"
     if not status.connected:
         limit = f"agent.mcp_start_s is {run.settings['mcp_start_s']:g}"
-        prints = f"; {_PRINTS.format(status.junk)}" if status.junk else ""
-        return Check(name, "failed", f"did not start: {status.detail}{prints}; check {file} ({limit})")
+        fault = f"; {status.fault}" if status.fault else ""
+        return Check(name, "failed", f"did not start: {status.detail}{fault}; check {file} ({limit})")
     own = [tool for tool in servers.tools if tool.server == status.name]
     listed = ", ".join(tool.name for tool in own)
     if not own:
@@ -108,13 +106,17 @@ def _check_server(
     outcome, said = _call(tool, servers, run, workspace)
     if outcome == "failed":
         return Check(name, outcome, f"{said}; check {file}")
-    if junk := next((each.junk for each in servers.statuses if each.name == status.name), ""):
-        outcome, said = "warning", f"{said}; {_PRINTS.format(junk)}"
+    if fault := next((each.fault for each in servers.statuses if each.name == status.name), ""):
+        outcome, said = "warning", f"{said}; {fault}"
     return Check(name, outcome, f"{listed}; {said}")
 
 
 def _call(tool: OfferedTool, servers: Servers, run: Assignment, workspace: Workspace) -> tuple[Outcome, str]:
-    """Calls a tool about the workspace, which is named as for the agent; returns the outcome and a message."""
+    """Calls a tool about the workspace, which is named as for the agent; returns the outcome and a message.
+
+    A search is repeated while it gives nothing, since some servers call that an error.
+    """
+    answered = failed = ""
     files = [path for path in workspace.files if not path.startswith(".")] or list(workspace.files) or ["README"]
     searched = [*queries(tool, read_question(run.prompt))[:1], *(Path(file).stem for file in files[:2])]
     for value in searched if role(tool) == "search" else files[:1]:
@@ -124,13 +126,17 @@ def _call(tool: OfferedTool, servers: Servers, run: Assignment, workspace: Works
         result = servers.call(tool, given)
         said = " ".join(result.text.split())[:200] or "nothing"
         if result.is_error:
-            return "failed", f"{asked} failed: {said}"
+            failed = failed or f"{asked} failed: {said}"
+            continue
         if run.errors.found(tool.full_name, result.text):
             remedy = "it must register each workspace: add a setup command to the condition"
             return "failed", f"{asked}: does not know the workspace: {said}; {remedy}"
         if suggestions(result.text.replace(f"{run.workspace}/", ""), workspace):
-            return "ok", f"{asked} answered"
-    return "warning", f"{asked} answered, but named no file of the workspace: {said}"
+            if len(result.text) <= LONG_RESULT:
+                return "ok", f"{asked} answered"
+            return "warning", f"{asked} answered with {len(result.text):,} characters, too long for most agents' models"
+        answered = f"{asked} answered, but named no file of the workspace: {said}"
+    return ("warning", answered) if answered else ("failed", failed)
 
 
 def _compared(condition: str, wanted: Sequence[str], tools: Sequence[OfferedTool]) -> Iterator[Check]:

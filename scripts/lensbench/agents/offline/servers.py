@@ -17,18 +17,24 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
 from lensbench.agents.offline.mcp_tools import OfferedTool
+from lensbench.agents.reach import hosts_in
 from lensbench.core.errors import UserError
 from lensbench.core.system.processes import held_signals
 
 CALL_SECONDS = 45.0
 """A call that takes longer is an error, and its server is not called again."""
-MAX_PAGES = 20
 PR_SET_CHILD_SUBREAPER = 36
+_PRINTS = (
+    "it prints other text than protocol messages to standard output ({!r}), which makes some agents fail; print it "
+    "to standard error"
+)
+_NO_END = "its tools/list never ends: it names a next page again and again, which makes some agents fail"
 
 
 @dataclass(frozen=True)
@@ -48,8 +54,8 @@ class Status:
     name: str
     connected: bool
     detail: str = ""
-    junk: str = ""
-    """The first line that the server printed on its standard output and that is no message of the protocol."""
+    fault: str = ""
+    """What is wrong with it, although it may work: a sentence."""
 
 
 @dataclass(frozen=True)
@@ -98,14 +104,14 @@ class Servers:
         self._stack = ExitStack()
         self._dead: set[str] = set()
         self._reasons: dict[str, Any] = {}
-        self._junk: dict[str, str] = {}
+        self._faults: dict[str, str] = {}
 
     @property
     def statuses(self) -> tuple[Status, ...]:
         """How each server is, in the order of the file."""
         reasons = {name: reason if isinstance(reason, str) else "" for name, reason in self._reasons.items()}
         return tuple(
-            Status(name, name in self._connections, reason, self._junk.get(name, ""))
+            Status(name, name in self._connections, reason, self._faults.get(name, ""))
             for name, reason in reasons.items()
         )
 
@@ -182,19 +188,20 @@ class Servers:
         async def call(tool: str, arguments: dict[str, Any]) -> Result:
             with anyio.fail_after(CALL_SECONDS):
                 result = await client.call_tool(tool, arguments)
-            text = "\n".join(block.text for block in result.content if block.type == "text")
-            return Result(text, bool(result.is_error))
+            return Result(_text(result), bool(result.is_error))
 
         async def heard(message: Any) -> None:
             if isinstance(message, Exception):
-                self._junk.setdefault(name, _unread(message))
+                self._faults.setdefault(name, _PRINTS.format(_unread(message)))
 
         reason = f"not ready in {self._start_seconds:g} s"
         try:
             with anyio.CancelScope(deadline=anyio.current_time() + self._start_seconds) as starting:
                 transport = _transport(entry, self._workspace, self._environment, errors)
                 async with Client(transport, message_handler=heard) as client:
-                    tools = await _list_tools(client, name)
+                    tools, ends = await _list_tools(client, name)
+                    if not ends:
+                        self._faults.setdefault(name, _NO_END)
                     starting.deadline = float("inf")
                     ready.set_result(_Connection(lambda tool, values: portal.call(call, tool, values), tools))
                     await stop.wait()
@@ -234,7 +241,7 @@ def _transport(entry: Entry, workspace: str, environment: Mapping[str, str], err
     from mcp.client.stdio import StdioServerParameters, stdio_client
 
     if entry.url:
-        return _http_transport(entry) if entry.headers else entry.url
+        return _http_transport(entry)
     program, *arguments = entry.command
     env = {**environment, **dict(entry.env)}
     parameters = StdioServerParameters(command=program, args=arguments, env=env, cwd=workspace)
@@ -243,31 +250,41 @@ def _transport(entry: Entry, workspace: str, environment: Mapping[str, str], err
 
 @asynccontextmanager
 async def _http_transport(entry: Entry) -> AsyncIterator[Any]:
-    """The SDK's HTTP transport, with the entry's headers in every request."""
+    """The SDK's HTTP transport, with the entry's headers in every request; a proxy cannot reach this machine."""
     import httpx2
     from mcp.client.streamable_http import streamable_http_client
 
-    timeout = httpx2.Timeout(30, read=300)
+    is_local = any(host.is_local for host in hosts_in([entry.url]))
+    client = partial(httpx2.AsyncClient, timeout=httpx2.Timeout(30, read=300), trust_env=not is_local)
     async with (
-        httpx2.AsyncClient(headers=dict(entry.headers), timeout=timeout) as http,
+        client(headers=dict(entry.headers), follow_redirects=not entry.headers) as http,
         streamable_http_client(entry.url, http_client=http) as streams,
     ):
         yield streams
 
 
-async def _list_tools(client: Any, server: str) -> tuple[OfferedTool, ...]:
-    tools: list[OfferedTool] = []
-    cursor = None
-    for _ in range(MAX_PAGES):
+async def _list_tools(client: Any, server: str) -> tuple[tuple[OfferedTool, ...], bool]:
+    """The tools of all pages, each once, and whether the pages end."""
+    tools: dict[str, OfferedTool] = {}
+    cursor, former, grows = None, set[str | None](), True
+    while cursor not in former and grows:
+        former.add(cursor)
         page = await client.list_tools(cursor=cursor)
+        grows = not page.tools or any(tool.name not in tools for tool in page.tools)
         for tool in page.tools:
             hints = tool.annotations
             changes = bool(hints and (hints.destructive_hint or hints.read_only_hint is False))
-            tools.append(OfferedTool(server, tool.name, tool.description or "", dict(tool.input_schema), changes))
-        cursor = page.next_cursor
-        if not cursor:
-            break
-    return tuple(tools)
+            tools[tool.name] = OfferedTool(server, tool.name, tool.description or "", dict(tool.input_schema), changes)
+        cursor = page.next_cursor or None
+    return tuple(tools.values()), cursor is None
+
+
+def _text(result: Any) -> str:
+    """What agents show their model: the blocks of text, also of embedded files; without them the structured content."""
+    blocks = [getattr(block, "resource", block) for block in result.content]
+    said = "\n".join(block.text for block in blocks if getattr(block, "text", None))
+    structured = result.structured_content
+    return said or (json.dumps(structured, ensure_ascii=False) if structured else "")
 
 
 def _reason(error: BaseException) -> str:
