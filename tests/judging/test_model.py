@@ -100,6 +100,19 @@ def test_what_is_not_the_object_that_was_asked_for_is_unparsable(text: str) -> N
     assert len(found.reason) < 300
 
 
+@pytest.mark.parametrize("piece", [" ", "{", '{"a":', "' ", ",  ", "<think ", "<thought>", "</think", "\\"])
+def test_a_reply_of_any_length_is_read_in_linear_time(piece: str) -> None:
+    text = piece * (3_000_000 // len(piece))  # in quadratic time, this takes hours
+    assert read(text).failure == "unparsable"
+    assert read(f"{text[:1000]}</thought></think>{reply()}").verdict is Verdict.MET
+
+
+def test_a_quote_with_any_number_of_gaps_is_searched_in_linear_time() -> None:
+    evidence = "a b ... " * 450
+    assert read(reply(evidence=evidence), "a b c " * 10_000).failure == "evidence_not_found"
+    assert read(reply(evidence=evidence[:60]), "a b c " * 10_000).verdict is Verdict.MET
+
+
 @pytest.mark.parametrize(
     "text",
     [

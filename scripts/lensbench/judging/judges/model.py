@@ -11,6 +11,9 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from bisect import bisect_right
+from collections.abc import Sequence
+from itertools import accumulate
 from typing import Annotated, TypeVar
 
 from jinja2 import Environment, StrictUndefined
@@ -18,12 +21,14 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from lensbench.judging.drafting.pieces import cut
 from lensbench.judging.judges import Judgement, Verdict, unjudged
-from lensbench.judging.judges.normalising import normalise, without_comments
+from lensbench.judging.judges.normalising import FILLER, normalise, without_comments
 
 MAX_EVIDENCE = 200
 _AROUND_QUOTES = " \t\n\"'`*.\u201c\u201d\u201e\u2018\u2019\u00ab\u00bb\u2026"
 """Ignored around evidence: quotation marks, emphasis, a final dot, an ellipsis."""
-_GAP = r"\s*[^\0]{1,200}?\s*"
+_ELLIPSIS = re.compile(r"\[?(?:\.{3}|…)\]?")
+_LONGEST_GAP = 200
+_MOST_GAPS = 9
 _SHORTEST_EVIDENCE = 3
 """Minimum letters and digits of evidence, because a colon or a bracket is found in every answer."""
 _FEWEST_WORDS = 3
@@ -31,6 +36,7 @@ _LONGEST_FACT = 2000
 """How many characters of a fact are searched for names, which takes quadratic time."""
 _WORD = re.compile(r"[\u3040-\u9fff\uac00-\ud7af]|[^\W\u3040-\u9fff\uac00-\ud7af]+")
 """Scripts without spaces between words: Chinese, Japanese and Korean."""
+Span = tuple[int, int]
 
 
 class Reply(BaseModel):
@@ -100,39 +106,64 @@ def read_guess(reply: str, nonce: str, conditions: tuple[str, str]) -> str | Non
     return parsed.condition if parsed and parsed.id == nonce and parsed.condition in conditions else None
 
 
-def find_evidence(evidence: str, answer: str) -> tuple[int, int] | None:
+def find_evidence(evidence: str, answer: str) -> Span | None:
     """The span of `evidence` in `answer`; None when it is not there.
 
     Ignores whitespace, Markdown, case, and quotation marks and a final dot around it; an ellipsis matches up to 200
     characters. Comments are not searched, because readers do not see them.
     """
-    if sum(map(str.isalnum, evidence)) < _SHORTEST_EVIDENCE:
+    wanted = normalise(evidence).text
+    if sum(map(str.isalnum, wanted)) < _SHORTEST_EVIDENCE:
         return None
-    seen = without_comments(answer)
-    if found := re.search(_words(evidence), seen) or re.search(_quoted(evidence), seen, re.IGNORECASE):
-        return found.span()
-    plain, wanted = normalise(answer), normalise(evidence).text
-    pattern = _words(wanted) if wanted in plain.text else _quoted(wanted)
-    found = re.search(pattern, plain.text, re.IGNORECASE) if wanted.strip() else None
-    return plain.span(*found.span()) if found and found.end() > found.start() else None
+    if found := _find(evidence, without_comments(answer)):
+        return found
+    plain = normalise(answer)
+    found = _find(wanted, plain.text)
+    return plain.span(*found) if found else None
 
 
-def _words(text: str) -> str:
-    """A pattern for these words with any whitespace between them."""
-    return r"\s+".join(map(re.escape, text.split()))
+def _find(quote: str, text: str) -> Span | None:
+    """The span of a quote in `text`: as it is, or without quotation marks and a final dot around it and with gaps for
+    an ellipsis. In linear time, whatever quote and text are."""
+    words = [word.span() for word in re.finditer(r"\S+", text)]
+    starts = [0, *accumulate(end - start + 1 for start, end in words)]
+
+    def place(position: int) -> int:
+        word = bisect_right(starts, position) - 1
+        return words[word][0] + position - starts[word]
+
+    flat = _flat(text)
+    for pieces in ([quote], _ELLIPSIS.split(quote.strip(_AROUND_QUOTES), _MOST_GAPS)):
+        if found := _find_flat(list(filter(None, map(_flat, pieces))), flat):
+            return place(found[0]), place(found[1] - 1) + 1
+    return None
 
 
-def _quoted(text: str) -> str:
-    """The same for a quote: without quotation marks and a final dot around it, with gaps for an ellipsis."""
-    pieces = re.split(r"\[?(?:\.{3}|…)\]?", text.strip(_AROUND_QUOTES))
-    return _GAP.join(_words(piece) for piece in pieces if piece.strip())
+def _flat(text: str) -> str:
+    """The words in lower case, with one space between them."""
+    return " ".join(text.replace("\u0130", "I").lower().split())  # the only letter that `lower` makes two of
+
+
+def _find_flat(pieces: Sequence[str], text: str) -> Span | None:
+    """The first span of the pieces in order, with at least a character and no filler in each gap."""
+    places = [[found.span() for found in re.finditer(re.escape(piece), text)] for piece in pieces]
+    chains = places[0] if places else []
+    for ahead in places[1:]:
+        longer, at = list[Span](), 0
+        for start, end in ahead:
+            while at < len(chains) and (start - chains[at][1] > _LONGEST_GAP or FILLER in text[chains[at][1] : start]):
+                at += 1
+            if at < len(chains) and chains[at][1] < start:
+                longer.append((chains[at][0], end))
+        chains = longer
+    return chains[0] if chains else None
 
 
 Form = TypeVar("Form", Reply, Guess)
 
 
-_THOUGHT = re.compile(r"<(think|thinking|thought|reasoning)\b[^>]*>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
-_END_OF_THOUGHT = re.compile(r".*</(?:think|thinking|thought|reasoning)>", re.DOTALL | re.IGNORECASE)
+_THOUGHT = re.compile(r"<(think|thinking|thought|reasoning)\b[^<>]*>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
+_END_OF_THOUGHT = re.compile(r"</(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
 """The end of a model's reasoning; some models omit its start tag."""
 _MAX_OBJECTS = 20
 
@@ -143,7 +174,7 @@ def _parse(reply: str, form: type[Form]) -> Form | None:
     None when there is no such object, when several differ, or when one has a duplicate key. If nothing is valid JSON,
     small syntax errors are repaired.
     """
-    text = _END_OF_THOUGHT.sub(" ", _THOUGHT.sub(" ", reply))
+    text = _END_OF_THOUGHT.split(_THOUGHT.sub(" ", reply))[-1]
     try:
         found = _objects(text, form) or _objects(_mended(text), form)
     except _DuplicateKeyError:
