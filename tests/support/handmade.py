@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from lensbench.core.portable import portable
 from lensbench.core.records import Attempt, Call, Outcome, Record, RunId, run_files, sha256, to_json
 from lensbench.core.system.files import write_atomic, write_json
 from lensbench.core.tables import write_table
@@ -16,6 +15,7 @@ from lensbench.judging.instrument import measure_instrument
 from lensbench.judging.panel import VERDICT_COLUMNS, decide_all
 from lensbench.plan.config import Agent, Gate, Judging
 from lensbench.results.results import write_results
+from lensbench.runs.made_with import portable
 from lensbench.runs.validity import judge_validity
 from lensbench.scores.estimates import write_estimates
 from lensbench.scores.scores import score_all

@@ -28,7 +28,6 @@ from lensbench.core.conditions import (
 from lensbench.core.error_texts import ErrorTexts
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import AgentSettings, Plan, PlannedCondition, RepositoryFacts
-from lensbench.core.portable import portable
 from lensbench.core.preflight_results import read_tools_of
 from lensbench.core.records import MAX_NAME, MAX_NAMES, OTHERS, Attempt, Outcome, RunId
 from lensbench.core.system.private_folders import TEARDOWN
@@ -37,6 +36,7 @@ from lensbench.core.system.terminal import printable
 from lensbench.core.system.trees import MOST_BYTES, copy_tree, exceeds, hash_tree
 from lensbench.runs.budget import spend
 from lensbench.runs.foreign_programs import Program, foreign_programs, program_calls
+from lensbench.runs.made_with import portable
 from lensbench.runs.reasons import DiscardReason, Expectation, find_reason, tools_of
 
 EDIT_TOOLS = ("Edit", "Write")

@@ -5,12 +5,25 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import PurePosixPath
 from typing import Any
 
 from lensbench.core.frozen_plan import AgentSettings, Plan
 from lensbench.core.models import unexpected
-from lensbench.core.portable import portable
 from lensbench.core.records import ENDINGS, Record
+
+_PLACES = ("/", "./", "~/", "outside/", "<python>/", "<tmp>/")
+
+
+def portable(settings: Any) -> Any:
+    """The settings with each path reduced to its last name, as in archives."""
+    if isinstance(settings, Mapping):
+        return {key: portable(value) for key, value in settings.items()}
+    if isinstance(settings, (list, tuple)):
+        return [portable(value) for value in settings]
+    if isinstance(settings, str) and settings.startswith(_PLACES) and "\n" not in settings:
+        return PurePosixPath(settings).name
+    return settings
 
 
 def planned_agent(plan: Plan) -> AgentSettings:

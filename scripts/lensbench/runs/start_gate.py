@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
-from lensbench.core.system.locks import is_held
+from lensbench.core.system.claim import is_held
 
 RUNNING = "*running*"
 """The note of a run that has left the gate; not a valid name of a run."""

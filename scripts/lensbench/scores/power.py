@@ -51,11 +51,6 @@ def standard_effect(tasks: int, power: float, alpha: float) -> float:
     return step * bisect_left(range(STEPS), power, key=lambda steps: _power(step * steps, tasks, alpha))
 
 
-def chance(sd: float, effect: float, tasks: int, alpha: float = 0.05) -> float:
-    """The power: the probability of detecting an effect of this size."""
-    return _power(effect / sd, tasks, alpha)
-
-
 def _power(size: float, tasks: int, alpha: float) -> float:
     """Power of a two-sided paired t test; `size` in standard deviations (Cohen, Statistical Power Analysis, 1988)."""
     far = t_isf(alpha / 2, tasks - 1)

@@ -10,27 +10,27 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Iterable, Sequence
-from functools import partial
+from collections.abc import Iterable, Iterator, Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import NamedTuple
 
 from lensbench.core.distributions import norm_sf, t_isf
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import Aim
-from lensbench.core.svg import Ink, Scale, element, line, named, words, x_axis, y_axis
-from lensbench.core.system.files import write_atomic
+from lensbench.core.numbers import dollars, mean
+from lensbench.core.run_folder import RunFolder
+from lensbench.core.run_status import RunStatus
+from lensbench.core.system.files import read_json
 from lensbench.core.system.program import run_program
-from lensbench.scores.pilot import pilot_text
-from lensbench.scores.power import TRIALS, chance, detectable, repositories_needed, split, tasks_needed, upper_sd
-from lensbench.scores.sequential import boundaries, even_fractions, futile_below
+from lensbench.judging.instrument_file import InstrumentData
+from lensbench.scores.estimates_file import EstimatesData
+from lensbench.scores.power import TRIALS, Spread, detectable, repositories_needed, split, tasks_needed, upper_sd
+from lensbench.scores.run_tables import read_tables
+from lensbench.scores.sequential import FIRST, boundaries, even_fractions, futile_below
 
 SIZES = (12, 24, 48, 96)
 PATHS = 10_000
-INK, GREY = "#222222", Ink("#222222", "#dddddd")
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#aa4499")
-"""Colours that colour-blind people can tell apart."""
-DASHES = (None, "6,3", "2,2", "8,3,2,3")
 
 
 class Needs(NamedTuple):
@@ -175,38 +175,82 @@ def _savings(plan: Needs) -> str:
     return _table(["looks", *(f"{true:g} points" for true in truths), f"GO at {plan.effect:g} points"], rows)
 
 
-def power_plot(plan: Needs) -> str:
-    """The power by the number of tasks as an SVG, with a line for each number of trials."""
-    needed = {
-        trials: tasks_needed(spread, plan.effect, plan.power, plan.alpha) for trials, spread in plan.spreads.items()
-    }
-    most = max(2 * max(needed.values()), 24)
-    sizes = range(2, most + 1, math.ceil(most / 200))
-    x, y = Scale(0, most, 0, 560), Scale(0, 100, 320, 0)
-    shapes = [
-        x_axis(x, y.start, "tasks", x.ticks(10, least=1), GREY),
-        y_axis(y, x.end, "power", y.ticks(10), GREY, unit="%"),
-        line([(x.start, y.at(100 * plan.power)), (x.end, y.at(100 * plan.power))], INK, stroke_dasharray="2,2"),
-    ]
-    for row, (trials, spread) in enumerate(plan.spreads.items()):
-        curve = partial(line, stroke=COLOURS[row], stroke_width=2, stroke_dasharray=DASHES[row])
-        chances = [(x.at(tasks), y.at(100 * chance(spread, plan.effect, tasks, plan.alpha))) for tasks in sizes]
-        shapes += [
-            curve(chances),
-            curve([(x.end + 18, 8 + 16 * row), (x.end + 40, 8 + 16 * row)]),
-            words(x.end + 46, 8 + 16 * row, _trials(trials)),
-        ]
-    title = f"Chance of finding {plan.effect:g} points when a task's difference spreads by {plan.sd:g} points"
-    told = ", ".join(f"{tasks} tasks with {_trials(trials)}" for trials, tasks in needed.items())
-    return element(
-        "svg",
-        named("title", f"{title}: {100 * plan.power:g} % take {told}."),
-        element("rect", width=700, height=400, fill="#ffffff"),
-        words(14, 18, title, fill=INK, font_size=13, font_weight="bold"),
-        element("g", *shapes, transform="translate(56,36)", fill=INK, font_size=12),
-        xmlns="http://www.w3.org/2000/svg", width=700, height=400, viewBox="0 0 700 400", role="img",
-        font_family="sans-serif",
-    )  # fmt: skip
+class Pilot(NamedTuple):
+    """The figures of a treatment in a finished benchmark."""
+
+    treatment: str
+    tasks: int
+    spread: Spread
+    """The standard deviation of a task's difference, in points, including the effect of shared repositories."""
+    measured: bool
+    """False when the parts of the spread are assumed, because there was only one trial."""
+    conditions: int
+    """The number of runs of a task in one trial."""
+    run_s: float
+    """Seconds of a run, on average."""
+    run_usd: float | None
+    """Dollars of a run with its judging; None when the agent shows no price."""
+
+
+def read_pilot(folder: Path, share: float) -> list[Pilot]:
+    """A pilot for every treatment of a run folder. `share`, the share of the variance that is between tasks, is used if
+    there was only one trial. Raises UserError when the folder has no results, or no spread."""
+    tables = read_tables(folder)
+    estimates = read_json(RunFolder(folder).estimates, EstimatesData, needed=True)["comparisons"]
+    runs = [run for run, row in tables.scores.items() if row["status"] == RunStatus.SCORED]
+    seconds, prices = mean(map(tables.duration, runs)), mean(map(tables.cost, runs))
+    judges = read_json(RunFolder(folder).instrument, InstrumentData).get("judges", {}).values()
+    judging = sum(Fraction(str(judge["cost_usd"] or 0)) for judge in judges)
+    price = None if prices is None else float(prices + judging / len(runs))
+    pilots = []
+    for name, each in estimates.items():
+        overall, sigma = each["score"]["overall"], each["variance"]["differences"]["sigma"]
+        if not overall["se"]:
+            raise UserError(f"{folder}: the differences of {name!r} have no spread to plan with; make more pairs")
+        trials = tables.plan["trials"]
+        seen = 100 * upper_sd(overall["se"] * math.sqrt(overall["n"]), overall["n"])
+        spread = split(seen, trials, share)
+        if sigma is not None:
+            spread = Spread(math.sqrt(max(seen**2 - (100 * sigma) ** 2 / trials, 0)), 100 * sigma)
+        pilots.append(Pilot(
+            name, overall["n"], spread, sigma is not None, len(tables.plan["conditions"]), float(seconds or 0), price
+        ))  # fmt: skip
+    return pilots
+
+
+def plans(pilot: Pilot, effect: float, power: float, alpha: float, parallel: int) -> Iterator[str]:
+    """One line for each number of trials: `88 runs (44 tasks x 1), about 41 USD, 5 h at 8 at a time`."""
+    for trials in TRIALS:
+        tasks = tasks_needed(pilot.spread.of(trials), effect, power, FIRST * alpha)
+        runs = tasks * trials * pilot.conditions
+        size = f"{tasks} tasks x {_trials(trials)} x {pilot.conditions} conditions"
+        price = "at a price that the agent does not show"
+        if pilot.run_usd is not None:
+            price = f"about {_rounded_up(runs * pilot.run_usd)} USD"
+        hours = _duration(math.ceil(runs / parallel) * pilot.run_s)
+        yield f"{runs} runs ({size}), {price}, {hours} at {parallel} at a time: {100 * power:g} % to find +{effect:g}"
+
+
+def _rounded_up(price: float) -> str:
+    return str(math.ceil(price)) if price >= 1 else dollars(Fraction(str(round(price, 6))))
+
+
+def _duration(seconds: float) -> str:
+    hours, minutes = seconds / 3600, seconds / 60
+    return f"{hours:.2g} h" if hours >= 1 else f"{max(math.ceil(minutes), 1)} min"
+
+
+def pilot_text(folder: Path, effect: float, power: float, alpha: float, share: float, parallel: int) -> str:
+    """The plans for every treatment of the benchmark in `folder`."""
+    paragraphs = []
+    for pilot in read_pilot(folder, share):
+        parts = "measured" if pilot.measured else f"assumed: {100 * share:g} % of a trial's variance is the tasks' own"
+        paragraphs.append(
+            f"{pilot.treatment}: a task's difference spreads by up to {pilot.spread.of(1):.1f} points in one trial "
+            f"(80 % upper bound after {pilot.tasks} tasks; the part that trials reduce is {parts})."
+        )
+        paragraphs.append("\n".join(f"- {line}" for line in plans(pilot, effect, power, alpha, parallel)))
+    return "\n\n".join(paragraphs)
 
 
 def main() -> None:
@@ -222,19 +266,16 @@ def main() -> None:
     parser.add_argument("--share", type=float, default=0.24, help="the tasks' own part of one trial's variance (0.24)")
     parser.add_argument("--icc", type=float, default=0.14, help="the repositories' part of the variance (0.14)")
     parser.add_argument("--parallel", type=int, default=8, help="runs at a time, for the hours of --pilot (8)")
-    parser.add_argument("--plot", type=Path, help="writes the power curves to this SVG file; with --sd")
     arguments = vars(parser.parse_args())
-    plot, pilot, parallel = (arguments.pop(name) for name in ("plot", "pilot", "parallel"))
+    pilot, parallel = (arguments.pop(name) for name in ("pilot", "parallel"))
     plan = Needs(**arguments | {"sd": arguments["sd"] if pilot is None else 1.0})
     plan.check()
     if pilot:
         if parallel < 1:
             raise UserError(f"--parallel is {parallel}; write a number 1 or more")
         print(pilot_text(pilot, plan.effect, plan.power, plan.alpha, plan.share, parallel))
-        return
-    print(plan_text(plan))
-    if plot:
-        write_atomic(plot, power_plot(plan))
+    else:
+        print(plan_text(plan))
 
 
 if __name__ == "__main__":

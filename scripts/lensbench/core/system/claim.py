@@ -13,7 +13,6 @@ from typing import IO, NamedTuple
 
 from lensbench.core.errors import UserError
 from lensbench.core.run_folder import RunFolder
-from lensbench.core.system.locks import is_held
 
 _TRIES, _PAUSE_S = 20, 0.01
 """A process that only checks the lock holds it for a moment."""
@@ -26,6 +25,18 @@ class Worker(NamedTuple):
     process: int
     host: str
     since: str
+
+
+def is_held(path: str) -> bool:
+    """True when a living process holds the lock."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            return False
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
 
 
 def claim(folder: Path) -> Worker | None:

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from lensbench.core.svg import Ink, element
+from lensbench.results.charts.drawing import element
 
-INK, MUTED, PAPER = "var(--ink)", "var(--muted)", "var(--paper)"
-AXIS = Ink(MUTED, "var(--line)")
+INK, PAPER = "var(--ink)", "var(--paper)"
 COLOURS = {"better": "var(--better)", "equal": "var(--same)", "worse": "var(--worse)"}
 """By the direction of a difference."""
 DASHES = "4,3"

@@ -6,13 +6,11 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from lensbench.core.svg import SMALL, Scale, element, line, symbol, words, x_axis
+from lensbench.results.charts.drawing import MUTED, SMALL, Scale, element, line, symbol, words, x_axis
 from lensbench.results.charts.parts import (
-    AXIS,
     COLOURS,
     DASHES,
     INK,
-    MUTED,
     PAPER,
     Size,
     around,
@@ -52,7 +50,7 @@ def dumbbells(tasks: Sequence[Dumbbell], between: str, names: tuple[str, str], s
     middle = len(tasks) // 2 if between else lines
     height = _TASK_ROW * lines
     x = Scale(0, 100, 0, size.plot)
-    shapes = [x_axis(x, height, "score, %", x.ticks(5), AXIS, above=True)]
+    shapes = [x_axis(x, height, "score, %", x.ticks(5), above=True)]
     if between:
         shapes.append(
             words(-size.left, _TASK_ROW * (middle + 0.5), between, fill=MUTED, font_style="italic", font_size=SMALL)
@@ -127,7 +125,7 @@ def forest(intervals: Sequence[Interval], effect: float | None, size: Size) -> C
     size = size.fitted((each.label for each in intervals), 66)
     kinds, height = list(KINDS), _ROW * len(intervals) + 2 * _GAP
     x = Scale(*around((end for each in intervals for end in (each.delta, each.low, each.high)), effect), 0, size.plot)
-    shapes = [x_axis(x, height, "points", x.ticks(3 if compact else 6), AXIS), *_limits(effect, x, height)]
+    shapes = [x_axis(x, height, "points", x.ticks(3 if compact else 6)), *_limits(effect, x, height)]
     for index, each in enumerate(intervals):
         y = _ROW * (index + 0.5) + _GAP * kinds.index(each.kind)
         if each.low is not None and each.high is not None:
@@ -150,7 +148,7 @@ def ruler(delta: float, low: float | None, high: float | None, effect: float | N
     worth, height, y = effect or 0, 46, 26
     # room for the words
     x = Scale(min(start, -0.45 * end), max(end, worth + 0.3 * (worth - start)), 0, size.plot)
-    shapes = [x_axis(x, height, "", x.ticks(5), AXIS), *_limits(effect, x, height)]
+    shapes = [x_axis(x, height, "", x.ticks(5)), *_limits(effect, x, height)]
     colour, ends = f"var(--{verdict.lower()})", ""
     if low is not None and high is not None:
         ends = f", from {signed(low)} to {signed(high)}"

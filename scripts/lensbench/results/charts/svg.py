@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from lensbench.core.svg import element, named
+from lensbench.results.charts.drawing import element, named
 from lensbench.results.charts.parts import INK, Size
 
 

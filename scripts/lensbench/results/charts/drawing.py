@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import NamedTuple
 
+MUTED = "var(--muted)"
 SMALL = 11
 """The font size of axes, in pixels."""
 _FACTORS = ((1, math.sqrt(2)), (2, math.sqrt(10)), (5, math.sqrt(50)), (10, math.inf))
@@ -24,13 +25,6 @@ _OUTLINES: dict[str, Sequence[tuple[float, float]]] = {
 """Outlines around the centre, with a radius of 1; any other symbol is a circle."""
 
 
-class Ink(NamedTuple):
-    """The colours of an axis."""
-
-    words: str
-    lines: str
-
-
 class Scale(NamedTuple):
     """Numbers from `low` to `high`, between two places in pixels."""
 
@@ -43,9 +37,9 @@ class Scale(NamedTuple):
         """The position of a number in pixels."""
         return self.start + (value - self.low) / (self.high - self.low) * (self.end - self.start)
 
-    def ticks(self, about: int, least: float = 0.0) -> list[float]:
-        """About `about` round numbers, at least `least` apart."""
-        step = max(_step((self.high - self.low) / about), least)
+    def ticks(self, about: int) -> list[float]:
+        """About `about` round numbers."""
+        step = _step((self.high - self.low) / about)
         first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
         return [step * number for number in range(first, last + 1)]
 
@@ -104,26 +98,15 @@ def tick_label(value: float) -> str:
     return f"{value / size:g}{prefix}".replace("-", "\u2212")
 
 
-def x_axis(scale: Scale, height: float, title: str, ticks: Sequence[float], ink: Ink, *, above: bool = False) -> str:
+def x_axis(scale: Scale, height: float, title: str, ticks: Sequence[float], *, above: bool = False) -> str:
     """Vertical grid lines, with their numbers and the title below the drawing, or `above`."""
     first, second = (-12, -28) if above else (height + 12, height + 28)
     numbers = [words(scale.at(tick), first, tick_label(tick), "middle") for tick in ticks]
     if title:
         numbers.append(words((scale.start + scale.end) / 2, second, title, "middle"))
-    return _axis((f"M{_crisp(scale.at(tick))},0V{_number(height)}" for tick in ticks), numbers, ink)
-
-
-def y_axis(scale: Scale, width: float, title: str, ticks: Sequence[float], ink: Ink, *, unit: str = "") -> str:
-    """Horizontal grid lines, with their numbers and the title left of the drawing, in 50 pixels."""
-    middle = (scale.start + scale.end) / 2
-    numbers = [words(-6, scale.at(tick), tick_label(tick) + unit, "end") for tick in ticks]
-    numbers.append(words(-42, middle, title, "middle", transform=f"rotate(-90,-42,{_number(middle)})"))
-    return _axis((f"M0,{_crisp(scale.at(tick))}H{_number(width)}" for tick in ticks), numbers, ink)
-
-
-def _axis(lines: Iterable[str], numbers: Iterable[str], ink: Ink) -> str:
-    grid = element("path", d="".join(lines), fill="none", stroke=ink.lines)
-    return grid + element("g", *numbers, fill=ink.words, font_size=SMALL)
+    lines = (f"M{_crisp(scale.at(tick))},0V{_number(height)}" for tick in ticks)
+    grid = element("path", d="".join(lines), fill="none", stroke="var(--line)")
+    return grid + element("g", *numbers, fill=MUTED, font_size=SMALL)
 
 
 def _crisp(place: float) -> str:
