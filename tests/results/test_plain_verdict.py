@@ -48,9 +48,9 @@ def results(verdict: str = "INCONCLUSIVE", low: float | None = -0.05, **more: An
 )
 def test_each_verdict_has_its_words_and_what_to_do(verdict: str, low: float, lead: str, then: str) -> None:
     plain = plain_verdict(results(verdict, low), "with", {})
-    assert plain.lead == lead
-    assert plain.next.startswith(then)
-    assert plain.facts == "2 tasks better, 1 worse, 9 the same (+4.2pp on average); it took 8 times as long."
+    assert plain["lead"] == lead
+    assert plain["next"].startswith(then)
+    assert plain["facts"] == "2 tasks better, 1 worse, 9 the same (+4.2pp on average); it took 8 times as long."
 
 
 @pytest.mark.parametrize(
@@ -64,13 +64,13 @@ def test_each_verdict_has_its_words_and_what_to_do(verdict: str, low: float, lea
 )
 def test_the_price_stands_beside_the_score(cost: tuple[str, str], said: str) -> None:
     paid = {"paired_treatment": Fraction(cost[0]), "paired_baseline": Fraction(cost[1])}
-    assert plain_verdict(results(cost=paid), "with", {}).facts.endswith(said)
+    assert plain_verdict(results(cost=paid), "with", {})["facts"].endswith(said)
 
 
 def test_a_search_program_gives_no_verdict_and_says_so() -> None:
     plain = plain_verdict(results(kind="offline"), "with", {})
-    assert plain.lead == "No verdict."
-    assert "a search program, not a language model" in plain.next
+    assert plain["lead"] == "No verdict."
+    assert "a search program, not a language model" in plain["next"]
 
 
 REFUSED = "INCONCLUSIVE: no verdict is given. No language model answered: this was the offline agent."
@@ -92,7 +92,7 @@ def test_what_a_search_program_found_is_said_to_be_about_it(
 ) -> None:
     data = results(kind="offline", overall={"p_holm": p})
     data["estimates"]["with"]["gate"] |= {"sentence": sentence, "low": low, "high": high}
-    assert plain_verdict(data, "with", {}).lead == lead
+    assert plain_verdict(data, "with", {})["lead"] == lead
 
 
 def test_the_categories_that_differ_are_named_and_those_that_do_not() -> None:
@@ -103,14 +103,14 @@ def test_the_categories_that_differ_are_named_and_those_that_do_not() -> None:
         name: {"delta": delta, "p_holm": p, **spread} for name, (delta, p) in found.items()
     }
     said = " The difference shows in Change-Impact (+36pp), and in Debug and Targeted none is shown."
-    assert plain_verdict(data, "with", {}).facts.endswith(f"as long.{said}")
+    assert plain_verdict(data, "with", {})["facts"].endswith(f"as long.{said}")
     spread["se"] = 0.2
     for one in data["estimates"]["with"]["score"]["categories"].values():
         one |= spread
     alike = " The categories are alike, as far as these tasks can tell."
-    assert plain_verdict(data, "with", {}).facts.endswith(f"as long.{alike}")
+    assert plain_verdict(data, "with", {})["facts"].endswith(f"as long.{alike}")
     data["alpha"] = 0.01
-    assert plain_verdict(data, "with", {}).facts.endswith("as long.")
+    assert plain_verdict(data, "with", {})["facts"].endswith("as long.")
 
 
 @pytest.mark.parametrize("shift", [0.0, 0.1, 0.2, 0.3])
@@ -123,10 +123,10 @@ def test_categories_are_unlike_where_welchs_test_says_so(shift: float) -> None:
 
 
 def test_runs_without_a_score_are_counted() -> None:
-    assert plain_verdict(results(gone=3), "with", {}).facts.endswith("as long. 3 of 24 runs have no score.")
+    assert plain_verdict(results(gone=3), "with", {})["facts"].endswith("as long. 3 of 24 runs have no score.")
     nothing = plain_verdict(results(gone=24, overall={"n": 0}), "with", {})
-    assert nothing.lead == "Nothing can be compared yet."
-    assert "lensbench run" in nothing.next
+    assert nothing["lead"] == "Nothing can be compared yet."
+    assert "lensbench run" in nothing["next"]
 
 
 @pytest.mark.parametrize(
@@ -140,20 +140,20 @@ def test_runs_without_a_score_are_counted() -> None:
 def test_what_to_do_where_nothing_can_be_compared_is_what_helps(unjudged: int, kind: str, said: str) -> None:
     data = results(gone=24, overall={"n": 0}, kind=kind)
     data["counts"]["unjudged"] = unjudged
-    assert said in plain_verdict(data, "with", {}).next
+    assert said in plain_verdict(data, "with", {})["next"]
 
 
 def test_a_judge_that_failed_is_named_where_nothing_can_be_compared() -> None:
     data = results(gone=24, overall={"n": 0}, kind="none")
     data["counts"]["unjudged"] = 4
     judges = {"claude": {"failures": {"crashed": {"with": 3, "without": 1}}}}
-    said = plain_verdict(data, "with", judges).next
+    said = plain_verdict(data, "with", judges)["next"]
     assert said.startswith("The judges gave no verdict: claude: the judge's agent failed (verdicts: 4).")
 
 
 def test_the_terminal_says_the_same(tmp_path: Any) -> None:
     data = results()
-    data |= {"plain": {"with": plain_verdict(data, "with", {})._asdict()}, "headlines": ["figures"]}
+    data |= {"plain": {"with": plain_verdict(data, "with", {})}, "headlines": ["figures"]}
     said = list(lines(tmp_path, data))
     assert said[0].startswith("We cannot tell yet. 2 tasks better, 1 worse, 9 the same")
     assert said[1] == "Next: About 14 more tasks."

@@ -37,6 +37,11 @@ def nearest_5_percent(share: Fraction) -> Fraction:
     return Fraction(int(share * 20 + Fraction(1, 2)), 20)
 
 
+def score_of(points: Iterable[Fraction], criteria: int) -> Fraction:
+    """The score of an answer: points by criteria, to the nearest 5 % (protocol, section 4), as a share of 1."""
+    return nearest_5_percent(sum(points, Fraction(0)) / criteria)
+
+
 _NUMBER = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,15})?")
 
 

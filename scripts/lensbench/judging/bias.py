@@ -16,7 +16,7 @@ from typing import NamedTuple, TypedDict
 
 from lensbench.core.conditions import Contrast
 from lensbench.core.distributions import t_isf
-from lensbench.core.numbers import mean, nearest_5_percent
+from lensbench.core.numbers import mean, score_of
 from lensbench.core.records import RunId
 from lensbench.judging.agreement import CONFIDENCE, Verdicts
 from lensbench.judging.decisions import is_person, majority
@@ -189,7 +189,7 @@ def run_scores(decided: Decided, criteria: Mapping[str, int]) -> dict[RunId, Fra
     points: dict[RunId, list[Fraction]] = {}
     for (run, _), verdict in decided.items():
         points.setdefault(run, []).append(POINTS[verdict])
-    return {run: nearest_5_percent(_mean(given)) for run, given in points.items() if len(given) == criteria[run.task]}
+    return {run: score_of(given, len(given)) for run, given in points.items() if len(given) == criteria[run.task]}
 
 
 def pair_deltas(scores: Mapping[RunId, Fraction], treatment: str, baseline: str) -> dict[tuple[str, int], Fraction]:

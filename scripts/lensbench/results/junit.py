@@ -12,7 +12,7 @@ from xml.etree.ElementTree import Element, SubElement
 
 from lensbench.core.numbers import exact, percent
 from lensbench.core.run_status import RunStatus
-from lensbench.results.results_file import FigureData, Results, RunResult
+from lensbench.results.results_file import Figure, Results, RunResult
 from lensbench.scores.estimates_file import GateData
 from lensbench.scores.verdict_of import decided_by_gate
 
@@ -44,7 +44,7 @@ def junit(data: Results[float]) -> str:
     return _NOT_XML.sub("\ufffd", ElementTree.tostring(root, encoding="unicode", xml_declaration=True)) + "\n"
 
 
-def _figure(figure: FigureData) -> str:
+def _figure(figure: Figure) -> str:
     total = f"; in all {figure['total']}" if figure["total"] else ""
     return (
         f"{figure['treatment']} against {figure['baseline']}; change {figure['change']} ({figure['interval']}){total}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from lensbench.core.conditions import Contrast, read_contrast
 from lensbench.core.distributions import f_sf
@@ -15,25 +15,15 @@ from lensbench.scores.verdict_of import decided_by_gate
 
 if TYPE_CHECKING:
     from lensbench.judging.instrument_file import JudgeData
-    from lensbench.results.results_file import Collected, Estimated, MeasureData, PlainData
+    from lensbench.results.results_file import Collected, Estimated, Plain
     from lensbench.scores.estimates_file import ComparisonData, EstimateData, GateData
+    from lensbench.scores.measures import Measure
 
 SAME = 0.05
 """A time or a price that differs by less than this share is shown as the same."""
 
 
-class Plain(NamedTuple):
-    """The first lines for a reader."""
-
-    lead: str
-    """The verdict in a few words."""
-    facts: str
-    """Tasks better, worse and the same, with time and price, and which categories differ: two sentences."""
-    next: str
-    """What to do next."""
-
-
-def told(plain: Mapping[str, PlainData]) -> dict[str, str]:
+def told(plain: Mapping[str, Plain]) -> dict[str, str]:
     """Lead and facts of each treatment as one text; of several, each begins with the treatment's name."""
     texts = {treatment: f"{words['lead']} {words['facts']}" for treatment, words in plain.items()}
     if len(texts) == 1:
@@ -49,9 +39,10 @@ def plain_verdict(data: Estimated[Fraction], name: str, judges: Mapping[str, Jud
     overall, gate = found["score"]["overall"], found["gate"]
     if not overall["n"]:
         facts_alone = f"No task has a score in both conditions.{_missing(data)}"
-        return Plain("Nothing can be compared yet.", facts_alone, _first_step(data, judges))
+        return {"lead": "Nothing can be compared yet.", "facts": facts_alone, "next": _first_step(data, judges)}
     if few := found["too_few_calls"]:
-        return Plain(few, f"{_tasks(overall)}.{_missing(data)}", _next(data, gate, contrast, few))
+        facts = f"{_tasks(overall)}.{_missing(data)}"
+        return {"lead": few, "facts": facts, "next": _next(data, gate, contrast, few)}
     lead = _leads(found["gate"], contrast or name).get(gate["verdict"])
     if lead is None:
         lead = "We cannot tell yet."
@@ -59,7 +50,8 @@ def plain_verdict(data: Estimated[Fraction], name: str, judges: Mapping[str, Jud
             lead = "No verdict." if contrast else _of_a_search(data, found, name)
     effort = _joined(_costs(measures))
     facts = "; ".join(filter(None, [_tasks(overall), effort]))
-    return Plain(lead, f"{facts}.{_where(data, found)}{_missing(data)}", _next(data, gate, contrast))
+    facts = f"{facts}.{_where(data, found)}{_missing(data)}"
+    return {"lead": lead, "facts": facts, "next": _next(data, gate, contrast)}
 
 
 def _leads(gate: GateData, compared: Contrast | str) -> dict[str, str]:
@@ -167,14 +159,14 @@ def _tasks(overall: EstimateData) -> str:
     )
 
 
-def _costs(measures: Mapping[str, MeasureData[Fraction]]) -> list[str]:
+def _costs(measures: Mapping[str, Measure[Fraction]]) -> list[str]:
     """How time and price differ, if known for both conditions."""
     time = _ratio(measures["duration_s"])
     cost = _ratio(measures.get("cost_usd"))
     return [*([_slower(time)] if time else []), *([_dearer(cost)] if cost else [])]
 
 
-def _ratio(measure: MeasureData[Fraction] | None) -> Fraction | None:
+def _ratio(measure: Measure[Fraction] | None) -> Fraction | None:
     if not measure or not measure["paired_baseline"] or measure["paired_treatment"] is None:
         return None
     return measure["paired_treatment"] / measure["paired_baseline"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from lensbench import __version__
 from lensbench.agents import known_kinds, load_adapter
@@ -27,25 +27,22 @@ from lensbench.results import chosen_runs
 from lensbench.results.junit import junit
 from lensbench.results.markdown import render
 from lensbench.results.page.judges import judges_view
-from lensbench.results.plain_verdict import Plain, plain_verdict
-from lensbench.results.presented import Figure, presented
+from lensbench.results.plain_verdict import plain_verdict
+from lensbench.results.presented import presented
 from lensbench.results.results_file import (
     Changes,
     Collected,
     ComparisonResults,
     Estimated,
-    FigureData,
     Findings,
-    MeasureData,
-    PlainData,
     Results,
     RunResult,
 )
 from lensbench.runs.made_with import endings, notices
 from lensbench.runs.stopping import why_stopped
 from lensbench.scores import measures as summaries
+from lensbench.scores.differences import Comparison, between
 from lensbench.scores.estimates_file import EstimatesData
-from lensbench.scores.measures import Measure
 from lensbench.scores.published import mean_delta, published_pairs
 from lensbench.scores.run_tables import Tables, read_tables
 from lensbench.scores.scores import short_name, tools_of_condition, treatment_tools
@@ -103,7 +100,7 @@ def collect(
             name: _comparison(tables, name, tools_of_condition(plan, name, tools)) for name in treatments(plan)
         },
         "between": {
-            str(contrast): {"measures": _measures(tables.against(contrast.baseline), contrast.treatment)}
+            str(contrast): {"measures": summaries.measures(between(tables, contrast))}
             for contrast in decided_contrasts(plan)
         },
         "discards": summaries.discard_counts(tables.validity),
@@ -147,25 +144,10 @@ def with_findings(
         "selftest": estimates["selftest"],
         "unjudged_criteria": sum(found["criteria"] for found in instrument["unjudged"].values()),
         "criteria_of_runs": sum(found["of"] for found in instrument["unjudged"].values()),
-        "figures": {
-            name: {quantity: _figure(each) for quantity, each in presented(measures[name], found).items()}
-            for name, found in decided.items()
-        },
-        "plain": {name: _plain(plain_verdict(data, name, instrument.get("judges", {}))) for name in decided},
+        "figures": {name: presented(measures[name], found) for name, found in decided.items()},
+        "plain": {name: plain_verdict(data, name, instrument.get("judges", {})) for name in decided},
         "verdicts_on": {name: found["gate"]["verdict"] for name, found in decided.items()},
     }
-
-
-def _figure(figure: Figure) -> FigureData:
-    return cast("FigureData", figure._asdict())
-
-
-def _plain(words: Plain) -> PlainData:
-    return cast("PlainData", words._asdict())
-
-
-def _measure(measure: Measure) -> MeasureData[Fraction]:
-    return cast("MeasureData[Fraction]", measure._asdict())
 
 
 def _judges(verdicts: Sequence[VerdictRow]) -> list[str]:
@@ -231,30 +213,19 @@ def _run(tables: Tables, row: ValidityRow, used: Mapping[RunId, str]) -> RunResu
 
 def _comparison(tables: Tables, treatment: str, tools: Sequence[str]) -> ComparisonResults[Fraction]:
     pairs = [row for row in tables.pairs if row["treatment"] == treatment]
+    comparison = Comparison(tables, treatment)
     deltas = [value for row in pairs if (value := numbers.exact(row["delta"])) is not None]
     return {
-        "measures": _measures(tables, treatment),
+        "measures": summaries.measures(comparison),
         "pairs": {"complete": len(deltas), "planned": len(pairs)},
         "wins": sum(value > 0 for value in deltas),
         "ties": sum(value == 0 for value in deltas),
         "losses": sum(value < 0 for value in deltas),
-        "categories": {
-            name: {
-                "tasks": value["tasks"],
-                "score": _measure(value["score"]),
-                "tool_calls": _measure(value["tool_calls"]),
-                "adoption": value["adoption"],
-            }
-            for name, value in summaries.categories(tables, treatment).items()
-        },
+        "categories": summaries.categories(comparison),
         "adoption": summaries.adoption_table(pairs),
         "tools_by_run": summaries.tools_by_run(tables, pairs, tools),
         "by_adoption": summaries.by_adoption(tables, treatment),
     }
-
-
-def _measures(tables: Tables, treatment: str) -> dict[str, MeasureData[Fraction]]:
-    return {name: _measure(value) for name, value in summaries.measures(tables, treatment).items()}
 
 
 def _median(values: Sequence[Fraction]) -> Fraction | None:

@@ -4,38 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Generic, TypedDict, TypeVar
+from typing import Generic, TypedDict
 
 from lensbench.core.frozen_plan import AgentSettings, PlannedCondition
 from lensbench.judging.instrument_file import InstrumentData
 from lensbench.plan.names import Verdict
 from lensbench.scores.complete_tasks import McNemar
 from lensbench.scores.estimates_file import ComparisonData, ContrastData, SelftestData
-from lensbench.scores.measures import AdoptionGroup, ControlCheck, Count, ToolsOfRun
-
-N = TypeVar("N")
-
-
-class MeasureData(TypedDict, Generic[N]):
-    """A Measure (scores/measures.py)."""
-
-    treatment: N | None
-    baseline: N | None
-    paired_treatment: N | None
-    paired_baseline: N | None
-    delta: N | None
-    relative: N | None
-    pairs: int
-    largest: N | None
-
-
-class CategoryData(TypedDict, Generic[N]):
-    """A Category (scores/measures.py)."""
-
-    tasks: int
-    score: MeasureData[N]
-    tool_calls: MeasureData[N]
-    adoption: Count
+from lensbench.scores.measures import AdoptionGroup, Category, ControlCheck, Count, Measure, N, ToolsOfRun
 
 
 class PairCounts(TypedDict):
@@ -48,7 +24,7 @@ class PairCounts(TypedDict):
 class ContrastResults(TypedDict, Generic[N]):
     """Two treatments that the gate compares."""
 
-    measures: dict[str, MeasureData[N]]
+    measures: dict[str, Measure[N]]
 
 
 class ComparisonResults(ContrastResults[N], Generic[N]):
@@ -59,7 +35,7 @@ class ComparisonResults(ContrastResults[N], Generic[N]):
     """Pairs; the next two, too."""
     ties: int
     losses: int
-    categories: dict[str, CategoryData[N]]
+    categories: dict[str, Category[N]]
     adoption: dict[str, Count]
     tools_by_run: list[ToolsOfRun]
     by_adoption: dict[str, AdoptionGroup[N]]
@@ -149,24 +125,32 @@ class Estimated(Collected[N], Generic[N]):
     contrasts: Sequence[ContrastData]
 
 
-class FigureData(TypedDict):
-    """A Figure (presented.py)."""
+class Figure(TypedDict):
+    """A formatted quantity; unknown values are a dash."""
 
     label: str
     treatment: str
+    """The average over complete pairs; if there are none, over all runs with a value."""
     baseline: str
     change: str
+    """Points for shares, the typical relative change for relative quantities, else the difference."""
     interval: str
+    """The interval of `change`, in the same unit."""
     total: str
+    """For relative quantities, the ratio of the totals and the share of the largest task; else empty."""
     tasks: int
+    """The number of complete pairs."""
 
 
-class PlainData(TypedDict):
-    """A Plain (plain_verdict.py)."""
+class Plain(TypedDict):
+    """The first lines for a reader."""
 
     lead: str
+    """The verdict in a few words."""
     facts: str
+    """Tasks better, worse and the same, with time and price, and which categories differ: two sentences."""
     next: str
+    """What to do next."""
 
 
 class ChosenRunData(TypedDict, Generic[N]):
@@ -216,8 +200,8 @@ class Findings(Estimated[N], Generic[N]):
     selftest: SelftestData
     unjudged_criteria: int
     criteria_of_runs: int
-    figures: dict[str, dict[str, FigureData]]
-    plain: dict[str, PlainData]
+    figures: dict[str, dict[str, Figure]]
+    plain: dict[str, Plain]
     verdicts_on: dict[str, Verdict]
 
 

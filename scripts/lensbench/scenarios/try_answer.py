@@ -10,12 +10,11 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator
-from fractions import Fraction
 from pathlib import Path
 
 from lensbench.changes.task import answer_criteria
 from lensbench.core.errors import UserError, did_you_mean
-from lensbench.core.numbers import nearest_5_percent
+from lensbench.core.numbers import score_of
 from lensbench.core.system.program import run_program
 from lensbench.core.system.terminal import printable
 from lensbench.core.tasks import Task
@@ -50,7 +49,7 @@ def judged(task: Task, answer: str) -> Iterator[str]:
     found = [(number, each, mechanical.judge(each, text)) for number, each in answer_criteria(task)]
     points = [POINTS[judgement.verdict] for _, _, judgement in found if judgement.verdict in POINTS]
     unread = len(found) - len(points)
-    share = f"{float(nearest_5_percent(sum(points, Fraction(0)) / len(found))):.0%}" if found and not unread else "none"
+    share = f"{float(score_of(points, len(found))):.0%}" if found and not unread else "none"
     yield f"{task.id}: score {share}, {len(found)} criteria" + (f", {unread} without a verdict" if unread else "")
     for number, criterion, judgement in found:
         yield f"{number:3}  {judgement.verdict.value:8}  {criterion.text}"

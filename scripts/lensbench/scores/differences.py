@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
@@ -13,17 +13,17 @@ from typing import Literal, NamedTuple, NotRequired, TypedDict, TypeVar
 from lensbench.core.conditions import Contrast
 from lensbench.core.distributions import t_isf
 from lensbench.core.frozen_plan import Plan
-from lensbench.core.numbers import decimal, nearest_5_percent
+from lensbench.core.numbers import decimal, score_of
 from lensbench.core.records import RunId
 from lensbench.core.run_status import RunStatus
 from lensbench.judging.instrument_file import CorrectedData, DoubtData
 from lensbench.scores.account import Shown
 from lensbench.scores.complete_tasks import Known, Pair
 from lensbench.scores.intervals import HEAVY, LARGEST, Estimate, estimate, minimum_detectable
+from lensbench.scores.quantities import QUANTITIES
 from lensbench.scores.run_tables import Tables, Value
 from lensbench.scores.variance import Components, components
 
-Quantity = Callable[[Tables, RunId], Fraction | None]
 Name = TypeVar("Name")
 
 
@@ -43,26 +43,6 @@ class Effort(TypedDict):
     """Of log ratios as a relative change."""
     zero: NotRequired[int]
     """Pairs without a ratio, because a side is 0."""
-
-
-RATIOS: Mapping[str, Quantity] = {
-    "duration_s": Tables.duration,
-    "first_token_s": Tables.first_token,
-    "tokens_input": lambda tables, run: tables.tokens(run, "input", "cache_read", "cache_write"),
-    "tokens_output": lambda tables, run: tables.tokens(run, "output"),
-    "cost_usd": Tables.cost,
-}
-"""Quantities that are compared by their ratio, so that one slow task does not outweigh the rest."""
-DIFFERENCES: Mapping[str, Quantity] = {
-    "tool_calls_reported": Tables.reported_calls,
-    "tool_calls_observed": Tables.observed_calls,
-    "files_read_reported": Tables.reported_files,
-    "files_read_observed": Tables.observed_files,
-    "turns": Tables.turns,
-    "tokens_cached": lambda tables, run: tables.tokens(run, "cache_read"),
-    "outside_agent_s": Tables.outside_agent,
-}
-"""Quantities that are compared by their difference, because 0 is an ordinary value."""
 
 
 @dataclass(frozen=True)
@@ -175,16 +155,15 @@ def with_holm(family: Mapping[Name, Estimate]) -> dict[Name, Estimate]:
 
 
 def measures(comparison: Comparison) -> dict[str, Effort]:
-    """The differences of all quantities except the score; ratios are given as relative changes."""
-    tables, order = comparison.tables, comparison.plan["order"]
-    found: dict[str, Effort] = {}
-    for name, quantity in DIFFERENCES.items():
-        pairs = comparison.pairs(partial(quantity, tables))
-        found[name] = {"kind": "difference", "overall": comparison.over(differences(pairs), order)}
-    for name, quantity in RATIOS.items():
-        pairs = comparison.pairs(partial(quantity, tables))
-        ratios, zero = log_ratios(pairs)
-        found[name] = {"kind": "log ratio", "overall": as_change(comparison.over(ratios, order)), "zero": zero}
+    """The differences of all quantities except shares; ratios are given as relative changes."""
+    order, found = comparison.plan["order"], dict[str, Effort]()
+    for name, quantity in QUANTITIES.items():
+        pairs = comparison.pairs(partial(quantity.of, comparison.tables))
+        if quantity.kind == "difference":
+            found[name] = {"kind": quantity.kind, "overall": comparison.over(differences(pairs), order)}
+        elif quantity.kind == "log ratio":
+            ratios, zero = log_ratios(pairs)
+            found[name] = {"kind": quantity.kind, "overall": as_change(comparison.over(ratios, order)), "zero": zero}
     return found
 
 
@@ -264,7 +243,7 @@ def doubted(
         for doubt in doubts:
             if (run := RunId(**doubt["run"])) in scores and (row := scores[run])["score"]:
                 points = Fraction(doubt[judged][treatment if run.condition == comparison.treatment else 1 - treatment])
-                scores[run] = {**row, "score": decimal(nearest_5_percent(points / int(row["criteria"]))) or ""}
+                scores[run] = {**row, "score": decimal(score_of([points], int(row["criteria"]))) or ""}
         return replace(comparison, tables=comparison.tables._replace(scores=scores))
 
     return filled(at(0))[0], filled(at(1))[1]

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import Generic, NamedTuple, TypedDict, TypeVar
+from functools import partial
+from typing import Generic, TypedDict, TypeVar
 
 from lensbench.core.conditions import compared
 from lensbench.core.numbers import exact, mean
@@ -18,6 +19,8 @@ from lensbench.core.rows import PairRow, ValidityRow
 from lensbench.core.run_status import COUNTING
 from lensbench.core.tables import items, run_of_pair
 from lensbench.runs.reasons import tools_of
+from lensbench.scores.differences import Comparison
+from lensbench.scores.quantities import QUANTITIES
 from lensbench.scores.run_tables import Tables, Value
 from lensbench.scores.scores import short_name
 
@@ -28,21 +31,21 @@ N = TypeVar("N")
 """A number: exact here, a float when it is read from a file."""
 
 
-class Measure(NamedTuple):
+class Measure(TypedDict, Generic[N]):
     """A quantity in a treatment and in the baseline, and its difference over complete pairs."""
 
-    treatment: Fraction | None
+    treatment: N | None
     """The average over all runs that have it; the next one too."""
-    baseline: Fraction | None
-    paired_treatment: Fraction | None
+    baseline: N | None
+    paired_treatment: N | None
     """The average over complete pairs alone; the next three too."""
-    paired_baseline: Fraction | None
-    delta: Fraction | None
-    relative: Fraction | None
+    paired_baseline: N | None
+    delta: N | None
+    relative: N | None
     """The difference as a share of the baseline."""
     pairs: int
     """Tasks with at least one complete pair."""
-    largest: Fraction | None = None
+    largest: N | None
     """The share of the largest task in the treatment's total over complete pairs."""
 
 
@@ -53,12 +56,12 @@ class Count(TypedDict):
     of: int
 
 
-class Category(TypedDict):
+class Category(TypedDict, Generic[N]):
     """A treatment in one category of tasks."""
 
     tasks: int
-    score: Measure
-    tool_calls: Measure
+    score: Measure[N]
+    tool_calls: Measure[N]
     adoption: Count
 
 
@@ -93,66 +96,51 @@ class ControlCheck(TypedDict):
     """Runs in which it could not be checked."""
 
 
-def measure(tables: Tables, value: Value, treatment: str, tasks: Iterable[str]) -> Measure:
-    """A quantity over the given tasks."""
-    sides: list[tuple[Fraction | None, Fraction | None]] = []
-    complete: list[tuple[Fraction, Fraction]] = []
-    for task in tasks:
-        trials = range(1, tables.plan["trials"] + 1)
-        treated = [value(RunId(task, treatment, trial)) for trial in trials]
-        base = [value(RunId(task, tables.plan["baseline"], trial)) for trial in trials]
-        sides.append((mean(treated), mean(base)))
-        both = [(a, b) for a, b in zip(treated, base, strict=True) if a is not None and b is not None]
-        if both:
-            complete.append(
-                (sum(a for a, _ in both) / Fraction(len(both)), sum(b for _, b in both) / Fraction(len(both)))
-            )
+def measure(comparison: Comparison, value: Value, tasks: Iterable[str] | None = None) -> Measure[Fraction]:
+    """A quantity over the given tasks, by default all."""
+    sides = comparison.sides(value)
+    chosen = [sides[task] for task in (sides if tasks is None else tasks)]
+    known = [[(a, b) for a, b in both if a is not None and b is not None] for both in chosen]
+    complete = [[sum(side, Fraction(0)) / len(both) for side in zip(*both, strict=True)] for both in known if both]
     after, before = mean(a for a, _ in complete), mean(b for _, b in complete)
     delta = None if after is None or before is None else after - before
-    share = delta / before if delta is not None and before else None
     total = sum((a for a, _ in complete), Fraction(0))
-    largest = max(a for a, _ in complete) / total if total else None
-    return Measure(
-        mean(a for a, _ in sides), mean(b for _, b in sides), after, before, delta, share, len(complete), largest
-    )
-
-
-def measures(tables: Tables, treatment: str) -> dict[str, Measure]:
-    """All quantities of a treatment against the baseline, over all tasks."""
-    values: dict[str, Value] = {
-        "score": tables.score,
-        "complete": tables.complete,
-        "duration_s": tables.duration,
-        "tool_calls_reported": tables.reported_calls,
-        "tool_calls_observed": tables.observed_calls,
-        "files_read_reported": tables.reported_files,
-        "files_read_observed": tables.observed_files,
-        "turns": tables.turns,
-        "tokens_input": lambda run: tables.tokens(run, "input", "cache_read", "cache_write"),
-        "tokens_cached": lambda run: tables.tokens(run, "cache_read"),
-        "tokens_output": lambda run: tables.tokens(run, "output"),
-        "cost_usd": tables.cost,
-        "first_token_s": tables.first_token,
-        "outside_agent_s": tables.outside_agent,
+    return {
+        "treatment": mean(mean(a for a, _ in both) for both in chosen),
+        "baseline": mean(mean(b for _, b in both) for both in chosen),
+        "paired_treatment": after,
+        "paired_baseline": before,
+        "delta": delta,
+        "relative": delta / before if delta is not None and before else None,
+        "pairs": len(complete),
+        "largest": max(a for a, _ in complete) / total if total else None,
     }
-    return {name: measure(tables, value, treatment, tables.plan["order"]) for name, value in values.items()}
 
 
-def categories(tables: Tables, treatment: str) -> dict[str, Category]:
+def measures(comparison: Comparison) -> dict[str, Measure[Fraction]]:
+    """All quantities of a comparison, over all tasks."""
+    tables = comparison.tables
+    return {name: measure(comparison, partial(quantity.of, tables)) for name, quantity in QUANTITIES.items()}
+
+
+def categories(comparison: Comparison) -> dict[str, Category[Fraction]]:
     """Score, tool calls and adoption by category, in the order in which the categories appear."""
-    found: dict[str, list[str]] = {}
+    tables = comparison.tables
+    by_category: dict[str, list[str]] = {}
     for task in tables.plan["order"]:
-        found.setdefault(tables.plan["tasks"][task]["category"], []).append(task)
+        by_category.setdefault(tables.plan["tasks"][task]["category"], []).append(task)
     return {
         category: {
             "tasks": len(tasks),
-            "score": measure(tables, tables.score, treatment, tasks),
-            "tool_calls": measure(tables, tables.known_calls, treatment, tasks),
+            "score": measure(comparison, tables.score, tasks),
+            "tool_calls": measure(comparison, tables.known_calls, tasks),
             "adoption": adoption(
-                row["adopted"] for row in tables.pairs if row["treatment"] == treatment and row["task"] in tasks
+                row["adopted"]
+                for row in tables.pairs
+                if row["treatment"] == comparison.treatment and row["task"] in tasks
             ),
         }
-        for category, tasks in found.items()
+        for category, tasks in by_category.items()
     }
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from lensbench.core.errors import UserError
-from lensbench.core.numbers import exact, mean, nearest_5_percent
+from lensbench.core.numbers import exact, mean, nearest_5_percent, score_of
 from lensbench.core.rows import PairRow, PublishedRow
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.tables import read_table
@@ -49,10 +49,7 @@ def read_scores(path: Path) -> dict[Run, Fraction]:
     if twice:
         raise UserError(f"{path}: several scores of {'-'.join(twice[0])}; keep one")
     by_verdict = "verdict" in rows[0][1]
-    return {
-        run: nearest_5_percent(sum(given, Fraction(0)) / len(given)) if by_verdict else given[0]
-        for run, given in points.items()
-    }
+    return {run: score_of(given, len(given)) if by_verdict else given[0] for run, given in points.items()}
 
 
 def _csv_rows(text: str) -> Iterator[tuple[int, dict[str, str]]]:

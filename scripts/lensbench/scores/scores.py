@@ -8,7 +8,7 @@ from pathlib import Path
 
 from lensbench.core.conditions import treatments
 from lensbench.core.frozen_plan import Plan
-from lensbench.core.numbers import COMPLETE, decimal, exact, nearest_5_percent
+from lensbench.core.numbers import COMPLETE, decimal, exact, score_of
 from lensbench.core.preflight_results import read_listed_tools
 from lensbench.core.records import Record, RunId, from_json, run_files
 from lensbench.core.rows import DecisionRow, PairRow, ReportRow, ScoreRow, ValidityRow, columns
@@ -26,19 +26,16 @@ PAIR_COLUMNS = columns(PairRow)
 def score_run(
     validity: ValidityRow, decisions: Sequence[DecisionRow], criteria: int, duration_s: Fraction | None
 ) -> ScoreRow:
-    """The row of a run. The score is missing when the run does not count, or a criterion is unjudged.
-
-    Score = points / criteria, rounded to the nearest 5 % (protocol, section 4), as a share of 1.
-    """
-    judged = [exact(row["points"]) for row in decisions if row["points"]]
+    """The row of a run. The score is missing when the run does not count, or a criterion is unjudged."""
+    judged = [value for row in decisions if (value := exact(row["points"])) is not None]
     status = validity["status"]
     if status == RunStatus.VALID:
         status = RunStatus.SCORED if len(judged) == criteria else RunStatus.UNJUDGED
-    points = sum((value for value in judged if value is not None), Fraction(0))
-    score = nearest_5_percent(points / criteria) if status == RunStatus.SCORED else None
+    points = decimal(sum(judged, Fraction(0))) or "" if judged else ""
+    score = score_of(judged, criteria) if status == RunStatus.SCORED else None
     return {
         "task": validity["task"], "condition": validity["condition"], "trial": validity["trial"],
-        "criteria": str(criteria), "judged": str(len(judged)), "points": decimal(points) or "" if judged else "",
+        "criteria": str(criteria), "judged": str(len(judged)), "points": points,
         "score": decimal(score) or "", "complete": yes_no(None if score is None else score >= COMPLETE),
         "duration_s": decimal(duration_s, 3) or "", "status": status,
     }  # fmt: skip

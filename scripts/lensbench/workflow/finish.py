@@ -22,7 +22,7 @@ from lensbench.results.plain_verdict import WITHOUT_VERDICTS, told
 from lensbench.workflow.status import Status
 
 if TYPE_CHECKING:
-    from lensbench.results.results_file import FigureData, Results
+    from lensbench.results.results_file import Figure, Results
 
 MOST_COLUMNS = 100
 """Longer lines are hard to read, however wide the terminal is."""
@@ -53,7 +53,7 @@ def lines(folder: Path, data: Results[float]) -> Iterator[str]:
     yield f"open {RunFolder(folder).page} or {RunFolder(folder).results}"
 
 
-def _efforts(figures: Mapping[str, FigureData]) -> Iterator[str]:
+def _efforts(figures: Mapping[str, Figure]) -> Iterator[str]:
     """Lines for time, tokens and cost: the typical change and the total."""
     for figure in figures.values():
         if figure["total"]:

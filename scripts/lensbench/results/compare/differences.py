@@ -17,9 +17,9 @@ from lensbench.core.frozen_plan import Plan
 from lensbench.core.records import RunId
 from lensbench.results.compare.comparison_file import TaskData
 from lensbench.results.compare.runs import FinishedRun
-from lensbench.scores.differences import RATIOS, Comparison, Quantity, as_change, differences, with_holm
+from lensbench.scores.differences import Comparison, as_change, differences, with_holm
 from lensbench.scores.intervals import Estimate, estimate
-from lensbench.scores.run_tables import Tables
+from lensbench.scores.quantities import QUANTITIES, Quantity
 
 ByTask = Mapping[str, Fraction | float]
 """One number for each task that has one."""
@@ -88,7 +88,7 @@ class Shared:
         plan: Plan = {**run.plan, "gate": self.reference.plan["gate"], "seed": self.reference.plan["seed"]}
         return Comparison(run.tables._replace(plan=plan), condition)
 
-    def levels(self, run: FinishedRun, condition: str, quantity: Quantity = Tables.score) -> ByTask:
+    def levels(self, run: FinishedRun, condition: str, quantity: Quantity = QUANTITIES[SCORE]) -> ByTask:
         """The mean of each task's trials in a condition; tasks without any value are left out."""
         known = self._trials(run, condition, quantity)
         return {task: sum(values) / Fraction(len(values)) for task, values in known.items() if values}
@@ -101,7 +101,9 @@ class Shared:
 
     def _trials(self, run: FinishedRun, condition: str, quantity: Quantity) -> dict[str, list[Fraction]]:
         trials = range(1, run.plan["trials"] + 1)
-        found = {task: [quantity(run.tables, RunId(task, condition, trial)) for trial in trials] for task in self.tasks}
+        found = {
+            task: [quantity.of(run.tables, RunId(task, condition, trial)) for trial in trials] for task in self.tasks
+        }
         return {task: [value for value in values if value is not None] for task, values in found.items()}
 
 
@@ -133,7 +135,7 @@ def _condition(
         return levels(shared.reference, reference_condition), levels(run, condition)
 
     needs = [
-        _change(shared, run, treatment, name, sides(partial(shared.log_levels, quantity=RATIOS[name])), ratio=True)
+        _change(shared, run, treatment, name, sides(partial(shared.log_levels, quantity=QUANTITIES[name])), ratio=True)
         for name in NEEDS
     ]
     return [_change(shared, run, treatment, SCORE, sides(shared.levels)), *needs]

@@ -11,14 +11,9 @@ from lensbench.results.charts.parts import signed
 from lensbench.results.compare.comparison_file import ChangeData, ComparisonFile, TaskData, TreatmentData
 from lensbench.results.compare.differences import DELTA, NEEDS, SCORE
 from lensbench.scores.estimates_file import EstimateData
+from lensbench.scores.quantities import QUANTITIES
 
 Show = Callable[[float | None], str]
-NAMES = {
-    SCORE: "score",
-    "duration_s": "duration",
-    "tokens_input": "tokens in, cached ones included",
-    "tokens_output": "tokens out",
-}
 
 
 class Line(NamedTuple):
@@ -117,7 +112,7 @@ def level_line(condition: str, row: ChangeData) -> Line:
     found, quantity = row["found"], row["quantity"]
     show = percent if quantity in NEEDS else points
     before, after = amount(quantity, row["before"]), amount(quantity, row["after"])
-    label = f"{condition}: {NAMES[quantity]}"
+    label = f"{condition}: {QUANTITIES[quantity].label}"
     return Line(label, before, after, show(found["delta"]), interval(found, show), *_trust(found, show, "tasks"))
 
 

@@ -14,7 +14,8 @@ from lensbench.core import numbers
 from lensbench.core.system.templates import template_environment
 from lensbench.results.charts.parts import sign, signed
 from lensbench.results.page.judges import coefficient, coefficient_interval
-from lensbench.results.presented import FEWEST_TASKS, LABELS
+from lensbench.results.presented import FEWEST_TASKS
+from lensbench.scores.quantities import QUANTITIES
 
 
 def page_environment() -> Environment:
@@ -31,7 +32,7 @@ def page_environment() -> Environment:
         "sum_values": lambda counts: sum(counts.values()),
         "code": _with_code, "coefficient": coefficient, "coefficient_interval": coefficient_interval,
     }  # fmt: skip
-    environment.globals |= {"quantities": tuple(LABELS), "fewest_tasks": FEWEST_TASKS}  # JSON has lost the order
+    environment.globals |= {"quantities": tuple(QUANTITIES), "fewest_tasks": FEWEST_TASKS}  # JSON has lost the order
     return environment
 
 

@@ -1,0 +1,70 @@
+"""The quantities of a run that are compared, in the order of their tables: one entry each, for every output."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Literal, NamedTuple
+
+from lensbench.core import numbers
+from lensbench.core.records import RunId
+from lensbench.scores.run_tables import Tables
+
+Kind = Literal["share", "log ratio", "difference"]
+"""How a quantity is compared: shares in points; what one slow task must not outweigh by its ratio; what is ordinarily 0
+by its difference."""
+Amount = Callable[[Fraction | None], str]
+
+
+class Quantity(NamedTuple):
+    """A quantity of a run."""
+
+    label: str
+    of: Callable[[Tables, RunId], Fraction | None]
+    """Its value; None where it is missing."""
+    kind: Kind = "difference"
+    amount: Amount = numbers.number
+    """A value as it is shown."""
+    difference: Amount = numbers.signed_number
+    """A difference as it is shown; of ratios the relative change."""
+
+
+def _share(label: str, of: Callable[[Tables, RunId], Fraction | None]) -> Quantity:
+    return Quantity(label, of, "share", numbers.percent, numbers.points)
+
+
+def _ratio(label: str, of: Callable[[Tables, RunId], Fraction | None], amount: Amount) -> Quantity:
+    return Quantity(label, of, "log ratio", amount, numbers.change)
+
+
+def _tokens(value: Fraction | None) -> str:
+    return numbers.MISSING if value is None else f"{int(numbers.rounded(value)):,}"
+
+
+def _signed_seconds(value: Fraction | None) -> str:
+    return f"{'+' if value is not None and value > 0 else ''}{numbers.seconds(value)}"
+
+
+QUANTITIES: Mapping[str, Quantity] = {
+    "score": _share("score", Tables.score),
+    "complete": _share("complete (score of 80% or more)", Tables.complete),
+    "duration_s": _ratio("duration", Tables.duration, numbers.seconds),
+    "first_token_s": _ratio("time to the model's first word", Tables.first_token, numbers.seconds),
+    "outside_agent_s": Quantity(
+        "time outside the agent's own count", Tables.outside_agent, amount=numbers.seconds, difference=_signed_seconds
+    ),
+    "tokens_input": _ratio(
+        "tokens in, cached ones included", lambda tables, run: tables.tokens(run, "input", "cache_read", "cache_write"),
+        _tokens,
+    ),
+    "tokens_cached": Quantity(
+        "tokens in, from the cache", lambda tables, run: tables.tokens(run, "cache_read"), amount=_tokens
+    ),
+    "tokens_output": _ratio("tokens out", lambda tables, run: tables.tokens(run, "output"), _tokens),
+    "cost_usd": _ratio("cost in US dollars", Tables.cost, numbers.dollars),
+    "turns": Quantity("turns", Tables.turns),
+    "tool_calls_reported": Quantity("tool calls, reported", Tables.reported_calls),
+    "tool_calls_observed": Quantity("tool calls, observed", Tables.observed_calls),
+    "files_read_reported": Quantity("files read, reported", Tables.reported_files),
+    "files_read_observed": Quantity("files read, observed", Tables.observed_files),
+}  # fmt: skip
