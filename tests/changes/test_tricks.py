@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from calculator import SANDBOX
 
-from lensbench.workflow.change_controls import NULL, ORACLE, Project, projects_here, try_changes
+from tricks import NULL, ORACLE, Project, projects_here, try_changes
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not SANDBOX.program, reason="no bubblewrap")]
 

@@ -35,16 +35,10 @@ from lensbench.core.system.processes import end_children
 from lensbench.core.system.program import run_program
 from lensbench.results.results_file import Results
 from lensbench.scores.estimates_file import EstimatesData
-from lensbench.workflow.change_controls import NULL, ORACLE, Tried, projects_here, try_changes
 from lensbench.workflow.controls import BROKEN_SERVER, CONTROLS, OUTSIDE, Control, Planted, make_project
 
 CLAIMS = ("GO", "HARM")
 """The verdicts that claim a difference."""
-
-
-CHANGES = Control("changes", "no change 0 %, the reference 100 %, no trick gains anything", tasks=0, least=0, most=0)
-"""Judges one change task for each test runner on this machine; no agent is started."""
-KNOWN = (*CONTROLS, CHANGES)
 AUTO: SandboxSettings = {"mode": "auto", "visible": [], "hidden": []}
 
 
@@ -77,32 +71,14 @@ def selftest(controls: Iterable[Control], folder: Path, at_once: int) -> Iterato
 def _finding(control: Control, project: Path) -> Finding:
     try:
         sandbox = find_sandbox(AUTO)
-        if control in (OUTSIDE, CHANGES) and not sandbox.program:
+        if control == OUTSIDE and not sandbox.program:
             return Finding(control.name, control.expected, f"skipped: it needs the sandbox ({sandbox.reason})", ok=True)
-        find = {BROKEN_SERVER.name: _broken, CHANGES.name: _changes}.get(control.name, _known)
-        ok, found = find(control, project)
+        ok, found = (_broken if control == BROKEN_SERVER else _known)(control, project)
     except UserError as error:
         ok, found = False, str(error)
     except (OSError, ValueError, LookupError, TypeError) as error:
         ok, found = False, f"unreadable results: {error!r}"
     return Finding(control.name, control.expected, found, ok)
-
-
-def _changes(_control: Control, _project: Path) -> tuple[bool, str]:
-    """Judges no change, the right change, and every trick."""
-    sandbox = find_sandbox(AUTO)
-    return judge_changes([each for project in projects_here() for each in try_changes(project, sandbox)])
-
-
-def judge_changes(tried: Sequence[Tried]) -> tuple[bool, str]:
-    """Whether the changes got the expected scores, and a description."""
-    names = (NULL, ORACLE)
-    wrong = [each for each in tried if each.score != (each.change == ORACLE)]
-    runners = list(dict.fromkeys(each.project for each in tried))
-    tricks = [each for each in tried if each.change not in names]
-    gained = "; ".join(f"{each.project}, {each.change}: {100 * float(each.score):g} %" for each in wrong)
-    told = ", ".join(runners) or "no test runner found"
-    return not wrong, gained or f"as expected, with {len(tricks)} tricks ({told})"
 
 
 def _known(control: Control, project: Path) -> tuple[bool, str]:
@@ -210,12 +186,12 @@ def _folder(keep: Path | None) -> Iterator[Path]:
 
 
 def _chosen(names: Sequence[str]) -> list[Control]:
-    known = {control.name: control for control in KNOWN}
+    known = {control.name: control for control in CONTROLS}
     if unknown := [name for name in names if name not in known]:
         raise UserError(
             f"there is no control {unknown[0]!r}; known are {', '.join(known)}{did_you_mean(unknown[0], known)}"
         )
-    return [known[name] for name in names] or list(KNOWN)
+    return [known[name] for name in names] or list(CONTROLS)
 
 
 def main() -> None:
