@@ -22,5 +22,5 @@ rule archive:
     message:
         "archiving {BENCH}"
     shell:
-        "exec {PYTHON} lensbench.archive.archive --folder {BENCH:q} --output {output:q} --allow {params.allow:q}"
+        "exec {PYTHON} lensbench_archive.archive --folder {BENCH:q} --output {output:q} --allow {params.allow:q}"
         " 2> {log:q}"

@@ -63,7 +63,7 @@ def test_a_file_of_rules_starts_programs_of_its_own_room_only(path: Path) -> Non
     started = {
         program
         for command in commands(path.read_text(encoding="utf-8"))
-        for program in re.findall(r"lensbench\.(\w+)", command)
+        for program in re.findall(r"lensbench[._](\w+)", command)
     }
     assert started == {path.stem}
 
@@ -78,7 +78,7 @@ def test_what_lies_in_a_run_folder_is_named_once() -> None:
     told = subprocess.run(
         [sys.executable, ROOT / "tools" / "rooms.py", "--paths"], capture_output=True, text=True, check=True
     ).stdout.splitlines()
-    elsewhere = {"core/system/places.py", "archive/finished_runs.py"} | {
+    elsewhere = {"core/system/places.py", "lensbench_archive/finished_runs.py"} | {
         f"workflow/{name}.py" for name in ("ask", "controls", "launch", "selftest", "skill")
     }
     assert {line.partition(":")[0] for line in told[:-1]} <= elsewhere  # the docs, foreign files, users' configs

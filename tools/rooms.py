@@ -4,7 +4,8 @@ more code than the budget.
     python tools/rooms.py           rooms, arrows (imports between rooms), circles (import cycles), the budget
     python tools/rooms.py --paths   names of files in a run folder that are literals outside core/run_folder.py
 
-A room is a package of `scripts/lensbench`; CONTRIBUTING.md describes them.
+A room is a package of `scripts/lensbench`, the engine, or a package beside it, which imports the engine and is never
+imported by it. CONTRIBUTING.md describes them.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
-PACKAGE = Path(__file__).resolve().parents[1] / "scripts" / "lensbench"
+SCRIPTS = Path(__file__).resolve().parents[1] / "scripts"
+PACKAGE = SCRIPTS / "lensbench"
 BELOW_RUNS = {"core", "agents", "repositories", "changes", "plan"}
 BELOW_SCORES = BELOW_RUNS | {"runs", "judging"}
 ALLOWED: dict[str, set[str]] = {
@@ -30,8 +32,8 @@ ALLOWED: dict[str, set[str]] = {
     "scores": BELOW_SCORES,
     "scenarios": BELOW_SCORES | {"lens"},
     "results": BELOW_SCORES | {"scores"},
-    "archive": BELOW_SCORES | {"scores", "results"},
     "workflow": BELOW_SCORES | {"scores", "scenarios", "results"},
+    "lensbench_archive": BELOW_SCORES | {"scores", "results"},
 }
 """Room -> the rooms that it may import."""
 KNOWS_SNAKEMAKE = "workflow"
@@ -49,14 +51,19 @@ CODE = (".py", ".smk", ".j2", ".js")
 
 
 def room_of(file: Path) -> str:
-    """The room of a file; the package's own name for the files at its top."""
-    inside = file.relative_to(PACKAGE).parts
-    return inside[0] if len(inside) > 1 else PACKAGE.name
+    """The room of a file; the package's own name for a package beside the engine, and for the files at its top."""
+    package, *inside = file.relative_to(SCRIPTS).parts
+    return inside[0] if package == PACKAGE.name and len(inside) > 1 else package
 
 
 def module_of(file: Path) -> str:
     """The dotted name of a file's module."""
-    return ".".join([PACKAGE.name, *file.relative_to(PACKAGE).with_suffix("").parts]).removesuffix(".__init__")
+    return ".".join(file.relative_to(SCRIPTS).with_suffix("").parts).removesuffix(".__init__")
+
+
+def modules_of_rooms() -> list[Path]:
+    """The modules of the engine and of the packages beside it, without those that extend Snakemake."""
+    return sorted(file for file in SCRIPTS.rglob("*.py") if file.relative_to(SCRIPTS).parts[0].startswith(PACKAGE.name))
 
 
 def imported(file: Path) -> Iterator[str]:
@@ -116,9 +123,9 @@ def print_paths() -> None:
     )
     places = (call.args[0] for call in calls if isinstance(call.func, ast.Name) and call.func.id == "_Place")
     names = {place.value for place in places if isinstance(place, ast.Constant)}
-    files = (file for file in sorted(PACKAGE.rglob("*.py")) if room_of(file) not in OTHER_FOLDERS)
+    files = (file for file in modules_of_rooms() if room_of(file) not in OTHER_FOLDERS)
     found = [
-        f"{file.relative_to(PACKAGE)}:{place}"
+        f"{file.relative_to(SCRIPTS).as_posix().removeprefix(f'{PACKAGE.name}/')}:{place}"
         for file in files
         if file != PACKAGE / KNOWS_PLACES
         for place in literal_places(file, names)
@@ -164,7 +171,7 @@ def _targets(node: ast.stmt) -> list[str]:
 
 def main() -> None:
     """Prints rooms, their size, arrows between them and circles, and the size of all code."""
-    files = {module_of(file): file for file in sorted(PACKAGE.rglob("*.py"))}
+    files = {module_of(file): file for file in modules_of_rooms()}
     modules = arrows(files)
     rooms: dict[str, set[str]] = {room: set() for room in ALLOWED}
     wrong: list[str] = []
@@ -185,7 +192,7 @@ def main() -> None:
         lines = sum(file.read_text(encoding="utf-8").count("\n") for file in own)
         names = sum(map(public_names, own))
         print(
-            f"{room:13}{lines:6} lines {len(own):4} modules {names:4} public names   imports"
+            f"{room:18}{lines:6} lines {len(own):4} modules {names:4} public names   imports"
             f" {', '.join(sorted(others)) or 'no other room'}"
         )
     circles = [found for graph in (rooms, modules) if (found := circle(graph))]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from importlib.metadata import entry_points
 from typing import NamedTuple
 
 from lensbench import __version__
@@ -49,9 +50,6 @@ GROUPS: dict[str, dict[str, Verb]] = {
         ),
         "judge": Verb("lensbench.judging.judge_sheet", "write the page for human judging of blinded answers"),
         "compare": Verb("lensbench.results.compare.compare", "compare finished benchmarks on their common tasks"),
-        "archive": Verb("lensbench.archive.archive", "pack a benchmark into one file that others can verify"),
-        "verify": Verb("lensbench.archive.verify", "verify an archive: hashes, and every number"),
-        "import": Verb("lensbench.archive.import_runs", "import a finished run in the protocol's format"),
     },
     "Check and maintain": {
         "doctor": Verb("lensbench.workflow.doctor", "check machine, agents, keys, servers and config"),
@@ -61,30 +59,42 @@ GROUPS: dict[str, dict[str, Verb]] = {
         "lens": Verb("lensbench.lens", "serve a folder with the built-in MCP server"),
     },
 }
-VERBS = {name: verb for group in GROUPS.values() for name, verb in group.items()}
 HIDDEN = {"skill": "lensbench.workflow.skill", "retrieval": "lensbench.agents.offline"}
 """Verbs for the /benchmark skill and the offline agent, not shown in the overview."""
+ENTRY_POINTS = "lensbench.verbs"
+"""The entry points of packages beside this one: each is a table of verbs by group."""
 EXIT_CODES = (
     "Exit codes: 0 success; 1 an error, a failed run or check, or a verdict named in fail_on; "
     "2 a wrong option; 130 interrupted."
 )
 
 
+def all_verbs() -> dict[str, dict[str, Verb]]:
+    """The verbs by group: those of this package, then those of the packages beside it."""
+    groups = {title: dict(verbs) for title, verbs in GROUPS.items()}
+    for entry in sorted(entry_points(group=ENTRY_POINTS), key=lambda entry: entry.name):
+        for title, verbs in entry.load().items():
+            groups.setdefault(title, {}).update({name: Verb(*verb) for name, verb in verbs.items()})
+    return groups
+
+
 def overview() -> str:
     """The text of `lensbench --help`: a line for each verb, and the exit codes."""
     lines = [f"lensbench {__version__}: does an MCP server help a coding agent?", ""]
     lines += ["usage: lensbench <verb> ...      lensbench <verb> --help"]
-    for title, verbs in GROUPS.items():
+    for title, verbs in all_verbs().items():
         lines += ["", f"{title}:", *(f"  {name:11} {verb.help}" for name, verb in verbs.items())]
     return "\n".join([*lines, "", EXIT_CODES])
 
 
 def module_of(name: str) -> str:
     """The module of a verb, by its name. Raises UserError for an unknown verb."""
-    verb = VERBS.get(name)
-    if module := verb.module if verb else HIDDEN.get(name):
-        return module
-    hint = did_you_mean(name, VERBS) or "; lensbench --help lists them"
+    if name in HIDDEN:
+        return HIDDEN[name]
+    verbs = {name: verb for group in all_verbs().values() for name, verb in group.items()}
+    if name in verbs:
+        return verbs[name].module
+    hint = did_you_mean(name, verbs) or "; lensbench --help lists them"
     raise UserError(f"there is no verb {name!r}{hint}")
 
 

@@ -21,13 +21,13 @@ from hypothesis import strategies
 
 from archived import make_benchmark, pack
 from handmade import Bench
-from lensbench.archive import archive as stage
-from lensbench.archive.machine import Machine, Trace, this_machine, trace_id
-from lensbench.archive.rebuilding import rebuild
-from lensbench.archive.secrets import find_secrets, secret_values
-from lensbench.archive.unpacking import unpack
 from lensbench.core.errors import UserError
 from lensbench.core.system.files import write_atomic
+from lensbench_archive import archive as stage
+from lensbench_archive.machine import Machine, Trace, this_machine, trace_id
+from lensbench_archive.rebuilding import rebuild
+from lensbench_archive.secrets import find_secrets, secret_values
+from lensbench_archive.unpacking import unpack
 
 pytestmark = pytest.mark.slow
 

@@ -14,12 +14,12 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lensbench.archive.finished_runs import Timed, find_conditions, match_repositories, parse_timing
-from lensbench.archive.import_runs import fit_run_id, import_run, main
 from lensbench.core.errors import UserError
 from lensbench.core.records import Outcome, RunId, from_json, run_files
 from lensbench.core.system.program import run_program
 from lensbench.core.tables import Row, read_table
+from lensbench_archive.finished_runs import Timed, find_conditions, match_repositories, parse_timing
+from lensbench_archive.import_runs import fit_run_id, import_run, main
 
 pytestmark = pytest.mark.slow
 

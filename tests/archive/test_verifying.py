@@ -18,11 +18,11 @@ from typing import Any
 import pytest
 
 from archived import JUDGE, MODEL, add, edit, edit_json, edit_rows, forge, make_benchmark, pack, raw_zip, remove, rename
-from lensbench.archive import unpacking, verify
-from lensbench.archive.unpacking import unpack
 from lensbench.core.errors import UserError
 from lensbench.core.records import from_json, to_json
 from lensbench.core.system.program import run_program
+from lensbench_archive import unpacking, verify
+from lensbench_archive.unpacking import unpack
 
 pytestmark = pytest.mark.slow
 

@@ -19,7 +19,7 @@ def archive(project: Project) -> Path:
 
 
 def check(path: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-P", "-m", "lensbench.archive.verify", str(path)]
+    command = [sys.executable, "-P", "-m", "lensbench_archive.verify", str(path)]
     return subprocess.run(command, capture_output=True, text=True, timeout=100)
 
 

@@ -96,7 +96,7 @@ def test_a_command_has_options_keys_and_targets_that_are_there(
     match shlex.split(command):
         case ["snakemake", *arguments] | ["lensbench", "run", *arguments]:
             _read_by_snakemake(command.split()[0], arguments)
-        case ["python", "-m", name, *arguments] if name.startswith("lensbench."):
+        case ["python", "-m", name, *arguments] if name.startswith("lensbench"):
             _read_by_program(name, arguments)
         case ["lensbench", name, *arguments] if not name.startswith(("<", "-")):
             _read_by_program(module_of(name), arguments)

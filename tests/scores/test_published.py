@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from lensbench.archive.import_runs import import_run
 from lensbench.core.errors import UserError
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import write_atomic
 from lensbench.scores.published import impossible, read_scores
+from lensbench_archive.import_runs import import_run
 
 TABLE = """\
 # Results

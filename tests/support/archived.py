@@ -15,15 +15,15 @@ from typing import Any
 import bagit
 
 from handmade import Bench
-from lensbench.archive.archive import make_archive
-from lensbench.archive.bag import write_zip
-from lensbench.archive.rebuilding import rebuild
-from lensbench.archive.unpacking import unpack
 from lensbench.core.records import sha256
 from lensbench.judging.verdicts import judge_all
 from lensbench.plan.freeze import write_plan
 from lensbench.plan.reading import load_config
 from lensbench.runs.validity import judge_validity
+from lensbench_archive.archive import make_archive
+from lensbench_archive.bag import write_zip
+from lensbench_archive.rebuilding import rebuild
+from lensbench_archive.unpacking import unpack
 
 TASKS = """\
 tasks:

@@ -21,12 +21,6 @@ from pydantic import TypeAdapter
 
 from archived import make_benchmark
 from lensbench.agents import load_adapter
-from lensbench.archive.archive import versions
-from lensbench.archive.bag import check_bag
-from lensbench.archive.completeness import check_plan
-from lensbench.archive.rebuilding import is_derived
-from lensbench.archive.unpacking import unpack
-from lensbench.archive.verify import number_problems
 from lensbench.core.errors import UserError
 from lensbench.core.markdown import placed_html
 from lensbench.core.records import Attempt, Record, from_json, to_json
@@ -43,6 +37,12 @@ from lensbench.results.page.answers import Evidence, mark_answer
 from lensbench.runs.reports import parse_report, process_spans
 from lensbench.runs.self_report.paths import normalise_path
 from lensbench.runs.self_report.values import MAX_COUNT
+from lensbench_archive.archive import versions
+from lensbench_archive.bag import check_bag
+from lensbench_archive.completeness import check_plan
+from lensbench_archive.rebuilding import is_derived
+from lensbench_archive.unpacking import unpack
+from lensbench_archive.verify import number_problems
 
 NONCE = nonce_of("fuzz")
 ANSWER = "The cause is in `src/a.py`: **parse** drops the last line."

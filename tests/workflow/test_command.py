@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import tomllib
@@ -11,13 +12,15 @@ import pytest
 import yaml
 
 from lensbench import __version__
-from lensbench.__main__ import EXIT_CODES, HIDDEN, VERBS, overview
+from lensbench.__main__ import EXIT_CODES, HIDDEN, all_verbs, module_of, overview
 from lensbench.core.errors import UserError
 from lensbench.core.system.places import ROOT
 from lensbench.core.system.program import only_benchmark
 from lensbench.workflow.launch import copy_demo, snakemake_options
 
 pytestmark = pytest.mark.slow
+
+VERBS = [name for group in all_verbs().values() for name in group]
 
 
 def lensbench(*arguments: str, folder: Path = ROOT) -> subprocess.CompletedProcess[str]:
@@ -31,7 +34,7 @@ def tree(folder: Path) -> list[Path]:
 
 def test_the_overview_has_a_line_for_every_verb_and_the_exit_codes() -> None:
     lines = overview().splitlines()
-    assert [line.split()[0] for line in lines if line.startswith("  ")] == list(VERBS)
+    assert [line.split()[0] for line in lines if line.startswith("  ")] == VERBS
     assert all(len(line.split()) > 3 and len(line) < 100 for line in lines if line.startswith("  "))
     assert lines[-1] == EXIT_CODES
 
@@ -46,6 +49,16 @@ def test_help_names_the_verb_and_does_nothing(verb: str, tmp_path: Path) -> None
     assert shown.returncode == 0, shown.stderr
     assert shown.stdout.startswith(f"usage: lensbench {verb}" if verb in VERBS else "usage: ")
     assert tree(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("verb", "library"), [("archive", "bagit"), ("archive", "detect_secrets"), ("verify", "bagit")]
+)
+def test_a_verb_without_its_extra_names_it_in_one_line(verb: str, library: str) -> None:
+    code = f"import runpy, sys; sys.modules[{library!r}] = None; runpy.run_module({module_of(verb)!r}, run_name='__main__')"
+    ended = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=False, timeout=60)
+    assert ended.returncode == 1
+    assert re.fullmatch(rf"error: {library}\S* is not installed; pip install 'lensbench\[archive\]'\n", ended.stderr)
 
 
 def test_a_program_gets_its_arguments_and_gives_its_exit_code(tmp_path: Path) -> None:

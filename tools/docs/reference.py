@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from lensbench.__main__ import EXIT_CODES, VERBS
+from lensbench.__main__ import EXIT_CODES, all_verbs
 from lensbench.plan.schemas import schemas
 
 PAGES = {
@@ -114,7 +114,7 @@ def programs_page(root: Path) -> str:
         "",
         EXIT_CODES,
     ]
-    verbs = {f"lensbench {name}": verb.module for name, verb in VERBS.items()}
+    verbs = {f"lensbench {name}": verb.module for group in all_verbs().values() for name, verb in group.items()}
     of_workflow = {f"python -m {module}": module for module in stages(root) if module not in verbs.values()}
     for title, programs in {"Verbs": verbs, "Stages": of_workflow}.items():
         lines += ["", f"## {title}"]
@@ -128,7 +128,7 @@ def stages(root: Path) -> list[str]:
     snakefile = (root / "Snakefile").read_text(encoding="utf-8")
     included = re.findall(r'^include: "(.+)"$', snakefile, re.MULTILINE)
     text = "".join([*((root / name).read_text(encoding="utf-8") for name in included), snakefile])
-    return list(dict.fromkeys(re.findall(r"\{PYTHON\} (lensbench\.[\w.]+)", text)))
+    return list(dict.fromkeys(re.findall(r"\{PYTHON\} (lensbench[\w.]+)", text)))
 
 
 def help_of(module: str) -> str:

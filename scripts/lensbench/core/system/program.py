@@ -8,7 +8,8 @@ import gc
 import locale
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from lensbench.core.errors import UserError
@@ -17,6 +18,15 @@ from lensbench.core.system.processes import end_in_order
 from lensbench.core.system.terminal import printable_lines
 
 UNWRITABLE = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES}
+
+
+@contextmanager
+def needs_extra(name: str) -> Iterator[None]:
+    """Imports in this block belong to an extra of the installation: without it the program ends, and names it."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        sys.exit(f"error: {error.name} is not installed; pip install 'lensbench[{name}]'")
 
 
 def run_program(main: Callable[[], object]) -> None:

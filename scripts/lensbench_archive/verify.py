@@ -19,19 +19,6 @@ from typing import Any
 import yaml
 
 from lensbench import __version__
-from lensbench.archive import PROJECT, RUN, VERSIONS
-from lensbench.archive.archive import foreign_parts
-from lensbench.archive.bag import check_bag
-from lensbench.archive.completeness import (
-    check_plan,
-    discard_problems,
-    foreign_files,
-    missing_prompts,
-    missing_runs,
-    unplanned_problems,
-)
-from lensbench.archive.rebuilding import is_derived, rebuild
-from lensbench.archive.unpacking import unpack
 from lensbench.core.errors import UserError
 from lensbench.core.listing import some_of
 from lensbench.core.proof import code_hash
@@ -40,6 +27,19 @@ from lensbench.core.system.places import ROOT
 from lensbench.core.system.program import run_program
 from lensbench.core.system.terminal import printable
 from lensbench.core.tables import read_table
+from lensbench_archive import PROJECT, RUN, VERSIONS
+from lensbench_archive.archive import foreign_parts
+from lensbench_archive.bag import check_bag
+from lensbench_archive.completeness import (
+    check_plan,
+    discard_problems,
+    foreign_files,
+    missing_prompts,
+    missing_runs,
+    unplanned_problems,
+)
+from lensbench_archive.rebuilding import is_derived, rebuild
+from lensbench_archive.unpacking import unpack
 
 MAX_SHOWN, MAX_NAMED = 50, 5
 

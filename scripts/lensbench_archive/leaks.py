@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from lensbench.archive import PROJECT
-from lensbench.archive.machine import Machine, trace_id
-from lensbench.archive.secrets import find_secrets
 from lensbench.core.errors import UserError
 from lensbench.core.records import sha256
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import write_atomic
+from lensbench_archive import PROJECT
+from lensbench_archive.machine import Machine, trace_id
+from lensbench_archive.secrets import find_secrets
 
 MAX_SHOWN = 20
 _SETTINGS = (RunFolder.config, RunFolder.plan, RunFolder.preflight, RunFolder.repositories)

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from lensbench.archive import RUN
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import Plan
 from lensbench.core.records import RunId, from_json, run_files, sha256
@@ -18,6 +17,7 @@ from lensbench.core.run_status import RunStatus
 from lensbench.core.tables import read_table, run_of_row
 from lensbench.plan.frozen import read_plan
 from lensbench.runs.discards import discard_files
+from lensbench_archive import RUN
 
 _TASK = re.compile(r"[a-z0-9][a-z0-9-]{0,99}")
 _CONDITION = re.compile(r"[a-z][a-z0-9_]{0,31}")

@@ -7,10 +7,12 @@ import os
 import zipfile
 from pathlib import Path
 
-import bagit
-
 from lensbench.core.errors import UserError
 from lensbench.core.records import sha256
+from lensbench.core.system.program import needs_extra
+
+with needs_extra("archive"):
+    import bagit
 
 MANIFEST = "tagmanifest-sha256.txt"
 """The tag manifest. It has the checksum of the manifest, which has those of all files."""

@@ -14,7 +14,6 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from lensbench.archive.finished_runs import BASELINE, Finished, Timed, find_warnings, read_finished, shown, text
 from lensbench.core.errors import UserError
 from lensbench.core.records import Attempt, Record, RunId, run_files, sha256, to_json
 from lensbench.core.run_folder import RunFolder
@@ -28,6 +27,7 @@ from lensbench.plan.reading import load_config
 from lensbench.plan.task_markdown import render
 from lensbench.runs.reasons import answer_reason
 from lensbench.scores.published import COLUMNS, impossible, read_scores, rows_of
+from lensbench_archive.finished_runs import BASELINE, Finished, Timed, find_warnings, read_finished, shown, text
 
 TASKS = "tasks.md"
 """The file with all tasks and their repositories, if there are several: the original files name none."""

@@ -11,10 +11,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
-from detect_secrets.plugins.keyword import QUOTES_REQUIRED_DENYLIST_REGEX_TO_GROUP, KeywordDetector
-from detect_secrets.settings import get_plugins, transient_settings
-
+from lensbench.core.system.program import needs_extra
 from lensbench.core.system.redaction import SHORTEST
+
+with needs_extra("archive"):
+    from detect_secrets.plugins.keyword import QUOTES_REQUIRED_DENYLIST_REGEX_TO_GROUP, KeywordDetector
+    from detect_secrets.settings import get_plugins, transient_settings
 
 _BY_FORM = (
     "ArtifactoryDetector", "AWSKeyDetector", "AzureStorageKeyDetector", "CloudantDetector", "DiscordBotTokenDetector",

@@ -22,12 +22,6 @@ import yaml
 
 from lensbench import __version__
 from lensbench.agents import secret_names
-from lensbench.archive import PROJECT, RUN, VERSIONS
-from lensbench.archive.bag import make_bag, write_zip
-from lensbench.archive.leaks import find_leaks, may_be_rewritten, refuse, rewrite
-from lensbench.archive.machine import Machine, outside, this_machine
-from lensbench.archive.rebuilding import is_derived, rebuild
-from lensbench.archive.secrets import secret_values
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import Plan
 from lensbench.core.proof import code_hash
@@ -38,6 +32,12 @@ from lensbench.core.system.places import ROOT
 from lensbench.core.system.program import add_run_folder, run_folder, run_program
 from lensbench.plan.frozen import read_plan
 from lensbench.results.results_file import Results
+from lensbench_archive import PROJECT, RUN, VERSIONS
+from lensbench_archive.bag import make_bag, write_zip
+from lensbench_archive.leaks import find_leaks, may_be_rewritten, refuse, rewrite
+from lensbench_archive.machine import Machine, outside, this_machine
+from lensbench_archive.rebuilding import is_derived, rebuild
+from lensbench_archive.secrets import secret_values
 
 PROGRAM_FILES = ("Snakefile", "rules", "templates", "requirements.lock")
 """The files of the workflow; its programs are identified by their hash."""

@@ -1,0 +1,21 @@
+"""Archives: a benchmark packed in one file that others can verify (docs/archives.md), and the import of finished runs.
+
+Its contract with the engine is the run folder.
+"""
+
+from __future__ import annotations
+
+VERBS = {
+    "Results": {
+        "archive": ("lensbench_archive.archive", "pack a benchmark into one file that others can verify"),
+        "verify": ("lensbench_archive.verify", "verify an archive: hashes, and every number"),
+        "import": ("lensbench_archive.import_runs", "import a finished run in the protocol's format"),
+    }
+}
+"""Group -> verb -> its module, and its line in the overview; an entry point of `lensbench.verbs`."""
+
+RUN = "run"
+"""The folder in the archive with the run folder, `bench/<run_id>`."""
+PROJECT = "project"
+"""The folder in the archive with the inputs: workflow, templates, task sets, MCP files."""
+VERSIONS = "versions.json"
