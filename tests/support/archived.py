@@ -58,7 +58,7 @@ def make_benchmark(project: Path, given: dict[str, Any], with_model: bool = Fals
         judges.append({"name": MODEL, "agent": {"kind": "command", "command": command}})
     folder = project / "bench" / "r"
     write_plan(load_config({**given, "judges": judges, "sandbox": "none", "discards": {"max_rounds": 0}}), [], folder)
-    bench = Bench(folder)
+    bench = Bench(folder, changes=json.loads((folder / "plan.json").read_text(encoding="utf-8")))
     bench.run("one", "without", answer=f"in a.py{REPORT}")
     bench.run("one", "with", answer=f"broken{REPORT}", reason="timed_out")
     bench.run("two", "without", answer=f"in a.py{REPORT}", duration_s=12.0)

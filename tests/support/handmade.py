@@ -97,11 +97,12 @@ class Bench:
             "models": ("glm-5",), "servers": dict.fromkeys(self.servers[condition], "connected"),
             "tools_offered": offered, "calls": seen, "files_read": ("a.py",), "agent_version": "1.0",
         } | outcome)  # fmt: skip
+        settings = {key: value for key, value in self.plan["conditions"][condition].items() if key != "mcp"}
         record = Record(
             task, condition, trial, "run", tuple(tried), shown, sha256(answer.encode()), len(answer), "p", "s",
             workspace="/w/repo", tree_before=tree_before, tree_after=tree_before, revision="rev", arrived_at=started,
             opened_at=started, lensbench="0.1.0",
-            made_with={"agent": portable(self.plan["agent"]), "condition": self.plan["conditions"][condition]},
+            made_with=portable({"agent": self.plan["agent"], "condition": settings}),
         )  # fmt: skip
         files_of = run_files(self.folder, run)
         write_atomic(files_of.answer, answer)
