@@ -51,7 +51,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("judging.panel", set()),
         ("judging.instrument", {"numpy", "pydantic", "yaml"}),
         ("scores.stages", {"numpy", "pydantic"}),
-        ("results.results", {"jinja2"}),
+        ("results.results", {"jinja2", "pydantic"}),
         ("results.stages", {"jinja2", "markdown_it", "nh3", "pydantic", "yaml"}),
     ],
 )
