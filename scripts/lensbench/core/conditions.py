@@ -85,7 +85,7 @@ def fill_mcp_file(condition: PlannedCondition, values: Mapping[str, str]) -> str
 def missing_variables(conditions: Iterable[PlannedCondition]) -> list[str]:
     """The environment variables without default in MCP files that are not set, each with its file and the remedy."""
     missing: dict[str, str] = {}
-    for file, servers in _servers(conditions):
+    for file, servers in mcp_servers(conditions):
         for name, default in (match.groups() for text in _texts(servers) for match in _VARIABLE.finditer(text)):
             if default is None and name not in OF_THE_RUN and name not in os.environ:
                 remedy = f"write `export {name}=...` in the shell that starts lensbench, or ${{{name}:-default}}"
@@ -93,10 +93,10 @@ def missing_variables(conditions: Iterable[PlannedCondition]) -> list[str]:
     return list(missing.values())
 
 
-def _servers(conditions: Iterable[PlannedCondition]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def mcp_servers(conditions: Iterable[PlannedCondition]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """The MCP files of conditions, each with its servers; those that cannot be read are left out."""
     for file in dict.fromkeys(condition["mcp"] for condition in conditions if condition["mcp"]):
-        with suppress(OSError, ValueError, KeyError, AttributeError):
+        with suppress(OSError, ValueError, KeyError, TypeError):
             yield file, dict(json.loads(Path(file).read_text(encoding="utf-8"))["mcpServers"])
 
 
@@ -112,7 +112,7 @@ def mcp_secrets(plan: Plan) -> dict[str, str]:
     """The secrets in the MCP files of all planned conditions, by name: those that are written there, and the values of
     the environment variables that are named there."""
     found: dict[str, str] = {}
-    for _, servers in _servers(plan["conditions"].values()):
+    for _, servers in mcp_servers(plan["conditions"].values()):
         names = {match[1] for text in _texts(servers) for match in _VARIABLE.finditer(text)} - {*OF_THE_RUN}
         values = {name: os.environ.get(name, "") for name in sorted(names)}
         values = {name: value for name, value in values.items() if value and is_secret(name, value)}

@@ -11,11 +11,10 @@ import os
 import re
 from collections.abc import Collection, Iterable
 from contextlib import suppress
-from pathlib import Path
 
 from lensbench.agents.reach import Host, hosts_in
 from lensbench.agents.timeline import read_timeline
-from lensbench.core.conditions import filled
+from lensbench.core.conditions import filled, mcp_servers
 from lensbench.core.frozen_plan import Plan, PlannedCondition
 
 _CONNECTS = re.compile(
@@ -44,12 +43,7 @@ def foreign_hosts(plan: Plan, condition: str) -> list[Host]:
 
 
 def _hosts(condition: PlannedCondition) -> list[Host]:
-    if not (file := condition["mcp"]):
-        return []
-    with suppress(OSError, ValueError, KeyError):
-        entries = filled(json.loads(Path(file).read_text(encoding="utf-8"))["mcpServers"], os.environ)
-        return hosts_in([json.dumps(entries)])
-    return []
+    return hosts_in(json.dumps(filled(servers, os.environ)) for _, servers in mcp_servers([condition]))
 
 
 def direct_calls(transcript: Iterable[str], hosts: Collection[Host]) -> list[str]:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from lensbench.agents.timeline import read_timeline
-from lensbench.core.conditions import filled
+from lensbench.core.conditions import filled, mcp_servers
 from lensbench.core.frozen_plan import Plan, PlannedCondition
 from lensbench.core.system.places import PACKAGE
 
@@ -67,10 +67,9 @@ def foreign_programs(plan: Plan, condition: str) -> Program:
 
 def _programs(condition: PlannedCondition) -> Program:
     found: tuple[set[str], set[str], set[str]] = (set(), set(), set())
-    with suppress(OSError, ValueError, KeyError, TypeError):
-        file = Path(condition["mcp"] or "").resolve()
-        values = {**os.environ, "here": str(file.parent), "python": sys.executable}
-        for entry in filled(json.loads(file.read_text(encoding="utf-8"))["mcpServers"], values).values():
+    for file, servers in mcp_servers([condition]):
+        values = {**os.environ, "here": str(Path(file).resolve().parent), "python": sys.executable}
+        for entry in filled(servers, values).values():
             if "command" in entry:
                 command = [entry["command"], *map(str, entry.get("args", ()))]
                 for part, more in zip(found, _program(command), strict=True):
