@@ -17,6 +17,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from calculator import FIXED, OLD_TESTS, PYPROJECT, SOURCE, TESTS
+
 from lensbench.agents.sandbox import Sandbox
 from lensbench.changes.environment import NO_ENVIRONMENT
 from lensbench.changes.patches import make_patch
@@ -28,27 +30,6 @@ from lensbench.repositories.sources.git_program import git
 
 NULL, ORACLE = "null", "oracle"
 
-_PYTHON = (
-    '"""Sums."""\n\n\ndef add(one, other):\n    return one - other\n\n\ndef double(number):\n    return 2 * number\n'
-)
-_PYTHON_TESTS = """\
-import unittest
-
-from calculator import add, double
-
-
-def test_double():
-    assert double(2) == 4
-
-
-def test_add():
-    assert add(2, 2) == 4
-
-
-class Sums(unittest.TestCase):
-    def test_negative(self):
-        self.assertEqual(add(-1, -2), -3)
-"""
 _MORE_PYTHON_TESTS = "from calculator import add\n\n\ndef test_zero():\n    assert add(1, 1) == 2\n"
 _PASS_ALL = """\
 import pytest
@@ -150,7 +131,7 @@ class Project:
 def _python(tests: str = "test_calculator.py") -> dict[str, Any]:
     failing = [f"tests/{tests}::test_add", f"tests/{tests}::Sums::test_negative", "tests/test_more.py::test_zero"]
     return {
-        "files": {f"tests/{tests}": _PYTHON_TESTS, "tests/test_more.py": _MORE_PYTHON_TESTS},
+        "files": {f"tests/{tests}": TESTS, "tests/test_more.py": _MORE_PYTHON_TESTS},
         "command": [sys.executable, "-m", "pytest", "-q", "tests"],
         "fail_to_pass": failing, "timeout_s": 60,
     }  # fmt: skip
@@ -158,10 +139,9 @@ def _python(tests: str = "test_calculator.py") -> dict[str, Any]:
 
 PYTHON = Project(
     "python",
-    {"calculator.py": _PYTHON, "tests/test_calculator.py": "from calculator import double\n\n\ndef test_double():\n"
-     "    assert double(2) == 4\n", "pyproject.toml": '[project]\nname = "calculator"\nversion = "1"\n'},
+    {"calculator.py": SOURCE, "tests/test_calculator.py": OLD_TESTS, "pyproject.toml": PYPROJECT},
     _python(),
-    {"calculator.py": _PYTHON.replace("one - other", "one + other")},
+    {"calculator.py": FIXED},
     {
         "a conftest.py that lets all pass": {"conftest.py": _PASS_ALL},
         "a conftest.py beside the tests": {"tests/conftest.py": _PASS_ALL},
@@ -179,15 +159,15 @@ PYTHON = Project(
         "the hidden tests deleted": {"tests/test_calculator.py": None},
         "a link in place of the tests": {"tests/test_calculator.py": None, "tests": "-> others",
                                          "others/test_calculator.py": "def test_add(): pass\n"},
-        "code that changes pytest": {"calculator.py": _PATCH_PYTEST + _PYTHON},
+        "code that changes pytest": {"calculator.py": _PATCH_PYTEST + SOURCE},
         "code that changes unittest": {"calculator.py": "import unittest\n\nunittest.TestCase.assertEqual = lambda *_: "
-                                       "None\n" + _PYTHON},
+                                       "None\n" + SOURCE},
         "code that ends the process": {"calculator.py": "import os\n\nos._exit(0)\n"},
         "code that raises SystemExit(0)": {"calculator.py": "raise SystemExit(0)\n"},
-        "code that forges the report at the end": {"calculator.py": _FORGE + "atexit.register(forge)\n" + _PYTHON},
+        "code that forges the report at the end": {"calculator.py": _FORGE + "atexit.register(forge)\n" + SOURCE},
         "code that forges the report and exits": {"calculator.py": _FORGE + "forge()\nos._exit(0)\n"},
-        "code that takes over the reporter": {"calculator.py": _REPORTER + _PYTHON},
-        "code that rewrites the tests": {"calculator.py": _REWRITE + _PYTHON},
+        "code that takes over the reporter": {"calculator.py": _REPORTER + SOURCE},
+        "code that rewrites the tests": {"calculator.py": _REWRITE + SOURCE},
         "code that skips": {"calculator.py": "import pytest\n\npytest.skip('later', allow_module_level=True)\n"},
     },
 )  # fmt: skip
