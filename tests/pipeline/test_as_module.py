@@ -64,8 +64,8 @@ def start(project: Project, *arguments: str) -> subprocess.CompletedProcess[str]
 
 
 def server(project: Project) -> None:
-    """The fake server that the project's MCP file is to name."""
-    entry = {"command": sys.executable, "args": ["-m", "lensbench.lens", "--root", "${workspace}"]}
+    """The server that the project's MCP file is to name, with the tool that the fake agent is offered."""
+    entry = {"command": sys.executable, "args": [str(CHECKOUT / "tests" / "fakes" / "mcp_server.py"), "good"]}
     (project.folder / "mcp.json").write_text(json.dumps({"mcpServers": {"fake": entry}}))
 
 
