@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 from calculator import SANDBOX
-
 from tricks import NULL, ORACLE, Project, projects_here, try_changes
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not SANDBOX.program, reason="no bubblewrap")]
