@@ -207,8 +207,8 @@ def test_a_remote_repository_is_not_asked_for(project: Path, given: Given) -> No
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("", "is not an MCP file"),
-        ("{", "is not an MCP file"),
+        ("", "is not JSON: Expecting value: line 1 column 1"),
+        ("{", "is not JSON: Expecting property name"),
         ("[]", "is not an MCP file"),
         ("null", "is not an MCP file"),
         ("[" * 100_000, "is not an MCP file"),
@@ -224,7 +224,7 @@ def test_a_remote_repository_is_not_asked_for(project: Path, given: Given) -> No
         ('{"mcpServers": {"a": {"command": 5}}}', "that is text"),
         ('{"mcpServers": {"a": {"command": "x", "args": "y"}}}', "list of texts"),
         ('{"mcpServers": {"a": {"command": "x", "args": [5]}}}', "list of texts"),
-        ("\udcff", "is not an MCP file"),
+        ("\udcff", "is not JSON: 'utf-8' codec"),
         ('{"mcpServers": {"a b": {"command": "x"}}}', "names a server 'a b'"),
         ('{"mcpServers": {"a,Bash": {"command": "x"}}}', "names a server 'a,Bash'"),
         ('{"mcpServers": {"a__b": {"command": "x"}}}', "names a server 'a__b'"),

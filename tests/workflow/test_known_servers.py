@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from lensbench.core.errors import UserError
+from lensbench.plan.mcp_files import mcp_problem
 from lensbench.plan.reading import load_config
 from lensbench.workflow.known_servers import known_servers, server_of
 from lensbench.workflow.setup import Wishes, config_text, mcp_file
@@ -77,7 +78,27 @@ def test_of_several_servers_one_is_named(tmp_path: Path) -> None:
     ):
         with pytest.raises(UserError, match=told):
             server_of(file, name, tmp_path)
+    for value, told in (
+        ({"x": 1}, "names no MCP server"),
+        ({"servers": {"s": {"type": "sse", "url": "http://h/sse"}}}, r"mcp\.json: s: transport sse is not supported"),
+        ({"servers": {"s": {"url": "${BASE:-http://h}/mcp"}}}, "s: url is .*must begin with http:// or https://"),
+        ({"servers": {"s": {"command": "s", "env": {"PORT": 80}}}}, "s: env.PORT is 80; write a text"),
+        ('{"servers": {"s": {}}', "cannot be read: Expecting ',' delimiter: line 1 column"),
+    ):
+        with pytest.raises(UserError, match=told):
+            server_of(put(file, value), None, tmp_path)
     with pytest.raises(UserError, match="there is no such file"):
         server_of(tmp_path / "none.json", None, tmp_path)
-    with pytest.raises(UserError, match="names no MCP server"):
-        server_of(put(tmp_path / "empty.json", {"x": 1}), None, tmp_path)
+
+
+def test_files_are_read_as_editors_write_them(tmp_path: Path) -> None:
+    text = """\ufeff{ // mine
+      "servers": {"s": { /* "old": {"command": "x"}, */
+        "command": "s", "args": ["http://x//y",], "env": {"KEY": "${input:my-key}", "HOST": "${env:HOST}"},
+      },},
+    }"""
+    server = server_of(put(tmp_path / "mcp.json", text), None, tmp_path)
+    assert server.entry == {"command": "s", "args": ["http://x//y"], "env": {"KEY": "${MY_KEY}", "HOST": "${HOST}"}}
+    assert server.variables == ("HOST", "MY_KEY")
+    put(tmp_path / "own.json", text.replace("servers", "mcpServers"))
+    assert mcp_problem(tmp_path / "own.json") == ""

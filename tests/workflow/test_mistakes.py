@@ -74,7 +74,7 @@ IN_FILES: dict[str, Change] = {
     "a limit on a server that nobody uses": ("config.yaml", "run_id: shop", "run_id: shop\nlimits: {clients: {lense: 2}}"),
     "a command agent without a command": ("config.yaml", "kind: offline", "kind: command"),
     "a key twice": ("config.yaml", "run_id: shop", "run_id: shop\nrun_id: two"),
-    "an MCP file that is no JSON": ("mcp.json", MCP, "{mcpServers: {}}"),
+    "an MCP file that is no JSON": ("mcp.json", MCP, '{"mcpServers": {'),
     "an MCP file without servers": ("mcp.json", MCP, '{"servers": {}}'),
     "a misspelt key in the MCP file": ("mcp.json", '"args"', '"arg"'),
     "a task without criteria": ("tasks.yaml", "\n      - {text: names the class, all_of: Cart}\n      - {text: names the file, all_of: shop.py}", " []"),

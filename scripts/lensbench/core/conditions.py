@@ -79,7 +79,23 @@ def fill_mcp_file(condition: PlannedCondition, values: Mapping[str, str]) -> str
     if missing := missing_variables([condition]):
         raise UserError(missing[0])
     here = str(Path(condition["mcp"]).resolve().parent)
-    return json.dumps(filled(json.loads(content), {**os.environ, "here": here, **values}))
+    return json.dumps(filled(read_jsonc(content), {**os.environ, "here": here, **values}))
+
+
+def read_jsonc(content: bytes) -> Any:
+    """JSON as editors write it: with comments, trailing commas and a byte order mark.
+
+    Raises ValueError, with the line and column of strict JSON where there are any.
+    """
+    text = content.decode("utf-8-sig")
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        import json5
+
+        with suppress(ValueError, RecursionError):
+            return json5.loads(text)
+        raise error
 
 
 def missing_variables(conditions: Iterable[PlannedCondition]) -> list[str]:
@@ -97,7 +113,7 @@ def mcp_servers(conditions: Iterable[PlannedCondition]) -> Iterator[tuple[str, M
     """The MCP files of conditions, each with its servers; those that cannot be read are left out."""
     for file in dict.fromkeys(condition["mcp"] for condition in conditions if condition["mcp"]):
         with suppress(OSError, ValueError, KeyError, TypeError):
-            yield file, dict(json.loads(Path(file).read_text(encoding="utf-8"))["mcpServers"])
+            yield file, dict(read_jsonc(Path(file).read_bytes())["mcpServers"])
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -21,7 +21,7 @@ from lensbench.agents.sandbox import DEFAULT_LIMITS
 from lensbench.changes import CHANGE
 from lensbench.changes.hidden_files import with_files
 from lensbench.changes.task import ChangeTask, changes_of, write_task
-from lensbench.core.conditions import CLOSED_BOOK, compared
+from lensbench.core.conditions import CLOSED_BOOK, compared, read_jsonc
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import Plan, PlannedCondition, PlannedJudge, PlannedTask
 from lensbench.core.records import sha256
@@ -122,7 +122,7 @@ def _condition(condition: Condition) -> PlannedCondition:
     planned: PlannedCondition = {"mcp": None, "mcp_sha256": "", "servers": []}
     if condition.mcp is not None:
         content = Path(condition.mcp).read_bytes()
-        servers = sorted(json.loads(content)["mcpServers"])
+        servers = sorted(read_jsonc(content)["mcpServers"])
         planned = {"mcp": condition.mcp, "mcp_sha256": sha256(content), "servers": servers}
     if condition.setup or condition.teardown:
         setup, teardown = list(condition.setup), list(condition.teardown)

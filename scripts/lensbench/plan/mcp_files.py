@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import Any
 
+from lensbench.core.conditions import read_jsonc
 from lensbench.plan.config import Condition
 
 _SERVER = re.compile(r"(?!.*__)[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
@@ -19,10 +19,12 @@ def mcp_problem(path: Path) -> str:
     Agents silently ignore an entry with a misspelt key, which would turn a run WITH into a run WITHOUT.
     """
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = read_jsonc(path.read_bytes())
     except FileNotFoundError:
         return "is not there; write the path of an MCP file, or omit the key for a condition without servers"
-    except (OSError, ValueError, RecursionError):
+    except ValueError as error:
+        return f"is not JSON: {error}"
+    except (OSError, RecursionError):
         content = None
     entries = content.get("mcpServers") if isinstance(content, dict) else None
     if not isinstance(entries, dict):
@@ -52,4 +54,4 @@ def servers_of(condition: Condition) -> list[str]:
     """The names of a condition's MCP servers; none when its file is invalid."""
     if condition.mcp is None or mcp_problem(Path(condition.mcp)):
         return []
-    return sorted(json.loads(Path(condition.mcp).read_text(encoding="utf-8"))["mcpServers"])
+    return sorted(read_jsonc(Path(condition.mcp).read_bytes())["mcpServers"])

@@ -8,11 +8,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from lensbench.agents.offline.servers import read_entry
+from lensbench.core.conditions import read_jsonc
 from lensbench.core.errors import UserError, did_you_mean
 from lensbench.core.system.redaction import literal_secrets
 
@@ -22,7 +24,8 @@ PLACES = (
 )  # fmt: skip
 """Where programs keep their servers; `claude mcp add` writes to `~/.claude.json`."""
 _WORKSPACE = re.compile(r"\$\{(?:workspaceFolder|workspaceRoot|PWD)\}")
-
+_ASKED = re.compile(r"\$\{(?:input|env):([\w.-]+)\}")
+"""A variable as editors write it: one that they ask for, or one of the environment."""
 _OPTION = re.compile(r"-{1,2}((?:[\w-]*[_-])?(?:key|token|secret|password|passwd|pat))(?:=(.+))?", re.IGNORECASE)
 
 
@@ -42,8 +45,10 @@ def known_servers(folder: Path, home: Path) -> list[KnownServer]:
     found: dict[str, KnownServer] = {}
     for place in PLACES:
         path = home / place[2:] if place.startswith("~/") else folder / place
-        for server in _servers(path, place, folder):
-            found.setdefault(server.name, server)
+        with suppress(OSError, ValueError, RecursionError):
+            for name, entry in _entries(path, folder).items():
+                if not _problem(entry):
+                    found.setdefault(name, _ours(name, place, entry))
     return list(found.values())
 
 
@@ -51,9 +56,14 @@ def server_of(file: Path, name: str | None, folder: Path) -> KnownServer:
     """The server with that name in a file, or its only server. Raises UserError when that is not clear."""
     if not file.exists():
         raise UserError(f"--from {file}: there is no such file")
-    found = {server.name: server for server in _servers(file, str(file), folder)}
+    try:
+        entries = _entries(file, folder)
+    except (OSError, ValueError, RecursionError) as error:
+        raise UserError(f"--from {file}: cannot be read: {error}") from None
+    found = {called: _ours(called, str(file), entry) for called, entry in entries.items() if not _problem(entry)}
     if not found:
-        raise UserError(f"--from {file}: names no MCP server that can be started or reached (mcpServers or servers)")
+        reasons = "; ".join(f"{called}: {_problem(entry)}" for called, entry in entries.items())
+        raise UserError(f"--from {file}: " + (reasons or "names no MCP server under mcpServers or servers"))
     if name is None and len(found) > 1:
         raise UserError(f"--from {file}: has several servers, {', '.join(found)}; add --server with one of them")
     if name is not None and name not in found:
@@ -61,21 +71,23 @@ def server_of(file: Path, name: str | None, folder: Path) -> KnownServer:
     return found[name] if name is not None else next(iter(found.values()))
 
 
-def _servers(path: Path, shown: str, folder: Path) -> Iterator[KnownServer]:
-    try:
-        text = path.read_text(encoding="utf-8")
-        value = json.loads(re.sub(r"^\s*//.*$", "", text, flags=re.MULTILINE))  # VS Code has comments
-    except (OSError, ValueError):
-        return
-    if not isinstance(value, dict):
-        return
-    projects = value.get("projects")
-    here = projects.get(str(folder.resolve())) if isinstance(projects, dict) else None
-    own = here.get("mcpServers") if isinstance(here, dict) else None
-    for section in (own, value.get("mcpServers"), value.get("servers")):
-        for name, entry in section.items() if isinstance(section, dict) else ():
-            if isinstance(entry, dict) and not isinstance(read_entry(entry), str):
-                yield _ours(name, shown, entry)
+def _entries(path: Path, folder: Path) -> dict[str, Any]:
+    """The servers that a file has for a folder; of several with one name the nearest."""
+    value = _mapping(read_jsonc(path.read_bytes()))
+    own = _mapping(_mapping(value.get("projects")).get(str(folder.resolve())))
+    found: dict[str, Any] = {}
+    for section in (own.get("mcpServers"), value.get("mcpServers"), value.get("servers")):
+        found |= {name: entry for name, entry in _mapping(section).items() if name not in found}
+    return found
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _problem(entry: Any) -> str:
+    """Why a server cannot be used; "" when it can."""
+    return usable if isinstance(usable := read_entry(entry), str) else ""
 
 
 def _ours(name: str, file: str, entry: Mapping[str, Any]) -> KnownServer:
@@ -84,17 +96,20 @@ def _ours(name: str, file: str, entry: Mapping[str, Any]) -> KnownServer:
     if kept.get("type") == "streamable-http":
         kept["type"] = "http"
     text = _WORKSPACE.sub("${workspace}", json.dumps(kept))
+    variables = {_variable(asked) for asked in _ASKED.findall(text)}
+    text = _ASKED.sub(lambda match: f"${{{_variable(match[1])}}}", text)
     secrets = {**literal_secrets({"": kept}), **dict(_told_secrets(kept.get("args", [])))}
-    variables = set()
-    for called, secret in sorted(
-        secrets.items(), key=lambda item: -len(item[1])
-    ):  # longest first: one may be part of another
-        variable = re.sub(r"\W+", "_", called).strip("_").upper()
+    for called, secret in sorted(secrets.items(), key=lambda item: -len(item[1])):  # one may be part of another
+        variable = _variable(called)
         if json.dumps(secret)[1:-1] in text:
             text = text.replace(json.dumps(secret)[1:-1], f"${{{variable}}}")
             variables.add(variable)
     fit = re.sub(r"[^A-Za-z0-9_-]+|__+", "-", name).strip("-_")[:64] or "server"
     return KnownServer(fit, file, json.loads(text), tuple(sorted(variables)))
+
+
+def _variable(name: str) -> str:
+    return re.sub(r"\W+", "_", name).strip("_").upper()
 
 
 def _told_secrets(arguments: Sequence[str]) -> Iterator[tuple[str, str]]:

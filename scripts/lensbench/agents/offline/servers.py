@@ -217,24 +217,27 @@ def read_entry(value: Any) -> Entry | str:
     if not isinstance(value, dict):
         return "the entry is not a mapping"
     if value.get("type", "stdio") in ("http", "streamable-http") or ("url" in value and "command" not in value):
-        url = value.get("url")
-        usable = isinstance(url, str) and url.startswith(("http://", "https://")) and value.get("type") != "sse"
-        if not usable:
-            return "the entry needs type http and a url that starts with http"
-        headers = value.get("headers", {})
-        if not _is_texts(headers):
-            return "headers is not a mapping of texts"
-        return Entry(url=str(url), headers=tuple(headers.items()))
+        url, headers = value.get("url"), value.get("headers", {})
+        if value.get("type") == "sse":
+            return "transport sse is not supported; give the server's address for type http"
+        if not isinstance(url, str) or not url.startswith(("http://", "https://")):
+            return f"url is {url!r}; it must begin with http:// or https://, not with a variable"
+        return _no_text("headers", headers) or Entry(url=url, headers=tuple(headers.items()))
     command, args, env = value.get("command"), value.get("args", []), value.get("env", {})
     if not isinstance(command, str) or not command:
         return "the entry has no command and no url"
     if not isinstance(args, list) or not all(isinstance(argument, str) for argument in args):
         return "args is not a list of texts"
-    return Entry((command, *args), tuple(env.items())) if _is_texts(env) else "env is not a mapping of texts"
+    return _no_text("env", env) or Entry((command, *args), tuple(env.items()))
 
 
-def _is_texts(value: Any) -> bool:
-    return isinstance(value, dict) and all(isinstance(item, str) for item in value.values())
+def _no_text(key: str, value: Any) -> str:
+    """What keeps a value from being a mapping of texts; "" when nothing does."""
+    if not isinstance(value, dict):
+        return f"{key} is not a mapping of texts"
+    return next(
+        (f"{key}.{name} is {item!r}; write a text" for name, item in value.items() if type(item) is not str), ""
+    )
 
 
 def _transport(entry: Entry, workspace: str, environment: Mapping[str, str], errors: IO[bytes]) -> Any:
