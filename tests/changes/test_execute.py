@@ -107,7 +107,15 @@ def test_a_name_in_two_files_hides_no_file_that_does_not_load(tmp_path: Path) ->
     write(tree, {"a.js": "module.exports = 1\n", "b.js": "module.exports = 1\n", "package.json": "{}\n"})
     reference = patch_of(tree, {"a.js": "const a = 1\nconst a = 2\n", "b.js": "module.exports = 2\n"}, tmp_path)
     files = {f"test/{name}.test.js": f"require('../{name}.js')\n{body.format(name)}" for name in "ab"}
-    command = ["node", "--test", "--test-reporter=junit", "--test-reporter-destination={report}", *files]
-    task = make_task(reference, files=files, command=command, report="junit", fail_to_pass=["test::is right"])
-    proof = prove(task, tree, SANDBOX, rounds=1)
-    assert proof.reasons == ("the hidden file test/a.test.js does not load with the reference",)
+    reports = {"node": [], "junit": ["--test-reporter=junit", "--test-reporter-destination={report}"]}
+    for report, options in reports.items():
+        right = {"node": "test/b.test.js::is right", "junit": "test::is right"}[report]
+        command = ["node", "--test", *options, *files]
+        task = make_task(reference, files=files, command=command, report=report, fail_to_pass=[right])
+        assert (
+            "the hidden file test/a.test.js does not load with the reference"
+            in prove(task, tree, SANDBOX, rounds=1).reasons
+        )
+        run = run_tests(tree, reference, task.tests, SANDBOX)
+        assert (run.results[right] is TestResult.PASSED) == (report == "node"), "its file decides, where it is known"
+        assert "test/a.test.js::is right" not in run.results

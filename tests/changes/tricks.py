@@ -176,9 +176,8 @@ NODE = Project(
     {"calculator.js": _NODE, "package.json": '{"name": "calculator", "version": "1.0.0"}\n'},
     {
         "files": {"test/calculator.test.js": _NODE_TESTS},
-        "command": ["node", "--test", "--test-reporter=junit", "--test-reporter-destination={report}",
-                    "test/calculator.test.js"],
-        "report": "junit", "fail_to_pass": ["test::add", "test::negative"], "timeout_s": 60,
+        "command": ["node", "--test", "test/calculator.test.js"], "report": "node", "timeout_s": 60,
+        "fail_to_pass": ["test/calculator.test.js::add", "test/calculator.test.js::negative"],
     },
     {"calculator.js": _NODE.replace("one - other", "one + other")},
     {

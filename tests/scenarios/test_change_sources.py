@@ -268,7 +268,7 @@ def test_files_that_the_project_s_own_command_starts_are_tests(tmp_path: Path, m
     assert done.returncode == 0, done.stderr
     (task,) = read_scenarios(["shop.yaml"]).tasks
     assert isinstance(task, ChangeTask)
-    assert (task.tests.fail_to_pass, task.tests.pass_to_pass) == (("test::sum",), ("test::number",))
+    assert (task.tests.fail_to_pass, task.tests.pass_to_pass) == (("test/basic.js::sum",), ("test/basic.js::number",))
 
 
 @pytest.mark.parametrize(

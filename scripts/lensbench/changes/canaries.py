@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from lensbench.changes.reports import Results, TestResult
-from lensbench.changes.task import JUNIT, PYTEST, Tests
+from lensbench.changes.reports import Results, TestResult, unloaded_files
+from lensbench.changes.task import JUNIT, NODE, PYTEST, Tests
 
 _PYTHON = """\
 import unittest
@@ -105,8 +105,7 @@ class Canaries:
         return ""
 
     def _is_broken(self, group: str, results: Results) -> bool:
-        file = PurePosixPath(self.files_of.get(group, "/")).name
-        return bool(file) and any(file in name and result is TestResult.FAILED for name, result in results.items())
+        return bool(unloaded_files(results, [self.files_of.get(group, "")]))
 
     def without(self, results: Results) -> dict[str, TestResult]:
         """The results of the other tests."""
@@ -117,7 +116,7 @@ def canaries(tests: Tests, word: str) -> Canaries:
     """The canaries for these tests; none when the runner is unknown."""
     if tests.report == PYTEST:
         return _for_pytest(word)
-    if tests.report == JUNIT and (runner := _runner(tests.command)):
+    if tests.report in (NODE, JUNIT) and (runner := _runner(tests.command)):
         return _for_scripts(tests, word, runner)
     return Canaries(word, {}, {}, (), {}, {})
 

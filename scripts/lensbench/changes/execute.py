@@ -22,16 +22,16 @@ from lensbench.agents.sandbox import ENVIRONMENT, Place, Sandbox
 from lensbench.changes.canaries import Canaries, canaries
 from lensbench.changes.environment import NO_ENVIRONMENT, Environment
 from lensbench.changes.patches import NOTHING, PatchError, PatchSize, apply_patch, patch_size, size_of
-from lensbench.changes.reports import MAX_REPORT, TestResult, read_junit, read_lines
+from lensbench.changes.reports import MAX_REPORT, TestResult, read_junit, read_lines, with_unloaded
 from lensbench.changes.steering import steering
-from lensbench.changes.task import EXIT, EXIT_ID, JUNIT, PYTEST, REPORT_PLACE, Tests, content_bytes
+from lensbench.changes.task import EXIT, EXIT_ID, JUNIT, NODE, PYTEST, REPORT_PLACE, Tests, content_bytes
 from lensbench.core.system.private_folders import private_folder
 from lensbench.core.system.trees import READ, copy_tree, remove_tree
 
 REPORT_FOLDER = "/report"
-STARTER_PLACE = "/judge/pytest_starter.py"
-"""The path of the pytest starter inside the sandbox."""
-STARTER = Path(__file__).with_name("pytest_starter.py")
+JUDGE = "/judge"
+"""The folder of our own reporters inside the sandbox."""
+STARTER, REPORTER = "pytest_starter.py", "node_reporter.mjs"
 LOOK_S = 0.05
 """Seconds between two measurements of what the tests use."""
 TAIL = 12_000
@@ -133,7 +133,8 @@ def _run(tree: Path, patch: bytes, tests: Tests, place: Place, environment: Envi
     except ValueError as error:
         return replace(run, problem=str(error))
     problem = watched.problem(results)
-    return replace(run, problem=problem, results={} if problem else watched.without(results))
+    results = {} if problem else with_unloaded(watched.without(results), tests.files)
+    return replace(run, problem=problem, results=results)
 
 
 def _place_files(repo: Path, tests: Tests, watched: Canaries) -> None:
@@ -142,7 +143,7 @@ def _place_files(repo: Path, tests: Tests, watched: Canaries) -> None:
         _put(repo, path, watched.extended.get(path, "").encode() or content_bytes(content))
     for path, text in watched.files.items():
         _put(repo, path, text.encode())
-    if tests.report not in (PYTEST, JUNIT, EXIT):
+    if tests.report not in (PYTEST, NODE, JUNIT, EXIT):
         remove_tree(str(_real(repo, tests.report)))
 
 
@@ -191,7 +192,9 @@ class _Job:
         if not command:
             return _Ended(unstarted=f"there is no program {self.tests.command[0]!r} here or in the environment")
         options = ["--unshare-net", "--unshare-uts", "--bind", str(self.report), REPORT_FOLDER]
-        options += ["--ro-bind", str(STARTER), STARTER_PLACE]
+        own = Path(__file__)
+        options += [part for name in (STARTER, REPORTER)
+                    for part in ("--ro-bind", str(own.with_name(name)), f"{JUDGE}/{name}")]  # fmt: skip
         options += [part for path in self._protected() for part in ("--ro-bind", *path)]
         argv = self.place.wrap(command, env, "", options)
         began = time.monotonic()
@@ -234,13 +237,16 @@ class _Job:
         first = _found(first, path, self.environment)
         if not first:
             return []
+        report = f"{REPORT_FOLDER}/{self.name}"
+        if self.tests.report == NODE:
+            return [first, f"--test-reporter={JUDGE}/{REPORTER}", f"--test-reporter-destination={report}", *rest]
         if self.tests.report != PYTEST:
-            return [first, *(word.replace(REPORT_PLACE, f"{REPORT_FOLDER}/{self.name}") for word in rest)]
+            return [first, *(word.replace(REPORT_PLACE, report) for word in rest)]
         if PurePosixPath(first).name in ("pytest", "py.test"):
             python = _found("python", os.path.dirname(first) + os.pathsep + path, self.environment)
         else:
             python, rest = first, rest[2:]
-        starter = [python, "-I", STARTER_PLACE, f"{REPORT_FOLDER}/{self.name}"]
+        starter = [python, "-I", f"{JUDGE}/{STARTER}", report]
         names_files = any((Path(self.place.private, "repo") / word.partition("::")[0]).exists() for word in rest)
         return [*starter, *rest, *(self.watched.arguments if names_files else ())]
 
@@ -248,11 +254,11 @@ class _Job:
         """The reported results. Raises ValueError when they cannot be trusted or read."""
         if self.tests.report == EXIT:
             return {EXIT_ID: TestResult.PASSED if exit_code == 0 else TestResult.FAILED}
-        if self.tests.report in (PYTEST, JUNIT):
+        if self.tests.report in (PYTEST, NODE, JUNIT):
             content = _read(self.report / self.name)
         else:
             content = _read(Path(self.place.private, "repo", self.tests.report))
-        if self.tests.report == PYTEST:
+        if self.tests.report in (PYTEST, NODE):
             return read_lines(content.decode(errors="replace"), self.nonce)
         return read_junit(content)
 

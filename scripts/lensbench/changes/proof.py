@@ -16,7 +16,7 @@ from pathlib import Path
 from lensbench.agents.sandbox import Sandbox
 from lensbench.changes.environment import NO_ENVIRONMENT, Environment
 from lensbench.changes.execute import TestRun, run_tests
-from lensbench.changes.reports import TestResult
+from lensbench.changes.reports import TestResult, unloaded_files
 from lensbench.changes.task import PYTEST, ChangeTask, Tests, content_bytes
 from lensbench.repositories.sources.git_program import GitError, git
 
@@ -68,7 +68,8 @@ def prove(
             reasons.append(f"{name}: {trouble}")
     if not after or _trouble(after):
         return Proof(task.id, tuple(reasons))
-    reasons += _unloaded(task.tests, after[0])
+    unloaded = sorted(unloaded_files(after[0].results, task.tests.files))
+    reasons += [f"the hidden file {path} does not load with the reference" for path in unloaded]
     own, broken = _suite(task.tests, tree, reference, sandbox, environment)
     reasons += [f"the reference breaks {name}" for name in sorted({*broken, *_broken(before, after)})]
     return replace(_compare(task, reasons, before, after), own=own)
@@ -104,16 +105,6 @@ def _broken(before: Sequence[TestRun], after: Sequence[TestRun]) -> list[str]:
         name
         for name in before[0].results
         if all(_passed(run, name) for run in before) and not any(_passed(run, name) for run in after)
-    ]
-
-
-def _unloaded(tests: Tests, run: TestRun) -> list[str]:
-    """The hidden files that were reported themselves, and not their tests."""
-    failed = [name for name, result in run.results.items() if result is TestResult.FAILED]
-    return [
-        f"the hidden file {path} does not load with the reference"
-        for path in tests.files
-        if any(name.endswith(path) for name in failed)
     ]
 
 

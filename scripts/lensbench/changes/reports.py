@@ -1,13 +1,18 @@
-"""Reads the report of a test run: results by test id, from JUnit XML or from `pytest_starter`."""
+"""Reads the report of a test run: results by test id, from JUnit XML, `pytest_starter` or `node_reporter`.
+
+An id is `<file>::<name>`; the id of a file that does not load is the file.
+"""
 
 from __future__ import annotations
 
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
+
+from lensbench.agents.sandbox import WORKSPACE
 
 
 class TestResult(StrEnum):
@@ -32,9 +37,10 @@ def worst(one: TestResult, other: TestResult | None) -> TestResult:
 
 
 def read_junit(content: bytes) -> dict[str, TestResult]:
-    """Results by `<classname>::<name>`; names of nested suites are joined with ` > `.
+    """Results by `<file>::<name>`, or `<classname>::<name>` where the report names no file.
 
-    A duplicate id has the worse result. Raises ValueError for anything else than JUnit XML.
+    Names of nested suites are joined with ` > `. A duplicate id has the worse result. Raises ValueError for anything
+    else than JUnit XML.
     """
     if len(content) > MAX_REPORT or b"<!DOCTYPE" in content or b"<!ENTITY" in content:
         raise ValueError("the report is too large, or has a document type")
@@ -46,7 +52,7 @@ def read_junit(content: bytes) -> dict[str, TestResult]:
         raise ValueError(f"the report has <{root.tag}> where JUnit has <testsuites>")
     results: dict[str, TestResult] = {}
     nested = all(case.get("classname") == _NODE for case in root.iter("testcase"))
-    _collect(root, (), nested, results)
+    _collect(root, (), "", nested, results)
     return results
 
 
@@ -54,14 +60,27 @@ _NODE = "test"
 """The class of every test in node's reporter; its nested suites become part of the test's name."""
 
 
-def _collect(suite: Element, names: tuple[str, ...], nested: bool, results: dict[str, TestResult]) -> None:
+def _collect(suite: Element, names: tuple[str, ...], file: str, nested: bool, results: dict[str, TestResult]) -> None:
     for child in suite:
+        path = child.get("file") or file
         if child.tag == "testsuite":
-            _collect(child, (*names, child.get("name", "")) if nested else names, nested, results)
+            _collect(child, (*names, child.get("name", "")) if nested else names, path, nested, results)
         elif child.tag == "testcase":
-            place = child.get("classname") or child.get("file") or ""
-            label = f"{place}::{' > '.join([*names, child.get('name', '')])}"
+            label = _label(_in_repository(path), child.get("classname", ""), [*names, child.get("name", "")])
             results[label] = worst(_result(child), results.get(label))
+
+
+def _label(file: str, classname: str, names: list[str]) -> str:
+    place, name = _in_repository(classname), " > ".join(names)
+    if _in_repository(name) == (file or place):
+        return file or place
+    if file and place not in ("", file, _NODE):
+        name = f"{place} > {name}"
+    return f"{file or place}::{name}"
+
+
+def _in_repository(path: str) -> str:
+    return path.removeprefix(f"{WORKSPACE}/").removeprefix("./")
 
 
 def _result(case: Element) -> TestResult:
@@ -93,3 +112,37 @@ def read_lines(content: str, nonce: str) -> dict[str, TestResult]:
     if not ended:
         raise ValueError("the tests ended before the report did")
     return results
+
+
+def with_unloaded(results: Results, files: Iterable[str]) -> dict[str, TestResult]:
+    """The results, where a hidden file that did not load fails all its tests.
+
+    Tests whose file the report does not name may be of that file, so they fail as well.
+    """
+    files = set(files)
+    unloaded = unloaded_files(results, files)
+    return {
+        name: TestResult.FAILED if unloaded and not _is_of_others(name, unloaded, files) else result
+        for name, result in results.items()
+    }
+
+
+def unloaded_files(results: Results, files: Iterable[str]) -> set[str]:
+    """Those of the hidden `files` that were reported as failed themselves, in place of their tests."""
+    failed = {name.rpartition("::")[2] for name, result in results.items() if result is TestResult.FAILED}
+    return {path for path in files if {path, f"{WORKSPACE}/{path}", _module(path)} & failed}
+
+
+def _is_of_others(name: str, unloaded: set[str], files: set[str]) -> bool:
+    place = name.partition("::")[0]
+    if any(_is_in(place, path) for path in unloaded):
+        return False
+    return "/" in place or any(_is_in(place, path) for path in files - unloaded)
+
+
+def _is_in(place: str, path: str) -> bool:
+    return place == path or f"{place}.".startswith(f"{_module(path)}.")
+
+
+def _module(path: str) -> str:
+    return path.rpartition(".")[0].replace("/", ".")

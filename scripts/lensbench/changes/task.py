@@ -18,6 +18,7 @@ from lensbench.core.system.files import write_atomic
 from lensbench.core.tasks import Criterion, Many, Source, Strict, Task, like
 
 PYTEST: Final = "pytest"
+NODE: Final = "node"
 JUNIT: Final = "junit"
 EXIT: Final = "exit"
 REPORT_PLACE: Final = "{report}"
@@ -28,9 +29,9 @@ EXIT_ID: Final = "exit"
 FIXED: Final = "The change makes the failing tests pass."
 KEPT: Final = "It breaks none of the tests that pass without a change."
 TEST_CRITERIA = (FIXED, KEPT)
+"""The first two criteria of each change task, decided only by the judge `tests`."""
 IMAGE = r"\S+@sha256:[0-9a-f]{64}"
 """The name of an image, with its digest."""
-"""The first two criteria of each change task, decided only by the judge `tests`."""
 
 
 class Binary(Strict):
@@ -94,9 +95,9 @@ class Tests(Strict):
     command: Annotated[Many[str], Field(min_length=1)]
     """The program and its arguments, started at the top of the repository; `{report}` is where JUnit XML goes."""
     report: str = PYTEST
-    """The source of results: `pytest` (the command is `python -m pytest ...`), `junit` (the command writes to
-    `{report}`), the path inside the repository of a JUnit file that the command writes, or `exit` (the exit status, as
-    one test named `exit`)."""
+    """The source of results: `pytest` (the command is `python -m pytest ...`), `node` (`node --test ...`), `junit` (the
+    command writes to `{report}`), the path inside the repository of a JUnit file that the command writes, or `exit`
+    (the exit status, as one test named `exit`)."""
     fail_to_pass: Annotated[Many[str], Field(min_length=1)]
     """Ids of the tests that fail without a change and pass with the right one."""
     pass_to_pass: Many[str] | Literal["all"] = "all"
@@ -115,7 +116,9 @@ class Tests(Strict):
             raise ValueError("report: junit and {report} in the command belong together")
         if self.report == PYTEST and not is_pytest(self.command):
             raise ValueError("report: pytest needs a command that starts with `python -m pytest` or `pytest`")
-        if self.report not in (PYTEST, JUNIT, EXIT):
+        if self.report == NODE and not is_node(self.command):
+            raise ValueError("report: node needs a command that starts with `node` and has `--test`")
+        if self.report not in (PYTEST, NODE, JUNIT, EXIT):
             _inside(self.report)
         if self.report == EXIT and (set(self.fail_to_pass) != {EXIT_ID} or self.pass_to_pass not in ((), "all")):
             raise ValueError("report: exit has one test: fail_to_pass: [exit], and no pass_to_pass")
@@ -126,6 +129,11 @@ def is_pytest(command: tuple[str, ...]) -> bool:
     """True for a command that starts pytest, alone or by `python -m`."""
     name = PurePosixPath(command[0]).name
     return name in ("pytest", "py.test") or (name.startswith("python") and command[1:3] == ("-m", "pytest"))
+
+
+def is_node(command: tuple[str, ...]) -> bool:
+    """True for a command that starts Node's own test runner."""
+    return PurePosixPath(command[0]).name == "node" and "--test" in command
 
 
 class ChangeTask(Task):

@@ -25,7 +25,7 @@ from lensbench.judging.judges import Judgement, Verdict, unjudged
 from lensbench.judging.shown_answers import ShownAnswer, verdict_row
 from lensbench.plan.names import TESTS
 
-VERSION = "1"
+VERSION = "2"
 """Increased when the same tests on the same patch may give another verdict."""
 _SHOWN = 3
 

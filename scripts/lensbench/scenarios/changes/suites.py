@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lensbench.changes.task import JUNIT, PYTEST, REPORT_PLACE
+from lensbench.changes.task import JUNIT, NODE, PYTEST, REPORT_PLACE, is_node
 from lensbench.core.errors import UserError
 from lensbench.scenarios.changes.kinds import is_program
 
@@ -65,7 +65,8 @@ def suite_of(tree: Path, environment: Sequence[str], command: str) -> Suite:
         raise UserError("the project has neither pyproject.toml, setup.py nor package.json; give --command")
     if command:
         words = tuple(shlex.split(command))
-        found = found._replace(command=words, report=JUNIT if REPORT_PLACE in command else PYTEST)
+        report = JUNIT if REPORT_PLACE in command else NODE if is_node(words) else PYTEST
+        found = found._replace(command=words, report=report)
     return found._replace(environment=tuple(environment)) if environment else found
 
 
@@ -109,8 +110,7 @@ def _node(tree: Path, command: str) -> Suite:
         return Suite(environment, ("vitest", "run", "--reporter=junit", f"--outputFile={REPORT_PLACE}"), JUNIT)
     if (found := _NODE_TEST.search(scripts)) or re.search(r"\bborp\b", scripts):
         flags = found[1].split() if found else []
-        report = ("--test", "--test-reporter=junit", f"--test-reporter-destination={REPORT_PLACE}")
-        return Suite(environment, ("node", *flags, *report), JUNIT, _globs(scripts[found.end() :]) if found else ())
+        return Suite(environment, ("node", *flags, "--test"), NODE, _globs(scripts[found.end() :]) if found else ())
     other = next((name for name in _OTHER_RUNNERS if re.search(rf"\b{name}\b", scripts)), "no known runner")
     raise UserError(
         f"package.json: tests are run by {other}; give --command with a JUnit reporter that writes to {REPORT_PLACE}"
