@@ -5,7 +5,7 @@
   const byId = (id) => document.getElementById(id);
   const { sheet, answers: shown, maxEvidence } = JSON.parse(byId("sheet").textContent);
   const answers = Object.fromEntries(shown.map(({ answer, text }) => [answer, text]));
-  const key = `judge-sheet:${sheet}`;
+  const key = () => `judge-sheet:${sheet}:${state.judge}`; // several people may use one browser
 
   const questions = [...document.querySelectorAll(".question")];
   const items = [...document.querySelectorAll(".item")].map((box) => {
@@ -17,15 +17,17 @@
   });
   const byItemId = new Map(items.map((item) => [item.id, item]));
 
-  let state = { judge: "", verdicts: {}, unsaved: false, at: 0, plain: false, single: false };
+  const fresh = { judge: "", verdicts: {}, unsaved: false, at: 0, plain: false, single: false };
+  let state = fresh;
   let past = [];
   let lastTyped = "";
 
   // Keeping: every change goes to the browser's storage at once, so that a reload loses nothing.
 
   function keep() {
+    if (!state.judge) return;
     try {
-      localStorage.setItem(key, JSON.stringify(state));
+      localStorage.setItem(key(), JSON.stringify(state));
     } catch {
       byId("banner").textContent = "This browser stores nothing for this page. Save your verdicts often.";
       byId("banner").hidden = false;
@@ -34,7 +36,7 @@
 
   function recall() {
     try {
-      const kept = JSON.parse(localStorage.getItem(key));
+      const kept = JSON.parse(localStorage.getItem(key()));
       if (kept) state = { ...state, ...kept };
     } catch {
       // keep() tells the person
@@ -101,6 +103,7 @@
     count();
     document.body.classList.toggle("single", state.single);
     byId("single").setAttribute("aria-pressed", String(state.single));
+    byId("who").textContent = state.judge;
     byId("plain").setAttribute("aria-pressed", String(state.plain));
     for (const box of document.querySelectorAll(".rendered")) box.hidden = state.plain;
     for (const box of document.querySelectorAll(".source")) box.hidden = !state.plain;
@@ -235,7 +238,6 @@
   // Files.
 
   function save() {
-    if (!state.judge) return askName();
     const verdicts = items.filter((item) => !isOpen(item)).map((item) => {
       const { verdict, evidence, note } = given(item);
       return { answer: item.answer, criterion: item.criterion, text: item.text, verdict, evidence, note };
@@ -255,7 +257,23 @@
 
   function askName() {
     byId("naming").returnValue = "";
+    byId("name").value = "";
+    byId("cancel").hidden = !state.judge;
     byId("naming").showModal();
+  }
+
+  // What this person has kept in this browser; the tab remembers the person until it is closed.
+  function become(judge) {
+    state = { ...fresh, judge };
+    past = [];
+    recall();
+    try {
+      sessionStorage.setItem(sheet, judge);
+    } catch {
+      // keep() tells the person
+    }
+    paintAll();
+    choose(state.at);
   }
 
   const plainName = (name) => {
@@ -264,10 +282,12 @@
   };
 
   function named() {
-    if (byId("naming").returnValue !== "ok") return;
-    state.judge = plainName(byId("name").value);
-    if (!state.judge) return say("The name needs a letter or a digit.");
-    save();
+    const judge = byId("naming").returnValue === "ok" ? plainName(byId("name").value) : state.judge;
+    if (!judge) {
+      say("The name needs a letter or a digit.");
+      return askName();
+    }
+    if (judge !== state.judge) become(judge);
   }
 
   async function load(file) {
@@ -288,9 +308,10 @@
       const fits = evidence.length <= maxEvidence && answers[item.answer].includes(evidence);
       taken[item.id] = { verdict: each.verdict, evidence: fits ? evidence : "", note: String(each.note ?? "") };
     }
-    past.push(state.verdicts);
     const judge = plainName(String(content.judge ?? "")) || state.judge;
-    state = { ...state, judge, unsaved: true, verdicts: { ...state.verdicts, ...taken } };
+    if (judge !== state.judge) become(judge);
+    past.push(state.verdicts);
+    state = { ...state, unsaved: true, verdicts: { ...state.verdicts, ...taken } };
     keep();
     paintAll();
     mark(items[state.at]);
@@ -319,6 +340,7 @@
     u: undo,
     v: () => toggle("plain"),
     b: () => toggle("single"),
+    p: askName,
     s: save,
     "?": () => byId("helping").showModal(),
   };
@@ -331,7 +353,7 @@
   }
 
   document.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+    if (!state.judge || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
     if (event.target.matches("textarea")) {
       if (event.key === "Escape") items[state.at].box.focus();
       return;
@@ -361,7 +383,7 @@
   });
   for (const button of document.querySelectorAll(".previous")) button.addEventListener("click", keys.h);
   for (const button of document.querySelectorAll(".next")) button.addEventListener("click", keys.l);
-  for (const [id, name] of Object.entries({ open: "o", undo: "u", plain: "v", single: "b", save: "s", help: "?" })) {
+  for (const [id, name] of Object.entries({ open: "o", undo: "u", plain: "v", single: "b", person: "p", save: "s", help: "?" })) {
     byId(id).addEventListener("click", keys[name]);
   }
   byId("naming").addEventListener("close", named);
@@ -371,7 +393,7 @@
   });
   addEventListener("beforeunload", (event) => state.unsaved && event.preventDefault());
   addEventListener("storage", (event) => {
-    if (event.key !== key) return;
+    if (event.key !== key()) return;
     adopt();
     paintAll();
   });
@@ -383,7 +405,12 @@
   for (const section of document.querySelectorAll(".answer")) {
     section.querySelector(".source").textContent = answers[section.dataset.answer];
   }
-  recall();
-  paintAll();
-  choose(state.at);
+  let known = "";
+  try {
+    known = sessionStorage.getItem(sheet) ?? "";
+  } catch {
+    // keep() tells the person
+  }
+  become(known);
+  if (!known) askName();
 })();

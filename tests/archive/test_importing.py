@@ -273,6 +273,18 @@ def test_tasks_of_several_repositories_stay_apart(tmp_path: Path, take: Take, sa
     assert {from_json(path.read_text()).workspace for path in (folder / "records").glob("one-*")} == {"/srv/Web Shop"}
 
 
+def test_a_judge_can_be_added_to_an_import_whose_repositories_are_elsewhere(tmp_path: Path, take: Take) -> None:
+    take(write(tmp_path / "several", {**SEVERAL, "results.md": "**Repos**: /srv/Web Shop, /srv/bank\n"}))
+    config = tmp_path / "bench" / "several" / "config.yaml"
+    command = [sys.executable, "-I", str(ROOT / "tests" / "fakes" / "judge.py"), "{prompt_file}", str(tmp_path)]
+    judge = {"name": "first", "agent": {"kind": "command", "command": command}}
+    changes = {"judges": ["mechanical", judge], "sandbox": "none"}
+    config.write_text(yaml.safe_dump(yaml.safe_load(config.read_text()) | changes))
+    assert {"judging", "results"} <= planned_jobs(snakemake(tmp_path, "several"))
+    assert {row["judge"] for row in read_table(tmp_path / "bench/several/verdicts.csv")} == {"mechanical", "first"}
+    assert {row["score"] for row in rows(tmp_path / "bench/several/scores.csv").values()} == {"0.5"}
+
+
 @pytest.mark.parametrize(
     ("groups", "paths", "found"),
     [

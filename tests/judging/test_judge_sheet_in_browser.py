@@ -39,9 +39,20 @@ def folder(bench: Callable[..., Any]) -> Path:
 
 @pytest.fixture
 def sheet(page: Page, folder: Path) -> Page:
-    """The opened sheet."""
-    page.goto(RunFolder(folder).judge_sheet.as_uri())
+    """The sheet, opened by a person."""
+    return opened(page, RunFolder(folder).judge_sheet.as_uri())
+
+
+def opened(page: Page, address: str, name: str = "Anna K.") -> Page:
+    page.goto(address)
+    name_and_enter(page, name)
+    expect(page.locator("#who")).not_to_be_empty()
     return page
+
+
+def name_and_enter(page: Page, name: str) -> None:
+    page.keyboard.type(name)
+    keys(page, "Enter")
 
 
 def keys(page: Page, *names: str) -> None:
@@ -58,12 +69,6 @@ def save(page: Page, folder: Path, start: Callable[[], Any]) -> Path:
     return path
 
 
-def name_and_enter(page: Page, name: str) -> None:
-    keys(page, "s")
-    page.keyboard.type(name)
-    keys(page, "Enter")
-
-
 def rows_of(path: Path, folder: Path) -> list[Row]:
     return read_human_file(path, *shown_answers_of(folder))
 
@@ -76,14 +81,12 @@ def test_everything_can_be_judged_with_the_keyboard_only(sheet: Page, folder: Pa
     for number in range(ITEMS):
         keys(sheet, "123"[number % 3], "j")
     expect(sheet.locator("#count")).to_have_text(f"{ITEMS} of {ITEMS}")
-    path = save(sheet, folder, lambda: name_and_enter(sheet, "Anna K."))
+    path = save(sheet, folder, lambda: keys(sheet, "s"))
     assert path.name == "verdicts-anna-k.json"
     rows = rows_of(path, folder)
     assert len(rows) == ITEMS
     assert [row["verdict"] for row in rows] == ["Met", "Partial", "Missed"] * (ITEMS // 3)
     assert {row["judge"] for row in rows} == {"human-anna-k"}
-    again = save(sheet, folder, lambda: keys(sheet, "s"))  # the name is asked for once
-    assert rows_of(again, folder) == rows
 
 
 def test_everything_can_be_judged_with_the_mouse(sheet: Page, folder: Path) -> None:
@@ -93,9 +96,7 @@ def test_everything_can_be_judged_with_the_mouse(sheet: Page, folder: Path) -> N
         if not question:
             sheet.locator(".question:not([hidden])").get_by_role("button", name="Next").click()
     expect(sheet.locator("#count")).to_have_text(f"{ITEMS} of {ITEMS}")
-    sheet.get_by_role("button", name="Save").click()
-    sheet.get_by_label("Your name").fill("Bob")
-    path = save(sheet, folder, lambda: sheet.locator("#naming").get_by_role("button", name="Save").click())
+    path = save(sheet, folder, lambda: sheet.get_by_role("button", name="Save").click())
     assert {row["verdict"] for row in rows_of(path, folder)} == {"Partial"}
 
 
@@ -110,7 +111,7 @@ def test_evidence_selected_in_the_formatted_text_is_saved_as_it_stands_in_the_an
         current(sheet).get_by_role("button", name="Evidence", exact=False).first.click()
     expect(current(sheet).locator("q")).to_have_text("function **`read_all`** in [the parser")
     keys(sheet, "1")
-    (row,) = rows_of(save(sheet, folder, lambda: name_and_enter(sheet, "anna")), folder)
+    (row,) = rows_of(save(sheet, folder, lambda: keys(sheet, "s")), folder)
     assert row["evidence"] == "function **`read_all`** in [the parser"
     assert ANSWER[int(row["position"]) :].startswith(row["evidence"])
 
@@ -123,7 +124,7 @@ def test_evidence_is_taken_from_the_plain_text_too_and_after_characters_that_are
     keys(sheet, "e", "1", "v", "j")
     sheet.evaluate(SELECT, ["see", "LIMIT"])
     keys(sheet, "e", "2")
-    first, second = rows_of(save(sheet, folder, lambda: name_and_enter(sheet, "anna")), folder)
+    first, second = rows_of(save(sheet, folder, lambda: keys(sheet, "s")), folder)
     assert (first["evidence"], second["evidence"]) == ("seconds \U0001f600, see `LIMIT`", "see `LIMIT")
 
 
@@ -165,9 +166,33 @@ def test_a_reload_loses_nothing(sheet: Page) -> None:
     expect(current(sheet).locator("[value=Missed]")).to_be_checked()
 
 
+def test_two_people_in_one_browser_have_their_own_verdicts(sheet: Page, folder: Path) -> None:
+    keys(sheet, "1", "j", "1", "p")
+    name_and_enter(sheet, "Bob")
+    expect(sheet.locator("#count")).to_have_text(f"0 of {ITEMS}")
+    expect(sheet.locator("#who")).to_have_text("bob")
+    keys(sheet, "3")
+    theirs = rows_of(save(sheet, folder, lambda: keys(sheet, "s")), folder)
+    assert [(row["judge"], row["verdict"]) for row in theirs] == [("human-bob", "Missed")]
+    sheet.reload()  # the tab knows the person, another one asks
+    expect(sheet.locator("#who")).to_have_text("bob")
+    other = opened(sheet.context.new_page(), sheet.url)
+    expect(other.locator("#count")).to_have_text(f"2 of {ITEMS}")
+    rows = rows_of(save(other, folder, lambda: keys(other, "s")), folder)
+    assert [(row["judge"], row["verdict"]) for row in rows] == [("human-anna-k", "Met")] * 2
+
+
+def test_nobody_judges_without_a_name(page: Page, folder: Path) -> None:
+    page.goto(RunFolder(folder).judge_sheet.as_uri())
+    name_and_enter(page, "...")
+    expect(page.locator("#message")).to_have_text("The name needs a letter or a digit.")
+    keys(page, "Escape", "1")
+    expect(page.get_by_role("dialog", name="Who judges?")).to_be_visible()
+    expect(page.locator("#count")).to_have_text(f"0 of {ITEMS}")
+
+
 def test_two_tabs_with_the_same_sheet_do_not_overwrite_each_other(sheet: Page) -> None:
-    other = sheet.context.new_page()
-    other.goto(sheet.url)
+    other = opened(sheet.context.new_page(), sheet.url)
     keys(other, "j", "2")
     expect(other.locator("#count")).to_have_text(f"1 of {ITEMS}")
     sheet.bring_to_front()
@@ -179,8 +204,7 @@ def test_two_tabs_with_the_same_sheet_do_not_overwrite_each_other(sheet: Page) -
 
 
 def test_a_tab_that_was_not_told_of_the_other_overwrites_nothing(sheet: Page) -> None:
-    other = sheet.context.new_page()
-    other.goto(sheet.url)
+    other = opened(sheet.context.new_page(), sheet.url)
     sheet.evaluate("addEventListener('storage', (event) => event.stopImmediatePropagation(), true)")
     keys(other, "j", "2")
     expect(other.locator("#count")).to_have_text(f"1 of {ITEMS}")
@@ -191,10 +215,10 @@ def test_a_tab_that_was_not_told_of_the_other_overwrites_nothing(sheet: Page) ->
 
 def test_without_storage_the_page_works_and_asks_to_save_often(page: Page, folder: Path) -> None:
     page.add_init_script("Object.defineProperty(window, 'localStorage', {get() { throw new Error('refused'); }})")
-    page.goto(RunFolder(folder).judge_sheet.as_uri())
+    opened(page, RunFolder(folder).judge_sheet.as_uri())
     expect(page.get_by_role("alert")).to_contain_text("Save your verdicts often")
     keys(page, "1")
-    assert len(rows_of(save(page, folder, lambda: name_and_enter(page, "anna")), folder)) == 1
+    assert len(rows_of(save(page, folder, lambda: keys(page, "s")), folder)) == 1
 
 
 def test_leaving_with_unsaved_verdicts_is_warned_of(sheet: Page, folder: Path) -> None:
@@ -205,14 +229,14 @@ def test_leaving_with_unsaved_verdicts_is_warned_of(sheet: Page, folder: Path) -
     keys(sheet, "1")
     sheet.reload()
     assert asked == ["beforeunload"]
-    save(sheet, folder, lambda: name_and_enter(sheet, "anna"))
+    save(sheet, folder, lambda: keys(sheet, "s"))
     sheet.reload()
     assert asked == ["beforeunload"]
 
 
 def test_a_saved_file_is_loaded_to_go_on_and_what_does_not_belong_is_left_out(sheet: Page, folder: Path) -> None:
     keys(sheet, "1", "j", "2")
-    path = save(sheet, folder, lambda: name_and_enter(sheet, "anna"))
+    path = save(sheet, folder, lambda: keys(sheet, "s"))
     content = json.loads(path.read_text())
     content["verdicts"].append({"answer": "0000000000", "criterion": 1, "verdict": "Met"})
     path.write_text(json.dumps(content))
@@ -300,7 +324,7 @@ HOSTILE = [
 
 def test_hostile_answers_do_nothing_and_ask_for_nothing(page: Page, bench: Callable[..., Any]) -> None:
     folder = lay_out(bench, {f"t{number}": text for number, text in enumerate(HOSTILE)})
-    page.goto(RunFolder(folder).judge_sheet.as_uri())
+    opened(page, RunFolder(folder).judge_sheet.as_uri())
     title = page.title()
     for _ in HOSTILE:
         keys(page, "v", "v", "1", "l")
@@ -315,7 +339,7 @@ def test_nothing_is_wider_than_the_screen(page: Page, bench: Callable[..., Any],
     wide = f"`{'x' * 300}`\n\n```\n{'long line ' * 60}\n```\n\n| {'| '.join(['cell'] * 30)} |\n|{'-|' * 30}\n\n{'https://example.org/' * 9}"
     folder = lay_out(bench, {"a": wide})
     page.set_viewport_size({"width": width, "height": 800})
-    page.goto(RunFolder(folder).judge_sheet.as_uri())
+    opened(page, RunFolder(folder).judge_sheet.as_uri())
     for _ in range(2):
         assert page.evaluate("document.documentElement.scrollWidth") == width
         assert page.evaluate("document.querySelector('main').scrollWidth <= document.querySelector('main').clientWidth")

@@ -25,12 +25,6 @@ def comparison(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return base / "out" / "comparison.html"
 
 
-def test_a_point_leads_to_the_row_of_its_task(page: Page, comparison: Path) -> None:
-    page.goto(comparison.as_uri())
-    page.locator("svg.wide a").first.click()
-    assert page.locator("tr:target").count() == 1
-
-
 @pytest.mark.parametrize("width", [1280, 400])
 def test_nothing_is_wider_than_the_screen_but_what_scrolls(page: Page, comparison: Path, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 800})

@@ -18,7 +18,9 @@ import pytest
 from benches import Shape, make_bench
 from lensbench.core.errors import UserError
 from lensbench.core.records import RunId, run_files
+from lensbench.core.rows import VerdictRow, columns
 from lensbench.core.system.places import TEMPLATES
+from lensbench.core.tables import read_table, write_table
 from lensbench.results.page.data import Inputs
 from lensbench.results.page.judges import judges_view
 from lensbench.results.page.page import read_inputs, render, write_page
@@ -300,6 +302,23 @@ def test_a_pair_page_shows_both_answers_with_marked_evidence(made: Make) -> None
     places = set(re.findall(r'id="(answers-[^"]*-c\d)"', html))
     assert places == set(re.findall(r'href="#(answers-[^"]*-c\d)"', html))
     assert "States that step 1 happens" in html
+
+
+def test_a_pair_page_shows_what_the_patterns_did_not_find(made: Make) -> None:
+    folder = made(tasks=1, judges=("mechanical",))
+    rows = read_table(folder / "verdicts.csv", VerdictRow)
+    verdicts = ("Met", "Partial", "Missed")
+    given = [
+        {**row, "verdict": verdicts[number % 3], "reason": f"'{number} of {HOSTILE}' is missing"}
+        for number, row in enumerate(rows)
+    ]
+    write_table(folder / "verdicts.csv", columns(VerdictRow), given)
+    (html,) = (html for path, html in pages(folder).items() if path.startswith("answers/") and "runs/" not in path)
+    assert_harmless(html)
+    text = Elements(html).text
+    assert len(given) >= 3
+    for row in given:
+        assert (f"patterns: {row['reason']}" in text) == (row["verdict"] != "Met")
 
 
 def test_a_pair_page_shows_the_source_lines_that_answers_cite(made: Make) -> None:

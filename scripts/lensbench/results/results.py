@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from lensbench import __version__
@@ -107,7 +108,11 @@ def collect(
         "given_up": [dict(row) for row in tables.validity if row["given_up"] == "yes"],
         "disagreements": summaries.disagreements(tables),
         "controls": summaries.controls(tables),
-        "start_skew_s": {"pairs": len(skews), "median": _median(skews), "largest": skews[-1] if skews else None},
+        "start_skew_s": {
+            "pairs": len(skews),
+            "median": median(skews) if skews else None,
+            "largest": max(skews, default=None),
+        },
         "endings": endings(tables.records.values()),
         "warnings": [*plan["warnings"], *(_unpinned(plan["agent"]) if made else ())],
         "accepted_changes": plan["accepted_changes"],
@@ -226,13 +231,6 @@ def _comparison(tables: Tables, treatment: str, tools: Sequence[str]) -> Compari
         "tools_by_run": summaries.tools_by_run(tables, pairs, tools),
         "by_adoption": summaries.by_adoption(tables, treatment),
     }
-
-
-def _median(values: Sequence[Fraction]) -> Fraction | None:
-    if not values:
-        return None
-    middle = len(values) // 2
-    return values[middle] if len(values) % 2 else (values[middle - 1] + values[middle]) / 2
 
 
 def as_json(value: Any) -> Any:

@@ -130,7 +130,9 @@ class Schedule:
 
     @property
     def lacks_repositories(self) -> bool:
-        """True when the repository of a task has not been fetched for this benchmark yet."""
+        """True when a task's repository has not been fetched yet; imported runs need none."""
+        if self.config.agent.kind == "none":
+            return False
         try:
             fetched = json.loads(RunFolder(self.folder).repositories.read_text(encoding="utf-8"))
         except (OSError, ValueError):

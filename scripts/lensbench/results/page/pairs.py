@@ -12,6 +12,8 @@ from lensbench.core.records import RunId, run_files, trial_folder
 from lensbench.core.rows import DecisionRow
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.run_status import COUNTING
+from lensbench.judging.judges import Verdict
+from lensbench.plan.names import MECHANICAL
 from lensbench.results.page.answers import Evidence, MarkedAnswer, mark_answer
 from lensbench.results.page.data import Inputs, criteria_of
 from lensbench.runs.citations import SourceData
@@ -49,6 +51,8 @@ class Judged(NamedTuple):
     """The verdict of each judge, as `judge=verdict`; empty with a single judge."""
     evidence: str
     place: str
+    patterns: str
+    """What the patterns did not find, when they gave Partial or Missed."""
 
 
 class Column(NamedTuple):
@@ -122,12 +126,13 @@ def _column(folder: Path, inputs: Inputs, run: RunId, change: Change | None) -> 
     if counts:
         text = run_files(folder, run).answer.read_text(errors="replace", encoding="utf-8")
         prefix = f"{anchor(run.task, run.trial)}-{run.condition}"
-        answer = mark_answer(text, [item for item in found.values() if item], prefix)
+        answer = mark_answer(text, filter(None, found.values()), prefix)
     judged = {
         int(row["criterion"]): Judged(
             row["verdict"], row["decided_by"], row["votes"].split(";") if ";" in row["votes"] else (),
             item.text if (item := found[int(row["criterion"])]) else "",
             answer.places.get(int(row["criterion"]), "") if answer else "",
+            _unmatched(inputs, run, row["criterion"]),
         )
         for row in decisions
     }  # fmt: skip
@@ -138,6 +143,13 @@ def _column(folder: Path, inputs: Inputs, run: RunId, change: Change | None) -> 
     )  # fmt: skip
 
 
+def _unmatched(inputs: Inputs, run: RunId, criterion: str) -> str:
+    """Why the mechanical judge gave Partial or Missed; empty otherwise."""
+    low = Verdict.PARTIAL, Verdict.MISSED
+    rows = (row for row in inputs.verdicts.get(run, ()) if (row["judge"], row["criterion"]) == (MECHANICAL, criterion))
+    return next((row["reason"] for row in rows if row["verdict"] in low), "")
+
+
 def _evidence(inputs: Inputs, run: RunId, decision: DecisionRow) -> Evidence | None:
     """A judge's quote, preferably of one whose verdict is the decision."""
     quoted = [
@@ -145,10 +157,7 @@ def _evidence(inputs: Inputs, run: RunId, decision: DecisionRow) -> Evidence | N
         for row in inputs.verdicts.get(run, ())
         if row["criterion"] == decision["criterion"] and row["evidence"] and row["verdict"] != "Unjudged"
     ]
-    quoted.sort(key=lambda row: row["verdict"] != decision["verdict"])
-    if not quoted:
+    best = min(quoted, key=lambda row: row["verdict"] != decision["verdict"], default=None)
+    if best is None:
         return None
-    best = quoted[0]
-    return Evidence(
-        int(best["criterion"]), best["evidence"], int(best["position"]) if best.get("position", "") else None
-    )
+    return Evidence(int(best["criterion"]), best["evidence"], int(best["position"]) if best.get("position") else None)
