@@ -470,12 +470,11 @@ def test_no_text_is_active_on_the_page(compared: tuple[dict[str, Any], str]) -> 
     assert policy[1] == f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:"
 
 
-def test_every_point_of_the_page_leads_to_its_row(compared: tuple[dict[str, Any], str]) -> None:
+def test_every_link_of_the_page_leads_somewhere(compared: tuple[dict[str, Any], str]) -> None:
     _, page = compared
     ids = re.findall(r' id="([^"]*)"', page)
     assert len(ids) == len(set(ids))
     links = set(re.findall(r' href="#([^"]*)"', page))
-    assert len([link for link in links if link.startswith("task-0-")]) > 5
     assert links <= set(ids)
 
 
