@@ -12,7 +12,7 @@ import pytest
 
 from lensbench.agents.adapters.command_events import read
 from lensbench.agents.controls import agent
-from lensbench.agents.offline.servers import Servers, read_entry
+from lensbench.agents.mcp.client import Servers, read_entry
 from lensbench.core.records import Outcome, sha256
 from lensbench.runs.reports import parse_report
 from lensbench.workflow.controls import BROKEN, WORKING

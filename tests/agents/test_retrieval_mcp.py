@@ -17,9 +17,9 @@ import psutil
 import pytest
 from retrieval_shop import SCRIPTS, Ask
 
-from lensbench.agents.offline.mcp_tools import OfferedTool, arguments, queries, role, suggestions
-from lensbench.agents.offline.question import read_question
-from lensbench.agents.offline.workspace import Workspace
+from lensbench.agents.mcp.question import read_question
+from lensbench.agents.mcp.tools import OfferedTool, arguments, queries, role, suggestions
+from lensbench.agents.mcp.workspace import Workspace
 
 pytestmark = pytest.mark.slow
 

@@ -127,7 +127,7 @@ def test_a_server_that_forgot_the_workspace_discards_the_run(
 
 STOPPED = """
 import concurrent.futures, os, signal, sys
-from lensbench.agents.offline.servers import Servers, read_entry
+from lensbench.agents.mcp.client import Servers, read_entry
 from lensbench.core.system.processes import end_in_order
 
 wait = concurrent.futures.Future.result

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from fakes.messages_api import Fake, MessagesApi, read_rules, serving
-from lensbench.agents.offline.workspace import Workspace
+from lensbench.agents.mcp.workspace import Workspace
 from lensbench.agents.sandbox import NO_SANDBOX
 from lensbench.core.errors import UserError
 from lensbench.core.system.yaml_places import DocumentError

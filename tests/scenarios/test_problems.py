@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from lensbench.agents.offline.workspace import Workspace
+from lensbench.agents.mcp.workspace import Workspace
 from lensbench.core.tasks import Task
 from lensbench.scenarios.problems import Problem, Reason, find_problems
 from lensbench.scenarios.survey import Survey, survey

@@ -10,10 +10,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from lensbench.agents import Assignment, load_adapter, model_hosts
-from lensbench.agents.offline.mcp_tools import OfferedTool, arguments, queries, role, suggestions
-from lensbench.agents.offline.question import read_question
-from lensbench.agents.offline.servers import Entry, Servers, Status, read_entry
-from lensbench.agents.offline.workspace import Workspace
+from lensbench.agents.mcp.client import Entry, Servers, Status, read_entry
+from lensbench.agents.mcp.question import read_question
+from lensbench.agents.mcp.tools import OfferedTool, arguments, queries, role, suggestions
+from lensbench.agents.mcp.workspace import Workspace
 from lensbench.agents.sandbox import Place
 from lensbench.core.preflight_results import Check, Outcome
 from lensbench.plan.config import Condition

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lensbench.agents.offline.workspace import Workspace
+from lensbench.agents.mcp.workspace import Workspace
 from lensbench.core.errors import UserError
 from lensbench.core.system.files import write_atomic
 from lensbench.core.system.processes import adopt_orphans

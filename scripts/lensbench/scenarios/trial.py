@@ -11,10 +11,10 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from lensbench.agents.controls.agent import answer as controlled_answer
+from lensbench.agents.mcp.question import read_question
+from lensbench.agents.mcp.workspace import Workspace
 from lensbench.agents.offline.agent import answer_prompt
-from lensbench.agents.offline.question import read_question
 from lensbench.agents.offline.toolbox import Toolbox
-from lensbench.agents.offline.workspace import Workspace
 from lensbench.core.numbers import COMPLETE, percent
 from lensbench.core.tasks import Task
 from lensbench.judging.judges import POINTS, Verdict

@@ -13,7 +13,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lensbench.agents.offline.servers import read_entry
+from lensbench.agents.mcp.client import read_entry
 from lensbench.core.conditions import read_jsonc
 from lensbench.core.errors import UserError, did_you_mean
 from lensbench.core.system.redaction import literal_secrets

@@ -3,16 +3,12 @@
 `python -P -m lensbench.agents.offline --prompt-file F --workspace DIR` behaves like the command line of an agent:
 events as JSON lines on standard output, own Glob, Grep and Read tools, MCP servers from an `mcpServers` file.
 Everything is decided by counting words, so the same prompt, workspace, tools and seed give the same answer, byte for
-byte.
+byte. Its MCP client, and how it reads a prompt and a workspace, are those of the preflight (`agents.mcp`).
 
-    question.py   the prompt -> weighted search terms, and the kind of question
-    workspace.py  the files that may be seen, and where terms occur in them
     ranking.py    which files are worth reading
     outline.py    a file -> its definitions and paragraphs
     passages.py   the relevant ones, and the lines to quote
     references.py importers of a file, definitions and uses of a name
-    servers.py    the MCP client
-    mcp_tools.py  the purpose of an unknown MCP tool, and the files in its result
     toolbox.py    tool calls: counted, limited, reported as events
     agent.py      the sequence of these steps
     answer.py     the text

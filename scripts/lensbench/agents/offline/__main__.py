@@ -10,10 +10,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from lensbench.agents.mcp.client import Servers, read_config
+from lensbench.agents.mcp.workspace import Workspace
 from lensbench.agents.offline.agent import answer_prompt
-from lensbench.agents.offline.servers import Servers, read_config
 from lensbench.agents.offline.toolbox import OWN_TOOLS, Toolbox, print_event
-from lensbench.agents.offline.workspace import Workspace
 from lensbench.core.errors import UserError
 
 VERSION = "2"

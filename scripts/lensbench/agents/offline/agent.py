@@ -9,11 +9,11 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from lensbench.agents.offline import mcp_tools
+from lensbench.agents.mcp import tools as mcp_tools
+from lensbench.agents.mcp.question import Question, Term, read_question
 from lensbench.agents.offline.answer import Findings, Importers, Place, Uses, write_answer
 from lensbench.agents.offline.outline import outline
 from lensbench.agents.offline.passages import COMMENT, GUARD, Passage, choose
-from lensbench.agents.offline.question import Question, Term, read_question
 from lensbench.agents.offline.ranking import idf, prior, rank, term_weights
 from lensbench.agents.offline.references import definitions, import_search
 from lensbench.agents.offline.toolbox import Toolbox

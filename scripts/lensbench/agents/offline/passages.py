@@ -7,10 +7,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from lensbench.agents.mcp.question import Question, Term
+from lensbench.agents.mcp.workspace import Workspace
 from lensbench.agents.offline.outline import Unit
-from lensbench.agents.offline.question import Question, Term
 from lensbench.agents.offline.ranking import in_path, named, prior
-from lensbench.agents.offline.workspace import Workspace
 
 NAMED, ENCLOSED = 1.6, 0.5
 RAISING = 1.5

@@ -8,9 +8,9 @@ import zlib
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
+from lensbench.agents.mcp.question import Question, Term
+from lensbench.agents.mcp.workspace import Workspace
 from lensbench.agents.offline.outline import DEFINITION, is_prose
-from lensbench.agents.offline.question import Question, Term
-from lensbench.agents.offline.workspace import Workspace
 
 Hits = Mapping[Term, Mapping[str, Sequence[int]]]
 """term -> file -> lines with the term."""

@@ -8,11 +8,11 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from lensbench.agents.offline.mcp_tools import OfferedTool
-from lensbench.agents.offline.question import Term
+from lensbench.agents.mcp.client import Servers
+from lensbench.agents.mcp.question import Term
+from lensbench.agents.mcp.tools import OfferedTool
+from lensbench.agents.mcp.workspace import Workspace
 from lensbench.agents.offline.references import ImportSearch
-from lensbench.agents.offline.servers import Servers
-from lensbench.agents.offline.workspace import Workspace
 from lensbench.core.error_texts import REFUSAL
 
 OWN_TOOLS = ("Glob", "Grep", "Read")

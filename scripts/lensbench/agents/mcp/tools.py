@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from lensbench.agents.offline.question import Question
-from lensbench.agents.offline.workspace import Workspace
+from lensbench.agents.mcp.question import Question
+from lensbench.agents.mcp.workspace import Workspace
 
 Role = Literal["search", "neighbourhood", "overview"]
 _ROOTS = """repo repopath repository repositorypath root rootpath rootdir workspace workspacepath project projectpath

@@ -1,17 +1,15 @@
 """The MCP client: servers from an `mcpServers` file, over stdio or streamable HTTP, with the official SDK.
 
 The SDK is asynchronous and slow to import (about a second), so it is imported only when there is a server to start, and
-runs in its own thread; the rest of the agent is synchronous.
+runs in its own thread; the rest of a program is synchronous.
 """
 
 from __future__ import annotations
 
-import ctypes
 import json
 import logging
 import os
 import signal
-import sys
 import tempfile
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import Future
@@ -22,14 +20,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
-from lensbench.agents.offline.mcp_tools import OfferedTool
+from lensbench.agents.mcp.tools import OfferedTool
 from lensbench.agents.reach import hosts_in
 from lensbench.core.errors import UserError
-from lensbench.core.system.processes import held_signals
+from lensbench.core.system.processes import adopt_orphans, end_children, held_signals
 
 CALL_SECONDS = 45.0
 """A call that takes longer is an error, and its server is not called again."""
-PR_SET_CHILD_SUBREAPER = 36
 _PRINTS = (
     "it prints other text than protocol messages to standard output ({!r}), which makes some agents fail; print it "
     "to standard error"
@@ -136,7 +133,7 @@ class Servers:
     ) -> None:
         self._stack.close()
         if any(isinstance(entry, Entry) and entry.command for entry in self._entries.values()):
-            _end_children()
+            end_children()
 
     def call(self, tool: OfferedTool, arguments: dict[str, Any]) -> Result:
         """The tool's result; every error is a result with `is_error`."""
@@ -157,8 +154,8 @@ class Servers:
         from anyio.from_thread import start_blocking_portal
 
         logging.disable(logging.CRITICAL)  # the SDK logs a traceback for each line that a broken server prints
-        if any(entry.command for entry in entries.values()) and sys.platform == "linux":
-            ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        if any(entry.command for entry in entries.values()):
+            adopt_orphans()
         ready: dict[str, Future[_Connection | str]] = {name: Future() for name in entries}
         errors = {name: self._stack.enter_context(tempfile.TemporaryFile()) for name in entries}  # noqa: SIM115
         with held_signals():  # a signal in between would wait forever for a thread that nothing stops
@@ -308,19 +305,3 @@ def _last_line(errors: IO[bytes]) -> str:
     errors.seek(max(0, errors.seek(0, os.SEEK_END) - 2000))
     lines = errors.read().decode("utf-8", "replace").strip().splitlines()
     return " ".join(lines[-1].split())[:300] if lines else ""
-
-
-def _end_children() -> None:
-    """Kills processes that servers left behind; they are children of this process, which adopts orphans."""
-    import psutil
-
-    for _ in range(5):
-        left = psutil.Process().children(recursive=True)
-        for process in left:
-            try:
-                process.kill()
-            except psutil.NoSuchProcess:
-                continue
-        psutil.wait_procs(left, timeout=1)
-        if not left:
-            return
