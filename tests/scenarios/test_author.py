@@ -10,7 +10,6 @@ import pytest
 import yaml
 
 from fakes.messages_api import Fake, MessagesApi, read_rules, serving
-from lensbench.agents.mcp.workspace import Workspace
 from lensbench.agents.sandbox import NO_SANDBOX
 from lensbench.core.errors import UserError
 from lensbench.core.system.yaml_places import DocumentError
@@ -93,7 +92,7 @@ def ask(fake: Fake, folder: Path, monkeypatch: pytest.MonkeyPatch, max_usd: floa
     known = survey(write_stock(folder / "stock"))
     asked = AskedAgent(agent.model_dump(mode="json"), NO_SANDBOX, folder / "said", max_usd)
     author = Author("stock", Folder(path="stock"), known.root, asked)
-    examine = Examiner(known, Workspace(str(known.root)), frozenset())
+    examine = Examiner(known, frozenset())
     return run_rounds(author, examine, {Category.TARGETED: 6})
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from lensbench.agents.mcp.workspace import Workspace
 from lensbench.core.tasks import Task
 from lensbench.scenarios.problems import Problem, Reason, find_problems
 from lensbench.scenarios.survey import Survey, survey
@@ -106,7 +105,7 @@ def test_a_tool_that_the_repository_itself_defines_is_no_tool(tmp_path: Path) ->
 
 def test_a_task_is_tried_with_a_search_an_agent_without_a_model_and_one_that_knows(stock: Survey) -> None:
     searched = task(*({**each, "all_of": ["DUNE_LIMIT", "370"]} for each in GOOD), prompt="What is DUNE_LIMIT?")
-    tried = try_task(searched, stock, Workspace(str(stock.root)))
+    tried = try_task(searched, stock)
     assert [problem.reason for problem in tried.problems] == [Reason.ONE_SEARCH, Reason.TRIVIAL]
     nothing, everything = Fraction(0), Fraction(1)
     assert [problem.reason for problem in Tried(nothing, nothing, nothing).problems] == [Reason.IMPOSSIBLE]
@@ -114,6 +113,6 @@ def test_a_task_is_tried_with_a_search_an_agent_without_a_model_and_one_that_kno
 
 
 def test_a_reasonable_task_is_good(stock: Survey) -> None:
-    tried = try_task(task(), stock, Workspace(str(stock.root)))
+    tried = try_task(task(), stock)
     assert tried.search < 1
     assert tried.oracle == 1

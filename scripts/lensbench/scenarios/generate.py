@@ -14,7 +14,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lensbench.agents.mcp.workspace import Workspace
 from lensbench.core.errors import UserError
 from lensbench.core.system.files import write_atomic
 from lensbench.core.system.processes import adopt_orphans
@@ -41,7 +40,6 @@ class Examiner:
     """Examines proposals: first by reading, then by trying those without problems."""
 
     survey: Survey
-    workspace: Workspace
     tools: frozenset[str]
 
     def __call__(self, proposal: Proposal, others: Sequence[Task]) -> Examined:
@@ -55,7 +53,7 @@ class Examiner:
         if proposal.task is None:
             return Examined(proposal.problems)
         problems = find_problems(proposal.task, self.survey, others, self.tools)
-        tried = None if problems else try_task(proposal.task, self.survey, self.workspace)
+        tried = None if problems else try_task(proposal.task, self.survey)
         return Examined(tuple(tried.problems if tried else problems), tried)
 
 
@@ -64,7 +62,7 @@ def generate(name: str, source: Source, count: int, settings: Settings, folder: 
     tree = prepare(source, Path(settings.cache)).tree.resolve()  # lens does not follow links
     known = survey(tree)
     writer = _writer(name, source, settings, known, folder)
-    fates = run_rounds(writer, Examiner(known, Workspace(str(tree)), frozenset(settings.tools)), spread(count))
+    fates = run_rounds(writer, Examiner(known, frozenset(settings.tools)), spread(count))
     author = settings.agent.model or settings.agent.kind
     made = Made(name, source, "the miners (no language model)" if settings.offline else author, count, fates, known)
     spent = isinstance(writer, Author) and writer.asked.spent_all

@@ -1,20 +1,18 @@
 """Tries a task with a single search, with an agent without a model, and with one that knows the facts.
 
-The first two must not solve it, the third must. The agents are those of the benchmark (the offline agent, and the
-control agent of docs/controls.md), called in this process for speed.
+The first two must not solve it, the third must. The agent without a model is the offline agent, started as in a run.
 """
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Iterator
 from fractions import Fraction
+from pathlib import Path
 from typing import NamedTuple
 
-from lensbench.agents.controls.agent import answer as controlled_answer
+from lensbench.agents.adapters import offline
 from lensbench.agents.mcp.question import read_question
-from lensbench.agents.mcp.workspace import Workspace
-from lensbench.agents.offline.agent import answer_prompt
-from lensbench.agents.offline.toolbox import Toolbox
 from lensbench.core.numbers import COMPLETE, percent
 from lensbench.core.tasks import Task
 from lensbench.judging.judges import POINTS, Verdict
@@ -26,8 +24,6 @@ from lensbench.scenarios.survey import Survey
 
 FOUND_LINES = 200
 """The maximum number of lines of a search result."""
-CALLS = 30
-"""The same as the offline agent's limit in a run."""
 
 
 class Tried(NamedTuple):
@@ -49,11 +45,16 @@ class Tried(NamedTuple):
             yield Problem(Reason.IMPOSSIBLE, f"an answer that states every fact gets {percent(self.oracle)}")
 
 
-def try_task(task: Task, survey: Survey, workspace: Workspace) -> Tried:
+def try_task(task: Task, survey: Survey) -> Tried:
     """Tries a task; returns the scores of one search, the offline agent, and the agent that knows the facts."""
-    offline = answer_prompt(prompt_of(task), Toolbox(workspace, None, lambda event: None, CALLS), 1)
-    facts = controlled_answer([stated(criterion) for criterion in task.criteria])
-    return Tried(_search(task, survey), score(task, offline), score(task, facts))
+    facts = "\n".join(stated(criterion) for criterion in task.criteria)
+    return Tried(_search(task, survey), score(task, _offline_answer(prompt_of(task), survey.root)), score(task, facts))
+
+
+def _offline_answer(prompt: str, workspace: Path) -> str:
+    command = [*offline.PROGRAM, "--prompt-file", "/dev/stdin", "--workspace", str(workspace), "--seed", "1"]
+    done = subprocess.run(command, input=prompt, stdout=subprocess.PIPE, encoding="utf-8", check=True)
+    return offline.read(done.stdout.splitlines()).answer
 
 
 def score(task: Task, answer: str) -> Fraction:
