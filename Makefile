@@ -51,7 +51,7 @@ newest: dev
 
 # Proves the instrument on benchmarks whose outcome is known (docs/controls.md).
 selftest: setup
-	$(BIN)/python -P -m lensbench.workflow.selftest $(ARGS)
+	$(BIN)/python -P -m lensbench_demo.selftest $(ARGS)
 
 # The agents that the live tests drive, pinned. `npm ci` would insist on programs for other platforms.
 agents:
@@ -96,7 +96,7 @@ lock:
 	$(PYTHON) -m venv .cache/lock
 	.cache/lock/bin/pip install --quiet uv
 	.cache/lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
-	    --no-annotate --no-header pyproject.toml --extra archive --group build --output-file requirements.lock
+	    --no-annotate --no-header pyproject.toml --extra archive --extra demo --group build --output-file requirements.lock
 	.cache/lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	    --no-annotate --no-header --group dev --constraint requirements.lock --output-file requirements-dev.lock
 	.cache/lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \

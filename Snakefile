@@ -41,7 +41,7 @@ include: "rules/judging.smk"
 include: "rules/scores.smk"
 include: "rules/results.smk"
 include: "rules/archive.smk"
-include: "rules/scenarios.smk"
+include: "rules/tasks.smk"
 
 
 rule all:

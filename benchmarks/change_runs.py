@@ -33,7 +33,7 @@ from fakes.messages_api import MessagesApi, read_rules, serving  # noqa: E402
 
 SET = ROOT / "scenarios" / "changes-demo.yaml"
 CLAUDE = ROOT / "tools" / "agents" / "node_modules" / ".bin" / "claude"
-SERVER = {"command": "${python}", "args": ["-P", "-m", "lensbench.lens", "--root", "${workspace}"]}
+SERVER = {"command": "${python}", "args": ["-P", "-m", "lensbench_demo.lens", "--root", "${workspace}"]}
 GREP = "mcp__lens__lens_grep"
 APPLYING = """\
 import json, pathlib, subprocess, sys, uuid

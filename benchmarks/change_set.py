@@ -21,9 +21,9 @@ from lensbench.core.errors import UserError
 from lensbench.core.system.files import write_atomic
 from lensbench.core.system.places import ROOT
 from lensbench.plan.config import DEFAULT_CACHE
-from lensbench.scenarios.changes.candidates import Bench, Fate
-from lensbench.scenarios.changes.from_releases import read_releases, tasks_between
-from lensbench.scenarios.changes.writing import render_table, write_set
+from lensbench_tasks.changes.candidates import Bench, Fate
+from lensbench_tasks.changes.from_releases import read_releases, tasks_between
+from lensbench_tasks.changes.writing import render_table, write_set
 
 RECIPE = Path(__file__).with_suffix(".yaml")
 DEMO = 6

@@ -28,11 +28,11 @@ sys.path.insert(0, str(ROOT / "tests" / "support"))
 
 from labelled import dressed, mined  # noqa: E402
 from lensbench.core.tasks import Criterion, Task  # noqa: E402
-from lensbench.judging.drafting import draft  # noqa: E402
 from lensbench.judging.judges import POINTS  # noqa: E402
 from lensbench.judging.judges.mechanical import judge  # noqa: E402
 from lensbench.judging.judges.normalising import normalise  # noqa: E402
 from lensbench.plan.task_files import read_scenarios  # noqa: E402
+from lensbench_tasks.drafting import draft  # noqa: E402
 
 PACKAGES = (
     "anyio",

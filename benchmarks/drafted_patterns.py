@@ -17,7 +17,7 @@ sys.path.insert(0, str(ROOT / "tests" / "support"))
 
 from drafted_answers import Answer, Scored, bare, closeness, crude, drafting_set, made_answers, patterns, scored  # noqa: E402
 from lensbench.core.tasks import Task  # noqa: E402
-from lensbench.judging.drafting import draft  # noqa: E402
+from lensbench_tasks.drafting import draft  # noqa: E402
 
 SEEDS = range(1, 6)
 FAMILIES = ("real", "made", "paraphrased", "quoted", "other")

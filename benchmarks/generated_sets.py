@@ -18,9 +18,9 @@ from lensbench.core.system.places import ROOT
 from lensbench.core.tasks import Git, Npm, Pypi, Source
 from lensbench.plan.config import DEFAULT_CACHE
 from lensbench.repositories.prepare import prepare
-from lensbench.scenarios.files import OUTCOMES, set_value
-from lensbench.scenarios.generate import generate
-from lensbench.scenarios.settings import Settings
+from lensbench_tasks.files import OUTCOMES, set_value
+from lensbench_tasks.generate import generate
+from lensbench_tasks.settings import Settings
 
 SOURCES: dict[str, Source] = {
     "flask": Pypi(pypi="flask==3.1.1", sha256="284c7b8f2f58cb737f0cf1c30fd7eaf0ccfcde196099d24ecede3fc2005aa59e"),

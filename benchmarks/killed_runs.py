@@ -41,7 +41,7 @@ def write_project(folder: Path, url: str, tasks: int) -> None:
         for number in range(tasks)
     ]
     (folder / "tasks.yaml").write_text(json.dumps({"tasks": entries}), encoding="utf-8")
-    server = {"command": "${python}", "args": ["-P", "-m", "lensbench.lens", "--root", "${workspace}"]}
+    server = {"command": "${python}", "args": ["-P", "-m", "lensbench_demo.lens", "--root", "${workspace}"]}
     (folder / "mcp.json").write_text(json.dumps({"mcpServers": {"lens": server}}), encoding="utf-8")
     agent = {
         "kind": "claude-code", "command": [str(CLAUDE)], "version": "2.1.329", "model": "sonnet", "provider": "custom",

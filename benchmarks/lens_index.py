@@ -11,11 +11,11 @@ from pathlib import Path
 
 from figures import write_figures
 
-from lensbench.lens.files import list_sources
-from lensbench.lens.grep import grep
-from lensbench.lens.scope import Scope
-from lensbench.lens.texts import Texts
-from lensbench.lens.tree import Tree, scan
+from lensbench_demo.lens.grep import grep
+from lensbench_demo.lens.scope import Scope
+from lensbench_demo.lens.texts import Texts
+from lensbench_demo.lens.tree import Tree, scan
+from lensbench_tasks.parsers.files import list_sources
 
 QUERIES = ("parse", "option parser", "error handling|retry", "get_queryset", "select * from")
 

@@ -81,7 +81,7 @@ def make_project(folder: Path, tasks: int, url: str) -> None:
         for number in range(tasks)
     ]
     (folder / "tasks.yaml").write_text(json.dumps({"tasks": told}), encoding="utf-8")
-    server = {"command": "${python}", "args": ["-P", "-m", "lensbench.lens", "--root", "${workspace}"]}
+    server = {"command": "${python}", "args": ["-P", "-m", "lensbench_demo.lens", "--root", "${workspace}"]}
     (folder / "mcp.json").write_text(json.dumps({"mcpServers": {"lens": server}}), encoding="utf-8")
     config = {
         "run_id": "real", "scenarios": "tasks.yaml", "repository": {"path": "repo"},

@@ -5,7 +5,7 @@ more code than the budget.
     python tools/rooms.py --paths   names of files in a run folder that are literals outside core/run_folder.py
 
 A room is a package of `scripts/lensbench`, the engine, or a package beside it, which imports the engine and is never
-imported by it. CONTRIBUTING.md describes them.
+imported by it; of these only the demo imports another, the tasks. CONTRIBUTING.md describes them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ BELOW_RUNS = {"core", "agents", "repositories", "changes", "plan"}
 BELOW_SCORES = BELOW_RUNS | {"runs", "judging"}
 ALLOWED: dict[str, set[str]] = {
     "core": set(),
-    "lens": {"core"},
     "agents": {"core"},
     "repositories": {"core"},
     "changes": {"core", "agents", "repositories"},
@@ -30,21 +29,22 @@ ALLOWED: dict[str, set[str]] = {
     "runs": BELOW_RUNS,
     "judging": BELOW_RUNS | {"runs"},
     "scores": BELOW_SCORES,
-    "scenarios": BELOW_SCORES | {"lens"},
     "results": BELOW_SCORES | {"scores"},
-    "workflow": BELOW_SCORES | {"scores", "scenarios", "results"},
+    "workflow": BELOW_SCORES | {"scores", "results"},
     "lensbench_archive": BELOW_SCORES | {"scores", "results"},
+    "lensbench_tasks": BELOW_SCORES,
+    "lensbench_demo": BELOW_SCORES | {"scores", "results", "lensbench_tasks"},
 }
 """Room -> the rooms that it may import."""
 KNOWS_SNAKEMAKE = "workflow"
 """The only room that may import Snakemake."""
 KNOWS_PLACES = "core/run_folder.py"
 """The only file with the names of files in a run folder."""
-OTHER_FOLDERS = {"lens", "agents", "repositories", "scenarios"}
+OTHER_FOLDERS = {"agents", "repositories", "lensbench_tasks", "lensbench_demo"}
 """Rooms that work in other folders: workspaces, caches, repositories."""
 
 
-BUDGET = {"lines": 43_976, "characters": 1_932_255}
+BUDGET = {"lines": 43_970, "characters": 1_931_507}
 """The most code that `scripts/`, `rules/`, `templates/` and the Snakefile may have. It only falls: features pay with
 deletions."""
 CODE = (".py", ".smk", ".j2", ".js")

@@ -25,11 +25,6 @@ GROUPS: dict[str, dict[str, Verb]] = {
         "init": Verb(
             "lensbench.workflow.setup", "write a config for your own MCP server, try it, and estimate the price"
         ),
-        "generate": Verb("lensbench.scenarios.generate", "write a task set about a repository, with proven facts"),
-        "draft": Verb("lensbench.judging.drafting", "turn Markdown scenarios into a task set, with draft patterns"),
-        "check": Verb("lensbench.scenarios.check", "check a task set: facts that patterns miss or prompts give away"),
-        "try": Verb("lensbench.scenarios.try_answer", "judge one answer now, and show which words decided"),
-        "prove": Verb("lensbench.scenarios.proofs", "check the proofs of a task set against its repositories"),
         "size": Verb(
             "lensbench.scores.sample_size", "compute how many tasks, repositories and trials a decision needs"
         ),
@@ -54,13 +49,11 @@ GROUPS: dict[str, dict[str, Verb]] = {
     "Check and maintain": {
         "doctor": Verb("lensbench.workflow.doctor", "check machine, agents, keys, servers and config"),
         "fsck": Verb("lensbench.workflow.damage", "find damaged files in a run folder"),
-        "selftest": Verb("lensbench.workflow.selftest", "check lensbench itself on benchmarks whose outcome is known"),
         "schemas": Verb("lensbench.plan.schemas", "write the JSON schemas of config, task sets and records"),
-        "lens": Verb("lensbench.lens", "serve a folder with the built-in MCP server"),
     },
 }
-HIDDEN = {"skill": "lensbench.workflow.skill", "retrieval": "lensbench.agents.offline"}
-"""Verbs for the /benchmark skill and the offline agent, not shown in the overview."""
+HIDDEN = {"skill": "lensbench.workflow.skill"}
+"""The verb for the /benchmark skill, not shown in the overview."""
 ENTRY_POINTS = "lensbench.verbs"
 """The entry points of packages beside this one: each is a table of verbs by group."""
 EXIT_CODES = (

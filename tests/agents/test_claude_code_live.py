@@ -185,7 +185,7 @@ def test_the_embedded_server_is_offered(tmp_path: Path, monkeypatch: pytest.Monk
         "args": [
             "-P",
             "-m",
-            "lensbench.lens",
+            "lensbench_demo.lens",
             "--root",
             str(tmp_path / "repo"),
             "--log",

@@ -29,7 +29,7 @@ INSTALLED = Path(__file__).parents[2] / "tools" / "agents"
 SERVER = Path(__file__).parents[1] / "fakes" / "stdio_mcp_server.py"
 KEY = "dummy-key-that-must-not-be-written"
 LENS = {
-    "command": sys.executable, "args": ["-P", "-m", "lensbench.lens"],
+    "command": sys.executable, "args": ["-P", "-m", "lensbench_demo.lens"],
     "env": {"PYTHONPATH": str(Path(lensbench.__file__).parents[1])},
 }  # fmt: skip
 PLANTED = {

@@ -18,9 +18,9 @@ import yaml
 from calculator import FIXED, SANDBOX, make_tree, patch_of, task_value
 
 import warm_snakemake
-from lensbench.agents.controls import agent
 from lensbench.core.system.places import ROOT
-from lensbench.workflow.controls import WORKING
+from lensbench_demo import control_agent as agent
+from lensbench_demo.controls import WORKING
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not SANDBOX.program, reason="no bubblewrap")]
 

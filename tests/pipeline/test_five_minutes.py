@@ -41,7 +41,7 @@ def check(folder: Path, said: str) -> None:
 
 
 def test_flags_are_enough_and_the_config_that_is_written_works(stock: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    server = "${python} -P -m lensbench.lens --root ${workspace}"
+    server = "${python} -P -m lensbench_demo.lens --root ${workspace}"
     flags = ["--name", "mine", "--mcp", server, "--agent", "offline", "--repo", "stock"]
     ended = subprocess.run([*STARTING, *flags], cwd=stock, capture_output=True, text=True, check=False, timeout=280)
     assert ended.returncode == 0, ended.stdout + ended.stderr
@@ -56,7 +56,7 @@ def served(stock: Path) -> Iterator[str]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    lens = [sys.executable, "-P", "-m", "lensbench.lens", "--transport", "http", "--port", str(port)]
+    lens = [sys.executable, "-P", "-m", "lensbench_demo.lens", "--transport", "http", "--port", str(port)]
     with subprocess.Popen([*lens, "--root", str(stock / "stock")], stderr=subprocess.DEVNULL) as process:
         try:
             assert wait_for(lambda: socket.socket().connect_ex(("127.0.0.1", port)) == 0)
@@ -79,7 +79,7 @@ def test_a_server_that_does_not_start_is_named_and_when_it_is_fixed_init_goes_on
     assert "the trial failed; fix mcp.mine.json or config.mine.yaml" in ended.stderr
     assert "init --name mine" in ended.stderr
     tasks = (stock / "scenarios" / "mine.yaml").read_bytes()
-    lens = {"command": "${python}", "args": ["-P", "-m", "lensbench.lens", "--root", "${workspace}"]}
+    lens = {"command": "${python}", "args": ["-P", "-m", "lensbench_demo.lens", "--root", "${workspace}"]}
     (stock / "mcp.mine.json").write_text(json.dumps({"mcpServers": {"mine": lens}}))
     again = subprocess.run(
         [*STARTING, "--name", "mine"], cwd=stock, capture_output=True, text=True, check=False, timeout=280

@@ -18,7 +18,7 @@ FOUND = find_sandbox({"mode": "auto", "visible": [], "hidden": []})
 bubblewrap = pytest.mark.skipif(not FOUND.program, reason=f"no sandbox on this machine: {FOUND.reason}")
 LENS = {
     "command": "${python}",
-    "args": ["-P", "-m", "lensbench.lens", "--root", "${workspace}", "--log", "${server_log}"],
+    "args": ["-P", "-m", "lensbench_demo.lens", "--root", "${workspace}", "--log", "${server_log}"],
 }
 KEY = "planted-key-of-the-pipeline"
 

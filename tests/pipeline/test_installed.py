@@ -29,7 +29,7 @@ TASK = {
     "prompt": "Where is the class Cart, and what is its limit?",
     "criteria": [{"text": "names the file", "all_of": "shop.py"}, {"text": "names the limit", "all_of": "40"}],
 }
-SERVER = {"command": "${python}", "args": ["-P", "-m", "lensbench.lens", "--root", "${workspace}"]}
+SERVER = {"command": "${python}", "args": ["-P", "-m", "lensbench_demo.lens", "--root", "${workspace}"]}
 
 
 @pytest.fixture(scope="module")

@@ -137,7 +137,7 @@ def check(folder: Path, api: Fake) -> None:
 
 
 def test_a_benchmark_over_stdio(tmp_path: Path, api: Fake) -> None:
-    arguments = ["-P", "-m", "lensbench.lens", "--root", "${workspace}", "--log", "${server_log}"]
+    arguments = ["-P", "-m", "lensbench_demo.lens", "--root", "${workspace}", "--log", "${server_log}"]
     server = {"command": "${python}", "args": arguments}
     (tmp_path / "mcp.json").write_text(json.dumps({"mcpServers": {"lens": server}}))
     write_project(tmp_path, api)
@@ -152,7 +152,7 @@ def test_a_benchmark_over_stdio(tmp_path: Path, api: Fake) -> None:
 
 
 def test_one_question_in_both_conditions(tmp_path: Path, api: Fake) -> None:
-    server = {"command": "${python}", "args": ["-P", "-m", "lensbench.lens", "--root", "${workspace}"]}
+    server = {"command": "${python}", "args": ["-P", "-m", "lensbench_demo.lens", "--root", "${workspace}"]}
     (tmp_path / "mcp.json").write_text(json.dumps({"mcpServers": {"lens": server}}))
     write_project(tmp_path, api)
     done = subprocess.run(
@@ -186,7 +186,7 @@ def lens_daemon(tmp_path: Path) -> Iterator[str]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [sys.executable, "-P", "-m", "lensbench.lens", "--transport", "http", "--port", str(port)]
+    command = [sys.executable, "-P", "-m", "lensbench_demo.lens", "--transport", "http", "--port", str(port)]
     daemon = subprocess.Popen([*command, "--root", str(tmp_path / "served")], stderr=subprocess.DEVNULL)
     try:
         for _ in range(200):
@@ -202,7 +202,7 @@ def lens_daemon(tmp_path: Path) -> Iterator[str]:
 
 def refused(folder: Path, api_key_refused: Fake, **settings: Any) -> str:
     """What a start says whose key the service refuses."""
-    server = {"command": "${python}", "args": ["-P", "-m", "lensbench.lens", "--root", "${workspace}"]}
+    server = {"command": "${python}", "args": ["-P", "-m", "lensbench_demo.lens", "--root", "${workspace}"]}
     (folder / "mcp.json").write_text(json.dumps({"mcpServers": {"lens": server}}))
     write_project(folder, api_key_refused, **settings)
     with pytest.raises(AssertionError) as said:
@@ -243,7 +243,7 @@ def launcher_project(folder: Path, api: Fake, **settings: Any) -> Path:
     script.chmod(0o755)
     project = folder / "project"
     project.mkdir()
-    server = {"command": "${python}", "args": ["-P", "-m", "lensbench.lens", "--root", "${workspace}"]}
+    server = {"command": "${python}", "args": ["-P", "-m", "lensbench_demo.lens", "--root", "${workspace}"]}
     (project / "mcp.json").write_text(json.dumps({"mcpServers": {"lens": server}}))
     agent = {
         "kind": "claude-code", "command": [str(script)], "model": "sonnet", "models": {"sonnet": "glm-5"},

@@ -22,7 +22,7 @@ from lensbench.core.system.places import ROOT
 PROGRAMS = ROOT / "tools" / "agents" / "node_modules" / ".bin"
 KEY = "sk-live-test-0123456789abcdef"
 OLD, RIGHT, WRONG = "    return one - other", "    return one + other", "    return one - other - 0"
-SERVER = {"command": "${python}", "args": ["-P", "-m", "lensbench.lens", "--root", "${workspace}"]}
+SERVER = {"command": "${python}", "args": ["-P", "-m", "lensbench_demo.lens", "--root", "${workspace}"]}
 
 
 @dataclass(frozen=True)

@@ -18,9 +18,9 @@ from lensbench.judging.judges.mechanical import judge
 from lensbench.judging.judges.normalising import normalise
 from lensbench.plan.task_files import read_scenarios
 from lensbench.repositories.prepare import prepare
-from lensbench.scenarios.check import check
-from lensbench.scenarios.proofs import task_problems
 from lensbench.scores.power import FEWEST_REPOSITORIES
+from lensbench_tasks.check import check
+from lensbench_tasks.proofs import task_problems
 
 ROOT = Path(__file__).parents[2]
 TASKS = {task.id: task for task in read_scenarios([str(ROOT / "scenarios" / "demo.yaml")]).tasks}

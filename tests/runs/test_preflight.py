@@ -167,7 +167,7 @@ def test_submodules_that_are_empty_are_named_and_a_rewritten_history_is_not_a_lo
 
 
 def test_the_embedded_server_answers_about_the_workspace(attempt: Try) -> None:
-    arguments = ["-P", "-m", "lensbench.lens", "--root", "${workspace}", "--log", "${server_log}"]
+    arguments = ["-P", "-m", "lensbench_demo.lens", "--root", "${workspace}", "--log", "${server_log}"]
     check = attempt({"lens": {"command": "${python}", "args": arguments}})["with: lens"]
     assert check.outcome == "ok", check
     assert re.search(r"lens_reindex; lens_grep\(query=.*\) answered$", check.detail)

@@ -17,7 +17,7 @@ from pathlib import Path
 from tree_sitter import Node
 
 from lensbench.core.tasks import Criterion, Regex, Task
-from lensbench.lens.grammars import grammar
+from lensbench_tasks.parsers.grammars import grammar
 
 PATH = re.compile(r"(?:[\w.-]+/)*[\w-][\w.-]*\.(?:py|pyi|toml|cfg|md|rst|txt|yaml|json|js|ts|go|rs|java)(?![\w/])")
 NUMBER = re.compile(r"(?<![\w.-])\d[\d_]*(?:\.\d+)?(?![\w-])")

@@ -12,7 +12,7 @@ from lensbench.judging.judges import Verdict, mechanical
 from lensbench.judging.judges.normalising import normalise
 from lensbench.plan.reading import load_config
 from lensbench.plan.task_files import read_scenarios
-from lensbench.workflow.controls import CONTROLS, LIFT, NULL, ORACLE, SAME, Control, Planted, make_project, statement
+from lensbench_demo.controls import CONTROLS, LIFT, NULL, ORACLE, SAME, Control, Planted, make_project, statement
 
 
 def differences(control: Control, planted: Planted) -> dict[str, Fraction]:

@@ -202,7 +202,9 @@ def _bubblewrap(settings: SandboxSettings, tried: Path | None) -> Sandbox:
     program = shutil.which("bwrap")
     if not program:
         return Sandbox(reason="there is no bwrap on PATH")
-    shown = (*SYSTEM, program, sys.prefix, sys.base_prefix, str(PACKAGE), *map(os.path.expanduser, settings["visible"]))
+    ours = map(str, PACKAGE.parent.glob(f"{PACKAGE.name}*"))  # and the packages beside it, where it is not installed
+    visible = map(os.path.expanduser, settings["visible"])
+    shown = (*SYSTEM, program, sys.prefix, sys.base_prefix, *sorted(ours), *visible)
     homes = (os.path.expanduser("~"), "/root", "/home")
     checkout = (str(ROOT),) if (ROOT / "Snakefile").exists() else ()
     secret = (os.getcwd(), tempfile.gettempdir(), *checkout, *homes, *AGENTS_SYSTEM_SETTINGS, *settings["hidden"])

@@ -132,7 +132,7 @@ def _module_of_script(path: str) -> list[str]:
 
 def _module_paths(module: str, program: str) -> Iterator[str]:
     """The folders or files of a module, or of its whole package where that is not lensbench itself."""
-    parts = module.split(".") if module.startswith(f"{PACKAGE.name}.") else module.split(".")[:1]
+    parts = module.split(".") if module.startswith((f"{PACKAGE.name}.", f"{PACKAGE.name}_")) else module.split(".")[:1]
     own = Path(program).parent.parent.glob("lib*/python*/*-packages") if program else ()
     for root in (*own, *map(Path, filter(None, sys.path))):
         place = root.joinpath(*parts)

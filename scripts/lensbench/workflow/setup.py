@@ -235,7 +235,7 @@ def write_tasks(wishes: Wishes) -> None:
         return
     print(f"generating {TASKS} tasks about {wishes.repo} ...", flush=True)
     told = ["--repo", wishes.repo, "--tasks", str(TASKS), "--output", str(target)]
-    if subprocess.run([sys.executable, "-P", "-m", "lensbench.scenarios.generate", *told], check=False).returncode:
+    if subprocess.run([sys.executable, "-P", "-m", "lensbench_tasks.generate", *told], check=False).returncode:
         raise UserError(f"could not generate tasks about {wishes.repo}; use another --repo, or omit it for the demo's")
 
 

@@ -102,7 +102,7 @@ def write_tasks(bench: Bench) -> None:
         raise UserError(f"{bench.scenarios} already exists; delete it to generate new tasks")
     config = read_config(bench.config)
     settings = writer(config, make_plan(config, ScenarioSet(()), []))
-    command = ["lensbench.scenarios.generate", "--repo", ".", "--output", str(bench.scenarios), "--settings", settings]
+    command = ["lensbench_tasks.generate", "--repo", ".", "--output", str(bench.scenarios), "--settings", settings]
     follow(python(*command, *bench.options), bench.scenarios.with_suffix(".log"))
 
 

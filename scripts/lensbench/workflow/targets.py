@@ -8,7 +8,7 @@ from collections.abc import Set
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import Plan
 from lensbench.plan.config import Config
-from lensbench.scenarios.pin import repository_name
+from lensbench.repositories.pin import repository_name
 
 
 def question(config: Config) -> str:

@@ -1,4 +1,4 @@
-"""The agent without a language model, `python -P -m lensbench.agents.offline`: no network, no key, no model.
+"""The agent without a language model, `python -P -m lensbench_demo.offline`: no network, no key, no model.
 
 | promise of the protocol | kept by |
 |---|---|
@@ -30,7 +30,7 @@ HOSTS: tuple[str, ...] = ()
 """No model is asked."""
 
 MCP_START_SECONDS = 15
-PROGRAM = (sys.executable, "-P", "-m", "lensbench.agents.offline")
+PROGRAM = (sys.executable, "-P", "-m", "lensbench_demo.offline")
 
 
 def command(run: Assignment) -> Invocation:

@@ -16,9 +16,9 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from lensbench.judging.drafting.pieces import Piece, cut, without_examples
 from lensbench.judging.judges import Verdict
 from lensbench.judging.judges.normalising import normalise
+from lensbench.judging.judges.pieces import Piece, cut, without_examples
 
 COUNT = 3
 """The number of canaries for each answer."""

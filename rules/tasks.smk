@@ -1,0 +1,28 @@
+"""Writes a task set about a repository: `snakemake scenarios --config repo=<git url or path> tasks=12` (docs/generating.md).
+
+needs   the repository, at its newest commit when the set is written
+leaves  scenarios/<name>.yaml, <name>.report.md (what was kept, repaired and dropped, and why), <name>.review.html
+
+It reads and writes no run folder. An existing set is kept until it is deleted or the settings change.
+"""
+
+TASK_SET = targets.task_set(SCHEDULE.config)
+
+
+rule scenarios:
+    output:
+        tasks=f"{TASK_SET}.yaml",
+        report=f"{TASK_SET}.report.md",
+        review=f"{TASK_SET}.review.html",
+    log:
+        f"{TASK_SET}.log",
+    localrule: True
+    params:
+        repo=lambda wildcards: SCHEDULE.config.repo,
+        tasks=SCHEDULE.config.tasks,
+        writer=lambda wildcards: targets.writer(SCHEDULE.config, SCHEDULE.plan),
+    message:
+        "writing {params.tasks} tasks"
+    shell:
+        "exec {PYTHON} lensbench_tasks.generate --repo={params.repo:q} --tasks {params.tasks:q} --settings {params.writer:q}"
+        " --output {output.tasks:q} 2> {log:q}"

@@ -1,1 +1,0 @@
-"""Control arms: benchmarks with a known outcome, which test lensbench itself (docs/controls.md)."""

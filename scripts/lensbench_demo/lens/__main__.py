@@ -1,0 +1,74 @@
+"""Serves one folder to MCP clients: `python -P -m lensbench_demo.lens --root FOLDER`."""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import os
+import socket
+from pathlib import Path
+
+from lensbench.core.errors import UserError
+from lensbench.core.system.program import run_program
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+LOG_VARIABLE = "LENS_CALL_LOG"
+
+
+def main() -> None:
+    """Reads the arguments and serves until the client disconnects (stdio) or the process is stopped (http)."""
+    parser = argparse.ArgumentParser(prog="lensbench lens", description="Search and map one folder over MCP.")
+    parser.add_argument("--root", type=Path, default=Path(), help="the folder to serve (default: the current one)")
+    parser.add_argument("--transport", choices=("stdio", "http"), default="stdio")
+    parser.add_argument("--host", default="127.0.0.1", help="http: a loopback address (default: %(default)s)")
+    parser.add_argument("--port", type=int, default=4111, help="http: the port (default: %(default)s); path /mcp")
+    parser.add_argument("--log", type=Path, help=f"append every call to this JSON Lines file (or set {LOG_VARIABLE})")
+    arguments = parser.parse_args()
+    if arguments.transport == "http":
+        check_address(arguments.host, arguments.port)
+    path = arguments.log or (Path(os.environ[LOG_VARIABLE]) if os.environ.get(LOG_VARIABLE) else None)
+    serve(arguments.root, arguments.transport, arguments.host, arguments.port, path)
+
+
+def check_address(host: str, port: int) -> None:
+    """Raises UserError unless the address is a free loopback address."""
+    if host not in LOOPBACK:
+        raise UserError(
+            f"--host {host} is not a loopback address: anybody on the network could read the folder. "
+            f"Use one of {', '.join(LOOPBACK)}."
+        )
+    try:
+        family = socket.AF_INET6 if host == "::1" else socket.AF_INET
+        with socket.socket(family) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind((host, port))
+    except (OSError, OverflowError) as error:
+        raise UserError(f"--port {port} on {host} cannot be used: {error}. Choose another port.") from None
+
+
+def serve(root: Path, transport: str, host: str, port: int, log: Path | None) -> None:
+    """Serves `root`. Slow imports are here, so that --help and usage errors return at once.
+
+    Raises UserError if the root is not a folder or the log cannot be written.
+    """
+    gc.disable()  # garbage collection during the imports took a tenth of the start-up time
+    from lensbench_demo.lens.calls import CallLog
+    from lensbench_demo.lens.server import make_server
+    from lensbench_demo.lens.service import Service
+
+    gc.freeze()
+    gc.enable()
+    service = Service(root)
+    server = make_server(service, CallLog(log) if log else None)
+    service.warm_up()
+    try:
+        if transport == "http":
+            server.run("streamable-http", host=host, port=port)
+        else:
+            server.run("stdio")
+    finally:
+        service.close()
+
+
+if __name__ == "__main__":
+    run_program(main)

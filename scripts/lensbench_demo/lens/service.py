@@ -1,0 +1,116 @@
+"""The index of one folder, kept while the server runs, and the answers of the four tools."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+
+from lensbench.core.errors import UserError
+from lensbench_demo.lens import graph
+from lensbench_demo.lens.grep import grep
+from lensbench_demo.lens.output import render
+from lensbench_demo.lens.scope import Scope, relative, scope_of
+from lensbench_demo.lens.texts import Texts
+from lensbench_demo.lens.tree import Tree, scan
+
+CLOSING = "the server is shutting down."
+
+
+class Service:
+    """Answers calls one at a time. The folder is indexed on first use, or before by `warm_up`."""
+
+    def __init__(self, root: Path) -> None:
+        """`root` is the folder to serve. Raises UserError if it is not a folder."""
+        if not root.is_dir():
+            raise UserError(f"--root {root} is not a folder. Give the folder to serve.")
+        self.root = root.resolve()
+        self._texts = Texts()
+        self._tree: Tree | None = None
+        self._lock = threading.RLock()
+        self._stop = threading.Event()
+
+    def warm_up(self) -> threading.Thread:
+        """Starts indexing in the background; calls wait for it."""
+        thread = threading.Thread(target=self._warm_up, name="lens-index", daemon=True)
+        thread.start()
+        return thread
+
+    def close(self) -> None:
+        """Stops indexing at once and removes the temporary file."""
+        self._stop.set()
+        with self._lock:
+            self._texts.close()
+
+    def grep(self, repo_path: str | None, query: str, limit: int) -> str:
+        """The answer of lens_grep. Raises UserError for invalid arguments."""
+        with self._lock:
+            scope = scope_of(self.root, repo_path)
+            return grep(self._ready(), self._texts, scope, query, limit)
+
+    def graph(self, repo_path: str | None, folder: str | None) -> str:
+        """The answer of lens_graph. Raises UserError for invalid arguments."""
+        with self._lock:
+            scope = scope_of(self.root, repo_path)
+            if folder is None:
+                return graph.clusters(self._ready(), scope)
+            return graph.folder(self._ready(), Scope(self._path(scope, folder)))
+
+    def neighbors(self, repo_path: str | None, path: str, cochange_limit: int) -> str:
+        """The answer of lens_graph_neighbors. Raises UserError for invalid arguments."""
+        with self._lock:
+            scope = scope_of(self.root, repo_path)
+            return graph.neighbors(self._ready(), self._path(scope, path), cochange_limit)
+
+    def reindex(self, repo_path: str | None, force: bool) -> str:
+        """The answer of lens_reindex: files scanned, milliseconds, and whether nothing had changed."""
+        with self._lock:
+            scope_of(self.root, repo_path)
+            started = time.monotonic()
+            before = None if force else self._tree
+            if before is None:
+                self._forget()
+            self._tree = self._scan(before or Tree())
+            return render(
+                {
+                    "files_scanned": len(self._tree.listed),
+                    "duration_ms": round(1000 * (time.monotonic() - started)),
+                    "skipped": self._tree is before,
+                }
+            )
+
+    def _path(self, scope: Scope, name: str) -> str:
+        """A path relative to the root, from one that is relative to the root or to the scope."""
+        path = relative(self.root, name)
+        if scope.folder and not scope.holds(path):
+            path = relative(self.root, str(self.root / scope.folder / name))
+        return path
+
+    def _warm_up(self) -> None:
+        """Runs in the background. A failure is reported by the call that needs the index."""
+        try:
+            with self._lock:
+                _ = self._ready().spellings
+        except UserError:
+            return
+
+    def _ready(self) -> Tree:
+        """The tree, indexed now if necessary."""
+        if self._tree is None:
+            self._tree = self._scan(Tree())
+        return self._tree
+
+    def _scan(self, before: Tree) -> Tree:
+        """A scan that leaves no partial index: after a failure the next call starts from scratch."""
+        try:
+            return scan(self.root, self._texts, before, self._stop.is_set)
+        except InterruptedError:
+            raise UserError(CLOSING) from None
+        except Exception:
+            self._forget()
+            raise
+
+    def _forget(self) -> None:
+        """Drops the index."""
+        self._texts.close()
+        self._texts, self._tree = Texts(), None

@@ -1,0 +1,90 @@
+"""The full-text index: SQLite FTS5 in a temporary file that SQLite removes when the index is closed."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lensbench_demo.lens.words import camel_case, words
+from lensbench_tasks.parsers.grammars import SOURCES
+from lensbench_tasks.parsers.symbols import Facts
+
+CACHE_KIB = 16_000
+WEIGHTS = {"name": 0.0, "path": 6.0, "symbols": 8.0, "docstring": 4.0, "sections": 3.0, "identifiers": 0.5, "body": 1.0}
+RANK = f"-bm25(files, {', '.join(map(str, WEIGHTS.values()))})"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A file found by a search, and its relevance (bm25, higher is better)."""
+
+    path: str
+    score: float
+
+
+class Texts:
+    """The texts of all files, ranked by bm25 with weights per column."""
+
+    def __init__(self) -> None:
+        # "" is a private database: what does not fit into the cache goes to disk, and no other process can open it.
+        self._database = sqlite3.connect("", check_same_thread=False, isolation_level=None)
+        self._database.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
+        columns = ", ".join(["name UNINDEXED", *[column for column in WEIGHTS if column != "name"]])
+        self._database.execute(f"CREATE VIRTUAL TABLE files USING fts5({columns}, tokenize = 'porter unicode61')")
+        self._rows: dict[str, int] = {}
+
+    def put(self, path: str, text: str, language: str | None, facts: Facts) -> None:
+        """Adds a file, or replaces it."""
+        self.remove(path)
+        names = sorted({*facts.exports, *(symbol.name for symbol in facts.symbols)})
+        row = (
+            path,
+            " ".join([path, *words(path)]),
+            " ".join([*names, *words(" ".join(names))]),
+            facts.docstring,
+            "\n".join(title for title, _ in facts.sections),
+            camel_case(text) if language in SOURCES else "",
+            text,
+        )
+        done = self._database.execute("INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+        self._rows[path] = done.lastrowid or 0
+
+    def remove(self, path: str) -> None:
+        """Removes a file, if it is indexed."""
+        row = self._rows.pop(path, None)
+        if row is not None:
+            self._database.execute("DELETE FROM files WHERE rowid = ?", (row,))
+
+    def transaction(self) -> sqlite3.Connection:
+        """A context that makes all changes inside it one transaction."""
+        self._database.execute("BEGIN")
+        return self._database
+
+    def search(self, terms: Sequence[str], phrase: Sequence[str], *, every: bool) -> list[Found]:
+        """The files that contain all of the words (or any of them), or the phrase. There is no query syntax."""
+        if not terms:
+            return []
+        query = (" AND " if every else " OR ").join(f'"{term}"' for term in dict.fromkeys(terms))
+        query = f'({query}) OR "{" ".join(phrase)}"'
+        rows = self._database.execute(f"SELECT name, {RANK} FROM files WHERE files MATCH ?", (query,))
+        return [Found(path, score) for path, score in rows]
+
+    def containing(self, needle: str, terms: Sequence[str]) -> list[str]:
+        """The files whose text contains `needle`, whatever the case of its ASCII letters.
+
+        Only files that contain all `terms` are read; without terms, all files.
+        """
+        where, values = "instr(lower(body), lower(?))", [needle]
+        if terms:
+            where, values = f"files MATCH ? AND {where}", [" AND ".join(f'"{term}"' for term in terms), needle]
+        return [path for (path,) in self._database.execute(f"SELECT name FROM files WHERE {where}", values)]
+
+    def body(self, path: str) -> str:
+        """The indexed text of a file."""
+        rows = self._database.execute("SELECT body FROM files WHERE rowid = ?", (self._rows[path],))
+        return next((body for (body,) in rows), "")
+
+    def close(self) -> None:
+        """Closes the database, which removes the temporary file."""
+        self._database.close()

@@ -1,0 +1,251 @@
+"""The agent's search: terms, files, passages, then the definitions that the passages refer to."""
+
+from __future__ import annotations
+
+import builtins
+import keyword
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from lensbench.agents.mcp import tools as mcp_tools
+from lensbench.agents.mcp.question import Question, Term, read_question
+from lensbench_demo.offline.answer import Findings, Importers, Place, Uses, write_answer
+from lensbench_demo.offline.outline import outline
+from lensbench_demo.offline.passages import COMMENT, GUARD, Passage, choose
+from lensbench_demo.offline.ranking import idf, prior, rank, term_weights
+from lensbench_demo.offline.references import definitions, import_search
+from lensbench_demo.offline.toolbox import Toolbox
+
+READ_ALONE, READ_GUIDED = 6, 5
+"""Files to read: found by own searches, or named by a search tool that is trusted to name the right ones."""
+SEARCHED, CANDIDATES, GUIDED_TERMS = 10, 12, 5
+OVERVIEW_WORTH, NEIGHBOUR_WORTH = 0.1, 0.15
+"""Of what a tool says about files beside those that were searched for."""
+PASSAGES, FOLLOWED, NEIGHBOURS = 9, 4, 2
+COMMON = 3
+"""Names with more definitions than this are ambiguous and ignored."""
+LANGUAGE_NAMES = frozenset(
+    [*dir(builtins), *keyword.kwlist, *dir(str), *dir(dict), "super", "function", "return", "switch"]
+)
+READABLE = 0.12
+"""Files below this part of the best file's score are not read."""
+CALLED = re.compile(
+    r"(?:(?<![\w.])|\bself\.|\bcls\.)([A-Za-z_]\w{3,})\s*\(|\b([A-Z][A-Z0-9]*_[A-Z0-9_]+)\b|\b(_?[A-Z][a-z0-9]+[A-Z]\w+)\b"
+)
+ATTRIBUTE = re.compile(r"\b(?:self|cls)\.(\w{4,})\b")
+CONSTANT_NAME = re.compile(r"\b(_?[A-Z][A-Z0-9]*_[A-Z0-9_]+)\b")
+CONSTANT_VALUE = re.compile(r"=\s*(_?[A-Z][A-Z0-9]*_[A-Z0-9_]+)\b")
+"""A value that is set elsewhere."""
+
+
+@dataclass(frozen=True)
+class _Lead:
+    """Where to read, what each term is worth there, and who depends on the files that a tool was asked about."""
+
+    ranked: tuple[tuple[str, float], ...]
+    weights: Mapping[Term, float]
+    dependents: Mapping[str, Sequence[str]]
+
+
+def answer_prompt(prompt: str, toolbox: Toolbox, seed: int) -> str:
+    """The answer to `prompt`: the same bytes for the same prompt, workspace, tools and seed."""
+    question = read_question(prompt)
+    files = toolbox.glob()
+    lead = _guided(question, toolbox, files) or _alone(question, toolbox, files, seed)
+    passages = _passages(question, toolbox, lead)
+    findings = Findings(
+        passages=tuple(passages),
+        followed=_follow(question, toolbox, files, passages),
+        uses=_uses(question, toolbox, files, passages),
+        importers=_importers(question, toolbox, files, passages, lead),
+    )
+    return write_answer(findings, toolbox)
+
+
+def _alone(question: Question, toolbox: Toolbox, files: Sequence[str], seed: int) -> _Lead:
+    hits = {}
+    for term in question.terms[:SEARCHED]:
+        found = toolbox.grep(term, files)
+        if not found and term.whole:  # it may be written in another case, or as part of a longer name
+            term = replace(term, whole=False, variants=tuple(variant.lower() for variant in term.variants))
+            found = toolbox.grep(term, files)
+        hits[term] = found
+    ranked = rank(toolbox.workspace, question, hits, len(files), seed)
+    return _Lead(tuple(ranked[:READ_ALONE]), term_weights(hits, len(files)), {})
+
+
+def _guided(question: Question, toolbox: Toolbox, files: Sequence[str]) -> _Lead | None:
+    """What search tools of MCP servers lead to, or None when there are none or they found nothing."""
+    by_role: dict[mcp_tools.Role | None, list[mcp_tools.OfferedTool]] = defaultdict(list)
+    for tool in toolbox.offered:
+        by_role[mcp_tools.role(tool)].append(tool)
+    if not by_role["search"]:
+        return None
+    scores: dict[str, float] = defaultdict(float)
+    if not question.names:
+        for tool in by_role["overview"][:1]:
+            _consult(tool, "", OVERVIEW_WORTH, question, toolbox, scores)
+    for tool in by_role["search"][:2]:
+        for query in mcp_tools.queries(tool, question):
+            _consult(tool, query, 1.0, question, toolbox, scores)
+    for term in question.phrases:  # plain text search is best for these
+        for path in toolbox.grep(term, files):
+            scores[path] += prior(path, question)
+    dependents: dict[str, list[str]] = {}
+    for tool in by_role["neighbourhood"][:1]:
+        for path in list(dict.fromkeys([*_asked(question, files), *_best(scores)]))[:NEIGHBOURS]:
+            result = _consult(tool, path, NEIGHBOUR_WORTH, question, toolbox, scores)
+            dependents[path] = mcp_tools.dependents(result, toolbox.workspace)
+    candidates = _best(scores)[:CANDIDATES]
+    if not candidates:
+        return None
+    hits = {term: toolbox.grep(term, candidates, "search results") for term in question.terms[:GUIDED_TERMS]}
+    unknown = idf(len(candidates), len(candidates) // 3)
+    rest = {term: term.weight * unknown for term in question.terms[GUIDED_TERMS:]}
+    ranked = tuple((path, scores[path]) for path in candidates[:READ_GUIDED])
+    return _Lead(ranked, term_weights(hits, len(candidates)) | rest, dependents)
+
+
+def _consult(
+    tool: mcp_tools.OfferedTool,
+    value: str,
+    worth: float,
+    question: Question,
+    toolbox: Toolbox,
+    scores: dict[str, float],
+) -> str:
+    """Calls an MCP tool, adds what it suggests to `scores`, and returns its text."""
+    workspace = toolbox.workspace
+    result = toolbox.call(tool, mcp_tools.arguments(tool, value, workspace.root))
+    for suggestion in mcp_tools.suggestions(result, workspace):
+        scores[suggestion.path] += worth * suggestion.weight * prior(suggestion.path, question)
+    return result
+
+
+def _best(scores: Mapping[str, float]) -> list[str]:
+    return sorted(scores, key=lambda path: (-round(scores[path], 9), path))
+
+
+def _passages(question: Question, toolbox: Toolbox, lead: _Lead) -> list[Passage]:
+    top = lead.ranked[0][1] if lead.ranked else 0.0
+    worth = {path: score / top for path, score in lead.ranked if score > 0 and score >= READABLE * top}
+    units = []
+    for path in worth:
+        lines = [line for term in lead.weights for line in toolbox.workspace.hits(path, term)]
+        first, text = toolbox.read(path, sorted(lines)[len(lines) // 2] if lines else 1)
+        units += outline(path, text, first)
+    return choose(toolbox.workspace, question, units, lead.weights, worth, PASSAGES)
+
+
+def _pointers(question: Question, toolbox: Toolbox, passages: Sequence[Passage]) -> list[str]:
+    """Names in the lines to quote that are explained elsewhere, the most promising first."""
+    counts: dict[str, float] = defaultdict(float)
+    for position, passage in enumerate(passages[:6], 1):
+        for number in passage.quoted if passage.unit.kind != "text" else ():
+            text = toolbox.workspace.line(passage.unit.path, number)
+            if COMMENT.match(text):
+                continue
+            for groups in CALLED.findall(text):
+                counts[next(group for group in groups if group)] += 1 / position
+            for name in ATTRIBUTE.findall(text) if question.value and GUARD.match(text) else ():
+                counts[name] += 2 / position
+            for name in CONSTANT_NAME.findall(text) if question.value else ():
+                counts[name] += 1 / position
+    shown = {passage.unit.name.rpartition(".")[2] for passage in passages}
+    return [name for name in _best(counts) if name not in shown and name not in LANGUAGE_NAMES]
+
+
+def _follow(
+    question: Question, toolbox: Toolbox, files: Sequence[str], passages: Sequence[Passage]
+) -> tuple[Place, ...]:
+    """Definitions of names that the passages point to: one step further, and two for values."""
+    workspace = toolbox.workspace
+    places: list[Place] = []
+    names = _pointers(question, toolbox, passages)[: FOLLOWED + 2]
+    seen = set(names)
+    while names and len(places) < FOLLOWED:
+        name = names.pop(0)
+        found = toolbox.grep(Term(name, 1.0, (name,), True), _sources(files, question))
+        defined = definitions(workspace, name, found)
+        if 1 <= len(defined) <= COMMON:
+            path, line = defined[0]
+            text = _continued(toolbox, path, line)
+            places.append(Place(path, line, name, text))
+            further = [constant for constant in CONSTANT_VALUE.findall(text) if constant not in seen]
+            names[:0] = further
+            seen.update(further)
+    return tuple(places)
+
+
+def _continued(toolbox: Toolbox, path: str, line: int) -> str:
+    """The definition on `line`; a bracket that stays open is followed for a few lines."""
+    text = toolbox.workspace.line(path, line).strip()
+    lines = toolbox.workspace.data(path).count(b"\n")
+    while text.count("(") + text.count("[") + text.count("{") > text.count(")") + text.count("]") + text.count("}"):
+        line += 1
+        if line > lines or len(text) > 160:
+            break
+        text = f"{text} {toolbox.workspace.line(path, line).strip()}"
+    return text
+
+
+def _subjects(question: Question, toolbox: Toolbox, passages: Sequence[Passage]) -> list[str]:
+    """The names that the question is about: those that it spells out, else that of the best passage."""
+    best = [passage.unit.name.rpartition(".")[2] for passage in passages[:1] if passage.unit.kind != "text"]
+    return list(question.names[:2]) or best
+
+
+def _uses(question: Question, toolbox: Toolbox, files: Sequence[str], passages: Sequence[Passage]) -> tuple[Uses, ...]:
+    found: list[Uses] = []
+    for name in _subjects(question, toolbox, passages)[: 2 if question.impact else 1]:
+        places = toolbox.grep(Term(name, 1.0, (name,), True), _sources(files, question))
+        defined = set(definitions(toolbox.workspace, name, places))
+        used = {
+            path: tuple(line for line in dict.fromkeys(lines) if (path, line) not in defined)
+            for path, lines in places.items()
+        }
+        order = sorted(
+            (path for path in used if used[path]),
+            key=lambda path: (-round(prior(path, question), 2), -len(used[path]), path),
+        )
+        found.append(Uses(name, tuple((path, used[path]) for path in order), question.impact))
+    return tuple(entry for entry in found if entry.places)
+
+
+def _importers(
+    question: Question, toolbox: Toolbox, files: Sequence[str], passages: Sequence[Passage], lead: _Lead
+) -> tuple[Importers, ...]:
+    """Who imports what a question about the effects of a change is about."""
+    if not question.impact:
+        return ()
+    defining = [passage.unit.path for passage in passages if passage.unit.kind != "text"]
+    found = []
+    for target in list(dict.fromkeys([*_asked(question, files), *defining]))[:2]:
+        search = import_search(target)
+        told = lead.dependents[target] if target in lead.dependents else _dependents(target, toolbox)
+        paths = told or [path for path in toolbox.grep_imports(search, files) if path != target]
+        order = sorted(paths, key=lambda path: (-prior(path, question), path))
+        found.append(Importers(target, "" if told else search.name, tuple(order)))
+    return tuple(entry for entry in found if entry.paths)
+
+
+def _dependents(target: str, toolbox: Toolbox) -> list[str]:
+    """The files that import `target`, from a tool that knows; none without one."""
+    for tool in toolbox.offered:
+        if mcp_tools.role(tool) == "neighbourhood":
+            arguments = mcp_tools.arguments(tool, target, toolbox.workspace.root)
+            return mcp_tools.dependents(toolbox.call(tool, arguments), toolbox.workspace)
+    return []
+
+
+def _asked(question: Question, files: Sequence[str]) -> list[str]:
+    """The files that the question names."""
+    names = [term.text for term in question.terms if "." in term.text]
+    return list(dict.fromkeys(path for name in names for path in files if f"/{path}".endswith(f"/{name}")))
+
+
+def _sources(files: Sequence[str], question: Question) -> list[str]:
+    """Files where definitions and uses are looked for: not changelogs and locks."""
+    return [path for path in files if prior(path, question) > 0.3]

@@ -1,0 +1,224 @@
+"""Checks lensbench itself: runs the whole pipeline on benchmarks whose outcome is known.
+
+    python -P -m lensbench_demo.selftest
+
+It works offline, in a temporary folder. The outcome is stored with a hash of the tested code (`.cache/selftest.json`),
+so that results can state whether the code that computed them passed. docs/controls.md explains each control.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from pathlib import Path
+
+from lensbench import __version__
+from lensbench.agents.sandbox import find_sandbox
+from lensbench.core import numbers
+from lensbench.core.errors import UserError, did_you_mean
+from lensbench.core.frozen_plan import SandboxSettings
+from lensbench.core.proof import code_hash, record_file
+from lensbench.core.run_folder import RunFolder
+from lensbench.core.system.files import write_atomic, write_json
+from lensbench.core.system.places import ROOT
+from lensbench.core.system.processes import end_children
+from lensbench.core.system.program import run_program
+from lensbench.results.results_file import Results
+from lensbench.scores.estimates_file import EstimatesData
+from lensbench_demo.controls import BROKEN_SERVER, CONTROLS, OUTSIDE, Control, Planted, make_project
+
+CLAIMS = ("GO", "HARM")
+"""The verdicts that claim a difference."""
+AUTO: SandboxSettings = {"mode": "auto", "visible": [], "hidden": []}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The expected and the actual outcome of a control."""
+
+    control: str
+    expected: str
+    found: str
+    ok: bool
+
+    @property
+    def line(self) -> str:
+        """The finding on one line."""
+        return f"{'ok' if self.ok else 'FAIL':5}{self.control:8}expected: {self.expected}; found: {self.found}"
+
+
+def selftest(controls: Iterable[Control], folder: Path, at_once: int) -> Iterator[Finding]:
+    """Runs the controls in `folder`, `at_once` at a time; yields the findings in the given order."""
+    pool = ThreadPoolExecutor(at_once)
+    try:
+        yield from pool.map(lambda control: _finding(control, folder / control.name), controls)
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+        end_children()
+        pool.shutdown()
+
+
+def _finding(control: Control, project: Path) -> Finding:
+    try:
+        sandbox = find_sandbox(AUTO)
+        if control == OUTSIDE and not sandbox.program:
+            return Finding(control.name, control.expected, f"skipped: it needs the sandbox ({sandbox.reason})", ok=True)
+        ok, found = (_broken if control == BROKEN_SERVER else _known)(control, project)
+    except UserError as error:
+        ok, found = False, str(error)
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        ok, found = False, f"unreadable results: {error!r}"
+    return Finding(control.name, control.expected, found, ok)
+
+
+def _known(control: Control, project: Path) -> tuple[bool, str]:
+    """Runs a control in which all runs are valid."""
+    planted = make_project(control, project)
+    return judge(control, planted, *_results(control, project))
+
+
+def judge(control: Control, planted: Planted, results: Results[float], estimates: EstimatesData) -> tuple[bool, str]:
+    """Whether the results are as expected, and a description.
+
+    Every run must have its planted score, and the delta must follow from these scores. The interval must contain the
+    true difference, and may be missing only when nothing varies. A difference must be claimed exactly when there is
+    one."""
+    scores = {(run["task"], run["condition"]): run["score"] for run in results["runs"]}
+    wrong = [key for key, score in planted.items() if scores.get(key) != float(score)]
+    comparison = estimates["comparisons"][control.treatment]
+    overall, verdict = comparison["score"]["overall"], comparison["gate"]["verdict"]
+    delta, low, high = overall["delta"], overall["low"], overall["high"]
+    holds = control.least == control.most if low is None or high is None else low <= control.delta <= high
+    sound = not wrong and scores.keys() == planted.keys() and _is_delta(control, planted, delta)
+    ok = sound and holds and (verdict == "GO" if control.delta else verdict not in CLAIMS)
+    interval = "no interval" if low is None else f"interval {_points(low)} to {_points(high)}"
+    means = ", ".join(f"{name} {_mean(control, results, name)}" for name in control.servers)
+    right = f"{len(planted) - len(wrong)} of {len(planted)} scores right"
+    return ok, f"{right}, {means}, delta {_points(delta)}, {interval}, {verdict}"
+
+
+def _is_delta(control: Control, planted: Planted, delta: float | None) -> bool:
+    sides = [(score if condition == control.treatment else -score) for (_, condition), score in planted.items()]
+    return delta is not None and abs(Fraction(delta) - sum(sides, Fraction(0)) / control.tasks) < Fraction(1, 10**5)
+
+
+def _mean(control: Control, results: Results[float], condition: str) -> str:
+    score = results["comparisons"][control.treatment]["measures"]["score"]
+    share = score["treatment"] if condition == control.treatment else score["baseline"]
+    return numbers.percent(None if share is None else Fraction(share))
+
+
+def _points(share: float | None) -> str:
+    return numbers.points(None if share is None else Fraction(share))
+
+
+def _broken(control: Control, project: Path) -> tuple[bool, str]:
+    """A server that does not start: the preflight fails; without the preflight, runs that need the server are
+    discarded."""
+    make_project(control, project)
+    exit_code, said = _start(control, project)
+    made = len(list(RunFolder(project / "bench" / control.name).records.glob("**/*.json")))
+    if made or exit_code != 1 or "the preflight failed" not in said:
+        return False, f"not refused by the preflight, {made} runs made, exit code {exit_code}: {_trouble(said)}"
+    make_project(control, project, servers_checked=False)
+    results, estimates = _results(control, project)
+    runs = Counter((run["condition"], run["reason"] or run["status"]) for run in results["runs"])
+    known = {(control.baseline, "scored"): control.tasks, (control.treatment, "mcp_failed"): control.tasks}
+    delta = results["comparisons"][control.treatment]["measures"]["score"]["delta"]
+    verdict = estimates["comparisons"][control.treatment]["gate"]["verdict"]
+    counted = ", ".join(f"{count} {condition} {word}" for (condition, word), count in sorted(runs.items()))
+    ok = runs == known and delta is None and verdict == "INCONCLUSIVE"
+    return ok, f"refused; without the preflight {counted}, delta {_points(delta)}, {verdict}"
+
+
+def _results(control: Control, project: Path) -> tuple[Results[float], EstimatesData]:
+    """The content of results.json and estimates.json after the whole pipeline. Raises UserError when it fails."""
+    exit_code, said = _start(control, project)
+    if exit_code:
+        raise UserError(f"the pipeline failed: {_trouble(said)}")
+    bench = project / "bench" / control.name
+    return json.loads(RunFolder(bench).results_json.read_text(encoding="utf-8")), json.loads(
+        RunFolder(bench).estimates.read_text(encoding="utf-8")
+    )
+
+
+def _start(control: Control, project: Path) -> tuple[int, str]:
+    """Runs Snakemake as a user would; returns its exit code and output, which is also kept in snakemake.log."""
+    argv = [
+        *(sys.executable, "-m", "snakemake", f"bench/{control.name}/results.json", "--cores", "2"),
+        *("--snakefile", str(ROOT / "Snakefile"), "--configfile", "config.yaml"),
+    ]
+    ended = subprocess.run(
+        argv, cwd=project, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8"
+    )
+    write_atomic(project / "snakemake.log", ended.stdout)
+    return ended.returncode, ended.stdout
+
+
+def _trouble(said: str) -> str:
+    """The most informative line of Snakemake's output: the error of a program, else Snakemake's own."""
+    lines = [line.strip() for line in said.splitlines() if line.strip()] or ["it printed nothing"]
+    causes = (line for form in (r"(\w+E|e)rror: ", r"(?i).*\berror\b") for line in lines if re.match(form, line))
+    return next(causes, lines[-1])
+
+
+@contextmanager
+def _folder(keep: Path | None) -> Iterator[Path]:
+    """The folder for the projects: `keep`, or a temporary one that is removed afterwards."""
+    if keep is None:
+        with tempfile.TemporaryDirectory(prefix="selftest-", ignore_cleanup_errors=True) as name:
+            yield Path(name)
+        return
+    if keep.exists() and any(keep.iterdir()):
+        raise UserError(f"--keep: {keep} is not empty; name a new folder")
+    keep.mkdir(parents=True, exist_ok=True)
+    yield keep.resolve()
+
+
+def _chosen(names: Sequence[str]) -> list[Control]:
+    known = {control.name: control for control in CONTROLS}
+    if unknown := [name for name in names if name not in known]:
+        raise UserError(
+            f"there is no control {unknown[0]!r}; known are {', '.join(known)}{did_you_mean(unknown[0], known)}"
+        )
+    return [known[name] for name in names] or list(CONTROLS)
+
+
+def main() -> None:
+    """Run the control arms and print a line for each. The exit code is 1 when one has an unexpected outcome."""
+    parser = argparse.ArgumentParser(prog="lensbench selftest", description=main.__doc__)
+    parser.add_argument("controls", nargs="*", help="the controls to run (default: all; only a full run is recorded)")
+    parser.add_argument(
+        "--cores", type=int, default=2, help="how many controls run at a time, each with two agents (default: 2)"
+    )
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep the projects in this new folder")
+    arguments = parser.parse_args()
+    controls = _chosen(arguments.controls)
+    tried = code_hash(ROOT)
+    is_whole = not arguments.controls
+    findings = []
+    with _folder(arguments.keep) as folder:
+        if is_whole:  # a recorded failure would suppress the verdicts that the self-test expects
+            record_file(ROOT).unlink(missing_ok=True)
+        for finding in selftest(controls, folder, arguments.cores):
+            findings.append(finding)
+            print(finding.line, flush=True)
+    if is_whole:
+        kept = {"lensbench": __version__, "code_sha256": tried, "findings": [asdict(each) for each in findings]}
+        write_json(record_file(ROOT), kept)
+    if failed := [finding.control for finding in findings if not finding.ok]:
+        raise UserError(f"the self-test failed ({', '.join(failed)}): do not trust results computed with this code")
+
+
+if __name__ == "__main__":
+    run_program(main)

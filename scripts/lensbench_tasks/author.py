@@ -1,0 +1,221 @@
+"""Tasks written by an agent, which is asked per category, and again with the reasons for failed tasks.
+
+The agent gets a clean copy of the repository and no servers. Its replies are parsed strictly, checked like all other
+proposals, and stored without secrets. `AskedAgent` asks it, for other texts too.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+import re
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from pydantic import ValidationError
+
+from lensbench.agents import secret_names
+from lensbench.agents.prices import cost_of
+from lensbench.agents.sandbox import Place, Sandbox, find_sandbox
+from lensbench.agents.start import Said, start_agent
+from lensbench.core.errors import UserError
+from lensbench.core.frozen_plan import AgentSettings
+from lensbench.core.records import RunId
+from lensbench.core.system.files import write_atomic
+from lensbench.core.system.places import TEMPLATES
+from lensbench.core.system.redaction import Redactor
+from lensbench.core.system.trees import remove_tree
+from lensbench.core.system.yaml_places import DocumentError, parse_document
+from lensbench.core.tasks import Category, Source, Task
+from lensbench.core.validation import explain
+from lensbench.runs.attempt import Job, prepare
+from lensbench.runs.reasons import Expectation, reason_of, stops
+from lensbench_tasks.problems import Problem, Reason
+from lensbench_tasks.rounds import SHORT, Fate, Proposal
+from lensbench_tasks.settings import Settings
+
+MEANING = {
+    Category.EXPLORATORY: "how one thing passes through several files; a station of the way per criterion.",
+    Category.DEBUG: "where three to five odd observations come from; one place, and what it decides, per criterion.",
+    Category.CHANGE_IMPACT: "which places a change reaches; the thing, or some of its dependents, per criterion.",
+    Category.TARGETED: "what holds when nothing is configured; one value with its name per criterion.",
+}
+_NO_SERVERS: Mapping[str, Any] = {"mcp": None, "servers": []}
+
+
+class Rejected(NamedTuple):
+    """A rejected task, as the agent wrote it."""
+
+    yaml: str
+    problems: Sequence[Problem]
+
+
+class NoAnswer(Exception):
+    """The agent gave no valid answer; the text says why."""
+
+
+@dataclass
+class AskedAgent:
+    """The agent that writes texts. Its replies are stored in `folder`; it is not asked again once `max_usd` is
+    spent."""
+
+    agent: AgentSettings
+    sandbox: Sandbox
+    folder: Path
+    max_usd: float | None = None
+    spent: float = 0.0
+    _asked: int = 0
+
+    @property
+    def spent_all(self) -> bool:
+        """True when the budget is spent."""
+        return self.max_usd is not None and self.spent >= self.max_usd
+
+    def ask(self, tree: Path, stem: str, prompt: str) -> str:
+        """The answer of the agent in a clean copy of `tree`; `stem` is the name of the stored files.
+
+        Raises NoAnswer, and UserError when the service refuses the agent, so that asking again is useless.
+        """
+        said = self._start(tree, prompt)
+        self.spent += cost_of(said.outcome)
+        self._asked += 1
+        name = f"{self._asked:02}-{stem}"
+        write_atomic(self.folder / f"{name}.md", said.answer)
+        write_atomic(self.folder / f"{name}.jsonl.gz", gzip.compress(said.transcript.encode(), 6, mtime=0))
+        if stops(said.outcome):
+            raise UserError(f"the agent was refused ({said.outcome.error}); fix that, then start again")
+        reason, detail = reason_of(said, Expectation((), ()))
+        if reason:
+            raise NoAnswer(f"the agent gave no valid answer: {reason} {detail}")
+        return said.answer
+
+    def _start(self, tree: Path, prompt: str) -> Said:
+        plan: Any = {
+            "agent": dict(self.agent),
+            "conditions": {"none": _NO_SERVERS},
+            "seed": 1,
+            "tasks": {"scenarios": {}},
+        }
+        job = Job(Path(), RunId("scenarios", "none", 1), plan, prompt, {"tree": str(tree)}, 0.0)
+        redact = Redactor(secret_names(self.agent), os.environ)
+        with tempfile.TemporaryDirectory(prefix="lb-", ignore_cleanup_errors=True) as private:
+            place = Place(self.sandbox, private)
+            said = start_agent(prepare(job, place), place, self.agent["timeout_s"], redact)
+            remove_tree(private)
+        return said
+
+
+def asked_agent(settings: Settings, folder: Path) -> AskedAgent:
+    """The agent of the settings. Raises UserError when a key is missing."""
+    agent = settings.agent.settings
+    missing = [variable for variable in secret_names(agent) if not os.environ.get(variable)]
+    if missing:
+        raise UserError(f"{', '.join(missing)} is not set in the environment; export it")
+    return AskedAgent(agent, find_sandbox(settings.for_sandbox()), folder, settings.max_usd)
+
+
+@dataclass
+class Author:
+    """A writer that asks the agent for tasks."""
+
+    rounds = 4
+
+    name: str
+    source: Source
+    tree: Path
+    asked: AskedAgent
+    _written: dict[str, str] = field(default_factory=dict)
+
+    def write(self, wanted: Mapping[Category, int]) -> list[Proposal]:
+        """The tasks that the agent writes, by category."""
+        proposals = []
+        for category, count in wanted.items():
+            ids = [f"{self.name}-{SHORT[category]}-{number:02}" for number in range(1, count + 1)]
+            proposals += self._ask(category, ids, []) if ids else []
+        return proposals
+
+    def revise(self, rejected: Sequence[Fate]) -> list[Proposal]:
+        """The agent's new versions of rejected tasks."""
+        proposals = []
+        for category in Category:
+            back = [fate.proposal.id for fate in rejected if fate.proposal.category is category]
+            why = [
+                Rejected(self._written.get(fate.proposal.id, f"- id: {fate.proposal.id}"), fate.tries[-1].problems)
+                for fate in rejected
+                if fate.proposal.category is category
+            ]
+            proposals += self._ask(category, back, why) if back else []
+        return proposals
+
+    def _ask(self, category: Category, ids: Sequence[str], rejected: Sequence[Rejected]) -> list[Proposal]:
+        if self.asked.spent_all:
+            return []
+        try:
+            answer = self.asked.ask(self.tree, SHORT[category], _prompt(self.name, category, ids, rejected))
+        except NoAnswer as error:
+            return [_failed(name, category, str(error)) for name in ids]
+        return self._proposals(answer, category, ids)
+
+    def _proposals(self, answer: str, category: Category, ids: Sequence[str]) -> list[Proposal]:
+        """A proposal for each id: the task with that id in the reply, or why there is none."""
+        try:
+            written = read_reply(answer)
+        except DocumentError as error:
+            return [_failed(name, category, f"the reply cannot be read: {error}") for name in ids]
+        self._written |= {
+            name: yaml.safe_dump([value], sort_keys=False, allow_unicode=True, width=110)
+            for name, value in written.items()
+        }
+        return [self._proposal(name, category, written.get(name)) for name in ids]
+
+    def _proposal(self, name: str, category: Category, value: dict[str, Any] | None) -> Proposal:
+        if value is None:
+            return _failed(name, category, "the reply has no task with this id")
+        value = {**value, "category": category.value, "repository": self.source}
+        try:
+            return Proposal(name, category, Task.model_validate(value))
+        except ValidationError as error:
+            problems = explain(error, Task, value, lambda path: "")
+            return Proposal(name, category, None, tuple(Problem(Reason.SCHEMA, each[2:]) for each in problems))
+
+
+def _failed(name: str, category: Category, why: str) -> Proposal:
+    return Proposal(name, category, None, (Problem(Reason.SCHEMA, why),))
+
+
+def _prompt(name: str, category: Category, ids: Sequence[str], rejected: Sequence[Rejected]) -> str:
+    return question(
+        "write_tasks.md.j2", name=name, category=category.value, meaning=MEANING[category], count=len(ids), ids=ids,
+        rejected=rejected,
+    )  # fmt: skip
+
+
+def question(template: str, **values: Any) -> str:
+    """The rendered prompt for an agent that writes."""
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined, trim_blocks=True, autoescape=False
+    )
+    return environment.get_template(template).render(values)
+
+
+def marked(answer: str, mark: str) -> str | None:
+    """The last text between `<<<mark>>>` and `<<<end>>>` in an answer; None without one."""
+    found = re.findall(rf"^<<<{mark}>>>[ \t]*\n(.*?)^<<<end>>>", answer, re.MULTILINE | re.DOTALL)
+    return found[-1] if found else None
+
+
+def read_reply(answer: str) -> dict[str, dict[str, Any]]:
+    """The tasks in a reply, by id. Raises DocumentError when there is no list of tasks between the marks."""
+    text = marked(answer, "tasks")
+    if text is None:
+        raise DocumentError("there is nothing between <<<tasks>>> and <<<end>>>")
+    value = parse_document(text.encode(errors="replace")).value
+    tasks = value.get("tasks") if isinstance(value, dict) else None
+    if not isinstance(tasks, list) or not all(isinstance(task, dict) for task in tasks):
+        raise DocumentError("it has no list 'tasks' of mappings")
+    return {str(task.get("id")): task for task in tasks}

@@ -1,0 +1,108 @@
+"""Candidate tasks: running their tests, finding those that the change decides, and proving the task."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from lensbench.agents.sandbox import Sandbox
+from lensbench.changes.environment import Environment, prepare_environment
+from lensbench.changes.execute import TestRun, run_tests
+from lensbench.changes.hidden_files import with_files
+from lensbench.changes.proof import Proof, prove
+from lensbench.changes.reports import TestResult
+from lensbench.changes.task import Binary, ChangeTask, Content, FromSource, Tests
+from lensbench.core.errors import UserError
+from lensbench.repositories.prepare import prepare
+from lensbench_tasks.changes.suites import Suite
+
+UNKNOWN = ("?",)
+"""A placeholder for the failing tests until they are known."""
+
+
+class Fate(NamedTuple):
+    """The outcome for a change: a proven task, or the reasons against it."""
+
+    id: str
+    what: str
+    """One line that describes the change."""
+    task: ChangeTask | None
+    reasons: tuple[str, ...] = ()
+    proof: Proof | None = None
+    note: str = ""
+    """A remark for the report."""
+
+    @property
+    def sentence(self) -> str:
+        """The outcome as a sentence, with the findings."""
+        flaky = f"; flaky and omitted: {', '.join(self.proof.flaky)}" if self.proof and self.proof.flaky else ""
+        if not self.task or not self.proof:
+            return f"not proven: {'; '.join(self.reasons[:3])}{flaky}"
+        counts = f"{len(self.proof.fail_to_pass)} failing and {len(self.proof.pass_to_pass)} passing tests"
+        counts += f", {self.proof.own} in the project's suite"
+        return f"proven: {counts}, {self.proof.seconds:.1f} s, {self.proof.memory_mb} MB{flaky}"
+
+
+@dataclass(frozen=True)
+class Bench:
+    """The sandbox and cache in which candidates are tried."""
+
+    sandbox: Sandbox
+    cache: Path
+
+    def environment(self, commands: Sequence[str], tree: Path, container: str = "") -> Environment:
+        """The environment for the tests of the project in `tree`. Raises UserError when it cannot be built."""
+        return prepare_environment(commands, tree, self.cache, self.sandbox, container)
+
+    def run(self, tree: Path, patch: bytes, tests: Tests, environment: Environment) -> TestRun:
+        """One run of the tests. Raises UserError when they cannot start on this machine."""
+        done = run_tests(tree, patch, tests, self.sandbox, environment)
+        if done.unstarted:
+            raise UserError(f"the tests cannot be started: {done.unstarted}")
+        return done
+
+    def proven(self, task: ChangeTask) -> Fate:
+        """The fate of a task from a task set."""
+        what = task.prompt.splitlines()[0]
+        if task.repository is None:
+            return Fate(task.id, what, None, ("it names no repository; write repository: in the task",))
+        try:
+            tree = prepare(task.repository, self.cache).tree.resolve()
+            return self.judged(task, what, tree, self.environment(task.environment, tree, task.container))
+        except UserError as error:
+            return Fate(task.id, what, None, (str(error).splitlines()[0],))
+
+    def judged(self, task: ChangeTask, what: str, tree: Path, environment: Environment) -> Fate:
+        """The task with its proven tests, or why it is dropped."""
+        proof = prove(with_files(task, self.cache), tree, self.sandbox, environment)
+        if not proof.holds:
+            return Fate(task.id, what, None, proof.reasons, proof)
+        tests = task.tests.model_copy(update={"fail_to_pass": proof.fail_to_pass, "pass_to_pass": proof.pass_to_pass})
+        return Fate(task.id, what, task.model_copy(update={"tests": tests}), (), proof)
+
+
+def hidden_tests(
+    suite: Suite, programs: Sequence[str], files: Mapping[str, Content | FromSource], timeout_s: float
+) -> Tests:
+    """Tests before it is known which ones fail."""
+    return Tests(
+        files=dict(files), command=(*suite.command, *programs), report=suite.report, fail_to_pass=UNKNOWN,
+        timeout_s=timeout_s,
+    )  # fmt: skip
+
+
+def told_apart(before: TestRun, after: TestRun) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The tests that pass only after a change, and those that also pass before."""
+    passing = [_passing(run) for run in (before, after)]
+    return tuple(sorted(passing[1] - passing[0])), tuple(sorted(passing[1] & passing[0]))
+
+
+def _passing(run: TestRun) -> set[str]:
+    return {name for name, result in run.results.items() if result is TestResult.PASSED}
+
+
+def contents(tree: Path, paths: Iterable[str]) -> dict[str, Content]:
+    """Files of `tree` in the form of a task set."""
+    return {path: Binary.text_or_bytes((tree / path).read_bytes()) for path in paths}

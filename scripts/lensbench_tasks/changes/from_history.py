@@ -1,0 +1,76 @@
+"""Change tasks from a project's own history: commits that touch source and tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from lensbench.changes.hidden_files import with_files
+from lensbench.changes.task import ChangeTask, FromSource
+from lensbench.core.errors import UserError
+from lensbench.core.tasks import Git
+from lensbench.repositories.pin import Pinned
+from lensbench.repositories.prepare import prepare
+from lensbench.repositories.sources.git_program import GitError, git
+from lensbench_tasks.changes.candidates import Bench, Fate, hidden_tests, told_apart
+from lensbench_tasks.changes.history import Commit, commits
+from lensbench_tasks.changes.prompts import category_of, says_too_little, write_prompt
+from lensbench_tasks.changes.suites import suite_of
+
+SHORT_ID = 8
+"""How many digits of the commit a task's id has."""
+
+
+def tasks_from_history(
+    name: str, pinned: Pinned, bench: Bench, environment: Sequence[str], command: str, timeout_s: float
+) -> Iterator[Fate]:
+    """A task, or the reasons against it, for each commit that touches source and tests, newest first.
+
+    Each is about the repository before the commit, with the history up to there. Raises UserError without a history.
+    """
+    if not isinstance(pinned.source, Git):
+        raise UserError(f"tasks from a history need one: {pinned.warning}; commit the changes, or use another repo")
+    history = prepare(pinned.source, bench.cache).tree.resolve()
+    for commit in commits(history, pinned.source.revision):
+        before = Git(git=pinned.source.git, revision=commit.parent)
+        task_id = f"{name}-{commit.id[:SHORT_ID]}"
+        what = commit.message.partition("\n")[0]
+        if says_too_little(commit.message):
+            yield Fate(task_id, what, None, ("the commit's message does not describe the goal",))
+            continue
+        try:
+            yield _fate(task_id, what, commit, before, history, bench, environment, command, timeout_s)
+        except (UserError, GitError, UnicodeDecodeError) as error:
+            yield Fate(task_id, what, None, (str(error).replace("\n", "; "),))
+
+
+def _fate(
+    task_id: str, what: str, commit: Commit, before: Git, history: Path, bench: Bench, environment: Sequence[str],
+    command: str, timeout_s: float,
+) -> Fate:  # fmt: skip
+    reference = git(
+        history, "--literal-pathspecs", "diff", "--binary", "--full-index", "--no-renames", "--no-ext-diff",
+        commit.parent, commit.id, "--", *commit.sources,
+    )  # fmt: skip
+    tree = prepare(before, bench.cache).tree.resolve()
+    suite = suite_of(tree, environment, command)
+    programs = [path for path in commit.tests if suite.starts(path)]
+    if not programs:
+        return Fate(task_id, what, None, ("it changes no runnable test file",))
+    installed = bench.environment(suite.environment, tree)
+    after = Git(git=before.git, revision=commit.id)
+    tests = hidden_tests(suite, programs, {path: FromSource(source=after) for path in commit.tests}, timeout_s)
+    task = ChangeTask(
+        id=task_id, kind="change", category=category_of(commit.message), repository=before, prompt=commit.message,
+        tests=tests, environment=suite.environment, reference=reference.decode(),
+    )  # fmt: skip
+    filled = with_files(task, bench.cache).tests
+    runs = [bench.run(tree, patch, filled, installed) for patch in (b"", reference)]
+    if trouble := next((run.problem for run in runs if run.problem), ""):
+        return Fate(task_id, what, None, (trouble,))
+    failing, kept = told_apart(*runs)
+    if not failing:
+        return Fate(task_id, what, None, ("no test fails before the commit and passes after it",))
+    found = tests.model_copy(update={"fail_to_pass": failing, "pass_to_pass": kept})
+    prompt = write_prompt(commit.message, failing)
+    return bench.judged(task.model_copy(update={"tests": found, "prompt": prompt}), what, tree, installed)

@@ -1,0 +1,122 @@
+"""Change tasks from two releases of a package on PyPI or npm."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from lensbench.changes.reports import TestResult
+from lensbench.changes.task import PYTEST, ChangeTask, FromSource
+from lensbench.core.errors import UserError
+from lensbench.core.tasks import Npm, Pypi, Source
+from lensbench.repositories.prepare import prepare
+from lensbench.repositories.sources import npm, pypi
+from lensbench_tasks.changes.candidates import Bench, Fate, contents, hidden_tests
+from lensbench_tasks.changes.kinds import Kind, is_program, kind_of
+from lensbench_tasks.changes.pieces import differences, patch
+from lensbench_tasks.changes.prompts import category_of, entry_of, write_prompt
+from lensbench_tasks.changes.releases import Change, changes_between
+from lensbench_tasks.changes.suites import Suite, suite_of
+
+_FORM = re.compile(r"(pypi|npm):(@?[A-Za-z0-9._/-]+?)@([0-9][^@,\s]*?)\.\.([0-9][^@,\s]*)")
+MAX_LINES = 200
+"""The maximum number of changed lines of a task."""
+
+
+class Releases(NamedTuple):
+    """Two releases of a package, pinned."""
+
+    name: str
+    earlier: Source
+    later: Source
+    versions: tuple[str, str]
+
+
+def read_releases(text: str) -> Releases:
+    """The releases of `<index>:<name>@<earlier>..<later>`, pinned by their hashes in the index.
+
+    Raises UserError.
+    """
+    found = _FORM.fullmatch(text)
+    if not found:
+        raise UserError(f"--releases {text}: write pypi:<name>@<earlier>..<later>, or npm:<name>@<earlier>..<later>")
+    index, name, *versions = found.groups()
+    earlier, later = (_pinned(index, name, version) for version in versions)
+    label = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+    return Releases(label, earlier, later, (versions[0], versions[1]))
+
+
+def _pinned(index: str, name: str, version: str) -> Source:
+    if index == "npm":
+        return Npm(npm=f"{name}@{version}", integrity=npm.integrity(name, version))
+    return Pypi(pypi=f"{name}=={version}", sha256=pypi.sha256(name, version))
+
+
+def tasks_between(
+    releases: Releases, bench: Bench, environment: Sequence[str], command: str, timeout_s: float
+) -> Iterator[Fate]:
+    """A task, or the reasons against it, for each change between the releases. Raises UserError for unusable
+    releases."""
+    earlier, later = (prepare(source, bench.cache).tree.resolve() for source in (releases.earlier, releases.later))
+    suite = suite_of(earlier, environment, command)
+    installed = bench.environment(suite.environment, earlier)
+    hidden = [
+        piece.path for piece in differences(earlier, later, lambda path: kind_of(path) is Kind.TEST) if piece.lines
+    ]
+    files = contents(later, dict.fromkeys(hidden))
+    whole = sorted({path.partition("/")[0] for path in hidden}) if suite.report == PYTEST else []
+
+    def run(tree: Path, programs: Sequence[str], only: Collection[str]) -> Mapping[str, bool] | None:
+        placed = {path: content for path, content in files.items() if path in programs or not is_program(path)}
+        words = sorted(only) if only and suite.report == PYTEST else programs or whole
+        done = bench.run(tree, b"", hidden_tests(suite, words, placed, timeout_s), installed)
+        return None if done.problem else {name: result is TestResult.PASSED for name, result in done.results.items()}
+
+    entries = _news(earlier, later)
+    for number, change in enumerate(changes_between(earlier, later, run), 1):
+        name = f"{releases.name}-{releases.versions[1].replace('.', '-')}-{number:02}"
+        paths = sorted({piece.path for piece in change.pieces})
+        what = f"{', '.join(paths)}: {sum(piece.size for piece in change.pieces)} lines"
+        if reasons := _too_much(change):
+            yield Fate(name, what, None, reasons)
+            continue
+        task = _task(name, releases, change, suite, entries, timeout_s)
+        text = patch(change.pieces, earlier)
+        yield bench.judged(task.model_copy(update={"reference": text}), what, earlier, installed)
+
+
+def _too_much(change: Change) -> tuple[str, ...]:
+    lines = sum(piece.size for piece in change.pieces)
+    return (f"it changes {lines} lines, more than {MAX_LINES}",) if lines > MAX_LINES else ()
+
+
+def _task(
+    name: str, releases: Releases, change: Change, suite: Suite, entries: Sequence[str], timeout_s: float
+) -> ChangeTask:
+    programs = [path for path in change.tests if is_program(path)]
+    tests = hidden_tests(suite, programs, {path: FromSource(source=releases.later) for path in change.tests}, timeout_s)
+    tests = tests.model_copy(update={"fail_to_pass": change.fail_to_pass, "pass_to_pass": "all"})
+    words = [*change.fail_to_pass, *(line.decode(errors="replace") for piece in change.pieces for line in piece.lines)]
+    entry = entry_of(entries, words)
+    return ChangeTask(
+        id=name, kind="change", category=category_of(entry), repository=releases.earlier,
+        prompt=write_prompt(entry, change.fail_to_pass), tests=tests, environment=suite.environment,
+    )  # fmt: skip
+
+
+def _news(earlier: Path, later: Path) -> list[str]:
+    """The change log entries of the later release that the earlier one lacks."""
+    logs = [path for path in later.iterdir() if re.match(r"(?i)(changelog|changes|history|news)\b", path.name)]
+    entries = []
+    for log in filter(Path.is_file, logs):
+        old = earlier / log.name
+        known = set(old.read_text(errors="replace", encoding="utf-8").splitlines()) if old.is_file() else set()
+        new = (
+            [line for line in log.read_text(errors="replace", encoding="utf-8").splitlines() if line not in known]
+            if known
+            else []
+        )
+        entries += [" ".join(each.split()) for each in re.split(r"(?m)^\s*[-*+]\s+|\n\s*\n", "\n".join(new))]
+    return [entry for entry in entries if len(entry.split()) > 3]

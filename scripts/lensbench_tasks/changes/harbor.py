@@ -1,0 +1,290 @@
+"""Change tasks from task folders of Harbor (task.toml) and Terminal-Bench (task.yaml).
+
+An image must be given with its digest, in `environment.docker_image` or the Dockerfile's FROM. Without one, the tests
+run on this machine, and tasks that need an image are refused. The container's working folder becomes the repository.
+Paths of the container in prompts and scripts are rewritten to paths on this machine.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import subprocess
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+
+from lensbench.agents.sandbox import WORKSPACE
+from lensbench.changes.environment import Environment
+from lensbench.changes.patches import make_patch
+from lensbench.changes.task import EXIT, EXIT_ID, IMAGE, PYTEST, Binary, ChangeTask, Content, FromSource, Tests
+from lensbench.core.errors import UserError
+from lensbench.core.system.private_folders import private_folder
+from lensbench.core.system.trees import copy_tree, remove_tree
+from lensbench.core.tasks import Folder
+from lensbench.repositories.prepare import prepare
+from lensbench_tasks.changes.candidates import UNKNOWN, Bench, Fate, told_apart
+from lensbench_tasks.changes.names import task_id
+from lensbench_tasks.changes.prompts import category_of
+
+TESTS, VERDICT = ".hidden-tests", ".verdict"
+"""The folders in the repository for the container's /tests and /logs/verifier."""
+_IMAGE = "environment.docker_image"
+_HONOURED = {
+    "version", "schema_version", "instruction", "author_name", "author_email", "difficulty", "category", "tags",
+    "parser_name", "max_agent_timeout_sec", "max_test_timeout_sec", "expert_time_estimate_min",
+    "junior_time_estimate_min", "source", "task.name", "task.description", "task.authors", "task.keywords",
+    "verifier.timeout_sec", "agent.timeout_sec", "environment.build_timeout_sec", "environment.cpus",
+    "environment.memory", "environment.memory_mb", "environment.storage", "environment.storage_mb",
+    "run_tests_in_same_shell", "estimated_duration_sec", _IMAGE,
+}  # fmt: skip
+"""Settings that are supported, or that do not affect how a task is judged."""
+_HARMLESS: Mapping[str, Any] = {"environment.gpus": 0, "environment.allow_internet": True, "disable_asciinema": True}
+_FROM = re.compile(rf"^FROM\s+(?:--\S+\s+)?({IMAGE})\b", re.IGNORECASE | re.MULTILINE)
+_NETWORK = re.compile(r"\b(apt-get|apt|curl|wget|pip|pip3|uv|uvx|npm|git clone)\b")
+_PYTEST_LINE = re.compile(
+    r"#.*|set -\w+.*|(apt-get|apt|curl|source|export|cd|mkdir|exit|echo|uv|uvx|pip|pip3|pytest)\b.*"
+    r"|python3? -m (pip|pytest)\b.*|(\. ).*|if .*|else|fi|then|elif .*|&&.*|-[\w-]+ .*"
+)
+_WITH = re.compile(r"(?:\s-w|--with|uv add|uv pip install|pip3? install)[ =]([A-Za-z0-9_.\[\]=<>~! -]+)")
+
+
+class Refused(Exception):
+    """A task that is not supported; the text names the reason."""
+
+
+class _Files(NamedTuple):
+    """The common content of a task folder in both formats."""
+
+    settings: Mapping[str, Any]
+    """Dotted name -> value."""
+    instruction: str
+    environment: Path
+    script: Path
+    solution: Path
+
+
+def tasks_from_harbor(folder: Path, output: Path, bench: Bench, timeout_s: float) -> Iterator[Fate]:
+    """A task, or the reasons against it, for `folder` or each task folder in it. Raises UserError if there is none.
+
+    The files of a task's repository are written next to `output`.
+    """
+    folders = [path.parent for name in ("task.toml", "task.yaml") for path in folder.glob(name)]
+    folders = folders or sorted(
+        {path.parent for name in ("task.toml", "task.yaml") for path in folder.glob(f"*/{name}")}
+    )
+    if not folders:
+        raise UserError(
+            f"{folder}: there is no task.toml (Harbor) or task.yaml (Terminal-Bench) in it or in its subfolders"
+        )
+    for each in folders:
+        name = task_id(each.resolve().name)
+        try:
+            yield _fate(name, each, output.with_suffix("") / name / "repository", bench, timeout_s)
+        except (Refused, UserError, OSError) as error:
+            yield Fate(name, str(each), None, (str(error).replace("\n", "; "),))
+
+
+def _fate(name: str, folder: Path, repository: Path, bench: Bench, timeout_s: float) -> Fate:
+    files = _read(folder)
+    refused = [key for key, value in files.settings.items() if not _is_honoured(key, value)]
+    if refused:
+        raise Refused(f"{', '.join(refused)}: not supported here")
+    container = _container(files)
+    workdir = _fill(files.environment, repository, is_built=_IMAGE in files.settings)
+    moved = _Moved(workdir)
+    source = Folder(path=str(repository))
+    tree = prepare(source, bench.cache).tree.resolve()
+    tests, environment = _tests(files, moved, timeout_s)
+    draft = ChangeTask(
+        id=name, kind="change", category=category_of(files.instruction), repository=source, tests=tests,
+        prompt=moved.text(files.instruction), environment=environment, container=container,
+    )  # fmt: skip
+    installed = bench.environment(environment, tree, container)
+    reference = _solve(files.solution, moved, tree, bench, installed, timeout_s)
+    if tests.report == PYTEST:
+        runs = [bench.run(tree, patch, tests, installed) for patch in (b"", reference)]
+        failing, kept = told_apart(*runs)
+        if not failing:
+            raise Refused(
+                next(
+                    (run.problem for run in runs if run.problem),
+                    "no test fails before the solution and passes after it",
+                )
+            )
+        tests = tests.model_copy(update={"fail_to_pass": failing, "pass_to_pass": kept})
+    done = draft.model_copy(update={"tests": tests, "reference": Binary.text_or_bytes(reference)})
+    return bench.judged(done, str(folder), tree, installed)
+
+
+def _is_honoured(key: str, value: Any) -> bool:
+    return key in _HONOURED or key.startswith("metadata.") or value in ("", [], {}, None) or _HARMLESS.get(key) == value
+
+
+def _read(folder: Path) -> _Files:
+    try:
+        if (folder / "task.toml").is_file():
+            settings = dict(_flat(tomllib.loads((folder / "task.toml").read_text(encoding="utf-8"))))
+            instruction = (folder / "instruction.md").read_text(encoding="utf-8")
+            return _Files(settings, instruction, folder / "environment", folder / "tests" / "test.sh",
+                          folder / "solution" / "solve.sh")  # fmt: skip
+        settings = dict(_flat(yaml.safe_load((folder / "task.yaml").read_text(encoding="utf-8"))))
+    except (OSError, ValueError, yaml.YAMLError, AttributeError) as error:
+        raise Refused(f"the task cannot be read: {error}") from None
+    if not isinstance(asked := settings.get("instruction"), str):
+        raise Refused("instruction: missing")
+    if settings.get("parser_name", "pytest") != "pytest":
+        raise Refused(f"parser_name {settings['parser_name']!r}: only pytest is supported")
+    return _Files(settings, asked, folder, folder / "run-tests.sh", folder / "solution.sh")
+
+
+def _flat(value: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+    for key, each in value.items():
+        if isinstance(each, dict) and each:
+            yield from _flat(each, f"{before}{key}.")
+        else:
+            yield f"{before}{key}", each
+
+
+def _container(files: _Files) -> str:
+    """The image of the task, by its digest; "" when it names none."""
+    if image := files.settings.get(_IMAGE):
+        if not re.fullmatch(IMAGE, str(image)):
+            raise Refused(f"{_IMAGE}: {image} has no digest; write {str(image).partition(':')[0]}@sha256:...")
+        return str(image)
+    found = _FROM.findall(_dockerfile(files.environment))
+    return found[-1] if found else ""
+
+
+def _dockerfile(environment: Path) -> str:
+    file = environment / "Dockerfile"
+    return file.read_text(encoding="utf-8").replace("\\\n", " ") if file.is_file() else ""
+
+
+def _fill(environment: Path, repository: Path, is_built: bool) -> str:
+    """Writes the files that the Dockerfile copies to the working folder; returns that folder's path in the container.
+
+    Other instructions are ignored when the image is already built.
+    """
+    workdir, copies = "/app", list[list[str]]()
+    text = _dockerfile(environment)
+    for line in filter(None, map(str.strip, text.splitlines())):
+        word, _, rest = line.partition(" ")
+        if word.startswith("#") or word.upper() in ("FROM", "CMD", "LABEL"):
+            continue
+        if word.upper() == "WORKDIR":
+            workdir = rest.strip().rstrip("/") or "/"
+        elif word.upper() == "COPY" and "--" not in rest:
+            copies.append(shlex.split(rest))
+        elif not is_built:
+            raise Refused(f"environment/Dockerfile: `{line[:80]}` needs an image")
+    composed = [path.name for path in environment.glob("docker-compose*.y*ml")] if not copies and not text else []
+    if composed:
+        raise Refused(f"{composed[0]}: needs images")
+    remove_tree(str(repository))
+    repository.mkdir(parents=True)
+    for *sources, target in copies:
+        place = _below(workdir, target)
+        for name in sources:
+            source = environment / name
+            if not source.resolve().is_relative_to(environment.resolve()) or not source.exists():
+                raise Refused(f"environment/Dockerfile: COPY {name}: there is no such file")
+            is_folder = target.endswith(("/", ".")) or place == "" or len(sources) > 1
+            goal = repository / place / (source.name if is_folder and source.is_file() else "")
+            goal.parent.mkdir(parents=True, exist_ok=True)
+            if source.is_dir():
+                shutil.copytree(source, goal, dirs_exist_ok=True, symlinks=True)
+            else:
+                shutil.copy2(source, goal)
+    if not any(repository.iterdir()):
+        (repository / ".keep").write_text("", encoding="utf-8")
+    return workdir
+
+
+def _below(workdir: str, target: str) -> str:
+    """The target of a COPY, relative to the working folder. Raises Refused for targets outside of it."""
+    full = target if target.startswith("/") else f"{workdir}/{target}"
+    parts = [part for part in full.split("/") if part not in ("", ".")]
+    start = [part for part in workdir.split("/") if part]
+    if parts[: len(start)] != start or ".." in parts:
+        raise Refused(f"environment/Dockerfile: COPY to {target}: only the working folder {workdir} is kept")
+    return "/".join(parts[len(start) :])
+
+
+class _Moved(NamedTuple):
+    """Rewrites the container's paths."""
+
+    workdir: str
+
+    def text(self, text: str) -> str:
+        """`text` with the paths of this machine."""
+        for there, here in (
+            ("/tests", f"{WORKSPACE}/{TESTS}"),
+            ("/logs/verifier", f"{WORKSPACE}/{VERDICT}"),
+            (self.workdir, WORKSPACE),
+        ):
+            text = re.sub(rf"(?<![\w./-]){re.escape(there)}(?![\w-])", here, text)
+        return text
+
+    def file(self, path: Path) -> Content:
+        """The content of a file with the paths of this machine."""
+        content = Binary.text_or_bytes(path.read_bytes())
+        return self.text(content) if isinstance(content, str) else content
+
+
+def _tests(files: _Files, moved: _Moved, timeout_s: float) -> tuple[Tests, tuple[str, ...]]:
+    """The tests of the task and their requirements: run with pytest, or else judged by the script's result."""
+    if not files.script.is_file():
+        raise Refused(f"{files.script.name}: missing")
+    script = files.script.read_text(encoding="utf-8")
+    folder = files.script.parent if files.script.name == "test.sh" else files.script.parent / "tests"
+    hidden: dict[str, Content | FromSource] = {
+        f"{TESTS}/{path.relative_to(folder)}": moved.file(path) for path in sorted(folder.rglob("*")) if path.is_file()
+    }
+    timeout = files.settings.get("verifier.timeout_sec", files.settings.get("max_test_timeout_sec", timeout_s))
+    programs = [path for path in hidden if re.fullmatch(r"(.*/)?test_\w+\.py", path)]
+    if programs and "pytest" in script:
+        if strange := next(
+            (line for line in map(str.strip, script.splitlines()) if line and not _PYTEST_LINE.fullmatch(line)), ""
+        ):
+            raise Refused(f"{files.script.name}: `{strange[:80]}` does more than start pytest")
+        wanted = [word for found in _WITH.findall(script) for word in found.split() if not word.startswith("-")]
+        packages = sorted({word for word in wanted if word[:1].isalpha()} | {"pytest"})
+        environment = ("python -m venv /env", f"/env/bin/pip install -q {' '.join(map(shlex.quote, packages))}")
+        command = ("python", "-m", "pytest", "-q", "-p", "no:cacheprovider", *programs)
+        return Tests(files=hidden, command=command, fail_to_pass=UNKNOWN, timeout_s=timeout), environment
+    if found := _NETWORK.search(script):
+        raise Refused(f"{files.script.name}: uses `{found[0]}`, and tests have no network")
+    if files.script.name != "test.sh":
+        raise Refused("run-tests.sh starts no pytest file of tests/")
+    verdict = f'sh {TESTS}/test.sh; test "$(cat {VERDICT}/reward.txt)" = 1'
+    command = ("sh", "-c", f"rm -rf {VERDICT}; mkdir {VERDICT}; {verdict}")
+    return Tests(files=hidden, command=command, report=EXIT, fail_to_pass=(EXIT_ID,), timeout_s=timeout), ()
+
+
+def _solve(script: Path, moved: _Moved, tree: Path, bench: Bench, environment: Environment, timeout_s: float) -> bytes:
+    """The patch from running the solution's script without network."""
+    if not script.is_file():
+        raise Refused(f"{script.name}: missing, so nothing proves the task")
+    with private_folder() as private:
+        work, scratch, home = Path(private, "repo"), Path(private, "scratch"), Path(private, "session", "home")
+        copy_tree(str(tree), str(work))
+        for folder in (scratch, home, Path(private, "tmp")):
+            folder.mkdir(parents=True)
+        (home / "solve.sh").write_text(moved.text(script.read_text(encoding="utf-8")), encoding="utf-8")
+        place = environment.place(bench.sandbox, private)
+        env = {**environment.variables, "HOME": place.inside(str(home)), "LANG": "C.UTF-8"}
+        shell = 'command -v bash > /dev/null && exec bash "$0"; exec sh "$0"'
+        argv = place.wrap(["/bin/sh", "-c", shell, place.inside(str(home / "solve.sh"))], env, "", ("--unshare-net",))
+        try:
+            done = subprocess.run(argv, env=env, stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout_s)
+        except subprocess.TimeoutExpired:
+            raise Refused(f"{script.name}: took longer than {timeout_s:g} s") from None
+        if done.returncode:
+            said = done.stderr.decode(errors="replace").strip().splitlines()[-1:]
+            raise Refused(f"{script.name}: ended with {done.returncode} {''.join(said)}")
+        return make_patch(tree, work, scratch)

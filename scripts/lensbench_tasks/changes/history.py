@@ -1,0 +1,55 @@
+"""Commits of a git repository that touch source and tests: each is a task with a known solution."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from lensbench.repositories.sources.git_program import git
+from lensbench_tasks.changes.kinds import Kind, kind_of
+
+_RECORD, _FIELD = "\x1e", "\x1f"
+_FORMAT = f"{_RECORD}%H{_FIELD}%P{_FIELD}%B{_FIELD}"
+_MERGE = re.compile(r"Merge (pull request|branch|remote-tracking|tag|commit)\b")
+_TRAILER = re.compile(
+    r"(signed-off-by|co-authored-by|reviewed-by|acked-by|change-id|closes|fixes|refs?|resolves)\b", re.IGNORECASE
+)
+
+
+class Commit(NamedTuple):
+    """A change on the main line; for a merge, the change that it merged."""
+
+    id: str
+    parent: str
+    message: str
+    """The author's message, without trailers and the first line of a merge."""
+    sources: tuple[str, ...]
+    tests: tuple[str, ...]
+    """The added or changed test files."""
+
+
+def commits(repository: Path, revision: str) -> Iterator[Commit]:
+    """The commits up to `revision` that change source and add or change tests, newest first. Raises GitError."""
+    log = git(
+        repository, "log", "-z", "--first-parent", "--diff-merges=first-parent", "--no-renames", "--name-status",
+        f"--format={_FORMAT}", revision, "--",
+    )  # fmt: skip
+    for record in log.decode(errors="replace").split(_RECORD)[1:]:
+        commit, parents, message, listed = record.split(_FIELD, 3)
+        words = [word for word in listed.strip("\n\0").split("\0") if word.strip()]
+        changed = list(zip((word.strip() for word in words[::2]), words[1::2], strict=False))
+        sources = tuple(path for _, path in changed if kind_of(path) is Kind.SOURCE)
+        tests = tuple(path for status, path in changed if kind_of(path) is Kind.TEST and status != "D")
+        if parents and sources and tests:
+            yield Commit(commit, parents.split()[0], told(message), sources, tests)
+
+
+def told(message: str) -> str:
+    """A commit message without its technical lines."""
+    paragraphs = [each.strip() for each in re.split(r"\n\s*\n", message.strip())]
+    if paragraphs and _MERGE.match(paragraphs[0]):
+        del paragraphs[0]
+    lines = [line for line in "\n\n".join(paragraphs).splitlines() if not _TRAILER.match(line.strip(" -*"))]
+    return "\n".join(lines).strip()

@@ -1,0 +1,93 @@
+"""Writes a set of change tasks: `lensbench generate --kind change ...`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from lensbench.agents.sandbox import find_sandbox
+from lensbench.core.errors import UserError
+from lensbench.core.system.files import write_atomic
+from lensbench.core.system.terminal import printable
+from lensbench.plan.task_files import read_scenarios
+from lensbench.repositories.pin import pin
+from lensbench_tasks.author import asked_agent
+from lensbench_tasks.changes.agent_prompts import in_other_words
+from lensbench_tasks.changes.candidates import Bench, Fate
+from lensbench_tasks.changes.from_history import tasks_from_history
+from lensbench_tasks.changes.from_releases import read_releases, tasks_between
+from lensbench_tasks.changes.harbor import tasks_from_harbor
+from lensbench_tasks.changes.swebench import tasks_from_swebench
+from lensbench_tasks.changes.writing import render_report, write_set
+from lensbench_tasks.settings import Settings
+
+TRIED = 4
+"""How many changes are tried for each wanted task."""
+
+
+def add_options(parser: argparse.ArgumentParser) -> argparse._MutuallyExclusiveGroup:
+    """Adds the options for change tasks; returns the group of options for the source of tasks."""
+    where = parser.add_mutually_exclusive_group(required=True)
+    where.add_argument("--releases", help="two releases of a package: pypi:<name>@<earlier>..<later>, or npm:...")
+    where.add_argument("--swebench", type=Path, help="a JSONL file in the format of SWE-bench; needs --mirrors")
+    where.add_argument("--harbor", type=Path, help="a task folder of Harbor or Terminal-Bench, or a folder of them")
+    parser.add_argument("--mirrors", type=Path, help="with --swebench: the folder with clones of its repositories")
+    parser.add_argument(
+        "--environment", action="append", default=[], help="a command that installs the tests' dependencies"
+    )
+    parser.add_argument("--command", default="", help="the command that runs the tests; test files are appended")
+    parser.add_argument(
+        "--prompts", choices=("author", "agent"), default="author",
+        help="who writes the prompts: the change's author, or the agent in --settings, which does not see the change",
+    )  # fmt: skip
+    parser.add_argument(
+        "--timeout", type=float, default=120.0, help="time limit for the tests of a task, in seconds (default: 120)"
+    )
+    return where
+
+
+def write_changes(given: argparse.Namespace, settings: Settings) -> None:
+    """Writes the set, its reference patches and its report. Raises UserError when no task is proven."""
+    name = given.output.stem
+    bench = Bench(find_sandbox(settings.for_sandbox()), Path(settings.cache))
+    if not bench.sandbox.program:
+        raise UserError(f"hidden tests need a sandbox ({bench.sandbox.reason or 'sandbox: none'}); install bubblewrap")
+    told = _source(name, given, bench)
+    if given.prompts == "agent":
+        told = in_other_words(told, asked_agent(settings, given.output.with_suffix(".transcripts")), bench)
+    fates = list(_tried(told, given.tasks))
+    if not any(fate.task for fate in fates):
+        reasons = "; ".join(f"{fate.id}: {fate.reasons[0]}" for fate in fates[:3])
+        raise UserError(f"none of the {len(fates)} tried changes gave a proven task ({reasons or 'none has tests'})")
+    write_set(name, fates, given.output, "Tasks whose answer is a change, proven when this was written.")
+    report = given.output.with_suffix(".report.md")
+    write_atomic(report, render_report(name, fates))
+    read_scenarios([str(given.output)])
+    count = sum(fate.task is not None for fate in fates)
+    print(f"{given.output}: {count} of {given.tasks} tasks; see {report} for the others")
+
+
+def _source(name: str, given: argparse.Namespace, bench: Bench) -> Iterator[Fate]:
+    how = (bench, given.environment, given.command, given.timeout)
+    if given.releases:
+        return tasks_between(read_releases(given.releases), *how)
+    if given.swebench:
+        if not given.mirrors:
+            raise UserError("--swebench needs --mirrors, the folder with clones of the repositories")
+        return tasks_from_swebench(given.swebench, given.mirrors, *how)
+    if given.harbor:
+        return tasks_from_harbor(given.harbor, given.output, bench, given.timeout)
+    return tasks_from_history(name, pin(given.repo), *how)
+
+
+def _tried(fates: Iterable[Fate], wanted: int) -> Iterator[Fate]:
+    """The fates up to the wanted number of tasks, printed as they are found."""
+    kept = 0
+    for number, fate in enumerate(fates, 1):
+        print(printable(f"{fate.id}: {'; '.join(fate.reasons) or 'proven'}"), file=sys.stderr, flush=True)
+        yield fate
+        kept += fate.task is not None
+        if kept >= wanted or number >= TRIED * wanted:
+            return

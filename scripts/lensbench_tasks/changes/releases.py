@@ -1,0 +1,86 @@
+"""Finds the independent changes between two releases of a package that make tests of the later one pass."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from lensbench.core.errors import UserError
+from lensbench.core.system.trees import copy_tree
+from lensbench_tasks.changes.kinds import Kind, is_program, kind_of
+from lensbench_tasks.changes.pieces import Piece, apply, differences, own_names
+from lensbench_tasks.changes.reducing import separate
+
+Run = Callable[[Path, Sequence[str], Collection[str]], Mapping[str, bool] | None]
+"""Runs test files in a tree (without any: the project's whole suite), or at least the tests with these ids in them.
+Returns test id -> passed, or None when they did not finish."""
+
+MAX_PIECES = 60
+MAX_FAILING = 40
+"""The maximum number of failing tests per file; more indicate a failing import, which separates no changes."""
+
+
+class Change(NamedTuple):
+    """A change that tests can separate from the rest of the release."""
+
+    pieces: tuple[Piece, ...]
+    tests: tuple[str, ...]
+    """The hidden test files."""
+    fail_to_pass: tuple[str, ...]
+
+
+def changes_between(earlier: Path, later: Path, run: Run) -> list[Change]:
+    """The independent changes from `earlier` to `later` that tests need, most tests first.
+
+    None breaks a test that passed before and passes with all of them. Pieces that no test needs belong to the changes
+    with which they share a name of their own: what gives a variable its first value, for example.
+
+    Test files with more than MAX_FAILING failing tests, or that do not finish, are omitted. Raises UserError when
+    there are more than MAX_PIECES pieces.
+    """
+    pieces = differences(earlier, later, lambda path: kind_of(path) is Kind.SOURCE)
+    tests = differences(earlier, later, lambda path: kind_of(path) is Kind.TEST)
+    changed = dict.fromkeys(piece.path for piece in tests if piece.lines)
+    programs = [path for path in changed if is_program(path)]
+    if len(pieces) > MAX_PIECES:
+        raise UserError(f"the releases differ in {len(pieces)} places, more than {MAX_PIECES}; choose closer releases")
+
+    def passing(files: Sequence[str], chosen: Iterable[int], only: Collection[str] = ()) -> frozenset[str] | None:
+        with tempfile.TemporaryDirectory(prefix="lb-") as folder:
+            tree = Path(folder, "tree")
+            copy_tree(str(earlier), str(tree))
+            apply((pieces[number] for number in chosen), tree)
+            apply(tests, tree)
+            results = run(tree, files, only)
+            return None if results is None else frozenset(test for test, passed in results.items() if passed)
+
+    last = {file: passing([file], range(len(pieces))) for file in programs}
+    first = {file: passing([file], ()) for file in programs if last[file]}
+    asking = {}
+    for file, before in first.items():
+        failing = (last[file] or frozenset()) - before if before is not None else frozenset[str]()
+        if 0 < len(failing) <= MAX_FAILING:
+            asking[file] = failing
+    failing = frozenset[str]().union(*asking.values())
+    if not asking:
+        return []
+    kept = (passing([], ()) or frozenset()) & (passing([], range(len(pieces))) or frozenset())
+    apart = separate(
+        len(pieces), failing, lambda chosen: passing([*asking], chosen, failing) or frozenset(),
+        lambda chosen: kept <= (passing([], chosen) or frozenset()),
+    )  # fmt: skip
+    names = own_names(pieces, earlier)
+    unneeded = frozenset(range(len(pieces))).difference(*(change.pieces for change in apart))
+    found = []
+    for change in apart:
+        own = frozenset[bytes]().union(*(names[number] for number in change.pieces))
+        chosen = change.pieces | {number for number in unneeded if names[number] & own}
+        files = [file for file in asking if asking[file] & change.tests]
+        helpers = [path for path in changed if path not in programs]
+        found.append(Change(
+            tuple(pieces[number] for number in sorted(chosen)), (*files, *helpers),
+            tuple(sorted(change.tests)),
+        ))  # fmt: skip
+    return sorted(found, key=lambda change: -len(change.fail_to_pass))

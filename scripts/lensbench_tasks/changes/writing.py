@@ -1,0 +1,124 @@
+"""Writes a set of change tasks: the YAML, the reference patches next to it, and the report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from lensbench.changes.task import ChangeTask, Content, FromSource, content_bytes
+from lensbench.core.system.files import write_atomic
+from lensbench.core.tasks import Source
+from lensbench.plan.freeze import source_name
+from lensbench.repositories.prepare import source_key
+from lensbench_tasks.changes.candidates import Fate
+from lensbench_tasks.files import plain_text
+
+_WIDTH = 110
+_KEYS = ("id", "kind", "category", "repository", "prompt", "environment", "container", "tests", "lint", "reference")
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes multi-line texts as blocks."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
+
+
+_Dumper.add_representer(str, _text)
+
+
+def write_set(name: str, fates: Sequence[Fate], output: Path, head: str, beside: Path | None = None) -> None:
+    """Writes the proven tasks to `output`, and each reference to `<task id>.diff` in the folder `beside`.
+
+    By default, that folder has the name of the set.
+    """
+    beside = beside or output.with_suffix("")
+    tasks = [fate.task for fate in fates if fate.task]
+    sources = {source_key(source): source for task in tasks for source in _sources(task)}
+    value = {
+        "name": name,
+        "repositories": {key: source.model_dump(mode="json") for key, source in sorted(sources.items())},
+        "tasks": [_plain(task, output, beside) for task in tasks],
+    }
+    for path, content in (each for task in tasks for each in _beside(task, beside)):
+        write_atomic(path, content_bytes(content))
+    text = yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=_WIDTH)
+    write_atomic(output, "".join(f"# {line}\n" for line in head.splitlines()) + text)
+
+
+def _sources(task: ChangeTask) -> Iterator[Source]:
+    if task.repository:
+        yield task.repository
+    yield from (content.source for content in task.tests.files.values() if isinstance(content, FromSource))
+
+
+def _beside(task: ChangeTask, beside: Path) -> Iterator[tuple[Path, Content]]:
+    """The contents that are too long for the YAML: the reference, and hidden files without a pinned source."""
+    yield _reference(task, beside), task.reference
+    for path, content in task.tests.files.items():
+        if not isinstance(content, FromSource):
+            yield _hidden(task, beside, path), content
+
+
+def _reference(task: ChangeTask, beside: Path) -> Path:
+    return beside / f"{task.id}.diff"
+
+
+def _hidden(task: ChangeTask, beside: Path, path: str) -> Path:
+    return beside / task.id / path
+
+
+def _plain(task: ChangeTask, output: Path, beside: Path) -> dict[str, Any]:
+    value = task.model_dump(mode="json", exclude_defaults=True)
+    assert task.repository
+    value["repository"] = source_key(task.repository)
+    value["reference"] = {"file": _reference(task, beside).relative_to(output.parent).as_posix()}
+    for path, content in task.tests.files.items():
+        value["tests"]["files"][path] = (
+            {"source": source_key(content.source)} if isinstance(content, FromSource)
+            else {"file": _hidden(task, beside, path).relative_to(output.parent).as_posix()}
+        )  # fmt: skip
+    return {key: value[key] for key in _KEYS if key in value}
+
+
+def render_report(name: str, fates: Sequence[Fate]) -> str:
+    """The report as Markdown."""
+    return f"# Change tasks: {name}\n\n{render_table(fates)}"
+
+
+def render_table(fates: Sequence[Fate]) -> str:
+    """The outcomes of the changes as a Markdown table: proven, dropped with reasons, flaky, seconds."""
+    kept = [fate for fate in fates if fate.task]
+    lines = [f"{len(kept)} of {len(fates)} changes are proven tasks.", ""]
+    lines += [
+        "| task | repository | failing tests | passing tests | flaky | seconds | MB |",
+        "|---|---|--:|--:|--:|--:|--:|",
+        *map(_row, kept),
+    ]
+    flaky = [f"- {fate.id}: {plain_text(name)}" for fate in fates if fate.proof for name in fate.proof.flaky]
+    lines += ["", "Flaky tests, left out:", "", *flaky] if flaky else []
+    noted = [f"- {fate.id}: {plain_text(fate.note)}" for fate in kept if fate.note]
+    lines += ["", "Prompts:", "", *noted] if noted else []
+    dropped = [fate for fate in fates if not fate.task]
+    reasons = [
+        f"- **{fate.id}**, {plain_text(fate.what)}: {plain_text('; '.join(fate.reasons[:3]))}" for fate in dropped
+    ]
+    lines += ["", "Dropped:", "", *reasons] if dropped else []
+    return "\n".join(lines) + "\n"
+
+
+def _row(fate: Fate) -> str:
+    task, proof = fate.task, fate.proof
+    assert task
+    assert task.repository
+    assert proof
+    tests = f"{len(proof.fail_to_pass)} | {len(proof.pass_to_pass)} | {len(proof.flaky)}"
+    about = plain_text(source_name(task.repository))
+    return f"| {task.id} | {about} | {tests} | {proof.seconds:.1f} | {proof.memory_mb} |"

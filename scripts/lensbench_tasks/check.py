@@ -1,0 +1,257 @@
+"""Checks a task set before paying for answers to it.
+
+    lensbench check scenarios/mine.yaml
+    lensbench check scenarios/mine.yaml --answers answers/     # files <task>.md, or <task>-<any word>.md
+
+The patterns of each criterion are tried on texts with known verdicts: its own text (Met), the text with a name or
+number replaced, the negated text, the question alone, and the facts of the other tasks (all Missed). Change tasks are
+proven: their tests run three times without a change and three times with the reference. A page next to the set shows
+all texts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import cycle
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from markupsafe import Markup
+
+from lensbench.agents.sandbox import find_sandbox
+from lensbench.changes.task import answer_criteria, changes_of
+from lensbench.core.errors import UserError
+from lensbench.core.system.files import write_atomic
+from lensbench.core.system.places import TEMPLATES
+from lensbench.core.system.program import run_program
+from lensbench.core.system.templates import csp_hash, template_environment
+from lensbench.core.system.terminal import printable
+from lensbench.core.tasks import Criterion, Task
+from lensbench.judging.judges import Verdict, mechanical
+from lensbench.judging.judges.normalising import normalise
+from lensbench.plan.config import DEFAULT_CACHE
+from lensbench.plan.freeze import prompt_of
+from lensbench.plan.task_files import read_scenarios
+from lensbench_tasks.changes.candidates import Bench, Fate
+from lensbench_tasks.drafting import with_drafts
+
+Kind = Literal["own text", "exchanged", "negated", "question", "other task", "answer"]
+_ORDER = re.compile(
+    r"^(?:must\s+)?(?:describe|explain|give|identif(?:y|ie)|list|mention|name|note|point out|say|show|state|tell|trace)"
+    r"s?(?:\s+that)?\s+",
+    re.IGNORECASE,
+)
+_PIECE = re.compile(
+    r"`[^`\n]+`|\"[^\"\n]+\"|\b\d+(?:\.\d+)*\b"
+    r"|\b\w+(?:[./_:]+\w+)+\b(?:\(\))?|\b[a-z]+[A-Z]\w*|\b[A-Z][a-z0-9]+[A-Z]\w*|\b[A-Z][A-Z0-9_]{2,}\b"
+)
+"""The parts of a fact: quoted text, a number, a path, a dotted, snake or camel case name."""
+_VERB = re.compile(r"\b(?:is|are|was|were|has|have|can|must|should|will|does|do)\b")
+
+
+class Probe(NamedTuple):
+    """A text with a known verdict, or an answer, and the verdict of the patterns."""
+
+    kind: Kind
+    name: str
+    """The replaced part, or the origin of the text."""
+    text: str
+    verdict: Verdict
+    reason: str
+
+    @property
+    def is_wrong(self) -> bool:
+        """True when the verdict differs from the known one."""
+        if self.kind == "own text":
+            return self.verdict is not Verdict.MET
+        if self.kind == "question":
+            return self.verdict in (Verdict.MET, Verdict.PARTIAL)
+        return self.kind != "answer" and self.verdict is Verdict.MET
+
+
+class Checked(NamedTuple):
+    """A criterion and all texts tried on its patterns."""
+
+    task: Task
+    number: int
+    criterion: Criterion
+    probes: Sequence[Probe]
+
+    def counts(self, kind: Kind) -> str:
+        """How many probes of a kind had the right verdict; for answers, how many were Met."""
+        found = [probe for probe in self.probes if probe.kind == kind]
+        if kind == "answer":
+            return f"{sum(probe.verdict is Verdict.MET for probe in found)} of {len(found)} Met" if found else ""
+        return f"{sum(not probe.is_wrong for probe in found)}/{len(found)}" if found else "-"
+
+    @property
+    def findings(self) -> list[str]:
+        """The problems of the criterion, each a sentence with advice."""
+        if not self.criterion.mechanical:
+            return ["It has no patterns, so a model or person must judge it. Write some, or use `lensbench draft`."]
+        return [*_findings(self.probes)]
+
+
+def fact_of(criterion: Criterion) -> str:
+    """The fact without the instruction to the judge, such as `States that` or `Must mention`."""
+    return _ORDER.sub("", criterion.text)
+
+
+def exchanged(fact: str, prompt: str) -> Iterator[tuple[str, str]]:
+    """The fact with one of its names or numbers replaced, and that part; parts that are in the question are skipped."""
+    for piece in dict.fromkeys(found[0].strip('`"') for found in _PIECE.finditer(fact)):
+        if piece != "and/or" and normalise(piece).text not in normalise(prompt).text:
+            yield piece, fact.replace(piece, _other(piece))
+
+
+def _other(piece: str) -> str:
+    if re.fullmatch(r"[\d.]+", piece):
+        return re.sub(r"\d+", lambda number: str(int(number[0]) * 3 + 5), piece)
+    words = cycle(("kestrel", "wombat", "lichen", "quokka", "marlin"))
+    stem, dot, ending = piece.rpartition(".") if re.search(r"\.\w{1,4}$", piece) else (piece, "", "")
+    return re.sub(r"[^\W\d_]+", lambda word: _cased(next(words), word[0]), stem) + dot + ending
+
+
+def _cased(word: str, like: str) -> str:
+    return word.upper() if like.isupper() else word.capitalize() if like[0].isupper() else word
+
+
+def negated(fact: str) -> str:
+    """The negated fact."""
+    found = _VERB.search(fact)
+    return f"{fact[: found.end()]} not{fact[found.end() :]}" if found else f"It is wrong that it is {fact}"
+
+
+def check(tasks: Sequence[Task], answers: Mapping[str, Sequence[tuple[str, str]]]) -> list[Checked]:
+    """The checked criteria of all tasks. `answers`: task id -> (name, text) pairs."""
+    facts = {task.id: "\n\n".join(f"{fact_of(each)}." for _, each in answer_criteria(task)) for task in tasks}
+    return [
+        Checked(task, number, criterion, [*_probes(task, criterion, facts, answers.get(task.id, ()))])
+        for task in tasks
+        for number, criterion in answer_criteria(task)
+    ]
+
+
+def _probes(
+    task: Task, criterion: Criterion, facts: Mapping[str, str], answers: Sequence[tuple[str, str]]
+) -> Iterator[Probe]:
+    if not criterion.mechanical:
+        return
+    fact = fact_of(criterion)
+    texts: list[tuple[Kind, str, str]] = [
+        ("own text", "", fact),
+        *(("exchanged", piece, text) for piece, text in exchanged(fact, task.prompt)),
+        ("negated", "", negated(fact)),
+        ("question", "", task.prompt),
+        *(("other task", other, text) for other, text in facts.items() if text and other != task.id),
+        *(("answer", name, text) for name, text in answers),
+    ]
+    for kind, name, text in texts:
+        judgement = mechanical.judge(criterion, normalise(text))
+        yield Probe(kind, name, text, judgement.verdict, judgement.reason)
+
+
+def _findings(probes: Sequence[Probe]) -> Iterator[str]:
+    wrong = [probe for probe in probes if probe.is_wrong]
+    kinds = Counter(probe.kind for probe in wrong)
+    if kinds["own text"]:
+        reason = next(probe.reason for probe in wrong if probe.kind == "own text")
+        yield f"Dead: its own text does not meet it ({reason}). Derive its patterns from the text."
+    if names := [probe.name for probe in wrong if probe.kind == "exchanged"]:
+        yield f"Met with {', '.join(names)} exchanged: no pattern asks for it. Add it to all_of."
+    if kinds["question"]:
+        yield "Given away: the question alone earns points. Remove the fact from the question, or ask for more."
+    if names := [probe.name for probe in wrong if probe.kind == "other task"]:
+        yield f"The facts of other tasks meet it ({', '.join(names[:5])}). Require a name that only this task has."
+    given = [probe.verdict for probe in probes if probe.kind == "answer"]
+    if given and Verdict.MET not in given:
+        yield f"Never met by the {len(given)} answers. Check that the question asks for it and the patterns find it."
+
+
+def read_answers(folder: Path, tasks: Sequence[Task]) -> dict[str, list[tuple[str, str]]]:
+    """The answers in `folder` by task: <task>.md and <task>-<word>.md. Raises UserError when there are none."""
+    names = {task.id for task in tasks}
+    found: dict[str, list[tuple[str, str]]] = {}
+    for path in sorted(folder.rglob("*.md")):
+        task = path.stem if path.stem in names else path.stem.rpartition("-")[0]
+        if task in names:
+            found.setdefault(task, []).append((path.stem, path.read_text(errors="replace", encoding="utf-8")))
+    if not found:
+        raise UserError(f"{folder}: has no answer to a task of the set; name them <task>.md or <task>-<word>.md")
+    return found
+
+
+COLUMNS: tuple[Kind, ...] = ("own text", "exchanged", "negated", "question", "other task", "answer")
+
+
+def table(found: Sequence[Checked]) -> Iterator[str]:
+    """A line for each criterion, followed by its findings."""
+    width = max(len(f"{each.task.id} {each.number}") for each in found)
+    yield f"{'':{width}}  {'  '.join(f'{kind:>10}' for kind in COLUMNS)}"
+    for each in found:
+        cells = "  ".join(f"{each.counts(kind):>10}" for kind in COLUMNS)
+        yield f"{f'{each.task.id} {each.number}':{width}}  {cells}".rstrip()
+        yield from (f"    {finding}" for finding in each.findings)
+
+
+def render_page(name: str, tasks: Sequence[Task], found: Sequence[Checked], fates: Mapping[str, Fate]) -> str:
+    """The page: every criterion with the tried texts, the proofs of changes, and the prompts."""
+    style = (TEMPLATES / "judge_sheet.css").read_text(encoding="utf-8") + (TEMPLATES / "review.css").read_text(
+        encoding="utf-8"
+    )
+    environment = template_environment(html=True)
+    return environment.get_template("check.html.j2").render(
+        name=name, columns=COLUMNS, fates=fates, wrong=sum(bool(each.findings) for each in found), count=len(found),
+        tasks=[(task, prompt_of(task), [each for each in found if each.task is task]) for task in tasks],
+        style=Markup(style), style_hash=csp_hash(style),
+    )  # fmt: skip
+
+
+def main() -> None:
+    """Check the criteria of a task set on texts with known verdicts, and prove its change tasks. The exit code is 1
+    when criteria are dead or given away, or when changes are not proven."""
+    parser = argparse.ArgumentParser(prog="lensbench check", description=main.__doc__)
+    parser.add_argument("set", help="a task set, YAML or Markdown")
+    parser.add_argument("--answers", type=Path, help="a folder with answers, <task>.md or <task>-<word>.md")
+    parser.add_argument("--drafts", action="store_true", help="use draft patterns for criteria without patterns")
+    parser.add_argument("--page", type=Path, help="the page to write (default: next to the set)")
+    parser.add_argument(
+        "--cache", type=Path, default=Path(DEFAULT_CACHE), help="the cache folder for repositories and environments"
+    )
+    arguments = parser.parse_args()
+    tasks = [task for task in read_scenarios([arguments.set], imported=True).tasks if task.criteria]
+    tasks = [with_drafts(task) if arguments.drafts else task for task in tasks]
+    if not tasks:
+        raise UserError(f"{arguments.set}: has no criterion to check")
+    found = check(tasks, read_answers(arguments.answers, tasks) if arguments.answers else {})
+    bench = Bench(find_sandbox({"mode": "auto", "visible": [], "hidden": []}), arguments.cache)
+    fates = {}
+    for change in changes_of(tasks):
+        fates[change.id] = bench.proven(change)
+        print(printable(f"{change.id}: {fates[change.id].sentence}"), flush=True)
+    page = arguments.page or Path(arguments.set).with_suffix(".check.html")
+    write_atomic(page, render_page(Path(arguments.set).name, tasks, found, fates))
+    if found:
+        print(*map(printable, table(found)), sep="\n")
+    wrong = [each for each in found if each.findings]
+    denied = sum(probe.is_wrong for each in found for probe in each.probes if probe.kind == "negated")
+    if denied:
+        print(f"{denied} are also met when negated: patterns do not detect negation. Where it is likely, add must_not.")
+    print(f"{len(wrong)} of {len(found)} criteria have findings; open {page}" if found else f"open {page}")
+    bad = [f"{each.task.id} {each.number}" for each in found if _is_bad(each)]
+    unproven = [name for name, fate in fates.items() if not fate.task]
+    faults = [f"dead or given away: {', '.join(bad)}"] if bad else []
+    faults += [f"not proven: {', '.join(unproven)}"] if unproven else []
+    if faults:
+        raise UserError("; ".join(faults))
+
+
+def _is_bad(each: Checked) -> bool:
+    return any(probe.is_wrong and probe.kind in ("own text", "question") for probe in each.probes)
+
+
+if __name__ == "__main__":
+    run_program(main)

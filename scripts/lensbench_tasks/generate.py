@@ -1,0 +1,136 @@
+"""Writes a task set about a repository, its report, and a page to accept, edit or drop the tasks.
+
+    lensbench generate --repo ../my-project --tasks 12 --output scenarios/my-project.yaml
+
+With the offline agent, tasks are mined from the repository; any other agent is asked to write them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from lensbench.core.errors import UserError
+from lensbench.core.system.files import write_atomic
+from lensbench.core.system.processes import adopt_orphans
+from lensbench.core.system.program import run_program
+from lensbench.core.system.terminal import printable
+from lensbench.core.tasks import Source, Task
+from lensbench.plan.task_files import read_scenarios
+from lensbench.repositories.pin import pin
+from lensbench.repositories.prepare import prepare
+from lensbench_tasks.author import Author, asked_agent
+from lensbench_tasks.changes.program import add_options, write_changes
+from lensbench_tasks.files import Made, render_report, render_set
+from lensbench_tasks.mining.writer import Miners
+from lensbench_tasks.problems import find_problems
+from lensbench_tasks.review_page import render_review
+from lensbench_tasks.rounds import Examined, Proposal, Writer, kept, run_rounds, spread
+from lensbench_tasks.settings import Settings
+from lensbench_tasks.survey import Survey, survey
+from lensbench_tasks.trial import try_task
+
+
+@dataclass(frozen=True)
+class Examiner:
+    """Examines proposals: first by reading, then by trying those without problems."""
+
+    survey: Survey
+    tools: frozenset[str]
+
+    def __call__(self, proposal: Proposal, others: Sequence[Task]) -> Examined:
+        """The examined proposal, given the tasks kept so far."""
+        found = self._examine(proposal, others)
+        said = printable(f"{proposal.id}: {'; '.join(map(str, found.problems)) or 'good'}")
+        print(said, file=sys.stderr, flush=True)
+        return found
+
+    def _examine(self, proposal: Proposal, others: Sequence[Task]) -> Examined:
+        if proposal.task is None:
+            return Examined(proposal.problems)
+        problems = find_problems(proposal.task, self.survey, others, self.tools)
+        tried = None if problems else try_task(proposal.task, self.survey)
+        return Examined(tuple(tried.problems if tried else problems), tried)
+
+
+def generate(name: str, source: Source, count: int, settings: Settings, folder: Path) -> Made:
+    """Generates a set of `count` tasks; a model's replies are stored in `folder`. Raises UserError."""
+    tree = prepare(source, Path(settings.cache)).tree.resolve()  # lens does not follow links
+    known = survey(tree)
+    writer = _writer(name, source, settings, known, folder)
+    fates = run_rounds(writer, Examiner(known, frozenset(settings.tools)), spread(count))
+    author = settings.agent.model or settings.agent.kind
+    made = Made(name, source, "the miners (no language model)" if settings.offline else author, count, fates, known)
+    spent = isinstance(writer, Author) and writer.asked.spent_all
+    note = (f"the budget of {settings.max_usd} US dollars ended the work",) if spent else ()
+    return made._replace(warnings=(*note, *_missing(made)))
+
+
+def _writer(name: str, source: Source, settings: Settings, known: Survey, folder: Path) -> Writer:
+    if settings.offline:
+        return Miners(known, name, source, settings.seed)
+    return Author(name, source, known.root, asked_agent(settings, folder))
+
+
+def _missing(made: Made) -> Iterator[str]:
+    """A sentence for each category with fewer tasks than wanted."""
+    categories = [fate.proposal.category for fate in kept(made.fates)]
+    for category, wanted in spread(made.wanted).items():
+        if (found := categories.count(category)) < wanted:
+            yield f"{category.value} has {found} of {wanted} tasks: no more valid tasks were found"
+
+
+def write(made: Made, output: Path) -> None:
+    """Writes the three files. Raises UserError when there is no task."""
+    if not made.tasks:
+        raise UserError(
+            f"none of the {len(made.fates)} tried tasks about {made.name} is valid; is there source code in it?"
+        )
+    write_atomic(output, render_set(made))
+    write_atomic(output.with_suffix(".report.md"), render_report(made))
+    write_atomic(output.with_suffix(".review.html"), render_review(made))
+    read_scenarios([str(output)])
+
+
+def main() -> None:
+    """Write a task set about a repository, with proven facts."""
+    parser = argparse.ArgumentParser(prog="lensbench generate", description=main.__doc__)
+    parser.add_argument(
+        "--kind",
+        choices=("question", "change"),
+        default="question",
+        help="what the tasks ask for: an answer or a code change (default: question)",
+    )
+    where = add_options(parser)
+    where.add_argument("--repo", help="the repository: a git URL or a folder")
+    parser.add_argument("--tasks", type=int, default=12, help="how many tasks")
+    parser.add_argument("--output", required=True, type=Path, help="the YAML file to write")
+    parser.add_argument("--settings", default="{}", help="the agent and its environment, as JSON")
+    arguments = parser.parse_args()
+    if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,49}\.yaml", arguments.output.name):
+        raise UserError(
+            f"--output {arguments.output}: its name is the prefix of the tasks' ids; use a-z, 0-9 and '-', then .yaml"
+        )
+    adopt_orphans()
+    settings = Settings.model_validate_json(arguments.settings)
+    if arguments.kind == "change":
+        write_changes(arguments, settings)
+        return
+    if not arguments.repo:
+        raise UserError("question tasks need --repo; for the other sources add --kind change")
+    pinned = pin(arguments.repo)
+    folder = arguments.output.with_suffix(".transcripts")
+    made = generate(arguments.output.stem, pinned.source, arguments.tasks, settings, folder)
+    if pinned.warning:
+        made = made._replace(warnings=(f"{arguments.repo}: {pinned.warning}", *made.warnings))
+    write(made, arguments.output)
+    report = arguments.output.with_suffix(".report.md")
+    print(f"{arguments.output}: {len(made.tasks)} of {arguments.tasks} tasks; see {report} for the others")
+
+
+if __name__ == "__main__":
+    run_program(main)

@@ -1,0 +1,62 @@
+"""Questions about the impact of a changed function: its callers."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator
+
+from lensbench.core.tasks import AtMost, Category, Criterion, Pattern, Proof
+from lensbench_tasks.mining.calls import Call, by_callee, calls
+from lensbench_tasks.mining.drafts import MAX_ITEMS, MAX_WRONG, MIN_ITEMS, Draft, Item, shuffled, wrong_items
+from lensbench_tasks.mining.patterns import is_telling, named, place
+from lensbench_tasks.parsers.code import CALLABLES
+from lensbench_tasks.survey import Survey
+
+
+def drafts(survey: Survey, rng: random.Random) -> Iterator[Draft]:
+    """Questions about functions with three to five callers in other files, and no ambiguous calls."""
+    for callee, found in shuffled(by_callee(list(calls(survey))).items(), rng):
+        callers = {call.caller.shown for call in found}
+        if MIN_ITEMS <= len(found) <= MAX_ITEMS and len(callers) == len(found) and _are_all(found, survey):
+            limit = wrong_items(_others(found, survey, rng))
+            yield Draft(
+                Category.CHANGE_IMPACT,
+                f"We want to change the parameters of `{callee.shown}`. Which functions and methods in other files, "
+                "tests aside, call it, and so may have to change too? Name each with its file.",
+                tuple(_item(call, limit, survey) for call in found),
+            )
+
+
+def _are_all(found: list[Call], survey: Survey) -> bool:
+    """True when no other file contains the name followed by a bracket."""
+    callee = found[0].callee
+    called = re.compile(rf"(?<![\w$]){re.escape(callee.name)}\s*\(")
+    files = {path for path in survey.code if called.search(survey.texts[path])}
+    return files - {callee.path} == {call.caller.path for call in found}
+
+
+def _others(found: list[Call], survey: Survey, rng: random.Random) -> list[Pattern]:
+    """Functions with unique names in files that are unrelated to the call."""
+    apart = {found[0].callee.path, *(call.caller.path for call in found)}
+    names = [
+        one.name
+        for path, each in survey.defined.items()
+        for one in each
+        if path not in apart and one.kind in CALLABLES and is_telling(one, survey)
+    ]
+    return [*shuffled(dict.fromkeys(names), rng)[:MAX_WRONG]]
+
+
+def _item(call: Call, limit: AtMost | None, survey: Survey) -> Item:
+    caller, callee = call.caller, call.callee
+    return Item(
+        "",
+        Criterion(
+            text=f"States that `{caller.shown}` in {caller.path} calls `{callee.shown}`",
+            all_of=(named(caller, survey), place(caller.path, survey)),
+            at_most=limit,
+            partial={"names the file": (place(caller.path, survey),)},
+            proofs=(Proof(file=caller.path, quote=call.quote, within=caller.shown),),
+        ),
+    )

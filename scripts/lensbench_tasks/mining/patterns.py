@@ -1,0 +1,81 @@
+"""Patterns that match a fact in any wording: whole names, and values and files next to their names."""
+
+from __future__ import annotations
+
+import re
+
+from lensbench.core.tasks import Pattern, Regex
+from lensbench_tasks.parsers.code import Definition
+from lensbench_tasks.survey import Survey
+
+_TELLING = re.compile(r"[a-z0-9]_[a-z0-9]|[a-z][A-Z]|[A-Z]{2,}_")
+_FAR = 80
+_PYTHON = re.compile(r"(?:^|.*?/)((?:\w+/)*\w+)\.pyi?$")
+
+
+def whole(name: str) -> str:
+    """A regular expression for the name, but not as part of a longer one."""
+    start, end = (r"\b" if edge.isalnum() or edge == "_" else "" for edge in (name[0], name[-1]))
+    return f"{start}{re.escape(name)}{end}"
+
+
+def beside(one: str, two: str, gap: int = _FAR) -> str:
+    """A regular expression for two others on one line, in any order."""
+    return rf"{one}[^\n]{{0,{gap}}}{two}|{two}[^\n]{{0,{gap}}}{one}"
+
+
+def at(name: str, path: str, survey: Survey) -> Regex:
+    """A name with its file: no other file between them, and no comma, which ends a statement."""
+    shown = _anywhere(path, survey)
+    return Regex(regex=rf"{name}[^\n;./]{{0,60}}(?:[\w@.-]+/)*{shown}|{shown}[^\n,;./|]{{0,40}}{name}")
+
+
+def place(path: str, survey: Survey) -> Pattern:
+    """A pattern for a file: the necessary part of its path, or for Python the dotted module name."""
+    short = survey.short(path)
+    package = _package(path, survey)
+    if "." not in package:
+        return short
+    # a package must not match one of its modules, whose names are lower case
+    end = r"(?:[^\w.]|\.[^a-z]|\.?$)" if path.endswith("/__init__.py") else r"\b"
+    return Regex(regex=rf"(?:\b|/){re.escape(short)}\b|\b{re.escape(package)}{end}")
+
+
+def _anywhere(path: str, survey: Survey) -> str:
+    """The regular expression of `place`, for use within a longer one."""
+    found = place(path, survey)
+    return f"(?:{found.regex})" if isinstance(found, Regex) else whole(found)
+
+
+def _package(path: str, survey: Survey) -> str:
+    """The dotted name of a Python module, from its outermost package."""
+    if not path.endswith(".py"):
+        return ""
+    parts = path.removesuffix(".py").removesuffix("/__init__").split("/")
+    starts = (at for at in range(len(parts)) if "/".join([*parts[: at + 1], "__init__.py"]) in survey.texts)
+    return ".".join(parts[next(starts, len(parts)) :])
+
+
+def is_telling(one: Definition, survey: Survey) -> bool:
+    """True when the name alone identifies the definition: it is not an ordinary word, and is defined once."""
+    return bool(_TELLING.search(one.name.strip("_"))) and len(survey.by_name[one.name]) == 1
+
+
+def named(one: Definition, survey: Survey) -> Pattern:
+    """A pattern for a definition: its name if that identifies it, else the name next to its owner or file."""
+    if is_telling(one, survey):
+        return one.name
+    owner = whole(one.owner) if one.owner else _anywhere(one.path, survey)
+    return Regex(regex=beside(owner, whole(one.name), 60))
+
+
+def valued(name: str, value: str) -> Regex:
+    """A pattern for a name's value: no other number between them after the name, no comma between them before it."""
+    name = whole(name)
+    if not value[0].isdigit():
+        shown = rf"(?i:{re.escape(value)})"
+        return Regex(regex=rf"{name}[^\n]{{0,90}}{shown}|{shown}[^\n,;|]{{0,40}}{name}")
+    shown = rf"(?:^|[^\w.-]){re.escape(value.removesuffix('.0'))}(?:\.0)?"
+    between = r"(?:[^\n0-9]|[A-Za-z_]\d+)"  # jinja2 is a name, not a number
+    after = rf"{name}{between}{{0,90}}{shown}(?:[^\w.]|\.(?:\D|$)|$)"
+    return Regex(regex=rf"{after}|{shown}[ \])'\"][^\n0-9,;|]{{0,40}}{name}")

@@ -1,0 +1,108 @@
+"""The files to index: the text files of one folder, and nothing outside it.
+
+In a git work tree these are the tracked files and the untracked ones that are not ignored; elsewhere, all files.
+Symlinks are not followed; .git, binary files and files above 2 MB are skipped.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from lensbench_tasks.parsers.git import git, is_work_tree
+
+MAX_BYTES = 2_000_000
+BINARY_PROBE = 8192
+
+LANGUAGES = {
+    ".py": "python", ".pyi": "python",
+    ".js": "javascript", ".jsx": "javascript", ".mjs": "javascript", ".cjs": "javascript",
+    ".ts": "typescript", ".mts": "typescript", ".cts": "typescript", ".tsx": "tsx",
+    ".go": "go", ".rs": "rust", ".java": "java", ".cs": "csharp",
+    ".c": "c", ".h": "c", ".cc": "cpp", ".cpp": "cpp", ".hpp": "cpp", ".rb": "ruby", ".php": "php", ".kt": "kotlin",
+    ".swift": "swift", ".scala": "scala", ".sh": "shell", ".sql": "sql", ".html": "html", ".css": "css",
+    ".md": "markdown", ".rst": "restructuredtext", ".txt": "text",
+    ".json": "json", ".yaml": "yaml", ".yml": "yaml", ".toml": "toml", ".xml": "xml",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file that may be indexed. `path` is shown to agents; `name` is its name in the file system."""
+
+    path: str
+    name: str
+    size: int
+    changed_ns: int
+
+    @property
+    def language(self) -> str | None:
+        """The language by the file's extension, or None."""
+        return LANGUAGES.get(PurePosixPath(self.path).suffix.lower())
+
+
+def readable(name: str) -> str:
+    """A file name as valid Unicode: bytes that are not UTF-8 become U+FFFD."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def list_sources(root: Path) -> list[Source]:
+    """The files to index below `root` (an absolute, resolved path), sorted by path; each readable path once."""
+    listed = _git_names(root) if is_work_tree(root) else None
+    names = _walk(root) if listed is None else _inside(root, listed)
+    sources: dict[str, Source] = {}
+    for name in names:
+        try:
+            status = os.lstat(f"{root}/{name}")
+        except (OSError, ValueError):
+            continue
+        if stat.S_ISREG(status.st_mode) and status.st_size <= MAX_BYTES:
+            source = Source(readable(name), name, status.st_size, status.st_mtime_ns)
+            sources.setdefault(source.path, source)
+    return [sources[path] for path in sorted(sources)]
+
+
+def read_text(root: Path, source: Source) -> str | None:
+    """The text, undecodable bytes replaced; None if the file is missing, binary, not a regular file or too big."""
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    try:
+        with open(os.open(os.path.join(root, source.name), flags), "rb", buffering=0) as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                return None
+            content = file.read(MAX_BYTES + 1)
+    except OSError:
+        return None
+    return None if len(content) > MAX_BYTES or b"\0" in content[:BINARY_PROBE] else content.decode("utf-8", "replace")
+
+
+def _git_names(root: Path) -> list[str] | None:
+    """The names that git lists, or None when git fails."""
+    output = git(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+    return None if output is None else [os.fsdecode(name) for name in output.split(b"\0") if name]
+
+
+def _inside(root: Path, names: list[str]) -> Iterator[str]:
+    """The names whose folder is really below `root`: git also lists files behind a folder replaced by a symlink."""
+    real = {"": True}
+
+    def is_real(folder: str) -> bool:
+        if folder not in real:
+            real[folder] = is_real(os.path.dirname(folder)) and not os.path.islink(f"{root}/{folder}")
+        return real[folder]
+
+    for name in dict.fromkeys(names):
+        parts = name.split("/")
+        if ".git" not in parts and ".." not in parts and is_real(os.path.dirname(name)):
+            yield name
+
+
+def _walk(root: Path) -> Iterator[str]:
+    """All file names below `root`, relative, without .git and without following symlinks."""
+    for folder, folders, files in os.walk(root):
+        folders[:] = [name for name in folders if name != ".git"]
+        below = os.path.relpath(folder, root)
+        for name in files:
+            yield name if below == "." else f"{below}/{name}"

@@ -1,0 +1,185 @@
+"""Checks a generated task against the repository; each problem has a typed reason."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from enum import StrEnum
+from typing import NamedTuple
+
+from lensbench.core.tasks import Criterion, Regex, Task
+from lensbench.judging.judges import Verdict
+from lensbench.judging.judges.mechanical import find, judge
+from lensbench.judging.judges.normalising import FILE_EXTENSIONS, normalise
+from lensbench_tasks.proofs import task_problems
+from lensbench_tasks.survey import Survey
+
+MIN_CRITERIA, MAX_CRITERIA = 3, 5
+SIMILAR, SHARED = 0.8, 0.5
+"""Thresholds for near duplicates: overlap of the questions' subjects, and of the proofs' facts."""
+
+
+class Reason(StrEnum):
+    """Why a task is rejected."""
+
+    SCHEMA = "schema"
+    CRITERIA_COUNT = "criteria_count"
+    NO_PATTERNS = "no_patterns"
+    FALSE_PROOF = "false_proof"
+    UNKNOWN_NAME = "unknown_name"
+    WRONG_VALUE = "wrong_value"
+    LINE_NUMBER = "line_number"
+    UNSTATED = "unstated"
+    GIVEN_AWAY = "given_away"
+    PATH_GIVEN = "path_given"
+    NAMES_TOOL = "names_tool"
+    DUPLICATE = "duplicate"
+    ONE_SEARCH = "one_search"
+    TRIVIAL = "trivial"
+    IMPOSSIBLE = "impossible"
+
+
+class Problem(NamedTuple):
+    """A problem; `criterion` (from 1) is 0 when it concerns the whole task."""
+
+    reason: Reason
+    detail: str
+    criterion: int = 0
+
+    def __str__(self) -> str:
+        place = f"criterion {self.criterion}: " if self.criterion else ""
+        return f"{place}{self.detail}"
+
+
+_TOOLS = """
+    Bash Grep Glob LS ToolSearch WebFetch WebSearch TodoWrite NotebookEdit MultiEdit Subagent MCP LSP grep ripgrep rg
+    ack glob read_file list_dir codebase_search apply_patch lens"""
+TOOLS = frozenset(_TOOLS.split())
+"""Names of agents' tools, besides those of the configured servers; names that the repository defines are exempt."""
+_LINE = re.compile(r"(?i)\blines? \d+|\.\w{1,4}:\d+|#L\d+|\bL\d+\b")
+_ENDINGS = "|".join(sorted(FILE_EXTENSIONS, key=len, reverse=True))
+_PATH = re.compile(rf"(?<![\w/.-])(?:[\w.@-]+/)*[\w@-][\w.@-]*\.(?:{_ENDINGS})(?![\w/])")
+_CODE = re.compile(r"`([^`]+)`")
+_NAME = re.compile(r"[A-Za-z_$][\w$]*")
+_TELLING = re.compile(r"\w_\w|[a-z][A-Z]|^_")
+_QUOTED = re.compile(r'"[^"]*"')
+_NUMBER = re.compile(r"(?<![\w.-])\d[\d_]*(?:\.\d+)?(?![\w-])")
+_WORD = re.compile(r"\w+")
+
+
+def stated(criterion: Criterion) -> str:
+    """A criterion's fact as an answer would state it, without the instruction `States that`."""
+    return criterion.text.removeprefix("States that ").rstrip(".") + "."
+
+
+def find_problems(task: Task, survey: Survey, others: Iterable[Task], tools: Collection[str]) -> list[Problem]:
+    """All problems of a task that can be found by reading. `others`: the tasks kept so far."""
+    return [
+        *_of_the_form(task),
+        *(Problem(Reason.FALSE_PROOF, text, number) for number, text in task_problems(task, survey.root)),
+        *(problem for number, one in enumerate(task.criteria, 1) for problem in _of_names(number, one, survey)),
+        *_of_the_prompt(task, survey, tools),
+        *_of_others(task, others),
+    ]
+
+
+def _of_the_form(task: Task) -> Iterator[Problem]:
+    count = len(task.criteria)
+    if not MIN_CRITERIA <= count <= MAX_CRITERIA:
+        text = f"it has {count} criteria; {MIN_CRITERIA} to {MAX_CRITERIA} are required"
+        yield Problem(Reason.CRITERIA_COUNT, text)
+    for number, criterion in enumerate(task.criteria, 1):
+        if not criterion.mechanical:
+            yield Problem(Reason.NO_PATTERNS, "it has none of all_of, any_of and at_least", number)
+        elif judge(criterion, normalise(stated(criterion))).verdict is not Verdict.MET:
+            yield Problem(Reason.UNSTATED, "its patterns do not match the criterion's own text", number)
+        if lined := next((text for text in _texts(criterion) if _LINE.search(text)), ""):
+            yield Problem(Reason.LINE_NUMBER, f"{lined!r} depends on a line number, which may change", number)
+
+
+def _texts(criterion: Criterion) -> Iterator[str]:
+    yield criterion.text
+    yield from (pattern.regex if isinstance(pattern, Regex) else pattern for pattern in criterion.sought)
+
+
+def _of_names(number: int, criterion: Criterion, survey: Survey) -> Iterator[Problem]:
+    """Everything that a criterion names must exist: paths in the repository, names and numbers in its proofs."""
+    literals = [pattern for pattern in criterion.sought if not isinstance(pattern, Regex)]
+    text = _LINE.sub(" ", criterion.text)
+    for path in dict.fromkeys(_PATH.findall(" ".join([_QUOTED.sub(" ", text), *literals]))):
+        if not any(f"/{other}".endswith(f"/{path}") for other in survey.texts):
+            yield Problem(Reason.UNKNOWN_NAME, f"there is no file {path}", number)
+    files = {path for proof in criterion.proofs for path in (proof.file, proof.changes_with) if path}
+    shown = "\n".join([*files, *(survey.texts.get(path, "") for path in files)])
+    named = [name for code in _CODE.findall(text) if not _PATH.fullmatch(code) for name in _NAME.findall(code)]
+    named += [name for each in literals if not _PATH.fullmatch(each) for name in _NAME.findall(each) if _is_code(name)]
+    known = set(_NAME.findall(shown))
+    for name in dict.fromkeys(named):
+        if name not in known:
+            yield Problem(
+                Reason.UNKNOWN_NAME, f"{name} does not occur in {', '.join(sorted(files)) or 'any proof'}", number
+            )
+    quotes = " ".join(f"{proof.quote} {proof.commits}" for proof in criterion.proofs)
+    known_numbers = {float(each.replace("_", "")) for each in re.findall(r"\d[\d_]*(?:\.\d+)?", quotes)}
+    for value in _NUMBER.findall(_PATH.sub(" ", _CODE.sub(" ", _QUOTED.sub(" ", text)))):
+        if float(value.replace("_", "")) not in known_numbers:
+            yield Problem(Reason.WRONG_VALUE, f"no proof shows the number {value}", number)
+
+
+def _is_code(name: str) -> bool:
+    return bool(_TELLING.search(name))
+
+
+def _of_the_prompt(task: Task, survey: Survey, tools: Collection[str]) -> Iterator[Problem]:
+    prompt = normalise(task.prompt)
+    for number, criterion in enumerate(task.criteria, 1):
+        if judge(criterion, prompt).verdict in (Verdict.MET, Verdict.PARTIAL):
+            yield Problem(Reason.GIVEN_AWAY, "the question itself states it, or a part of it", number)
+        elif _paths_are_given(criterion, task.prompt):
+            yield Problem(Reason.PATH_GIVEN, "the question names the file that the criterion asks for", number)
+    named = [tool for tool in sorted({*TOOLS, *tools}) if _names(tool, task.prompt, survey)]
+    if named:
+        yield Problem(Reason.NAMES_TOOL, f"the question names a tool: {', '.join(named)}")
+    if lined := _LINE.search(task.prompt):
+        yield Problem(Reason.LINE_NUMBER, f"the question has a line number: {lined[0]!r}")
+
+
+def _paths_are_given(criterion: Criterion, prompt: str) -> bool:
+    """True when the criterion asks for files, and the question names all of them."""
+    files = [normalise(proof.file) for proof in criterion.proofs]
+    asked = [each for each in (*criterion.all_of, *criterion.any_of) if any(find(each, file) for file in files)]
+    return bool(asked) and all(find(each, normalise(prompt)) for each in asked)
+
+
+def _names(tool: str, prompt: str, survey: Survey) -> bool:
+    return tool not in survey.by_name and bool(re.search(rf"(?<![\w.]){re.escape(tool)}(?![\w.]\w|\w)", prompt))
+
+
+def _of_others(task: Task, others: Iterable[Task]) -> Iterator[Problem]:
+    for other in others:
+        if _alike(_subject(task.prompt), _subject(other.prompt)) or _overlap(_facts(task), _facts(other)):
+            yield Problem(Reason.DUPLICATE, f"it asks the same as {other.id}")
+            return
+
+
+def _subject(prompt: str) -> list[str]:
+    """The subject of a question: the code, paths and texts that it quotes, or else its words."""
+    return [*_CODE.findall(prompt), *_PATH.findall(prompt), *_QUOTED.findall(prompt)] or _WORD.findall(prompt.lower())
+
+
+def _facts(task: Task) -> list[tuple[str, str, str]]:
+    """The facts in a task's proofs; for a criterion with several proofs, that of the last one."""
+    proofs = [criterion.proofs[-1] for criterion in task.criteria if criterion.proofs]
+    return [(proof.file, proof.within, proof.quote or proof.changes_with) for proof in proofs]
+
+
+def _alike(one: Sequence[str], other: Sequence[str]) -> bool:
+    """True when the subjects of two questions differ in at most a fifth."""
+    first, second = set(one), set(other)
+    return len(first & second) >= SIMILAR * len(first | second)
+
+
+def _overlap(one: Sequence[object], other: Sequence[object]) -> bool:
+    """True when half of the facts of the task with fewer facts are also in the other one."""
+    first, second = set(one), set(other)
+    return len(first & second) >= max(1, SHARED * min(len(first), len(second)))

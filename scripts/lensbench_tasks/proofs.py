@@ -1,0 +1,98 @@
+"""Checks the proofs of a task set against its repositories.
+
+    lensbench prove scenarios/mine.yaml
+
+A proof states where a criterion's fact can be seen (`core.tasks.Proof`). A valid proof shows that the quoted code
+exists at the pinned revision; whether the criterion describes it correctly still needs a human reader.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+
+from lensbench.core.errors import UserError
+from lensbench.core.system.program import run_program
+from lensbench.core.tasks import Proof, Task
+from lensbench.plan.config import DEFAULT_CACHE
+from lensbench.plan.task_files import read_scenarios
+from lensbench.repositories.prepare import prepare
+from lensbench.repositories.sources.git_program import GitError, git
+from lensbench_tasks.parsers.code import definitions
+from lensbench_tasks.parsers.files import LANGUAGES
+
+
+def flat(text: str) -> str:
+    """The text with whitespace collapsed, for comparing quotes."""
+    return " ".join(text.split())
+
+
+def proof_problem(proof: Proof, tree: Path) -> str:
+    """Why a proof is wrong for the repository in `tree`; "" when it is correct."""
+    for path in filter(None, (proof.file, proof.changes_with)):
+        if problem := _path_problem(path, tree):
+            return problem
+    if proof.changes_with:
+        count = _common_commits(tree, proof.file, proof.changes_with)
+        few = f"{count} commits changed {proof.file} and {proof.changes_with}, not {proof.commits}"
+        return few if count < proof.commits else ""
+    text = (tree / proof.file).read_text("utf-8", "replace")
+    places = [text]
+    if proof.within:
+        found = definitions(proof.file, text, LANGUAGES.get(Path(proof.file).suffix.lower()))
+        places = [each.text for each in found if proof.within in (each.shown, each.name)]
+        if not places:
+            return f"{proof.within} is not defined in {proof.file}"
+    if not any(flat(proof.quote) in flat(place) for place in places):
+        return f"{proof.quote!r} does not occur in {proof.within or proof.file}"
+    return ""
+
+
+def _path_problem(path: str, tree: Path) -> str:
+    place = tree / path
+    if Path(path).is_absolute() or ".." in Path(path).parts:
+        return f"{path} leaves the repository"
+    return "" if place.is_file() and not place.is_symlink() else f"there is no file {path}"
+
+
+def _common_commits(tree: Path, one: str, other: str) -> int:
+    def commits(path: str) -> set[bytes]:
+        return set(git(tree, "log", "--no-merges", "--no-renames", "--format=%H", "HEAD", "--", path).split())
+
+    try:
+        return len(commits(one) & commits(other))
+    except GitError:
+        return 0
+
+
+def task_problems(task: Task, tree: Path) -> Iterator[tuple[int, str]]:
+    """The criteria (from 1) with wrong or missing proofs, and why."""
+    for number, criterion in enumerate(task.criteria, 1):
+        if not criterion.proofs:
+            yield number, "it has no proof"
+        yield from ((number, problem) for proof in criterion.proofs if (problem := proof_problem(proof, tree)))
+
+
+def main() -> None:
+    """Check every proof of a task set against its repositories."""
+    parser = argparse.ArgumentParser(prog="lensbench prove", description=main.__doc__)
+    parser.add_argument("set", help="a task set, YAML or Markdown")
+    parser.add_argument(
+        "--cache", type=Path, default=Path(DEFAULT_CACHE), help="the cache folder for fetched repositories"
+    )
+    arguments = parser.parse_args()
+    tasks = read_scenarios([arguments.set]).tasks
+    problems = [
+        f"{task.id}, criterion {number}: {problem}"
+        for task in tasks
+        if task.repository
+        for number, problem in task_problems(task, prepare(task.repository, arguments.cache).tree)
+    ]
+    if problems:
+        raise UserError("\n".join(problems))
+    print(f"{sum(len(task.criteria) for task in tasks)} criteria of {len(tasks)} tasks: all proofs are correct")
+
+
+if __name__ == "__main__":
+    run_program(main)

@@ -1,0 +1,76 @@
+"""The review page: a self-contained page to accept, edit or drop generated tasks and save the YAML."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from markupsafe import Markup
+
+from lensbench.core.numbers import percent
+from lensbench.core.system.places import TEMPLATES
+from lensbench.core.system.templates import csp_hash, template_environment
+from lensbench.core.tasks import Proof
+from lensbench.judging.judge_sheet import embedded
+from lensbench_tasks.files import Made, set_value
+from lensbench_tasks.proofs import flat
+from lensbench_tasks.rounds import Fate, kept
+from lensbench_tasks.survey import Survey
+
+AROUND = 2
+"""Lines of source shown before and after a quote."""
+MAX_LINE = 200
+LONGEST = 12
+"""The maximum number of lines of a quote."""
+
+
+def render_review(made: Made) -> str:
+    """The page. Its content security policy allows only its own script and style, by their hashes."""
+    style = (TEMPLATES / "judge_sheet.css").read_text(encoding="utf-8") + (TEMPLATES / "review.css").read_text(
+        encoding="utf-8"
+    )
+    script = (TEMPLATES / "review.js").read_text(encoding="utf-8")
+    environment = template_environment(html=True)
+    fates = kept(made.fates)
+    return environment.get_template("review.html.j2").render(
+        name=made.name, set=set_value(made), data=embedded({"set": set_value(made)}),
+        flags=[list(_flags(fate)) for fate in fates],
+        sources=[
+            [[_source(proof, made.known) for proof in criterion.proofs] for criterion in fate.proposal.task.criteria]
+            for fate in fates if fate.proposal.task
+        ],
+        style=Markup(style), script=Markup(script), style_hash=csp_hash(style), script_hash=csp_hash(script),
+    )  # fmt: skip
+
+
+def _flags(fate: Fate) -> Iterator[str]:
+    """Remarks for the reviewer about an accepted task."""
+    last = fate.tries[-1].tried
+    if fate.outcome == "repaired":
+        reasons = dict.fromkeys(problem.reason.value for each in fate.tries[:-1] for problem in each.problems)
+        yield f"repaired: {', '.join(reasons)}"
+    if last:
+        yield f"one search finds {percent(last.search)}"
+        yield f"an agent without a model finds {percent(last.offline)}"
+
+
+def _source(proof: Proof, known: Survey) -> dict[str, str]:
+    """The place of a proof, and the lines around it; the line number is only for human readers."""
+    if proof.changes_with:
+        return {"place": proof.file, "text": f"{proof.commits} commits changed {proof.changes_with} too"}
+    lines = known.texts.get(proof.file, "").split("\n")
+    start, end = _extent(proof, known, len(lines))
+    found = [at for at in range(start, end) if flat(proof.quote) in flat(" ".join(lines[at : at + LONGEST]))]
+    first = found[0] if found else start
+    while first + 1 in found:  # the match may start before the quote: take its last start
+        first += 1
+    shown = lines[max(0, first - AROUND) : first + AROUND + 1]
+    where = f"{proof.file}, {proof.within}" if proof.within else proof.file
+    return {"place": f"{where}, line {first + 1}", "text": "\n".join(line[:MAX_LINE] for line in shown)}
+
+
+def _extent(proof: Proof, known: Survey, lines: int) -> tuple[int, int]:
+    """The lines of the definition that contains a proof; all lines when it names none."""
+    for one in known.defined.get(proof.file, ()):
+        if proof.within and proof.within in (one.shown, one.name):
+            return one.node.start_point.row, one.node.end_point.row + 1
+    return 0, lines

@@ -1,0 +1,104 @@
+"""Rounds: tasks are proposed; failed ones are returned with reasons and revised, a limited number of times."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from lensbench.core.tasks import Category, Task
+from lensbench_tasks.problems import Problem
+from lensbench_tasks.trial import Tried
+
+SHORT = {
+    Category.EXPLORATORY: "exp", Category.DEBUG: "dbg", Category.CHANGE_IMPACT: "chg", Category.TARGETED: "tgt",
+}  # fmt: skip
+"""The abbreviations of categories in task ids."""
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A proposed task. A proposal with the id of an earlier one is its revision."""
+
+    id: str
+    category: Category
+    task: Task | None
+    problems: tuple[Problem, ...] = ()
+    """Why it is not a task at all."""
+
+
+@dataclass(frozen=True)
+class Examined:
+    """The findings about a proposal."""
+
+    problems: tuple[Problem, ...]
+    tried: Tried | None = None
+    """None when reading was enough to reject it."""
+
+
+@dataclass
+class Fate:
+    """The outcome of a proposal."""
+
+    proposal: Proposal
+    tries: list[Examined] = field(default_factory=list)
+
+    @property
+    def outcome(self) -> str:
+        """`kept` as first proposed, `repaired` after a revision, or `dropped`."""
+        if self.tries[-1].problems:
+            return "dropped"
+        return "kept" if len(self.tries) == 1 else "repaired"
+
+
+class Writer(Protocol):
+    """A source of tasks."""
+
+    rounds: int
+    """The number of rounds, including the first."""
+
+    def write(self, wanted: Mapping[Category, int]) -> list[Proposal]:
+        """The wanted number of tasks per category, or fewer."""
+
+    def revise(self, rejected: Sequence[Fate]) -> list[Proposal]:
+        """Fixed versions or replacements of failed tasks; fewer if there are none."""
+
+
+Examine = Callable[[Proposal, Sequence[Task]], Examined]
+"""Proposal, tasks kept so far -> the findings."""
+
+
+def spread(count: int) -> dict[Category, int]:
+    """The number of tasks per category, spread evenly; a remainder goes to the first categories."""
+    each, more = divmod(count, len(Category))
+    return {category: each + (number < more) for number, category in enumerate(Category)}
+
+
+def run_rounds(writer: Writer, examine: Examine, wanted: Mapping[Category, int]) -> list[Fate]:
+    """The outcome of every proposal, in order of first appearance."""
+    fates: dict[str, Fate] = {}
+    rejected: list[Fate] = []
+    for number in range(writer.rounds):
+        proposals = writer.revise(rejected) if number else writer.write(wanted)
+        rejected = []
+        for proposal in proposals:
+            fate = fates.setdefault(proposal.id, Fate(proposal))
+            fate.proposal = proposal
+            fate.tries.append(examine(proposal, tasks_of(fates.values())))
+            if fate.outcome == "dropped":
+                rejected.append(fate)
+        if not rejected:
+            break
+    return list(fates.values())
+
+
+def kept(fates: Iterable[Fate]) -> list[Fate]:
+    """The fates whose tasks are in the set, by category and id."""
+    order = list(Category)
+    good = [fate for fate in fates if fate.tries and fate.outcome != "dropped"]
+    return sorted(good, key=lambda fate: (order.index(fate.proposal.category), fate.proposal.id))
+
+
+def tasks_of(fates: Iterable[Fate]) -> list[Task]:
+    """The tasks of the set."""
+    return [fate.proposal.task for fate in kept(fates) if fate.proposal.task]

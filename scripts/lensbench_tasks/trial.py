@@ -1,0 +1,81 @@
+"""Tries a task with a single search, with an agent without a model, and with one that knows the facts.
+
+The first two must not solve it, the third must. The agent without a model is the offline agent, started as in a run.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import NamedTuple
+
+from lensbench.agents.adapters import offline
+from lensbench.agents.mcp.question import read_question
+from lensbench.core.numbers import COMPLETE, percent
+from lensbench.core.tasks import Task
+from lensbench.judging.judges import POINTS, Verdict
+from lensbench.judging.judges.mechanical import judge
+from lensbench.judging.judges.normalising import normalise
+from lensbench.plan.freeze import prompt_of
+from lensbench_tasks.problems import Problem, Reason, stated
+from lensbench_tasks.survey import Survey
+
+FOUND_LINES = 200
+"""The maximum number of lines of a search result."""
+
+
+class Tried(NamedTuple):
+    """The scores of a task in its trial."""
+
+    search: Fraction
+    offline: Fraction
+    oracle: Fraction
+
+    @property
+    def problems(self) -> Iterator[Problem]:
+        """The problems of the task: it is solved without understanding, or not even by an agent that knows the
+        facts."""
+        if self.search >= COMPLETE:
+            yield Problem(Reason.ONE_SEARCH, f"one search for a word of the question gives {percent(self.search)}")
+        if self.offline == 1:
+            yield Problem(Reason.TRIVIAL, "the offline agent, which has no model, gets the full score")
+        if self.oracle < COMPLETE:
+            yield Problem(Reason.IMPOSSIBLE, f"an answer that states every fact gets {percent(self.oracle)}")
+
+
+def try_task(task: Task, survey: Survey) -> Tried:
+    """Tries a task; returns the scores of one search, the offline agent, and the agent that knows the facts."""
+    facts = "\n".join(stated(criterion) for criterion in task.criteria)
+    return Tried(_search(task, survey), score(task, _offline_answer(prompt_of(task), survey.root)), score(task, facts))
+
+
+def _offline_answer(prompt: str, workspace: Path) -> str:
+    command = [*offline.PROGRAM, "--prompt-file", "/dev/stdin", "--workspace", str(workspace), "--seed", "1"]
+    done = subprocess.run(command, input=prompt, stdout=subprocess.PIPE, encoding="utf-8", check=True)
+    return offline.read(done.stdout.splitlines()).answer
+
+
+def score(task: Task, answer: str) -> Fraction:
+    """The share of the points that the patterns give an answer, not rounded."""
+    text = normalise(answer)
+    points = [POINTS.get(judge(criterion, text).verdict, POINTS[Verdict.MISSED]) for criterion in task.criteria]
+    return sum(points, Fraction(0)) / len(points)
+
+
+def _search(task: Task, survey: Survey) -> Fraction:
+    """The best score from a search for one of the question's names, words or paths."""
+    terms = {variant for term in read_question(task.prompt).terms for variant in term.variants if len(variant) > 2}
+    return max((score(task, "\n".join(_lines(term, survey))) for term in sorted(terms)), default=Fraction(0))
+
+
+def _lines(term: str, survey: Survey) -> list[str]:
+    found = [
+        f"{path}: {line.strip()}"
+        for path, text in survey.texts.items()
+        if term in text
+        for line in text.splitlines()
+        if term in line
+    ]
+    return found[:FOUND_LINES]

@@ -1,0 +1,104 @@
+"""Asking the embedded server as agents do: through the SDK's client, in this process, over stdio or over HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mcp.client.client import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp_types import Tool
+
+from lensbench_demo.lens.calls import CallLog
+from lensbench_demo.lens.server import make_server
+from lensbench_demo.lens.service import Service
+
+SCRIPTS = str(Path(__file__).parents[2] / "scripts")
+Call = tuple[str, dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a call gave."""
+
+    text: str
+    is_error: bool
+
+    @property
+    def json(self) -> Any:
+        assert not self.is_error, self.text
+        return json.loads(self.text)
+
+
+async def _answers(target: Any, calls: Sequence[Call]) -> tuple[list[Tool], list[Answer]]:
+    async with Client(target) as client:
+        tools = (await client.list_tools()).tools
+        answers = []
+        for name, arguments in calls:
+            result = await client.call_tool(name, arguments)
+            assert len(result.content) == 1
+            assert result.structured_content is None
+            answers.append(Answer(result.content[0].text, bool(result.is_error)))  # type: ignore[union-attr]
+        return tools, answers
+
+
+def ask_service(service: Service, *calls: Call, log: Path | None = None) -> list[Answer]:
+    """The answers of a server in this process."""
+    return asyncio.run(_answers(make_server(service, CallLog(log) if log else None), calls))[1]
+
+
+def ask(root: Path, tool: str, **arguments: Any) -> Answer:
+    """One answer about a folder, from a fresh index."""
+    service = Service(root)
+    try:
+        return ask_service(service, (tool, arguments))[0]
+    finally:
+        service.close()
+
+
+def ask_stdio(
+    arguments: Sequence[str], calls: Sequence[Call], cwd: Path, **env: str
+) -> tuple[list[Tool], list[Answer]]:
+    """The tools and answers of a server started as MCP clients start it."""
+    parameters = StdioServerParameters(
+        command=sys.executable,
+        args=["-P", "-m", "lensbench_demo.lens", *arguments],
+        env={"PYTHONPATH": SCRIPTS, **env},
+        cwd=cwd,
+    )
+    return asyncio.run(_answers(stdio_client(parameters), calls))
+
+
+def ask_url(url: str, *calls: Call) -> list[Answer]:
+    """The answers of a server that listens."""
+    return asyncio.run(_answers(url, calls))[1]
+
+
+def lens_program(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """The program, run to its end."""
+    command = [sys.executable, "-P", "-m", "lensbench_demo.lens", *arguments]
+    env = {**os.environ, "PYTHONPATH": SCRIPTS}
+    return subprocess.run(command, capture_output=True, text=True, timeout=30, env=env, stdin=subprocess.DEVNULL)
+
+
+def write_tree(root: Path, files: Mapping[str, str]) -> Path:
+    """Writes files below `root`."""
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return root
+
+
+def commit(root: Path, message: str = "x") -> None:
+    """Commits everything, in a repository that is made if need be."""
+    identity = ["-c", "user.name=a", "-c", "user.email=a@b"]
+    for command in (["init", "-q"], ["add", "-A"], [*identity, "commit", "-q", "--no-verify", "-m", message]):
+        subprocess.run(["git", *command], cwd=root, check=True, capture_output=True)

@@ -1,0 +1,133 @@
+"""The program: started by real clients over stdio and HTTP, its log, its refusals."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from lens_client import SCRIPTS, ask_stdio, ask_url, lens_program, write_tree
+
+pytestmark = pytest.mark.slow
+
+FILES = {"a.py": "import b\n\n\ndef alpha(): ...\n", "b.py": "", "mcp.py": "raise SystemExit('shadowed')\n"}
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_tree(tmp_path_factory.mktemp("root"), FILES)
+
+
+@pytest.fixture(scope="module")
+def port(root: Path) -> Iterator[int]:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        free = probe.getsockname()[1]
+    command = [sys.executable, "-P", "-m", "lensbench_demo.lens", "--transport", "http", "--port", str(free)]
+    process = subprocess.Popen(command, cwd=root, env={**os.environ, "PYTHONPATH": SCRIPTS}, stderr=subprocess.DEVNULL)
+    try:
+        for _ in range(200):
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", free)) == 0:
+                    break
+            time.sleep(0.1)
+        yield free
+    finally:
+        process.terminate()
+        process.wait(10)
+
+
+def test_over_stdio_the_tools_have_the_names_parameters_and_bounds_of_lens(root: Path, tmp_path: Path) -> None:
+    log = tmp_path / "logs" / "calls.jsonl"
+    calls = [
+        ("lens_grep", {"query": "alpha"}),
+        ("lens_grep", {"query": "alpha", "limit": 99}),
+        ("lens_graph_neighbors", {"path": "b.py", "repoPath": str(root)}),
+        ("lens_nothing", {}),
+        ("lens_reindex", {"force": True}),
+    ]
+    tools, answers = ask_stdio(["--log", str(log)], calls, cwd=root)
+    properties = {tool.name: tool.input_schema["properties"] for tool in tools}
+    assert {name: set(schema) for name, schema in properties.items()} == {
+        "lens_grep": {"repoPath", "query", "limit"},
+        "lens_graph": {"repoPath", "dir"},
+        "lens_graph_neighbors": {"repoPath", "path", "cochangeLimit"},
+        "lens_reindex": {"repoPath", "force"},
+    }
+    assert {name: properties["lens_grep"]["limit"][name] for name in ("minimum", "maximum", "default")} == {
+        "minimum": 1, "maximum": 50, "default": 20,
+    }  # fmt: skip
+    assert properties["lens_graph_neighbors"]["cochangeLimit"]["maximum"] == 100
+    assert [tool.input_schema.get("required", []) for tool in tools] == [["query"], [], ["path"], []]
+    assert all(tool.output_schema is None and len(tool.description or "") > 100 for tool in tools)
+    assert [answer.is_error for answer in answers] == [False, True, False, True, False]
+
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    assert [(line["tool"], line["arguments"]) for line in lines] == calls
+    assert [line["is_error"] for line in lines] == [answer.is_error for answer in answers]
+    assert [line["size"] for line in lines if line["tool"] != "lens_nothing"] == [
+        len(answer.text) for answer, line in zip(answers, lines, strict=True) if line["tool"] != "lens_nothing"
+    ]
+    assert all(line["time"].endswith("+00:00") and line["duration_s"] >= 0 for line in lines)
+
+
+def test_the_log_can_be_named_by_the_environment(root: Path, tmp_path: Path) -> None:
+    log = tmp_path / "calls.jsonl"
+    log.write_text("{}\n")
+    ask_stdio(["--root", str(root)], [("lens_graph", {})], cwd=tmp_path, LENS_CALL_LOG=str(log))
+    assert [json.loads(line).get("tool") for line in log.read_text().splitlines()] == [None, "lens_graph"]
+
+
+def test_over_http_it_answers_at_mcp(port: int) -> None:
+    found, wrong = ask_url(
+        f"http://127.0.0.1:{port}/mcp",
+        ("lens_grep", {"query": "alpha"}),
+        ("lens_grep", {"query": "x", "repoPath": "/"}),
+    )
+    assert found.json["results"]["alpha"][0]["path"] == "a.py"
+    assert wrong.is_error
+
+
+@pytest.mark.parametrize("header", ["Host", "Origin"])
+def test_a_foreign_host_or_origin_is_turned_away(port: int, header: str) -> None:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+    value = "evil.example" if header == "Host" else "http://evil.example"
+    connection.request("POST", "/mcp", body="{}", headers={**headers, header: value})
+    assert connection.getresponse().status in (403, 421)
+    connection.close()
+
+
+def test_a_port_in_use_is_one_sentence(port: int, root: Path) -> None:
+    done = lens_program("--root", str(root), "--transport", "http", "--port", str(port))
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"error: --port {port} on 127.0.0.1 cannot be used")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--transport", "http", "--host", "0.0.0.0"], "error: --host 0.0.0.0 is not a loopback address"),
+        (["--transport", "http", "--port", "99999"], "error: --port 99999"),
+        (["--root", "/no/such/folder"], "error: --root /no/such/folder is not a folder"),
+        (["--log", "/proc/no/log"], "error: --log /proc/no/log cannot be written"),
+    ],
+)
+def test_a_mistake_at_the_start_is_one_sentence(arguments: list[str], message: str) -> None:
+    done = lens_program(*arguments)
+    assert done.returncode == 1
+    assert done.stderr.startswith(message)
+    assert done.stderr.count("\n") == 1
+
+
+def test_help_names_every_option() -> None:
+    done = lens_program("--help")
+    assert done.returncode == 0
+    assert all(option in done.stdout for option in ("--root", "--transport", "--host", "--port", "--log"))

@@ -1,0 +1,219 @@
+"""The agent with MCP servers: real ones, and ones that do not start."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from retrieval_shop import SCRIPTS, Ask
+
+from lensbench.agents.mcp.question import read_question
+from lensbench.agents.mcp.tools import OfferedTool, arguments, queries, role, suggestions
+from lensbench.agents.mcp.workspace import Workspace
+
+pytestmark = pytest.mark.slow
+
+SERVER = str(Path(__file__).with_name("search_server.py"))
+PROMPT = "What breaks when checkout of the cart in src/shop/cart.py changes?"
+
+
+def entry(shop: Path, log: Path) -> dict[str, Any]:
+    return {"command": sys.executable, "args": ["-P", SERVER, str(shop), str(log)], "env": {"PYTHONUTF8": "1"}}
+
+
+def called(log: Path) -> list[list[str]]:
+    return [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+
+
+def left_behind(marker: str) -> list[int]:
+    return [process.pid for process in psutil.process_iter() if marker in " ".join(_command(process))]
+
+
+def _command(process: psutil.Process) -> list[str]:
+    try:
+        return process.cmdline() if process.status() != psutil.STATUS_ZOMBIE else []
+    except psutil.Error:
+        return []
+
+
+@pytest.fixture
+def http_server(shop: Path, tmp_path: Path) -> Iterator[str]:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    argv = [sys.executable, "-P", SERVER, str(shop), str(tmp_path / "http.log"), str(port)]
+    with subprocess.Popen(argv, stderr=subprocess.DEVNULL) as process:
+        for _ in range(300):
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", port)) == 0:
+                    break
+            time.sleep(0.05)
+        yield f"http://127.0.0.1:{port}/mcp"
+        process.terminate()
+
+
+def test_tools_of_a_stdio_server_are_found_out_and_used(ask: Ask, shop: Path, tmp_path: Path) -> None:
+    log = tmp_path / "calls.log"
+    run = ask(PROMPT, shop, {"finder": entry(shop, log)})
+    assert run.exit_code == 0
+    assert run.events[0]["mcp_servers"] == [{"name": "finder", "status": "connected", "detail": ""}]
+    assert "mcp__finder__reindex" in run.events[0]["tools"]
+    names = [call[0] for call in called(log)]
+    assert {"find_code", "file_neighbors"} <= set(names)
+    assert "reindex" not in names
+    assert "|" in called(log)[names.index("find_code")][1]
+    assert ["file_neighbors", str(shop), "src/shop/cart.py"] in called(log)
+    assert "mcp__finder__find_code" in run.answer.split("**Tools used**")[1].splitlines()[0]
+    assert "`src/shop/cart.py` is imported by 1 file: `src/shop/cli.py`." in run.answer
+    assert all((shop / call["path"]).is_file() for call in run.inputs("Read"))
+    assert "passwd" not in run.answer
+    assert left_behind(str(log)) == []
+    assert ask(PROMPT, shop).answer != run.answer
+
+
+def test_a_tool_that_knows_neighbours_is_asked_about_the_files_of_the_question(
+    ask: Ask, shop: Path, tmp_path: Path
+) -> None:
+    log = tmp_path / "calls.log"
+    run = ask("Which files import `src/shop/errors.py`?", shop, {"finder": entry(shop, log)})
+    asked = [call[-1] for call in called(log) if call[0] == "file_neighbors"]
+    assert asked[0] == "src/shop/errors.py"
+    assert len(asked) == len(set(asked))
+    assert "`src/shop/errors.py` is imported by 1 file: `src/shop/cli.py`." in run.answer
+    assert not [call for call in run.inputs("Grep") if "glob" in call]
+
+
+def test_a_quoted_message_is_searched_as_text_whatever_the_server_finds(ask: Ask, shop: Path, tmp_path: Path) -> None:
+    (shop / "src" / "shop" / "zz.py").write_text(
+        'def pay():\n    raise ValueError("no coins left")\n', encoding="utf-8"
+    )
+    run = ask('Where is "no coins left" raised?', shop, {"finder": entry(shop, tmp_path / "calls.log")})
+    assert {"pattern": "no coins left", "match": "word"} in run.inputs("Grep")
+    assert "`src/shop/zz.py:1`, in `pay`" in run.answer
+
+
+def test_tools_of_an_http_server_on_this_machine_are_used_beside_a_proxy(
+    ask: Ask, shop: Path, tmp_path: Path, http_server: str
+) -> None:
+    servers = {"finder": {"type": "http", "url": http_server}}
+    run = ask(PROMPT, shop, servers)
+    assert run.events[0]["mcp_servers"][0]["status"] == "connected"
+    assert "find_code" in [call[0] for call in called(tmp_path / "http.log")]
+
+
+def test_a_call_that_fails_is_an_error_event_and_the_agent_goes_on(ask: Ask, shop: Path, http_server: str) -> None:
+    (shop / "src/shop/broken.py").write_text("zzz = 1\n" * 9, encoding="utf-8")
+    servers = {"finder": {"type": "http", "url": http_server}}
+    run = ask("What depends on zzz?", shop, servers)
+    assert ask("What depends on zzz?", shop, servers).answer == run.answer
+    errors = [event for event in run.events if event.get("is_error") and event["type"] == "tool_result"]
+    assert len(errors) == 1
+    assert "src/shop/broken.py" in run.answer
+
+
+def test_servers_that_do_not_start_are_named_as_failed_and_leave_nothing(ask: Ask, shop: Path, tmp_path: Path) -> None:
+    marker = f"{tmp_path}/marker"
+    stubborn = "import signal, sys, time; signal.signal(15, signal.SIG_IGN); time.sleep(300)"
+    servers = {
+        "misspelt": {"command": "no-such-command-anywhere"},
+        "quits": {"command": "/bin/sh", "args": ["-c", "echo no licence >&2; exit 3"]},
+        "silent": {"command": "/bin/sh", "args": ["-c", f"sleep 301 & sleep 300 # {marker}"]},
+        "stubborn": {"command": sys.executable, "args": ["-c", stubborn, marker]},
+        "babbles": {"command": "/bin/sh", "args": ["-c", "yes 'not json'"]},
+        "nowhere": {"type": "http", "url": "http://127.0.0.1:9/mcp"},
+        "invalid": {"args": []},
+        "odd": 7,
+    }
+    run = ask(PROMPT, shop, servers, "--mcp-start-s", "1.5")
+    assert run.exit_code == 0
+    assert run.answer.startswith("No language model answered")
+    statuses = {entry["name"]: entry for entry in run.events[0]["mcp_servers"]}
+    assert {entry["status"] for entry in statuses.values()} == {"failed"}
+    assert all(entry["detail"] for entry in statuses.values())
+    assert "no-such-command-anywhere" in statuses["misspelt"]["detail"]
+    assert "no licence" in statuses["quits"]["detail"]
+    assert "not ready in 1.5 s" in statuses["silent"]["detail"]
+    assert run.events[0]["tools"] == ["Glob", "Grep", "Read"]
+    assert left_behind(marker) == []
+
+
+def test_an_agent_that_is_told_to_stop_takes_its_servers_along(shop: Path, tmp_path: Path) -> None:
+    marker, started = f"{tmp_path}/marker", tmp_path / "started"
+    (tmp_path / "p").write_text("Cart?", encoding="utf-8")
+    script = f"touch {started}; sleep 300 # {marker}"
+    config = {"mcpServers": {"silent": {"command": "/bin/sh", "args": ["-c", script]}}}
+    (tmp_path / "c").write_text(json.dumps(config), encoding="utf-8")
+    argv = [sys.executable, "-P", "-m", "lensbench_demo.offline", "--prompt-file", str(tmp_path / "p")]
+    argv += ["--workspace", str(shop), "--mcp-config", str(tmp_path / "c"), "--mcp-start-s", "100"]
+    with subprocess.Popen(argv, env={**os.environ, "PYTHONPATH": str(SCRIPTS)}, stdout=subprocess.DEVNULL) as process:
+        for _ in range(400):
+            if started.exists():
+                break
+            time.sleep(0.05)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 143
+    assert left_behind(marker) == []
+
+
+def tool(
+    name: str, properties: dict[str, Any], *required: str, description: str = "", changes: bool = False
+) -> OfferedTool:
+    return OfferedTool("s", name, description, {"properties": properties, "required": list(required)}, changes)
+
+
+TEXT = {"type": "string"}
+
+
+@pytest.mark.parametrize(
+    ("offered", "expected"),
+    [
+        (tool("grep", {"repoPath": TEXT, "query": TEXT}, "repoPath", "query"), "search"),
+        (tool("near", {"path": TEXT}, "path"), "neighbourhood"),
+        (tool("dependency_graph", {"dir": TEXT}), "overview"),
+        (tool("reindex", {"query": TEXT}, "query"), None),
+        (tool("write_file", {"path": TEXT}, "path"), None),
+        (tool("updateMap", {}), None),
+        (tool("remember", {"query": TEXT}, "query", changes=True), None),
+        (tool("ast", {"pattern": TEXT, "language": TEXT}, "pattern", "language"), None),
+        (tool("by_number", {"query": {"type": "integer"}}, "query"), None),
+        (tool("ping", {}), None),
+        (OfferedTool("s", "odd", "", {"properties": {}, "required": "query"}, False), None),
+    ],
+)
+def test_a_tool_is_known_by_its_schema(offered: OfferedTool, expected: str | None) -> None:
+    assert role(offered) == expected
+
+
+def test_a_required_root_is_the_workspace_and_a_limit_keeps_its_bounds() -> None:
+    offered = tool("grep", {"root": TEXT, "query": TEXT, "limit": {"maximum": 5}}, "root", "query")
+    assert arguments(offered, "cart", "/w") == {"root": "/w", "query": "cart", "limit": 5}
+
+
+def test_terms_are_joined_only_for_a_tool_that_splits_them() -> None:
+    question = read_question("Cart checkout payment")
+    joins = tool("g", {"query": {"type": "string", "description": "terms split at |"}}, "query")
+    assert queries(joins, question) == ["cart|checkout|payment|cartcheckout|checkoutpayment"]
+    assert queries(tool("g", {"query": TEXT}, "query"), question)[1:] == ["cart", "checkout", "payment"]
+
+
+def test_only_files_of_the_workspace_are_taken_from_results(shop: Path) -> None:
+    workspace = Workspace(str(shop))
+    text = f"see src/shop/cli.py:4, ../../etc/passwd, /etc/passwd, src/../../x and {shop}/src/shop/cart.py."
+    assert [entry.path for entry in suggestions(text, workspace)] == ["src/shop/cli.py", "src/shop/cart.py"]
+    nested = json.dumps({"results": {"t": [{"path": "src/shop/cart.py", "importers": ["src/shop/cli.py"]}]}})
+    assert [(entry.path, entry.weight) for entry in suggestions(nested, workspace)] == [
+        ("src/shop/cart.py", 1.0),
+        ("src/shop/cli.py", 0.3),
+    ]
+    assert suggestions("[" * 100_000, workspace) == []
+    assert suggestions("a.b-" * 100_000, workspace) == []

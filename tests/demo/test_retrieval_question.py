@@ -1,0 +1,49 @@
+"""How a prompt is read."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lensbench.agents.mcp.question import question_text, read_question, stem
+from lensbench_demo.offline.outline import outline
+
+
+@pytest.mark.parametrize(
+    "form", ["---\nzebra", "## Report\nzebra", "Your answer must end with a zebra.", "* * *\nzebra"]
+)
+def test_the_question_ends_where_the_form_of_the_answer_begins(form: str) -> None:
+    assert question_text(f"How does the parser work?\n\nIn detail.\n\n{form}\n").strip().endswith("In detail.")
+
+
+def test_a_prompt_that_is_nothing_but_form_is_taken_whole() -> None:
+    assert "zebra" in question_text("## Zebra\nWhat is a zebra?")
+
+
+def test_forms_of_a_word_agree() -> None:
+    assert len({stem(word) for word in ("parsing", "parses", "parse")}) == 1
+    assert stem("lexing") == "lex"
+    assert stem("string") == "string"
+    assert stem("class") == "class"
+
+
+def test_what_is_spelled_out_weighs_more_than_words() -> None:
+    question = read_question("Why does `Cart.checkout` raise EmptyCartError for a customer?")
+    assert question.terms[0].text == "Cart.checkout"
+    assert question.names == ("EmptyCartError", "checkout", "Cart")
+    assert question.debug
+    assert not question.impact
+
+
+@settings(max_examples=80)
+@given(st.text(max_size=400))
+def test_any_text_can_be_read(text: str) -> None:
+    assert read_question(text) == read_question(text)
+
+
+@settings(max_examples=80)
+@given(st.lists(st.sampled_from(["class A:", "    def f(self):", "", "  x = 1", "}", "# c", "Y = (", "func G() {"])))
+def test_every_line_that_is_not_blank_is_in_exactly_one_unit(lines: list[str]) -> None:
+    numbers = sorted(number for unit in outline("a.py", lines) for number in unit.lines)
+    assert numbers == [number for number, line in enumerate(lines, 1) if line.strip()]

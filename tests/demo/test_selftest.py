@@ -1,0 +1,194 @@
+"""The self-test: it passes when the pipeline tells the truth, fails when it does not, and says for which code."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lensbench.core import proof
+from lensbench.core.errors import UserError
+from lensbench.core.system.files import write_json
+from lensbench.core.system.places import ROOT
+from lensbench_demo import selftest
+from lensbench_demo.controls import LIFT, ORACLE, SAME, Control, Planted
+
+pytestmark = pytest.mark.slow
+
+
+def start(program: Path, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(program / "scripts")}
+    argv = [sys.executable, "-P", "-m", "lensbench_demo.selftest", *arguments]
+    return subprocess.run(argv, cwd=folder, env=environment, capture_output=True, text=True)
+
+
+def copy_program(folder: Path) -> Path:
+    for name in ("rules", "scripts", "templates", "docs", "profiles"):
+        shutil.copytree(ROOT / name, folder / name)
+    for name in ("Snakefile", "requirements.lock"):
+        shutil.copy(ROOT / name, folder)
+    return folder
+
+
+def test_a_pipeline_that_scores_wrongly_fails_and_what_it_did_can_be_looked_at(tmp_path: Path) -> None:
+    program = copy_program(tmp_path / "program")
+    judges = program / "scripts" / "lensbench" / "judging" / "judges" / "__init__.py"
+    right = "Verdict.MET: Fraction(1)"
+    assert right in judges.read_text()
+    judges.write_text(judges.read_text().replace(right, "Verdict.MET: Fraction(1, 2)"))
+    ended = start(program, tmp_path, "oracle", "--keep", "kept")
+    assert ended.stdout.startswith("FAIL oracle ")
+    assert "found: 0 of 8 scores right, without 50%, with 50%" in ended.stdout
+    assert ended.returncode == 1
+    assert "the self-test failed (oracle)" in ended.stderr
+    assert (tmp_path / "kept" / "oracle" / "bench" / "oracle" / "results.md").exists()
+    assert not (program / ".cache").exists()  # only a whole self-test is recorded
+
+
+def test_a_control_that_nobody_knows_and_a_folder_in_use_are_refused_in_one_sentence(tmp_path: Path) -> None:
+    unknown = start(ROOT, tmp_path, "placebo")
+    assert (
+        unknown.stderr == "error: there is no control 'placebo'; known are null, oracle, a-a, lift, broken, outside\n"
+    )
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "kept" / "mine.txt").write_text("mine")
+    assert start(ROOT, tmp_path, "--keep", "kept").stderr == "error: --keep: kept is not empty; name a new folder\n"
+
+
+PLANTED: dict[str, Planted] = {
+    LIFT.name: {
+        (f"t{number}", condition): Fraction(2 + (condition == "with" and number % 2), 5)
+        for number in range(LIFT.tasks)
+        for condition in ("without", "with")
+    },
+    SAME.name: {(f"t{number}", name): Fraction(2, 5) for number in range(SAME.tasks) for name in ("a", "b")},
+    ORACLE.name: {(f"t{number}", name): Fraction(1) for number in range(4) for name in ("without", "with")},
+}
+
+
+def judged(
+    control: Control,
+    delta: float | None,
+    interval: tuple[float, float] | None,
+    verdict: str,
+    change: Callable[[dict[str, Any]], object] = lambda results: None,
+) -> tuple[bool, str]:
+    """What the self-test makes of results in which every score is as planted, but for `change`."""
+    planted = PLANTED[control.name]
+    low, high = interval or (None, None)
+    overall = {"delta": delta, "low": low, "high": high}
+    estimates = {"comparisons": {control.treatment: {"score": {"overall": overall}, "gate": {"verdict": verdict}}}}
+    score = {"treatment": 0.5, "baseline": 0.4}
+    results: dict[str, Any] = {
+        "runs": [
+            {"task": task, "condition": condition, "score": float(value)}
+            for (task, condition), value in planted.items()
+        ],
+        "comparisons": {control.treatment: {"measures": {"score": score}}},
+    }
+    change(results)
+    return selftest.judge(control, planted, results, estimates)
+
+
+def test_a_lift_passes_with_its_own_delta_an_interval_around_the_true_one_and_a_go() -> None:
+    ok, found = judged(LIFT, 0.1, (0.05, 0.15), "GO")
+    assert ok
+    assert found == "48 of 48 scores right, without 40%, with 50%, delta +10pp, interval +5pp to +15pp, GO"
+
+
+@pytest.mark.parametrize(
+    ("control", "delta", "interval", "verdict"),
+    [
+        (LIFT, -0.1, (-0.15, 0.15), "GO"),  # the sign is wrong
+        (LIFT, 0.1, (0.11, 0.15), "GO"),  # the interval misses what was planted
+        (LIFT, 0.1, None, "GO"),  # there is no interval although the answers vary
+        (LIFT, 0.1, (0.05, 0.15), "INCONCLUSIVE"),  # the gate never says GO
+        (LIFT, None, None, "INCONCLUSIVE"),  # there is no delta
+        (SAME, 0.0, (-0.05, 0.05), "GO"),  # chance alone is sold as a difference
+        (SAME, 0.0, (-0.05, 0.05), "HARM"),
+        (SAME, 0.0, (0.01, 0.05), "INCONCLUSIVE"),
+        (ORACLE, 0.05, None, "INCONCLUSIVE"),  # a difference out of nowhere
+    ],
+)
+def test_an_instrument_that_says_anything_else_than_what_was_planted_fails(
+    control: Control, delta: float | None, interval: tuple[float, float] | None, verdict: str
+) -> None:
+    assert not judged(control, delta, interval, verdict)[0]
+
+
+def test_one_wrong_score_and_one_lost_run_fail_although_the_averages_are_right() -> None:
+    def wrong(results: dict[str, Any]) -> None:
+        results["runs"][0]["score"] = None
+
+    assert not judged(SAME, 0.0, (-0.05, 0.05), "INCONCLUSIVE", wrong)[0]
+    assert not judged(SAME, 0.0, (-0.05, 0.05), "INCONCLUSIVE", lambda results: results["runs"].pop())[0]
+    assert judged(SAME, 0.0, (-0.05, 0.05), "INCONCLUSIVE")[0]
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    """The skeleton of a checkout."""
+    for name in ("scripts/lensbench/a.py", "rules/a.smk", "templates/a.j2", "Snakefile", "requirements.lock"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("1\n")
+    return tmp_path
+
+
+def record(program: Path, **failed: bool) -> None:
+    findings = [{"control": name, "expected": "", "found": "", "ok": not fails} for name, fails in failed.items()]
+    write_json(program / ".cache" / "selftest.json", {"code_sha256": proof.code_hash(program), "findings": findings})
+
+
+def test_the_status_is_that_of_the_very_code_and_a_damaged_record_is_none(program: Path) -> None:
+    assert proof.status(program).state == "not run"
+    record(program, null=False, lift=False)
+    assert proof.status(program).state == "passed"
+    record(program, null=False, lift=True)
+    failed = proof.status(program)
+    assert (failed.state, failed.failed) == ("failed", ("lift",))
+    assert failed.sentence == "The self-test FAILED with this code: lift."
+    (program / ".cache" / "selftest.json").write_text(json.dumps([]))
+    assert proof.status(program).state == "not run"
+
+
+@pytest.mark.parametrize(("arguments", "state"), [([], "failed"), (["lift"], "passed")])
+def test_a_whole_self_test_replaces_the_record_before_it_starts_and_a_partial_one_leaves_it(
+    program: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], state: str
+) -> None:
+    def pretend(*_: object) -> Iterator[selftest.Finding]:
+        seen.append(proof.status(program).state)
+        yield selftest.Finding("lift", "a lift", "none", ok=False)
+
+    seen: list[str] = []
+    record(program, lift=False)
+    monkeypatch.setattr(selftest, "ROOT", program)
+    monkeypatch.setattr(selftest, "selftest", pretend)
+    monkeypatch.setattr(sys, "argv", ["selftest", *arguments])
+    with pytest.raises(UserError, match=r"the self-test failed \(lift\)"):
+        selftest.main()
+    assert proof.status(program).state == state
+    assert seen == (["passed"] if arguments else ["not run"])
+
+
+@pytest.mark.parametrize(
+    "name", ["scripts/lensbench/a.py", "rules/a.smk", "templates/a.j2", "Snakefile", "requirements.lock"]
+)
+def test_a_change_of_code_rules_templates_or_libraries_asks_for_another_self_test(program: Path, name: str) -> None:
+    record(program, null=False)
+    (program / name).write_text("2\n")
+    assert proof.status(program).state == "not run"
+
+
+def test_caches_of_python_are_no_change(program: Path) -> None:
+    record(program, null=False)
+    (program / "scripts" / "lensbench" / "__pycache__").mkdir()
+    (program / "scripts" / "lensbench" / "__pycache__" / "a.cpython-311.pyc").write_text("x")
+    assert proof.status(program).state == "passed"

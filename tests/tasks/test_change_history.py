@@ -1,0 +1,63 @@
+"""Commits that touch source and tests are found in a history, and told in their authors' words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from lensbench_tasks.changes.history import commits, told
+from lensbench_tasks.changes.prompts import write_prompt
+from stock import git
+
+
+def commit(folder: Path, message: str, files: dict[str, str | None]) -> str:
+    for path, content in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        if content is None:
+            (folder / path).unlink()
+        else:
+            (folder / path).write_text(content)
+    git(folder, "add", "--all")
+    git(folder, "commit", "--quiet", "--message", message)
+    return git(folder, "rev-parse", "HEAD").strip()
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    git(tmp_path, "init", "--quiet", "--initial-branch=main", "shop")
+    return tmp_path / "shop"
+
+
+def test_only_commits_of_source_and_tests_are_taken(shop: Path) -> None:
+    first = commit(shop, "start", {"cart.py": "a = 1\n", "tests/test_cart.py": "1\n", "old test.py": "x\n"})
+    commit(shop, "docs", {"README.md": "words\n"})
+    parent = commit(shop, "source only", {"cart.py": "a = 2\n"})
+    both = commit(shop, "Fix the sum\n\nIt was wrong.", {"cart.py": "a = 3\n", "tests/test_cart.py": "2\n"})
+    commit(shop, "tests only", {"tests/test_cart.py": "3\n"})
+    commit(shop, "deletes tests", {"cart.py": "a = 4\n", "tests/test_cart.py": None})
+    found = list(commits(shop, "HEAD"))
+    assert [each.id for each in found] == [both]
+    assert found[0][1:] == (parent, "Fix the sum\n\nIt was wrong.", ("cart.py",), ("tests/test_cart.py",))
+    assert first  # the first commit has no parent to be solved from
+
+
+def test_a_merge_is_the_change_that_it_brought(shop: Path) -> None:
+    parent = commit(shop, "start", {"cart.py": "a = 1\n"})
+    git(shop, "checkout", "--quiet", "-b", "side")
+    commit(shop, "part one", {"cart.py": "a = 2\n"})
+    commit(shop, "part two", {"test/cart names.test.js": "1\n"})
+    git(shop, "checkout", "--quiet", "main")
+    git(shop, "merge", "--quiet", "--no-ff", "-m", "Merge pull request #7 from x/side\n\nAdd the second price", "side")
+    (found,) = commits(shop, "HEAD")
+    assert (found.parent, found.message) == (parent, "Add the second price")
+    assert (found.sources, found.tests) == (("cart.py",), ("test/cart names.test.js",))
+
+
+def test_trailers_and_numbers_of_issues_are_no_part_of_the_task() -> None:
+    message = told("Fix rounding (#12)\n\nHalf a cent was lost.\n\nCloses #11\nSigned-off-by: A <a@example.invalid>\n")
+    assert message == "Fix rounding (#12)\n\nHalf a cent was lost."
+    prompt = write_prompt(message, ["tests.test_cart::test_half"])
+    assert prompt.startswith("Fix rounding\n\nHalf a cent was lost.")
+    assert "- tests.test_cart::test_half" in prompt
+    assert "#1" not in prompt

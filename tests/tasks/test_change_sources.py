@@ -1,0 +1,289 @@
+"""Sets of change tasks from a history, SWE-bench lines and Harbor folders: proven, written, read again, or refused."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from images import image
+from lensbench.agents.sandbox import find_sandbox
+from lensbench.changes.hidden_files import with_files
+from lensbench.changes.task import ChangeTask, FromSource
+from lensbench.core.errors import UserError
+from lensbench.plan.task_files import read_scenarios
+from lensbench_tasks.changes.suites import suite_of
+from lensbench_tasks.changes.swebench import Refused, read_instance
+from stock import git
+
+pytestmark = pytest.mark.slow
+
+__all__ = ["image"]
+SANDBOX = find_sandbox({"mode": "auto", "visible": [], "hidden": []})
+needs_sandbox = pytest.mark.skipif(not SANDBOX.program, reason="no bubblewrap")
+
+CART = "def total(prices):\n    return sum(prices) - 1\n"
+TESTS = "from cart import total\n\n\ndef test_total():\n    assert total([1, 2]) == 3\n\n\ndef test_number():\n    assert total([1]) is not None\n"
+PYTEST = f"{sys.executable} -m pytest --disable-plugin-autoload -q -o pythonpath=. -p no:cacheprovider"
+
+
+def write(folder: Path, files: dict[str, str]) -> None:
+    for path, content in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(content)
+
+
+def commit(folder: Path, message: str, files: dict[str, str]) -> str:
+    write(folder, files)
+    git(folder, "add", "--all")
+    git(folder, "commit", "--quiet", "--message", message)
+    return git(folder, "rev-parse", "HEAD").strip()
+
+
+@pytest.fixture
+def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project whose second commit repairs a defect, and whose third one is a repair without a failing test."""
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    git(folder, "init", "--quiet", "--initial-branch=main")
+    commit(folder, "start", {"cart.py": CART, "tests/test_old.py": "def test_old():\n    pass\n", "pyproject.toml": ""})
+    fixed = {"cart.py": CART.replace(" - 1", ""), "tests/test_cart.py": TESTS}
+    commit(folder, "Fix the total: it was one too small (#3)", fixed)
+    commit(
+        folder,
+        "Fix what nobody noticed",
+        {"cart.py": "# Carts.\n" + fixed["cart.py"], "tests/test_cart.py": TESTS + "\n"},
+    )
+    return folder
+
+
+def generate(*arguments: str, fails: bool = False) -> str:
+    command = [sys.executable, "-P", "-m", "lensbench_tasks.generate", "--kind", "change", "--command", PYTEST]
+    done = subprocess.run([*command, "--environment", ":", *arguments], capture_output=True, text=True)
+    assert bool(done.returncode) == fails, done.stderr
+    return done.stderr if fails else done.stdout
+
+
+@needs_sandbox
+def test_commits_become_proven_tasks_that_name_hidden_files_by_their_commit(shop: Path) -> None:
+    generate("--repo", "shop", "--tasks", "4", "--output", "sets/shop.yaml")
+    (task,) = read_scenarios(["sets/shop.yaml"]).tasks
+    assert isinstance(task, ChangeTask)
+    assert task.tests.fail_to_pass == ("tests/test_cart.py::test_total",)
+    assert task.tests.pass_to_pass == ("tests/test_cart.py::test_number",)
+    assert task.prompt.startswith("Fix the total: it was one too small\n")
+    assert "def test_total" not in Path("sets/shop.yaml").read_text(encoding="utf-8")
+    assert with_files(task, Path(".cache")).tests.files == {"tests/test_cart.py": TESTS}
+    assert "-    return sum(prices) - 1" in str(task.reference)
+    report = Path("sets/shop.report.md").read_text(encoding="utf-8")
+    assert "1 of 2 changes are proven tasks" in report
+    assert "no test fails before the commit and passes after it" in report
+
+
+def test_a_hidden_file_that_its_source_lacks_is_an_error(shop: Path) -> None:
+    source = {"git": "shop", "revision": git(shop, "rev-parse", "HEAD").strip()}
+    task = ChangeTask.model_validate({
+        "id": "a", "kind": "change", "category": "Debug", "repository": source, "prompt": "Mend it.",
+        "tests": {"files": {"tests/none.py": {"source": source}}, "command": ["pytest"], "fail_to_pass": ["x"]},
+    })  # fmt: skip
+    assert isinstance(task.tests.files["tests/none.py"], FromSource)
+    with pytest.raises(UserError, match=r"task .a.: tests\.files: its source has no file tests/none.py"):
+        with_files(task, Path(".cache"))
+
+
+def test_an_unknown_name_of_a_source_is_named_with_its_line(tmp_path: Path) -> None:
+    text = (
+        "repositories: {shop: {path: .}}\ntasks:\n- id: a\n  kind: change\n  category: Debug\n  repository: shop\n"
+        "  prompt: Mend it.\n  tests:\n    files:\n      tests/a.py: {source: shopp}\n    command: [pytest]\n"
+        "    fail_to_pass: [a]\n"
+    )
+    (tmp_path / "set.yaml").write_text(text)
+    with pytest.raises(UserError, match=r"set.yaml:10: repository 'shopp' is not under 'repositories'"):
+        read_scenarios([str(tmp_path / "set.yaml")])
+
+
+def instance(shop: Path, **changed: Any) -> dict[str, Any]:
+    diff = ("diff", "HEAD~2", "HEAD~1", "--")
+    return {
+        "instance_id": "acme__shop-3", "repo": "acme/shop", "base_commit": git(shop, "rev-parse", "HEAD~2").strip(),
+        "problem_statement": "The total is one too small.", "patch": git(shop, *diff, "cart.py"),
+        "test_patch": git(shop, *diff, "tests"), "FAIL_TO_PASS": json.dumps(["tests/test_cart.py::test_total"]),
+        "PASS_TO_PASS": ["tests/test_cart.py::test_number"], "version": "1", "hints_text": "", **changed,
+    }  # fmt: skip
+
+
+@needs_sandbox
+def test_swebench_lines_become_tasks_and_what_cannot_be_honoured_is_named(shop: Path) -> None:
+    lines = [
+        instance(shop),
+        instance(shop, instance_id="none", repo="acme/other", problem_statement="One line.\u2028Another,\x85a third."),
+        instance(shop, instance_id="wrong", FAIL_TO_PASS=["tests/test_cart.py::test_number"]),
+        instance(shop, instance_id="django", FAIL_TO_PASS=["test_total (cart.Tests)"]),
+    ]  # fmt: skip
+    Path("bench.jsonl").write_text(
+        "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines) + "not json\n", encoding="utf-8"
+    )
+    (Path("mirrors") / "acme").mkdir(parents=True)
+    git(shop, "clone", "--quiet", "--bare", str(shop), "../mirrors/acme/shop.git")
+    generate("--swebench", "bench.jsonl", "--mirrors", "mirrors", "--output", "sets/swe.yaml")
+    (task,) = read_scenarios(["sets/swe.yaml"]).tasks
+    assert isinstance(task, ChangeTask)
+    assert (task.id, task.prompt) == ("acme-shop-3", "The total is one too small.")
+    assert task.tests.files == {"tests/test_cart.py": TESTS}
+    report = Path("sets/swe.report.md").read_text(encoding="utf-8")
+    for said in (
+        "there is no clone of acme/other", "test\\_number passes without a change", "is not a test id of pytest", "is not JSON",
+    ):  # fmt: skip
+        assert said in report
+    assert report.count("is not JSON") == 1
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"image_assets": {"a": "b"}}, "image_assets: not supported here"), ({"patch": ""}, "patch: missing"),
+        ({"FAIL_TO_PASS": "[]"}, "FAIL_TO_PASS is empty"), ({"PASS_TO_PASS": "{"}, "PASS_TO_PASS is not a list"),
+    ],
+)  # fmt: skip
+def test_what_a_swebench_line_asks_beyond_is_refused_by_name(shop: Path, changed: dict[str, Any], said: str) -> None:
+    with pytest.raises(Refused, match=said):
+        read_instance(json.dumps(instance(shop, **changed)))
+
+
+def harbor(folder: Path, **changed: str) -> None:
+    files = {
+        "task.toml": 'version = "1.0"\n[metadata]\ndifficulty = "easy"\n[verifier]\ntimeout_sec = 30.0\n',
+        "instruction.md": "Write the word done into /app/answer.txt.\n",
+        "environment/Dockerfile": "FROM ubuntu:24.04\nWORKDIR /app\nCOPY notes.txt .\n",
+        "environment/notes.txt": "a note\n",
+        "tests/test.sh": "#!/bin/bash\nif grep -q done /app/answer.txt; then echo 1 > /logs/verifier/reward.txt\n"
+        "else echo 0 > /logs/verifier/reward.txt; fi\n",
+        "solution/solve.sh": "#!/bin/bash\necho done > /app/answer.txt\n",
+        **changed,
+    }
+    write(folder, files)
+
+
+@needs_sandbox
+def test_harbor_folders_become_tasks_and_what_needs_an_image_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    harbor(Path("tasks", "write-done"))
+    harbor(Path("tasks", "with-apt"), **{"environment/Dockerfile": "FROM ubuntu\nRUN apt-get install -y gcc\n"})
+    harbor(Path("tasks", "with-gpu"), **{"task.toml": "[environment]\ngpus = 1\n"})
+    harbor(Path("tasks", "with-web"), **{"tests/test.sh": "curl https://example.invalid/check\n"})
+    harbor(Path("tasks", "unsolved"), **{"solution/solve.sh": "echo wrong > /app/answer.txt\n"})
+    generate("--harbor", "tasks", "--output", "sets/harbor.yaml")
+    (task,) = read_scenarios(["sets/harbor.yaml"]).tasks
+    assert isinstance(task, ChangeTask)
+    assert (task.id, task.prompt) == ("write-done", "Write the word done into /repo/answer.txt.")
+    assert Path("sets/harbor/write-done/repository/notes.txt").read_text(encoding="utf-8") == "a note\n"
+    report = Path("sets/harbor.report.md").read_text(encoding="utf-8")
+    for said in (
+        "RUN apt-get install -y gcc",
+        "environment.gpus",
+        "uses \\`curl\\`",
+        "exit does not pass with the reference",
+    ):
+        assert said in report
+
+
+@needs_sandbox
+def test_a_harbor_task_runs_in_its_image(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, image: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    settings = f'version = "1.0"\n[environment]\ndocker_image = "{image}"\n'
+    script = "if test -f /only-in-the-image && grep -q done /app/answer.txt; then echo 1; else echo 0; fi"
+    built = {"tests/test.sh": f"{script} > /logs/verifier/reward.txt\n",
+             "environment/Dockerfile": "FROM ubuntu\nWORKDIR /app\nRUN apt-get install -y gcc\nCOPY notes.txt .\n"}  # fmt: skip
+    harbor(Path("tasks", "built"), **built, **{"task.toml": settings})
+    harbor(
+        Path("tasks", "pinned"),
+        **{**built, "environment/Dockerfile": f"FROM {image}\nWORKDIR /app\nCOPY notes.txt .\n"},
+    )
+    harbor(Path("tasks", "tagged"), **built, **{"task.toml": '[environment]\ndocker_image = "ubuntu:24.04"\n'})
+    generate("--harbor", "tasks", "--output", "sets/harbor.yaml")
+    tasks = read_scenarios(["sets/harbor.yaml"]).tasks
+    assert {task.id: task.container for task in tasks if isinstance(task, ChangeTask)} == {
+        "built": image,
+        "pinned": image,
+    }
+    assert "ubuntu:24.04 has no digest; write ubuntu@sha256:" in Path("sets/harbor.report.md").read_text(
+        encoding="utf-8"
+    )
+
+
+def test_a_runner_without_a_report_is_refused_by_name(tmp_path: Path) -> None:
+    (tmp_path / "package.json").write_text('{"scripts": {"test": "mocha test"}}')
+    with pytest.raises(UserError, match="tests are run by mocha; give --command"):
+        suite_of(tmp_path, (), "")
+    (tmp_path / "package.json").write_text('{"scripts": {"test": "xo && node --import=tsx/esm --test test/*.ts"}}')
+    assert suite_of(tmp_path, (), "").command[:3] == ("node", "--import=tsx/esm", "--test")
+
+
+def test_the_plan_freezes_the_content_of_hidden_files(shop: Path) -> None:
+    from lensbench.changes.task import read_task
+    from lensbench.plan.config import Config
+    from lensbench.plan.freeze import write_plan
+
+    before, after = (git(shop, "rev-parse", each).strip() for each in ("HEAD~2", "HEAD~1"))
+    Path("set.yaml").write_text(
+        f"repositories:\n  before: {{git: shop, revision: {before}}}\n  after: {{git: shop, revision: {after}}}\n"
+        "tasks:\n- id: a\n  kind: change\n  category: Debug\n  repository: before\n  prompt: Mend it.\n  tests:\n"
+        "    files:\n      tests/test_cart.py: {source: after}\n    command: [pytest]\n    fail_to_pass: [a]\n",
+        encoding="utf-8",
+    )
+    folder = Path("bench", "r")
+    write_plan(
+        Config.model_validate({"run_id": "r", "scenarios": "set.yaml", "conditions": {"without": {}}}), [], folder
+    )
+    assert read_task(folder, "a").tests.files == {"tests/test_cart.py": TESTS}
+
+
+@needs_sandbox
+@pytest.mark.skipif(not shutil.which("node"), reason="no Node")
+def test_files_that_the_project_s_own_command_starts_are_tests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    git(folder, "init", "--quiet", "--initial-branch=main")
+    package = {"name": "shop", "type": "module", "scripts": {"test": "lint && node --test test/*.js && build"}}
+    cart = "export const total = (prices) => prices.reduce((a, b) => a + b, 1);\n"
+    commit(folder, "start", {"cart.js": cart, "package.json": json.dumps(package)})
+    tests = (
+        "import {test} from 'node:test';\nimport assert from 'node:assert';\nimport {total} from '../cart.js';\n"
+        "test('sum', () => assert.equal(total([1, 2]), 3));\ntest('number', () => assert.ok(total([1])));\n"
+    )
+    commit(folder, "Fix the total: one too many", {"cart.js": cart.replace(", 1)", ", 0)"), "test/basic.js": tests})
+    command = [sys.executable, "-P", "-m", "lensbench_tasks.generate", "--kind", "change", "--repo", "shop"]
+    done = subprocess.run(
+        [*command, "--tasks", "1", "--environment", ":", "--output", "shop.yaml"], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    (task,) = read_scenarios(["shop.yaml"]).tasks
+    assert isinstance(task, ChangeTask)
+    assert (task.tests.fail_to_pass, task.tests.pass_to_pass) == (("test/basic.js::sum",), ("test/basic.js::number",))
+
+
+@pytest.mark.parametrize(
+    ("script", "started", "passed_over"),
+    [
+        ("xo && node --import=tsx/esm --test test/*.ts && del-cli dist", "test/basic.ts", "test/helpers/wait.ts"),
+        ("node --test 'test/**/*.js'", "test/unit/a.js", "test/unit/a.json"),
+        ("node --test", "test/unit/a.mjs", "tests/unit/a.mjs"),
+        ("node --test tests/", "tests/a/b.js", "spec/b.js"),
+        ("node --test ./{a,b}/?.js; echo", "b/x.js", "c/x.js"),
+        ("vitest run", "src/a.test.ts", "test/a.ts"),
+    ],
+)
+def test_the_script_says_which_files_are_started(tmp_path: Path, script: str, started: str, passed_over: str) -> None:
+    (tmp_path / "package.json").write_text(json.dumps({"scripts": {"test": script}}))
+    suite = suite_of(tmp_path, [], "")
+    assert suite.starts(started)
+    assert not suite.starts(passed_over)

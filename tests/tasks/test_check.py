@@ -1,0 +1,111 @@
+"""`lensbench check`: what the patterns of a set do on texts whose verdict is known."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from lensbench.core.tasks import Category, Criterion, Task
+from lensbench_tasks.check import Checked, check, exchanged, fact_of, negated
+
+TASKS = """\
+tasks:
+  - id: cart
+    category: Debug
+    prompt: Where does shop.py limit a cart?
+    criteria:
+      - {text: "States that `Cart.limit` is 40", all_of: [Cart.limit, {regex: '\\b40\\b'}]}
+      - {text: "Names the exception FullCart", all_of: FullBasket}
+      - {text: "Names the file shop.py", all_of: shop.py}
+  - id: tax
+    category: Debug
+    prompt: How is the tax computed?
+    criteria:
+      - {text: "Must mention that `tax_rate` in rates.py is 19", any_of: [tax_rate, rate]}
+      - {text: "Says that it is rounded by round_half_up"}
+"""
+
+
+@pytest.fixture
+def found() -> dict[str, Checked]:
+    cart = Task(
+        id="cart", category=Category.DEBUG, prompt="Where does shop.py limit a cart?",
+        criteria=(
+            Criterion(text="States that `Cart.limit` is 40", all_of=("Cart.limit", "40")),
+            Criterion(text="Names the exception FullCart", all_of=("FullBasket",)),
+            Criterion(text="Names the file shop.py", all_of=("shop.py",)),
+        ),
+    )  # fmt: skip
+    tax = Task(
+        id="tax", category=Category.DEBUG, prompt="How is the tax computed?",
+        criteria=(
+            Criterion(text="Must mention that `tax_rate` in rates.py is 19", any_of=("tax_rate", "limit")),
+            Criterion(text="Says that it is rounded by round_half_up"),
+        ),
+    )  # fmt: skip
+    answers = {"cart": [("cart-with", "`Cart.limit` is 40 in shop.py."), ("cart-without", "In shop.py.")]}
+    return {f"{each.task.id} {each.number}": each for each in check([cart, tax], answers)}
+
+
+def test_a_good_criterion_has_no_finding(found: dict[str, Checked]) -> None:
+    good = found["cart 1"]
+    assert good.findings == []
+    assert (good.counts("own text"), good.counts("exchanged"), good.counts("answer")) == ("1/1", "2/2", "1 of 2 Met")
+
+
+@pytest.mark.parametrize(
+    ("criterion", "words"),
+    [
+        ("cart 2", ["Dead: its own text does not meet it", "Never met by the 2 answers"]),
+        ("cart 3", ["Given away"]),
+        ("tax 1", ["Met with rates.py, 19 exchanged", "The facts of other tasks meet it (cart)"]),
+        ("tax 2", ["It has no patterns"]),
+    ],
+)
+def test_what_is_wrong_is_said_in_a_sentence(found: dict[str, Checked], criterion: str, words: list[str]) -> None:
+    findings = found[criterion].findings
+    assert len(findings) == len(words)
+    assert all(finding.startswith(word) for finding, word in zip(findings, words, strict=True))
+
+
+def test_pieces_are_names_and_numbers_that_the_question_does_not_give() -> None:
+    fact = "`tax_rate` in src/rates.py is 19, read by TaxTable and/or shop.py"
+    texts = dict(exchanged(fact, "What does shop.py do?"))
+    assert list(texts) == ["tax_rate", "src/rates.py", "19", "TaxTable"]
+    assert all(piece not in text for piece, text in texts.items())
+    assert texts["src/rates.py"].count(".py") == 2
+
+
+def test_a_fact_is_stated_and_denied() -> None:
+    assert fact_of(Criterion(text="Must mention that it is 40")) == "it is 40"
+    assert fact_of(Criterion(text="Identifies the class")) == "the class"
+    assert negated("it is 40") == "it is not 40"
+    assert negated("the class Cart") == "It is wrong that it is the class Cart"
+
+
+def lensbench(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-P", "-m", "lensbench", "check", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd)
+
+
+def test_the_program_prints_a_table_writes_a_page_and_fails_for_dead_criteria(tmp_path: Path) -> None:
+    (tmp_path / "set.yaml").write_text(TASKS)
+    (tmp_path / "answers").mkdir()
+    (tmp_path / "answers" / "cart-with.md").write_text("`Cart.limit` is 40.")
+    done = lensbench("set.yaml", "--answers", "answers", cwd=tmp_path)
+    assert done.returncode == 1
+    assert done.stderr == "error: dead or given away: cart 2, cart 3\n"
+    assert "4 of 5 criteria have findings; open set.check.html" in done.stdout
+    page = (tmp_path / "set.check.html").read_text()
+    assert "Dead: its own text does not meet it" in page
+    assert "## Report" in page  # what the agent is asked
+
+
+def test_a_folder_without_answers_is_named(tmp_path: Path) -> None:
+    (tmp_path / "set.yaml").write_text(TASKS)
+    (tmp_path / "empty").mkdir()
+    done = lensbench("set.yaml", "--answers", "empty", cwd=tmp_path)
+    assert (done.returncode, "has no answer to a task of the set" in done.stderr) == (1, True)

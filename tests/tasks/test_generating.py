@@ -1,0 +1,111 @@
+"""A set is written about a repository: pinned, proven, reported, and read again without complaint."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from lensbench.core.errors import UserError
+from lensbench.core.tasks import Folder, Git
+from lensbench.plan.task_files import by_category, read_scenarios
+from lensbench.repositories.pin import pin, repository_name
+from lensbench_tasks.files import render_report, render_set, set_value
+from lensbench_tasks.generate import generate
+from lensbench_tasks.settings import Settings
+from stock import git, with_history, write_stock
+
+
+def run(*arguments: str, fails: bool = False) -> str:
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "lensbench_tasks.generate", *arguments], capture_output=True, text=True
+    )
+    assert bool(done.returncode) == fails, done.stderr
+    return done.stderr if fails else done.stdout
+
+
+@pytest.fixture
+def stock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return with_history(tmp_path / "stock")
+
+
+def test_a_set_is_written_pinned_and_proven(stock: Path) -> None:
+    assert "sets/stock.yaml: " in run("--repo", "stock", "--tasks", "6", "--output", "sets/stock.yaml")
+    tasks = read_scenarios(["sets/stock.yaml"]).tasks
+    assert {task.repository for task in tasks} == {Git(git="stock", revision=git(stock, "rev-parse", "HEAD").strip())}
+    assert all(criterion.proofs for task in tasks for criterion in task.criteria)
+    proven = subprocess.run(
+        [sys.executable, "-m", "lensbench_tasks.proofs", "sets/stock.yaml"], capture_output=True, text=True
+    )
+    assert "all proofs are correct" in proven.stdout
+    report = Path("sets/stock.report.md").read_text(encoding="utf-8")
+    assert f"- Tasks: {len(tasks)} of 6 that were wanted" in report
+    assert all(f"| {task.id} | {len(task.criteria)} |" in report for task in tasks)
+    assert "`trivial`: the offline agent, which has no model, gets the full score" in report
+
+
+def test_the_same_seed_gives_the_same_bytes(stock: Path) -> None:
+    source = pin("stock").source
+    first, again, other = (generate("stock", source, 8, Settings(seed=seed), Path("kept")) for seed in (3, 3, 4))
+    assert render_set(first) == render_set(again) != render_set(other)
+    assert render_report(first) == render_report(again)
+    assert sum(by_category(first.tasks).values()) == len(set_value(first)["tasks"])
+
+
+def test_what_is_not_committed_is_taken_as_it_is_and_said(stock: Path) -> None:
+    (stock / "stock" / "amber.py").write_text("x = 1\n")
+    assert pin("stock") == (Folder(path="stock"), "it has uncommitted changes, and was used as it is")
+    run("--repo", "stock", "--tasks", "4", "--output", "stock.yaml")
+    assert "**Note**: stock: it has uncommitted changes" in Path("stock.report.md").read_text(encoding="utf-8")
+
+
+def test_a_folder_without_git_and_a_part_of_a_repository_are_taken_as_they_are(stock: Path, tmp_path: Path) -> None:
+    write_stock(tmp_path / "plain")
+    assert pin("plain").warning == "it is not a git repository with a commit, and was used as it is"
+    assert pin("stock/stock").warning == "it is a subfolder of a git repository, and was used as it is"
+
+
+def test_a_url_is_pinned_to_its_newest_commit(stock: Path) -> None:
+    url = stock.as_uri()
+    assert pin(url) == (Git(git=url, revision=git(stock, "rev-parse", "HEAD").strip()), "")
+    assert (
+        repository_name("https://example.org/a/My_Project.git") == repository_name("git@h:My-Project") == "my-project"
+    )
+
+
+@pytest.mark.parametrize(
+    ("repo", "words"),
+    [
+        ("nowhere", "there is no folder"),
+        ("", "write a git URL or the path of a folder"),
+        ("--upload-pack=x", "write a git URL or the path of a folder"),
+        ("https://user:word@example.org/x.git", "contains a password"),
+        ("file:///nowhere/at/all", "git cannot reach file:///nowhere/at/all"),
+    ],
+)
+def test_no_repository_is_one_clear_line(
+    repo: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UserError, match=words):
+        pin(repo)
+
+
+def test_a_file_name_that_no_task_can_begin_with_is_one_clear_line() -> None:
+    said = run("--repo", ".", "--output", "sets/My_Set-2.0.yaml", fails=True)
+    assert (
+        said
+        == "error: --output sets/My_Set-2.0.yaml: its name is the prefix of the tasks' ids; use a-z, 0-9 and '-', then .yaml\n"
+    )
+
+
+def test_a_repository_without_facts_is_one_clear_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "empty" / "README.md").write_text("Nothing.\n")
+    said = run("--repo", "empty", "--output", "empty.yaml", fails=True)
+    assert said.splitlines()[-1].startswith("error: none of the ")
+    assert not Path("empty.yaml").exists()

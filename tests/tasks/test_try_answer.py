@@ -1,0 +1,101 @@
+"""`lensbench try`: a text is judged at once, as the patterns judge answers."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SET = """\
+tasks:
+  - id: cart
+    category: Debug
+    prompt: Where does the shop limit a cart?
+    criteria:
+      - {text: "Says that `Cart.limit` is 40", all_of: [Cart.limit, '40']}
+      - {text: "Names the file shop.py", all_of: shop.py}
+      - {text: "Names the exception", all_of: FullCart}
+"""
+REPORT = (
+    "\n## Report\n\n- **Tool calls**: 3\n- **Tools used**: Bash\n- **Files read**: 2\n- **Files used**: FullCart.py\n"
+)
+ANSWER = f"It is simple:\n`Cart.limit` is 40,\nin shop.py.\n{REPORT}"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "set.yaml").write_text(SET)
+    (tmp_path / "answer.md").write_text(ANSWER)
+    return tmp_path
+
+
+def lensbench_try(*arguments: str, given: str = "") -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-P", "-m", "lensbench", "try", *arguments]
+    return subprocess.run(command, input=given, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("module", [("lensbench", "try"), ("lensbench_tasks.try_answer",)])
+def test_a_locale_without_utf_8_changes_nothing(folder: Path, module: tuple[str, ...]) -> None:
+    (folder / "größe.yaml").write_text(SET.replace("FullCart", "VolleGröße"), encoding="utf-8")
+    command = [sys.executable, "-P", "-m", *module, "cart", "--set", "größe.yaml", "-"]
+    env = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0"}
+    done = subprocess.run(command, input="VolleGröße, 日本".encode(), capture_output=True, check=False, env=env)
+    assert done.returncode == 0, done.stderr
+    assert 'line 1: "VolleGröße, 日本"' in done.stdout.decode()
+
+
+@pytest.mark.usefixtures("folder")
+def test_each_verdict_is_shown_with_its_evidence_and_the_report_is_not_part_of_the_answer() -> None:
+    done = lensbench_try("cart", "answer.md", "--set", "set.yaml")
+    assert done.returncode == 0, done.stderr
+    lines = [" ".join(line.split()) for line in done.stdout.splitlines()]
+    assert lines[0] == "cart: score 65%, 3 criteria"
+    assert lines[1] == "1 Met Says that `Cart.limit` is 40"
+    assert lines[2].startswith('line 2: "')
+    assert lines[4].startswith('line 3: "')
+    assert lines[5:7] == ["3 Missed Names the exception", "'FullCart' is missing"]
+    assert lines[7] == "The report is present."
+
+
+@pytest.mark.usefixtures("folder")
+def test_an_answer_comes_from_standard_input_too() -> None:
+    done = lensbench_try("cart", "--set", "set.yaml", "-", given="Nothing.")
+    assert done.stdout.startswith("cart: score 0%, 3 criteria")
+    assert "The report is missing" in done.stdout
+
+
+def test_the_set_of_the_config_is_the_default_and_without_an_answer_the_prompt_is_shown(folder: Path) -> None:
+    (folder / "config.yaml").write_text("run_id: r\nscenarios: set.yaml\nconditions: {without: {}, with: {}}\n")
+    done = lensbench_try("cart")
+    assert done.stdout.startswith("Where does the shop limit a cart?\n")
+    assert "## Report" in done.stdout
+
+
+def test_a_criterion_without_patterns_has_no_verdict_and_the_answer_no_score(folder: Path) -> None:
+    (folder / "set.yaml").write_text(SET.replace(", all_of: FullCart", ""))
+    done = lensbench_try("cart", "answer.md", "--set", "set.yaml")
+    assert done.stdout.startswith("cart: score none, 3 criteria, 1 without a verdict")
+    drafted = lensbench_try("cart", "answer.md", "--set", "set.yaml", "--drafts")
+    assert drafted.returncode == 0
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("card", "answer.md", "--set", "set.yaml"), "there is no task 'card'; did you mean 'cart'?"),
+        (("cart", "none.md", "--set", "set.yaml"), "none.md: cannot be read (No such file or directory)"),
+        (("cart", "answer.md", "--set", "none.yaml"), "none.yaml"),
+        (("cart", "answer.md"), "config.yaml"),
+    ],
+)
+def test_a_mistake_is_one_line(arguments: tuple[str, ...], words: str) -> None:
+    done = lensbench_try(*arguments)
+    assert done.returncode == 1
+    assert words in done.stderr
+    assert done.stderr.startswith("error: ")
+    assert len(done.stderr.splitlines()) == 1
