@@ -10,16 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from claude_code_rows import ROWS, Row
+from claude_code_rows import ROWS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lensbench.agents import Assignment, Invocation, load_adapter
 from lensbench.agents.adapters.claude_code import command, probe, read, version
 from lensbench.core.errors import UserError
-from lensbench.core.records import Attempt, Call, Outcome
+from lensbench.core.records import Call, Outcome
 from lensbench.plan.config import Agent
-from lensbench.runs.reasons import Expectation, find_reason
 
 STREAMS = Path(__file__).parent / "streams"
 
@@ -233,30 +232,6 @@ def test_the_recorded_stream_shows_the_row(name: str) -> None:
 
 def test_every_row_is_recorded() -> None:
     assert {path.stem for path in STREAMS.glob("*.jsonl")} == set(ROWS)
-
-
-def reason_of(name: str) -> str:
-    row: Row = ROWS[name]
-    attempt = Attempt(1, "", 1.0, 0.0, row.exit_code, row.exit_code is None)
-    outcome = read(stream(name))
-    expected = Expectation(("lens",), ()) if row.treatment else Expectation((), ("lens",))
-    return find_reason(attempt, outcome, outcome.answer, expected)[0]
-
-
-@pytest.mark.parametrize(
-    ("reason", "names"),
-    [
-        ("", ("without", "with", "server-slow", "429-short", "error-event", "drop", "subagent-denied")),
-        ("mcp_failed", ("server-too-slow", "server-missing", "server-breaks")),
-        ("model_changed", ("other-model",)),
-        ("empty", ("empty", "no-content")),
-        ("timed_out", ("stall",)),
-        ("api_error", ("400", "400-credit", "401", "403", "404", "413", "500", "502", "529", "reset",
-                       "refused", "html")),
-    ],
-)  # fmt: skip
-def test_a_row_has_its_reason(reason: str, names: tuple[str, ...]) -> None:
-    assert {name: reason_of(name) for name in names} == dict.fromkeys(names, reason)
 
 
 @pytest.mark.parametrize("name", ["with", "without", "tool-search", "subagent"])

@@ -9,80 +9,46 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from claude_code_rows import ANSWER, QUICK, ROWS, Row
+from real_agents import CLIS, KEY, SERVER, Ran, ask
 
-from fakes.messages_api import Fake, MessagesApi, read_rules, serving
-from lensbench.agents import Assignment
 from lensbench.agents.adapters import claude_code
 from lensbench.core.records import Outcome
-from lensbench.core.system.processes import Ended, run_process
-from lensbench.plan.config import Agent
 
 PROJECT = Path(__file__).parents[2]
-CLAUDE = PROJECT / "tools" / "agents" / "node_modules" / ".bin" / "claude"
-SERVER = PROJECT / "tests" / "fakes" / "stdio_mcp_server.py"
+CLAUDE = CLIS["claude-code"]
 STREAMS = Path(__file__).parent / "streams"
-KEY = "dummy-key-that-must-not-be-written"
 INSTRUCTIONS = r"# MCP Server Instructions\\n.*?## lens\\nPrefer find\.\\n\\n"
 
-pytestmark = pytest.mark.skipif(not CLAUDE.exists(), reason="Claude Code is not installed; `make agents` does it")
+pytestmark = CLAUDE.needed
 
 
-@dataclass(frozen=True)
-class Ran:
-    """A run of the real program."""
-
-    outcome: Outcome
-    ended: Ended
-    lines: list[str]
-    fake: Fake
-    folder: Path
-
-    @property
-    def first_request(self) -> dict[str, Any]:
-        """What the model was sent first; paths and ids, which differ from run to run, are made equal."""
-        text = json.dumps(self.fake.bodies[0]).replace(str(self.folder), "/run")
-        body: dict[str, Any] = json.loads(re.sub(r'"user_id": ".*?[^\\]"', '"user_id": ""', text))
-        return body
+def first_request(ran: Ran, folder: Path) -> dict[str, Any]:
+    """What the model was sent first; paths and ids, which differ from run to run, are made equal."""
+    text = json.dumps(ran.fake.bodies[0]).replace(str(folder), "/run")
+    body: dict[str, Any] = json.loads(re.sub(r'"user_id": ".*?[^\\]"', '"user_id": ""', text))
+    return body
 
 
 def start(row: Row, folder: Path, monkeypatch: pytest.MonkeyPatch, server: dict[str, Any] | None = None) -> Ran:
     """Runs Claude Code as a run would, in `folder`."""
     monkeypatch.setenv("LIVE_TEST_KEY", KEY)
     monkeypatch.setenv("CLAUDE_CODE_MAX_RETRIES", "1")
-    workspace, home, mcp_file = folder / "repo", folder / "home", folder / "mcp.json"
-    (home / "tmp").mkdir(parents=True)
-    (workspace / "src").mkdir(parents=True)
-    (workspace / "src" / "cart.py").write_text("def cart():\n    return 1\n")
-    script = {"command": sys.executable, "args": ["-P", str(SERVER), *(row.server or ())]}
+    command = claude_code.command
+    monkeypatch.setattr(
+        claude_code, "command", lambda run: replace(started := command(run), argv=loosened(started.argv, row.loose))
+    )
+    script = {**SERVER, "args": [*SERVER["args"], *(row.server or ())]}
     entry = server or (script if row.server is not None else {"command": "no-such-program"})
-    mcp_file.write_text(json.dumps({"mcpServers": {"lens": entry} if row.treatment else {}}))
-    with serving(MessagesApi(), read_rules(row.rules), folder / "requests.jsonl") as fake:
-        agent = Agent(
-            kind="claude-code", command=(str(CLAUDE),), model="sonnet", provider="custom", base_url=fake.url,
-            token_env="LIVE_TEST_KEY", timeout_s=60, pass_env=("CLAUDE_CODE_MAX_RETRIES",),
-        )  # fmt: skip
-        invocation = claude_code.command(Assignment(
-            prompt="Where is `cart`?", prompt_file="", answer_file="",
-            workspace=str(workspace), home=str(home), mcp_file=str(mcp_file), mcp_servers={},
-            servers=("lens",) if row.treatment else (), denied_servers=() if row.treatment else ("lens",),
-            settings=agent.model_dump(mode="json") | dict(row.settings), seed=1,
-        ))  # fmt: skip
-        lines: list[str] = []
-
-        def read(stream: Iterator[str]) -> Outcome:
-            return claude_code.read(lines.append(line) or line for line in stream)  # type: ignore[func-returns-value]
-
-        timeout_s = row.settings.get("timeout_s", agent.timeout_s)
-        argv = loosened(invocation.argv, row.loose)
-        outcome, ended = run_process(argv, invocation.env, str(workspace), timeout_s, sys.stderr.fileno(), read)
-    return Ran(outcome, ended, lines, fake, folder)
+    settings = {"model": "sonnet", "tools": ("Bash", "Read", "Grep", "Glob"), "mcp_start_s": 15,
+                "pass_env": ("CLAUDE_CODE_MAX_RETRIES",), "timeout_s": 60, **row.settings}  # fmt: skip
+    return ask(CLAUDE, folder, row.rules, entry if row.treatment else None, **settings)
 
 
 def loosened(argv: Sequence[str], promise: str) -> list[str]:
@@ -105,15 +71,15 @@ def unmet(row: Row, outcome: Outcome) -> list[str]:
     ]
 
 
-def recorded(ran: Ran) -> str:
+def recorded(ran: Ran, folder: Path) -> str:
     """The stream as it is kept: without ids, paths, ports and long lists."""
     dull = {
         "uuid", "session_id", "timestamp", "request_id", "slash_commands", "terminal_slash_commands", "skills",
         "plugins", "agents", "capabilities", "messaging_socket_path", "memory_paths", "output_file", "tool_use_result",
     }  # fmt: skip
-    events = [json.loads(line) for line in ran.lines if line.strip()]
+    events = [json.loads(line) for line in ran.said.transcript.splitlines() if line.strip()]
     kept = [json.dumps({key: value for key, value in event.items() if key not in dull}) for event in events]
-    text = "".join(f"{line}\n" for line in kept).replace(str(ran.folder), "").replace("/home/.claude", "/home")
+    text = "".join(f"{line}\n" for line in kept).replace(str(folder), "").replace("/session/home/.claude", "/home")
     return re.sub(r"127\.0\.0\.1:\d{2,}", "127.0.0.1:PORT", text)
 
 
@@ -122,19 +88,20 @@ def recorded(ran: Ran) -> str:
 )
 def test_the_real_program_shows_the_row(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ran = start(ROWS[name], tmp_path, monkeypatch)
-    assert unmet(ROWS[name], ran.outcome) == []
-    assert ran.ended.exit_code == ROWS[name].exit_code
-    assert ran.ended.timed_out == (ROWS[name].exit_code is None)
+    assert unmet(ROWS[name], ran.said.outcome) == []
+    assert ran.said.ended.exit_code == ROWS[name].exit_code
+    assert ran.said.ended.timed_out == (ROWS[name].exit_code is None)
     if os.environ.get("RECORD_STREAMS"):
-        (STREAMS / f"{name}.jsonl").write_text(recorded(ran))
+        (STREAMS / f"{name}.jsonl").write_text(recorded(ran, tmp_path))
 
 
 def test_the_first_requests_differ_in_nothing_but_the_server_s_tools_and_instructions(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    without = start(Row([ANSWER], {}), tmp_path / "a", monkeypatch).first_request
-    again = start(Row([ANSWER], {}), tmp_path / "b", monkeypatch).first_request
-    treated = start(Row([ANSWER], {}, treatment=True), tmp_path / "c", monkeypatch).first_request
+    rows = {"a": Row([ANSWER], {}), "b": Row([ANSWER], {}), "c": Row([ANSWER], {}, treatment=True)}
+    without, again, treated = (
+        first_request(start(row, tmp_path / name, monkeypatch), tmp_path / name) for name, row in rows.items()
+    )
     assert again == without
     extra = [tool["name"] for tool in treated["tools"] if tool["name"].startswith("mcp__")]
     assert extra == ["mcp__lens__crash", "mcp__lens__find"]
@@ -146,7 +113,7 @@ def test_the_first_requests_differ_in_nothing_but_the_server_s_tools_and_instruc
 
 def test_the_client_offers_what_it_says_it_offers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ran = start(Row([ANSWER], {}, treatment=True), tmp_path, monkeypatch)
-    assert sorted(tool["name"] for tool in ran.first_request["tools"]) == sorted(ran.outcome.tools_offered or ())
+    assert sorted(tool["name"] for tool in ran.fake.bodies[0]["tools"]) == sorted(ran.said.outcome.tools_offered or ())
 
 
 def test_the_repository_s_own_settings_servers_hooks_and_instructions_reach_nothing(
@@ -165,8 +132,8 @@ def test_the_repository_s_own_settings_servers_hooks_and_instructions_reach_noth
         (repository / name).write_text("MARKER\n")
     ran = start(Row([ANSWER], {}), tmp_path / "run", monkeypatch)
     assert "MARKER" not in json.dumps(ran.fake.bodies)
-    assert ran.outcome.servers == {}
-    assert ran.outcome.tools_offered == ("Bash", "Glob", "Grep", "Read")
+    assert ran.said.outcome.servers == {}
+    assert ran.said.outcome.tools_offered == ("Bash", "Glob", "Grep", "Read")
     assert not planted.exists()
 
 
@@ -176,7 +143,7 @@ def test_the_key_reaches_the_gateway_and_no_file(tmp_path: Path, monkeypatch: py
     (tmp_path / "requests.jsonl").unlink()
     holders = [path for path in tmp_path.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
     assert holders == []
-    assert KEY not in "".join(ran.lines)
+    assert KEY not in ran.said.transcript
 
 
 def test_the_embedded_server_is_offered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -199,16 +166,11 @@ def test_the_embedded_server_is_offered(tmp_path: Path, monkeypatch: pytest.Monk
         {"reply": {"text": "{tool_result}"}},
     ]
     ran = start(Row(rules, {}, treatment=True, settings={"mcp_start_s": 60}), tmp_path, monkeypatch, server)
-    assert ran.outcome.servers == {"lens": "connected"}
-    assert "src/cart.py" in ran.outcome.answer
-    assert [(call.name, call.count, call.errors) for call in ran.outcome.calls or ()] == [
+    assert ran.said.outcome.servers == {"lens": "connected"}
+    assert "src/cart.py" in ran.said.outcome.answer
+    assert [(call.name, call.count, call.errors) for call in ran.said.outcome.calls or ()] == [
         ("mcp__lens__lens_grep", 1, 0)
     ]
-
-
-def test_the_program_says_its_pinned_version() -> None:
-    pinned = json.loads((PROJECT / "tools" / "agents" / "package.json").read_text())["dependencies"]
-    assert claude_code.version({"command": [str(CLAUDE)]}) == pinned["@anthropic-ai/claude-code"]
 
 
 def test_a_row_that_is_not_met_is_seen() -> None:

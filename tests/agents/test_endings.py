@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from endings_table import table
 from test_endings_by_agent import claude_call
 
 from lensbench.agents.adapters import claude_code, codex, command_events, gemini, offline, opencode
@@ -72,6 +73,10 @@ def test_the_text_that_there_is_stays_and_the_ending_is_seen(name: str, ending: 
 )  # fmt: skip
 def test_each_adapter_names_the_event_that_ends_an_answer(adapter: Any, event: Event, is_over: bool | None) -> None:
     assert adapter.is_over(event) is is_over
+
+
+def test_the_docs_have_the_table_that_the_real_programs_are_tried_with() -> None:
+    assert table() in (Path(__file__).parents[2] / "docs" / "agents.md").read_text()
 
 
 def test_a_compacted_context_is_a_separate_kind_of_ending() -> None:

@@ -55,7 +55,13 @@ class GeminiApi:
         }  # fmt: skip
 
     def events(self, reply: Reply, facts: Facts) -> Sequence[Event]:
-        return [("", self.message(reply, facts))]
+        message = self.message(reply, facts)
+        begun = {
+            **message["candidates"][0],
+            "finishReason": None,
+            "content": {"role": "model", "parts": [{"text": ""}]},
+        }
+        return [("", {**message, "candidates": [begun]}), ("", message)]
 
     def failure(self, status: int, message: str) -> dict[str, Any]:
         return {"error": {"code": status, "message": message, "status": STATUS.get(status, "UNKNOWN")}}

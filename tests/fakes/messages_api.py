@@ -77,7 +77,7 @@ class Reply:
     tools: tuple[Mapping[str, Any], ...] = ()
     """Tool calls, `{name: ..., input: {...}}`."""
     stop_reason: str = ""
-    """`max_tokens`, `refusal`; by default `end_turn`, or `tool_use` with tools."""
+    """In the words of the API, such as `max_tokens` or `refusal`; by default that of a complete answer."""
     model: str = ""
     """The model that says it answered; by default the one that was asked for."""
     delay_s: float = 0
@@ -267,15 +267,19 @@ class _Handler(BaseHTTPRequestHandler):
     def _whole(self, reply: Reply, kind: str, text: str) -> None:
         content = text.encode()
         self._head(reply, kind, ("Content-Length", str(len(content))))
+        if reply.breaks:
+            self.wfile.write(content[: len(content) // 2])
+            return self._break(reply)
         if self.command != "HEAD":
             self.wfile.write(content)
+        return None
 
     def _stream(self, reply: Reply, events: Sequence[Event]) -> None:
         self._head(reply, "text/event-stream", ("Transfer-Encoding", "chunked"))
         for number, event in enumerate(events):
             if number == 1:
                 self._sleep(reply.pause_s)
-            if number == 2 and reply.breaks:
+            if number == min(2, len(events) - 1) and reply.breaks:
                 return self._break(reply)
             self._send(event)
         self.wfile.write(b"0\r\n\r\n")
@@ -284,7 +288,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _break(self, reply: Reply) -> None:
         if reply.breaks == "stall":
             self.server.fake.ending.wait()
-        if reply.breaks == "error_event":
+        elif reply.breaks == "error_event":
             self._send(("error", self.server.fake.api.failure(529, reply.error)))
         self._reset()
 

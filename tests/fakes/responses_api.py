@@ -50,8 +50,9 @@ class ResponsesApi:
             output.append({"type": "message", "id": self._id("msg"), "role": "assistant", "content": [text]})
         output += [self._call(tool) for tool in reply.tools]
         return {
-            "id": self._id("resp"), "object": "response", "status": "completed", "model": reply.model or facts.model,
-            "output": output,
+            "id": self._id("resp"), "object": "response", "model": reply.model or facts.model, "output": output,
+            "status": "incomplete" if reply.stop_reason else "completed",
+            "incomplete_details": {"reason": reply.stop_reason} if reply.stop_reason else None,
             "usage": {"input_tokens": 100, "input_tokens_details": {"cached_tokens": 7}, "output_tokens": 20,
                       "output_tokens_details": {"reasoning_tokens": 5}, "total_tokens": 120},
         }  # fmt: skip
@@ -64,7 +65,7 @@ class ResponsesApi:
             place = {"output_index": index}
             events.append(("response.output_item.added", {**place, "item": {**item, "status": "in_progress"}}))
             events.append(("response.output_item.done", {**place, "item": {**item, "status": "completed"}}))
-        events.append(("response.completed", {"response": response}))
+        events.append((f"response.{response['status']}", {"response": response}))
         return [(name, {"type": name, **data}) for name, data in events]
 
     def failure(self, status: int, message: str) -> dict[str, Any]:

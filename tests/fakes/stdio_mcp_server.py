@@ -44,7 +44,10 @@ def main() -> None:
     """Serves until standard input ends."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("--start-s", type=float, default=0, help="seconds before it can be spoken to")
-    time.sleep(parser.parse_args().start_s)
+    parser.add_argument("--lists", type=int, default=len(TOOLS), help="how many of its tools it lists")
+    arguments = parser.parse_args()
+    del TOOLS[arguments.lists :]
+    time.sleep(arguments.start_s)
     for line in sys.stdin:
         request = json.loads(line)
         if "id" not in request:

@@ -135,8 +135,11 @@ _ABOUT_ACCESS = re.compile(
     r"|\bbilling (?:hard )?limit\b|\b(?:your|this) (?:subscription|organi[sz]ation)\b"
 )
 """What a 400 or 404 says about the model or the account, and not about the content of one request."""
-_STOP_WORDS = re.compile(r"ECONNREFUSED|EAI_AGAIN|ENOTFOUND|Not logged in")
-"""Errors without a status: connection refused, unknown host, missing key."""
+_STOP_WORDS = re.compile(
+    r"ECONNREFUSED|EAI_AGAIN|ENOTFOUND|Not logged in|^Connection failed: "
+    r"|^Cannot connect to API: (?:Unable to connect|Was there a typo)"
+)
+"""Errors without a status: connection refused, unknown host (in the words of each client), missing key."""
 
 
 def is_refused(outcome: Outcome) -> bool:

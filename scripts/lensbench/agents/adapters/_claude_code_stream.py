@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import posixpath
 import time
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from lensbench.agents.adapters._cli import counted
-from lensbench.agents.adapters._events import Event, Use, mapping, read_event, sequence, text, tool_uses, words
+from lensbench.agents.adapters._cli import counted, ending_of
+from lensbench.agents.adapters._events import Event, Use, mapping, read_event, sequence, text, tool_uses, whole, words
 from lensbench.core.error_texts import DISCONNECTED, KNOWN_ERRORS, ErrorTexts, useless_servers
 from lensbench.core.records import Call, Ending, Outcome
 
@@ -31,6 +31,8 @@ LIMITS = {
 }
 """Subtype of a result -> the limit that it reached: a failed answer, not a failure of the service."""
 
+_OF_A_MODEL = ("inputTokens", "outputTokens", "cacheReadInputTokens", "cacheCreationInputTokens")
+_OF_A_MESSAGE = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 _SYNTHETIC = "<synthetic>"
 _FINISHED = ("end_turn", "stop_sequence", "stop", "")
 """Stop reasons of a complete answer; older clients show none."""
@@ -49,17 +51,17 @@ def read(
         answer=stream.last_words if gave_up else "" if error or result.get("is_error") else text(result.get("result")),
         finished=bool(stream.start and stream.results),
         error=error,
-        error_status=_number(result.get("api_error_status")) if error else None,
+        error_status=whole(result.get("api_error_status")) if error else None,
         agent_version=text(stream.start.get("claude_code_version")) or None,
         models=stream.models,
         servers=stream.servers,
         tools_offered=stream.tools,
         calls=stream.calls,
         files_read=stream.files_read,
-        tokens=_tokens(usage) if usage else stream.tokens_so_far,
+        tokens=_tokens(usage.values()) if usage else stream.tokens_so_far,
         cost_usd=cost if isinstance(cost := result.get("total_cost_usd"), int | float) else None,
         cost_is_guess=not all(_is_priced(model, used) for model, used in usage.items()),
-        turns=_number(result.get("num_turns")),
+        turns=whole(result.get("num_turns")),
         gave_up=gave_up,
         ending=stream.ending,
         stop_reason=text(result.get("stop_reason"))[:100],
@@ -69,7 +71,7 @@ def read(
         api_retries=stream.retries,
         subagents=stream.subagents,
         first_token_s=stream.first_token_s,
-        agent_s=sum(_number(leg.get("duration_ms")) or 0 for leg in stream.results) / 1000 if stream.results else None,
+        agent_s=sum(whole(leg.get("duration_ms")) or 0 for leg in stream.results) / 1000 if stream.results else None,
     )
 
 
@@ -196,20 +198,18 @@ class Stream:
     @property
     def ending(self) -> Ending:
         """How the run ended. An unknown stop reason does not count as finished."""
-        _, gave_up = self.failure
-        if gave_up:
-            return "refusal" if gave_up.startswith("refusal") else "limit"
-        if not self.results or self.failure[0] or text(self.result.get("stop_reason")) not in _FINISHED:
-            return "unknown"
-        return "compaction" if self._system("compact_boundary") else "finished"
+        error, gave_up = self.failure
+        finished = bool(self.results) and not error and text(self.result.get("stop_reason")) in _FINISHED
+        return ending_of(gave_up, finished, bool(self._system("compact_boundary")))
 
     @property
     def last_words(self) -> str:
-        """The model's text after its last tool call: the available part of an answer that was cut off."""
+        """The model's text after its last tool call, or after a refusal that the client tried once more: the available
+        part of an answer that was cut off."""
         pieces: list[str] = []
         for _, event in self.events:
             message = mapping(event.get("message"))
-            if event["type"] == "user" and _blocks(message, "tool_result"):
+            if event["type"] == "user" and (_blocks(message, "tool_result") or event.get("refused_message_id")):
                 pieces.clear()
             elif event["type"] == "assistant" and not _is_synthetic(message) and not event.get("parent_tool_use_id"):
                 pieces += [text(block.get("text")) for block in _blocks(message, "text")]
@@ -225,9 +225,7 @@ class Stream:
         """The tokens of the answers, where no result tells their total: at least those. A message comes in several
         events, of which the last has the most tokens."""
         used = {text(message.get("id")): mapping(message.get("usage")) for message in self._messages("assistant")}
-        keys = {"input": "input_tokens", "output": "output_tokens",
-                "cache_read": "cache_read_input_tokens", "cache_write": "cache_creation_input_tokens"}  # fmt: skip
-        counts = {name: sum(_number(usage.get(key)) or 0 for usage in used.values()) for name, key in keys.items()}
+        counts = _tokens(used.values(), _OF_A_MESSAGE)
         return counts if any(counts.values()) else None
 
     @property
@@ -245,7 +243,7 @@ class Stream:
     @property
     def subagents(self) -> int:
         """The number of started sub-agents, from the client's count and from their events."""
-        counts = (_number(mapping(result.get("subagent_stats")).get("spawned")) or 0 for result in self.results)
+        counts = (whole(mapping(result.get("subagent_stats")).get("spawned")) or 0 for result in self.results)
         parents = {text(event.get("parent_tool_use_id")) for _, event in self.events} - {""}
         return max(*counts, len(parents), len(self.results) - 1, 0)
 
@@ -257,7 +255,7 @@ class Stream:
         word, relative to its start, which is `duration_ms` earlier.
         """
         for at, event in self.events:
-            duration, first = _number(event.get("duration_ms")), _number(event.get("ttft_ms"))
+            duration, first = whole(event.get("duration_ms")), whole(event.get("ttft_ms"))
             if event["type"] == "result" and duration is not None and first is not None:
                 return round(at - (duration - first) / 1000, 3)
         for at, event in self.events:
@@ -266,10 +264,9 @@ class Stream:
         return None
 
 
-def _tokens(usage: Mapping[str, Event]) -> dict[str, int]:
-    keys = {"input": "inputTokens", "output": "outputTokens",
-            "cache_read": "cacheReadInputTokens", "cache_write": "cacheCreationInputTokens"}  # fmt: skip
-    return {name: sum(_number(used.get(key)) or 0 for used in usage.values()) for name, key in keys.items()}
+def _tokens(usage: Iterable[Event], names: Sequence[str] = _OF_A_MODEL) -> dict[str, int]:
+    counts = (sum(whole(used.get(name)) or 0 for used in usage) for name in names)
+    return dict(zip(("input", "output", "cache_read", "cache_write"), counts, strict=True))
 
 
 def _is_priced(model: str, used: Event) -> bool:
@@ -293,10 +290,6 @@ def _uses(event: Event) -> Iterator[tuple[Hashable, str | None, Event]]:
 
 def _blocks(message: Event, kind: str) -> list[Event]:
     return [block for block in map(mapping, sequence(message.get("content"))) if block.get("type") == kind]
-
-
-def _number(value: Any) -> int | None:
-    return value if type(value) is int else None
 
 
 def is_over(event: Event) -> bool | None:

@@ -23,7 +23,7 @@ from lensbench.agents import Assignment
 from lensbench.agents.adapters._events import Event, read_event, sequence, text
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import AgentSettings
-from lensbench.core.records import Call
+from lensbench.core.records import Call, Ending
 
 _STARTED = "lensbench.started"
 _COMPLAINT = "stderr: "
@@ -160,13 +160,15 @@ def observe(lines: Iterable[str], clock: Callable[[], float] = time.monotonic) -
     return Seen(events, started, "".join(log))
 
 
+def ending_of(gave_up: str, finished: bool, compacted: bool = False) -> Ending:
+    """The ending of an answer; `gave_up` is that of the outcome."""
+    if gave_up:
+        return "refusal" if gave_up.startswith("refusal") else "limit"
+    return "unknown" if not finished else "compaction" if compacted else "finished"
+
+
 def counted(calls: Iterable[tuple[str, bool]]) -> tuple[Call, ...]:
     """Calls by tool, from each call's name and whether it failed."""
     calls = list(calls)
     counts, errors = Counter(name for name, _ in calls), Counter(name for name, failed in calls if failed)
     return tuple(Call(name, counts[name], errors[name]) for name in sorted(counts))
-
-
-def number(value: Any) -> int:
-    """The value if it is a whole number, else 0."""
-    return value if type(value) is int else 0

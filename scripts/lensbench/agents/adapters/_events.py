@@ -45,6 +45,16 @@ def sequence(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
+def whole(value: Any) -> int | None:
+    """The value if it is a whole number, else None."""
+    return value if type(value) is int else None
+
+
+def number(value: Any) -> int:
+    """The value if it is a whole number, else 0."""
+    return whole(value) or 0
+
+
 def words(content: Any) -> str:
     """The text of a content (a string or a list of blocks) on one line."""
     parts = [text(mapping(block).get("text")) for block in content] if isinstance(content, list) else [text(content)]

@@ -18,6 +18,7 @@ The baseline's search tools are those of `agent.tools`: without Grep and Glob th
 from __future__ import annotations
 
 import os
+from functools import partial
 
 from lensbench.agents import Assignment, Invocation, Probe, base_environment
 from lensbench.agents.adapters._claude_code_stream import is_over, read
@@ -122,6 +123,4 @@ def probe(settings: AgentSettings) -> Probe | None:
     return Probe(f"{gateway['ANTHROPIC_BASE_URL'].rstrip('/')}/v1/messages", headers, body)
 
 
-def version(settings: AgentSettings) -> str | None:
-    """The version that the program reports, such as `2.1.329`; None when it does not start or reports none."""
-    return program_version("claude", settings, says="Claude Code")
+version = partial(program_version, "claude", says="Claude Code")

@@ -23,11 +23,12 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 from lensbench.agents import Assignment, Invocation, base_environment
-from lensbench.agents.adapters._cli import Seen, announced, counted, gateway, number, observe, program_version
-from lensbench.agents.adapters._events import Event, mapping, text, words
+from lensbench.agents.adapters._cli import Seen, announced, counted, ending_of, gateway, observe, program_version
+from lensbench.agents.adapters._events import Event, mapping, number, text, words
 from lensbench.core.error_texts import DISCONNECTED, KNOWN_ERRORS, ErrorTexts, useless_servers
 from lensbench.core.frozen_plan import AgentSettings
 from lensbench.core.records import Outcome
@@ -38,11 +39,17 @@ HOSTS: tuple[str, ...] = ("api.openai.com:443",)
 TOKEN = "LENSBENCH_TOKEN"
 """The variable in which Codex finds the gateway's token; commands that it runs do not get it."""
 OFF = ("multi_agent", "goals", "apps", "plugins", "remote_plugin", "hooks", "skill_search", "image_generation",
-       "browser_use", "computer_use", "sleep_tool")  # fmt: skip
-"""Features that start agents, bring tools of their own, or read what somebody else configured."""
+       "browser_use", "computer_use", "sleep_tool", "unbounded_connection_retries")  # fmt: skip
+"""Features that start agents, bring tools of their own, read what somebody else configured, or wait for ever for an
+address that does not answer."""
 
-_LIMIT = re.compile(r"(?i)context window|context length|ran out of room|max_output_tokens")
-"""Errors of a turn that reached a limit of the model: a failed answer, not a failure of the service."""
+_GAVE_UP = {
+    "prompt too long": re.compile(r"(?i)context window|context length|ran out of room"),
+    "length": re.compile(r"reason: max_output_tokens"),
+    "refusal": re.compile(r"reason: content_filter"),
+}
+"""Limit or refusal of the model -> the error of a turn that ended with it: a failed answer, not a failure of the
+service."""
 _CALLS = ("mcp_tool_call", "command_execution", "file_change", "web_search", "collab_tool_call")
 _SPOKEN = (*_CALLS, "agent_message", "reasoning")
 _BASE = {
@@ -104,9 +111,7 @@ def _toml(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def version(settings: AgentSettings) -> str | None:
-    """The version that the program reports; None when it does not start or reports none."""
-    return program_version("codex", settings)
+version = partial(program_version, "codex")
 
 
 def read(
@@ -119,7 +124,7 @@ def read(
     calls = [item for item in items if item["type"] in _CALLS]
     done, broken = seen.of("turn.completed"), seen.of("turn.failed")
     error = text(mapping(broken[-1].get("error")).get("message")) or "the turn failed" if broken else ""
-    limit = _LIMIT.search(error)
+    gave_up = next((name for name, why in _GAVE_UP.items() if why.search(error)), "")
     said = [errors.found(_name(item), _answered(item)) for item in calls]
     results = [
         (_name(item), found, bool(found) or item.get("status") == "failed")
@@ -127,15 +132,15 @@ def read(
     ]
     answers = [text(item.get("text")) for item in items if item["type"] == "agent_message"]
     return Outcome(
-        answer=answers[-1] if answers and (limit or (done and not broken)) else "",
+        answer=answers[-1] if answers and (gave_up or (done and not broken)) else "",
         finished=bool(seen.started and seen.of("thread.started") and (done or broken)),
-        error="" if limit else error,
-        error_status=None if limit else _status(error),
+        error="" if gave_up else error,
+        error_status=None if gave_up else _status(error),
         servers=_statuses(seen, useless_servers(results)),
         calls=counted((name, failed) for name, _, failed in results) if seen.events else None,
         tokens=_tokens([mapping(event.get("usage")) for event in done]) if done else None,
-        gave_up=f"prompt too long: {error}" if limit else "",
-        ending="limit" if limit else "unknown" if broken or not done else "finished",
+        gave_up=f"{gave_up}: {error}" if gave_up else "",
+        ending=ending_of(gave_up, bool(done) and not broken),
         models_asked=seen.models_asked,
         denied_calls=tuple(sorted({_name(item) for item in calls if _denied(item)})) if seen.events else None,
         api_retries=sum(text(event.get("message")).startswith("Reconnecting") for event in seen.of("error")),

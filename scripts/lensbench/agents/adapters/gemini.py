@@ -24,11 +24,12 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from lensbench.agents import Assignment, Invocation, base_environment
-from lensbench.agents.adapters._cli import Seen, announced, counted, gateway, number, observe, program_version
-from lensbench.agents.adapters._events import Event, Use, mapping, text, tool_uses, words
+from lensbench.agents.adapters._cli import Seen, announced, counted, ending_of, gateway, observe, program_version
+from lensbench.agents.adapters._events import Event, Use, mapping, number, text, tool_uses, words
 from lensbench.core.error_texts import DISCONNECTED, KNOWN_ERRORS, ErrorTexts, useless_servers
 from lensbench.core.frozen_plan import AgentSettings
 from lensbench.core.records import Outcome
@@ -48,6 +49,7 @@ LOOP_TURNS = 30
 MOST_HELP = 0.25
 """The part of a run's tokens that this can take: it is asked every 5 to 15 turns, about the last 20."""
 _FAILED = "MCP issues detected"
+_BLOCKED = "The model response was blocked due to safety settings."
 _ATTEMPT = re.compile(r"(?s).*^Attempt \d+ failed with status (\d{3})", re.MULTILINE)
 
 
@@ -98,9 +100,7 @@ def _server(entry: Mapping[str, Any], settings: AgentSettings) -> dict[str, Any]
     return {"command": argv[0], "args": argv[1:], **common}
 
 
-def version(settings: AgentSettings) -> str | None:
-    """The version that the program reports; None when it does not start or reports none."""
-    return program_version("gemini", settings)
+version = partial(program_version, "gemini")
 
 
 def read(
@@ -112,8 +112,10 @@ def read(
     result = seen.last("result")
     stats, failure = mapping(result.get("stats")), mapping(result.get("error"))
     complaint = text(failure.get("message")) or ("the agent reports a failure" if failure else "")
-    limited = failure.get("type") == "FatalTurnLimitedError"
-    error = "" if limited else complaint
+    is_limited = failure.get("type") == "FatalTurnLimitedError"
+    is_blocked = text(seen.last("error").get("message")) == _BLOCKED and not failure and not _answer(seen)
+    gave_up = f"turns: {complaint}" if is_limited else f"refusal: {_BLOCKED}" if is_blocked else ""
+    error = "" if gave_up else complaint
     uses = tool_uses(
         (text(event.get("tool_id")),
          seen.tool(text(event.get("tool_name")), "mcp_") if event["type"] == "tool_use" else None, event)
@@ -140,8 +142,8 @@ def read(
             if use.name == "read_file" and _is_good(use)
         ),
         tokens=_tokens(stats) if stats else None,
-        gave_up=f"turns: {complaint}" if limited else "",
-        ending="limit" if limited else "unknown" if failure or not result else "finished",
+        gave_up=gave_up,
+        ending=ending_of(gave_up, bool(result) and not failure),
         models_asked=tuple(sorted({*asked, *helpers})) or None,
         denied_calls=tuple(sorted({name for name, why in failed if _denied(why)})),
         api_retries=len(re.findall(r"^Attempt \d+ failed(?!.*Max attempts)", seen.log, re.MULTILINE)),

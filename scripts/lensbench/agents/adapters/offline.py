@@ -22,7 +22,7 @@ from typing import Any
 import lensbench
 from lensbench.agents import Assignment, Invocation
 from lensbench.agents.adapters._cli import counted
-from lensbench.agents.adapters._events import Event, read_event, text, tool_uses
+from lensbench.agents.adapters._events import Event, mapping, read_event, sequence, text, tool_uses, whole
 from lensbench.core.error_texts import KNOWN_ERRORS, ErrorTexts, useless_servers
 from lensbench.core.records import ENDINGS, Call, Ending, Outcome
 
@@ -69,14 +69,14 @@ def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
         answer=text(by_type.get("answer", [{}])[-1].get("text")),
         finished="end" in by_type,
         error=(text(end.get("error")) or "the agent reports a failure") if failed else "",
-        error_status=_whole(end.get("status")) if failed else None,
+        error_status=whole(end.get("status")) if failed else None,
         agent_version=text(start.get("version")) or None,
         models=(text(start.get("model")),) if text(start.get("model")) else None,
         servers=servers,
-        tools_offered=tuple(_texts(start.get("tools"))) if "tools" in start else None,
+        tools_offered=tuple(filter(None, map(text, sequence(start.get("tools"))))) if "tools" in start else None,
         calls=calls,
         files_read=_files_read(by_type),
-        turns=_whole(end.get("turns")),
+        turns=whole(end.get("turns")),
         gave_up=ending if ending in ("limit", "refusal") else "",
         ending=ending,
         stop_reason=text(end.get("ended"))[:100],
@@ -84,12 +84,11 @@ def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
 
 
 def _servers(start: dict[str, Any]) -> dict[str, str] | None:
-    listed = start.get("mcp_servers")
-    if not isinstance(listed, list):
+    if not isinstance(start.get("mcp_servers"), list):
         return None
     servers = {}
-    for entry in listed:
-        if isinstance(entry, dict) and text(entry.get("name")):
+    for entry in map(mapping, start["mcp_servers"]):
+        if text(entry.get("name")):
             status, detail = text(entry.get("status")), text(entry.get("detail"))
             servers[text(entry["name"])] = f"{status}: {detail}" if status == "failed" and detail else status
     return servers
@@ -113,14 +112,6 @@ def _files_read(by_type: dict[str, list[dict[str, Any]]]) -> tuple[str, ...] | N
         return None
     good = [event for event in by_type.get("tool_result", []) if event.get("is_error") is not True]
     return tuple(sorted({text(event.get("path")) for event in good} - {""}))
-
-
-def _whole(value: Any) -> int | None:
-    return value if type(value) is int else None
-
-
-def _texts(value: Any) -> list[str]:
-    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
 
 
 def is_over(event: Event) -> bool | None:

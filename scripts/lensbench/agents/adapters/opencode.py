@@ -27,15 +27,16 @@ import re
 import shutil
 import time
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 from lensbench.agents import Assignment, Invocation, base_environment
-from lensbench.agents.adapters._cli import Gateway, Seen, announced, counted, gateway, number, observe, program_version
-from lensbench.agents.adapters._events import Event, mapping, text, words
+from lensbench.agents.adapters._cli import Seen, announced, counted, ending_of, gateway, observe, program_version
+from lensbench.agents.adapters._events import Event, mapping, number, text, words
 from lensbench.core.error_texts import KNOWN_ERRORS, ErrorTexts, useless_servers
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import AgentSettings
-from lensbench.core.records import Ending, Outcome
+from lensbench.core.records import Outcome
 
 ADDRESSES = {"zai": "https://api.z.ai/api/anthropic"}
 """Where a provider serves the Messages API."""
@@ -46,6 +47,10 @@ CONTEXT, OUTPUT = 200_000, 32_000
 _OFF = ("PROJECT_CONFIG", "AUTOUPDATE", "MODELS_FETCH", "LSP_DOWNLOAD", "DEFAULT_PLUGINS", "CLAUDE_CODE",
         "EXTERNAL_SKILLS")  # fmt: skip
 _UNAVAILABLE = re.compile(r'message="server unavailable" key=(\S+).*?status=(\S+)')
+_ENDS = {"stop": "", "length": "length", "content-filter": "refusal"}
+"""The reason for which an answer ends -> `Outcome.gave_up`."""
+_REFUSAL = "ContentFilterError"
+"""The error with which the program ends after a refusal of the model."""
 _CLOSED = re.compile(r'message="(MCP connection closed)" server=(\S+)')
 
 
@@ -68,10 +73,10 @@ def command(run: Assignment) -> Invocation:
     switches = {f"OPENCODE_DISABLE_{name}": "1" for name in _OFF} | {"npm_config_offline": "true"}
     token = {TOKEN: service.token} if service.token else {}
     env = {**base_environment(run), **switches, **token, "OPENCODE_CONFIG": file}
-    return Invocation(announced(run, argv), env, {file: json.dumps(_config(run, service, model), indent=1)})
+    return Invocation(announced(run, argv), env, {file: json.dumps(_config(run, service.base_url, model), indent=1)})
 
 
-def _config(run: Assignment, service: Gateway, model: str) -> dict[str, Any]:
+def _config(run: Assignment, base_url: str, model: str) -> dict[str, Any]:
     settings = run.settings
     denied = {name: {"type": "local", "command": ["false"], "enabled": False} for name in run.denied_servers}
     config = {
@@ -88,17 +93,17 @@ def _config(run: Assignment, service: Gateway, model: str) -> dict[str, Any]:
         "agent": {"build": {"steps": settings["max_turns"]}},
         "mcp": {**denied, **{name: _server(entry, settings) for name, entry in run.mcp_servers.items()}},
     }
-    return {**config, **(_provider(service, settings["model"]) if service.base_url else {})}
+    return {**config, **(_provider(base_url, settings["model"]) if base_url else {})}
 
 
-def _provider(service: Gateway, model: str) -> dict[str, Any]:
+def _provider(base_url: str, model: str) -> dict[str, Any]:
     return {
         "enabled_providers": ["gateway"],
         "provider": {
             "gateway": {
                 "npm": "@ai-sdk/anthropic",  # comes with the program
                 "name": "gateway",
-                "options": {"baseURL": f"{service.base_url}/v1", "apiKey": f"{{env:{TOKEN}}}"},
+                "options": {"baseURL": f"{base_url}/v1", "apiKey": f"{{env:{TOKEN}}}"},
                 "models": {model: {"name": model, "limit": {"context": CONTEXT, "output": OUTPUT}}},
             }
         },
@@ -113,9 +118,7 @@ def _server(entry: Mapping[str, Any], settings: AgentSettings) -> dict[str, Any]
     return {"type": "local", "command": argv, "environment": entry.get("env", {}), **limit}
 
 
-def version(settings: AgentSettings) -> str | None:
-    """The version that the program reports; None when it does not start or reports none."""
-    return program_version("opencode", settings)
+version = partial(program_version, "opencode")
 
 
 def read(
@@ -131,11 +134,12 @@ def read(
     calls = [(seen.tool(text(part.get("tool")), ""), part, mapping(part.get("state")))
              for kind, part in parts if kind == "tool_use"]  # fmt: skip
     recovered = _recovered([event for _, event in seen.events])
-    failure = {} if recovered else mapping(seen.last("error").get("error"))
+    last_error = mapping(seen.last("error").get("error"))
+    failure = {} if recovered or last_error.get("name") == _REFUSAL else last_error
     details = mapping(failure.get("data"))
     error = text(details.get("message")) or text(failure.get("name")) or ("the agent failed" if failure else "")
     reason = text(last.get("reason"))
-    limited = reason if reason in ("length", "content-filter") else ""
+    gave_up = "" if failure else _ENDS.get(reason, "")
     final = [part for kind, part in parts if kind == "text" and part.get("messageID") == last.get("messageID")]
     compacted = recovered or any(map(_goes_on, bounds))
     said = [(name, errors.found(name, words(state.get("output"))), state.get("status") != "completed")
@@ -156,8 +160,8 @@ def read(
         tokens=_tokens([mapping(part.get("tokens")) for part in steps]) if steps else None,
         cost_usd=cost or None,
         turns=len(steps) if parts else None,
-        gave_up=limited,
-        ending="unknown" if failure else _ending(reason, compacted),
+        gave_up=gave_up,
+        ending=ending_of(gave_up, not failure and reason == "stop", compacted),
         stop_reason=reason,
         models_asked=seen.models_asked,
         denied_calls=tuple(
@@ -185,15 +189,6 @@ def _recovered(events: list[Event]) -> bool:
     return len(ends) >= needed and text(mapping(ends[-1].get("part")).get("reason")) not in ("", "tool-calls")
 
 
-def _ending(reason: str, compacted: bool) -> Ending:
-    known: dict[str, Ending] = {
-        "stop": "compaction" if compacted else "finished",
-        "length": "limit",
-        "content-filter": "refusal",
-    }
-    return known.get(reason, "unknown")
-
-
 def _statuses(seen: Seen, useless: Mapping[str, str]) -> dict[str, str] | None:
     closed = {name: why for why, name in _CLOSED.findall(seen.log)}
     return seen.failed({**useless, **dict(_UNAVAILABLE.findall(seen.log)), **closed})
@@ -214,7 +209,8 @@ def _amount(value: Any) -> float:
 
 
 def is_over(event: Event) -> bool | None:
-    """The end of a step that called no tool; after a compaction, a text that lets the agent go on follows."""
+    """The end of a step with which an answer ends; after a compaction, a text that lets the agent go on follows. After
+    a step that ended for another reason, such as an answer that is a web page, the program may ask without end."""
     if event["type"] == "step_finish":
-        return text(mapping(event.get("part")).get("reason")) not in ("", "tool-calls")
+        return text(mapping(event.get("part")).get("reason")) in _ENDS
     return False if event["type"] in ("step_start", "text", "tool_use") else None

@@ -1,0 +1,104 @@
+"""How an attempt can end, and what becomes of it with each kind of agent.
+
+The real programs are tried with each row (test_endings_live.py), and docs/agents.md has the same table (`table`).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from real_agents import CLIS, SERVER
+
+CALL = {"times": 1, "reply": {"text": "I look.", "tools": ["shell"]}}
+ANSWER = {"reply": {"text": "It is in src/cart.py."}}
+MISSING = {"command": "no-such-program"}
+UNLISTED = {**SERVER, "args": [*SERVER["args"], "--lists", "0"]}
+SOON = {"retry-after-ms": "10"}
+STAYS = ("/bin/sh", "-c", '"$0" "$@"; exec sleep 60')
+"""A launcher that does not end with the program."""
+
+
+class Row(NamedTuple):
+    """Something that happens to a run."""
+
+    what: str
+    rules: Sequence[Mapping[str, Any]]
+    """Those of the service's fake."""
+    becomes: str
+    """What becomes of the run: how its answer ended, or what is done about it and the reason."""
+    but: Mapping[str, str] = {}
+    """The same for kinds of agents that differ."""
+    server: Mapping[str, Any] | None = None
+    settings: Mapping[str, Any] = {}
+    launcher: Sequence[str] = ()
+    timeout_s: float = 150
+
+    def outcome(self, kind: str) -> str:
+        return self.but.get(kind, self.becomes)
+
+
+def first(**reply: Any) -> list[dict[str, Any]]:
+    """The same reply to every request."""
+    return [{"reply": reply}]
+
+
+def later(**reply: Any) -> list[dict[str, Any]]:
+    """The same reply to every request after a call."""
+    return [CALL, {"reply": reply}]
+
+
+ROWS = [
+    Row("an answer", [CALL, ANSWER], "finished"),
+    Row("an empty answer", later(text=""), "again empty"),
+    Row("the model refuses", later(text="I cannot.", stop_reason="refusal"), "refusal", {"gemini": "finished"}),
+    Row("the answer is blocked before its first word", later(stop_reason="refusal"), "refusal"),
+    Row("the output limit ends the answer", later(text="It is", stop_reason="limit"), "limit", {"gemini": "finished"}),
+    Row("the first request gets 400", first(status=400), "stop api_error"),
+    Row("a later one gets 400", later(status=400), "again api_error"),
+    Row("401", first(status=401), "stop api_error"),
+    Row("402", later(status=402), "stop api_error"),
+    Row("403", later(status=403), "stop api_error"),
+    Row("the first request gets 404", first(status=404), "stop api_error"),
+    Row("413", later(status=413), "again api_error"),
+    Row("413 once", [CALL, {"times": 1, "reply": {"status": 413}}, ANSWER], "again api_error",
+        {"codex": "finished", "opencode": "compaction"}),
+    Row("429", later(status=429, headers=SOON), "again rate_limited"),
+    Row("500", later(status=500, headers=SOON), "again api_error"),
+    Row("503", later(status=503, headers=SOON), "again api_error"),
+    Row("the connection breaks once within an answer", [CALL, {"times": 1, "reply": {"text": "It", "breaks": "drop"}}, ANSWER],
+        "finished", {"gemini": "again api_error"}),
+    Row("it breaks within every answer", later(text="It", breaks="drop"), "again api_error"),
+    Row("it breaks before every answer", later(breaks="reset"), "again api_error"),
+    Row("the model's address does not answer", [], "stop api_error", {"gemini": "again api_error"},
+        settings={"base_url": "http://127.0.0.1:9"}),
+    Row("another model answers", [CALL, {"reply": {"text": "It is.", "model": "model-b"}}], "later model_changed",
+        {"codex": "finished", "opencode": "finished"}),
+    Row("a server of the condition does not start", [CALL, ANSWER], "again mcp_failed", server=MISSING),
+    Row("it starts, and no tool of it is offered", [CALL, ANSWER], "again mcp_not_offered",
+        {"codex": "finished", "gemini": "again mcp_failed", "opencode": "finished"}, server=UNLISTED),
+    Row("the program stays after its answer", [CALL, ANSWER], "finished", launcher=STAYS),
+    Row("the time limit", later(text="It", breaks="stall"), "later timed_out", timeout_s=20),
+]  # fmt: skip
+BY_NAME = {row.what: row for row in ROWS}
+
+NAMES = {"claude-code": "Claude Code", "codex": "Codex", "gemini": "Gemini CLI", "opencode": "opencode"}
+WORDS = {"finished": "counts", "compaction": "counts", "limit": "failed", "refusal": "failed",
+         "again rate_limited": "pause", "stop": "stops", "again": "again", "later": "discarded"}  # fmt: skip
+
+
+def table() -> str:
+    """The table for people, in Markdown."""
+    heads = ["what happens", *(f"{NAMES[kind]} {cli.version}" for kind, cli in CLIS.items())]
+    rows = [[row.what, *(_word(row.outcome(kind)) for kind in CLIS)] for row in ROWS]
+    lines = itertools.chain([heads, ["---"] * len(heads)], rows)
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+
+
+def _word(outcome: str) -> str:
+    return WORDS.get(outcome) or WORDS[outcome.split()[0]]
+
+
+if __name__ == "__main__":
+    print(table(), end="")

@@ -1,0 +1,136 @@
+"""The real Claude Code, Codex, Gemini CLI and opencode on scripted fakes of their services, started as a run starts
+them. `make agents` installs them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fakes.gemini_api import GeminiApi
+from fakes.messages_api import Api, Fake, MessagesApi, read_rules, serving
+from fakes.responses_api import ResponsesApi
+from lensbench.agents import Assignment
+from lensbench.agents.sandbox import NO_SANDBOX, Place
+from lensbench.agents.start import Said, start_agent
+from lensbench.core.system.redaction import Redactor
+from lensbench.plan.config import Agent
+from lensbench.runs.reasons import REASONS, Expectation, reason_of, stops
+
+INSTALLED = Path(__file__).parents[2] / "tools" / "agents"
+SERVER = {"command": sys.executable, "args": ["-P", str(Path(__file__).parents[1] / "fakes" / "stdio_mcp_server.py")]}
+KEY = "dummy-key-that-must-not-be-written"
+PROMPT = 'Where is  "cart"?\n\n- 007 --x'
+
+
+@dataclass(frozen=True)
+class Cli:
+    """A program and the API that it speaks."""
+
+    kind: str
+    program: str
+    package: str
+    api: type[Api]
+    prefix: str
+    """What the program puts before `<tool>` of the server `lens`."""
+    shell: Mapping[str, Any]
+    stop_reasons: Mapping[str, str]
+    """Why the model ended, as a table names it -> in the words of the API."""
+    path: str = ""
+
+    @property
+    def argv(self) -> tuple[str, ...]:
+        return (str(INSTALLED / "node_modules" / ".bin" / self.program),)
+
+    @property
+    def version(self) -> str:
+        """The pinned version."""
+        version: str = json.loads((INSTALLED / "package.json").read_text())["dependencies"][self.package]
+        return version
+
+    @property
+    def needed(self) -> Any:
+        """The mark of a test that needs the program."""
+        is_there = Path(*self.argv).exists() and shutil.which("node")
+        why = f"{self.kind} or Node is not installed; `make agents` installs the program where npm is there"
+        return pytest.mark.skipif(not is_there, reason=why)
+
+    @property
+    def param(self) -> Any:
+        return pytest.param(self, id=self.kind, marks=self.needed)
+
+    def rules(self, rules: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """The rules in the words of the API: `shell` is a call of the shell, `<tool>` one of the server."""
+
+        def call(name: str) -> Mapping[str, Any]:
+            return self.shell if name == "shell" else {"name": f"{self.prefix}{name}", "input": {"query": "cart"}}
+
+        replies = [dict(rule["reply"]) for rule in rules]
+        for reply in replies:
+            reply["tools"] = [call(tool) if isinstance(tool, str) else tool for tool in reply.get("tools", ())]
+            reply["stop_reason"] = self.stop_reasons.get(reply.get("stop_reason", ""), "")
+        return [{**rule, "reply": reply} for rule, reply in zip(rules, replies, strict=True)]
+
+
+CLIS = {cli.kind: cli for cli in (
+    Cli("claude-code", "claude", "@anthropic-ai/claude-code", MessagesApi, "mcp__lens__",
+        {"name": "Bash", "input": {"command": "cat src/cart.py", "description": "Shows it"}},
+        {"limit": "max_tokens", "refusal": "refusal"}),
+    Cli("codex", "codex", "@openai/codex", ResponsesApi, "mcp__lens__",
+        {"name": "exec_command", "input": {"cmd": "cat src/cart.py"}},
+        {"limit": "max_output_tokens", "refusal": "content_filter"}, "/v1"),
+    Cli("gemini", "gemini", "@google/gemini-cli", GeminiApi, "mcp_lens_",
+        {"name": "run_shell_command", "input": {"command": "cat src/cart.py"}},
+        {"limit": "MAX_TOKENS", "refusal": "SAFETY"}),
+    Cli("opencode", "opencode", "opencode-ai", MessagesApi, "lens_",
+        {"name": "bash", "input": {"command": "cat src/cart.py", "description": "Shows it"}},
+        {"limit": "max_tokens", "refusal": "refusal"}),
+)}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A run of the real program."""
+
+    said: Said
+    fake: Fake
+    expected: Expectation
+    secret: str = field(default=KEY, repr=False)
+
+    @property
+    def ending(self) -> str:
+        """What becomes of the run: how its answer ended, or what is done about its reason."""
+        reason, _ = reason_of(self.said, self.expected)
+        what = "stop" if stops(self.said.outcome) else REASONS[reason].policy if reason else ""
+        return f"{what} {reason}" if reason else self.said.outcome.ending
+
+
+def ask(
+    cli: Cli, folder: Path, rules: Iterable[Mapping[str, Any]], server: Mapping[str, Any] | None = None,
+    files: Mapping[str, str] = {"src/cart.py": "def cart():\n    return 1\n"}, timeout_s: float = 120, **settings: Any,
+) -> Ran:  # fmt: skip
+    """Starts the program in a workspace with `files`; `server` is that of WITH. The key is in `LIVE_TEST_KEY`."""
+    for name, content in files.items():
+        (folder / "repo" / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / "repo" / name).write_text(content)
+    (folder / "session" / "home" / "tmp").mkdir(parents=True)
+    servers = {"lens": server} if server else {}
+    (folder / "session" / "mcp.json").write_text(json.dumps({"mcpServers": servers}))
+    with serving(cli.api(), read_rules(cli.rules(list(rules))), folder / "requests.jsonl") as fake:
+        agent = Agent(**{
+            "kind": cli.kind, "command": cli.argv, "model": "model-a", "provider": "custom", "tools": ("Bash", "Read"),
+            "base_url": fake.url + cli.path, "token_env": "LIVE_TEST_KEY", "mcp_start_s": 60, **settings,
+        })  # fmt: skip
+        assignment = Assignment(
+            prompt=PROMPT, prompt_file="", answer_file="", workspace=str(folder / "repo"),
+            home=str(folder / "session" / "home"), mcp_file=str(folder / "session" / "mcp.json"), mcp_servers=servers,
+            servers=tuple(servers), denied_servers=() if server else ("lens",), settings=agent.settings, seed=1,
+        )  # fmt: skip
+        said = start_agent(assignment, Place(NO_SANDBOX, str(folder)), timeout_s, Redactor((), {}))
+    return Ran(said, fake, Expectation(assignment.servers, assignment.denied_servers, served=agent.served))
