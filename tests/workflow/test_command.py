@@ -52,13 +52,21 @@ def test_help_names_the_verb_and_does_nothing(verb: str, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("verb", "library"), [("archive", "bagit"), ("archive", "detect_secrets"), ("verify", "bagit")]
+    ("verb", "library", "extra"),
+    [
+        ("archive", "bagit", "archive"),
+        ("archive", "detect_secrets", "archive"),
+        ("verify", "bagit", "archive"),
+        ("generate", "tree_sitter", "tasks"),
+        ("prove", "tree_sitter", "tasks"),
+        ("lens", "tree_sitter", "tasks"),
+    ],
 )
-def test_a_verb_without_its_extra_names_it_in_one_line(verb: str, library: str) -> None:
+def test_a_verb_without_its_extra_names_it_in_one_line(verb: str, library: str, extra: str) -> None:
     code = f"import runpy, sys; sys.modules[{library!r}] = None; runpy.run_module({module_of(verb)!r}, run_name='__main__')"
     ended = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=False, timeout=60)
     assert ended.returncode == 1
-    assert re.fullmatch(rf"error: {library}\S* is not installed; pip install 'lensbench\[archive\]'\n", ended.stderr)
+    assert re.fullmatch(rf"error: {library}\S* is not installed; pip install 'lensbench\[{extra}\]'\n", ended.stderr)
 
 
 def test_a_program_gets_its_arguments_and_gives_its_exit_code(tmp_path: Path) -> None:
