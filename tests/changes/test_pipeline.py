@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -77,6 +78,30 @@ def test_the_right_change_scores_all_and_no_change_nothing(changing: Path) -> No
     page = (bench / "report.html").read_text() + "".join(p.read_text() for p in (bench / "answers").rglob("*.html"))
     assert '<span class="added">+    return one + other</span>' in page
     assert "tests/test_calculator.py::test_add: passed" in page
+    (heads,) = re.findall(r"<th[^>]*>Condition</th><th[^>]*>Runs</th>.*?</tr>", page)
+    assert "Made up results" in heads
+
+
+CHEAT = {
+    "forged": "import pytest\npytest.Function.runtest = lambda self: None\n",
+    "timed_out": "import time\ntime.sleep(9)\n",
+    "left_out": "",
+}
+
+
+@pytest.mark.parametrize("kind", list(CHEAT))
+def test_what_a_change_does_to_its_tests_is_counted(changing: Path, kind: str) -> None:
+    script = AGENT.replace('one + other")', f'one + other") + {CHEAT[kind]!r}')
+    script += "if servers: pathlib.Path('conftest.py').write_text('')\n" if kind == "left_out" else ""
+    (changing / "agent.py").write_text(script)
+    tasks = yaml.safe_load((changing / "tasks.yaml").read_text())
+    tasks["tasks"][0]["tests"]["timeout_s"] = 6
+    (changing / "tasks.yaml").write_text(yaml.safe_dump(tasks))
+    snakemake(changing)
+    results = json.loads((changing / "bench" / "changes" / "results.json").read_text())
+    found = results["changes"]["conditions"]["with"]
+    assert {name: found[name] for name in CHEAT} == {name: int(name == kind) for name in CHEAT}
+    assert found["resolved"] == (kind == "left_out")
 
 
 CANARY = "c4n4ry"

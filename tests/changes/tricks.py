@@ -86,6 +86,73 @@ for found in gc.get_objects():
     if type(found).__name__ == "Reporter":
         type(found).pytest_runtest_logreport = lambda self, report: self._results.update({report.nodeid: "passed"})
 """
+_FOR_WANTED = """\
+import pytest
+
+for kind in (pytest.Function, __import__("_pytest.unittest").unittest.TestCaseFunction):
+    def runtest(self, real=kind.runtest):
+        if self.name not in ("test_add", "test_negative"):
+            real(self)
+    kind.runtest = runtest
+"""
+_THREAD = """\
+import gc
+import threading
+import time
+
+
+def edit():
+    end = time.monotonic() + 5
+    while time.monotonic() < end:
+        for found in gc.get_objects():
+            if type(found).__name__ == "Reporter":
+                for name in ("test_add", "Sums::test_negative"):
+                    for wanted, results in ((f"tests/test_calculator.py::{name}", vars(found)),):
+                        held = next((each for each in results.values() if isinstance(each, dict)), {})
+                        if wanted in held:
+                            held[wanted] = "passed"
+                write = type(found).pytest_runtest_logreport
+                if write.__name__ != "patched":
+                    def patched(self, report, write=write):
+                        if report.nodeid.endswith(("test_add", "test_negative")):
+                            report.outcome = "passed"
+                        write(self, report)
+                    type(found).pytest_runtest_logreport = patched
+                    for held in gc.get_referrers(write):
+                        if type(held).__name__ == "method":
+                            continue
+        time.sleep(0.001)
+
+
+threading.Thread(target=edit, daemon=True).start()
+time.sleep(0.2)
+"""
+_REPORTS = """\
+import _pytest.runner
+
+real = _pytest.runner.TestReport.from_item_and_call.__func__
+
+
+def made(kind, item, call):
+    report = real(kind, item, call)
+    if item.name in ("test_add", "test_negative"):
+        report.outcome = "passed"
+    return report
+
+
+_pytest.runner.TestReport.from_item_and_call = classmethod(made)
+"""
+_PLUGIN = {
+    "cheat-1.dist-info/METADATA": "Name: cheat\nVersion: 1\n",
+    "cheat-1.dist-info/entry_points.txt": "[pytest11]\ncheat = cheat\n",
+    "cheat.py": _PASS_ALL,
+}
+_PLUGIN_FOR_WANTED = {**_PLUGIN, "cheat.py": _FOR_WANTED}
+_FOR_WANTED_BY_NODE = """\
+const runner = require('node:test');
+const real = runner.test;
+runner.test = (name, body) => real(name, ['add', 'negative'].includes(name) ? () => {} : body);
+"""
 _NODE = "exports.add = (one, other) => one - other;\nexports.double = (number) => 2 * number;\n"
 _NODE_TESTS = """\
 const { test } = require('node:test');
@@ -168,6 +235,13 @@ PYTHON = Project(
         "code that forges the report and exits": {"calculator.py": _FORGE + "forge()\nos._exit(0)\n"},
         "code that takes over the reporter": {"calculator.py": _REPORTER + SOURCE},
         "code that rewrites the tests": {"calculator.py": _REWRITE + SOURCE},
+        "a plugin by its dist-info": _PLUGIN,
+        "a plugin by its dist-info, for the wanted tests": _PLUGIN_FOR_WANTED,
+        "a plugin by its egg-info": {"cheat.egg-info/PKG-INFO": "Name: cheat\nVersion: 1\n", "cheat.py": _PASS_ALL,
+                                     "cheat.egg-info/entry_points.txt": "[pytest11]\ncheat = cheat\n"},
+        "code that changes pytest for the wanted tests": {"calculator.py": _FOR_WANTED + SOURCE},
+        "code that changes the reports of the wanted tests": {"calculator.py": _REPORTS + SOURCE},
+        "a thread that edits the reporter": {"calculator.py": _THREAD + SOURCE},
         "code that skips": {"calculator.py": "import pytest\n\npytest.skip('later', allow_module_level=True)\n"},
     },
 )  # fmt: skip
@@ -186,6 +260,7 @@ NODE = Project(
         "the hidden tests rewritten": {"test/calculator.test.js": "require('node:test').test('add', () => {});\n"},
         "a package in node_modules": {"node_modules/assert/index.js": "module.exports = () => {};\n"},
         "code that changes assert": {"calculator.js": _QUIET_ASSERT + _NODE},
+        "code that changes the runner for the wanted tests": {"calculator.js": _FOR_WANTED_BY_NODE + _NODE},
         "code that changes the runner": {"calculator.js": _QUIET_TEST + _NODE},
         "code that ends the process": {"calculator.js": "process.exit(0);\n"},
         "code that forges the report": {"calculator.js": _FORGE_JUNIT + _NODE},

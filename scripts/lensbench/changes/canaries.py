@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from lensbench.changes.reports import Results, TestResult, unloaded_files
+from lensbench.changes.reports import Forged, Results, TestResult, unloaded_files
 from lensbench.changes.task import JUNIT, NODE, PYTEST, Tests
 
 _PYTHON = """\
@@ -91,18 +91,17 @@ class Canaries:
     files_of: Mapping[str, str]
     """The hidden file that contains a group, if there is one."""
 
-    def problem(self, results: Results) -> str:
-        """Why the results cannot be trusted; "" when all canaries failed.
+    def check(self, results: Results) -> None:
+        """Raises Forged when a canary did not fail, or is missing.
 
         A file that cannot be loaded reports no canaries, but must itself be reported as failed.
         """
         for group, count in self.groups.items():
             found = [result for name, result in results.items() if group in name]
             if any(result is not TestResult.FAILED for result in found):
-                return "tests that must fail passed: the code under test changed how tests are judged"
+                raise Forged("tests that must fail passed: the code under test changed how tests are judged")
             if len(found) != count and (found or not self._is_broken(group, results)):
-                return f"{len(found)} of {count} tests that must fail were reported"
-        return ""
+                raise Forged(f"{len(found)} of {count} tests that must fail were reported")
 
     def _is_broken(self, group: str, results: Results) -> bool:
         return bool(unloaded_files(results, [self.files_of.get(group, "")]))

@@ -16,15 +16,28 @@ import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from pathlib import Path, PurePosixPath
 
 from lensbench.agents.sandbox import ENVIRONMENT, Place, Sandbox
 from lensbench.changes.canaries import Canaries, canaries
 from lensbench.changes.environment import NO_ENVIRONMENT, Environment
+from lensbench.changes.failing_copies import failing_copies
 from lensbench.changes.patches import NOTHING, PatchError, PatchSize, apply_patch, patch_size, size_of
-from lensbench.changes.reports import MAX_REPORT, TestResult, read_junit, read_lines, with_unloaded
+from lensbench.changes.reports import MAX_REPORT, Forged, TestResult, read_junit, read_lines, with_unloaded
 from lensbench.changes.steering import steering
-from lensbench.changes.task import EXIT, EXIT_ID, JUNIT, NODE, PYTEST, REPORT_PLACE, Tests, content_bytes
+from lensbench.changes.task import (
+    EXIT,
+    EXIT_ID,
+    JUNIT,
+    NODE,
+    PYTEST,
+    REPORT_PLACE,
+    Content,
+    FromSource,
+    Tests,
+    content_bytes,
+)
 from lensbench.core.system.private_folders import private_folder
 from lensbench.core.system.trees import READ, copy_tree, remove_tree
 
@@ -46,6 +59,20 @@ _NO_PROGRAM = (126, 127)
 _FINDING = re.compile(r"^[^\s:][^:\n]*:\d+\b", re.MULTILINE)
 
 
+class Trouble(StrEnum):
+    """Why no result of a run counts although the tests were started."""
+
+    UNAPPLIED = "unapplied"
+    """The patch does not apply."""
+    TIMED_OUT = "timed out"
+    OVER_LIMIT = "over a limit"
+    """Memory or processes."""
+    FORGED = "forged"
+    """Results were made up."""
+    NO_REPORT = "no report"
+    """The tests ended before their report did."""
+
+
 @dataclass(frozen=True)
 class TestRun:
     """The outcome of a test run."""
@@ -56,8 +83,9 @@ class TestRun:
     """By test id; unreported tests did not pass."""
     unstarted: str = ""
     """Why the tests could not be started, which does not count against the patch; "" when they were."""
+    trouble: Trouble | None = None
     problem: str = ""
-    """Why no result counts although the tests were started: the patch does not apply, a limit, a forged report."""
+    """The trouble as a sentence; "" when there is none."""
     left_out: tuple[str, ...] = ()
     """Skipped files of the patch: hidden files, and those that configure tests."""
     size: PatchSize = NOTHING
@@ -81,11 +109,22 @@ def run_tests(
     if not sandbox.program:
         return TestRun(unstarted=f"there is no sandbox for the tests ({sandbox.reason or 'sandbox: none'})")
     sandbox = replace(sandbox, limits={**sandbox.limits, "file_gb": FILE_GB})
-    try:
+
+    def run(files: Mapping[str, Content | FromSource]) -> TestRun:
         with private_folder() as private:
-            return _run(tree, patch, tests, environment.place(sandbox, private), environment, tail)
+            place = environment.place(sandbox, private)
+            return _run(tree, patch, tests.model_copy(update={"files": files}), place, environment, tail)
+
+    try:
+        done = run(tests.files)
+        copies, must_fail = failing_copies(tests.files, done.results)
+        again = run(copies) if patch.strip() and must_fail else TestRun()
     except OSError as error:
         return TestRun(unstarted=f"{error.filename or tree}: {error.strerror}")
+    if any(again.results.get(name) is TestResult.PASSED for name in must_fail):
+        problem = "tests that must fail passed under the names of the hidden ones: the code under test makes up results"
+        return replace(done, trouble=Trouble.FORGED, problem=problem, results={})
+    return done
 
 
 def count_findings(
@@ -116,25 +155,26 @@ def _run(tree: Path, patch: bytes, tests: Tests, place: Place, environment: Envi
         left_out = tuple(steering(size.files, tests.files))
         apply_patch(patch, repo, scratch, left_out)
     except PatchError as error:
-        return TestRun(problem=f"the patch does not apply: {error}")
+        return TestRun(trouble=Trouble.UNAPPLIED, problem=f"the patch does not apply: {error}")
     remove_tree(str(scratch))
     watched = canaries(tests, f"lb{secrets.token_hex(6)}")
     _place_files(repo, tests, watched)
     job = _Job(place, tests, environment, watched, report, tail)
     ended = job.start()
     run = TestRun(
-        unstarted=ended.unstarted, problem=ended.limit, left_out=left_out, size=size, output=ended.output,
-        exit_code=ended.exit_code, duration_s=round(ended.duration_s, 3), memory_mb=ended.memory_mb,
+        unstarted=ended.unstarted, trouble=ended.trouble, problem=ended.limit, left_out=left_out, size=size,
+        output=ended.output, exit_code=ended.exit_code, duration_s=round(ended.duration_s, 3),
+        memory_mb=ended.memory_mb,
     )  # fmt: skip
     if run.unstarted or run.problem:
         return run
     try:
         results = job.results(ended.exit_code)
+        watched.check(results)
     except ValueError as error:
-        return replace(run, problem=str(error))
-    problem = watched.problem(results)
-    results = {} if problem else with_unloaded(watched.without(results), tests.files)
-    return replace(run, problem=problem, results=results)
+        trouble = Trouble.FORGED if isinstance(error, Forged) else Trouble.NO_REPORT
+        return replace(run, trouble=trouble, problem=str(error))
+    return replace(run, results=with_unloaded(watched.without(results), tests.files))
 
 
 def _place_files(repo: Path, tests: Tests, watched: Canaries) -> None:
@@ -170,6 +210,7 @@ class _Ended:
     output: str = ""
     duration_s: float = 0.0
     memory_mb: int = 0
+    trouble: Trouble | None = None
     limit: str = ""
     unstarted: str = ""
 
@@ -211,7 +252,7 @@ class _Job:
                 pass
             try:
                 watch = _Watch(process, self.tests, began)
-                limit = watch.wait()
+                trouble, limit = watch.wait()
             finally:
                 process.kill()  # bubblewrap's first process: all others end with it
                 process.wait()
@@ -220,7 +261,7 @@ class _Job:
             output.seek(max(0, size - 4 * self.tail))
             said = output.read().decode(errors="replace")[-self.tail :]
         unstarted = said.strip() if said.startswith("bwrap: ") and process.returncode == 1 else ""
-        return _Ended(process.returncode, said, duration_s, watch.memory_mb, limit, unstarted)
+        return _Ended(process.returncode, said, duration_s, watch.memory_mb, trouble, limit, unstarted)
 
     def _protected(self) -> list[tuple[str, str]]:
         """Hidden files that the code under test must not rewrite: paths outside and inside the sandbox."""
@@ -301,24 +342,24 @@ class _Watch:
         self._error: type[Exception] = psutil.Error
         self.memory_mb = 0
 
-    def wait(self) -> str:
-        """The limit that ended the run; "" when it ended by itself."""
+    def wait(self) -> tuple[Trouble | None, str]:
+        """The limit that ended the run, and a sentence for it; (None, "") when it ended by itself."""
         pause = 0.01
         while True:
             try:
                 self._process.wait(pause)
-                return ""
+                return None, ""
             except subprocess.TimeoutExpired:
                 pass
             pause = min(2 * pause, LOOK_S * 4)
             if time.monotonic() > self._deadline:
-                return f"the tests took longer than {self._tests.timeout_s:g} s"
+                return Trouble.TIMED_OUT, f"the tests took longer than {self._tests.timeout_s:g} s"
             memory_mb, processes = self._use()
             self.memory_mb = max(self.memory_mb, memory_mb)
             if memory_mb > self._tests.memory_mb:
-                return f"the tests used more than {self._tests.memory_mb} MB"
+                return Trouble.OVER_LIMIT, f"the tests used more than {self._tests.memory_mb} MB"
             if processes > self._tests.processes:
-                return f"the tests started more than {self._tests.processes} processes"
+                return Trouble.OVER_LIMIT, f"the tests started more than {self._tests.processes} processes"
 
     def _use(self) -> tuple[int, int]:
         memory, count = 0, 0

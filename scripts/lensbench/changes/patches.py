@@ -28,7 +28,7 @@ node_modules/
 .coverage
 .DS_Store
 """
-"""New files that tools create as a side effect; those in the repository's .gitignore are excluded as well."""
+"""New files that tools create as a side effect; those that the pinned tree's .gitignore names are excluded as well."""
 _AS_THEY_ARE = "* -text -ident !eol !filter !working-tree-encoding !diff !merge\n"
 _OWN = "git"
 
@@ -55,8 +55,8 @@ def make_patch(tree: Path, workspace: Path, scratch: Path) -> bytes:
     `scratch` is an empty private folder. Raises GitError and OSError.
     """
     own = _repository(scratch)
-    before = _snapshot(own, tree.absolute(), "--force")
-    after = _snapshot(own, workspace.absolute(), "--ignore-errors")
+    before = _snapshot(own, tree.absolute(), _files(tree))
+    after = _snapshot(own, workspace.absolute(), _without_ignored(own, tree.absolute(), _files(workspace)))
     return git(
         scratch, f"--git-dir={own}", "diff-tree", "-r", "-p", "--binary", "--full-index", "--no-renames",
         "--no-ext-diff", "--no-textconv", before, after,
@@ -72,14 +72,40 @@ def _repository(scratch: Path) -> Path:
     return own
 
 
-def _snapshot(own: Path, tree: Path, *options: str) -> str:
-    """The tree object for the files below `tree`; files in the index stay tracked, even ignored ones."""
+def _files(tree: Path) -> list[bytes]:
+    """The files and links below `tree` that can be read, also in repositories inside it, without those of `.git`."""
+    top = os.fsencode(tree)
+    paths = []
+    for folder, names, files in os.walk(top):
+        links = [name for name in names if os.path.islink(os.path.join(folder, name))]
+        names[:] = [name for name in names if name != b".git" and name not in links]
+        paths += [os.path.join(folder, name) for name in (*files, *links) if name != b".git"]
+    return [
+        os.path.relpath(path, top)
+        for path in paths
+        if os.path.islink(path) or (os.path.isfile(path) and os.access(path, os.R_OK))
+    ]
+
+
+def _without_ignored(own: Path, tree: Path, files: list[bytes]) -> list[bytes]:
+    """`files` without those that the pinned tree lacks and its rules ignore; the agent's own rules do not count."""
     at = (f"--git-dir={own}", f"--work-tree={tree}")
+    given = b"".join(b"./%s\0" % file for file in files)  # no name is taken for a pattern with a meaning of its own
     try:
-        git(tree, *at, "add", "--all", *options, ".")
-    except GitError:
-        if "--ignore-errors" not in options:
-            raise
+        ignored = set(git(tree, *at, "check-ignore", "-z", "--stdin", given=given).split(b"\0"))
+    except GitError:  # exit code 1: none is ignored
+        return files
+    return [file for file in files if b"./" + file not in ignored]
+
+
+def _snapshot(own: Path, tree: Path, files: list[bytes]) -> str:
+    """The tree object for these files below `tree`. A file that is there and cannot be read stays as it was."""
+    at = (f"--git-dir={own}", f"--work-tree={tree}")
+    known = [path for path in git(tree, *at, "ls-files", "-z").split(b"\0") if path]
+    gone = [path for path in known if not os.path.lexists(place := os.path.join(os.fsencode(tree), path))
+            or (os.path.isdir(place) and not os.path.islink(place))]  # fmt: skip
+    for option, paths in (("--force-remove", gone), ("--add", files)):
+        git(tree, *at, "update-index", option, "--replace", "-z", "--stdin", given=b"\0".join(paths))
     return git(tree, *at, "write-tree").decode().strip()
 
 

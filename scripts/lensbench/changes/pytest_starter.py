@@ -2,40 +2,56 @@
 
 It runs in the environment of the tests, where lensbench is not installed, so it needs only pytest. The report is opened
 before any code of the repository is imported. The current folder is last on the module path: nothing in it can replace
-modules of the standard library or pytest.
+modules of the standard library or pytest. Plugins come from the environment, never from the repository.
 """
 
 import json
 import os
 import sys
+from importlib.metadata import distributions
 from typing import Any, TextIO
-
-ORDER = ("failed", "skipped", "passed")
 
 
 class Reporter:
-    """Collects the worst result of each test's phases, and writes them when the session ends."""
+    """Writes the result of each phase of a test as it ends; nothing is kept that could be changed later."""
 
     def __init__(self, report: TextIO, nonce: str) -> None:
-        self._report, self._nonce = report, nonce
-        self._results: dict[str, str] = {}
+        self._report, self._nonce, self._lines = report, nonce, 0
+
+    def _write(self, *said: str | int) -> None:
+        self._report.write(json.dumps([self._nonce, *said]) + "\n")
+        self._report.flush()
 
     def pytest_runtest_logreport(self, report: Any) -> None:
-        """Records one phase of one test."""
-        found = "failed" if report.failed else "skipped" if report.skipped else "passed"
-        self._results[report.nodeid] = min(found, self._results.get(report.nodeid, found), key=ORDER.index)
+        """Writes the result of one phase of one test."""
+        self._lines += 1
+        self._write(report.nodeid, "failed" if report.failed else "skipped" if report.skipped else "passed")
 
     def pytest_collectreport(self, report: Any) -> None:
-        """Records a file that does not load."""
+        """Writes that a file does not load."""
         if report.failed:
-            self._results[report.nodeid] = "failed"
+            self._lines += 1
+            self._write(report.nodeid, "failed")
 
     def pytest_sessionfinish(self) -> None:
-        """Writes the results and their number."""
-        for name, result in self._results.items():
-            self._report.write(json.dumps([self._nonce, name, result]) + "\n")
-        self._report.write(json.dumps([self._nonce, len(self._results)]) + "\n")
-        self._report.flush()
+        """Writes the number of lines."""
+        self._write(self._lines)
+
+
+def plugins_of_environment(arguments: list[str]) -> list[str]:
+    """The options that load the plugins installed in the environment, and none that lies in the repository."""
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+    if "--disable-plugin-autoload" in arguments:
+        return []
+    own = os.path.join(os.getcwd(), "")
+    names = dict.fromkeys(
+        point.name
+        for found in distributions()
+        if not str(found.locate_file("")).startswith(own)
+        for point in found.entry_points
+        if point.group == "pytest11" and f"no:{point.name}" not in arguments
+    )
+    return [word for name in names for word in ("-p", name)]
 
 
 def main() -> int:
@@ -45,11 +61,12 @@ def main() -> int:
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         own = os.path.dirname(os.path.abspath(__file__))
         sys.path[:] = [path for path in sys.path if path not in ("", own)]
+        plugins = plugins_of_environment(sys.argv[1:])
         import pytest
 
         if os.getcwd() not in sys.path:
             sys.path.append(os.getcwd())
-        options = ["-p", "no:cacheprovider", "--continue-on-collection-errors"]
+        options = [*plugins, "-p", "no:cacheprovider", "--continue-on-collection-errors"]
         return int(pytest.main([*options, *sys.argv[1:]], plugins=[Reporter(report, nonce)]))
 
 

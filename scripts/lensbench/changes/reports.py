@@ -25,6 +25,10 @@ class TestResult(StrEnum):
     SKIPPED = "skipped"
 
 
+class Forged(ValueError):
+    """A report that its reporter did not write so; the text says why."""
+
+
 Results = Mapping[str, TestResult]
 
 MAX_REPORT = 64_000_000
@@ -91,24 +95,25 @@ def _result(case: Element) -> TestResult:
 
 
 def read_lines(content: str, nonce: str) -> dict[str, TestResult]:
-    """Results from `pytest_starter`: a JSON list `[nonce, id, result]` per line, and `[nonce, count]` at the end.
+    """Results of our own reporters: a JSON list `[nonce, id, result]` per line, and `[nonce, lines]` at the end.
 
-    Raises ValueError for a line without the nonce, which the reporter did not write, and when the end is missing.
+    Raises Forged for a line that the reporter did not write, and ValueError when the end is missing.
     """
     results: dict[str, TestResult] = {}
-    ended = False
+    count, ended = 0, False
     for line in io.StringIO(content):
         try:
             said = json.loads(line)
         except ValueError:
-            raise ValueError("the report has a line that its reporter did not write") from None
+            said = None
         match said:
             case [given, str(name), str(result)] if given == nonce and not ended:
                 results[name] = worst(TestResult(result), results.get(name))
-            case [given, int()] if given == nonce and not ended:
+                count += 1
+            case [given, int(lines)] if given == nonce and lines == count and not ended:
                 ended = True
             case _:
-                raise ValueError("the report has a line that its reporter did not write")
+                raise Forged("the report has a line that its reporter did not write")
     if not ended:
         raise ValueError("the tests ended before the report did")
     return results

@@ -23,7 +23,7 @@ _NAMES = frozenset((
 _FORMS = re.compile(
     r"(jest|vitest|vite|babel|ava|karma|mocha|playwright|tsup|rollup|webpack|nyc|c8)([.-][\w-]+)*\.(config|conf|setup"
     r"|workspace|preset|projects)?\.?(js|cjs|mjs|ts|cts|mts|json|ya?ml)"
-    r"|\.(mocharc|babelrc|nycrc|c8rc|taprc|eslintrc)(\.\w+)?|tsconfig([.-][\w-]+)*\.json|.*\.pth|.*\.egg-link"
+    r"|\.(mocharc|babelrc|nycrc|c8rc|taprc|eslintrc)(\.\w+)?|tsconfig([.-][\w-]+)*\.json|.*\.(pth|egg-link|egg)"
 )
 _FOLDERS = frozenset(("node_modules", "__mocks__", "__snapshots__", ".cargo", ".venv", ".github", ".git"))
 _MODULES = frozenset(("pytest", "_pytest", "pluggy", "unittest", "iniconfig", "_pytest_runner", "doctest", "py"))
@@ -44,7 +44,8 @@ def _steers(path: str) -> bool:
         return False
     name = parts[-1]
     at_top = parts[0].removesuffix(".py") in _MODULES
-    return name in _NAMES or bool(_FORMS.fullmatch(name)) or not _FOLDERS.isdisjoint(parts) or at_top
+    installs = any(part.endswith((".dist-info", ".egg-info")) for part in parts)  # plugins by their entry points
+    return name in _NAMES or bool(_FORMS.fullmatch(name)) or not _FOLDERS.isdisjoint(parts) or at_top or installs
 
 
 def _test_root(path: str) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from lensbench.agents.sandbox import Sandbox
 from lensbench.changes.environment import Environment
-from lensbench.changes.execute import TestRun, count_findings, run_tests
+from lensbench.changes.execute import TestRun, Trouble, count_findings, run_tests
 from lensbench.changes.patches import NOTHING, PatchSize, size_of
 from lensbench.changes.reports import TestResult
 from lensbench.changes.task import EXIT, FIXED, KEPT, ChangeTask, content_bytes, tests_digest
@@ -39,6 +39,8 @@ class Tested:
     kept: Mapping[str, str]
     """The results of the tests that pass in both cases."""
     unstarted: str = ""
+    trouble: str | None = None
+    """A `Trouble`; None when the results count."""
     problem: str = ""
     left_out: Sequence[str] = ()
     size: PatchSize = NOTHING
@@ -123,8 +125,9 @@ def judge_patch(
     return Tested(
         {name: made.results.get(name, "") for name in task.tests.fail_to_pass},
         {name: made.results.get(name, "") for name in names},
-        made.unstarted, made.problem, made.left_out, made.size, size_of(reference), made.output, made.duration_s,
-        made.memory_mb, count_findings(tree, patch, task.lint, sandbox, environment) if task.lint else None,
+        made.unstarted, made.trouble, made.problem, made.left_out, made.size, size_of(reference), made.output,
+        made.duration_s, made.memory_mb,
+        count_findings(tree, patch, task.lint, sandbox, environment) if task.lint else None,
     )  # fmt: skip
 
 
@@ -139,7 +142,9 @@ def _read_run(path: Path) -> TestRun | None:
         value = json.loads(path.read_text(encoding="utf-8"))
         size = PatchSize(**{**value["size"], "files": tuple(value["size"]["files"])})
         results = {name: TestResult(result) for name, result in value["results"].items()}
-        return TestRun(**{**value, "size": size, "results": results, "left_out": tuple(value["left_out"])})
+        trouble = Trouble(value["trouble"]) if value["trouble"] else None
+        left_out = tuple(value["left_out"])
+        return TestRun(**{**value, "size": size, "results": results, "left_out": left_out, "trouble": trouble})
     except (OSError, ValueError, KeyError, TypeError):
         return None
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
 
+from lensbench.changes.execute import Trouble
 from lensbench.core.conditions import treatments
 from lensbench.core.frozen_plan import Plan
 from lensbench.core.numbers import mean
@@ -41,6 +42,8 @@ def _condition(name: str, judged: Mapping[RunId, Tested]) -> ChangesOfCondition[
         "reference_lines": mean(Fraction(each.reference.added + each.reference.removed) for each in found),
         "lint": mean(Fraction(each.lint) for each in found if each.lint is not None),
         "left_out": sum(bool(each.left_out) for each in found),
+        "forged": sum(each.trouble == Trouble.FORGED for each in found),
+        "timed_out": sum(each.trouble in (Trouble.TIMED_OUT, Trouble.OVER_LIMIT) for each in found),
     }
 
 

@@ -181,6 +181,11 @@ class ChangesOfCondition(TypedDict, Generic[N]):
     reference_lines: N | None
     lint: N | None
     left_out: int
+    """Runs with edits that were not applied: of hidden files, and of what configures tests."""
+    forged: int
+    """Runs whose code made up results of tests."""
+    timed_out: int
+    """Runs whose tests took too long, or used too much memory or too many processes."""
 
 
 class Changes(TypedDict, Generic[N], total=False):
