@@ -10,7 +10,6 @@ import time
 from pathlib import Path
 
 from lensbench.results.page.page import read_inputs, render
-from lensbench.scores.estimates import write_estimates
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 from benches import Shape, make_bench
@@ -25,7 +24,7 @@ def main() -> None:
     print(f"{'tasks':>6}{'seconds':>9}{'report.html':>13}{'zipped':>9}{'answers':>11}{'folded in':>11}")
     for tasks in parser.parse_args().tasks:
         with tempfile.TemporaryDirectory() as folder:
-            shape = Shape(tasks, repositories=max(4, tasks // 8), discarded=0.03, measures=(write_estimates,))
+            shape = Shape(tasks, repositories=max(4, tasks // 8), discarded=0.03)
             bench = make_bench(Path(folder), shape)
             inputs = read_inputs(bench)
             started = time.perf_counter()

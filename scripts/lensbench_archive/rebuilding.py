@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from lensbench.core.errors import UserError
+from lensbench.core.proof import SelftestStatus
 from lensbench.core.rows import VerdictRow
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import write_atomic
@@ -20,7 +21,6 @@ from lensbench.plan.names import HUMAN, MECHANICAL
 from lensbench.results.page.page import write_page
 from lensbench.results.results import write_all, write_results
 from lensbench.scores.estimates import write_estimates
-from lensbench.scores.estimates_file import SelftestData
 from lensbench.scores.rescore import score_present
 
 DERIVED = frozenset({
@@ -38,7 +38,7 @@ def is_derived(name: str) -> bool:
     return name in DERIVED or (folder == RunFolder.answers and bool(rest))
 
 
-def rebuild(folder: Path, selftest: SelftestData | None) -> list[str]:
+def rebuild(folder: Path, selftest: SelftestStatus | None) -> list[str]:
     """Runs all stages after the runs; returns the model verdicts that no stored reply supports.
 
     `selftest`: the outcome of the self-test from the original results.json, which a rebuild cannot compute.

@@ -18,6 +18,8 @@ from lensbench.core import proof
 from lensbench.core.errors import UserError
 from lensbench.core.system.files import write_json
 from lensbench.core.system.places import ROOT
+from lensbench.scores.gate import GateVerdict
+from lensbench.scores.intervals import Estimate
 from lensbench_demo import selftest
 from lensbench_demo.controls import LIFT, ORACLE, SAME, Control, Planted
 
@@ -84,8 +86,9 @@ def judged(
     """What the self-test makes of results in which every score is as planted, but for `change`."""
     planted = PLANTED[control.name]
     low, high = interval or (None, None)
-    overall = {"delta": delta, "low": low, "high": high}
-    estimates = {"comparisons": {control.treatment: {"score": {"overall": overall}, "gate": {"verdict": verdict}}}}
+    overall = Estimate(delta=delta, low=low, high=high)
+    gate = GateVerdict(verdict, "", "", low, high)
+    estimates: Any = {"comparisons": {control.treatment: {"score": {"overall": overall}, "gate": gate}}}
     score = {"treatment": 0.5, "baseline": 0.4}
     results: dict[str, Any] = {
         "runs": [
@@ -148,15 +151,15 @@ def record(program: Path, **failed: bool) -> None:
 
 
 def test_the_status_is_that_of_the_very_code_and_a_damaged_record_is_none(program: Path) -> None:
-    assert proof.status(program).state == "not run"
+    assert proof.status(program)["state"] == "not run"
     record(program, null=False, lift=False)
-    assert proof.status(program).state == "passed"
+    assert proof.status(program)["state"] == "passed"
     record(program, null=False, lift=True)
     failed = proof.status(program)
-    assert (failed.state, failed.failed) == ("failed", ("lift",))
-    assert failed.sentence == "The self-test FAILED with this code: lift."
+    assert (failed["state"], failed["failed"]) == ("failed", ["lift"])
+    assert failed["sentence"] == "The self-test FAILED with this code: lift."
     (program / ".cache" / "selftest.json").write_text(json.dumps([]))
-    assert proof.status(program).state == "not run"
+    assert proof.status(program)["state"] == "not run"
 
 
 @pytest.mark.parametrize(("arguments", "state"), [([], "failed"), (["lift"], "passed")])
@@ -164,7 +167,7 @@ def test_a_whole_self_test_replaces_the_record_before_it_starts_and_a_partial_on
     program: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], state: str
 ) -> None:
     def pretend(*_: object) -> Iterator[selftest.Finding]:
-        seen.append(proof.status(program).state)
+        seen.append(proof.status(program)["state"])
         yield selftest.Finding("lift", "a lift", "none", ok=False)
 
     seen: list[str] = []
@@ -174,7 +177,7 @@ def test_a_whole_self_test_replaces_the_record_before_it_starts_and_a_partial_on
     monkeypatch.setattr(sys, "argv", ["selftest", *arguments])
     with pytest.raises(UserError, match=r"the self-test failed \(lift\)"):
         selftest.main()
-    assert proof.status(program).state == state
+    assert proof.status(program)["state"] == state
     assert seen == (["passed"] if arguments else ["not run"])
 
 
@@ -184,11 +187,11 @@ def test_a_whole_self_test_replaces_the_record_before_it_starts_and_a_partial_on
 def test_a_change_of_code_rules_templates_or_libraries_asks_for_another_self_test(program: Path, name: str) -> None:
     record(program, null=False)
     (program / name).write_text("2\n")
-    assert proof.status(program).state == "not run"
+    assert proof.status(program)["state"] == "not run"
 
 
 def test_caches_of_python_are_no_change(program: Path) -> None:
     record(program, null=False)
     (program / "scripts" / "lensbench" / "__pycache__").mkdir()
     (program / "scripts" / "lensbench" / "__pycache__" / "a.cpython-311.pyc").write_text("x")
-    assert proof.status(program).state == "passed"
+    assert proof.status(program)["state"] == "passed"

@@ -10,8 +10,6 @@ from pathlib import Path
 import pytest
 
 from benches import Shape, make_bench
-from lensbench.judging.instrument import measure_instrument
-from lensbench.scores.estimates import write_estimates
 
 HEAVY = {
     "scipy",
@@ -36,7 +34,7 @@ print(*sys.modules)
 
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    shape = Shape(12, judges=("mechanical",), measures=(measure_instrument, write_estimates))
+    shape = Shape(12, judges=("mechanical",))
     folder = make_bench(tmp_path_factory.mktemp("bench") / "bench", shape)
     (folder / "repositories.json").write_text("{}")
     return folder

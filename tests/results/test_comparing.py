@@ -162,11 +162,11 @@ def test_the_difference_of_two_deltas_is_paired_by_task_and_has_scipys_interval_
 
 def test_the_delta_of_each_run_uses_only_the_shared_tasks() -> None:
     data = compare([run_of("a", {**BEFORE, "alone": (1, 0)}), run_of("b", AFTER)])
-    own = data["treatments"][0]["deltas"]
+    own = data["treatments"][0].deltas
     low, high = ttest_1samp([0.5, 0, 0.25, 1, -0.5], 0).confidence_interval(0.95)
-    assert (own["a"]["delta"], own["a"]["low"], own["a"]["high"]) == pytest.approx((0.25, low, high), abs=1e-6)
-    assert own["a"]["n"] == 5
-    assert own["b"]["delta"] == pytest.approx(0.65)
+    assert (own["a"].delta, own["a"].low, own["a"].high) == pytest.approx((0.25, low, high), abs=1e-6)
+    assert own["a"].n == 5
+    assert own["b"].delta == pytest.approx(0.65)
 
 
 def test_baselines_and_treatments_are_compared_with_their_own_kind() -> None:
@@ -206,8 +206,8 @@ def test_a_task_without_a_complete_pair_in_one_run_is_missing_and_never_0() -> N
     found = change_of(changes(both), "delta").found
     assert (found.n, found.planned, found.delta) == (4, 5, pytest.approx(0.125))
     row = by_task(both, "with")[-1]
-    assert row["changes"] == {}
-    assert row["runs"]["b"] == {"treatment": None, "baseline": 0, "delta": None}
+    assert row.changes == {}
+    assert row.runs["b"] == (0, None, None)
     assert change_of(changes(both), "score", treatment=None).found.n == 5
 
 
@@ -250,8 +250,8 @@ def test_exchanging_the_runs_turns_the_sign_of_everything(scores: list[tuple[int
 
 def test_a_treatment_of_another_name_stands_for_it_when_it_is_the_only_one() -> None:
     data = compare([run_of("a", BEFORE), run_of("b", AFTER, treatment="server-2")])
-    assert data["treatments"][0]["conditions"] == {"a": "with", "b": "server-2"}
-    assert data["changes"][0]["found"]["delta"] == 0.4
+    assert data["treatments"][0].conditions == {"a": "with", "b": "server-2"}
+    assert data["changes"][0].found.delta == pytest.approx(0.4)
     assert "In b this is server-2, its only treatment." in render(data)
 
 
@@ -262,7 +262,7 @@ def test_treatments_that_only_one_run_has_are_named_and_not_compared() -> None:
     assert data["unmatched"] == [
         "with of a is no treatment of b.", "graph of b is no treatment of a.", "grep of b is no treatment of a.",
     ]  # fmt: skip
-    assert {each["treatment"] for each in data["changes"]} == {None}
+    assert {each.treatment for each in data["changes"]} == {None}
     assert "share no treatment" in render(data)
     assert "share no treatment" in render_page(data)
 

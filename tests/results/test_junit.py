@@ -15,6 +15,7 @@ from lensbench.core.errors import UserError
 from lensbench.core.run_folder import RunFolder
 from lensbench.results.fail_on import refuse
 from lensbench.results.junit import junit
+from lensbench.scores.gate import GateVerdict
 
 CONTROL = "\x1b[31m\x00 <b>&"
 
@@ -62,14 +63,14 @@ def test_the_counts_are_those_of_the_cases(mixed: Bench) -> None:
 
 
 def results(**changes: Any) -> dict[str, Any]:
-    verdict = {"verdict": "HARM", "sentence": "HARM: it falls."}
+    verdict = GateVerdict("HARM", "HARM: it falls.", "", None, None)._replace(**changes)
     return {
         "run_id": "r",
         "conditions": {},
         "runs": [],
         "figures": {},
         "contrasts": [],
-        "estimates": {"with": {"gate": verdict | changes}},
+        "estimates": {"with": {"gate": verdict}},
     }
 
 

@@ -11,7 +11,6 @@ from playwright.sync_api import Browser, Locator, Page
 
 from benches import Shape, make_bench
 from lensbench.results.page.page import write_page
-from lensbench.scores.estimates import write_estimates
 
 HOSTILE = "</script><script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">"
 
@@ -19,7 +18,7 @@ HOSTILE = "</script><script>document.title='owned'</script><img src=x onerror=\"
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A page with its answers beside it."""
-    shape = Shape(12, treatments=("with", "graph"), discarded=0.05, long_names=True, measures=(write_estimates,))
+    shape = Shape(12, treatments=("with", "graph"), discarded=0.05, long_names=True)
     folder = make_bench(tmp_path_factory.mktemp("report") / "bench", shape)
     write_page(folder)
     return folder / "report.html"
@@ -28,7 +27,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def folded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A page with its answers folded in."""
-    folder = make_bench(tmp_path_factory.mktemp("folded") / "bench", Shape(3, trials=2, measures=(write_estimates,)))
+    folder = make_bench(tmp_path_factory.mktemp("folded") / "bench", Shape(3, trials=2))
     write_page(folder, folded=True)
     return folder / "report.html"
 
@@ -143,7 +142,7 @@ def test_folded_answers_open_from_their_link_and_close_again(page: Page, folded:
 
 
 def test_hostile_text_does_nothing(page: Page, tmp_path: Path) -> None:
-    folder = make_bench(tmp_path / "bench", Shape(2, hostile=HOSTILE, discarded=0.2, measures=(write_estimates,)))
+    folder = make_bench(tmp_path / "bench", Shape(2, hostile=HOSTILE, discarded=0.2))
     write_page(folder)
     for path in (folder / "report.html", *(folder / "answers").glob("*.html")):
         page.goto(path.as_uri())
@@ -188,7 +187,7 @@ def test_pairs_are_filtered_searched_and_sorted_and_the_choice_can_be_sent(page:
 
 
 def test_discards_can_be_picked_by_their_reason(page: Page, tmp_path: Path) -> None:
-    folder = make_bench(tmp_path / "bench", Shape(24, discarded=0.2, measures=(write_estimates,)))
+    folder = make_bench(tmp_path / "bench", Shape(24, discarded=0.2))
     write_page(folder)
     rows = open_pairs(page, folder / "report.html", "?discarded=timed_out")
     assert 0 < rows.count() < 24

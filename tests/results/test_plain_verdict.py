@@ -10,6 +10,8 @@ import pytest
 from statsmodels.stats.oneway import anova_oneway
 
 from lensbench.results.plain_verdict import _are_unlike, plain_verdict
+from lensbench.scores.gate import GateVerdict
+from lensbench.scores.intervals import Estimate
 from lensbench.workflow.finish import lines
 
 
@@ -28,8 +30,8 @@ def results(verdict: str = "INCONCLUSIVE", low: float | None = -0.05, **more: An
         "agent": {"kind": more.get("kind", "claude-code")},
         "counts": {"scored": 24 - more.get("gone", 0), "unjudged": 0, "discarded": more.get("gone", 0), "missing": 0},
         "estimates": {"with": {
-            "score": {"overall": overall | more.get("overall", {})},
-            "gate": {"verdict": verdict, "sentence": sentence, "needs": "About 14 more tasks.", "low": low},
+            "score": {"overall": Estimate(**overall | more.get("overall", {})), "categories": {}},
+            "gate": GateVerdict(verdict, sentence, "About 14 more tasks.", low, None),
             "too_few_calls": "",
         }},
         "comparisons": {"with": {"measures": measures}},
@@ -91,22 +93,23 @@ def test_what_a_search_program_found_is_said_to_be_about_it(
     sentence: str, low: float, high: float, p: float | None, lead: str
 ) -> None:
     data = results(kind="offline", overall={"p_holm": p})
-    data["estimates"]["with"]["gate"] |= {"sentence": sentence, "low": low, "high": high}
+    data["estimates"]["with"]["gate"] = GateVerdict("INCONCLUSIVE", sentence, "", low, high)
     assert plain_verdict(data, "with", {})["lead"] == lead
 
 
 def test_the_categories_that_differ_are_named_and_those_that_do_not() -> None:
     found = {"Debug": (0.0, 1.0), "Change-Impact": (0.36, 0.016), "Targeted": (0.07, None)}
-    spread = {"se": 0.05, "df": 11.0}
     data = results()
-    data["estimates"]["with"]["score"]["categories"] = {
-        name: {"delta": delta, "p_holm": p, **spread} for name, (delta, p) in found.items()
-    }
+
+    def spread(se: float) -> None:
+        data["estimates"]["with"]["score"]["categories"] = {
+            name: Estimate(delta=delta, p_holm=p, se=se, df=11.0) for name, (delta, p) in found.items()
+        }
+
+    spread(0.05)
     said = " The difference shows in Change-Impact (+36pp), and in Debug and Targeted none is shown."
     assert plain_verdict(data, "with", {})["facts"].endswith(f"as long.{said}")
-    spread["se"] = 0.2
-    for one in data["estimates"]["with"]["score"]["categories"].values():
-        one |= spread
+    spread(0.2)
     alike = " The categories are alike, as far as these tasks can tell."
     assert plain_verdict(data, "with", {})["facts"].endswith(f"as long.{alike}")
     data["alpha"] = 0.01
@@ -118,8 +121,8 @@ def test_categories_are_unlike_where_welchs_test_says_so(shift: float) -> None:
     rng = np.random.default_rng(3)
     groups = [rng.normal(shift * k, 0.2 + 0.1 * k, 8 + 3 * k) for k in range(3)]
     p = anova_oneway(groups, use_var="unequal").pvalue
-    told = [{"delta": d.mean(), "se": d.std(ddof=1) / len(d) ** 0.5, "df": len(d) - 1.0} for d in groups]
-    assert (_are_unlike(told, p * 1.0001), _are_unlike(told, p * 0.9999)) == (True, False)  # type: ignore[arg-type]
+    told = [Estimate(delta=d.mean(), se=d.std(ddof=1) / len(d) ** 0.5, df=len(d) - 1.0) for d in groups]
+    assert (_are_unlike(told, p * 1.0001), _are_unlike(told, p * 0.9999)) == (True, False)
 
 
 def test_runs_without_a_score_are_counted() -> None:

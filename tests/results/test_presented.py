@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 
 from lensbench.results.presented import presented, times
+from lensbench.scores.intervals import Estimate
 from lensbench.scores.quantities import QUANTITIES
 
 NONE = {"treatment": None, "baseline": None, "pairs": 0, "largest": None}
-UNKNOWN = {"delta": None, "low": None, "high": None}
 
 
 def figure(name: str, measure: dict[str, Any], overall: dict[str, Any]) -> list[Any]:
     measures: Any = dict.fromkeys(QUANTITIES, NONE) | {name: measure}
-    estimated: Any = {each: {"overall": overall} for each in QUANTITIES}
+    estimated: Any = {each: {"overall": Estimate(**overall)} for each in QUANTITIES}
     found = presented(measures, {**estimated, "measures": estimated})
     assert list(found) == [name]
     return list(found[name].values())
@@ -51,7 +51,7 @@ def test_counts_change_by_themselves_with_an_interval_in_the_same_unit() -> None
 
 
 def test_a_quantity_without_a_pair_shows_what_it_has() -> None:
-    found = figure("tool_calls_reported", NONE | {"treatment": F(59, 2), "delta": None}, UNKNOWN)
+    found = figure("tool_calls_reported", NONE | {"treatment": F(59, 2), "delta": None}, {})
     assert found[1:] == ["29.5", "—", "—", "—", "", 0]
 
 

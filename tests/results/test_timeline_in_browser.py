@@ -11,10 +11,8 @@ import pytest
 
 from benches import Shape, make_bench
 from lensbench.core.records import RunId, run_files
-from lensbench.judging.instrument import measure_instrument
 from lensbench.results.page.page import write_page
 from lensbench.results.page.runs import MOST_CHARS, run_address
-from lensbench.scores.estimates import write_estimates
 
 NASTY = '</pre></details><script>document.title="owned"</script><img src=x onerror=\'document.title="owned"\'>\x1b[31m\u202e'
 
@@ -22,7 +20,7 @@ NASTY = '</pre></details><script>document.title="owned"</script><img src=x onerr
 @pytest.fixture
 def run(tmp_path: Path) -> tuple[Path, RunId]:
     """A benchmark in which a run has a hostile transcript with one very long result."""
-    folder = make_bench(tmp_path / "bench" / "r", Shape(tasks=4, measures=(measure_instrument, write_estimates)))
+    folder = make_bench(tmp_path / "bench" / "r", Shape(tasks=4))
     task = json.loads((folder / "plan.json").read_text())["order"][0]
     one = RunId(task, "with")
     events = [

@@ -13,7 +13,7 @@ import pytest
 from lensbench.core.errors import UserError
 from lensbench.core.records import RunId
 from lensbench.core.run_folder import RunFolder
-from lensbench.core.system.files import write_json
+from lensbench.core.system.files import plain, write_json
 from lensbench.runs.discards import file_discard
 from lensbench.runs.reasons import DiscardReason
 from lensbench.scores.account import (
@@ -230,7 +230,7 @@ def clear_go(bench: Make) -> Any:
 
 def gate_of(made: Any) -> dict[str, Any]:
     """What the gate says of the treatment now."""
-    found: dict[str, Any] = write_estimates(made.folder)["comparisons"]["with"]
+    found: dict[str, Any] = plain(write_estimates(made.folder))["comparisons"]["with"]
     return found["gate"]
 
 
@@ -247,7 +247,7 @@ def test_a_start_notes_its_verdict_and_the_next_one_finds_it(bench: Make) -> Non
 @pytest.mark.parametrize("damage", ["damaged", "missing"])
 def test_no_verdict_is_given_when_the_account_is_lost(bench: Make, damage: str) -> None:
     made = clear_go(bench)
-    data = write_estimates(made.folder)
+    data = plain(write_estimates(made.folder))
     write_json(made.folder / "results.json", {"estimates": data["comparisons"]})
     path = RunFolder(made.folder).look_ledger
     if damage == "missing":

@@ -31,7 +31,7 @@ ALL, HALF, NONE = ("1", "1"), ("1", "0"), ("0", "0")
 @pytest.fixture(autouse=True)
 def _unproven(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a self-test said on this computer plays no part."""
-    monkeypatch.setattr(proof, "status", lambda: SelftestStatus("not run"))
+    monkeypatch.setattr(proof, "status", lambda: SelftestStatus(state="not run", failed=[], sentence="Not run."))
 
 
 def planned(tasks: Mapping[str, tuple[str | None, str]], criteria: int = 2) -> dict[str, Any]:
@@ -176,7 +176,7 @@ def test_trials_are_averaged_inside_a_task_first(bench: Make) -> None:
     assert (result["score"]["overall"]["n"], result["score"]["overall"]["pairs"]) == (3, 6)
     expected = estimate({"a": 0.5, "b": 1, "c": 0.25}, dict.fromkeys("abc", "repo-1"), FIRST * 0.05, seed=1)
     assert result["score"]["overall"]["low"] == pytest.approx(expected.low, abs=1e-6)
-    assert result["pass"][1]["treatment"] == {"pass^k": 0.333333, "pass@k": 0.666667}
+    assert result["reliability"][1]["treatment"] == {"pass^k": 0.333333, "pass@k": 0.666667}
     assert "not independent" in result["complete"]["mcnemar"]["reason"]
     assert result["variance"]["treatment"]["sigma"] is not None
     assert result["variance"]["baseline"]["reason"] == "the trials of a task never differ"
@@ -323,7 +323,13 @@ def test_a_condition_without_a_server_needs_no_calls(bench: Make) -> None:
 
 
 def test_a_failed_self_test_forbids_a_verdict(bench: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(proof, "status", lambda: SelftestStatus("failed", (), ("oracle",)))
+    monkeypatch.setattr(
+        proof,
+        "status",
+        lambda: SelftestStatus(
+            state="failed", failed=["oracle"], sentence="The self-test FAILED with this code: oracle."
+        ),
+    )
     result = found(wide(bench, agent={"kind": "claude-code"}))["gate"]
     assert (result["verdict"], "oracle" in result["sentence"]) == ("INCONCLUSIVE", True)
 
@@ -370,7 +376,7 @@ def test_judges_that_cannot_be_trusted_forbid_a_verdict(
     made.run("t7", "without", points=HALF, agent_version="1.0")
     made.build()
     write_json(made.folder / "instrument.json", instrument)
-    gate = write_estimates(made.folder)["comparisons"]["with"]["gate"]
+    gate = plain(write_estimates(made.folder))["comparisons"]["with"]["gate"]
     assert (gate["verdict"], reason in gate["sentence"]) == (verdict, True)
 
 
@@ -407,7 +413,7 @@ def test_a_look_rests_on_the_waves_so_far(bench: Make) -> None:
 def test_earlier_looks_stay_in_the_track(bench: Make) -> None:
     made = waves(bench)
     first = LookResult(1, 2, 1.5, 2.9, -0.1, 0.5, 0.4, True, "the chance of a GO is 40 %")._asdict()
-    write_json(made.folder / "looks" / "1.json", {"open": True, "treatments": {"with": first}})
+    write_json(made.folder / "looks" / "1.json", {"look": 1, "of": 2, "open": True, "treatments": {"with": first}})
     looks = found(made)["looks"]
     assert (looks[0], looks[1]["look"]) == (first, 2)
 
@@ -506,4 +512,4 @@ def test_a_verdict_without_labels_says_what_it_assumes(bench: Make) -> None:
     assert "It assumes" not in with_people(made.folder, value=0.7)["gate"]["sentence"]
     (made.folder / "looks.jsonl").unlink()
     write_json(made.folder / "instrument.json", {"belief": {"decided": {"people": 40, "tests": 8, "model": 0}}})
-    assert "It assumes" not in write_estimates(made.folder)["comparisons"]["with"]["gate"]["sentence"]
+    assert "It assumes" not in plain(write_estimates(made.folder))["comparisons"]["with"]["gate"]["sentence"]

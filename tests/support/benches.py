@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,13 +12,14 @@ from lensbench.core.records import Attempt, Call, Outcome, Record, RunId, run_fi
 from lensbench.core.system.files import write_atomic, write_json
 from lensbench.core.tables import write_table
 from lensbench.core.tasks import Category, Criterion, Folder, Task
+from lensbench.judging.instrument import measure_instrument
 from lensbench.judging.panel import VERDICT_COLUMNS, decide_all
 from lensbench.plan import task_markdown
 from lensbench.plan.config import Agent, Gate, Judging
-from lensbench.results.results import as_json, collect
+from lensbench.results.results import write_results
 from lensbench.runs.reports import read_reports
 from lensbench.runs.validity import judge_validity
-from lensbench.scores.run_tables import read_tables
+from lensbench.scores.estimates import write_estimates
 from lensbench.scores.scores import score_all
 
 TOOLS = ("lens_grep", "lens_graph", "lens_graph_neighbors", "lens_reindex")
@@ -48,8 +49,6 @@ class Shape:
     """A text in every place where a person or an agent can write one."""
     agent: str = "claude-code"
     judges: Sequence[str] = ("claude-haiku",)
-    measures: Sequence[Callable[[Path], object]] = ()
-    """Stages that measure, such as `write_estimates`, in order."""
     seed: int = 1
     looks: int = 1
 
@@ -60,7 +59,7 @@ class Shape:
 
 
 def make_bench(folder: Path, shape: Shape) -> Path:
-    """Writes the run folder up to results.json, without the output of `measures`, and returns the folder."""
+    """Writes the run folder up to results.json, and returns the folder."""
     rng = random.Random(shape.seed)
     tasks = [_task(shape, number) for number in range(shape.tasks)]
     write_json(folder / "plan.json", _plan(shape, tasks))
@@ -80,9 +79,9 @@ def make_bench(folder: Path, shape: Shape) -> Path:
         write_table(folder / "verdicts" / f"{judge}.csv", VERDICT_COLUMNS, rows)
     decide_all(folder)
     score_all(folder)
-    for stage in shape.measures:
-        stage(folder)
-    write_json(folder / "results.json", as_json(collect(read_tables(folder), {})))
+    measure_instrument(folder)
+    write_estimates(folder)
+    write_results(folder)
     return folder
 
 

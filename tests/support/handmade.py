@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from lensbench.core.records import Attempt, Call, Outcome, Record, RunId, run_files, sha256, to_json
-from lensbench.core.system.files import write_atomic, write_json
+from lensbench.core.system.files import plain, write_atomic, write_json
 from lensbench.core.tables import write_table
 from lensbench.judging.instrument import measure_instrument
 from lensbench.judging.panel import VERDICT_COLUMNS, decide_all
@@ -135,7 +135,8 @@ class Bench:
         write_atomic(self.folder / "scenarios.md", "".join(self._scenario(name) for name in self.plan["tasks"]))
         measure_instrument(self.folder)
         write_estimates(self.folder)
-        return write_results(self.folder)
+        data = write_results(self.folder)
+        return {**data, "estimates": plain(data["estimates"]), "contrasts": plain(data["contrasts"])}
 
     def _scenario(self, task: str) -> str:
         """The task in the protocol's form; only the number of its criteria matters."""

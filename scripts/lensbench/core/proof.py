@@ -3,47 +3,42 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+
+from typing_extensions import TypedDict
 
 from lensbench.core.records import sha256
 from lensbench.core.system.places import IS_CHECKOUT, PACKAGE, ROOT
 from lensbench.core.system.trees import hash_tree
 
 
-@dataclass(frozen=True)
-class SelftestStatus:
+class SelftestStatus(TypedDict):
     """The outcome of the self-test for this code."""
 
     state: Literal["passed", "failed", "not run"]
     """The outcome; `not run` also when it was run with other code."""
-    passed: tuple[str, ...] = ()
-    """The controls that passed."""
-    failed: tuple[str, ...] = ()
+    failed: list[str]
     """The controls that failed."""
-
-    @property
-    def sentence(self) -> str:
-        """The sentence for the results."""
-        if self.state == "not run":
-            return "The self-test was not run with this code; `make selftest` runs it."
-        if self.state == "passed":
-            return f"The self-test passed with this code: {', '.join(self.passed)}."
-        return f"The self-test FAILED with this code: {', '.join(self.failed)}."
+    sentence: str
+    """The sentence for the results."""
 
 
 def status(root: Path = ROOT) -> SelftestStatus:
     """The outcome of the last complete self-test for the code in `root`; a damaged record is ignored."""
     try:
         record = json.loads(record_file(root).read_text(encoding="utf-8"))
-        if record["code_sha256"] != code_hash(root):
-            return SelftestStatus("not run")
-        passed = tuple(each["control"] for each in record["findings"] if each["ok"])
-        failed = tuple(each["control"] for each in record["findings"] if not each["ok"])
-        return SelftestStatus("failed" if failed else "passed", passed, failed)
+        current = record["code_sha256"] == code_hash(root)
+        passed, failed = ([each["control"] for each in record["findings"] if each["ok"] is ok] for ok in (True, False))
     except (OSError, ValueError, KeyError, TypeError):
-        return SelftestStatus("not run")
+        current = False
+    if not current:
+        sentence = "The self-test was not run with this code; `make selftest` runs it."
+        return {"state": "not run", "failed": [], "sentence": sentence}
+    if failed:
+        sentence = f"The self-test FAILED with this code: {', '.join(failed)}."
+        return {"state": "failed", "failed": failed, "sentence": sentence}
+    return {"state": "passed", "failed": [], "sentence": f"The self-test passed with this code: {', '.join(passed)}."}
 
 
 def code_hash(root: Path = ROOT) -> str:

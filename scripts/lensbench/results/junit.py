@@ -7,22 +7,23 @@ HARM.
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
-from lensbench.core.numbers import exact, percent
+from lensbench.core.numbers import decimal, percent
 from lensbench.core.run_status import RunStatus
 from lensbench.results.results_file import Figure, Results, RunResult
-from lensbench.scores.estimates_file import GateData
-from lensbench.scores.verdict_of import decided_by_gate
+from lensbench.scores.estimates_file import decided_by_gate
+from lensbench.scores.gate import GateVerdict
 
 _NOT_XML = re.compile(r"[^\t\n\r\x20-\uD7FF\uE000-\uFFFD\U00010000-\U0010FFFF]")
 _OUTCOMES = {"failure": "failures", "error": "errors", "skipped": "skipped"}
 """Outcome -> its element, and the suite's attribute that counts it."""
 
 
-def junit(data: Results[float]) -> str:
-    """The XML for the data of results.json."""
+def junit(data: Results[Fraction]) -> str:
+    """The XML for the results."""
     root = Element("testsuites", name=f"lensbench {data['run_id']}")
     for condition in data["conditions"]:
         suite = SubElement(root, "testsuite", name=f"{data['run_id']}.{condition}")
@@ -51,23 +52,25 @@ def _figure(figure: Figure) -> str:
     )
 
 
-def _run(suite: Element, run: RunResult[float]) -> None:
+def _run(suite: Element, run: RunResult[Fraction]) -> None:
     name = run["task"] if run["trial"] == 1 else f"{run['task']}, trial {run['trial']}"
-    case = SubElement(suite, "testcase", classname=suite.get("name", ""), name=name, time=f"{run['duration_s'] or 0}")
+    case = SubElement(
+        suite, "testcase", classname=suite.get("name", ""), name=name, time=decimal(run["duration_s"]) or "0"
+    )
     if run["status"] == RunStatus.DISCARDED:
         SubElement(case, "error", type=run["reason"], message=f"{run['reason']}: {run['detail']}")
     elif run["status"] != RunStatus.SCORED:
         SubElement(case, "skipped", message=run["status"])
     else:
-        SubElement(case, "system-out").text = f"score {percent(exact(str(run['score'])))}"
+        SubElement(case, "system-out").text = f"score {percent(run['score'])}"
 
 
-def _verdict(suite: Element, treatment: str, gate: GateData) -> None:
+def _verdict(suite: Element, treatment: str, gate: GateVerdict) -> None:
     case = SubElement(suite, "testcase", classname=suite.get("name", ""), name=treatment, time="0")
-    match gate["verdict"]:
+    match gate.verdict:
         case "HARM":
-            SubElement(case, "failure", type="HARM", message=gate["sentence"])
+            SubElement(case, "failure", type="HARM", message=gate.sentence)
         case "INCONCLUSIVE":
-            SubElement(case, "skipped", message=gate["sentence"])
+            SubElement(case, "skipped", message=gate.sentence)
         case _:
-            SubElement(case, "system-out").text = gate["sentence"]
+            SubElement(case, "system-out").text = gate.sentence

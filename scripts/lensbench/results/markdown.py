@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -15,7 +14,7 @@ from lensbench.results.page.judges import coefficient, coefficient_interval
 from lensbench.results.presented import FEWEST_TASKS
 from lensbench.results.results_file import Results
 from lensbench.runs.reasons import REASONS, Remedy
-from lensbench.scores.intervals import LARGEST
+from lensbench.scores.intervals import LARGEST, Estimate
 
 MANY_DISCARDS = 4
 """Above this many discards the cause has to be looked for (protocol, section 7)."""
@@ -67,13 +66,14 @@ def render(data: Results[Fraction], template: str = "results.md.j2") -> str:
         "sum_values": lambda counts: sum(counts.values()),
         "precise": lambda value: numbers.rounded(value, 2), "names": lambda text: items(text) or [],
         "minute": lambda moment: moment[:16].replace("T", " "),
-        "exact": lambda text: numbers.exact(text or ""), "interval": interval,
+        "exact": lambda text: numbers.exact(text or ""),
         "interval_of_group": interval_of_group, "coefficient": coefficient,
         "coefficient_interval": coefficient_interval, "p_value": p_value,
         "size": _size,
         "findable": _findable,
     }  # fmt: skip
     environment.globals |= {
+        "interval": interval,
         "reasons": REASONS, "unknown_reason": Remedy("a reason from another version", "later", "the file in discards/"),
         "many_discards": MANY_DISCARDS,
     }  # fmt: skip
@@ -89,13 +89,13 @@ def _findable(share: float | None) -> str:
     return "none that is possible" if share and share > LARGEST else _size(share)
 
 
-def interval(found: Mapping[str, Any]) -> str:
-    """An estimate's interval, in points."""
-    if found["low"] is None:
+def interval(low: float | None, high: float | None) -> str:
+    """An interval of scores, in points."""
+    if low is None or high is None:
         return numbers.MISSING
-    return " to ".join(numbers.points(Fraction(str(found[end]))) for end in ("low", "high"))
+    return " to ".join(numbers.points(Fraction(str(end))) for end in (low, high))
 
 
-def interval_of_group(found: Mapping[str, Any]) -> str:
+def interval_of_group(found: Estimate) -> str:
     """The interval of a category or a repository, where it has the tasks for one."""
-    return "too few tasks" if found["n"] < FEWEST_TASKS else interval(found)
+    return "too few tasks" if found.n < FEWEST_TASKS else interval(found.low, found.high)

@@ -11,12 +11,14 @@ from lensbench.core.distributions import f_sf
 from lensbench.core.numbers import decimal, points, rounded
 from lensbench.core.run_status import RunStatus
 from lensbench.judging.judges import FAILURES
-from lensbench.scores.verdict_of import decided_by_gate
+from lensbench.scores.estimates_file import decided_by_gate
 
 if TYPE_CHECKING:
     from lensbench.judging.instrument_file import JudgeData
     from lensbench.results.results_file import Collected, Estimated, Plain
-    from lensbench.scores.estimates_file import ComparisonData, EstimateData, GateData
+    from lensbench.scores.estimates_file import Decided
+    from lensbench.scores.gate import GateVerdict
+    from lensbench.scores.intervals import Estimate
     from lensbench.scores.measures import Measure
 
 SAME = 0.05
@@ -37,13 +39,13 @@ def plain_verdict(data: Estimated[Fraction], name: str, judges: Mapping[str, Jud
     found = decided_by_gate({}, data["contrasts"])[name] if contrast else data["estimates"][name]
     measures = (data["between"] if contrast else data["comparisons"])[name]["measures"]
     overall, gate = found["score"]["overall"], found["gate"]
-    if not overall["n"]:
+    if not overall.n:
         facts_alone = f"No task has a score in both conditions.{_missing(data)}"
         return {"lead": "Nothing can be compared yet.", "facts": facts_alone, "next": _first_step(data, judges)}
     if few := found["too_few_calls"]:
         facts = f"{_tasks(overall)}.{_missing(data)}"
         return {"lead": few, "facts": facts, "next": _next(data, gate, contrast, few)}
-    lead = _leads(found["gate"], contrast or name).get(gate["verdict"])
+    lead = _leads(found["gate"], contrast or name).get(gate.verdict)
     if lead is None:
         lead = "We cannot tell yet."
         if data["agent"]["kind"] == "offline":
@@ -54,9 +56,9 @@ def plain_verdict(data: Estimated[Fraction], name: str, judges: Mapping[str, Jud
     return {"lead": lead, "facts": facts, "next": _next(data, gate, contrast)}
 
 
-def _leads(gate: GateData, compared: Contrast | str) -> dict[str, str]:
+def _leads(gate: GateVerdict, compared: Contrast | str) -> dict[str, str]:
     """The meaning of each verdict for a treatment, or for one version against another."""
-    surely = (gate["low"] or 0) > 0
+    surely = (gate.low or 0) > 0
     if isinstance(compared, str):
         return {
             "GO": f"{compared} helps.",
@@ -73,43 +75,41 @@ def _leads(gate: GateData, compared: Contrast | str) -> dict[str, str]:
     }
 
 
-def _of_a_search(data: Estimated[Fraction], found: ComparisonData, treatment: str) -> str:
+def _of_a_search(data: Estimated[Fraction], found: Decided, treatment: str) -> str:
     """The lead for the offline agent: no verdict, but whether the search program found more or less, when there is no
     other objection to the figures."""
-    gate, p = found["gate"], found["score"]["overall"].get("p_holm")
-    unspoilt = "this was the offline agent. The figures" in gate["sentence"]
+    gate, p = found["gate"], found["score"]["overall"].p_holm
+    unspoilt = "this was the offline agent. The figures" in gate.sentence
     if (
         not unspoilt
         or p is None
         or p > data["alpha"]
-        or gate["low"] is None
-        or gate["high"] is None
-        or gate["low"] <= 0 <= gate["high"]
+        or gate.low is None
+        or gate.high is None
+        or gate.low <= 0 <= gate.high
     ):
         return "No verdict."
-    return f"{treatment} helps this search program." if gate["low"] > 0 else f"{treatment} harms this search program."
+    return f"{treatment} helps this search program." if gate.low > 0 else f"{treatment} harms this search program."
 
 
-def _where(data: Estimated[Fraction], found: ComparisonData) -> str:
+def _where(data: Estimated[Fraction], found: Decided) -> str:
     """Which of several categories have a difference, by p values that are adjusted for all of them, if a test shows
     that the categories differ: that one p value is small and another is not does not show it."""
-    categories = found["score"].get("categories", {})
-    differ = {
-        name: one for name, one in categories.items() if one["p_holm"] is not None and one["p_holm"] <= data["alpha"]
-    }
+    categories = found["score"]["categories"]
+    differ = {name: one for name, one in categories.items() if one.p_holm is not None and one.p_holm <= data["alpha"]}
     others = [name for name in categories if name not in differ]
     if not differ or not others:
         return ""
     if not _are_unlike([*categories.values()], data["alpha"]):
         return " The categories are alike, as far as these tasks can tell."
-    named = [f"{name} ({points(Fraction(str(one['delta'])))})" for name, one in differ.items()]
+    named = [f"{name} ({points(Fraction(str(one.delta)))})" for name, one in differ.items()]
     return f" The difference shows in {_and(named)}, and in {_and(others)} none is shown."
 
 
-def _are_unlike(groups: Sequence[EstimateData], alpha: float) -> bool:
+def _are_unlike(groups: Sequence[Estimate], alpha: float) -> bool:
     """True when Welch's test for unequal variances (Biometrika 38, 1951) shows that the means of these groups differ:
     Cochran's Q, with an F reference for variances from few tasks. A group without a spread cannot be tested."""
-    known = [(one["delta"] or 0.0, 1 / one["se"] ** 2, one["df"]) for one in groups if one["se"] and one["df"]]
+    known = [(one.delta or 0.0, 1 / one.se**2, one.df) for one in groups if one.se and one.df]
     k, total = len(known), sum(weight for _, weight, _ in known)
     if k < 2:
         return False
@@ -150,13 +150,11 @@ def _failures(judges: Mapping[str, JudgeData]) -> str:
     )
 
 
-def _tasks(overall: EstimateData) -> str:
+def _tasks(overall: Estimate) -> str:
     """`2 tasks better (+4pp over all), 1 worse, 9 the same`."""
-    better, worse, same = overall["wins"], overall["losses"], overall["ties"]
+    better, worse, same = overall.wins, overall.losses, overall.ties
     noun = "task" if better == 1 else "tasks"
-    return (
-        f"{better} {noun} better, {worse} worse, {same} the same ({points(Fraction(str(overall['delta'])))} on average)"
-    )
+    return f"{better} {noun} better, {worse} worse, {same} the same ({points(Fraction(str(overall.delta)))} on average)"
 
 
 def _costs(measures: Mapping[str, Measure[Fraction]]) -> list[str]:
@@ -199,7 +197,7 @@ def _missing(data: Collected[Fraction]) -> str:
     return f" {gone} of {sum(counts.values())} runs have no score." if gone else ""
 
 
-def _next(data: Collected[Fraction], gate: GateData, contrast: Contrast | None, few: str = "") -> str:
+def _next(data: Collected[Fraction], gate: GateVerdict, contrast: Contrast | None, few: str = "") -> str:
     if data["agent"]["kind"] == "offline":
         return (
             "This was a search program, not a language model, so it is no verdict on the server. For a real answer: "
@@ -207,13 +205,13 @@ def _next(data: Collected[Fraction], gate: GateData, contrast: Contrast | None, 
         )
     if few:
         return "Find out why the agent does not call them: read a transcript and the descriptions of the tools."
-    if gate["verdict"] != "INCONCLUSIVE" and contrast:
-        better = {"GO": contrast.treatment, "HARM": contrast.baseline}.get(gate["verdict"])
+    if gate.verdict != "INCONCLUSIVE" and contrast:
+        better = {"GO": contrast.treatment, "HARM": contrast.baseline}.get(gate.verdict)
         return f"Prefer {better}, for this model and questions like these." if better else "Keep the cheaper one."
-    if gate["verdict"] == "GO":
+    if gate.verdict == "GO":
         return "Use it, for this model and questions like these; read the pairs that lost."
-    if gate["verdict"] == "HARM":
+    if gate.verdict == "HARM":
         return "Do not use it as it is; read the pairs that lost most."
-    if gate["verdict"] == "NO-GO":
+    if gate.verdict == "NO-GO":
         return "Leave it out, or change it and compare again (`lensbench compare`)."
-    return gate["needs"]
+    return gate.needs

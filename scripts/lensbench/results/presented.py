@@ -16,22 +16,20 @@ from lensbench.scores.quantities import QUANTITIES
 
 if TYPE_CHECKING:
     from lensbench.results.results_file import Figure
-    from lensbench.scores.estimates_file import ComparisonData, CompleteData, EffortData, EstimateData, ScoresData
+    from lensbench.scores.estimates_file import Decided
+    from lensbench.scores.intervals import Estimate
     from lensbench.scores.measures import Measure
 
 FEWEST_TASKS = 5
 """Categories and repositories of fewer tasks have no interval, which would cover most of the possible range."""
 
 
-def presented(measures: Mapping[str, Measure[Fraction]], estimates: ComparisonData) -> dict[str, Figure]:
+def presented(measures: Mapping[str, Measure[Fraction]], estimates: Decided) -> dict[str, Figure]:
     """The figures of all quantities with a value in any run; numbers are exact, `estimates` belong to a comparison."""
-    estimated: dict[str, ScoresData | CompleteData | EffortData] = {
-        "score": estimates["score"],
-        "complete": estimates["complete"],
-        **estimates["measures"],
-    }
+    overall = {name: found["overall"] for name, found in estimates["measures"].items()}
+    overall |= {"score": estimates["score"]["overall"], "complete": estimates["complete"]["overall"]}
     return {
-        name: _figure(name, measures[name], estimated[name]["overall"])
+        name: _figure(name, measures[name], overall[name])
         for name in QUANTITIES
         if measures[name]["treatment"] is not None or measures[name]["baseline"] is not None
     }
@@ -42,13 +40,13 @@ def times(ratio: Fraction) -> str:
     return numbers.decimal(ratio, 2 if ratio < 10 else 1) or ""
 
 
-def _figure(name: str, measure: Measure[Fraction], overall: EstimateData) -> Figure:
+def _figure(name: str, measure: Measure[Fraction], overall: Estimate) -> Figure:
     quantity = QUANTITIES[name]
     treatment, baseline = measure["treatment"], measure["baseline"]
     if measure["pairs"]:
         treatment, baseline = measure["paired_treatment"], measure["paired_baseline"]
     low, high, delta = (
-        None if value is None else Fraction(str(value)) for value in (overall["low"], overall["high"], overall["delta"])
+        None if value is None else Fraction(str(value)) for value in (overall.low, overall.high, overall.delta)
     )
     show = quantity.difference
     return {

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from statistics import median
-from typing import Any
 
 from lensbench import __version__
 from lensbench.agents import known_kinds, load_adapter
@@ -18,7 +17,7 @@ from lensbench.core.records import RunId
 from lensbench.core.rows import ValidityRow, VerdictRow
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.run_status import RunStatus
-from lensbench.core.system.files import read_json, write_atomic, write_json
+from lensbench.core.system.files import plain, read_json, read_typed, write_atomic, write_json
 from lensbench.core.system.program import run_stage
 from lensbench.core.tables import run_of_pair, run_of_row
 from lensbench.judging.decisions import is_person
@@ -43,11 +42,10 @@ from lensbench.runs.made_with import endings, notices
 from lensbench.runs.stopping import why_stopped
 from lensbench.scores import measures as summaries
 from lensbench.scores.differences import Comparison, between
-from lensbench.scores.estimates_file import EstimatesData
+from lensbench.scores.estimates_file import EstimatesFile, decided_by_gate
 from lensbench.scores.published import mean_delta, published_pairs
 from lensbench.scores.run_tables import Tables, read_tables
 from lensbench.scores.scores import short_name, tools_of_condition, treatment_tools
-from lensbench.scores.verdict_of import decided_by_gate
 
 
 def collect(
@@ -131,7 +129,7 @@ def collect(
 
 
 def with_findings(
-    collected: Collected[Fraction], estimates: EstimatesData, instrument: InstrumentData
+    collected: Collected[Fraction], estimates: EstimatesFile, instrument: InstrumentData
 ) -> Findings[Fraction]:
     """The data with what is estimated, decided and known about the judges: what the two stages before left."""
     data: Estimated[Fraction] = {
@@ -151,7 +149,7 @@ def with_findings(
         "criteria_of_runs": sum(found["of"] for found in instrument["unjudged"].values()),
         "figures": {name: presented(measures[name], found) for name, found in decided.items()},
         "plain": {name: plain_verdict(data, name, instrument.get("judges", {})) for name in decided},
-        "verdicts_on": {name: found["gate"]["verdict"] for name, found in decided.items()},
+        "verdicts_on": {name: found["gate"].verdict for name, found in decided.items()},
     }
 
 
@@ -233,16 +231,6 @@ def _comparison(tables: Tables, treatment: str, tools: Sequence[str]) -> Compari
     }
 
 
-def as_json(value: Any) -> Any:
-    """The data with its fractions as numbers of at most six decimals."""
-    if isinstance(value, Fraction):
-        text = numbers.decimal(value) or "0"
-        return float(text) if "." in text else int(text)
-    if isinstance(value, dict):
-        return {key: as_json(item) for key, item in value.items()}
-    return [as_json(item) for item in value] if isinstance(value, (list, tuple)) else value
-
-
 def headline(data: Collected[Fraction], treatment: str) -> str:
     """One sentence for a treatment: scores and delta over complete pairs, and how many these are."""
     comparison = data["comparisons"][treatment]
@@ -273,7 +261,7 @@ def write_results(folder: Path, tables: Tables | None = None) -> Results[Fractio
         from lensbench.results.changes import changes_view  # what runs tests takes longer to import than all else here
 
         changes = changes_view(folder, tables)
-    estimates = read_json(RunFolder(folder).estimates, EstimatesData, needed=True)
+    estimates = read_typed(RunFolder(folder).estimates, EstimatesFile)
     instrument = read_json(RunFolder(folder).instrument, InstrumentData, needed=True)
     data: Results[Fraction] = {
         **with_findings(collected, estimates, instrument),
@@ -288,10 +276,10 @@ def write_results(folder: Path, tables: Tables | None = None) -> Results[Fractio
 
 def write_all(folder: Path, data: Results[Fraction]) -> None:
     """Writes the data in all its forms."""
-    write_json(RunFolder(folder).results_json, as_json(data))
+    write_json(RunFolder(folder).results_json, plain(data))
     write_atomic(RunFolder(folder).results, render(data))
     write_atomic(RunFolder(folder).summary, render(data, "summary.md.j2"))
-    write_atomic(RunFolder(folder).junit, junit(as_json(data)))
+    write_atomic(RunFolder(folder).junit, junit(data))
 
 
 if __name__ == "__main__":

@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import Generic, TypedDict
 
 from lensbench.core.frozen_plan import AgentSettings, PlannedCondition
+from lensbench.core.proof import SelftestStatus
 from lensbench.judging.instrument_file import InstrumentData
 from lensbench.plan.names import Verdict
 from lensbench.scores.complete_tasks import McNemar
-from lensbench.scores.estimates_file import ComparisonData, ContrastData, SelftestData
+from lensbench.scores.estimates_file import Decided, DecidedContrast, UndecidedContrast
 from lensbench.scores.measures import AdoptionGroup, Category, ControlCheck, Count, Measure, N, ToolsOfRun
 
 
@@ -121,8 +122,8 @@ class Estimated(Collected[N], Generic[N]):
     """The same with the estimates and verdicts."""
 
     alpha: float
-    estimates: Mapping[str, ComparisonData]
-    contrasts: Sequence[ContrastData]
+    estimates: Mapping[str, Decided]
+    contrasts: Sequence[DecidedContrast | UndecidedContrast]
 
 
 class Figure(TypedDict):
@@ -202,7 +203,7 @@ class Findings(Estimated[N], Generic[N]):
     instrument: InstrumentData
     judging: dict[str, object]
     """A Judges (page/judges.py)."""
-    selftest: SelftestData
+    selftest: SelftestStatus
     unjudged_criteria: int
     criteria_of_runs: int
     figures: dict[str, dict[str, Figure]]

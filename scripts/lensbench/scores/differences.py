@@ -8,7 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from typing import Literal, NamedTuple, NotRequired, TypedDict, TypeVar
+from typing import Literal, NamedTuple, NotRequired, TypeVar
+
+from typing_extensions import TypedDict
 
 from lensbench.core.conditions import Contrast
 from lensbench.core.distributions import t_isf

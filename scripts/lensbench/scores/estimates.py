@@ -10,14 +10,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
-from typing import NamedTuple, TypedDict
+from typing import NamedTuple
 
 from lensbench.core import proof
 from lensbench.core.conditions import Contrast, decided_contrasts, treatments
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import Aim, GateSettings, Plan
 from lensbench.core.run_folder import RunFolder
-from lensbench.core.system.files import plain, read_json, write_json
+from lensbench.core.system.files import plain, read_json, read_typed, write_json
 from lensbench.core.system.program import run_stage
 from lensbench.judging.belief import Basis
 from lensbench.judging.bias import MIN_TASKS
@@ -39,53 +39,25 @@ from lensbench.scores.account import (
     number_of,
     read_ledger,
 )
-from lensbench.scores.complete_tasks import CompleteShare, McNemar, Reliability, by_criteria, mcnemar, reliability
-from lensbench.scores.differences import Comparison, Effort, Scores, between
-from lensbench.scores.estimates_file import EstimatesData, LookData, LookFile
+from lensbench.scores.complete_tasks import by_criteria, mcnemar, reliability
+from lensbench.scores.differences import Comparison, between
+from lensbench.scores.estimates_file import (
+    Decided,
+    DecidedContrast,
+    Estimated,
+    EstimatesFile,
+    LookFile,
+    UndecidedContrast,
+)
 from lensbench.scores.intervals import LARGEST, Estimate, minimum_detectable
 from lensbench.scores.measures import too_few_calls
 from lensbench.scores.objections import excludes_zero
 from lensbench.scores.run_tables import Tables, identity, read_tables
 from lensbench.scores.sequential import LookResult, interval_at, level_of, look_result
-from lensbench.scores.variance import Components
 from lensbench.scores.verdict_of import DEFAULTS
 
 MOST_VOIDED = 0.05
 """The share of a judge's answers whose verdicts may be void: a single one of 96 does not discredit the others."""
-
-
-_Passes = TypedDict("_Passes", {"pass": list[Reliability]})
-
-
-class Complete(TypedDict):
-    """The difference in complete tasks."""
-
-    overall: Estimate
-    mcnemar: McNemar
-
-
-class Estimated(_Passes):
-    """All that is estimated of a comparison."""
-
-    score: Scores
-    complete: Complete
-    measures: dict[str, Effort]
-    variance: dict[str, Components]
-    missing: dict[str, dict[str, int]]
-    by_criteria: dict[str, CompleteShare]
-
-
-class Decided(Estimated):
-    """The same with what this look allows, and the verdict."""
-
-    bounds: dict[str, float | None]
-    corrected: Estimate | None
-    looks: list[LookData | LookResult]
-    look_number: int
-    level: float
-    gate: gate.GateVerdict
-    too_few_calls: str
-    """Why nothing is known about the treatment's tools; "" where enough runs called them."""
 
 
 def comparisons(tables: Tables) -> dict[str, Comparison]:
@@ -116,18 +88,19 @@ def estimates_of(comparison: Comparison) -> Estimated:
             "mcnemar": mcnemar(complete, plan["trials"]),
         },
         "measures": compared.measures(comparison),
-        "pass": reliability(*comparison.known(tables.complete), plan["trials"]),
+        "reliability": reliability(*comparison.known(tables.complete), plan["trials"]),
         "variance": compared.variance(comparison),
         "missing": compared.missing(comparison),
         "by_criteria": by_criteria(complete, {name: task["criteria"] for name, task in plan["tasks"].items()}),
     }
 
 
-def earlier_looks(folder: Path, plan: Plan, treatment: str) -> list[LookData]:
+def earlier_looks(folder: Path, plan: Plan, treatment: str) -> list[LookResult]:
     """The results of the looks before the present one, as far as their files exist."""
     taken = plan["look"]["taken"] if "look" in plan else 1
-    looks = (read_json(look_file(folder, number), LookFile) for number in range(1, taken))
-    return [look["treatments"][treatment] for look in looks if treatment in look.get("treatments", {})]
+    files = (path for number in range(1, taken) if (path := look_file(folder, number)).exists())
+    looks = (read_typed(path, LookFile)["treatments"] for path in files)
+    return [look[treatment] for look in looks if treatment in look]
 
 
 def blockers(comparison: Comparison, name: str, instrument: InstrumentData, proven: proof.SelftestStatus) -> list[str]:
@@ -139,8 +112,8 @@ def blockers(comparison: Comparison, name: str, instrument: InstrumentData, prov
     of_both = [record for record in tables.valid if record.condition in comparison.conditions]
     found += filter(None, [too_few_calls(tables, comparison.treatment)])
     found += mixtures(of_both)
-    if proven.state == "failed":
-        found.append(proven.sentence)
+    if proven["state"] == "failed":
+        found.append(proven["sentence"])
     voided = Counter(answer["judge"] for answer in instrument.get("voided") or ())
     for judge, count in sorted(voided.items()):
         answers = (instrument.get("answers") or {}).get(judge, count)
@@ -298,7 +271,7 @@ class Gatekeeper(NamedTuple):
         }
 
 
-def write_estimates(folder: Path, tables: Tables | None = None) -> EstimatesData:
+def write_estimates(folder: Path, tables: Tables | None = None) -> EstimatesFile:
     """Writes estimates.json, adds the verdicts to the ledger, and returns the content of the file.
 
     `tables` are those of the folder, if they were read before."""
@@ -324,22 +297,28 @@ def write_estimates(folder: Path, tables: Tables | None = None) -> EstimatesData
         name: keeper.decide(name, comparison, found[name], corrected[name], looked[name])
         for name, comparison in against.items()
     }
-    told = {"state": proven.state, "failed": proven.failed, "sentence": proven.sentence}
-    data: EstimatesData = plain({
-        "alpha": tables.plan["gate"]["alpha"], "selftest": told,
+    data: EstimatesFile = {
+        "alpha": tables.plan["gate"]["alpha"],
+        "selftest": proven,
         "comparisons": {name: each for name, each in decided.items() if name not in named},
-        "contrasts": [
-            {**each._asdict(), "overall": overall, "gate": None, **decided.get(str(each), {})}
-            for each, overall in contrasts(tables).items()
-        ],
-    })  # fmt: skip
+        "contrasts": [_contrast(each, overall, decided) for each, overall in contrasts(tables).items()],
+    }
     if not distrusted:
         verdicts = {name: {"verdict": each["gate"].verdict} for name, each in decided.items()}
         note(folder, [
             each.draw.model_copy(update=verdicts[name]) for name, each in looked.items() if each.look.low is not None
         ])  # fmt: skip
-    write_json(RunFolder(folder).estimates, data)
+    write_json(RunFolder(folder).estimates, plain(data))
     return data
+
+
+def _contrast(
+    contrast: Contrast, overall: Estimate, decided: Mapping[str, Decided]
+) -> DecidedContrast | UndecidedContrast:
+    treatment, baseline = contrast
+    if found := decided.get(str(contrast)):
+        return {**found, "treatment": treatment, "baseline": baseline, "overall": overall}
+    return {"treatment": treatment, "baseline": baseline, "overall": overall, "gate": None}
 
 
 if __name__ == "__main__":

@@ -1,79 +1,75 @@
-"""Types of estimates.json as readers find it."""
+"""Types of estimates.json, and of the files of looks."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NotRequired, TypedDict
 
-from lensbench.plan.names import Verdict
-from lensbench.scores.complete_tasks import McNemar
+from typing_extensions import TypedDict
 
-
-class EstimateData(TypedDict):
-    """An Estimate (scores/intervals.py): the fields that are read again."""
-
-    delta: float | None
-    low: float | None
-    high: float | None
-    p: float | None
-    p_holm: float | None
-    n: int
-    pairs: int
-    planned: int
-    clusters: int
-    method: str
-    se: float | None
-    df: float | None
-    wins: int
-    ties: int
-    losses: int
-    mde: float | None
-    scope: str
-    people: NotRequired[int]
+from lensbench.core.conditions import Contrast
+from lensbench.core.proof import SelftestStatus
+from lensbench.scores.complete_tasks import CompleteShare, McNemar, Reliability
+from lensbench.scores.differences import Effort, Scores
+from lensbench.scores.gate import GateVerdict
+from lensbench.scores.intervals import Estimate
+from lensbench.scores.sequential import LookResult
+from lensbench.scores.variance import Components
 
 
-class ScoresData(TypedDict):
-    """The delta of the score over all tasks, and over those of each category and repository."""
-
-    overall: EstimateData
-    categories: Mapping[str, EstimateData]
-    repositories: Mapping[str, EstimateData]
-
-
-class CompleteData(TypedDict):
+class Complete(TypedDict):
     """The difference in complete tasks."""
 
-    overall: EstimateData
+    overall: Estimate
     mcnemar: McNemar
 
 
-class EffortData(TypedDict):
-    """The difference of a quantity other than the score."""
+class Bounds(TypedDict):
+    """The delta with every missing score at its worst and at its best."""
 
-    kind: str
-    overall: EstimateData
-    zero: NotRequired[int]
-
-
-class ComponentsData(TypedDict):
-    """A Components (scores/variance.py): the standard deviations between tasks and between trials of a task."""
-
-    tau: float | None
-    sigma: float | None
-
-
-class LookData(TypedDict):
-    """A LookResult (scores/sequential.py)."""
-
-    look: int
-    looks: int
-    z: float | None
-    boundary: float
     low: float | None
     high: float | None
-    conditional_power: float | None
-    open: bool
-    why: str
+
+
+class Estimated(TypedDict):
+    """All that is estimated of a comparison."""
+
+    score: Scores
+    complete: Complete
+    measures: Mapping[str, Effort]
+    reliability: Sequence[Reliability]
+    variance: Mapping[str, Components]
+    missing: Mapping[str, Mapping[str, int]]
+    by_criteria: Mapping[str, CompleteShare]
+
+
+class Decided(Estimated):
+    """The same with what this look allows, and the verdict."""
+
+    bounds: Bounds
+    corrected: Estimate | None
+    looks: Sequence[LookResult]
+    look_number: int
+    level: float
+    gate: GateVerdict
+    too_few_calls: str
+    """Why nothing is known about the treatment's tools; "" where enough runs called them."""
+
+
+class DecidedContrast(Decided):
+    """Two treatments that the gate compares, too."""
+
+    treatment: str
+    baseline: str
+    overall: Estimate
+
+
+class UndecidedContrast(TypedDict):
+    """Two treatments that only the estimate compares."""
+
+    treatment: str
+    baseline: str
+    overall: Estimate
+    gate: None
 
 
 class LookFile(TypedDict):
@@ -82,74 +78,24 @@ class LookFile(TypedDict):
     look: int
     of: int
     open: bool
-    treatments: Mapping[str, LookData]
+    treatments: Mapping[str, LookResult]
     """By the names of the comparisons."""
 
 
-class GateData(TypedDict):
-    """A GateVerdict (scores/gate.py)."""
-
-    verdict: Verdict
-    sentence: str
-    needs: str
-    low: float | None
-    high: float | None
-
-
-class BoundsData(TypedDict):
-    """The delta with every missing score at its worst and at its best."""
-
-    low: float | None
-    high: float | None
-
-
-class ComparisonData(TypedDict):
-    """A comparison that the gate decides."""
-
-    score: ScoresData
-    complete: CompleteData
-    measures: Mapping[str, EffortData]
-    variance: Mapping[str, ComponentsData]
-    gate: GateData
-    bounds: BoundsData
-    corrected: EstimateData | None
-    looks: Sequence[LookData]
-    level: float
-    too_few_calls: str
-
-
-class DecidedContrast(ComparisonData):
-    """Two treatments that the gate compares, too."""
-
-    treatment: str
-    baseline: str
-    overall: EstimateData
-
-
-class UndecidedContrast(TypedDict):
-    """Two treatments that only the estimate compares."""
-
-    treatment: str
-    baseline: str
-    overall: EstimateData
-    gate: None
-
-
-ContrastData = DecidedContrast | UndecidedContrast
-
-
-class SelftestData(TypedDict):
-    """The outcome of the self-test for the code that estimated."""
-
-    state: str
-    failed: Sequence[str]
-    sentence: str
-
-
-class EstimatesData(TypedDict):
+class EstimatesFile(TypedDict):
     """estimates.json."""
 
     alpha: float
-    selftest: SelftestData
-    comparisons: Mapping[str, ComparisonData]
-    contrasts: Sequence[ContrastData]
+    selftest: SelftestStatus
+    comparisons: Mapping[str, Decided]
+    contrasts: Sequence[DecidedContrast | UndecidedContrast]
+
+
+def decided_by_gate(
+    comparisons: Mapping[str, Decided], contrasts: Sequence[DecidedContrast | UndecidedContrast]
+) -> dict[str, Decided]:
+    """The comparisons with a verdict, by name: the treatments, then the contrasts that the gate decides."""
+    decided = {
+        str(Contrast(each["treatment"], each["baseline"])): each for each in contrasts if each["gate"] is not None
+    }
+    return {**comparisons, **decided}

@@ -21,10 +21,10 @@ from lensbench.core.frozen_plan import Aim
 from lensbench.core.numbers import dollars, mean
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.run_status import RunStatus
-from lensbench.core.system.files import read_json
+from lensbench.core.system.files import read_json, read_typed
 from lensbench.core.system.program import run_program
 from lensbench.judging.instrument_file import InstrumentData
-from lensbench.scores.estimates_file import EstimatesData
+from lensbench.scores.estimates_file import EstimatesFile
 from lensbench.scores.power import TRIALS, Spread, detectable, repositories_needed, split, tasks_needed, upper_sd
 from lensbench.scores.run_tables import read_tables
 from lensbench.scores.sequential import FIRST, boundaries, even_fractions, futile_below
@@ -196,7 +196,7 @@ def read_pilot(folder: Path, share: float) -> list[Pilot]:
     """A pilot for every treatment of a run folder. `share`, the share of the variance that is between tasks, is used if
     there was only one trial. Raises UserError when the folder has no results, or no spread."""
     tables = read_tables(folder)
-    estimates = read_json(RunFolder(folder).estimates, EstimatesData, needed=True)["comparisons"]
+    estimates = read_typed(RunFolder(folder).estimates, EstimatesFile)["comparisons"]
     runs = [run for run, row in tables.scores.items() if row["status"] == RunStatus.SCORED]
     seconds, prices = mean(map(tables.duration, runs)), mean(map(tables.cost, runs))
     judges = read_json(RunFolder(folder).instrument, InstrumentData).get("judges", {}).values()
@@ -204,16 +204,16 @@ def read_pilot(folder: Path, share: float) -> list[Pilot]:
     price = None if prices is None else float(prices + judging / len(runs))
     pilots = []
     for name, each in estimates.items():
-        overall, sigma = each["score"]["overall"], each["variance"]["differences"]["sigma"]
-        if not overall["se"]:
+        overall, sigma = each["score"]["overall"], each["variance"]["differences"].sigma
+        if not overall.se:
             raise UserError(f"{folder}: the differences of {name!r} have no spread to plan with; make more pairs")
         trials = tables.plan["trials"]
-        seen = 100 * upper_sd(overall["se"] * math.sqrt(overall["n"]), overall["n"])
+        seen = 100 * upper_sd(overall.se * math.sqrt(overall.n), overall.n)
         spread = split(seen, trials, share)
         if sigma is not None:
             spread = Spread(math.sqrt(max(seen**2 - (100 * sigma) ** 2 / trials, 0)), 100 * sigma)
         pilots.append(Pilot(
-            name, overall["n"], spread, sigma is not None, len(tables.plan["conditions"]), float(seconds or 0), price
+            name, overall.n, spread, sigma is not None, len(tables.plan["conditions"]), float(seconds or 0), price
         ))  # fmt: skip
     return pilots
 

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-
-from lensbench.core.conditions import Contrast
 from lensbench.core.frozen_plan import GateSettings
 from lensbench.plan.names import Verdict
-from lensbench.scores.estimates_file import ComparisonData, ContrastData
 
 DEFAULTS: GateSettings = {"effect": 5, "alpha": 0.05, "power": 0.8, "looks": 1, "over": "tasks", "contrasts": ()}
 """Settings that a plan may omit: `effect` in points, `alpha` two-sided."""
@@ -23,14 +19,3 @@ def verdict_of(low: float, high: float, effect: float) -> Verdict:
     if high < effect:
         return "NO-GO"
     return "GO" if low > 0 else "INCONCLUSIVE"
-
-
-def decided_by_gate(
-    comparisons: Mapping[str, ComparisonData], contrasts: Iterable[ContrastData]
-) -> dict[str, ComparisonData]:
-    """The comparisons with a verdict, by name: the treatments, then the contrasts that the gate decides. Both as in
-    estimates.json."""
-    decided = {
-        str(Contrast(each["treatment"], each["baseline"])): each for each in contrasts if each["gate"] is not None
-    }
-    return {**comparisons, **decided}

@@ -24,10 +24,10 @@ from lensbench.judging.verdicts import judge_all
 from lensbench.plan.frozen import read_plan
 from lensbench.plan.waves import look_file, restricted, waves
 from lensbench.scores.estimates import write_estimates
-from lensbench.scores.estimates_file import GateData, LookFile
+from lensbench.scores.estimates_file import LookFile, decided_by_gate
+from lensbench.scores.gate import GateVerdict
 from lensbench.scores.rescore import score_present
 from lensbench.scores.sequential import FUTILE, LookResult
-from lensbench.scores.verdict_of import decided_by_gate
 
 _FOLDERS = (RunFolder.runs, RunFolder.records, RunFolder.discards, RunFolder.judging, RunFolder.human)
 _FILES = (RunFolder.tasks, RunFolder.tasks_beside, RunFolder.preflight, RunFolder.spent)
@@ -49,14 +49,14 @@ def look(folder: Path, number: int, parallel: int) -> LookFile:
     due = _due_again(read_table(RunFolder(own).validity, ValidityRow), compared(plan))
     estimates = write_estimates(own)
     results = {
-        name: _decided(LookResult(**found["looks"][-1]), found["gate"], due)
+        name: _decided(found["looks"][-1], found["gate"], due)
         for name, found in decided_by_gate(estimates["comparisons"], estimates["contrasts"]).items()
     }
-    value: LookFile = plain({
+    value: LookFile = {
         "look": number, "of": len(waves(plan)), "open": any(result.open for result in results.values()),
         "treatments": results,
-    })  # fmt: skip
-    write_json(look_file(folder, number), value)
+    }  # fmt: skip
+    write_json(look_file(folder, number), plain(value))
     print(*_sentences(results), sep="\n", file=sys.stderr)
     return value
 
@@ -69,13 +69,13 @@ def _due_again(validity: Iterable[ValidityRow], conditions: Collection[str]) -> 
     )
 
 
-def _decided(result: LookResult, gate: GateData, due: int) -> LookResult:
+def _decided(result: LookResult, gate: GateVerdict, due: int) -> LookResult:
     """The look, corrected for the state of the runs: there is no decision while runs of its waves must be repeated, and
     no early stop with a verdict that the gate does not give (for example because scores are missing for good)."""
     if due:
         why = f"{due} runs of the waves so far must be repeated first; the next start repeats them"
         return result._replace(open=False, why=why)
-    if not result.open and (result.conditional_power or 1) >= FUTILE and gate["verdict"] == "INCONCLUSIVE":
+    if not result.open and (result.conditional_power or 1) >= FUTILE and gate.verdict == "INCONCLUSIVE":
         return result._replace(open=True, why=f"{result.why} by the numbers alone, but the gate gives none")
     return result
 

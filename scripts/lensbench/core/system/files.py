@@ -9,11 +9,12 @@ import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, is_dataclass
+from dataclasses import is_dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, TypeVar, overload
 
+from lensbench.core import numbers
 from lensbench.core.errors import UserError
 from lensbench.core.run_folder import RunFolder
 
@@ -154,14 +155,34 @@ def read_json(path: Path, kind: type[Any] = dict, *, needed: bool = False) -> An
     return value
 
 
+def read_typed(path: Path, kind: type[T]) -> T:
+    """The output of a stage as the class that wrote it.
+
+    Raises UserError if it is missing, unreadable, or of another form.
+    """
+    from pydantic import TypeAdapter, ValidationError  # no run of an agent reads such a file
+
+    try:
+        return TypeAdapter(kind).validate_json(path.read_bytes())
+    except OSError as error:
+        problem = str(error)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        problem = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+    raise UserError(f"{path}: cannot be read ({problem}); delete it, and the next start rebuilds it")
+
+
 def plain(value: Any) -> Any:
-    """The data for JSON, with numbers rounded to six decimals."""
+    """The data for JSON, with numbers rounded to six decimals; those of exact ones that are whole are integers."""
     if is_dataclass(value) and not isinstance(value, type):
-        return plain(asdict(value))
+        return plain(vars(value))
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
         return plain(value._asdict())
     if isinstance(value, Mapping):
         return {key: plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [plain(item) for item in value]
-    return round(float(value), 6) if isinstance(value, (float, Fraction)) else value
+    if isinstance(value, Fraction):
+        text = numbers.decimal(value) or "0"
+        return float(text) if "." in text else int(text)
+    return round(value, 6) if isinstance(value, float) else value

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from pathlib import Path
 
 from lensbench import __version__
@@ -16,7 +15,7 @@ from lensbench.core.run_status import RunStatus
 from lensbench.core.system.files import plain, write_atomic, write_json
 from lensbench.core.system.program import run_program
 from lensbench.core.system.templates import template_environment
-from lensbench.results.compare.comparison_file import ComparisonFile, RunData
+from lensbench.results.compare.comparison_file import ComparedRun, ComparedTreatment, ComparisonFile
 from lensbench.results.compare.differences import SCORE, Shared, by_task, changes
 from lensbench.results.compare.page import render_page
 from lensbench.results.compare.runs import FinishedRun, read_runs, shared_tasks
@@ -33,10 +32,13 @@ def compare(runs: Sequence[FinishedRun]) -> ComparisonFile:
     tasks, left_out = shared_tasks(runs)
     shared = Shared(runs, tasks)
     changed, same = changed_settings(runs, tasks)
-    found: ComparisonFile = plain({
+    gate = shared.reference.plan["gate"]
+    return {
         "lensbench": __version__,
         "reference": shared.reference.name,
-        **{name: shared.reference.plan["gate"][name] for name in ("alpha", "power", "effect")},
+        "alpha": gate["alpha"],
+        "power": gate["power"],
+        "effect": gate["effect"],
         "runs": [_run(run, tasks) for run in runs],
         "tasks": tasks,
         "left_out": left_out,
@@ -45,26 +47,18 @@ def compare(runs: Sequence[FinishedRun]) -> ComparisonFile:
         "changed": changed,
         "same": same,
         "treatments": [_treatment(shared, name) for name in treatments(shared.reference.plan)],
-        "changes": [asdict(change) for change in changes(shared)],
-    })  # fmt: skip
-    return found
+        "changes": changes(shared),
+    }
 
 
-def _run(run: FinishedRun, tasks: Sequence[str]) -> RunData:
+def _run(run: FinishedRun, tasks: Sequence[str]) -> ComparedRun:
     statuses = [row["status"] for key, row in run.tables.scores.items() if key.task in tasks]
     starts = [record.attempts[0].started_at for record in run.tables.valid if record.source == "run"]
-    return {
-        "name": run.name,
-        "run_id": run.plan["run_id"],
-        "agent": run.plan["agent"]["kind"],
-        "models": models_of(run),
-        "judges": judge_names(run),
-        "first_start": min(starts, default=None),
-        "tasks": len(run.plan["order"]),
-        "trials": run.plan["trials"],
-        "scored": statuses.count(RunStatus.SCORED),
-        "planned": len(statuses),
-    }
+    return ComparedRun(
+        run.name, run.plan["run_id"], run.plan["agent"]["kind"], models_of(run), judge_names(run),
+        min(starts, default=None), len(run.plan["order"]), run.plan["trials"], statuses.count(RunStatus.SCORED),
+        len(statuses),
+    )  # fmt: skip
 
 
 def _unmatched(shared: Shared) -> Iterator[str]:
@@ -81,14 +75,12 @@ def _unmatched(shared: Shared) -> Iterator[str]:
                 yield f"{name} of {run.name} is no treatment of {reference.name}."
 
 
-def _treatment(shared: Shared, name: str) -> dict[str, object]:
+def _treatment(shared: Shared, name: str) -> ComparedTreatment:
     conditions = shared.conditions(name)
-    return {
-        "name": name,
-        "conditions": {run.name: condition for run, condition in conditions},
-        "deltas": {run.name: shared.own_delta(run, condition) for run, condition in conditions},
-        "tasks": by_task(shared, name),
-    }
+    deltas = {run.name: shared.own_delta(run, condition) for run, condition in conditions}
+    return ComparedTreatment(
+        name, {run.name: condition for run, condition in conditions}, deltas, by_task(shared, name)
+    )
 
 
 def render(data: ComparisonFile, *, short: bool = False) -> str:
@@ -107,7 +99,7 @@ def write_comparison(folders: Sequence[Path], output: Path | None = None) -> Non
     data = compare(read_runs(folders))
     names = "-".join(folder.resolve().name for folder in folders)
     output = output or folders[0].resolve().parent / "comparisons" / names
-    write_json(output / "comparison.json", data)
+    write_json(output / "comparison.json", plain(data))
     write_atomic(output / "comparison.md", render(data))
     write_atomic(output / "comparison.html", render_page(data))
     print(render(data, short=True))

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Generic, TypedDict, TypeVar
+from typing import NamedTuple, TypedDict
 
-from lensbench.scores.estimates_file import EstimateData
+from lensbench.results.compare.differences import Change, ComparedTask
+from lensbench.results.compare.runs import LeftOut
+from lensbench.results.compare.settings import Notice, Setting
+from lensbench.scores.intervals import Estimate
 
-N = TypeVar("N")
-"""A number: exact in memory, a float in the file."""
 
-
-class RunData(TypedDict):
+class ComparedRun(NamedTuple):
     """A compared run."""
 
     name: str
     run_id: str
     agent: str
     models: str
-    judges: list[str]
+    judges: Sequence[str]
     first_start: str | None
     tasks: int
     trials: int
@@ -26,65 +26,15 @@ class RunData(TypedDict):
     planned: int
 
 
-class TaskScores(TypedDict, Generic[N]):
-    """A task in one run: means over its trials."""
-
-    baseline: N | None
-    treatment: N | None
-    delta: N | None
-
-
-class TaskData(TypedDict, Generic[N]):
-    """A task in all runs."""
-
-    task: str
-    category: str
-    runs: dict[str, TaskScores[N]]
-    changes: dict[str, N]
-    """Run -> its delta less the reference's, where both are known."""
-
-
-class TreatmentData(TypedDict):
+class ComparedTreatment(NamedTuple):
     """A treatment of the reference."""
 
     name: str
     conditions: Mapping[str, str]
     """Run -> what the treatment is called there."""
-    deltas: Mapping[str, EstimateData]
+    deltas: Mapping[str, Estimate]
     """By run."""
-    tasks: Sequence[TaskData[float]]
-
-
-class ChangeData(TypedDict):
-    """A Change (differences.py)."""
-
-    run: str
-    treatment: str | None
-    quantity: str
-    before: float | None
-    after: float | None
-    found: EstimateData
-
-
-class LeftOutData(TypedDict):
-    """A LeftOut (runs.py)."""
-
-    task: str
-    reason: str
-
-
-class NoticeData(TypedDict):
-    """A Notice (settings.py)."""
-
-    lead: str
-    text: str
-
-
-class SettingData(TypedDict):
-    """A Setting (settings.py)."""
-
-    name: str
-    values: Mapping[str, str]
+    tasks: Sequence[ComparedTask]
 
 
 class ComparisonFile(TypedDict):
@@ -95,12 +45,12 @@ class ComparisonFile(TypedDict):
     alpha: float
     power: float
     effect: float
-    runs: Sequence[RunData]
+    runs: Sequence[ComparedRun]
     tasks: Sequence[str]
-    left_out: Sequence[LeftOutData]
+    left_out: Sequence[LeftOut]
     unmatched: Sequence[str]
-    notices: Sequence[NoticeData]
-    changed: Sequence[SettingData]
+    notices: Sequence[Notice]
+    changed: Sequence[Setting]
     same: Sequence[str]
-    treatments: Sequence[TreatmentData]
-    changes: Sequence[ChangeData]
+    treatments: Sequence[ComparedTreatment]
+    changes: Sequence[Change]

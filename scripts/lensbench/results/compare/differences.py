@@ -11,11 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
+from typing import NamedTuple
 
 from lensbench.core.conditions import treatments
 from lensbench.core.frozen_plan import Plan
 from lensbench.core.records import RunId
-from lensbench.results.compare.comparison_file import TaskData
 from lensbench.results.compare.runs import FinishedRun
 from lensbench.scores.differences import Comparison, as_change, differences, with_holm
 from lensbench.scores.intervals import Estimate, estimate
@@ -43,6 +43,24 @@ class Change:
     after: float | None
     found: Estimate
     """Of after less before, task by task; of NEEDS a relative change."""
+
+
+class TaskScores(NamedTuple):
+    """A task in one run: means over its trials."""
+
+    baseline: float | None
+    treatment: float | None
+    delta: float | None
+
+
+class ComparedTask(NamedTuple):
+    """A task in all runs."""
+
+    task: str
+    category: str
+    runs: Mapping[str, TaskScores]
+    changes: Mapping[str, float]
+    """Run -> its delta less the reference's, where both are known."""
 
 
 @dataclass(frozen=True)
@@ -163,26 +181,28 @@ def _with_holm(found: Sequence[Change]) -> list[Change]:
     return [replace(change, found=corrected[str(number)]) for number, change in enumerate(found)]
 
 
-def by_task(shared: Shared, treatment: str) -> list[TaskData[Fraction | float]]:
+def by_task(shared: Shared, treatment: str) -> list[ComparedTask]:
     """A row per task: both scores and the delta in every run, and each run's delta less the reference's."""
-    first, sides = shared.reference.name, {}
-    for run, condition in shared.conditions(treatment):
-        levels = shared.levels(run, run.plan["baseline"]), shared.levels(run, condition)
-        sides[run.name] = (*levels, shared.deltas(run, condition))
-    category = {task: shared.reference.plan["tasks"][task]["category"] for task in shared.tasks}
-    return [
-        {
-            "task": task,
-            "category": category[task],
-            "runs": {
-                name: {"baseline": base.get(task), "treatment": treated.get(task), "delta": delta.get(task)}
-                for name, (base, treated, delta) in sides.items()
-            },
-            "changes": {
-                name: delta[task] - sides[first][2][task]
-                for name, (_, _, delta) in sides.items()
-                if name != first and task in delta and task in sides[first][2]
-            },
+    sides = {
+        run.name: (
+            shared.levels(run, run.plan["baseline"]),
+            shared.levels(run, condition),
+            shared.deltas(run, condition),
+        )
+        for run, condition in shared.conditions(treatment)
+    }
+    first = sides[shared.reference.name][2]
+    rows = []
+    for task in shared.tasks:
+        runs = {name: TaskScores(*(_number(side.get(task)) for side in each)) for name, each in sides.items()}
+        changes = {
+            name: float(delta[task] - first[task])
+            for name, (*_, delta) in sides.items()
+            if name != shared.reference.name and task in delta and task in first
         }
-        for task in shared.tasks
-    ]
+        rows.append(ComparedTask(task, shared.reference.plan["tasks"][task]["category"], runs, changes))
+    return rows
+
+
+def _number(value: Fraction | float | None) -> float | None:
+    return None if value is None else float(value)

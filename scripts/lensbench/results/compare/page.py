@@ -25,13 +25,13 @@ def render_page(data: ComparisonFile) -> str:
 
 def _forest(data: ComparisonFile, view: TreatmentView, number: int) -> Markup:
     """The delta in each run, and below them the differences between the runs."""
-    treatment = next(each for each in data["treatments"] if each["name"] == view.name)
-    found = [(run, "overall", estimate) for run, estimate in treatment["deltas"].items()]
+    treatment = next(each for each in data["treatments"] if each.name == view.name)
+    found = [(run, "overall", estimate) for run, estimate in treatment.deltas.items()]
     found += [(f"{each.run} less {data['reference']}", "category", each.found) for each in view.against]
     rows = [
-        charts.Interval(label, kind, each["n"], each["delta"] * 100, _points(each["low"]), _points(each["high"]))
+        charts.Interval(label, kind, each.n, each.delta * 100, _points(each.low), _points(each.high))
         for label, kind, each in found
-        if each["delta"] is not None
+        if each.delta is not None
     ]
     title = f"The delta of {view.name} in each run, and the differences"
 

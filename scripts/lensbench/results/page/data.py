@@ -19,9 +19,11 @@ from lensbench.results.charts.scores import Dumbbell, Interval
 from lensbench.results.presented import FEWEST_TASKS
 from lensbench.results.results_file import Results
 from lensbench.runs.citations import SourceData
-from lensbench.scores.estimates_file import ComparisonData, EstimateData, EstimatesData
+from lensbench.scores.estimates_file import Decided, EstimatesFile
+from lensbench.scores.intervals import Estimate
 from lensbench.scores.run_tables import Tables
 from lensbench.scores.scores import short_name, tools_of_condition
+from lensbench.scores.sequential import LookResult
 
 Address = Callable[[str, int], str]
 """The link to the answers of a task in a trial."""
@@ -36,8 +38,7 @@ class Inputs(NamedTuple):
     tables: Tables
     results: Results[float]
     """results.json."""
-    estimates: EstimatesData
-    """estimates.json; its parts may be missing."""
+    estimates: EstimatesFile
     instrument: InstrumentData
     """instrument.json; its parts may be missing."""
     validity: Mapping[RunId, ValidityRow]
@@ -118,36 +119,28 @@ def dumbbell_rows(rows: Sequence[TaskRow], ends: int) -> tuple[list[Dumbbell], s
     return shown[:ends] + shown[-ends:], f"… {len(hidden)} tasks between them: {words}"
 
 
-def comparison_of(inputs: Inputs, treatment: str) -> ComparisonData | None:
-    """The estimates of a treatment, if they are there with a verdict of the gate."""
-    found = (inputs.estimates.get("comparisons") or {}).get(treatment)
-    return found if found and found.get("gate") else None
-
-
-def interval_rows(found: ComparisonData | None) -> list[Interval]:
+def interval_rows(found: Decided) -> list[Interval]:
     """The estimates: overall, then by category, then by repository."""
-    if not found:
-        return []
     score = found["score"]
     named = [("all tasks", "overall", score["overall"])]
     named += [(name, "category", value) for name, value in score["categories"].items()]
     repositories = sorted(score["repositories"].items(), key=_most_tasks_first)
     named += [(name, "repository", value) for name, value in repositories]
     return [
-        Interval(name, kind, value["n"], _percent(value["delta"]) or 0, *_ends(kind, value))
+        Interval(name, kind, value.n, _percent(value.delta) or 0, *_ends(kind, value))
         for name, kind, value in named
-        if value["delta"] is not None
+        if value.delta is not None
     ]
 
 
-def _ends(kind: str, value: EstimateData) -> tuple[float | None, float | None]:
+def _ends(kind: str, value: Estimate) -> tuple[float | None, float | None]:
     """The ends of an interval, None for a group with too few tasks."""
-    if kind != "overall" and value["n"] < FEWEST_TASKS:
+    if kind != "overall" and value.n < FEWEST_TASKS:
         return None, None
-    return _percent(value["low"]), _percent(value["high"])
+    return _percent(value.low), _percent(value.high)
 
 
-def estimate_of(found: ComparisonData, row: Interval) -> EstimateData:
+def estimate_of(found: Decided, row: Interval) -> Estimate:
     """The estimate behind a line of the forest plot."""
     score = found["score"]
     if row.kind == "overall":
@@ -155,9 +148,9 @@ def estimate_of(found: ComparisonData, row: Interval) -> EstimateData:
     return (score["categories"] if row.kind == "category" else score["repositories"])[row.label]
 
 
-def _most_tasks_first(item: tuple[str, EstimateData]) -> tuple[int, str]:
+def _most_tasks_first(item: tuple[str, Estimate]) -> tuple[int, str]:
     name, value = item
-    return -value["n"], name
+    return -value.n, name
 
 
 class Bottom(NamedTuple):
@@ -169,7 +162,7 @@ class Bottom(NamedTuple):
     delta: float | None
     low: float | None
     high: float | None
-    effect: float | None
+    effect: float
     mde: float | None
     p: float | None
     scope: str
@@ -180,56 +173,44 @@ class Bottom(NamedTuple):
 
 
 def bottom_line(inputs: Inputs, treatment: str) -> Bottom:
-    """The gate's verdict and its numbers; the plain headline when there is no verdict of a gate."""
-    found = comparison_of(inputs, treatment)
-    effect = inputs.tables.plan["gate"]["effect"]
-    if not found:
-        headline = inputs.results["headlines"][inputs.results["treatments"].index(treatment)]
-        delta = inputs.results["comparisons"][treatment]["measures"]["score"]["delta"]
-        words = headline[:1].upper() + headline[1:]
-        return Bottom("UNDECIDED", words, "", _percent(delta), None, None, effect, None, None, "", 0, "")
+    """The gate's verdict and its numbers."""
+    found = inputs.estimates["comparisons"][treatment]
     overall, gate = found["score"]["overall"], found["gate"]
-    low = overall["low"] if gate["low"] is None else gate["low"]
-    high = overall["high"] if gate["high"] is None else gate["high"]
-    sentence = gate["sentence"].removeprefix(f"{gate['verdict']}: ")
+    low = overall.low if gate.low is None else gate.low
+    high = overall.high if gate.high is None else gate.high
+    sentence = gate.sentence.removeprefix(f"{gate.verdict}: ")
     shown = found["corrected"] or overall
     return Bottom(
-        gate["verdict"],
+        gate.verdict,
         sentence[:1].upper() + sentence[1:],
-        gate["needs"],
-        _percent(shown["delta"]),
+        gate.needs,
+        _percent(shown.delta),
         _percent(low),
         _percent(high),
-        effect,
-        _percent(shown["mde"]),
-        shown["p"],
-        shown["scope"],
-        shown["clusters"],
+        inputs.tables.plan["gate"]["effect"],
+        _percent(shown.mde),
+        shown.p,
+        shown.scope,
+        shown.clusters,
         f"{100 * found['level']:.4g}%",
     )
 
 
 def worst_and_best(inputs: Inputs, treatment: str) -> tuple[float, float] | None:
     """The difference in points with every missing score at its worst and at its best; None when none is missing."""
-    found, pairs = comparison_of(inputs, treatment), inputs.results["comparisons"][treatment]["pairs"]
-    if not found or not pairs["planned"] > pairs["complete"] > 0:
+    pairs, bounds = (
+        inputs.results["comparisons"][treatment]["pairs"],
+        inputs.estimates["comparisons"][treatment]["bounds"],
+    )
+    if not pairs["planned"] > pairs["complete"] > 0:
         return None
-    low, high = _percent(found["bounds"]["low"]), _percent(found["bounds"]["high"])
+    low, high = _percent(bounds["low"]), _percent(bounds["high"])
     return (low, high) if low is not None and high is not None else None
 
 
-class Look(NamedTuple):
-    """One look of a sequential benchmark; `z` is None when nothing could be estimated yet."""
-
-    number: int
-    z: float | None
-    boundary: float
-
-
-def looks(found: ComparisonData | None) -> list[Look]:
+def looks(found: Decided) -> Sequence[LookResult]:
     """The looks of a sequential benchmark; empty for a single look."""
-    rows = found["looks"] if found else ()
-    return [Look(row["look"], row["z"], row["boundary"]) for row in rows] if len(rows) > 1 else []
+    return found["looks"] if len(found["looks"]) > 1 else ()
 
 
 class Cell(NamedTuple):

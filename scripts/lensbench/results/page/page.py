@@ -22,7 +22,7 @@ from lensbench.core.preflight_results import read_listed_tools
 from lensbench.core.records import RunId
 from lensbench.core.rows import DecisionRow, PairRow, RunRow
 from lensbench.core.run_folder import RunFolder
-from lensbench.core.system.files import read_json, write_atomic, write_folder
+from lensbench.core.system.files import read_json, read_typed, write_atomic, write_folder
 from lensbench.core.system.places import ROOT, TEMPLATES
 from lensbench.core.system.program import run_program
 from lensbench.core.system.templates import csp_hash
@@ -39,7 +39,7 @@ from lensbench.results.page.words import page_environment
 from lensbench.results.results_file import Results
 from lensbench.runs.citations import SourceData
 from lensbench.runs.reasons import REASONS
-from lensbench.scores.estimates_file import EstimatesData
+from lensbench.scores.estimates_file import EstimatesFile
 from lensbench.scores.run_tables import Tables, read_tables
 from lensbench.scores.scores import treatment_tools
 
@@ -52,7 +52,7 @@ def read_inputs(folder: Path, tables: Tables | None = None) -> Inputs:
     return Inputs(
         tables,
         read_json(RunFolder(folder).results_json, Results[float]),
-        read_json(RunFolder(folder).estimates, EstimatesData),
+        read_typed(RunFolder(folder).estimates, EstimatesFile),
         read_json(RunFolder(folder).instrument, InstrumentData),
         {run_of_row(row): row for row in tables.validity},
         _by_run(read_table(RunFolder(folder).decisions, DecisionRow)),
