@@ -242,11 +242,20 @@ def main() -> None:
         print(f"{denied} are also met when negated: patterns do not detect negation. Where it is likely, add must_not.")
     print(f"{len(wrong)} of {len(found)} criteria have findings; open {page}" if found else f"open {page}")
     bad = [f"{each.task.id} {each.number}" for each in found if _is_bad(each)]
-    unproven = [name for name, fate in fates.items() if not fate.task]
     faults = [f"dead or given away: {', '.join(bad)}"] if bad else []
-    faults += [f"not proven: {', '.join(unproven)}"] if unproven else []
+    faults += [*_unproven(fates)]
     if faults:
         raise UserError("; ".join(faults))
+
+
+def _unproven(fates: Mapping[str, Fate]) -> Iterator[str]:
+    """The changes that are not proven; a reason that several share is said once, with their number."""
+    reasons = Counter(fate.reasons[0] for fate in fates.values() if not fate.task)
+    shared = {reason for reason, count in reasons.items() if count > 1}
+    for reason in sorted(shared):
+        yield f"{reasons[reason]} of {len(fates)} {reason if reason.startswith('need ') else f'not proven: {reason}'}"
+    if alone := [name for name, fate in fates.items() if not fate.task and fate.reasons[0] not in shared]:
+        yield f"not proven: {', '.join(alone)}"
 
 
 def _is_bad(each: Checked) -> bool:

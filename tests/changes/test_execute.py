@@ -1,15 +1,18 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
 from calculator import FAILING, FIXED, KEPT, SANDBOX, SOURCE, make_task, make_tree, patch_of, write
 
 from lensbench.agents.sandbox import NO_SANDBOX
+from lensbench.changes.environment import prepare_environment
 from lensbench.changes.execute import count_findings, run_tests
 from lensbench.changes.proof import prove
 from lensbench.changes.reports import TestResult
+from lensbench.core.errors import UserError
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not SANDBOX.program, reason="no bubblewrap")]
 
@@ -43,6 +46,25 @@ def test_without_a_sandbox_no_test_is_started(tree: Path, reference: bytes) -> N
 def test_a_missing_program_is_unstarted(tree: Path, reference: bytes) -> None:
     tests = make_task(reference, command=["no-such-program"], report="exit", fail_to_pass=["exit"]).tests
     assert "no-such-program" in run_tests(tree, reference, tests, SANDBOX).unstarted
+
+
+@pytest.mark.parametrize(
+    ("command", "why"),
+    [
+        (
+            f"{sys.executable} -m pip install --no-index no-such-package-x",
+            "Could not find a version that satisfies the requirement no-such-package-x",
+        ),
+        (
+            "echo one; echo 'npm error code E404' >&2; echo 'npm error 404 Not Found - x' >&2; exit 1",
+            "npm error 404 Not Found - x",
+        ),
+    ],
+)
+def test_an_installer_s_own_line_says_why_it_failed(tree: Path, tmp_path: Path, command: str, why: str) -> None:
+    with pytest.raises(UserError, match=why) as caught:
+        prepare_environment([command], tree, tmp_path / "cache", SANDBOX)
+    assert "\n" not in str(caught.value)
 
 
 def test_a_file_that_tests_write_has_a_limit(tree: Path, reference: bytes) -> None:

@@ -191,6 +191,31 @@ def test_a_set_is_proven_before_it_is_used(changing: Path) -> None:
     assert "proven: 2 failing" in (changing / "tasks.check.html").read_text()
 
 
+@pytest.mark.parametrize(
+    ("bwrap", "said"),
+    [
+        ("", "2 of 2 need bubblewrap: apt-get install bubblewrap"),
+        ("echo 'bwrap: No permissions to create new namespace' >&2; exit 1", "is here and may not create them"),
+    ],
+)
+def test_a_reason_that_all_tasks_share_is_said_once_with_its_remedy(
+    changing: Path, monkeypatch: pytest.MonkeyPatch, bwrap: str, said: str
+) -> None:
+    value = yaml.safe_load((changing / "tasks.yaml").read_text())
+    value["tasks"].append({**value["tasks"][0], "id": "again"})
+    (changing / "tasks.yaml").write_text(json.dumps(value))
+    programs = changing / "bin"
+    programs.mkdir()
+    (programs / "git").symlink_to(shutil.which("git") or "")
+    if bwrap:
+        (programs / "bwrap").write_text(f"#!/bin/sh\n{bwrap}\n")
+        (programs / "bwrap").chmod(0o755)
+    monkeypatch.setenv("PATH", str(programs))
+    code, output = check_set(changing)
+    assert code == 1
+    assert said in output.strip().splitlines()[-1]
+
+
 def test_a_set_whose_reference_fixes_nothing_is_refused(changing: Path) -> None:
     code, said = check_set(
         changing, '--- a/calculator.py\n+++ b/calculator.py\n@@ -1,2 +1,2 @@\n-"""Sums."""\n+"""Sum."""\n \n'

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -370,6 +371,23 @@ def test_a_program_that_is_not_there_or_cannot_be_asked_is_said_so(attempt: Try)
     assert unasked.outcome == "warning"
     beside = attempt(agent={"kind": "command", "command": ["./lens.json"]}, **quick)["agent"]
     assert beside.outcome == "failed"  # a path is looked for in the workspace
+
+
+@pytest.mark.skipif(not shutil.which("bwrap"), reason="no bubblewrap")
+def test_a_launcher_that_starts_outside_of_the_sandbox_only_is_found_before_any_run(
+    attempt: Try, adapter: SimpleNamespace, project: Path
+) -> None:
+    launcher, program = project / "bin" / "agent", project / "versions" / "agent"
+    for path, text in ((program, "echo 2.1.329"), (launcher, f'exec {program} "$@"')):
+        path.parent.mkdir()
+        path.write_text(f"#!/bin/sh\n{text}\n")
+        path.chmod(0o755)
+    settings = {"preflight": {"servers": False}, "sandbox": "auto"}
+    check = attempt(agent={"kind": "offline", "command": [str(launcher)]}, **settings)["agent"]
+    assert (check.outcome, "not in the sandbox" in check.detail) == ("failed", True), check
+    assert str(program) in check.detail
+    whole = attempt(agent={"kind": "offline", "command": [str(program)]}, **settings)["agent"]
+    assert whole.outcome == "warning", whole
 
 
 def test_what_an_adapter_refuses_is_a_failure(attempt: Try, adapter: SimpleNamespace) -> None:

@@ -72,7 +72,19 @@ class Sandbox:
     same_path: bool = False
     """The workspace has the same path inside and outside, because a daemon outside is given that path."""
 
+    @property
+    def lack(self) -> str:
+        """What tests of changes need here, with the remedy, as `need ...: <remedy>`; "" with a sandbox."""
+        if self.program:
+            return ""
+        if not self.reason:
+            return "need a sandbox: write sandbox: auto"
+        if self.reason == _MISSING:
+            return "need bubblewrap: apt-get install bubblewrap"
+        return f"need namespaces, and bubblewrap is here and may not create them ({self.reason}): see docs/sandbox.md"
 
+
+_MISSING = "there is no bwrap on PATH"
 NO_SANDBOX = Sandbox()
 
 
@@ -201,7 +213,7 @@ def find_sandbox(settings: SandboxSettings | None, tried: Path | None = None) ->
 def _bubblewrap(settings: SandboxSettings, tried: Path | None) -> Sandbox:
     program = shutil.which("bwrap")
     if not program:
-        return Sandbox(reason="there is no bwrap on PATH")
+        return Sandbox(reason=_MISSING)
     ours = map(str, PACKAGE.parent.glob(f"{PACKAGE.name}*"))  # and the packages beside it, where it is not installed
     visible = map(os.path.expanduser, settings["visible"])
     shown = (*SYSTEM, program, sys.prefix, sys.base_prefix, *sorted(ours), *visible)

@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -107,9 +108,7 @@ def prepare_environment(
     if not commands:
         return Environment(environment_key((), tree, container), None, image) if image else NO_ENVIRONMENT
     if not sandbox.program:
-        raise UserError(
-            f"environment: needs bubblewrap, which is missing here ({sandbox.reason or 'sandbox: none'}); install it"
-        )
+        raise UserError(f"environment: tests of changes {sandbox.lack}")
     key = environment_key(commands, tree, container)
     home = cache / "environments"
     home.mkdir(parents=True, exist_ok=True)
@@ -161,8 +160,18 @@ def _run(command: str, made: Environment, place: Place, private: str) -> str:
         output.seek(0)
         said = output.read().decode(errors="replace")
     if ended:
-        lines = "\n".join(said.strip().splitlines()[-8:])
-        raise UserError(
-            f"environment: the command `{command}` {ended}; run it by hand in a copy of {WORKSPACE}\n{lines}"
-        )
+        raise UserError(f"environment: {_why(said) or ended}; `{command}` {ended}: run it in a copy of {WORKSPACE}")
     return said
+
+
+_SAID = re.compile(
+    r"\s*(?:ERROR: |error: |npm (?:ERR!|error) )\s*(?!A complete log|code |subprocess-exited|Failed to build)"
+)
+_CAUSE = re.compile(r"\s*\w*(?:Error|Exception|NotFound): .+")
+
+
+def _why(said: str) -> str:
+    """The line of pip's, npm's or a build's output that names the cause; else the last line."""
+    lines = [line for line in said.splitlines() if line.strip()]
+    named = [line for form in (_CAUSE, _SAID) for line in lines if form.match(line)]
+    return " ".join((named or lines or [""])[0 if named else -1].split())[:300]

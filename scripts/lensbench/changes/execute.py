@@ -107,7 +107,7 @@ def run_tests(
     Thread-safe; leaves no files.
     """
     if not sandbox.program:
-        return TestRun(unstarted=f"there is no sandbox for the tests ({sandbox.reason or 'sandbox: none'})")
+        return TestRun(unstarted=f"tests of changes {sandbox.lack}")
     sandbox = replace(sandbox, limits={**sandbox.limits, "file_gb": FILE_GB})
 
     def run(files: Mapping[str, Content | FromSource]) -> TestRun:

@@ -22,9 +22,7 @@ def make_environments(folder: Path, cache: Path) -> None:
     plan, repositories = read_plan(folder), read_json(RunFolder(folder).repositories, Repositories, needed=True)
     sandbox = find_sandbox(plan.get("sandbox"))
     if not sandbox.program:
-        raise UserError(
-            f"change tasks need bubblewrap for their tests ({sandbox.reason or 'sandbox: none'}); install it"
-        )
+        raise UserError(f"tests of changes {sandbox.lack}")
     made = {}
     for name in plan["order"]:
         if plan["tasks"][name].get("kind") != CHANGE:

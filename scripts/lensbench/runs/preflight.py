@@ -10,7 +10,8 @@ import argparse
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -166,7 +167,7 @@ def _try_run(config: Config, job: Job, place: Place, adapter: Adapter, is_first:
     assignment = prepare(job, place)
     workspace, invocation = place.outside(assignment.workspace), adapter.command(assignment)
     if is_first:
-        findings.checks += _agent(adapter, invocation, job.agent, workspace, findings)
+        findings.checks += _agent(adapter, invocation, job.agent, place, workspace, findings)
     if not config.preflight.servers or not _brings(job.condition):
         return
     name, condition = job.run.condition, config.conditions[job.run.condition]
@@ -199,9 +200,9 @@ def _command(job: Job, word: Command, workspace: str) -> list[Check]:
 
 
 def _agent(
-    adapter: Adapter, invocation: Invocation, settings: AgentSettings, workspace: str, findings: Findings
+    adapter: Adapter, invocation: Invocation, settings: AgentSettings, place: Place, workspace: str, findings: Findings
 ) -> Iterator[Check]:
-    """Checks that the program exists, starts, and has the version that the config pins."""
+    """Checks that the program exists, starts in the sandbox too, and has the version that the config pins."""
     program, pinned = invocation.argv[0], settings["version"]
     # Relative paths start in the workspace, as for the run.
     sought = os.path.join(workspace, program) if os.sep in program else program
@@ -220,6 +221,9 @@ def _agent(
             "failed",
             f"{program} does not start, or is another program: it reports no name and version; start it by hand",
         )
+    elif why := _why_not_inside([*(settings["command"] or getattr(ask, "args", (program,))[:1])], invocation, place):
+        advice = "name the program itself in agent.command, not a version manager's launcher, or add to sandbox_visible"
+        yield Check("agent", "failed", f"{program} starts here, but not in the sandbox ({why}); {advice}")
     elif pinned and version != pinned:
         detail = f"{program} is version {version}, agent.version is {pinned}; install that version, or change the pin"
         yield Check("agent", "failed", detail)
@@ -228,6 +232,22 @@ def _agent(
     else:
         detail = f"{program} {version} is not pinned: other versions may behave differently; set agent.version"
         yield Check("agent", "warning", detail)
+
+
+def _why_not_inside(program: Sequence[str], invocation: Invocation, place: Place) -> str:
+    """Why the program does not start in the sandbox, by its own words; "" when it does, and without a sandbox."""
+    if not place.sandbox.program:
+        return ""
+    try:
+        argv = place.wrap([*program, "--version"], invocation.env, "")
+        done = subprocess.run(
+            argv, env=invocation.env, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", errors="replace",
+            timeout=60,
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return str(error)
+    said = [f"exit code {done.returncode}", *done.stdout.splitlines(), *done.stderr.splitlines()]
+    return next(line for line in reversed(said) if line.strip()) if done.returncode else ""
 
 
 def _keep_tools(config: Config, folder: Path, findings: Findings) -> None:

@@ -66,6 +66,8 @@ class Bench:
     def proven(self, task: ChangeTask) -> Fate:
         """The fate of a task from a task set."""
         what = task.prompt.splitlines()[0]
+        if self.sandbox.lack:
+            return Fate(task.id, what, None, (self.sandbox.lack,))
         if task.repository is None:
             return Fate(task.id, what, None, ("it names no repository; write repository: in the task",))
         try:

@@ -53,7 +53,7 @@ def write_changes(given: argparse.Namespace, settings: Settings) -> None:
     name = given.output.stem
     bench = Bench(find_sandbox(settings.for_sandbox()), Path(settings.cache))
     if not bench.sandbox.program:
-        raise UserError(f"hidden tests need a sandbox ({bench.sandbox.reason or 'sandbox: none'}); install bubblewrap")
+        raise UserError(f"tests of changes {bench.sandbox.lack}")
     told = _source(name, given, bench)
     if given.prompts == "agent":
         told = in_other_words(told, asked_agent(settings, given.output.with_suffix(".transcripts")), bench)
