@@ -44,7 +44,7 @@ OTHER_FOLDERS = {"agents", "repositories", "lensbench_tasks", "lensbench_demo"}
 """Rooms that work in other folders: workspaces, caches, repositories."""
 
 
-BUDGET = {"lines": 44_078, "characters": 1_939_447}
+BUDGET = {"lines": 44_054, "characters": 1_938_833}
 """The most code that `scripts/`, `rules/`, `templates/` and the Snakefile may have. It only falls: features pay with
 deletions."""
 CODE = (".py", ".smk", ".j2", ".js")
@@ -195,6 +195,9 @@ def main() -> None:
             f"{room:18}{lines:6} lines {len(own):4} modules {names:4} public names   imports"
             f" {', '.join(sorted(others)) or 'no other room'}"
         )
+    engine = [file for file in files.values() if file.is_relative_to(PACKAGE)]
+    lines = sum(file.read_text(encoding="utf-8").count("\n") for file in engine)
+    print(f"{PACKAGE.name:18}{lines:6} lines {len(engine):4} modules: the engine, all rooms but the packages beside it")
     circles = [found for graph in (rooms, modules) if (found := circle(graph))]
     wrong += [f"a circle: {' -> '.join(found)}" for found in circles]
     print(f"{len(rooms)} rooms, {sum(map(len, rooms.values()))} arrows, {len(circles)} circles")

@@ -234,8 +234,8 @@ def write_tasks(wishes: Wishes) -> None:
         write_atomic(target, (ROOT / "scenarios" / "demo.yaml").read_bytes())
         return
     print(f"generating {TASKS} tasks about {wishes.repo} ...", flush=True)
-    told = ["--repo", wishes.repo, "--tasks", str(TASKS), "--output", str(target)]
-    if subprocess.run([sys.executable, "-P", "-m", "lensbench_tasks.generate", *told], check=False).returncode:
+    told = ["generate", "--repo", wishes.repo, "--tasks", str(TASKS), "--output", str(target)]
+    if subprocess.run([sys.executable, "-P", "-m", "lensbench", *told], check=False).returncode:
         raise UserError(f"could not generate tasks about {wishes.repo}; use another --repo, or omit it for the demo's")
 
 

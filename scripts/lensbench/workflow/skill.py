@@ -26,6 +26,7 @@ from lensbench.plan.reading import read_config, read_file
 from lensbench.plan.task_files import ScenarioSet
 from lensbench.runs.start_gate import who_is_there
 from lensbench.workflow.background import Detached
+from lensbench.workflow.finish import print_headline
 from lensbench.workflow.targets import writer
 
 OWN_CONFIG = Path("benchmark.yaml")
@@ -36,6 +37,13 @@ LOG = Path("logs") / "skill.log"
 EARLY_S = 20
 """A start is watched this long: errors in config, key or servers appear within this time."""
 LAST_LINES = 25
+ACTIONS = {
+    "rerun": "run discarded and missing runs, and nothing else",
+    "score": "rebuild everything after the runs; no agent is started",
+    "status": "show the progress, and what was discarded",
+    "report": "show the headline, and which file to open",
+    "stop": "let running agents finish, and start no more",
+}
 
 
 class Bench(NamedTuple):
@@ -44,33 +52,31 @@ class Bench(NamedTuple):
     config: Path
     scenarios: Path
     """The task set, or the first of several."""
-    run_id: str
-    options: Sequence[str]
-    """Further options for Snakemake."""
+    folder: Path
+    """The run folder."""
 
     @property
-    def folder(self) -> Path:
-        """The run folder."""
-        return Path("bench") / self.run_id
+    def lacks_tasks(self) -> bool:
+        """True when the skill has to write tasks first; a file that the user named must exist."""
+        return self.scenarios == TASKS and not TASKS.exists()
 
-    @property
-    def snakemake(self) -> list[str]:
+    def snakemake(self, options: Sequence[str]) -> list[str]:
         """The command that runs what is missing."""
-        options, setting = list(self.options), f"run_id={self.run_id}"
-        place = options.index("--config") + 1 if "--config" in options else 0
-        options[place:place] = [setting] if place else ["--config", setting]
-        return ["lensbench.workflow.launch", "--configfile", str(self.config), "--cores", CORES, *options]
+        more, setting = list(options), f"run_id={self.folder.name}"
+        place = more.index("--config") + 1 if "--config" in more else 0
+        more[place:place] = [setting] if place else ["--config", setting]
+        return verb("run", "--configfile", str(self.config), "--cores", CORES, *more)
 
 
-def start(bench: Bench) -> None:
+def start(bench: Bench, options: Sequence[str]) -> None:
     """Starts Snakemake in the background, after writing tasks if there are none.
 
     Raises UserError when it is already running, or fails at once.
     """
     refuse_if_at_work(bench.folder)
-    if lacks_tasks(bench):
-        write_tasks(bench._replace(options=()))  # the options are for Snakemake
-    made = Detached(python(*bench.snakemake), bench.folder / LOG)
+    if bench.lacks_tasks:
+        write_tasks(bench, ())  # the options are for Snakemake
+    made = Detached(bench.snakemake(options), bench.folder / LOG)
     until = time.monotonic() + EARLY_S
     code = made.wait(lambda: bool(who_is_there(str(RunFolder(bench.folder).gate))) or time.monotonic() > until)
     if code is None:
@@ -91,26 +97,21 @@ def refuse_if_at_work(folder: Path) -> None:
         )
 
 
-def lacks_tasks(bench: Bench) -> bool:
-    """True when the skill has to write tasks first; a file that the user named must exist."""
-    return bench.scenarios == TASKS and not TASKS.exists()
-
-
-def write_tasks(bench: Bench) -> None:
+def write_tasks(bench: Bench, options: Sequence[str]) -> None:
     """Generates tasks about the current folder into the config's file. Raises UserError when that file exists."""
     if bench.scenarios.exists():
         raise UserError(f"{bench.scenarios} already exists; delete it to generate new tasks")
     config = read_config(bench.config)
     settings = writer(config, make_plan(config, ScenarioSet(()), []))
-    command = ["lensbench_tasks.generate", "--repo", ".", "--output", str(bench.scenarios), "--settings", settings]
-    follow(python(*command, *bench.options), bench.scenarios.with_suffix(".log"))
+    command = verb("generate", "--repo", ".", "--output", str(bench.scenarios), "--settings", settings, *options)
+    follow(command, bench.scenarios.with_suffix(".log"))
 
 
-def evaluate(bench: Bench, question: str) -> None:
+def evaluate(bench: Bench, question: str, options: Sequence[str]) -> None:
     """Asks one question in every condition, and shows the answers."""
     os.environ["COLUMNS"] = str(shutil.get_terminal_size().columns)  # the program's output is not a terminal
     log = Path("bench") / "evals" / f"skill-{os.getpid()}.log"
-    follow(python("lensbench.workflow.ask", "--configfile", str(bench.config), *bench.options, "--", question), log)
+    follow(verb("ask", "--configfile", str(bench.config), *options, "--", question), log)
     log.unlink()
 
 
@@ -120,71 +121,48 @@ def follow(command: Sequence[str], log: Path) -> None:
         sys.exit(code)
 
 
-def show_status(bench: Bench) -> None:
+def show_status(folder: Path) -> None:
     """Prints the progress of the benchmark; without a plan, or after a failure, also the end of the log."""
-    log, worker = bench.folder / LOG, at_work(bench.folder)
-    if not worker and not RunFolder(bench.folder).results_json.exists():
-        print(f"{bench.folder}: there are no results, and nothing is running")
+    log, worker = folder / LOG, at_work(folder)
+    if not worker and not RunFolder(folder).results_json.exists():
+        print(f"{folder}: there are no results, and nothing is running")
         if log.exists():
-            print(
-                f"the end of {log}:",
-                *log.read_text(errors="replace", encoding="utf-8").splitlines()[-LAST_LINES:],
-                sep="\n",
-            )
-    if RunFolder(bench.folder).plan.exists():
-        become("lensbench.workflow.status", "--folder", str(bench.folder))
+            last = log.read_text(errors="replace", encoding="utf-8").splitlines()[-LAST_LINES:]
+            print(f"the end of {log}:", *last, sep="\n")
+    if RunFolder(folder).plan.exists():
+        become(verb("status", str(folder)))
     elif worker:
-        print(f"{bench.folder}: process {worker.process} is preparing it; no run has started")
+        print(f"{folder}: process {worker.process} is preparing it; no run has started")
 
 
-def show_report(bench: Bench) -> NoReturn:
-    """Prints the headline, and which file to open. Raises UserError when there are no results."""
-    if not RunFolder(bench.folder).results_json.exists():
-        raise UserError(f"{bench.folder} has no results yet; --status shows its progress")
-    become("lensbench.workflow.finish", "--folder", str(bench.folder.absolute()))
-
-
-def stop(bench: Bench) -> None:
+def stop(folder: Path) -> None:
     """Lets running agents finish and starts no more. Raises UserError when it runs on another machine."""
-    worker = at_work(bench.folder)
+    worker = at_work(folder)
     if not worker:
-        print(f"{bench.folder}: nothing is running")
+        print(f"{folder}: nothing is running")
         return
     if worker.host != socket.gethostname():
-        raise UserError(f"{bench.folder} is running on {worker.host}; stop it there")
+        raise UserError(f"{folder} is running on {worker.host}; stop it there")
     os.kill(worker.process, signal.SIGTERM)
-    print(f"{bench.folder}: running agents finish and are kept, no more are started; --rerun continues")
+    print(f"{folder}: running agents finish and are kept, no more are started; --rerun continues")
 
 
-def rerun(bench: Bench) -> None:
-    """Runs the discarded and missing runs of a benchmark. Raises UserError when there is no such benchmark."""
-    if not RunFolder(bench.folder).plan.exists():
-        raise UserError(f"there is no benchmark in {bench.folder}; start it without --rerun")
-    start(bench)
+def verb(name: str, *arguments: str) -> list[str]:
+    """The command of a verb."""
+    return [sys.executable, "-P", "-m", "lensbench", name, *arguments]
 
 
-def become(module: str, *arguments: str) -> NoReturn:
+def become(command: list[str]) -> NoReturn:
     """Replaces this process with another program."""
     sys.stdout.flush()
-    os.execv(sys.executable, python(module, *arguments))
+    os.execv(command[0], command)
 
 
-def python(module: str, *arguments: str) -> list[str]:
-    """The command that starts a program."""
-    return [sys.executable, "-P", "-m", module, *arguments]
-
-
-def find_config() -> Path:
-    """The config of the current folder: its own, that of lensbench's checkout, or the skill's."""
-    if OWN_CONFIG.exists():
-        return OWN_CONFIG
-    return Path("config.yaml") if Path.cwd() == ROOT else DEFAULT_CONFIG
-
-
-def read_bench(run_id: str, options: Sequence[str]) -> Bench:
-    """The benchmark with that name, or the config's when it is empty. Raises UserError for an unusable name or
-    config."""
-    file = find_config()
+def read_bench(run_id: str) -> Bench:
+    """The benchmark with that name, or the config's when it is empty; the config is the current folder's own, that of
+    lensbench's checkout, or the skill's. Raises UserError for an unusable name or config."""
+    checkout = Path("config.yaml") if Path.cwd() == ROOT else DEFAULT_CONFIG
+    file = OWN_CONFIG if OWN_CONFIG.exists() else checkout
     value = read_file(str(file))[1].value
     given = value if isinstance(value, dict) else {}
     first, *_ = given["scenarios"] if isinstance(given.get("scenarios"), list) else [given.get("scenarios")]
@@ -195,7 +173,7 @@ def read_bench(run_id: str, options: Sequence[str]) -> Bench:
         run_id = newest_dated(Path("bench")) or new_dated(Path("bench"))
     if not re.fullmatch(RUN_ID, run_id):
         raise UserError(f"{run_id!r} names no benchmark; use letters, digits and '-' only")
-    return Bench(file, Path(first), run_id, options)
+    return Bench(file, Path(first), Path("bench") / run_id)
 
 
 def parse() -> tuple[argparse.Namespace, list[str]]:
@@ -209,16 +187,10 @@ def parse() -> tuple[argparse.Namespace, list[str]]:
     one.add_argument("--run", metavar="<run_id>", help="start the benchmark with that name, or continue it")
     one.add_argument("--eval", metavar="<prompt>", help="ask one question in every condition, side by side; no scores")
     one.add_argument("--scenarios-only", action="store_true", help="only write tasks about this repository")
-    for name, does in {
-        "rerun": "run discarded and missing runs, and nothing else",
-        "score": "rebuild everything after the runs; no agent is started",
-        "status": "show the progress, and what was discarded",
-        "report": "show the headline, and which file to open",
-        "stop": "let running agents finish, and start no more",
-    }.items():
+    for name, does in ACTIONS.items():
         one.add_argument(f"--{name}", metavar="<run_id>", nargs="?", const="", help=does)
     arguments, rest = parser.parse_known_args()
-    if rest and {name for name in ("score", "status", "report", "stop") if getattr(arguments, name) is not None}:
+    if rest and {name for name in ACTIONS if name != "rerun" and getattr(arguments, name) is not None}:
         parser.error(f"unrecognized arguments: {' '.join(rest)}")
     return arguments, rest
 
@@ -226,29 +198,33 @@ def parse() -> tuple[argparse.Namespace, list[str]]:
 def main() -> None:
     """Run the benchmark of the config, or the action that an option names."""
     given, options = parse()
-    named = [given.run, given.rerun, given.score, given.status, given.report, given.stop]
-    bench = read_bench(next(filter(None, named), ""), options)
-    if given.eval is not None:
-        evaluate(bench, given.eval)
-    elif given.scenarios_only:
-        write_tasks(bench)
-    elif given.score is not None:
-        refuse_if_at_work(bench.folder)
-        become("lensbench.workflow.render", "--folder", str(bench.folder))
-    elif given.status is not None:
-        show_status(bench)
-    elif given.report is not None:
-        show_report(bench)
-    elif given.stop is not None:
-        stop(bench)
-    elif given.dry and lacks_tasks(bench):
-        print(f"there is no {TASKS}: a start or --scenarios-only first generates tasks about this repository")
-    elif given.dry:
-        become(*bench.snakemake, "-n")
-    elif given.rerun is not None:
-        rerun(bench)
-    else:
-        start(bench)
+    action, run_id = next(((name, value) for name in ACTIONS if (value := getattr(given, name)) is not None), ("", ""))
+    bench = read_bench(run_id or given.run or "")
+    folder = bench.folder
+    match action:
+        case "score":
+            refuse_if_at_work(folder)
+            become([sys.executable, "-P", "-m", "lensbench.workflow.render", "--folder", str(folder)])
+        case "status":
+            show_status(folder)
+        case "report" if not RunFolder(folder).results_json.exists():
+            raise UserError(f"{folder} has no results yet; --status shows its progress")
+        case "report":
+            print_headline(folder.absolute())
+        case "stop":
+            stop(folder)
+        case "rerun" if not given.dry and not RunFolder(folder).plan.exists():
+            raise UserError(f"there is no benchmark in {folder}; start it without --rerun")
+        case _ if given.eval is not None:
+            evaluate(bench, given.eval, options)
+        case _ if given.scenarios_only:
+            write_tasks(bench, options)
+        case _ if given.dry and bench.lacks_tasks:
+            print(f"there is no {TASKS}: a start or --scenarios-only first generates tasks about this repository")
+        case _ if given.dry:
+            become([*bench.snakemake(options), "-n"])
+        case _:
+            start(bench, options)
 
 
 if __name__ == "__main__":
