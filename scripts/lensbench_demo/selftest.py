@@ -28,12 +28,11 @@ from lensbench.core.errors import UserError, did_you_mean
 from lensbench.core.frozen_plan import SandboxSettings
 from lensbench.core.proof import code_hash, record_file
 from lensbench.core.run_folder import RunFolder
-from lensbench.core.system.files import read_json, read_typed, write_atomic, write_json
+from lensbench.core.system.files import read_typed, write_atomic, write_json
 from lensbench.core.system.places import ROOT
 from lensbench.core.system.processes import end_children
 from lensbench.core.system.program import run_program
 from lensbench.results.results_file import Results
-from lensbench.scores.estimates_file import EstimatesFile
 from lensbench_demo.controls import BROKEN_SERVER, CONTROLS, OUTSIDE, Control, Planted, make_project
 
 CLAIMS = ("GO", "HARM")
@@ -83,10 +82,10 @@ def _finding(control: Control, project: Path) -> Finding:
 def _known(control: Control, project: Path) -> tuple[bool, str]:
     """Runs a control in which all runs are valid."""
     planted = make_project(control, project)
-    return judge(control, planted, *_results(control, project))
+    return judge(control, planted, _results(control, project))
 
 
-def judge(control: Control, planted: Planted, results: Results[float], estimates: EstimatesFile) -> tuple[bool, str]:
+def judge(control: Control, planted: Planted, results: Results[float]) -> tuple[bool, str]:
     """Whether the results are as expected, and a description.
 
     Every run must have its planted score, and the delta must follow from these scores. The interval must contain the
@@ -94,7 +93,7 @@ def judge(control: Control, planted: Planted, results: Results[float], estimates
     one."""
     scores = {(run["task"], run["condition"]): run["score"] for run in results["runs"]}
     wrong = [key for key, score in planted.items() if scores.get(key) != float(score)]
-    comparison = estimates["comparisons"][control.treatment]
+    comparison = results["estimates"][control.treatment]
     overall, verdict = comparison["score"]["overall"], comparison["gate"].verdict
     delta, low, high = overall.delta, overall.low, overall.high
     holds = control.least == control.most if low is None or high is None else low <= control.delta <= high
@@ -130,24 +129,22 @@ def _broken(control: Control, project: Path) -> tuple[bool, str]:
     if made or exit_code != 1 or "the preflight failed" not in said:
         return False, f"not refused by the preflight, {made} runs made, exit code {exit_code}: {_trouble(said)}"
     make_project(control, project, servers_checked=False)
-    results, estimates = _results(control, project)
+    results = _results(control, project)
     runs = Counter((run["condition"], run["reason"] or run["status"]) for run in results["runs"])
     known = {(control.baseline, "scored"): control.tasks, (control.treatment, "mcp_failed"): control.tasks}
     delta = results["comparisons"][control.treatment]["measures"]["score"]["delta"]
-    verdict = estimates["comparisons"][control.treatment]["gate"].verdict
+    verdict = results["estimates"][control.treatment]["gate"].verdict
     counted = ", ".join(f"{count} {condition} {word}" for (condition, word), count in sorted(runs.items()))
     ok = runs == known and delta is None and verdict == "INCONCLUSIVE"
     return ok, f"refused; without the preflight {counted}, delta {_points(delta)}, {verdict}"
 
 
-def _results(control: Control, project: Path) -> tuple[Results[float], EstimatesFile]:
-    """The content of results.json and estimates.json after the whole pipeline. Raises UserError when it fails."""
+def _results(control: Control, project: Path) -> Results[float]:
+    """The content of results.json after the whole pipeline. Raises UserError when it fails."""
     exit_code, said = _start(control, project)
     if exit_code:
         raise UserError(f"the pipeline failed: {_trouble(said)}")
-    bench = project / "bench" / control.name
-    results = read_json(RunFolder(bench).results_json, Results[float])
-    return results, read_typed(RunFolder(bench).estimates, EstimatesFile)
+    return read_typed(RunFolder(project / "bench" / control.name).results_json, Results[float])
 
 
 def _start(control: Control, project: Path) -> tuple[int, str]:

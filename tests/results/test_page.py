@@ -8,6 +8,7 @@ import json
 import re
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
@@ -22,6 +23,12 @@ from lensbench.core.rows import VerdictRow, columns
 from lensbench.core.system.files import plain
 from lensbench.core.system.places import TEMPLATES
 from lensbench.core.tables import read_table, write_table
+from lensbench.judging.agreement import All, Coefficient, Pair
+from lensbench.judging.belief import Belief
+from lensbench.judging.bias import Differential, Mean
+from lensbench.judging.blinding_check import BlindingCheck, GuessCheck, Share
+from lensbench.judging.criteria_checks import Finding
+from lensbench.judging.instrument_file import InstrumentFile, JudgeSummary
 from lensbench.results.page.data import Inputs
 from lensbench.results.page.judges import judges_view
 from lensbench.results.page.page import read_inputs, render, write_page
@@ -90,14 +97,23 @@ class Elements(HTMLParser):
         return " ".join(" ".join(self.parts).split())
 
 
+def change_results(folder: Path, change: Callable[[Any], object]) -> None:
+    """Changes results.json, which the page is made of."""
+    results = json.loads((folder / "results.json").read_text())
+    change(results)
+    (folder / "results.json").write_text(json.dumps(results))
+
+
 def give_estimates(folder: Path, gate: dict[str, Any], **parts: Any) -> None:
-    """Puts figures and a verdict into estimates.json."""
-    estimates = json.loads((folder / "estimates.json").read_text())
-    comparison = estimates["comparisons"]["with"]
-    comparison["score"]["overall"] |= {"delta": 0.072, "p": 0.021, "mde": 0.09}
-    comparison["gate"] |= gate
-    comparison |= {"level": 0.95, **parts}
-    (folder / "estimates.json").write_text(json.dumps(estimates))
+    """Puts figures and a verdict into the results."""
+
+    def change(results: Any) -> None:
+        comparison = results["estimates"]["with"]
+        comparison["score"]["overall"] |= {"delta": 0.072, "p": 0.021, "mde": 0.09}
+        comparison["gate"] |= gate
+        comparison |= {"level": 0.95, **parts}
+
+    change_results(folder, change)
 
 
 GO = {"verdict": "GO", "sentence": "GO: the tools help.", "needs": "", "low": 0.01, "high": 0.14}
@@ -130,43 +146,46 @@ def test_every_verdict_has_its_own_colour_and_sign(made: Make, verdict: str) -> 
     assert "More tasks." in html
 
 
-def test_parts_of_the_instrument_may_be_missing(made: Make) -> None:
-    folder = made(tasks=3)
-    parts = ("judges", "agreement", "bias", "blinding", "criteria", "unjudged", "voided")
-    (folder / "instrument.json").write_text(json.dumps(dict.fromkeys(parts)))
-    assert "One judge decides, claude-haiku." in page(folder)
+COEFFICIENT = Coefficient(0.83, 0.7, 0.91, "")
+NONE = Mean(None, None, None, 0, "")
+UNBLINDED = Share(9, 0.95, 0.9, 1.0)
 
 
-COEFFICIENT = {"value": 0.83, "low": 0.7, "high": 0.91, "reason": ""}
-INSTRUMENT: dict[str, Any] = {
-    "judges": {
-        name: {"models": ["m"], "verdicts": {"Met": 5}, "failures": {"timeout": {"with": 2}}} for name in ("claude", "gpt")
-    },
-    "agreement": {
-        "pairs": [{"judges": ["claude", "gpt"], "overall": {"n": 60, "tasks": 12, "equal": 0.9, "kappa": COEFFICIENT}}],
-        "all": {"overall": {"n": 60, "tasks": 12, "alpha": COEFFICIENT}},
-    },
-    "bias": {
-        "judges": {"claude": {"differential": {"with": {"sentence": "claude favours with."}}}},
-        "together": {"differential": {"with": {"sentence": ""}}},
-        "correction": {"with": {"corrected": {"value": 0.031, "low": -0.01, "high": 0.07, "reason": ""}}},
-    },
-    "blinding": {
-        "classifier": {"with": {
-            "accuracy": 0.61, "low": 0.52, "high": 0.7, "holds": False, "reason": "",
-            "unblinded": {"accuracy": 0.95, "low": 0.9, "high": 1.0},
-        }},
-        "judges": {"claude": {"accuracy": None}},
-    },
-    "criteria": [{"task": "t", "criterion": 2, "kind": "met_by_all", "sentence": "Everybody met it: ask for more."}],
-    "unjudged": {"with": {"criteria": 2, "of": 60}, "without": {"criteria": 0, "of": 60}},
-    "voided": [{}, {}],
-}  # fmt: skip
+def instrument(**parts: Any) -> InstrumentFile:
+    """What is known of two judges."""
+    overall = Pair(60, 12, 0.9, COEFFICIENT, {})
+    summary: JudgeSummary = {
+        "versions": [], "models": ["m"], "verdicts": {"Met": 5}, "failures": {"timeout": Counter({"with": 2})},
+        "not_asked": {}, "cost_usd": None,
+    }  # fmt: skip
+    favour = Differential(NONE, NONE, "claude favours with.")
+    corrected = parts.get("corrected", Mean(0.031, -0.01, 0.07, 24, ""))
+    classifier = parts.get("classifier", BlindingCheck(9, 9, 0.61, 0.52, 0.7, holds=False, unblinded=UNBLINDED))
+    return {
+        "judges": {"claude": summary, "gpt": summary},
+        "agreement": {
+            "pairs": [{"judges": ["claude", "gpt"], "overall": overall, "conditions": {}}],
+            "all": {
+                "judges": ["claude", "gpt"], "overall": All(60, 12, parts.get("alpha", COEFFICIENT)), "conditions": {},
+            },
+        },
+        "bias": {
+            "judges": {"claude": {"conditions": {}, "differential": {"with": favour}}},
+            "together": {"conditions": {}, "differential": {"with": favour._replace(sentence="")}},
+            "correction": {"with": {"plain": NONE, "corrected": corrected}},
+        },
+        "blinding": {"classifier": {"with": classifier}, "judges": {"claude": parts.get("guesses", GuessCheck(0, 0, 0))}},
+        "criteria": [Finding("t", 2, "met_by_all", "Everybody met it: ask for more.")],
+        "unjudged": {"with": {"criteria": 2, "of": 60}, "without": {"criteria": 0, "of": 60}},
+        "voided": [{"judge": "gpt", "task": "t", "condition": "with", "trial": k, "criteria": 3} for k in (1, 2)],
+        "answers": {},
+        "belief": Belief({}, {}, "", {}, []),
+    }  # fmt: skip
 
 
 def test_what_is_known_of_the_judges_stands_on_the_page(made: Make) -> None:
     folder = made()
-    (folder / "instrument.json").write_text(json.dumps(INSTRUMENT))
+    change_results(folder, lambda results: results.update(instrument=plain(instrument())))
     text = Elements(page(folder)).text
     for known in (
         "agreement \u03b1 0.83", "is 0.83 (0.70 to 0.91) over 60 criteria", "claude and gpt 60 90% 0.83 0.70 to 0.91",
@@ -178,24 +197,17 @@ def test_what_is_known_of_the_judges_stands_on_the_page(made: Make) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "value", "words"),
+    ("parts", "words"),
     [
-        (("agreement", "all", "overall", "alpha"), {"value": None, "reason": "too few"}, "judges agree is not known: too few."),
-        (("bias", "correction", "with", "corrected"), {"value": None, "reason": "few pairs."}, "not corrected by persons: few pairs."),
-        (("blinding", "classifier", "with"), {"accuracy": 0.5, "low": 0.4, "high": 0.6, "holds": True, "would_find": 0.64, "unblinded": None}, "with: Blinding is not shown to fail (a true 64% would be found with 80 % probability)."),
-        (("blinding", "classifier", "with"), {"accuracy": None, "reason": "Two tasks."}, "with: not checked: Two tasks."),
-        (("blinding", "judges", "claude"), {"accuracy": 0.5, "low": 0.4, "high": 0.6}, "claude was right about 50% (40% to 60%)"),
+        ({"alpha": Coefficient(None, None, None, "too few")}, "judges agree is not known: too few."),
+        ({"corrected": NONE._replace(reason="few pairs.")}, "not corrected by persons: few pairs."),
+        ({"classifier": BlindingCheck(9, 9, 0.5, 0.4, 0.6, holds=True, would_find=0.64)}, "with: Blinding is not shown to fail (a true 64% would be found with 80 % probability)."),
+        ({"classifier": BlindingCheck(2, 2, reason="Two tasks.")}, "with: not checked: Two tasks."),
+        ({"guesses": GuessCheck(9, 0, 9, 0.5, 0.4, 0.6)}, "claude was right about 50% (40% to 60%)"),
     ],
 )  # fmt: skip
-def test_what_is_not_known_of_the_judges_is_said_with_the_reason(
-    path: tuple[str, ...], value: dict[str, Any], words: str
-) -> None:
-    instrument = json.loads(json.dumps(INSTRUMENT))
-    place = instrument
-    for key in path[:-1]:
-        place = place[key]
-    place[path[-1]] = value
-    assert words in str(judges_view(instrument, {"judges": []}))
+def test_what_is_not_known_of_the_judges_is_said_with_the_reason(parts: dict[str, Any], words: str) -> None:
+    assert words in str(judges_view(instrument(**parts)))
 
 
 def test_no_verdict_hides_that_no_model_answered(made: Make) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from statsmodels.stats.oneway import anova_oneway
 
+from lensbench.judging.belief import Belief
 from lensbench.results.plain_verdict import _are_unlike, plain_verdict
 from lensbench.scores.gate import GateVerdict
 from lensbench.scores.intervals import Estimate
@@ -157,6 +158,7 @@ def test_a_judge_that_failed_is_named_where_nothing_can_be_compared() -> None:
 def test_the_terminal_says_the_same(tmp_path: Any) -> None:
     data = results()
     data |= {"plain": {"with": plain_verdict(data, "with", {})}, "headlines": ["figures"]}
+    data |= {"instrument": {"belief": Belief({}, {}, "", {}, [])}}
     said = list(lines(tmp_path, data))
     assert said[0].startswith("We cannot tell yet. 2 tasks better, 1 worse, 9 the same")
     assert said[1] == "Next: About 14 more tasks."

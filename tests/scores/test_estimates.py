@@ -334,12 +334,19 @@ def test_a_failed_self_test_forbids_a_verdict(bench: Make, monkeypatch: pytest.M
     assert (result["verdict"], "oracle" in result["sentence"]) == ("INCONCLUSIVE", True)
 
 
-BIASED = {"bias": {"together": {"differential": {"with": {
-    "signed": {"low": 0.01, "high": 0.03}, "sentence": "The judges favour 'with'.",
-}}}}}  # fmt: skip
-CHANCE = {"bias": {"together": {"differential": {"with": {
-    "signed": {"low": -0.01, "high": 0.03}, "sentence": "It may be chance.",
-}}}}}  # fmt: skip
+MEAN = {"value": 0.02, "low": None, "high": None, "n": 8, "reason": "", "se": None}
+
+
+def biased(low: float, sentence: str) -> dict[str, Any]:
+    """The judges err by condition, at least by so much."""
+    differential = {"wrong": MEAN, "signed": MEAN | {"low": low, "high": 0.03}, "sentence": sentence}
+    together = {"conditions": {}, "differential": {"with": differential}}
+    return {"bias": {"judges": {}, "correction": {}, "together": together}}
+
+
+def voided(judge: str, count: int) -> list[dict[str, Any]]:
+    """Answers on which the judge's verdicts are void."""
+    return [{"judge": judge, "task": "t", "condition": "with", "trial": k, "criteria": 2} for k in range(count)]
 
 
 def doubts(alone: tuple[int, int], any_: tuple[int, int], tasks: int = 8) -> dict[str, Any]:
@@ -348,14 +355,20 @@ def doubts(alone: tuple[int, int], any_: tuple[int, int], tasks: int = 8) -> dic
     return {"belief": {"caveat": "Drafts.", "doubts": [{"run": run, "alone": alone, "any": any_} for run in runs]}}
 
 
+def measured(folder: Path, **parts: Any) -> None:
+    """Changes parts of instrument.json, and of what stands there on belief."""
+    known = json.loads((folder / "instrument.json").read_text())
+    belief = known["belief"] | parts.pop("belief", {})
+    write_json(folder / "instrument.json", known | parts | {"belief": belief})
+
+
 @pytest.mark.parametrize(
     ("instrument", "verdict", "reason"),
     [
-        ({"voided": [{"judge": "claude-haiku"}]}, "INCONCLUSIVE", "claude-haiku; answers: 1 of 1"),
-        ({"voided": [{"judge": "j"}] * 5, "answers": {"j": 96}}, "INCONCLUSIVE", "(j; answers: 5 of 96)"),
-        ({"voided": [{"judge": "j"}] * 4, "answers": {"j": 96}}, "GO", ""),
-        (BIASED, "INCONCLUSIVE", "The judges favour 'with'."),
-        (CHANCE, "GO", ""),
+        ({"voided": voided("j", 5), "answers": {"j": 96}}, "INCONCLUSIVE", "(j; answers: 5 of 96)"),
+        ({"voided": voided("j", 4), "answers": {"j": 96}}, "GO", ""),
+        (biased(0.01, "The judges favour 'with'."), "INCONCLUSIVE", "The judges favour 'with'."),
+        (biased(-0.01, "It may be chance."), "GO", ""),
         ({"voided": [], "bias": None}, "GO", ""),
         (
             {"belief": {"withheld": {"with": ["An unvalidated judge decides."]}, "caveat": "c"}},
@@ -375,7 +388,7 @@ def test_judges_that_cannot_be_trusted_forbid_a_verdict(
     made = wide(bench, agent={"kind": "claude-code"})
     made.run("t7", "without", points=HALF, agent_version="1.0")
     made.build()
-    write_json(made.folder / "instrument.json", instrument)
+    measured(made.folder, **instrument)
     gate = plain(write_estimates(made.folder))["comparisons"]["with"]["gate"]
     assert (gate["verdict"], reason in gate["sentence"]) == (verdict, True)
 
@@ -464,8 +477,9 @@ def test_the_stage_runs_from_the_command_line(bench: Make, monkeypatch: pytest.M
 def with_people(folder: Path, value: float = 0.1, se: float = 0.05, n: int = 24) -> dict[str, Any]:
     """The estimates when people have judged so many tasks, and corrected the delta to this value."""
     corrected = {"value": value, "low": None, "high": None, "n": n, "reason": "", "se": se}
-    bias = {"together": {}, "correction": {"with": {"plain": {}, "corrected": corrected}}}
-    write_json(folder / "instrument.json", {"bias": bias, "belief": {"decided": {"model": 48}}})
+    together = {"conditions": {}, "differential": {}}
+    bias = {"judges": {}, "together": together, "correction": {"with": {"plain": MEAN, "corrected": corrected}}}
+    measured(folder, bias=bias, belief={"decided": {"model": 48}, "caveat": "", "doubts": []})
     for name in ("looks.jsonl", "results.json"):
         (folder / name).unlink(missing_ok=True)
     return plain(write_estimates(folder)["comparisons"]["with"])  # type: ignore[no-any-return]
@@ -511,5 +525,5 @@ def test_a_verdict_without_labels_says_what_it_assumes(bench: Make) -> None:
     )
     assert "It assumes" not in with_people(made.folder, value=0.7)["gate"]["sentence"]
     (made.folder / "looks.jsonl").unlink()
-    write_json(made.folder / "instrument.json", {"belief": {"decided": {"people": 40, "tests": 8, "model": 0}}})
+    measured(made.folder, bias=None, belief={"decided": {"people": 40, "tests": 8, "model": 0}})
     assert "It assumes" not in plain(write_estimates(made.folder))["comparisons"]["with"]["gate"]["sentence"]

@@ -6,10 +6,9 @@ Optional keys were added later than the oldest plans that can still be read.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
+from typing import Any, NotRequired
 
-if TYPE_CHECKING:
-    from typing_extensions import ReadOnly
+from typing_extensions import ReadOnly, TypedDict
 
 
 class AgentSettings(TypedDict, total=False):

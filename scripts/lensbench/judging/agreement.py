@@ -13,7 +13,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, NamedTuple
+
+from typing_extensions import TypedDict
 
 from lensbench.core.records import RunId
 from lensbench.judging.judges import Verdict

@@ -11,19 +11,17 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import StrEnum
 from fractions import Fraction
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from lensbench.core.records import RunId
 from lensbench.core.rows import VerdictRow
 from lensbench.core.tables import run_of_row
 from lensbench.judging.agreement import All, Verdicts, two_judges
 from lensbench.judging.bias import persons_verdicts
+from lensbench.judging.blinding_check import BlindingCheck, GuessCheck
 from lensbench.judging.decisions import is_person, majority
 from lensbench.judging.judges import DRAFTED, POINTS, Verdict
 from lensbench.plan.names import HUMAN, MECHANICAL, TESTS
-
-if TYPE_CHECKING:  # numpy and scipy come with it
-    from lensbench.judging.blinding_check import BlindingCheck, GuessCheck
 
 ENOUGH_LABELS = 200
 """How many verdicts of a model judge must also have a person's verdict."""

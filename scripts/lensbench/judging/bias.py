@@ -12,7 +12,9 @@ import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from statistics import stdev
-from typing import NamedTuple, TypedDict
+from typing import NamedTuple
+
+from typing_extensions import TypedDict
 
 from lensbench.core.conditions import Contrast
 from lensbench.core.distributions import t_isf

@@ -14,13 +14,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-import numpy as np
-
-from lensbench.core.arrays import Floats
 from lensbench.core.distributions import t_isf
 from lensbench.judging.blinding import MARK
+
+if TYPE_CHECKING:
+    from lensbench.core.arrays import Floats
 
 MIN_TASKS = 6
 """The minimum number of tasks with guesses; with fewer, the interval is too wide."""
@@ -141,6 +141,8 @@ def guesses_of_judge(guesses: Iterable[Guess]) -> GuessCheck:
     Guesses within a task are correlated, so the task is the unit of the t interval. Among equals the conditions have
     equal weight, so that a constant guess is right in half of the cases.
     """
+    import numpy as np
+
     given = list(guesses)
     made = [guess for guess in given if guess.guessed is not None]
     tasks = _with_equals((each.task, each.score, each.actual, each.guessed == each.actual) for each in made)
@@ -203,6 +205,8 @@ def _differences(
     """The words of two tasks or more, and a row per task: the treatment's share of answers with a word minus the
     baseline's, and last the difference of log lengths. Each column is scaled to a sum of squares of 1.
     """
+    import numpy as np
+
     found = [
         [
             (sign / len(equal[name]) / len(equals), _TOKEN.findall(getattr(answer, field).lower()))
@@ -228,6 +232,8 @@ def _guessed(rows: Floats, seed: int) -> Share:
 
     Answers with equal scores could as well have each other's condition, which changes the sign of a task's row.
     """
+    import numpy as np
+
     signs = np.random.default_rng(seed).choice([-1.0, 1.0], (_FLIPS, len(rows)))
     accuracy, *chance = _right(rows, np.vstack([np.ones(len(rows)), signs]))
     bound = float(np.quantile([accuracy, *chance], 0.975, method="higher"))
@@ -240,6 +246,8 @@ def _right(rows: Floats, signs: Floats) -> Floats:
     A row's guess is the sign of the sum of its columns with the weights (S - x)^_POWER, where S is a column's sum and x
     the row's own part of it, which must not be learned from.
     """
+    import numpy as np
+
     total = signs @ rows
     hits = []
     for row, sign in zip(rows, signs.T, strict=True):

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import NamedTuple, TypedDict
+from typing import NamedTuple
 
 from lensbench.core.conditions import decided_contrasts, treatments
 from lensbench.core.frozen_plan import Plan
@@ -18,12 +18,11 @@ from lensbench.core.system.files import plain, write_json
 from lensbench.core.system.program import run_stage
 from lensbench.core.tables import read_table, run_of_row
 from lensbench.core.tasks import Task
-from lensbench.judging.agreement import Agreement, All, Verdicts, agreement
+from lensbench.judging.agreement import All, Verdicts, agreement
 from lensbench.judging.belief import Belief, believe, votes_of
 from lensbench.judging.bias import (
     Correction,
     Decided,
-    JudgeBias,
     correction,
     judge_bias,
     pair_deltas,
@@ -32,15 +31,21 @@ from lensbench.judging.bias import (
 )
 from lensbench.judging.blinding_check import (
     BlindedAnswer,
-    BlindingCheck,
     Guess,
-    GuessCheck,
     guess_conditions,
     guesses_of_judge,
 )
 from lensbench.judging.criteria_checks import Finding, check_criteria, check_tasks
 from lensbench.judging.decisions import criterion_of, is_person, verdict_of
-from lensbench.judging.instrument_file import UnjudgedCount, VoidedAnswer
+from lensbench.judging.instrument_file import (
+    Bias,
+    Blinding,
+    InstrumentFile,
+    JudgeSummary,
+    Measures,
+    UnjudgedCount,
+    VoidedAnswer,
+)
 from lensbench.judging.judges import NOT_ASKED, Verdict
 from lensbench.judging.sample import Group, sampled_pairs
 from lensbench.judging.shown_answers import ShownAnswer, read_shown_answers, read_tasks
@@ -86,46 +91,6 @@ class Judged(NamedTuple):
     def compared(self) -> list[str]:
         """The baseline and the treatments."""
         return [self.plan["baseline"], *self.treatments]
-
-
-class JudgeSummary(TypedDict):
-    """The verdicts and failures of one judge."""
-
-    versions: list[str]
-    models: list[str]
-    verdicts: dict[str, int]
-    failures: dict[str, Counter[str]]
-    """Failure -> condition -> verdicts; the next one too."""
-    not_asked: dict[str, Counter[str]]
-    cost_usd: Fraction | None
-    """None when no request reports its cost."""
-
-
-class Bias(TypedDict):
-    """The errors of each judge and of all together against people, and the corrected delta of each comparison."""
-
-    judges: dict[str, JudgeBias]
-    together: JudgeBias
-    correction: dict[str, Correction]
-
-
-class Blinding(TypedDict):
-    """How well conditions can be guessed from blinded answers."""
-
-    classifier: dict[str, BlindingCheck]
-    judges: dict[str, GuessCheck]
-
-
-class Measures(TypedDict):
-    """All measures of judges and criteria except the blinding."""
-
-    judges: dict[str, JudgeSummary]
-    agreement: Agreement
-    bias: Bias | None
-    criteria: list[Finding]
-    unjudged: dict[str, UnjudgedCount]
-    voided: list[VoidedAnswer]
-    answers: dict[str, int]
 
 
 def read_judged(folder: Path) -> Judged:
@@ -305,7 +270,8 @@ def measure_instrument(folder: Path) -> None:
     found, guessed = measure(judged), blinding(judged, seen, read_guesses(folder))
     correction = found["bias"]["correction"] if found["bias"] else {}
     believed = belief(judged, found["agreement"]["all"]["overall"], guessed, correction)
-    write_json(RunFolder(folder).instrument, plain({**found, "blinding": guessed, "belief": believed}))
+    data: InstrumentFile = {**found, "blinding": guessed, "belief": believed}
+    write_json(RunFolder(folder).instrument, plain(data))
 
 
 if __name__ == "__main__":

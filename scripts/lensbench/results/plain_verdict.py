@@ -14,7 +14,7 @@ from lensbench.judging.judges import FAILURES
 from lensbench.scores.estimates_file import decided_by_gate
 
 if TYPE_CHECKING:
-    from lensbench.judging.instrument_file import JudgeData
+    from lensbench.judging.instrument_file import JudgeSummary
     from lensbench.results.results_file import Collected, Estimated, Plain
     from lensbench.scores.estimates_file import Decided
     from lensbench.scores.gate import GateVerdict
@@ -33,7 +33,7 @@ def told(plain: Mapping[str, Plain]) -> dict[str, str]:
     return {name: text if text.startswith(f"{name} ") else f"{name}: {text}" for name, text in texts.items()}
 
 
-def plain_verdict(data: Estimated[Fraction], name: str, judges: Mapping[str, JudgeData]) -> Plain:
+def plain_verdict(data: Estimated[Fraction], name: str, judges: Mapping[str, JudgeSummary]) -> Plain:
     """The plain words for a treatment, or for a contrast by its name, from the results' data with estimates."""
     contrast = None if name in data["estimates"] else read_contrast(name)
     found = decided_by_gate({}, data["contrasts"])[name] if contrast else data["estimates"][name]
@@ -130,7 +130,7 @@ WITHOUT_VERDICTS = (
 """What to do when criteria have no verdict."""
 
 
-def _first_step(data: Collected[Fraction], judges: Mapping[str, JudgeData]) -> str:
+def _first_step(data: Collected[Fraction], judges: Mapping[str, JudgeSummary]) -> str:
     """What to do when nothing can be compared."""
     if data["counts"][RunStatus.UNJUDGED]:
         if failures := _failures(judges):
@@ -141,7 +141,7 @@ def _first_step(data: Collected[Fraction], judges: Mapping[str, JudgeData]) -> s
     return "Start again: `lensbench run` makes what is missing."
 
 
-def _failures(judges: Mapping[str, JudgeData]) -> str:
+def _failures(judges: Mapping[str, JudgeSummary]) -> str:
     """Why judges that were asked gave no verdict: `claude: the judge's agent failed (verdicts: 4)`."""
     return "; ".join(
         f"{name}: {FAILURES[failure]} (verdicts: {sum(by_condition.values())})"

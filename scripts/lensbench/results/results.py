@@ -21,7 +21,7 @@ from lensbench.core.system.files import plain, read_json, read_typed, write_atom
 from lensbench.core.system.program import run_stage
 from lensbench.core.tables import run_of_pair, run_of_row
 from lensbench.judging.decisions import is_person
-from lensbench.judging.instrument_file import InstrumentData
+from lensbench.judging.instrument_file import InstrumentFile
 from lensbench.judging.judges import DRAFTED
 from lensbench.results import chosen_runs
 from lensbench.results.junit import junit
@@ -129,7 +129,7 @@ def collect(
 
 
 def with_findings(
-    collected: Collected[Fraction], estimates: EstimatesFile, instrument: InstrumentData
+    collected: Collected[Fraction], estimates: EstimatesFile, instrument: InstrumentFile
 ) -> Findings[Fraction]:
     """The data with what is estimated, decided and known about the judges: what the two stages before left."""
     data: Estimated[Fraction] = {
@@ -143,12 +143,12 @@ def with_findings(
     return {
         **data,
         "instrument": instrument,
-        "judging": judges_view(instrument, data)._asdict(),
+        "judging": judges_view(instrument)._asdict(),
         "selftest": estimates["selftest"],
         "unjudged_criteria": sum(found["criteria"] for found in instrument["unjudged"].values()),
         "criteria_of_runs": sum(found["of"] for found in instrument["unjudged"].values()),
         "figures": {name: presented(measures[name], found) for name, found in decided.items()},
-        "plain": {name: plain_verdict(data, name, instrument.get("judges", {})) for name in decided},
+        "plain": {name: plain_verdict(data, name, instrument["judges"]) for name in decided},
         "verdicts_on": {name: found["gate"].verdict for name, found in decided.items()},
     }
 
@@ -262,7 +262,7 @@ def write_results(folder: Path, tables: Tables | None = None) -> Results[Fractio
 
         changes = changes_view(folder, tables)
     estimates = read_typed(RunFolder(folder).estimates, EstimatesFile)
-    instrument = read_json(RunFolder(folder).instrument, InstrumentData, needed=True)
+    instrument = read_typed(RunFolder(folder).instrument, InstrumentFile)
     data: Results[Fraction] = {
         **with_findings(collected, estimates, instrument),
         "published": [pair._asdict() for pair in pairs],

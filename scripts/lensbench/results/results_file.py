@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Generic, TypedDict
+from typing import Generic
+
+from typing_extensions import TypedDict
 
 from lensbench.core.frozen_plan import AgentSettings, PlannedCondition
 from lensbench.core.proof import SelftestStatus
-from lensbench.judging.instrument_file import InstrumentData
+from lensbench.judging.instrument_file import InstrumentFile
 from lensbench.plan.names import Verdict
 from lensbench.scores.complete_tasks import McNemar
 from lensbench.scores.estimates_file import Decided, DecidedContrast, UndecidedContrast
@@ -200,7 +202,7 @@ class Changes(TypedDict, Generic[N], total=False):
 class Findings(Estimated[N], Generic[N]):
     """The same with the words for them, and what is known about the judges."""
 
-    instrument: InstrumentData
+    instrument: InstrumentFile
     judging: dict[str, object]
     """A Judges (page/judges.py)."""
     selftest: SelftestStatus

@@ -18,7 +18,8 @@ from lensbench.core.frozen_plan import Plan
 from lensbench.core.numbers import decimal, score_of
 from lensbench.core.records import RunId
 from lensbench.core.run_status import RunStatus
-from lensbench.judging.instrument_file import CorrectedData, DoubtData
+from lensbench.judging.belief import Doubt
+from lensbench.judging.bias import Mean
 from lensbench.scores.account import Shown
 from lensbench.scores.complete_tasks import Known, Pair
 from lensbench.scores.intervals import HEAVY, LARGEST, Estimate, estimate, minimum_detectable
@@ -235,7 +236,7 @@ def filled(comparison: Comparison) -> tuple[Estimate, Estimate]:
 
 
 def doubted(
-    comparison: Comparison, doubts: Sequence[DoubtData], judged: Literal["alone", "any"]
+    comparison: Comparison, doubts: Sequence[Doubt], judged: Literal["alone", "any"]
 ) -> tuple[Estimate, Estimate]:
     """The same as `filled`, with the verdicts of untrusted judges at their worst for the treatment, and at their best:
     those on which no trusted judge decides `alone`, or all."""
@@ -243,15 +244,16 @@ def doubted(
     def at(treatment: int) -> Comparison:
         scores = dict(comparison.tables.scores)
         for doubt in doubts:
-            if (run := RunId(**doubt["run"])) in scores and (row := scores[run])["score"]:
-                points = Fraction(doubt[judged][treatment if run.condition == comparison.treatment else 1 - treatment])
+            if (run := doubt.run) in scores and (row := scores[run])["score"]:
+                ends = doubt.alone if judged == "alone" else doubt.any
+                points = ends[treatment if run.condition == comparison.treatment else 1 - treatment]
                 scores[run] = {**row, "score": decimal(score_of([points], int(row["criteria"]))) or ""}
         return replace(comparison, tables=comparison.tables._replace(scores=scores))
 
     return filled(at(0))[0], filled(at(1))[1]
 
 
-def corrected_by_people(found: Estimate, mean: CorrectedData, alpha: float, power: float) -> Estimate | None:
+def corrected_by_people(found: Estimate, mean: Mean, alpha: float, power: float) -> Estimate | None:
     """The estimate corrected for the errors of the judges, with the error of the correction; None if people have judged
     too few tasks.
 
@@ -259,16 +261,15 @@ def corrected_by_people(found: Estimate, mean: CorrectedData, alpha: float, powe
     repositories, its standard error is increased by the same factor as that of all tasks (the design effect), and it
     has at most their degrees of freedom.
     """
-    value, se_of_mean = mean["value"], mean.get("se")
-    if value is None or se_of_mean is None or not (found.se and found.df and found.sd):
+    if mean.value is None or mean.se is None or not (found.se and found.df and found.sd):
         return None
-    se = se_of_mean * max(1.0, found.se * math.sqrt(found.n) / found.sd)
-    df = min(mean["n"] - 1, found.df)
+    se = mean.se * max(1.0, found.se * math.sqrt(found.n) / found.sd)
+    df = min(mean.n - 1, found.df)
     margin = float(t_isf(alpha / 2, df)) * se
     return replace(
-        found, delta=value, se=se, df=df, people=mean["n"], root=None,
+        found, delta=mean.value, se=se, df=df, people=mean.n, root=None,
         method=f"{found.method}, corrected by people",
-        low=max(value - margin, -LARGEST), high=min(value + margin, LARGEST), generalised=None,
+        low=max(mean.value - margin, -LARGEST), high=min(mean.value + margin, LARGEST), generalised=None,
         mde=minimum_detectable(se, df, alpha, power),
     )  # fmt: skip
 

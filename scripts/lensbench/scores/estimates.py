@@ -17,11 +17,11 @@ from lensbench.core.conditions import Contrast, decided_contrasts, treatments
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import Aim, GateSettings, Plan
 from lensbench.core.run_folder import RunFolder
-from lensbench.core.system.files import plain, read_json, read_typed, write_json
+from lensbench.core.system.files import plain, read_typed, write_json
 from lensbench.core.system.program import run_stage
 from lensbench.judging.belief import Basis
 from lensbench.judging.bias import MIN_TASKS
-from lensbench.judging.instrument_file import InstrumentData
+from lensbench.judging.instrument_file import InstrumentFile
 from lensbench.plan.waves import look_file
 from lensbench.runs.discards import discard_files
 from lensbench.runs.made_with import mixtures
@@ -103,7 +103,9 @@ def earlier_looks(folder: Path, plan: Plan, treatment: str) -> list[LookResult]:
     return [look[treatment] for look in looks if treatment in look]
 
 
-def blockers(comparison: Comparison, name: str, instrument: InstrumentData, proven: proof.SelftestStatus) -> list[str]:
+def blockers(
+    comparison: Comparison, name: str, instrument: InstrumentFile | None, proven: proof.SelftestStatus
+) -> list[str]:
     """Reasons that forbid a verdict on a comparison regardless of its numbers, one sentence each. `name` is its name in
     instrument.json."""
     tables, found = comparison.tables, []
@@ -114,34 +116,34 @@ def blockers(comparison: Comparison, name: str, instrument: InstrumentData, prov
     found += mixtures(of_both)
     if proven["state"] == "failed":
         found.append(proven["sentence"])
-    voided = Counter(answer["judge"] for answer in instrument.get("voided") or ())
+    if instrument is None:
+        return found
+    voided = Counter(answer["judge"] for answer in instrument["voided"])
     for judge, count in sorted(voided.items()):
-        answers = (instrument.get("answers") or {}).get(judge, count)
+        answers = instrument["answers"][judge]
         if count > MOST_VOIDED * answers:
             told = f"{judge}; answers: {count} of {answers}"
             found.append(f"A judge was wrong about criteria whose verdict is known ({told}).")
-    withheld = instrument.get("belief", {}).get("withheld", {})
+    withheld = instrument["belief"].withheld
     found += dict.fromkeys(reason for side in comparison.conditions for reason in withheld.get(side, ()))
-    together = (instrument.get("bias") or {}).get("together", {})
-    if differential := together.get("differential", {}).get(name):
-        signed = differential["signed"]
-        if signed["low"] is not None and signed["high"] is not None and not signed["low"] <= 0 <= signed["high"]:
-            found.append(differential["sentence"])
+    if instrument["bias"] and (differential := instrument["bias"]["together"]["differential"].get(name)):
+        signed = differential.signed
+        if signed.low is not None and signed.high is not None and not signed.low <= 0 <= signed.high:
+            found.append(differential.sentence)
     return found
 
 
-def corrected_by_people(instrument: InstrumentData, name: str, aim: Aim, overall: Estimate) -> Estimate | None:
+def corrected_by_people(instrument: InstrumentFile | None, name: str, aim: Aim, overall: Estimate) -> Estimate | None:
     """The delta of a comparison corrected for the errors of the judges; None if people have judged too few tasks."""
-    correction = (instrument.get("bias") or {}).get("correction", {}).get(name)
-    if not correction:
+    if not (instrument and instrument["bias"] and (correction := instrument["bias"]["correction"].get(name))):
         return None
     return compared.corrected_by_people(overall, correction["corrected"], aim["alpha"], aim["power"])
 
 
-def assumption(instrument: InstrumentData) -> str:
+def assumption(instrument: InstrumentFile | None) -> str:
     """The assumption behind a verdict by judges whose errors are not measured; "" when only people and hidden tests
     decided."""
-    decided = instrument.get("belief", {}).get("decided", {})
+    decided = instrument["belief"].decided if instrument else {}
     if not any(count for basis, count in decided.items() if basis not in (Basis.PEOPLE, Basis.TESTS)):
         return ""
     return (
@@ -226,7 +228,8 @@ class Gatekeeper(NamedTuple):
 
     folder: Path
     tables: Tables
-    instrument: InstrumentData
+    instrument: InstrumentFile | None
+    """None at a look, which comes before judges are measured."""
     proven: proof.SelftestStatus
     ledger: Sequence[Draw]
     distrusted: Sequence[str]
@@ -239,8 +242,8 @@ class Gatekeeper(NamedTuple):
         overall, plan = found["score"]["overall"], comparison.plan
         is_contrast = plan["baseline"] != self.tables.plan["baseline"]
         worst, best = compared.filled(comparison)
-        belief = self.instrument.get("belief", {})
-        doubts = belief.get("doubts", ())
+        belief = self.instrument["belief"] if self.instrument else None
+        doubts = belief.doubts if belief else ()
         voided = voided_runs(self.folder) if self.ledger else set()
         first = first_seen(self.ledger, name, now.draw.seen, voided)
         shown = as_looked_at(overall, now.look, plan["gate"]["power"])
@@ -252,7 +255,7 @@ class Gatekeeper(NamedTuple):
             doubted=[compared.doubted(comparison, doubts, "alone"), compared.doubted(comparison, doubts, "any")]
             if doubts else (),
             trial_sd=found["variance"]["differences"].sigma,
-            caveat=belief.get("caveat", ""), drawn=now.drawn,
+            caveat=belief.caveat if belief else "", drawn=now.drawn,
             one_loss=compared.with_one_loss(comparison),
             assumes="" if corrected else assumption(self.instrument),
             first_seen=compared.as_first_seen(comparison, now.draw.seen, first),
@@ -276,7 +279,8 @@ def write_estimates(folder: Path, tables: Tables | None = None) -> EstimatesFile
 
     `tables` are those of the folder, if they were read before."""
     tables = tables or read_tables(folder)
-    instrument = read_json(RunFolder(folder).instrument, InstrumentData)
+    place = RunFolder(folder).instrument
+    instrument = read_typed(place, InstrumentFile) if place.exists() else None
     ledger, distrusted = read_account(folder)
     proven = proof.status()
     keeper = Gatekeeper(folder, tables, instrument, proven, ledger, distrusted)

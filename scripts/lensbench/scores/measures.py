@@ -10,7 +10,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
-from typing import Generic, TypedDict, TypeVar
+from typing import Generic, TypeVar
+
+from typing_extensions import TypedDict
 
 from lensbench.core.conditions import compared
 from lensbench.core.numbers import exact, mean

@@ -21,9 +21,9 @@ from lensbench.core.frozen_plan import Aim
 from lensbench.core.numbers import dollars, mean
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.run_status import RunStatus
-from lensbench.core.system.files import read_json, read_typed
+from lensbench.core.system.files import read_typed
 from lensbench.core.system.program import run_program
-from lensbench.judging.instrument_file import InstrumentData
+from lensbench.judging.instrument_file import InstrumentFile
 from lensbench.scores.estimates_file import EstimatesFile
 from lensbench.scores.power import TRIALS, Spread, detectable, repositories_needed, split, tasks_needed, upper_sd
 from lensbench.scores.run_tables import read_tables
@@ -199,8 +199,8 @@ def read_pilot(folder: Path, share: float) -> list[Pilot]:
     estimates = read_typed(RunFolder(folder).estimates, EstimatesFile)["comparisons"]
     runs = [run for run, row in tables.scores.items() if row["status"] == RunStatus.SCORED]
     seconds, prices = mean(map(tables.duration, runs)), mean(map(tables.cost, runs))
-    judges = read_json(RunFolder(folder).instrument, InstrumentData).get("judges", {}).values()
-    judging = sum(Fraction(str(judge["cost_usd"] or 0)) for judge in judges)
+    judges = read_typed(RunFolder(folder).instrument, InstrumentFile)["judges"].values()
+    judging = sum(judge["cost_usd"] or Fraction(0) for judge in judges)
     price = None if prices is None else float(prices + judging / len(runs))
     pilots = []
     for name, each in estimates.items():

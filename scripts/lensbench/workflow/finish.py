@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import sys
 import textwrap
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from lensbench.core.errors import UserError
 from lensbench.core.listing import some_of
 from lensbench.core.records import RunId
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.run_status import RunStatus
+from lensbench.core.system.files import read_typed
 from lensbench.core.system.program import run_stage
 from lensbench.core.system.terminal import printable
 from lensbench.results.plain_verdict import WITHOUT_VERDICTS, told
+from lensbench.results.results_file import Figure, Results
 from lensbench.workflow.status import Status
-
-if TYPE_CHECKING:
-    from lensbench.results.results_file import Figure, Results
 
 MOST_COLUMNS = 100
 """Longer lines are hard to read, however wide the terminal is."""
@@ -64,12 +60,11 @@ def _efforts(figures: Mapping[str, Figure]) -> Iterator[str]:
 
 def _judges(data: Results[float], treatment: str) -> Iterator[str]:
     """Lines on why no verdict is given, or which judges' verdicts are not trusted."""
-    belief = data.get("instrument", {}).get("belief", {})
-    reasons = belief.get("withheld", {}).get(treatment)
-    if reasons:
+    belief = data["instrument"]["belief"]
+    if reasons := belief.withheld.get(treatment):
         yield f"No verdict is given: {' '.join(reasons)}"
-    elif caveat := belief.get("caveat"):
-        yield caveat
+    elif belief.caveat:
+        yield belief.caveat
 
 
 def _wrapped(line: str, width: int) -> str:
@@ -82,12 +77,7 @@ def print_headline(folder: Path) -> None:
 
     Raises UserError when there are no results.
     """
-    try:
-        data: Results[float] = json.loads(RunFolder(folder).results_json.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise UserError(
-            f"{RunFolder(folder).results_json}: cannot be read ({error}); start Snakemake to write it"
-        ) from None
+    data = read_typed(RunFolder(folder).results_json, Results[float])
     width = min(shutil.get_terminal_size().columns, MOST_COLUMNS) if sys.stdout.isatty() else 0
     shown = [_wrapped(printable(line), width) for line in lines(folder, data)]
     print("", *shown, sep="\n", flush=True)

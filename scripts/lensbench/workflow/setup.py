@@ -24,7 +24,7 @@ from lensbench.agents import load_adapter
 from lensbench.core.errors import UserError, did_you_mean
 from lensbench.core.preflight_results import read_listed_tools
 from lensbench.core.run_folder import RunFolder
-from lensbench.core.system.files import read_json, write_atomic, write_json
+from lensbench.core.system.files import read_typed, write_atomic, write_json
 from lensbench.core.system.places import ROOT
 from lensbench.core.system.program import run_program
 from lensbench.core.system.templates import template_environment
@@ -308,7 +308,7 @@ def _try(wishes: Wishes) -> list[str]:
 def _what_next(wishes: Wishes, version: str, tools: list[str]) -> Iterator[str]:
     config = wishes.files["config"]
     yield f"{', '.join(map(str, wishes.files.values()))} are written. The server's tools: {', '.join(tools)}."
-    compared = read_json(RunFolder(wishes.smoke).results_json, Results)["comparisons"].values()
+    compared = read_typed(RunFolder(wishes.smoke).results_json, Results[float])["comparisons"].values()
     if any(each["adoption"]["called"]["runs"] for each in compared):
         yield "The trial succeeded; its figures say nothing about a real model."
     else:

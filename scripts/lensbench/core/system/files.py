@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import shutil
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import is_dataclass
@@ -163,7 +164,9 @@ def read_typed(path: Path, kind: type[T]) -> T:
     from pydantic import TypeAdapter, ValidationError  # no run of an agent reads such a file
 
     try:
-        return TypeAdapter(kind).validate_json(path.read_bytes())
+        with warnings.catch_warnings(action="ignore"):  # keys that are only read are no problem
+            adapter = TypeAdapter(kind)
+        return adapter.validate_json(path.read_bytes())
     except OSError as error:
         problem = str(error)
     except ValidationError as error:

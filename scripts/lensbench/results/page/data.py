@@ -14,12 +14,11 @@ from lensbench.core.rows import DecisionRow, PairRow, ValidityRow, VerdictRow
 from lensbench.core.run_status import COUNTING
 from lensbench.core.tables import items, run_of_pair
 from lensbench.core.tasks import Task
-from lensbench.judging.instrument_file import InstrumentData
 from lensbench.results.charts.scores import Dumbbell, Interval
 from lensbench.results.presented import FEWEST_TASKS
 from lensbench.results.results_file import Results
 from lensbench.runs.citations import SourceData
-from lensbench.scores.estimates_file import Decided, EstimatesFile
+from lensbench.scores.estimates_file import Decided
 from lensbench.scores.intervals import Estimate
 from lensbench.scores.run_tables import Tables
 from lensbench.scores.scores import short_name, tools_of_condition
@@ -38,9 +37,6 @@ class Inputs(NamedTuple):
     tables: Tables
     results: Results[float]
     """results.json."""
-    estimates: EstimatesFile
-    instrument: InstrumentData
-    """instrument.json; its parts may be missing."""
     validity: Mapping[RunId, ValidityRow]
     """The rows of validity.csv, by run."""
     decisions: Mapping[RunId, Sequence[DecisionRow]]
@@ -174,7 +170,7 @@ class Bottom(NamedTuple):
 
 def bottom_line(inputs: Inputs, treatment: str) -> Bottom:
     """The gate's verdict and its numbers."""
-    found = inputs.estimates["comparisons"][treatment]
+    found = inputs.results["estimates"][treatment]
     overall, gate = found["score"]["overall"], found["gate"]
     low = overall.low if gate.low is None else gate.low
     high = overall.high if gate.high is None else gate.high
@@ -200,7 +196,7 @@ def worst_and_best(inputs: Inputs, treatment: str) -> tuple[float, float] | None
     """The difference in points with every missing score at its worst and at its best; None when none is missing."""
     pairs, bounds = (
         inputs.results["comparisons"][treatment]["pairs"],
-        inputs.estimates["comparisons"][treatment]["bounds"],
+        inputs.results["estimates"][treatment]["bounds"],
     )
     if not pairs["planned"] > pairs["complete"] > 0:
         return None

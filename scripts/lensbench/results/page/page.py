@@ -27,7 +27,6 @@ from lensbench.core.system.places import ROOT, TEMPLATES
 from lensbench.core.system.program import run_program
 from lensbench.core.system.templates import csp_hash
 from lensbench.core.tables import read_table, run_of_pair, run_of_row
-from lensbench.judging.instrument_file import InstrumentData
 from lensbench.judging.shown_answers import read_tasks
 from lensbench.plan.frozen import frozen_tasks
 from lensbench.results.markdown import MANY_DISCARDS
@@ -39,7 +38,6 @@ from lensbench.results.page.words import page_environment
 from lensbench.results.results_file import Results
 from lensbench.runs.citations import SourceData
 from lensbench.runs.reasons import REASONS
-from lensbench.scores.estimates_file import EstimatesFile
 from lensbench.scores.run_tables import Tables, read_tables
 from lensbench.scores.scores import treatment_tools
 
@@ -51,9 +49,7 @@ def read_inputs(folder: Path, tables: Tables | None = None) -> Inputs:
     tools = treatment_tools(tables.plan, tables.records.values(), tables.reports.values(), read_listed_tools(folder))
     return Inputs(
         tables,
-        read_json(RunFolder(folder).results_json, Results[float]),
-        read_typed(RunFolder(folder).estimates, EstimatesFile),
-        read_json(RunFolder(folder).instrument, InstrumentData),
+        read_typed(RunFolder(folder).results_json, Results[float]),
         {run_of_row(row): row for row in tables.validity},
         _by_run(read_table(RunFolder(folder).decisions, DecisionRow)),
         _by_run(tables.verdicts),
@@ -84,8 +80,8 @@ def render(folder: Path, inputs: Inputs, folded: bool = False) -> Iterator[tuple
     report = page(
         "report.html.j2",
         treatments=[treatment_view(inputs, name, address) for name in data.treatments(inputs)],
-        instrument={"judges": {}, "criteria": [], **inputs.instrument},
-        judges=judges_view(inputs.instrument, inputs.results),
+        instrument=inputs.results["instrument"],
+        judges=judges_view(inputs.results["instrument"]),
         durations=partial(_durations, inputs),
         estimate_of=data.estimate_of,
         plan=inputs.tables.plan,

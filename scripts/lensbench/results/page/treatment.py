@@ -22,7 +22,7 @@ MOST_ROWS = 50
 def treatment_view(inputs: Inputs, treatment: str, address: Address) -> dict[str, object]:
     """What the template reads. `address` says where the answers of a task are."""
     number = inputs.results["treatments"].index(treatment)
-    found = inputs.estimates["comparisons"][treatment]
+    found = inputs.results["estimates"][treatment]
     cells, rows = data.cells(inputs, treatment, address), data.task_rows(inputs, treatment, address)
     bottom, intervals = data.bottom_line(inputs, treatment), data.interval_rows(found)
     shown, between = data.dumbbell_rows(rows, ENDS)
