@@ -21,7 +21,7 @@ REPEATED = 0.8
 """What a term is worth again after a passage that already has it."""
 WEAKEST = 0.12
 """Units below this part of the best unit's score are not quoted."""
-RAISE = re.compile(r"^\s*(raise\b|throw\b|return Err\b|panic!?\(|.*\.(fail|abort)\()")
+RAISE = re.compile(r"^\s*(raise\b|throw\b|return Err\b|panic!?\(|(?=\S).*\.(fail|abort)\()")
 VALUE = re.compile(r"^\s*[\w.\"']+\s*(:\s*[^=]+)?=(?!=)\s*\S|^\s*[\w.-]+\s*[:=]\s*\S")
 COMMENT = re.compile(r"^\s*(#|//|\*|/\*|\"\"\"|'''|:\w+|\.\. )")
 GUARD = re.compile(r"^\s*(if|elif|else|except|for|while|try|case|with|match|switch|catch)\b")

@@ -86,7 +86,7 @@ def program_version(program: str, settings: AgentSettings, says: str = "") -> st
             )  # fmt: skip
         except (OSError, subprocess.TimeoutExpired):
             return None
-    found = re.search(r"\d+\.\d+\.\d+[\w.+-]*", said.stdout)
+    found = re.search(r"\d{1,9}\.\d{1,9}\.\d{1,9}[\w.+-]*", said.stdout)
     return found[0] if found and said.returncode == 0 and says in said.stdout else None
 
 

@@ -40,16 +40,15 @@ TOKEN = "LENSBENCH_TOKEN"
 """The variable in which Codex finds the gateway's token; commands that it runs do not get it."""
 OFF = ("multi_agent", "goals", "apps", "plugins", "remote_plugin", "hooks", "skill_search", "image_generation",
        "browser_use", "computer_use", "sleep_tool", "unbounded_connection_retries")  # fmt: skip
-"""Features that start agents, bring tools of their own, read what somebody else configured, or wait for ever for an
-address that does not answer."""
+"""Features that start agents, bring tools of their own, read what others configured, or wait for ever for an address
+that does not answer."""
 
 _GAVE_UP = {
     "prompt too long": re.compile(r"(?i)context window|context length|ran out of room"),
     "length": re.compile(r"reason: max_output_tokens"),
     "refusal": re.compile(r"reason: content_filter"),
 }
-"""Limit or refusal of the model -> the error of a turn that ended with it: a failed answer, not a failure of the
-service."""
+"""Why the model gave up -> the error of a turn that ended so: a failed answer."""
 _CALLS = ("mcp_tool_call", "command_execution", "file_change", "web_search", "collab_tool_call")
 _SPOKEN = (*_CALLS, "agent_message", "reasoning")
 _BASE = {
@@ -157,10 +156,8 @@ def _status(error: str) -> int | None:
         body = mapping(json.loads(error))
     except (ValueError, RecursionError):
         return None
-    values = [
-        value for level in (body, mapping(body.get("error"))) for value in (level.get("status"), level.get("code"))
-    ]
-    return next((int(value) for value in map(str, values) if re.fullmatch(r"[45]\d\d", value)), None)
+    values = [str(level.get(key)) for level in (body, mapping(body.get("error"))) for key in ("status", "code")]
+    return next((int(value) for value in values if re.fullmatch(r"[45]\d\d", value)), None)
 
 
 def _items(seen: Seen) -> list[dict[str, Any]]:

@@ -50,7 +50,8 @@ MOST_HELP = 0.25
 """The part of a run's tokens that this can take: it is asked every 5 to 15 turns, about the last 20."""
 _FAILED = "MCP issues detected"
 _BLOCKED = "The model response was blocked due to safety settings."
-_ATTEMPT = re.compile(r"(?s).*^Attempt \d+ failed with status (\d{3})", re.MULTILINE)
+_STATUS = re.compile(r"(?m)^[ \t]*(?:status|code): (\d{3})\b")
+_ATTEMPT = re.compile(r"(?m)^Attempt \d+ failed with status (\d{3})")
 
 
 def command(run: Assignment) -> Invocation:
@@ -155,11 +156,11 @@ def read(
 
 def _status(error: str, log: str) -> int | None:
     """The status in an error, or in the log of the failed request."""
-    _, _, request = log.rpartition("Error when talking to Gemini API")
-    stated = re.search(r'"code":\s*(\d{3})', error)
+    stated = re.findall(r'"code":\s*(\d{3})', error)
     if error.startswith("[API Error") and not stated:
-        stated = re.search(r"(?m)^\s*(?:status|code): (\d{3})\b", request) or _ATTEMPT.search(request)
-    return int(stated[1]) if stated else None
+        _, _, request = log.rpartition("Error when talking to Gemini API")
+        stated = _STATUS.findall(request)[:1] or _ATTEMPT.findall(request)[-1:]
+    return int(stated[0]) if stated else None
 
 
 def _answer(seen: Seen) -> str:

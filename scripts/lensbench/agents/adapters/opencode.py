@@ -46,7 +46,7 @@ CONTEXT, OUTPUT = 200_000, 32_000
 
 _OFF = ("PROJECT_CONFIG", "AUTOUPDATE", "MODELS_FETCH", "LSP_DOWNLOAD", "DEFAULT_PLUGINS", "CLAUDE_CODE",
         "EXTERNAL_SKILLS")  # fmt: skip
-_UNAVAILABLE = re.compile(r'message="server unavailable" key=(\S+).*?status=(\S+)')
+_UNAVAILABLE = re.compile(r'message="server unavailable" key=(\S+) (?:type=\S+ )?status=(\S+)')
 _ENDS = {"stop": "", "length": "length", "content-filter": "refusal"}
 """The reason for which an answer ends -> `Outcome.gave_up`."""
 _REFUSAL = "ContentFilterError"
@@ -209,8 +209,8 @@ def _amount(value: Any) -> float:
 
 
 def is_over(event: Event) -> bool | None:
-    """The end of a step with which an answer ends; after a compaction, a text that lets the agent go on follows. After
-    a step that ended for another reason, such as an answer that is a web page, the program may ask without end."""
+    """A step with which an answer ends; after a compaction, a text that lets the agent go on follows. After a step that
+    ended otherwise, such as an answer that is a web page, the program may ask again."""
     if event["type"] == "step_finish":
         return text(mapping(event.get("part")).get("reason")) in _ENDS
     return False if event["type"] in ("step_start", "text", "tool_use") else None

@@ -48,13 +48,13 @@ ABOUT_THE_ANSWER = re.compile(
 )
 RULE_OR_HEADING = re.compile(r"^\s{0,3}(([-*_=])\s*(\2\s*){2,}|#{1,6}\s.*)$")
 
-CODE_SPAN = re.compile(r"`+([^`\n]{1,120})`+")
+CODE_SPAN = re.compile(r"(?<!`)`+([^`\n]{1,120})`+")
 QUOTED = re.compile(r"\"([^\"\n]{2,200})\"|“([^”\n]{2,200})”|(?<!\w)'([^'\n]{2,200})'(?!\w)")
 FILE_PATH = re.compile(
-    r"(?<![\w/])[\w.-]+(?:/[\w.-]+)+|\b[\w-]+\.(?:py|pyi|js|jsx|ts|tsx|go|rs|java|cs|toml|cfg|ini)\b"
+    r"(?<![\w/])[\w.-]{1,200}(?:/[\w.-]+)+|\b[\w-]{1,200}\.(?:py|pyi|js|jsx|ts|tsx|go|rs|java|cs|toml|cfg|ini)\b"
 )
 IDENTIFIER = re.compile(
-    r"--[a-z][\w-]+|\b(?:\w+\.)+[A-Za-z_]\w+(?:\(\))?|\b\w+\(\)|\b_*[A-Za-z0-9]+_\w+|\b[a-z]+[A-Z]\w*"
+    r"--[a-z][\w-]+|\b(?:\w{1,200}\.){1,20}[A-Za-z_]\w+(?:\(\))?|\b\w+\(\)|\b_*[A-Za-z0-9]+_\w+|\b[a-z]+[A-Z]\w*"
     r"|\b[A-Z]+[a-z]+[A-Z]\w*|\b[A-Z]{2,}[A-Z0-9]*\b"
 )
 NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.])")

@@ -9,7 +9,7 @@ from lensbench.runs.self_report.words import DESCRIPTION, QUOTES, SPACED_REMARK
 
 _LONGEST_PATH = 4096
 _LINE_NUMBERS = re.compile(
-    r"(?::L?[0-9]+(?:[-:,\u2013]L?[0-9]+)*|#L?[0-9]+(?:-L?[0-9]+)?|\([0-9]+(?:[-,:]\s?[0-9]+)?\))$"
+    r"(?::L?[0-9]+(?:[-:,\u2013]L?[0-9]+){0,20}|#L?[0-9]+(?:-L?[0-9]+)?|\([0-9]+(?:[-,:]\s?[0-9]+)?\))$"
 )
 
 

@@ -26,7 +26,7 @@ _LINK = re.compile(r"\[[^\[\]]*\]\(([^()\s]*)\)")
 _TIMES = re.compile(
     r"(?:\s[x*]\s?[0-9]+|\s?[\u00d7✕]\s?[0-9]+|\s[0-9]+\s?[x\u00d7]?|:[0-9]+)(?:\s(?:times|calls?))?$", re.IGNORECASE
 )
-_TIMES_BEFORE = re.compile(r"[0-9]+\s?[x\u00d7]?\s")
+_TIMES_BEFORE = re.compile(r"(?<![0-9])[0-9]+\s?[x\u00d7]?\s")
 
 
 def count(found: Field | None) -> int | None:

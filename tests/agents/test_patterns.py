@@ -1,0 +1,95 @@
+"""Every regular expression that meets foreign text takes linear time: each is tried with texts made of its own parts."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import re
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+SCRIPTS = Path(__file__).parents[2] / "scripts"
+ROOMS = ("lensbench/agents", "lensbench/runs", "lensbench_demo/offline")
+METHODS = {"search", "match", "fullmatch", "findall", "finditer", "sub", "split"}
+CHARACTERS = "a0 -./_\"'\n:,<>[](){}`=*#|\\\x1b\t@~!+%$&;?^A"
+SHORT, LONG = 2_000, 8_000
+NOISE_S, MOST = 0.01, 8
+"""The time of a text four times as long is four times as long, or sixteen times when it grows with the square."""
+
+
+def written(file: Path) -> Iterator[tuple[str, re.Pattern[str], set[str]]]:
+    """The patterns of a module: where, what, and the methods that are called."""
+    nodes = list(ast.walk(ast.parse(file.read_text(encoding="utf-8"))))
+    calls: list[Any] = [node for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)]
+    calls = [call for call in calls if isinstance(call.func.value, ast.Name)]
+    names = {id(node.value): node.targets[0].id for node in nodes
+             if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)}  # fmt: skip
+    used: dict[str, set[str]] = {}
+    for call in calls:
+        used.setdefault(call.func.value.id, set()).add(call.func.attr)
+    for call in calls:
+        given = call.args[0] if call.args else None
+        if call.func.value.id == "re" and isinstance(given, ast.Constant) and isinstance(given.value, str):
+            names_of_flags = re.findall(r"\bre\.([A-Z]+)", ast.unparse(call))
+            flags = sum(getattr(re, name) for name in names_of_flags)
+            methods = {call.func.attr} | used.get(names.get(id(call), ""), set())
+            place = f"{file.relative_to(SCRIPTS)}:{call.lineno}"
+            yield place, re.compile(given.value, flags), methods & METHODS or {"search"}
+
+
+def samples(items: Iterable[Any], state: Any) -> list[str]:
+    """Texts that a parsed pattern fits."""
+    texts = [""]
+    for item in items:
+        kind, given = str(item[0]), item[1]
+        if kind.endswith("REPEAT"):
+            parts = [part * max(given[0], 1) for part in samples(given[2], state)]
+        elif kind == "BRANCH":
+            parts = [part for branch in given[1] for part in samples(branch, state)]
+        elif kind == "SUBPATTERN":
+            parts = samples(given[3], state)
+        elif kind in ("LITERAL", "NOT_LITERAL", "ANY", "IN"):
+            one = re._compiler.compile(re._parser.SubPattern(state, [item]), state.flags)
+            literal = chr(given) if kind == "LITERAL" else ""
+            parts = [next(filter(one.match, CHARACTERS + literal + "".join(map(chr, range(0x3000)))))]
+        else:
+            parts = [""]
+        texts = [text + part for text, part in itertools.islice(itertools.product(texts, parts), 8)]
+    return texts
+
+
+def hostile(pattern: re.Pattern[str]) -> list[str]:
+    """What is repeated: the beginnings of texts that fit, also as lines."""
+    tree = re._parser.parse(pattern.pattern, pattern.flags)
+    begun = {text[:length] for text in samples(tree, tree.state) for length in range(1, len(text) + 1)}
+    return sorted({*begun, *(f"{text}\n" for text in begun), "a", " ", "\n"}, key=lambda text: (len(text), text))
+
+
+def seconds(pattern: re.Pattern[str], method: str, text: str) -> float:
+    began = time.process_time()
+    for _ in pattern.finditer(text) if method in METHODS - {"match", "fullmatch"} else [getattr(pattern, method)(text)]:
+        pass
+    return time.process_time() - began
+
+
+PATTERNS = [entry for room in ROOMS for file in sorted((SCRIPTS / room).rglob("*.py")) for entry in written(file)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("pattern", "methods"), [pytest.param(*rest, id=place) for place, *rest in PATTERNS])
+def test_a_pattern_takes_linear_time(pattern: re.Pattern[str], methods: set[str]) -> None:
+    for part, end, method in itertools.product(hostile(pattern), ("", "\0"), methods):
+        short, long = (part * (size // len(part)) + end for size in (SHORT, LONG))
+        took = seconds(pattern, method, long)
+        if took > NOISE_S:
+            ratio = min(seconds(pattern, method, long) / seconds(pattern, method, short) for _ in range(3))
+            assert ratio < MOST, (pattern.pattern, part, method)
+
+
+def test_a_pattern_that_takes_quadratic_time_is_seen() -> None:
+    with pytest.raises(AssertionError):
+        test_a_pattern_takes_linear_time(re.compile(r"\d+\.\d+"), {"search"})
