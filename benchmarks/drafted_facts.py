@@ -1,4 +1,4 @@
-"""The accuracy of drafted patterns for facts in prose: `python benchmarks/drafted_facts.py [--held-out]`.
+"""The accuracy of both kinds of drafts for facts in prose: `python benchmarks/drafted_facts.py [--held-out]`.
 
 Facts are the criteria of the two task sets, and statements extracted from the pinned packages of this environment.
 Each is stated in its own words in the formats of people and models (`gold`), with one name, number or path exchanged
@@ -19,7 +19,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 import yaml
 
@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "support"))
 
 from labelled import dressed, mined  # noqa: E402
-from lensbench.core.tasks import Criterion, Task  # noqa: E402
+from lensbench.core.tasks import Criterion, DraftKind, Task  # noqa: E402
 from lensbench.judging.judges import POINTS  # noqa: E402
 from lensbench.judging.judges.mechanical import judge  # noqa: E402
 from lensbench.judging.judges.normalising import normalise  # noqa: E402
@@ -175,12 +175,12 @@ def answers(fact: Stated, others: Sequence[Stated], rng: random.Random) -> Itera
     yield "other", as_answer(own_words(rng.choice(near).text))
 
 
-def shares(given: Sequence[Stated], wrong: dict[str, list[str]]) -> Share:
-    """The verdicts of the facts' drafts; examples of wrong ones are added to `wrong`."""
+def shares(given: Sequence[Stated], drafts: DraftKind, wrong: dict[str, list[str]]) -> Share:
+    """The verdicts of such drafts of the facts; examples of wrong ones are added to `wrong`."""
     met, count, drafted = Counter[str](), Counter[str](), 0
     for fact in given:
-        criterion = draft(Criterion(text=fact.text), fact.prompt)
-        drafted += criterion.drafted
+        criterion = draft(Criterion(text=fact.text), drafts)
+        drafted += criterion.drafted is not None
         if not criterion.drafted:
             wrong["no draft"].append(fact.text)
             continue
@@ -202,14 +202,14 @@ class Scored(NamedTuple):
     drafts: float
 
 
-def engineers_answers(halves: Sequence[bool]) -> Iterator[Scored]:
+def engineers_answers(halves: Sequence[bool], drafts: DraftKind) -> Iterator[Scored]:
     """Answers that state all or some of a task's facts in other words than the criteria."""
     by_id = {task.id: task for task in tasks()}
     complete = yaml.safe_load((ROOT / "tests/support/standard_answers.yaml").read_text(encoding="utf-8"))
     told = yaml.safe_load((ROOT / "tests/support/paraphrases.yaml").read_text(encoding="utf-8"))
     for name, answer in complete.items():
         if held_out(name) in halves:
-            yield Scored(name, 100, _score(by_id[name], answer))
+            yield Scored(name, 100, _score(by_id[name], answer, drafts))
     for name, pairs in told.items():
         if held_out(name) in halves:
             for seed in range(6):
@@ -220,13 +220,13 @@ def engineers_answers(halves: Sequence[bool]) -> Iterator[Scored]:
                 yield Scored(
                     name,
                     100 * sum(1 if whole else 0.25 for whole in full) / len(full),
-                    _score(by_id[name], "\n".join(lines)),
+                    _score(by_id[name], "\n".join(lines), drafts),
                 )
 
 
-def _score(task: Task, answer: str) -> float:
+def _score(task: Task, answer: str, drafts: DraftKind) -> float:
     text = normalise(answer)
-    drafted = [draft(Criterion(text=criterion.text), task.prompt) for criterion in task.criteria]
+    drafted = [draft(Criterion(text=criterion.text), drafts) for criterion in task.criteria]
     points = [float(POINTS.get(judge(criterion, text).verdict, 0)) for criterion in drafted if criterion.drafted]
     return 100 * sum(points) / len(points) if points else 0.0
 
@@ -241,19 +241,26 @@ def main() -> None:
     wrong: dict[str, list[str]] = defaultdict(list)
     found = list(facts(halves))
     sets = [fact for fact in found if "/" not in fact.source]
-    print("| facts | n | have a draft | gold Met | exchanged Met | negated Met | another fact Met |")
+    print("| drafts, facts | n | have a draft | gold Met | exchanged Met | negated Met | another fact Met |")
     print("|---|--:|--:|--:|--:|--:|--:|")
-    for title, given in (("criteria of the sets", sets), ("read out of packages", [f for f in found if f not in sets])):
-        share = shares(given, wrong)
-        cells = " | ".join(f"{100 * share.met[kind]:.1f} %" for kind in KINDS)
-        print(f"| {title} | {share.facts} | {100 * share.drafted:.1f} % | {cells} |")
+    for kind in get_args(DraftKind):
+        for title, given in (
+            ("criteria of the sets", sets),
+            ("read out of packages", [f for f in found if f not in sets]),
+        ):
+            share = shares(given, kind, wrong)
+            cells = " | ".join(f"{100 * share.met[each]:.1f} %" for each in KINDS)
+            print(f"| {kind}, {title} | {share.facts} | {100 * share.drafted:.1f} % | {cells} |")
     from scipy.stats import spearmanr
 
-    rows = list(engineers_answers(halves))
-    off = [row.drafts - row.author for row in rows]
-    rank = spearmanr([row.author for row in rows], [row.drafts for row in rows]).statistic
-    error, bias = sum(map(abs, off)) / len(off), sum(off) / len(off)
-    print(f"\nengineers' answers: {len(rows)}, rank correlation {rank:.2f}, mean error {error:.1f}, bias {bias:+.1f}")
+    print()
+    for kind in get_args(DraftKind):
+        rows = list(engineers_answers(halves, kind))
+        off = [row.drafts - row.author for row in rows]
+        rank = spearmanr([row.author for row in rows], [row.drafts for row in rows]).statistic
+        error, bias = sum(map(abs, off)) / len(off), sum(off) / len(off)
+        figures = f"rank correlation {rank:.2f}, mean error {error:.1f}, bias {bias:+.1f}"
+        print(f"{kind}, engineers' answers: {len(rows)}, {figures}")
     for kind, examples in wrong.items() if arguments.wrong else ():
         print(f"\n{kind}: {len(examples)}")
         for example in random.Random(1).sample(examples, min(arguments.wrong, len(examples))):

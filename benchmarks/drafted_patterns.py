@@ -1,4 +1,4 @@
-"""How close draft patterns are to the patterns of an author: `python benchmarks/drafted_patterns.py [bench/x]`.
+"""How close both kinds of drafts are to the patterns of an author: `python benchmarks/drafted_patterns.py [bench/x]`.
 
 The drafting set (tests/support/drafting.yaml) has patterns by its author. New ones are drafted from the text alone, and
 both score the same answers, with a crude rule for comparison, the share of tokens found. Half of the tasks are held
@@ -11,12 +11,13 @@ import argparse
 import sys
 from collections.abc import Iterable
 from pathlib import Path
+from typing import get_args
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "support"))
 
 from drafted_answers import Answer, Scored, bare, closeness, crude, drafting_set, made_answers, patterns, scored  # noqa: E402
-from lensbench.core.tasks import Task  # noqa: E402
+from lensbench.core.tasks import DraftKind, Task  # noqa: E402
 from lensbench_tasks.drafting import draft  # noqa: E402
 
 SEEDS = range(1, 6)
@@ -33,14 +34,11 @@ def real_answers(folder: Path, tasks: Iterable[Task]) -> list[Answer]:
     ]
 
 
-def show(title: str, drafts: list[Scored], tokens: list[Scored]) -> None:
+def show(title: str, rows: list[list[Scored]]) -> None:
     """Prints a row of the table; nothing when there is no answer."""
-    if drafts:
-        cells = [
-            f"{each.rank_correlation:.2f} | {each.error:.1f} | {each.bias:+.1f}"
-            for each in map(closeness, (drafts, tokens))
-        ]
-        print(f"| {title} | {len(drafts)} | {' | '.join(cells)} |")
+    if rows[0]:
+        cells = [f"{each.rank_correlation:.2f} | {each.error:.1f} | {each.bias:+.1f}" for each in map(closeness, rows)]
+        print(f"| {title} | {len(rows[0])} | {' | '.join(cells)} |")
 
 
 def main() -> None:
@@ -51,17 +49,19 @@ def main() -> None:
     tasks, trees = drafting_set()
     answers = [*real_answers(folder, tasks), *(each for seed in SEEDS for each in made_answers(tasks, trees, seed))]
     prose = {task.id: [bare(criterion) for criterion in task.criteria] for task in tasks}
-    drafted = {task.id: [draft(criterion, task.prompt) for criterion in prose[task.id]] for task in tasks}
-    drafts, tokens = scored(answers, drafted, patterns), scored(answers, prose, crude)
-    print("| tasks, answers | n | drafts: rank correlation | error | bias | tokens: rank correlation | error | bias |")
-    print("|---|--:|--:|--:|--:|--:|--:|--:|")
+    drafted = {
+        kind: {name: [draft(each, kind) for each in criteria] for name, criteria in prose.items()}
+        for kind in get_args(DraftKind)
+    }
+    judged = [*(scored(answers, drafts, patterns) for drafts in drafted.values()), scored(answers, prose, crude)]
+    titles = [f"{each}: rank correlation | error | bias" for each in (*drafted, "tokens")]
+    print(f"| tasks, answers | n | {' | '.join(titles)} |")
+    print(f"|---|--:|{'--:|' * 3 * len(titles)}")
     for name, halves in (("all tasks", (False, True)), ("tuned on", (False,)), ("held out", (True,))):
         for family in ("", *FAMILIES):
-            chosen = [row.held_out in halves and family in ("", row.family) for row in drafts]
-            rows = [[row for row, take in zip(each, chosen, strict=True) if take] for each in (drafts, tokens)]
-            show(f"{name}, {family or 'all'}", *rows)
-    count = sum(criterion.drafted for criteria in drafted.values() for criterion in criteria)
-    print(f"\n{count} of {sum(map(len, drafted.values()))} criteria have a draft")
+            chosen = [row.held_out in halves and family in ("", row.family) for row in judged[0]]
+            rows = [[row for row, take in zip(each, chosen, strict=True) if take] for each in judged]
+            show(f"{name}, {family or 'all'}", rows)
 
 
 if __name__ == "__main__":

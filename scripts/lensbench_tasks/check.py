@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import cycle
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from markupsafe import Markup
 
@@ -29,7 +29,7 @@ from lensbench.core.system.places import TEMPLATES
 from lensbench.core.system.program import run_program
 from lensbench.core.system.templates import csp_hash, template_environment
 from lensbench.core.system.terminal import printable
-from lensbench.core.tasks import Criterion, Task
+from lensbench.core.tasks import Criterion, DraftKind, Task
 from lensbench.judging.judges import Verdict, mechanical
 from lensbench.judging.judges.normalising import normalise
 from lensbench.plan.config import DEFAULT_CACHE
@@ -216,14 +216,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="lensbench check", description=main.__doc__)
     parser.add_argument("set", help="a task set, YAML or Markdown")
     parser.add_argument("--answers", type=Path, help="a folder with answers, <task>.md or <task>-<word>.md")
-    parser.add_argument("--drafts", action="store_true", help="use draft patterns for criteria without patterns")
+    parser.add_argument("--drafts", choices=get_args(DraftKind), help="use such drafts for criteria without patterns")
     parser.add_argument("--page", type=Path, help="the page to write (default: next to the set)")
     parser.add_argument(
         "--cache", type=Path, default=Path(DEFAULT_CACHE), help="the cache folder for repositories and environments"
     )
     arguments = parser.parse_args()
     tasks = [task for task in read_scenarios([arguments.set], imported=True).tasks if task.criteria]
-    tasks = [with_drafts(task) if arguments.drafts else task for task in tasks]
+    tasks = [with_drafts(task, arguments.drafts) if arguments.drafts else task for task in tasks]
     if not tasks:
         raise UserError(f"{arguments.set}: has no criterion to check")
     found = check(tasks, read_answers(arguments.answers, tasks) if arguments.answers else {})

@@ -11,13 +11,14 @@ import argparse
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import get_args
 
 from lensbench.changes.task import answer_criteria
 from lensbench.core.errors import UserError, did_you_mean
 from lensbench.core.numbers import score_of
 from lensbench.core.system.program import run_program
 from lensbench.core.system.terminal import printable
-from lensbench.core.tasks import Task
+from lensbench.core.tasks import DraftKind, Task
 from lensbench.judging.blinding import Blinded, without_report
 from lensbench.judging.judges import POINTS, Judgement, mechanical
 from lensbench.judging.judges.normalising import normalise
@@ -75,7 +76,7 @@ def main() -> None:
     parser.add_argument("task", help="the id of a task")
     parser.add_argument("answer", nargs="?", help="a file with an answer; - for standard input")
     parser.add_argument("--set", action="append", help="the task set (default: the sets of config.yaml)")
-    parser.add_argument("--drafts", action="store_true", help="use draft patterns for criteria without patterns")
+    parser.add_argument("--drafts", choices=get_args(DraftKind), help="use such drafts for criteria without patterns")
     arguments = parser.parse_intermixed_args()
     task = find_task(arguments.set or configured_sets(), arguments.task)
     if arguments.answer is None:
@@ -89,7 +90,7 @@ def main() -> None:
         )
     except OSError as error:
         raise UserError(f"{arguments.answer}: cannot be read ({error.strerror})") from None
-    print(*map(printable, judged(with_drafts(task) if arguments.drafts else task, answer)), sep="\n")
+    print(*map(printable, judged(with_drafts(task, arguments.drafts) if arguments.drafts else task, answer)), sep="\n")
 
 
 if __name__ == "__main__":

@@ -158,8 +158,7 @@ def test_two_megabytes_are_searched_for_what_asserts_nothing(piece: str) -> None
     "answer",
     [
         "`limit_of`, shop/limits.py",
-        "Does `limit_of` in shop/limits.py do that?",
-        "`limit_of` in shop/limits.py has nothing to do with it.",
+        "`limit_of` is in shop/tax.py, see also shop/limits.py",
         "<span style='display:none'>limit_of, shop/limits.py</span>",
     ],
 )

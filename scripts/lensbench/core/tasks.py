@@ -5,6 +5,7 @@ A set is a YAML file, or a Markdown file in the protocol's own form (`scenarios_
 
 from __future__ import annotations
 
+import typing
 from enum import StrEnum
 from typing import Annotated, Any, Self, TypeVar
 
@@ -183,12 +184,16 @@ class Proof(Strict):
         return self
 
 
+DraftKind = typing.Literal["strict", "lenient"]
+"""How a program proposes patterns: all pieces of the fact, or more than half of them."""
+
+
 class Criterion(Strict):
     """A verifiable fact, and how the mechanical judge recognises it (protocol, section 4).
 
     Met: all of `all_of`, at least one of `any_of` and enough of `at_least` are stated.
     Partial: not Met, and at least one sub-fact of `partial` is stated.
-    Missed, whatever else is stated: any of `must_not`, or more of `at_most` than are allowed.
+    Missed, whatever else is stated: any of `must_not`, more of `at_most` than are allowed, or a denial of the fact.
     A criterion with none of the first three can only be judged by a model or a person.
     """
 
@@ -206,8 +211,10 @@ class Criterion(Strict):
     """At most `n` of these may be stated, `{n: 2, of: [...]}`: wrong items of a list count against the answer."""
     partial: dict[str, SubFact] = {}
     """Named sub-facts; an answer that states one of them, by all or `n` of its patterns, is Partial."""
-    drafted: bool = False
-    """The patterns were proposed by a program and not accepted by a person yet."""
+    no_other: bool = False
+    """Missed if a sentence about the fact names another path, name or number in place of one that the answer lacks."""
+    drafted: DraftKind | None = None
+    """The patterns were proposed by a program, in this way, and not accepted by a person yet."""
     proofs: Many[Proof] = ()
     """Where the repository shows the fact; checked by `lensbench prove`, not used by judges."""
 
@@ -225,8 +232,8 @@ class Criterion(Strict):
 
     @model_validator(mode="after")
     def _patterns_belong_together(self) -> Self:
-        if (self.must_not or self.partial or self.at_most) and not self.mechanical:
-            raise ValueError("has must_not, at_most or partial, but none of all_of, any_of and at_least")
+        if (self.must_not or self.partial or self.at_most or self.no_other) and not self.mechanical:
+            raise ValueError("has must_not, at_most, no_other or partial, but none of all_of, any_of and at_least")
         return self
 
 

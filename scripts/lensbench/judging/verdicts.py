@@ -38,7 +38,7 @@ def judge_mechanically(seen: Sequence[ShownAnswer], tasks: Mapping[str, Task]) -
         text = normalise(shown.text)
         for number, criterion in answer_criteria(tasks[shown.run.task]):
             judgement = mechanical.judge(criterion, text)
-            version = f"{mechanical.VERSION}{DRAFTED if criterion.drafted else ''}"
+            version = f"{mechanical.VERSION}{f'+{criterion.drafted}{DRAFTED}' if criterion.drafted else ''}"
             yield verdict_row(shown, number, MECHANICAL, judgement, version=version)
 
 

@@ -4,52 +4,52 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import get_args
 
 import yaml
 
 from lensbench.core.errors import UserError
 from lensbench.core.system.files import write_atomic
 from lensbench.core.system.program import run_program
-from lensbench.core.tasks import Criterion, Task
+from lensbench.core.tasks import Criterion, DraftKind, Task
+from lensbench.judging.judges.denying import is_negation
+from lensbench.judging.judges.pieces import cut
 from lensbench.plan.task_files import read_scenarios
-from lensbench_tasks.drafting import with_drafts
+from lensbench_tasks.drafting import FEW, with_drafts
 
-_NEGATION = re.compile(
-    r"\b(not|no|never|none|nothing|neither|nor|without|cannot|only|instead|rather than)\b|n't\b", re.IGNORECASE
-)
 _WIDTH = 110
 
 
 def doubts(criterion: Criterion) -> Iterator[str]:
-    """Review comments on a draft, one sentence each; or why there is none."""
-    if not criterion.mechanical:
-        yield "no draft: there is no name, path or number to search for, or the question gives it away"
+    """Review comments on a draft, one sentence each."""
     if not criterion.drafted:
         return
-    if found := _NEGATION.search(criterion.text):
-        yield f"the text says {found[0]!r}, and the draft asks for a negation near it: does it find this one?"
+    if is_negation(criterion.text):
+        yield "the text is a negation, which the draft does not ask for: add a pattern for it"
     if re.search(r"\bor\b", criterion.text):
-        yield "what the text joins with 'or' was taken for alternatives"
+        yield "the draft counts what the text joins with 'or' as separate pieces: move alternatives to any_of"
     if any(character.isdigit() for character in criterion.text):
-        yield "check each number, and the words near which it has to stand"
-    if len(criterion.all_of) == 1 and not criterion.any_of:
-        yield "one pattern is all that is asked: does it say the whole fact?"
+        yield "check each number: other spellings of it are not found"
+    if len(cut(criterion.text)) < FEW:
+        yield "fewer than two names, paths and numbers: its words are searched, too"
 
 
-def render(tasks: Sequence[Task], source: str) -> str:
-    """The set as YAML, with marked drafts and their number in the header."""
-    criteria = [criterion for task in tasks for criterion in task.criteria]
-    drafted = sum(criterion.drafted for criterion in criteria)
-    bare = sum(not criterion.mechanical for criterion in criteria)
+def render(tasks: Sequence[Task], source: str, kind: DraftKind) -> str:
+    """The set as YAML, with marked drafts and their kind and number in the header."""
+    count = sum(len(task.criteria) for task in tasks)
     lines = [
-        f"# Made of {source}. Criteria: {len(criteria)}; with drafted patterns: {drafted}; without any: {bare}.",
-        "# A draft is a machine's proposal. Look at each one, then accept it by removing `drafted: true`, or edit it.",
+        f"# Made of {source}. Criteria: {count}; with {kind} drafts: {_drafted(tasks)}.",
+        f"# A draft is a machine's proposal. Look at each one; accept it by removing `drafted: {kind}`, or edit it.",
         "tasks:",
         *(line for task in tasks for line in _task_lines(task)),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _drafted(tasks: Iterable[Task]) -> int:
+    return sum(criterion.drafted is not None for task in tasks for criterion in task.criteria)
 
 
 def _task_lines(task: Task) -> Iterator[str]:
@@ -73,15 +73,16 @@ def main() -> None:
     parser.add_argument("sets", nargs="+", type=Path, metavar="set", help="a task set, Markdown or YAML")
     told = "the YAML file to write, or a folder for several sets; existing files are not overwritten"
     parser.add_argument("--output", required=True, type=Path, help=told)
+    kinds = "strict: every name, path, number and code piece; lenient: half of them (docs/scenarios.md)"
+    parser.add_argument("--kind", choices=get_args(DraftKind), default="strict", help=f"{kinds}; default: strict")
     arguments = parser.parse_args()
     targets = _targets(arguments.sets, arguments.output)
     read_scenarios(list(map(str, arguments.sets)), imported=True)  # no id twice
     for path, target in zip(arguments.sets, targets, strict=True):
-        tasks = [with_drafts(task) for task in read_scenarios([str(path)], imported=True).tasks]
+        tasks = [with_drafts(task, arguments.kind) for task in read_scenarios([str(path)], imported=True).tasks]
         target.parent.mkdir(parents=True, exist_ok=True)
-        write_atomic(target, render(tasks, path.name))
-        drafted = sum(criterion.drafted for task in tasks for criterion in task.criteria)
-        print(f"{target}: {drafted} criteria with drafted patterns; review each one before use")
+        write_atomic(target, render(tasks, path.name, arguments.kind))
+        print(f"{target}: {_drafted(tasks)} criteria with {arguments.kind} drafts; review each one before use")
 
 
 def _targets(sets: Sequence[Path], output: Path) -> list[Path]:

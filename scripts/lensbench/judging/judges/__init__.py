@@ -66,5 +66,5 @@ FAILURES: Mapping[str, str] = MappingProxyType({
 NOT_ASKED = frozenset({"no_patterns", "not_sampled", "pair_incomplete"})
 """Not failures: these judges were not asked, so no vote is missing."""
 
-DRAFTED = "+draft"
-"""The suffix of the version for verdicts by draft patterns that nobody has accepted yet."""
+DRAFTED = "-draft"
+"""The suffix of the version for verdicts by draft patterns that nobody has accepted yet, after their kind."""

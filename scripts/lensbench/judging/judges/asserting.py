@@ -17,8 +17,8 @@ _FILLER = "\ufffd"
 Span = tuple[int, int]
 
 
-def _filled(text: str, spans: Iterable[Span]) -> str:
-    """`text` with filler in `spans`, including line ends so that no pattern matches across."""
+def filled(text: str, spans: Iterable[Span]) -> str:
+    """`text` with filler in `spans`, in order and apart, including line ends so that no pattern matches across."""
     pieces: list[str] = []
     at = 0
     for start, end in spans:
@@ -67,7 +67,7 @@ def without_copies(text: str, criterion: str) -> str:
         return text
     copies = (_copy(text, found.span(), wording) for found in wording.fact.finditer(text))
     spans = [span for span in copies if span]
-    return _filled(text, spans) if spans else text
+    return filled(text, spans) if spans else text
 
 
 @cache
@@ -126,7 +126,7 @@ def without_dumps(text: str) -> str:
     """
     runs = (run.span() for piece in _long_pieces(text) for run in _NAMES.finditer(text, *piece))
     spans = [span for span in runs if _is_dump([name for name in _NAME.findall(text, *span) if not name.isdecimal()])]
-    return _filled(text, spans) if spans else text
+    return filled(text, spans) if spans else text
 
 
 def _long_pieces(text: str) -> Iterator[Span]:

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from lensbench.judging.judges import Verdict
 from lensbench.judging.judges.normalising import normalise
-from lensbench.judging.judges.pieces import Piece, cut, without_examples
+from lensbench.judging.judges.pieces import Piece, cut
 
 COUNT = 3
 """The number of canaries for each answer."""
@@ -40,8 +40,6 @@ _SYLLABLES = _SOUNDS.split()
 _NAMES = frozenset({"name", "file", "folder", "code"})
 _CHOICE = re.compile(r"(?i)\b(?:or|either|any|one of|some|at least|alternatively)\b")
 """For such a criterion, the remaining part may suffice."""
-_LONGEST = 2000
-"""The maximum number of characters; splitting takes quadratic time."""
 _LETTERS = re.compile(r"[A-Z]?[a-z]{2,}|[A-Z]{3,}")
 _ENDING = re.compile(r"\.\w{1,10}$")
 
@@ -139,7 +137,7 @@ def _turned(items: Sequence[str], digits: Sequence[int]) -> Iterator[str]:
 
 @cache
 def _pieces(fact: str) -> list[Piece]:
-    return cut(without_examples(fact[:_LONGEST]))
+    return cut(fact)
 
 
 def _whole(piece: str) -> str:

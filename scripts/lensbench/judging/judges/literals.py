@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
@@ -20,14 +21,13 @@ class Literal:
     body: re.Pattern[str]
     before: re.Pattern[str]
 
-    def find(self, text: str) -> tuple[int, int] | None:
-        """Where the normalised `text` first states the literal, as (start, end); None when it does not."""
-        if self.longest not in text:
-            return None
-        found = self.body.search(text)
-        while found and not self.before.match(text, found.start()):
+    def spans(self, text: str) -> Iterator[tuple[int, int]]:
+        """Where the normalised `text` states the literal, as (start, end)."""
+        found = self.body.search(text) if self.longest in text else None
+        while found:
+            if self.before.match(text, found.start()):
+                yield found.span()
             found = self.body.search(text, found.start() + 1)
-        return found.span() if found else None
 
 
 @cache

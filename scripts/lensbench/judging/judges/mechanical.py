@@ -1,12 +1,12 @@
 """The mechanical judge: a criterion is stated when its author's patterns match (protocol, section 4).
 
-It infers nothing, neither other spellings nor negation; authors must write these down (`any_of`, `must_not`, ...).
-Copies of the criterion's text and dumps of names are not searched, because they state nothing.
+It infers no other spellings; authors must write these down (`any_of`, ...). What a sentence denies, asks or supposes is
+not stated (`denying`), nor are copies of the criterion's text and dumps of names (`asserting`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import islice
@@ -16,16 +16,20 @@ import re2
 from lensbench.core.listing import some_of
 from lensbench.core.tasks import AtLeast, Criterion, Pattern, Regex
 from lensbench.judging.judges import Judgement, Verdict, unjudged
-from lensbench.judging.judges.asserting import without_copies, without_dumps
+from lensbench.judging.judges.asserting import filled, without_copies, without_dumps
+from lensbench.judging.judges.denying import about, is_denied, is_negation, read
 from lensbench.judging.judges.literals import literal
-from lensbench.judging.judges.normalising import Normalised
+from lensbench.judging.judges.normalising import Normalised, normalise
+from lensbench.judging.judges.pieces import cut, pattern_of, words
 
 NAME = "mechanical"
-VERSION = "2"
+VERSION = "3"
 
 MAX_EVIDENCE = 200
 _CONTEXT = 80
 _SHOWN = 60
+_MOST_PLACES, _MOST_DENIED = 200, 20
+"""How many places of a pattern are read, and how many of one that the answer must not state."""
 
 Span = tuple[int, int]
 
@@ -33,18 +37,31 @@ Span = tuple[int, int]
 def judge(criterion: Criterion, answer: Normalised) -> Judgement:
     """The verdict of `criterion`'s patterns on `answer`; Unjudged when the author wrote none.
 
-    A match of `must_not` anywhere in the answer is Missed. For Met and Partial, which search only what the answer
-    asserts (`asserting`), see `Criterion`. The evidence is the place of the first deciding pattern.
+    A match of `must_not` in a sentence that does not deny it is Missed, and so is a sentence that denies the fact. For
+    Met and Partial, which search only what the answer asserts, see `Criterion`. The evidence is the place of the first
+    deciding pattern; the reason says so if it is a draft, and of which kind.
     """
     if not criterion.mechanical:
         return unjudged("no_patterns", "the criterion has no patterns")
+    found = _judge(criterion, answer)
+    return replace(found, reason=f"{criterion.drafted} draft: {found.reason}") if criterion.drafted else found
+
+
+def _judge(criterion: Criterion, answer: Normalised) -> Judgement:
     for pattern in criterion.must_not:
-        if span := find(pattern, answer):
+        if span := next((each for each in spans(pattern, answer, _MOST_DENIED) if not is_denied(answer, each)), None):
             return _shown(Verdict.MISSED, answer, span, f"states {_name(pattern)}, which it must not")
     if (limit := criterion.at_most) and len(wrong := _stated(limit.of, answer)) > limit.n:
         reason = f"states {_names(pattern for pattern, _ in wrong)}: more than {limit.n} of what it must not"
         return _shown(Verdict.MISSED, answer, wrong[limit.n][1], reason)
-    answer = replace(answer, text=without_copies(without_dumps(answer.text), criterion.text))
+    places = [_places(part, answer) for part in _parts(criterion)]
+    reading = read(answer, [] if is_negation(criterion.text) else places)
+    if reading.denied:
+        return _shown(Verdict.MISSED, answer, reading.denied, "denies it")
+    if criterion.no_other and (other := _other(criterion, answer, places)):
+        return _shown(Verdict.MISSED, answer, *other)
+    shown = without_copies(without_dumps(answer.text), criterion.text)
+    answer = replace(answer, text=filled(shown, reading.unstated))
     stated = _stated(criterion.all_of, answer)
     absent = [pattern for pattern in criterion.all_of if pattern not in dict(stated)]
     choice = _stated(criterion.any_of, answer, 1)
@@ -69,11 +86,45 @@ def judge(criterion: Criterion, answer: Normalised) -> Judgement:
 
 def find(pattern: Pattern, answer: Normalised) -> Span | None:
     """Where the normalised text of `answer` first states `pattern`, as (start, end); None when it does not."""
+    return next(iter(spans(pattern, answer, 1)), None)
+
+
+def spans(pattern: Pattern, answer: Normalised, most: int) -> list[Span]:
+    """The first `most` places where the normalised text of `answer` states `pattern`."""
     if not isinstance(pattern, Regex):
-        return literal(pattern).find(answer.text)
-    spans = (found.span() for found in _regex(pattern.regex).finditer(answer.text))
+        return list(islice(literal(pattern).spans(answer.text), most))
+    places = (found.span() for found in _regex(pattern.regex).finditer(answer.text))
     # an empty match, of \b for example, states nothing
-    return next(((start, end) for start, end in spans if end > start), None)
+    return list(islice(((start, end) for start, end in places if end > start), most))
+
+
+def _parts(criterion: Criterion) -> list[Sequence[Pattern]]:
+    """The parts of the fact, each as the patterns for it.
+
+    A fact with one pattern has its words as parts, too, since a denial of something else may name it; the pattern
+    counts as much as all of them.
+    """
+    counted = criterion.at_least.of if criterion.at_least else ()
+    parts: list[Sequence[Pattern]] = [(pattern,) for pattern in (*criterion.all_of, *counted)]
+    parts += [criterion.any_of] if criterion.any_of else []
+    stems = words(criterion.text) if len(parts) == 1 else []
+    return parts * max(1, len(stems)) + [(stem,) for stem in stems]
+
+
+def _other(criterion: Criterion, answer: Normalised, places: Sequence[Sequence[Span]]) -> tuple[Span, str] | None:
+    """A sentence that has half of the fact and another piece in place of one that the answer lacks, and why it is."""
+    fact, text = cut(criterion.text), normalise(criterion.text)
+    absent = {piece.kind for piece in fact if not find(pattern_of(piece), answer)}
+    for start, end in about(answer, places, 0.5) if absent else ():
+        for piece in cut(answer.text[start:end]):
+            known = find(piece.text, text) or any(find(pattern_of(each), normalise(piece.text)) for each in fact)
+            if piece.kind in absent and not known:
+                return (start, end), f"states {piece.text!r} in place of a {piece.kind} of the fact"
+    return None
+
+
+def _places(part: Sequence[Pattern], answer: Normalised) -> list[Span]:
+    return sorted(span for pattern in part for span in spans(pattern, answer, _MOST_PLACES))
 
 
 @cache

@@ -32,8 +32,6 @@ _MOST_GAPS = 9
 _SHORTEST_EVIDENCE = 3
 """Minimum letters and digits of evidence, because a colon or a bracket is found in every answer."""
 _FEWEST_WORDS = 3
-_LONGEST_FACT = 2000
-"""How many characters of a fact are searched for names, which takes quadratic time."""
 _WORD = re.compile(r"[\u3040-\u9fff\uac00-\ud7af]|[^\W\u3040-\u9fff\uac00-\ud7af]+")
 """Scripts without spaces between words: Chinese, Japanese and Korean."""
 Span = tuple[int, int]
@@ -96,7 +94,7 @@ def _tells(evidence: str, fact: str) -> bool:
     """True when evidence has at least three words (all words of a shorter fact) or a name of the fact."""
     if len(_WORD.findall(evidence)) >= min(_FEWEST_WORDS, len(_WORD.findall(fact))):
         return True
-    names = (piece.parts[-1] for piece in cut(fact[:_LONGEST_FACT]) if piece.kind not in ("number", "value"))
+    names = (piece.parts[-1] for piece in cut(fact) if piece.kind != "number")
     return any(name.casefold() in evidence.casefold() for name in names)
 
 

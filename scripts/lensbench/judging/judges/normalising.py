@@ -47,6 +47,9 @@ _THIN = "\u2009\u202f"
 
 _OPEN_COMMENT = re.compile(r"^ {0,3}<!--", re.MULTILINE)
 _MARKDOWN_COMMENT = re.compile(r"^ {0,3}\[[^\]\n]{0,99}\]: {0,9}(?:#|<>)(?![^\s(\"']).*$", re.MULTILINE)
+_STRUCK = re.compile(
+    r"(?<!~)~~(?![\s~])(?:[^~\n]|~(?!~)|\n(?![ ]{0,9}\n))*~~(?!~)|<(s|del|strike)>[^<]*</\1>", re.IGNORECASE
+)
 _EMPHASIS = re.compile(
     r"`[^`\n]*+`|(?<![\w*])(\*{1,3})(?=[\w`\"'(\[@<-])((?:[^*`\n]++|`[^`\n]*+`)*+)(?<=[^\s*/])\1(?![\w*])"
 )
@@ -92,16 +95,17 @@ def normalise(text: str) -> Normalised:
     Spaces, line ends, quotes and hyphens get their plain form; a dash before a word becomes a space. Backticks, paired
     `*` emphasis, Markdown escapes, terminal colours and zero-width characters are removed. So are comments with their
     content, since readers do not see them: `<!-- -->` (an unclosed one at the start of a line reaches to the end) and
-    `[//]: # (...)`. In paths, backslashes become `/`, and a leading `./` and line numbers after the extension
-    (`core.py:12-40`, `core.py#L12`, `core.py(12)`) are removed, so that they do not match other numbers by chance.
-    Digit groups are joined (`1,000` and `1_000` become `1000`).
+    `[//]: # (...)`; and struck-through text (`~~`, `<del>`). In paths, backslashes become `/`, and a leading `./` and
+    line numbers after the extension (`core.py:12-40`, `core.py#L12`, `core.py(12)`) are removed, so that they do not
+    match other numbers by chance. Digit groups are joined (`1,000` and `1_000` become `1000`).
     """
     plain = text.replace(FILLER, "\ufffd").replace("\r\n", f"{FILLER}\n").replace("\r", "\n").replace("\t", " ")
     if not plain.isascii():
         plain = _SPECIAL.sub(lambda special: _TABLE[special[0]], _INVISIBLE_TAG.sub(FILLER, plain))
     if "\x1b" in plain:
         plain = _COLOUR.sub(lambda colour: FILLER * len(colour[0]), plain)
-    plain = _without_marks(without_comments(plain))
+    plain = _STRUCK.sub(lambda struck: FILLER * len(struck[0]), without_comments(plain))
+    plain = _without_marks(plain)
     plain = _DIGIT_GROUPS.sub(lambda number: number[0].translate(_MARKS), _plain_paths(plain))
     for thin in _THIN:
         plain = plain.replace(thin, " ")
