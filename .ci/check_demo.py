@@ -31,7 +31,7 @@ def main() -> None:
         "questions about changes differ, by Holm's p": categories["Change-Impact"]["p_holm"] <= data["alpha"],
         "questions for a text search do not": all(categories[name]["delta"] == 0 for name in ("Targeted", "Debug")),
         "every control held": all(control["runs"] == control["of"] for control in data["controls"][:-1]),
-        "results.md says that no model answered": "No language model"
+        "results.md says that no model answered": "not a language model"
         in (FOLDER / "results.md").read_text(encoding="utf-8"),
         "the gate gives no verdict where no model answered": data["verdicts_on"] == {"with": "INCONCLUSIVE"},
         "the page is there, with both answers of every pair": (FOLDER / "report.html").stat().st_size > 50_000

@@ -104,7 +104,10 @@ def judged(
 def test_a_lift_passes_with_its_own_delta_an_interval_around_the_true_one_and_a_go() -> None:
     ok, found = judged(LIFT, 0.1, (0.05, 0.15), "GO")
     assert ok
-    assert found == "48 of 48 scores right, without 40%, with 50%, delta +10pp, interval +5pp to +15pp, GO"
+    assert (
+        found
+        == "48 of 48 scores right, without 40%, with 50%, delta +10.0 points, interval +5.0 points to +15.0 points, GO"
+    )
 
 
 @pytest.mark.parametrize(

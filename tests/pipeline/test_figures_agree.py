@@ -33,7 +33,7 @@ def test_all_five_outputs_show_the_same_figures(finished: Project) -> None:
     for figure in figures.values():
         label, tasks = figure["label"], str(figure["tasks"])
         words = [figure[name] for name in ("treatment", "baseline", "change", "interval", "total")]
-        assert markdown[label] == [*words, tasks]
+        assert markdown[label] == [words[1], words[0], *words[2:], tasks]
         assert summary[label] == ["with", *words]
         row = re.search(rf"<tr><th>{re.escape(label)}</th>(.*?)</tr>", page)
         assert row, label
@@ -44,6 +44,20 @@ def test_all_five_outputs_show_the_same_figures(finished: Project) -> None:
         assert junit[f"with: {label}"] == f"{after} against {before}; change {change} ({interval}){in_all}"
         if total:
             assert f"{label}: {after} against {before}; typically {change} ({interval}); in all {total}" in said
+
+
+def test_points_and_counts_are_labelled_in_every_output(finished: Project) -> None:
+    said = finished.start()
+    texts = {name: (finished.bench / name).read_text() for name in ("results.md", "summary.md", "junit.xml")}
+    page = re.sub(
+        r"<style>.*?</style>|<script>.*?</script>", "", (finished.bench / "report.html").read_text(), flags=re.S
+    )
+    for name, text in {**texts, "page": page, "terminal": said}.items():
+        assert not re.search(r"\dpp\b|\bpp\b", text), name
+        assert not re.search(r"(?<!pairs: )(?<!tasks: )(?<!<dt>Tasks</dt><dd>)\b\d+ better, \d+ (worse|equal)", text), (
+            f"{name}: of what?"
+        )
+        assert not re.search(r"[-+\u2212]\d+ points", text), f"{name}: points without a decimal"
 
 
 def test_the_figures_are_those_of_the_runs(finished: Project) -> None:
@@ -63,4 +77,4 @@ def test_the_figures_are_those_of_the_runs(finished: Project) -> None:
     for run, name in (("with", "treatment"), ("without", "baseline")):
         scores = [each["score"] for each in results["runs"] if each["condition"] == run]
         assert math.isclose(float(figures["score"][name].strip("%")) / 100, sum(scores) / len(scores), abs_tol=0.00051)
-    assert figures["score"]["change"].removesuffix("pp") in results["headlines"][0]
+    assert f"({figures['score']['change']} on average)" in results["plain"]["with"]["facts"]

@@ -147,7 +147,7 @@ def test_long_names_lose_their_middle() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "text"), [(0, "0.0"), (-0.04, "0.0"), (0.05, "+0.1"), (-7.25, "\u22127.2"), (12, "+12.0")]
+    ("value", "text"), [(0, "0.0"), (-0.04, "0.0"), (0.05, "+0.1"), (-7.25, "\u22127.3"), (12, "+12.0")]
 )
 def test_a_difference_has_its_sign_and_no_negative_zero(value: float, text: str) -> None:
     assert parts.signed(value) == text

@@ -31,7 +31,7 @@ def test_the_delta_is_shown_with_and_without_what_was_chosen(bench: Make) -> Non
     made = make(bench)
     file_discard(made.folder, RunId("b", "with"), DiscardReason.BY_HAND, "it looked | odd", "0")
     data = made.build()
-    told = "Discarded by hand: with 1, without 0. With these runs counted the delta of with is -25pp, not +50pp."
+    told = "Discarded by hand: with 1, without 0. With these runs counted the delta of with is -25.0 points, not +50.0 points."
     assert data["by_hand"]["sentences"] == [told]
     assert data["by_hand"]["runs"][0]["counts_again"] is False
     assert data["discards"] == {DiscardReason.BY_HAND: {"with": 1}}
@@ -44,7 +44,9 @@ def test_a_run_without_a_score_gives_both_ends(bench: Make) -> None:
     made = make(bench)
     file_discard(made.folder, RunId("b", "without"), DiscardReason.BY_HAND, "odd", "")
     (said,) = made.build()["by_hand"]["sentences"]
-    assert said.endswith("without 1. With these runs counted the delta of with is -25pp to +25pp, not +50pp.")
+    assert said.endswith(
+        "without 1. With these runs counted the delta of with is -25.0 points to +25.0 points, not +50.0 points."
+    )
 
 
 def test_a_run_that_was_made_again_still_has_its_first_score_in_the_second_delta(bench: Make) -> None:
@@ -57,7 +59,7 @@ def test_a_run_that_was_made_again_still_has_its_first_score_in_the_second_delta
     assert data["by_hand"]["runs"][0] | {"why": ""} == {
         "task": "b", "condition": "with", "trial": 1, "why": "", "score": 0, "counts_again": True,
     }  # fmt: skip
-    assert data["by_hand"]["sentences"][0].endswith("the delta of with is -25pp, not +25pp.")
+    assert data["by_hand"]["sentences"][0].endswith("the delta of with is -25.0 points, not +25.0 points.")
     assert data["discards"] == {DiscardReason.BY_HAND: {"with": 2}, "empty": {"with": 1}}
 
 

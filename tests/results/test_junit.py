@@ -15,7 +15,6 @@ from lensbench.core.errors import UserError
 from lensbench.core.run_folder import RunFolder
 from lensbench.results.fail_on import refuse
 from lensbench.results.junit import junit
-from lensbench.scores.gate import GateVerdict
 
 CONTROL = "\x1b[31m\x00 <b>&"
 
@@ -63,14 +62,14 @@ def test_the_counts_are_those_of_the_cases(mixed: Bench) -> None:
 
 
 def results(**changes: Any) -> dict[str, Any]:
-    verdict = GateVerdict("HARM", "HARM: it falls.", "", None, None)._replace(**changes)
+    verdict = {"verdict": "HARM", "sentence": "HARM: it falls."} | changes
     return {
         "run_id": "r",
         "conditions": {},
         "runs": [],
         "figures": {},
-        "contrasts": [],
-        "estimates": {"with": {"gate": verdict}},
+        "plain": {"with": verdict},
+        "verdicts_on": {"with": verdict["verdict"]},
     }
 
 
@@ -91,7 +90,7 @@ def test_whatever_a_sentence_holds_it_is_xml(text: str) -> None:
 
 def test_the_summary_says_what_counts_and_cannot_be_broken_out_of(mixed: Bench) -> None:
     summary = (mixed.folder / "summary.md").read_text()
-    assert summary.startswith("## lensbench: r\n\n**with: INCONCLUSIVE")
+    assert summary.startswith("## lensbench: r\n\n**with: The pipeline works. No verdict: a search program answered")
     assert "2 runs scored, 0 unjudged, 1 discarded, 1 missing" in summary
     assert "- discarded: b, with: mcp\\_failed" in summary or "- discarded: b, with: mcp_failed" in summary
     assert "\x1b" not in summary

@@ -180,7 +180,7 @@ def test_pairs_are_filtered_searched_and_sorted_and_the_choice_can_be_sent(page:
     bar.get_by_label("outcome").select_option("better")
     sent = page.url.partition("#treatment-0-pairs")[2]
     values = [row.locator("td").nth(4).inner_text() for row in rows.all()]
-    assert values == sorted(values, key=lambda text: -int(text.removesuffix("pp")))
+    assert values == sorted(values, key=lambda text: -float(text.removesuffix(" points")))
     assert len(values) < 12
     again = open_pairs(page, report, sent)
     assert [row.locator("td").nth(4).inner_text() for row in again.all()] == values

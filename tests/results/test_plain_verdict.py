@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -17,25 +17,30 @@ from lensbench.workflow.finish import lines
 
 
 def results(verdict: str = "INCONCLUSIVE", low: float | None = -0.05, **more: Any) -> dict[str, Any]:
-    """Results of twelve tasks: two better, one worse; eight times as long."""
-    overall = {"n": 12, "wins": 2, "losses": 1, "ties": 9, "delta": 0.0416667}
+    """Results of twelve tasks: two better, one worse; eight times without a server."""
+    overall = {"n": 12, "wins": 2, "losses": 1, "ties": 9, "delta": 0.0416667, "scope": "", "low": -0.05, "high": 0.1}
     sentence = (
         "INCONCLUSIVE: no verdict is given. No model." if more.get("kind") == "offline" else f"{verdict}: numbers"
     )
     measures = {
-        "duration_s": {"paired_treatment": Fraction(16), "paired_baseline": Fraction(2)},
-        "cost_usd": more.get("cost", {"paired_treatment": None, "paired_baseline": None}),
+        "duration_s": {"overall": Estimate(**more.get("time", {"delta": 7.0, "low": 5.5, "high": 9.0}))},
+        "cost_usd": {"overall": Estimate(**more.get("cost", {}))},
     }
     return {
         "alpha": 0.05,
         "agent": {"kind": more.get("kind", "claude-code")},
+        "baseline": "without",
+        "conditions": {"without": {"servers": []}, "with": {"servers": more.get("servers", ["lens"])}},
+        "given_up": [],
+        "discards": {"timed_out": Counter({"with": 2}), "mcp_failed": Counter({"with": 3, "without": 1})},
         "counts": {"scored": 24 - more.get("gone", 0), "unjudged": 0, "discarded": more.get("gone", 0), "missing": 0},
         "estimates": {"with": {
             "score": {"overall": Estimate(**overall | more.get("overall", {})), "categories": {}},
-            "gate": GateVerdict(verdict, sentence, "About 14 more tasks.", low, None),
+            "gate": GateVerdict(verdict, sentence, "About 14 more tasks.", low, 0.1),
+            "corrected": Estimate(**more["corrected"]) if "corrected" in more else None,
+            "measures": measures,
             "too_few_calls": "",
         }},
-        "comparisons": {"with": {"measures": measures}},
     }  # fmt: skip
 
 
@@ -43,59 +48,61 @@ def results(verdict: str = "INCONCLUSIVE", low: float | None = -0.05, **more: An
     ("verdict", "low", "lead", "then"),
     [
         ("INCONCLUSIVE", -0.05, "We cannot tell yet.", "About 14 more tasks."),
-        ("GO", 0.01, "with helps.", "Use it, for this model"),
-        ("NO-GO", -0.05, "with does not help.", "Leave it out"),
-        ("NO-GO", 0.01, "with helps too little to matter.", "Leave it out"),
-        ("HARM", -0.2, "with makes the answers worse.", "Do not use it"),
+        ("GO", 0.01, "lens helps.", "Use it, for this model and questions like these; read"),
+        ("NO-GO", -0.05, "lens does not help.", "Leave it out"),
+        ("NO-GO", 0.01, "lens helps too little to matter.", "Leave it out"),
+        ("HARM", -0.2, "lens makes the answers worse.", "Do not use it"),
     ],
 )
 def test_each_verdict_has_its_words_and_what_to_do(verdict: str, low: float, lead: str, then: str) -> None:
     plain = plain_verdict(results(verdict, low), "with", {})
     assert plain["lead"] == lead
     assert plain["next"].startswith(then)
-    assert plain["facts"] == "2 tasks better, 1 worse, 9 the same (+4.2pp on average); it took 8 times as long."
+    took = "it took 700% longer than without a server."
+    assert plain["facts"] == f"2 tasks better, 1 worse, 9 the same (+4.2 points on average); {took}"
+    assert plain["sentence"] == f"{verdict}: numbers"
+
+
+@pytest.mark.parametrize("verdict", ["GO", "HARM", "NO-GO"])
+def test_advice_names_the_repositories_for_which_it_holds(verdict: str) -> None:
+    data = results(verdict, overall={"scope": "these repositories only"})
+    assert ", on these repositories only" in plain_verdict(data, "with", {})["next"]
+
+
+@pytest.mark.parametrize(("servers", "name"), [(["lens"], "lens"), (["lens", "other"], "with"), ([], "with")])
+def test_a_condition_is_called_by_its_server_where_it_has_one(servers: list[str], name: str) -> None:
+    assert plain_verdict(results("GO", 0.01, servers=servers), "with", {})["lead"] == f"{name} helps."
+
+
+def test_a_difference_that_people_correct_is_the_one_that_is_shown() -> None:
+    corrected = {"delta": 0.036, "low": 0.01, "high": 0.06}
+    assert "(+3.6 points on average)" in plain_verdict(results(corrected=corrected), "with", {})["facts"]
 
 
 @pytest.mark.parametrize(
-    ("cost", "said"),
+    ("time", "cost", "said"),
     [
-        (("3", "2"), "it took 8 times as long and cost 50 % more."),
-        (("1", "2"), "it took 8 times as long and cost 50 % less."),
-        (("2.02", "2"), "it took 8 times as long and cost the same."),
-        (("9", "3"), "it took 8 times as long and cost 3 times as much."),
+        ((7.0, 5.5, 9.0), (0.5, 0.2, 0.8), "; it took 700% longer and cost 50% more than without a server."),
+        ((7.0, 5.5, 9.0), (0.5, -0.2, 1.8), "; it took 700% longer than without a server."),
+        ((-0.2, -0.5, 0.1), (-0.5, -0.7, -0.1), "; it cost 50% less than without a server."),
+        ((-0.25, -0.3, -0.2), (None, None, None), "; it took 25% less time than without a server."),
+        ((0.02, -0.1, 0.2), (0.01, 0.0, 0.02), "(+4.2 points on average)."),
+        ((0.02, None, None), (None, None, None), "(+4.2 points on average)."),
     ],
 )
-def test_the_price_stands_beside_the_score(cost: tuple[str, str], said: str) -> None:
-    paid = {"paired_treatment": Fraction(cost[0]), "paired_baseline": Fraction(cost[1])}
-    assert plain_verdict(results(cost=paid), "with", {})["facts"].endswith(said)
-
-
-def test_a_search_program_gives_no_verdict_and_says_so() -> None:
-    plain = plain_verdict(results(kind="offline"), "with", {})
-    assert plain["lead"] == "No verdict."
-    assert "a search program, not a language model" in plain["next"]
-
-
-REFUSED = "INCONCLUSIVE: no verdict is given. No language model answered: this was the offline agent."
-
-
-@pytest.mark.parametrize(
-    ("sentence", "low", "high", "p", "lead"),
-    [
-        (f"{REFUSED} The figures as they are: so.", 0.05, 0.3, 0.03, "with helps this search program."),
-        (f"{REFUSED} The figures as they are: so.", -0.3, -0.05, 0.03, "with harms this search program."),
-        (f"{REFUSED} The figures as they are: so.", -0.05, 0.3, 0.03, "No verdict."),
-        (f"{REFUSED} The figures as they are: so.", 0.05, 0.3, 0.06, "No verdict."),
-        (f"{REFUSED} The figures as they are: so.", 0.05, 0.3, None, "No verdict."),
-        (f"{REFUSED} A judge was wrong. The figures as they are: so.", 0.05, 0.3, 0.03, "No verdict."),
-    ],
-)
-def test_what_a_search_program_found_is_said_to_be_about_it(
-    sentence: str, low: float, high: float, p: float | None, lead: str
+def test_time_and_price_stand_beside_the_score_when_their_interval_excludes_no_difference(
+    time: tuple[float | None, ...], cost: tuple[float | None, ...], said: str
 ) -> None:
-    data = results(kind="offline", overall={"p_holm": p})
-    data["estimates"]["with"]["gate"] = GateVerdict("INCONCLUSIVE", sentence, "", low, high)
-    assert plain_verdict(data, "with", {})["lead"] == lead
+    took, paid = (dict(zip(("delta", "low", "high"), each, strict=True)) for each in (time, cost))
+    assert plain_verdict(results(time=took, cost=paid), "with", {})["facts"].endswith(said)
+
+
+def test_a_search_program_has_one_status_everywhere() -> None:
+    plain = plain_verdict(results(kind="offline"), "with", {})
+    assert plain["lead"] == "The pipeline works. No verdict: a search program answered, not a language model."
+    assert plain["facts"].startswith("With lens: 2 tasks better, 1 worse, 9 the same")
+    assert plain["sentence"] == f"{plain['lead']} {plain['facts']}"
+    assert plain["next"] == "Ask a language model: `lensbench init --agent claude-code`."
 
 
 def test_the_categories_that_differ_are_named_and_those_that_do_not() -> None:
@@ -108,13 +115,13 @@ def test_the_categories_that_differ_are_named_and_those_that_do_not() -> None:
         }
 
     spread(0.05)
-    said = " The difference shows in Change-Impact (+36pp), and in Debug and Targeted none is shown."
-    assert plain_verdict(data, "with", {})["facts"].endswith(f"as long.{said}")
+    said = " The difference shows in Change-Impact (+36.0 points), and in Debug and Targeted none is shown."
+    assert plain_verdict(data, "with", {})["facts"].endswith(f"without a server.{said}")
     spread(0.2)
     alike = " The categories are alike, as far as these tasks can tell."
-    assert plain_verdict(data, "with", {})["facts"].endswith(f"as long.{alike}")
+    assert plain_verdict(data, "with", {})["facts"].endswith(f"without a server.{alike}")
     data["alpha"] = 0.01
-    assert plain_verdict(data, "with", {})["facts"].endswith("as long.")
+    assert plain_verdict(data, "with", {})["facts"].endswith("without a server.")
 
 
 @pytest.mark.parametrize("shift", [0.0, 0.1, 0.2, 0.3])
@@ -127,10 +134,12 @@ def test_categories_are_unlike_where_welchs_test_says_so(shift: float) -> None:
 
 
 def test_runs_without_a_score_are_counted() -> None:
-    assert plain_verdict(results(gone=3), "with", {})["facts"].endswith("as long. 3 of 24 runs have no score.")
+    assert plain_verdict(results(gone=3), "with", {})["facts"].endswith("without a server. 3 of 24 runs have no score.")
     nothing = plain_verdict(results(gone=24, overall={"n": 0}), "with", {})
     assert nothing["lead"] == "Nothing can be compared yet."
-    assert "lensbench run" in nothing["next"]
+    assert nothing["next"] == "Most discards are mcp_failed: fix the cause (Discards in results.md), then start again."
+    given_up = results(gone=24, overall={"n": 0}) | {"given_up": [{}]}
+    assert plain_verdict(given_up, "with", {})["next"].endswith("start again, with a higher `discards.max_rounds`.")
 
 
 @pytest.mark.parametrize(

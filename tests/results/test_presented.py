@@ -8,16 +8,20 @@ from typing import Any
 import pytest
 
 from lensbench.results.presented import presented, times
+from lensbench.scores.gate import GateVerdict
 from lensbench.scores.intervals import Estimate
 from lensbench.scores.quantities import QUANTITIES
 
 NONE = {"treatment": None, "baseline": None, "pairs": 0, "largest": None}
 
 
-def figure(name: str, measure: dict[str, Any], overall: dict[str, Any]) -> list[Any]:
+def figure(name: str, measure: dict[str, Any], overall: dict[str, Any], corrected: Any = None) -> list[Any]:
     measures: Any = dict.fromkeys(QUANTITIES, NONE) | {name: measure}
     estimated: Any = {each: {"overall": Estimate(**overall)} for each in QUANTITIES}
-    found = presented(measures, {**estimated, "measures": estimated})
+    gate = GateVerdict("INCONCLUSIVE", "", "", None, None)
+    found = presented(
+        measures, {**estimated, "measures": estimated, "gate": gate, "corrected": corrected and Estimate(**corrected)}
+    )
     assert list(found) == [name]
     return list(found[name].values())
 
@@ -30,7 +34,13 @@ def paired(treatment: str, baseline: str, **more: Any) -> dict[str, Any]:
 
 def test_the_change_of_a_share_is_the_difference_of_the_two_values_shown() -> None:
     found = figure("score", paired("0.625", "0.5"), {"delta": 0.125, "low": -0.05, "high": 0.3})
-    assert found[1:] == ["62.5%", "50%", "+12.5pp", "-5pp to +30pp", "", 9]
+    assert found[1:] == ["62.5%", "50%", "+12.5 points", "-5.0 to +30.0 points", "", 9]
+
+
+def test_the_change_that_people_correct_is_the_one_that_is_shown() -> None:
+    overall, corrected = ({"delta": end, "low": end - 0.1, "high": end + 0.1} for end in (0.125, 0.0625))
+    found = figure("score", paired("0.625", "0.5"), overall, corrected)
+    assert (found[0], *found[3:5]) == ("score (change corrected by people)", "+6.3 points", "-3.8 to +16.3 points")
 
 
 def test_time_tokens_and_cost_have_a_typical_change_and_a_total() -> None:

@@ -55,7 +55,7 @@ def test_a_contrast_has_its_verdict_in_every_output(bench: Make) -> None:
     for page in ("results.md", "summary.md", "report.html", "junit.xml"):
         text = " ".join((made.folder / page).read_text().split()).replace("&#39;", "'").replace("&apos;", "'")
         assert "with v2 instead of v1 the agent's score changes by +40.6 points" in text, page
-    assert "| v2 against v1 | GO | +40.6pp |" in made.page
+    assert "| v2 against v1 | GO | +40.6 points |" in made.page
     assert data["figures"][NAME]["duration_s"]["total"] == "x1.5; largest task 6.3%"
     told = list(lines(made.folder, data))
     assert any(line.startswith("v2 against v1: v2 is better than v1. 14 tasks better, 1 worse") for line in told)

@@ -135,7 +135,7 @@ def test_treatments_are_contrasted_with_each_other(bench: Make) -> None:
     assert (named["v3", "v2"]["losses"], named["v3", "v2"]["pairs"]) == (6, 7)
     corrected = multipletests([found["p"] for found in named.values()], method="holm")[1]
     assert [found["p_holm"] for found in named.values()] == pytest.approx(list(corrected), abs=1e-6)
-    assert "| v2 against v1 | — | +43.8pp |" in (made.folder / "results.md").read_text()
+    assert "| v2 against v1 | — | +43.8 points |" in (made.folder / "results.md").read_text()
     write_page(made.folder)
     page = (made.folder / "report.html").read_text()
     assert re.search(r"<th>v2 against v1</th><td [^>]*>—</td><td [^>]*>\+43\.8</td>", page)
@@ -312,7 +312,7 @@ def test_no_verdict_where_too_few_runs_called_a_tool(
     data = made.build()
     gate, plain = data["estimates"]["with"]["gate"], data["plain"]["with"]
     assert (gate["verdict"], sentence in gate["sentence"]) == ("INCONCLUSIVE" if sentence else "GO", True)
-    assert (plain["lead"] == "with helps.", "help" in gate["sentence"]) == (not sentence, not sentence)
+    assert (plain["lead"] == "lens helps.", "help" in gate["sentence"]) == (not sentence, not sentence)
     assert plain["lead"].startswith(sentence)
 
 

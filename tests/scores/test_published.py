@@ -79,7 +79,7 @@ def test_published_scores_stand_beside_ours_with_misdirection(bench: Callable[..
     a, b = data["published"]
     assert (a["scores"], a["ours"], a["delta"]) == ((Fraction(1, 2), 1), (1, Fraction(1, 2)), Fraction(-1, 2))
     assert (a["misdirected"], b["misdirected"], b["delta"]) == ("yes", "", None)
-    assert "| a | with | 50% | 100% | -50pp | Yes | 100% | 50% |" in made.page
+    assert "| a | with | 50% | 100% | -50.0 points | Yes | 100% | 50% |" in made.page
     assert "## Published scores" in made.page
 
 

@@ -73,7 +73,7 @@ def _signed(value: Fraction) -> str:
 
 def percent(share: Fraction | None) -> str:
     """A share of 1 as a percentage."""
-    return MISSING if share is None else f"{_short(share * 100)}%"
+    return MISSING if share is None else f"{_short(Fraction(rounded(share, 6)) * 100)}%"
 
 
 def signed_number(delta: Fraction | None) -> str:
@@ -81,9 +81,19 @@ def signed_number(delta: Fraction | None) -> str:
     return number(delta) if delta is None or delta <= 0 else f"+{number(delta)}"
 
 
-def points(delta: Fraction | None) -> str:
-    """A difference of shares in percentage points, with its sign."""
-    return MISSING if delta is None else f"{_signed(delta * 100)}pp"
+def points(delta: Fraction | float | None, unit: str = " points") -> str:
+    """A difference of shares in points, with its sign and one decimal: `+4.0 points`.
+
+    It is rounded from the six decimals of the tables, so that every output shows the same number."""
+    if delta is None:
+        return MISSING
+    text = rounded(Fraction(rounded(Fraction(delta), 6)) * 100, 1)
+    return f"{'' if text == '0.0' or delta < 0 else '+'}{text}{unit}"
+
+
+def interval(low: Fraction | float | None, high: Fraction | float | None, unit: str = " points") -> str:
+    """An interval of differences of shares, in points: `-1.0 to +4.0 points`."""
+    return MISSING if low is None or high is None else f"{points(low, '')} to {points(high, unit)}"
 
 
 def seconds(value: Fraction | None) -> str:

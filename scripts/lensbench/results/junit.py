@@ -13,9 +13,8 @@ from xml.etree.ElementTree import Element, SubElement
 
 from lensbench.core.numbers import decimal, percent
 from lensbench.core.run_status import RunStatus
+from lensbench.plan.names import Verdict
 from lensbench.results.results_file import Figure, Results, RunResult
-from lensbench.scores.estimates_file import decided_by_gate
-from lensbench.scores.gate import GateVerdict
 
 _NOT_XML = re.compile(r"[^\t\n\r\x20-\uD7FF\uE000-\uFFFD\U00010000-\U0010FFFF]")
 _OUTCOMES = {"failure": "failures", "error": "errors", "skipped": "skipped"}
@@ -35,8 +34,8 @@ def junit(data: Results[Fraction]) -> str:
     for treatment, figures in data["figures"].items():
         for figure in figures.values():
             SubElement(properties, "property", name=f"{treatment}: {figure['label']}", value=_figure(figure))
-    for name, found in decided_by_gate(data["estimates"], data["contrasts"]).items():
-        _verdict(suite, name, found["gate"])
+    for name, verdict in data["verdicts_on"].items():
+        _verdict(suite, name, verdict, data["plain"][name]["sentence"])
     for counted in (*root, root):
         counted.set("tests", str(sum(1 for _ in counted.iter("testcase"))))
         for element, attribute in _OUTCOMES.items():
@@ -65,12 +64,12 @@ def _run(suite: Element, run: RunResult[Fraction]) -> None:
         SubElement(case, "system-out").text = f"score {percent(run['score'])}"
 
 
-def _verdict(suite: Element, treatment: str, gate: GateVerdict) -> None:
+def _verdict(suite: Element, treatment: str, verdict: Verdict, sentence: str) -> None:
     case = SubElement(suite, "testcase", classname=suite.get("name", ""), name=treatment, time="0")
-    match gate.verdict:
+    match verdict:
         case "HARM":
-            SubElement(case, "failure", type="HARM", message=gate.sentence)
+            SubElement(case, "failure", type="HARM", message=sentence)
         case "INCONCLUSIVE":
-            SubElement(case, "skipped", message=gate.sentence)
+            SubElement(case, "skipped", message=sentence)
         case _:
-            SubElement(case, "system-out").text = gate.sentence
+            SubElement(case, "system-out").text = sentence

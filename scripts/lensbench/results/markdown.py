@@ -69,33 +69,22 @@ def render(data: Results[Fraction], template: str = "results.md.j2") -> str:
         "exact": lambda text: numbers.exact(text or ""),
         "interval_of_group": interval_of_group, "coefficient": coefficient,
         "coefficient_interval": coefficient_interval, "p_value": p_value,
-        "size": _size,
+        "size": lambda share: numbers.points(share).removeprefix("+"),
         "findable": _findable,
     }  # fmt: skip
     environment.globals |= {
-        "interval": interval,
+        "interval": numbers.interval,
         "reasons": REASONS, "unknown_reason": Remedy("a reason from another version", "later", "the file in discards/"),
         "many_discards": MANY_DISCARDS,
     }  # fmt: skip
     return environment.get_template(template).render(data)
 
 
-def _size(share: float | None) -> str:
-    return numbers.MISSING if share is None else f"{share * 100:.1f}pp"
-
-
 def _findable(share: float | None) -> str:
     """A difference that would be found; with few tasks there may be none."""
-    return "none that is possible" if share and share > LARGEST else _size(share)
-
-
-def interval(low: float | None, high: float | None) -> str:
-    """An interval of scores, in points."""
-    if low is None or high is None:
-        return numbers.MISSING
-    return " to ".join(numbers.points(Fraction(str(end))) for end in (low, high))
+    return "none that is possible" if share and share > LARGEST else numbers.points(share).removeprefix("+")
 
 
 def interval_of_group(found: Estimate) -> str:
     """The interval of a category or a repository, where it has the tasks for one."""
-    return "too few tasks" if found.n < FEWEST_TASKS else interval(found.low, found.high)
+    return "too few tasks" if found.n < FEWEST_TASKS else numbers.interval(found.low, found.high)

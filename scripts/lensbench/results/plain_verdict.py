@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from lensbench.core.conditions import Contrast, read_contrast
 from lensbench.core.distributions import f_sf
-from lensbench.core.numbers import decimal, points, rounded
+from lensbench.core.numbers import change, points
 from lensbench.core.run_status import RunStatus
 from lensbench.judging.judges import FAILURES
+from lensbench.results.presented import shown_difference
 from lensbench.scores.estimates_file import decided_by_gate
 
 if TYPE_CHECKING:
@@ -19,53 +20,55 @@ if TYPE_CHECKING:
     from lensbench.scores.estimates_file import Decided
     from lensbench.scores.gate import GateVerdict
     from lensbench.scores.intervals import Estimate
-    from lensbench.scores.measures import Measure
-
-SAME = 0.05
-"""A time or a price that differs by less than this share is shown as the same."""
 
 
 def told(plain: Mapping[str, Plain]) -> dict[str, str]:
     """Lead and facts of each treatment as one text; of several, each begins with the treatment's name."""
     texts = {treatment: f"{words['lead']} {words['facts']}" for treatment, words in plain.items()}
-    if len(texts) == 1:
-        return texts
-    return {name: text if text.startswith(f"{name} ") else f"{name}: {text}" for name, text in texts.items()}
+    return texts if len(texts) == 1 else {name: f"{name}: {text}" for name, text in texts.items()}
 
 
 def plain_verdict(data: Estimated[Fraction], name: str, judges: Mapping[str, JudgeSummary]) -> Plain:
     """The plain words for a treatment, or for a contrast by its name, from the results' data with estimates."""
     contrast = None if name in data["estimates"] else read_contrast(name)
     found = decided_by_gate({}, data["contrasts"])[name] if contrast else data["estimates"][name]
-    measures = (data["between"] if contrast else data["comparisons"])[name]["measures"]
-    overall, gate = found["score"]["overall"], found["gate"]
-    if not overall.n:
-        facts_alone = f"No task has a score in both conditions.{_missing(data)}"
-        return {"lead": "Nothing can be compared yet.", "facts": facts_alone, "next": _first_step(data, judges)}
-    if few := found["too_few_calls"]:
-        facts = f"{_tasks(overall)}.{_missing(data)}"
-        return {"lead": few, "facts": facts, "next": _next(data, gate, contrast, few)}
-    lead = _leads(found["gate"], contrast or name).get(gate.verdict)
-    if lead is None:
-        lead = "We cannot tell yet."
-        if data["agent"]["kind"] == "offline":
-            lead = "No verdict." if contrast else _of_a_search(data, found, name)
-    effort = _joined(_costs(measures))
-    facts = "; ".join(filter(None, [_tasks(overall), effort]))
-    facts = f"{facts}.{_where(data, found)}{_missing(data)}"
-    return {"lead": lead, "facts": facts, "next": _next(data, gate, contrast)}
+    new, old = (display_name(data, side) for side in contrast or (name, data["baseline"]))
+    gate, few, lead = found["gate"], found["too_few_calls"], "We cannot tell yet."
+    is_offline = data["agent"]["kind"] == "offline"
+    facts, then = f"{_tasks(found)}.{_missing(data)}", _next(data, found, contrast)
+    if not found["score"]["overall"].n:
+        facts = f"No task has a score in both conditions.{_missing(data)}"
+        lead, then = "Nothing can be compared yet.", _first_step(data, judges)
+    elif few:
+        lead = few
+    else:
+        facts = f"{_tasks(found)}{_effort(found, old)}.{_where(data, found)}{_missing(data)}"
+        lead = _leads(gate, new, old if contrast else "").get(gate.verdict, lead)
+        if is_offline:
+            lead = "The pipeline works. No verdict: a search program answered, not a language model."
+            facts, then = f"With {new}: {facts}", "Ask a language model: `lensbench init --agent claude-code`."
+    sentence = f"{lead} {facts}" if is_offline else gate.sentence
+    return {"lead": lead, "facts": facts, "next": then, "sentence": sentence}
 
 
-def _leads(gate: GateVerdict, compared: Contrast | str) -> dict[str, str]:
-    """The meaning of each verdict for a treatment, or for one version against another."""
+def display_name(data: Collected[Fraction], condition: str) -> str:
+    """What readers call a condition: its server, where it has one that no other condition has; else its name."""
+    servers = data["conditions"][condition]["servers"]
+    alike = [each for each in data["conditions"].values() if each["servers"] == servers]
+    if condition == data["baseline"] and not servers:
+        return "without a server"
+    return servers[0] if len(servers) == len(alike) == 1 else condition
+
+
+def _leads(gate: GateVerdict, new: str, old: str) -> dict[str, str]:
+    """The meaning of each verdict for a treatment, or for one version against another (`old`)."""
     surely = (gate.low or 0) > 0
-    if isinstance(compared, str):
+    if not old:
         return {
-            "GO": f"{compared} helps.",
-            "HARM": f"{compared} makes the answers worse.",
-            "NO-GO": f"{compared} helps too little to matter." if surely else f"{compared} does not help.",
+            "GO": f"{new} helps.",
+            "HARM": f"{new} makes the answers worse.",
+            "NO-GO": f"{new} helps too little to matter." if surely else f"{new} does not help.",
         }
-    new, old = compared
     return {
         "GO": f"{new} is better than {old}.",
         "HARM": f"{new} is worse than {old}.",
@@ -73,23 +76,6 @@ def _leads(gate: GateVerdict, compared: Contrast | str) -> dict[str, str]:
         if surely
         else f"{new} is no better than {old}.",
     }
-
-
-def _of_a_search(data: Estimated[Fraction], found: Decided, treatment: str) -> str:
-    """The lead for the offline agent: no verdict, but whether the search program found more or less, when there is no
-    other objection to the figures."""
-    gate, p = found["gate"], found["score"]["overall"].p_holm
-    unspoilt = "this was the offline agent. The figures" in gate.sentence
-    if (
-        not unspoilt
-        or p is None
-        or p > data["alpha"]
-        or gate.low is None
-        or gate.high is None
-        or gate.low <= 0 <= gate.high
-    ):
-        return "No verdict."
-    return f"{treatment} helps this search program." if gate.low > 0 else f"{treatment} harms this search program."
 
 
 def _where(data: Estimated[Fraction], found: Decided) -> str:
@@ -102,7 +88,7 @@ def _where(data: Estimated[Fraction], found: Decided) -> str:
         return ""
     if not _are_unlike([*categories.values()], data["alpha"]):
         return " The categories are alike, as far as these tasks can tell."
-    named = [f"{name} ({points(Fraction(str(one.delta)))})" for name, one in differ.items()]
+    named = [f"{name} ({points(one.delta)})" for name, one in differ.items()]
     return f" The difference shows in {_and(named)}, and in {_and(others)} none is shown."
 
 
@@ -138,7 +124,11 @@ def _first_step(data: Collected[Fraction], judges: Mapping[str, JudgeSummary]) -
         return f"Nobody has judged these answers. {WITHOUT_VERDICTS}"
     if data["agent"]["kind"] == "none":
         return "These runs were made elsewhere: a pair that lacks a run stays without a score."
-    return "Start again: `lensbench run` makes what is missing."
+    if data["counts"][RunStatus.DISCARDED]:
+        reason = max(data["discards"], key=lambda name: data["discards"][name].total())
+        rounds = ", with a higher `discards.max_rounds`" if data["given_up"] else ""
+        return f"Most discards are {reason}: fix the cause (Discards in results.md), then start again{rounds}."
+    return "Start again: `lensbench run` runs what is missing."
 
 
 def _failures(judges: Mapping[str, JudgeSummary]) -> str:
@@ -150,45 +140,25 @@ def _failures(judges: Mapping[str, JudgeSummary]) -> str:
     )
 
 
-def _tasks(overall: Estimate) -> str:
-    """`2 tasks better (+4pp over all), 1 worse, 9 the same`."""
+def _tasks(found: Decided) -> str:
+    """`2 tasks better, 1 worse, 9 the same (+4.0 points on average)`."""
+    overall, average = found["score"]["overall"], points(shown_difference(found).delta)
     better, worse, same = overall.wins, overall.losses, overall.ties
-    noun = "task" if better == 1 else "tasks"
-    return f"{better} {noun} better, {worse} worse, {same} the same ({points(Fraction(str(overall.delta)))} on average)"
+    return (
+        f"{better} {'task' if better == 1 else 'tasks'} better, {worse} worse, {same} the same ({average} on average)"
+    )
 
 
-def _costs(measures: Mapping[str, Measure[Fraction]]) -> list[str]:
-    """How time and price differ, if known for both conditions."""
-    time = _ratio(measures["duration_s"])
-    cost = _ratio(measures.get("cost_usd"))
-    return [*([_slower(time)] if time else []), *([_dearer(cost)] if cost else [])]
-
-
-def _ratio(measure: Measure[Fraction] | None) -> Fraction | None:
-    if not measure or not measure["paired_baseline"] or measure["paired_treatment"] is None:
-        return None
-    return measure["paired_treatment"] / measure["paired_baseline"]
-
-
-def _slower(ratio: Fraction) -> str:
-    if abs(ratio - 1) < SAME:
-        return "it took as long"
-    if ratio >= 2:
-        return f"it took {decimal(ratio, 1)} times as long"
-    return f"it took {rounded(abs(ratio - 1) * 100)} % {'longer' if ratio > 1 else 'less time'}"
-
-
-def _dearer(ratio: Fraction) -> str:
-    if abs(ratio - 1) < SAME:
-        return "cost the same"
-    if ratio >= 2:
-        return f"cost {decimal(ratio, 1)} times as much"
-    return f"cost {rounded(abs(ratio - 1) * 100)} % {'more' if ratio > 1 else 'less'}"
-
-
-def _joined(parts: list[str]) -> str:
-    text = " and ".join(parts)
-    return text if not text or text.startswith("it ") else f"it {text}"
+def _effort(found: Decided, old: str) -> str:
+    """How the typical time and price differ, as far as their intervals exclude no difference."""
+    parts = []
+    for name, verb, more, less in (("duration_s", "took", "longer", "less time"), ("cost_usd", "cost", "more", "less")):
+        overall = found["measures"][name]["overall"]
+        ends = overall.low or 0, overall.high or 0
+        if overall.delta and ends[0] * ends[1] > 0:
+            share = change(Fraction(str(overall.delta))).lstrip("+-")
+            parts.append(f"{verb} {share} {more if overall.delta > 0 else less}")
+    return f"; it {' and '.join(parts)} than {old}" if parts else ""
 
 
 def _missing(data: Collected[Fraction]) -> str:
@@ -197,21 +167,18 @@ def _missing(data: Collected[Fraction]) -> str:
     return f" {gone} of {sum(counts.values())} runs have no score." if gone else ""
 
 
-def _next(data: Collected[Fraction], gate: GateVerdict, contrast: Contrast | None, few: str = "") -> str:
-    if data["agent"]["kind"] == "offline":
-        return (
-            "This was a search program, not a language model, so it is no verdict on the server. For a real answer: "
-            "`lensbench init --agent claude-code`."
-        )
-    if few:
+def _next(data: Collected[Fraction], found: Decided, contrast: Contrast | None) -> str:
+    verdict, scope = found["gate"].verdict, found["score"]["overall"].scope
+    where = f"for this model and questions like these{f', on {scope}' if scope else ''}"
+    if found["too_few_calls"]:
         return "Find out why the agent does not call them: read a transcript and the descriptions of the tools."
-    if gate.verdict != "INCONCLUSIVE" and contrast:
-        better = {"GO": contrast.treatment, "HARM": contrast.baseline}.get(gate.verdict)
-        return f"Prefer {better}, for this model and questions like these." if better else "Keep the cheaper one."
-    if gate.verdict == "GO":
-        return "Use it, for this model and questions like these; read the pairs that lost."
-    if gate.verdict == "HARM":
-        return "Do not use it as it is; read the pairs that lost most."
-    if gate.verdict == "NO-GO":
-        return "Leave it out, or change it and compare again (`lensbench compare`)."
-    return gate.needs
+    if verdict != "INCONCLUSIVE" and contrast:
+        better = {"GO": contrast.treatment, "HARM": contrast.baseline}.get(verdict)
+        return f"Prefer {display_name(data, better)}, {where}." if better else f"Keep the cheaper one, {where}."
+    if verdict == "GO":
+        return f"Use it, {where}; read the pairs that lost."
+    if verdict == "HARM":
+        return f"Do not use it as it is, {where}; read the pairs that lost most."
+    if verdict == "NO-GO":
+        return f"Leave it out, {where}, or change it and compare again (`lensbench compare`)."
+    return found["gate"].needs

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from lensbench.core import numbers
-from lensbench.scores.quantities import QUANTITIES
+from lensbench.scores.quantities import QUANTITIES, Amount
 
 if TYPE_CHECKING:
     from lensbench.results.results_file import Figure
@@ -24,15 +24,39 @@ FEWEST_TASKS = 5
 """Categories and repositories of fewer tasks have no interval, which would cover most of the possible range."""
 
 
+class Shown(NamedTuple):
+    """The difference in score that every output shows, as a share of 1."""
+
+    delta: float | None
+    """Corrected by what people say, where it is."""
+    low: float | None
+    """The interval of the gate, of its level."""
+    high: float | None
+    corrected: bool
+
+
+def shown_difference(found: Decided) -> Shown:
+    """The difference that belongs to the verdict on a comparison."""
+    estimate, gate = found["corrected"] or found["score"]["overall"], found["gate"]
+    low, high = estimate.low if gate.low is None else gate.low, estimate.high if gate.high is None else gate.high
+    return Shown(estimate.delta, low, high, bool(found["corrected"]))
+
+
 def presented(measures: Mapping[str, Measure[Fraction]], estimates: Decided) -> dict[str, Figure]:
     """The figures of all quantities with a value in any run; numbers are exact, `estimates` belong to a comparison."""
     overall = {name: found["overall"] for name, found in estimates["measures"].items()}
     overall |= {"score": estimates["score"]["overall"], "complete": estimates["complete"]["overall"]}
-    return {
+    figures = {
         name: _figure(name, measures[name], overall[name])
         for name in QUANTITIES
         if measures[name]["treatment"] is not None or measures[name]["baseline"] is not None
     }
+    if "score" in figures:
+        shown = shown_difference(estimates)
+        figures["score"]["change"] = numbers.points(shown.delta)
+        figures["score"]["interval"] = numbers.interval(shown.low, shown.high)
+        figures["score"]["label"] += " (change corrected by people)" if shown.corrected else ""
+    return figures
 
 
 def times(ratio: Fraction) -> str:
@@ -54,10 +78,14 @@ def _figure(name: str, measure: Measure[Fraction], overall: Estimate) -> Figure:
         "treatment": _counted(name, measure["pairs"], treatment) or quantity.amount(treatment),
         "baseline": _counted(name, measure["pairs"], baseline) or quantity.amount(baseline),
         "change": show(measure["delta"] if quantity.kind == "share" else delta),
-        "interval": numbers.MISSING if low is None or high is None else f"{show(low)} to {show(high)}",
+        "interval": numbers.interval(low, high) if quantity.kind == "share" else _between(show, low, high),
         "total": _total(measure) if quantity.kind == "log ratio" else "",
         "tasks": measure["pairs"],
     }
+
+
+def _between(show: Amount, low: Fraction | None, high: Fraction | None) -> str:
+    return numbers.MISSING if low is None or high is None else f"{show(low)} to {show(high)}"
 
 
 def _counted(name: str, pairs: int, share: Fraction | None) -> str:

@@ -232,16 +232,16 @@ def _comparison(tables: Tables, treatment: str, tools: Sequence[str]) -> Compari
 
 
 def headline(data: Collected[Fraction], treatment: str) -> str:
-    """One sentence for a treatment: scores and delta over complete pairs, and how many these are."""
+    """One sentence for a treatment: scores over complete pairs, and how many these are."""
     comparison = data["comparisons"][treatment]
     score, pairs = comparison["measures"]["score"], comparison["pairs"]
     if score["delta"] is None:
         return f"{treatment} against {data['baseline']}: no complete pair yet ({pairs['planned']} planned)."
     return (
         f"{treatment} {numbers.percent(score['paired_treatment'])}, "
-        f"{data['baseline']} {numbers.percent(score['paired_baseline'])}: "
-        f"{numbers.points(score['delta'])} over {pairs['complete']} of {pairs['planned']} pairs "
-        f"({comparison['wins']} better, {comparison['ties']} equal, {comparison['losses']} worse)."
+        f"{data['baseline']} {numbers.percent(score['paired_baseline'])} on average "
+        f"over {pairs['complete']} of {pairs['planned']} pairs "
+        f"(pairs: {comparison['wins']} better, {comparison['ties']} equal, {comparison['losses']} worse)."
     )
 
 

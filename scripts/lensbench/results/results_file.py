@@ -154,6 +154,8 @@ class Plain(TypedDict):
     """Tasks better, worse and the same, with time and price, and which categories differ: two sentences."""
     next: str
     """What to do next."""
+    sentence: str
+    """The gate's verdict in numbers; of the offline agent, lead and facts again."""
 
 
 class ChosenRunData(TypedDict, Generic[N]):

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from lensbench.core.conditions import Contrast
 from lensbench.core.distributions import beta_ppf, norm_isf
 from lensbench.core.frozen_plan import GateSettings
-from lensbench.core.numbers import rounded
+from lensbench.core.numbers import points, rounded
 from lensbench.plan.names import Verdict
 from lensbench.scores.differences import FirstSeen
 from lensbench.scores.intervals import HEAVY, LARGEST, Estimate
@@ -322,8 +322,7 @@ def what_decides(estimate: Estimate, settings: GateSettings, trials: int, trial_
 
 def in_points(share: float, unit: str = " points") -> str:
     """A share as points with their sign: `+4.2 points`."""
-    text = rounded(Fraction(share) * 100, 1)
-    return f"{'+' if share > 0 and text != '0.0' else ''}{text}{unit}"
+    return points(share, unit)
 
 
 def _percent(share: float) -> str:

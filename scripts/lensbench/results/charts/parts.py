@@ -7,8 +7,10 @@ is combined with a shape.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from fractions import Fraction
 from typing import NamedTuple
 
+from lensbench.core.numbers import rounded
 from lensbench.results.charts.drawing import element
 
 INK, PAPER = "var(--ink)", "var(--paper)"
@@ -38,10 +40,9 @@ def sign(delta: float) -> str:
 
 
 def signed(value: float, digits: int = 1) -> str:
-    """A difference with its sign, with U+2212 as the minus, and without negative zero."""
-    text = f"{abs(value):.{digits}f}"
-    mark = "" if float(text) == 0 else "+" if value > 0 else "\u2212"
-    return mark + text
+    """A difference with its sign, with U+2212 as the minus, rounded as in the other outputs (`numbers.points`)."""
+    text = rounded(Fraction(rounded(Fraction(value), 4)), digits)
+    return f"{'+' if value > 0 and float(text) else ''}{text}".replace("-", "\u2212")
 
 
 def shortened(text: str, letters: int) -> str:

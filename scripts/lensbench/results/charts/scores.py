@@ -63,7 +63,7 @@ def dumbbells(tasks: Sequence[Dumbbell], between: str, names: tuple[str, str], s
     return Chart(
         size, height, 44, 6, "".join(shapes),
         f"Score of each task in {names[0]} and in {names[1]}",
-        f"One line per task, the greatest gain first: {told}. The table below has the same numbers.",
+        f"One line per task, the greatest gain first (tasks: {told}). The table below has the same numbers.",
     )  # fmt: skip
 
 

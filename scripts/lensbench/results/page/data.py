@@ -15,7 +15,7 @@ from lensbench.core.run_status import COUNTING
 from lensbench.core.tables import items, run_of_pair
 from lensbench.core.tasks import Task
 from lensbench.results.charts.scores import Dumbbell, Interval
-from lensbench.results.presented import FEWEST_TASKS
+from lensbench.results.presented import FEWEST_TASKS, shown_difference
 from lensbench.results.results_file import Results
 from lensbench.runs.citations import SourceData
 from lensbench.scores.estimates_file import Decided
@@ -160,7 +160,6 @@ class Bottom(NamedTuple):
     high: float | None
     effect: float
     mde: float | None
-    p: float | None
     scope: str
     clusters: int
     """The number of repositories in the tasks."""
@@ -171,21 +170,18 @@ class Bottom(NamedTuple):
 def bottom_line(inputs: Inputs, treatment: str) -> Bottom:
     """The gate's verdict and its numbers."""
     found = inputs.results["estimates"][treatment]
-    overall, gate = found["score"]["overall"], found["gate"]
-    low = overall.low if gate.low is None else gate.low
-    high = overall.high if gate.high is None else gate.high
+    gate, difference = found["gate"], shown_difference(found)
     sentence = gate.sentence.removeprefix(f"{gate.verdict}: ")
-    shown = found["corrected"] or overall
+    shown = found["corrected"] or found["score"]["overall"]
     return Bottom(
         gate.verdict,
         sentence[:1].upper() + sentence[1:],
         gate.needs,
-        _percent(shown.delta),
-        _percent(low),
-        _percent(high),
+        _percent(difference.delta),
+        _percent(difference.low),
+        _percent(difference.high),
         inputs.tables.plan["gate"]["effect"],
         _percent(shown.mde),
-        shown.p,
         shown.scope,
         shown.clusters,
         f"{100 * found['level']:.4g}%",
