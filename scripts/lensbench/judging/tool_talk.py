@@ -34,7 +34,7 @@ _PLAIN = frozenset({
     "it", "its", "no", "not", "of", "on", "or", "our", "over", "per", "run", "runs", "same", "that", "the", "their",
     "them", "then", "this", "to", "use", "uses", "using", "via", "when", "which", "with", "your",
 })  # fmt: skip
-_PHRASE = re.compile(rf"(?:[a-z]+(?:-[a-z]+)*,? ){{1,2}}(?:{_INSTRUMENT})\b", re.IGNORECASE)
+_PHRASE = re.compile(rf"(?<![a-z-])(?:[a-z]+(?:-[a-z]+)*,? ){{1,2}}(?:{_INSTRUMENT})\b", re.IGNORECASE)
 _FIGURE = re.compile(r"(?<!\w)([A-Za-z][A-Za-z_]{2,29})\\?\"?\s?[=:]\s?-?[0-9]")
 
 

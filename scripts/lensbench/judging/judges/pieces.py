@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from lensbench.core.tasks import Pattern, Regex
+from lensbench.core.tasks import MAX_PATTERN_LENGTH, Pattern, Regex
 from lensbench.judging.judges.normalising import FILE_EXTENSIONS
 
 _ENDINGS = "|".join(sorted(FILE_EXTENSIONS, key=len, reverse=True))
@@ -32,7 +32,7 @@ _VALUES = frozenset({"True", "False", "None", "NULL", "null", "nil", "undefined"
 _LONGEST = 200
 _WORD = re.compile(
     r"(?<![\w'/.-])(?!(?i:that|this|with|from|true|false|none|null|must|states?|says?|names?|gives?|shows?"
-    r"|mentions?|identif\w+)\b)[^\W\d_]{4,}(?![\w'/-]|\.\w)"
+    r"|mentions?|identif\w+)\b)[^\W\d_]{4,60}(?![\w'/-]|\.\w)"
 )
 
 _SUFFIX = re.compile(r"(?<=\w{3})(?:ing|ed|es|s|e)$")
@@ -69,7 +69,8 @@ def pattern_of(piece: Piece) -> Pattern:
     if piece.kind != "file" or not folders:
         return piece.text
     tails = "|".join(re.escape("/".join([*folders[at:], name])) for at in range(1, len(folders) + 1))
-    return Regex(regex=rf"(?:^|[^\w.-]){re.escape(piece.text)}\b|(?:^|[^\w./-])(?:{tails})\b")
+    regex = rf"(?:^|[^\w.-]){re.escape(piece.text)}\b|(?:^|[^\w./-])(?:{tails})\b"
+    return Regex(regex=regex) if len(regex) <= MAX_PATTERN_LENGTH else piece.text
 
 
 def words(text: str) -> list[Regex]:
