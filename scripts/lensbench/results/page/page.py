@@ -10,7 +10,7 @@ import argparse
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -91,7 +91,7 @@ def render(folder: Path, inputs: Inputs, folded: bool = False) -> Iterator[tuple
         folded=list(answers) if folded else [],
         outcome=_outcome,
         discarded_because=partial(_discarded_because, inputs),
-        **_script("tables.js", *(["words.js"] if folded else [])),
+        **_script(),
     )
     yield RunFolder.page, report
     for pair in answers:
@@ -110,10 +110,16 @@ def render(folder: Path, inputs: Inputs, folded: bool = False) -> Iterator[tuple
                     page("run.html.j2", shown=shown, home=f"{up}{RunFolder.page}", pair_place=up + path, facts=facts),
                 )
                 timelines[column.condition] = home + place
-        yield path, page(
-            "pair.html.j2", pair=pair, home=f"{home}{RunFolder.page}", siblings=siblings, timelines=timelines,
-            **_script("words.js"),
-        )  # fmt: skip
+        yield (
+            path,
+            page(
+                "pair.html.j2",
+                pair=pair,
+                home=f"{home}{RunFolder.page}",
+                siblings=siblings,
+                timelines=timelines,
+            ),
+        )
 
 
 def _facts(inputs: Inputs, status: str, run: RunId) -> list[str]:
@@ -132,10 +138,9 @@ def style_of_the_page() -> dict[str, Markup]:
     return {"style": Markup(style), "style_hash": Markup(csp_hash(f"\n{style}\n"))}
 
 
-@cache
-def _script(*names: str) -> dict[str, Markup]:
-    """The scripts of a page as one, and the hash that lets it through."""
-    script = "".join((TEMPLATES / name).read_text(encoding="utf-8") for name in names)
+def _script() -> dict[str, Markup]:
+    """The script of the tables, and the hash that lets it through."""
+    script = (TEMPLATES / "tables.js").read_text(encoding="utf-8")
     return {"script": Markup(script), "script_hash": Markup(csp_hash(script))}
 
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from difflib import SequenceMatcher
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
+
+from markupsafe import Markup, escape
 
 from lensbench.core.numbers import exact
 from lensbench.core.records import RunId, run_files, trial_folder
@@ -20,6 +23,9 @@ from lensbench.runs.citations import SourceData
 
 if TYPE_CHECKING:
     from lensbench.results.page.changes import Change
+
+MOST_WORDS = 8_000
+"""Of two answers that are compared; longer ones may take too long."""
 
 
 def stem(task: str, trial: int) -> str:
@@ -64,6 +70,8 @@ class Column(NamedTuple):
     """Why it does not count; empty if it does."""
     score: float | None
     duration_s: float | None
+    text: str
+    """The answer as it was written; empty if it does not count."""
     answer: MarkedAnswer | None
     judged: Mapping[int, Judged]
     change: Change | None = None
@@ -82,6 +90,8 @@ class PairPage(NamedTuple):
     prompt: str
     criteria: Mapping[int, str]
     columns: Sequence[Column]
+    differences: Mapping[str, Markup | None]
+    """By condition: its answer against the baseline's; None where they are too long to be compared."""
     reference: Sequence[tuple[str, str]] = ()
     """The reference, as lines of a patch."""
 
@@ -98,6 +108,8 @@ def pair_page(folder: Path, inputs: Inputs, task: str, trial: int) -> PairPage:
 
         changes, reference = {run: change_of(folder, run) for run in made}, reference_of(folder, task)
     columns = [_column(folder, inputs, run, changes.get(run)) for run in made]
+    base, *others = columns
+    differences = {other.condition: word_changes(base.text, other.text) for other in others if base.text and other.text}
     texts = criteria_of(inputs, task)
     numbers = sorted({*texts, *(number for column in columns for number in column.judged)})
     known = inputs.tasks.get(task)
@@ -110,8 +122,26 @@ def pair_page(folder: Path, inputs: Inputs, task: str, trial: int) -> PairPage:
         known.prompt if known else "",
         {number: texts.get(number, "") for number in numbers},
         columns,
+        differences,
         reference,
     )
+
+
+def word_changes(before: str, after: str) -> Markup | None:
+    """Two texts in one: what only the first one says in `del`, what only the second one says in `ins`; None for more
+    than MOST_WORDS."""
+    old, new = (re.findall(r"\s+|\w+\s*|[^\s\w]\s*", text) for text in (before, after))
+    if len(old) + len(new) > MOST_WORDS:
+        return None
+    pieces = []
+    for kind, start, end, new_start, new_end in SequenceMatcher(None, old, new).get_opcodes():
+        removed, added = "".join(old[start:end]), "".join(new[new_start:new_end])
+        if kind == "equal":
+            pieces.append(escape(removed))
+        else:
+            pieces += [Markup("<del>{}</del>").format(removed)] if removed else []
+            pieces += [Markup("<ins>{}</ins>").format(added)] if added else []
+    return Markup("").join(pieces)
 
 
 def _column(folder: Path, inputs: Inputs, run: RunId, change: Change | None) -> Column:
@@ -122,7 +152,7 @@ def _column(folder: Path, inputs: Inputs, run: RunId, change: Change | None) -> 
     value, seconds = exact(score["score"]), exact(score["duration_s"])
     decisions = inputs.decisions.get(run, ()) if counts else ()
     found = {int(row["criterion"]): _evidence(inputs, run, row) for row in decisions}
-    answer = None
+    text, answer = "", None
     if counts:
         text = run_files(folder, run).answer.read_text(errors="replace", encoding="utf-8")
         prefix = f"{anchor(run.task, run.trial)}-{run.condition}"
@@ -138,7 +168,7 @@ def _column(folder: Path, inputs: Inputs, run: RunId, change: Change | None) -> 
     }  # fmt: skip
     return Column(
         run.condition, score["status"], why, None if value is None else float(value * 100),
-        None if seconds is None else float(seconds), answer, judged, change if counts else None,
+        None if seconds is None else float(seconds), text, answer, judged, change if counts else None,
         inputs.citations.get(run.stem, ()) if counts else (),
     )  # fmt: skip
 
