@@ -149,7 +149,7 @@ def _blinding_sentences(blinding: Blinding) -> Iterator[str]:
 
 def _not_shown_to_fail(found: BlindingCheck) -> str:
     least = found.would_find
-    power = f" (a true {least:.0%} would be found with 80 % probability)" if least else ""
+    power = f" (answers like these usually show {least:.0%} or more)" if least else ""
     return f"Blinding is not shown to fail{power}"
 
 
