@@ -52,7 +52,7 @@ def try_task(task: Task, survey: Survey) -> Tried:
 
 
 def _offline_answer(prompt: str, workspace: Path) -> str:
-    command = [*offline.PROGRAM, "--prompt-file", "/dev/stdin", "--workspace", str(workspace), "--seed", "1"]
+    command = [*offline.ARGV, "--prompt-file", "/dev/stdin", "--workspace", str(workspace), "--seed", "1"]
     done = subprocess.run(command, input=prompt, stdout=subprocess.PIPE, encoding="utf-8", check=True)
     return offline.read(done.stdout.splitlines()).answer
 

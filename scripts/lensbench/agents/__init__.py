@@ -13,8 +13,8 @@ and may have more:
 - `version(settings: AgentSettings) -> str | None`: the version that the program reports, None when it reports none;
 - `probe(settings: AgentSettings) -> Probe | None`: a request that shows whether gateway and key are good.
 
-and a constant `HOSTS`, the `name:port` of the model's own service, () for none. Without it, and without
-`agent.base_url`, agents of this kind share the machine's network.
+and constants: `PROGRAM`, the `Program` of others that it starts; and `HOSTS`, the `name:port` of the model's own
+service, () for none. Without it, and without `agent.base_url`, agents of this kind share the machine's network.
 
 `agent.kind: some-name` in the config loads `agents/adapters/some_name.py`; nothing else needs to be registered.
 """
@@ -25,8 +25,9 @@ import importlib
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from lensbench.agents.reach import hosts_in
 from lensbench.core.error_texts import KNOWN_ERRORS, ErrorTexts
@@ -82,6 +83,17 @@ class Probe:
     body: Mapping[str, Any]
 
 
+class Program(NamedTuple):
+    """A program of others, which gets the prompt as an argument."""
+
+    name: str
+    model: str
+    key: str
+    """The variable with the key for `model`, which is a default."""
+    commands: str = ""
+    """First characters of a prompt that it takes for a command."""
+
+
 class Adapter(Protocol):
     """The interface of an adapter module."""
 
@@ -117,6 +129,12 @@ def known_kinds() -> tuple[str, ...]:
     folder = Path(__file__).parent / "adapters"
     adapters = sorted(file.stem.replace("_", "-") for file in folder.glob("[a-z]*.py"))
     return (*adapters, "none")
+
+
+@cache
+def programs() -> dict[str, Program]:
+    """The program of each kind of agent that has one."""
+    return {kind: program for kind in known_kinds()[:-1] if (program := getattr(load_adapter(kind), "PROGRAM", None))}
 
 
 def load_adapter(kind: str) -> Adapter:

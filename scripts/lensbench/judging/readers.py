@@ -7,6 +7,7 @@ import json
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from lensbench.agents import programs
 from lensbench.changes.task import answer_criteria
 from lensbench.core.errors import UserError
 from lensbench.core.system.program import run_program
@@ -73,8 +74,7 @@ def check_readers(config: Config, tasks: Sequence[Task]) -> str:
 def ways(config: Config, found: Unread) -> str:
     """What to add to the config so that criteria without patterns are judged."""
     kind, model = config.agent.kind, config.agent.model or "..."
-    asks_model = kind not in ("offline", "command", "command-events", "none")
-    judge = f"{{agent: {{kind: {kind}, model: {model}}}}}" if asks_model else "{agent: {kind: ..., model: ...}}"
+    judge = f"{{agent: {{kind: {kind}, model: {model}}}}}" if kind in programs() else "{agent: {kind: ..., model: ...}}"
     return (
         f"add {judge} to judges ({found.price}), or add human (the judge sheet), or write patterns "
         "(`lensbench draft` proposes them)"

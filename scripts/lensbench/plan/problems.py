@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from lensbench.agents import known_kinds
+from lensbench.agents import known_kinds, programs
 from lensbench.agents.services import service_of
 from lensbench.core.conditions import CLOSED_BOOK, read_contrast
 from lensbench.core.errors import did_you_mean
@@ -18,8 +18,6 @@ from lensbench.plan.task_files import source_problem
 
 _OF_A_KIND = ("command", "model", "provider", "models", "served", "version", "base_url", "token_env", "pass_env")
 """Keys of the agent that mean something for one kind of program only."""
-_BY_PROVIDER = ("claude-code", "codex", "gemini", "opencode")
-"""Kinds that read `base_url` only with a provider."""
 
 
 def problems_of(config: Config, config_files: Iterable[str] = ()) -> Iterable[tuple[KeyPath, str]]:
@@ -86,7 +84,7 @@ def problems_of(config: Config, config_files: Iterable[str] = ()) -> Iterable[tu
 
 
 def _address_problems(agent: Agent, name: str, path: KeyPath) -> Iterable[tuple[KeyPath, str]]:
-    if agent.base_url and not agent.provider and agent.kind in _BY_PROVIDER:
+    if agent.base_url and not agent.provider and agent.kind in programs():
         text = f"{name}.base_url is not read without agent.provider; write provider: custom, or remove base_url"
         yield (*path, "base_url"), text
 

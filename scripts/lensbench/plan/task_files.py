@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import Discriminator, Field, Tag, ValidationError
 
+from lensbench.agents import programs
 from lensbench.changes.task import ChangeTask, inline_files
 from lensbench.core.errors import UserError, did_you_mean
 from lensbench.core.system.yaml_places import MAX_BYTES, DocumentError, KeyPath, parse_document
@@ -65,19 +66,17 @@ class ScenarioSet:
     warnings: tuple[str, ...] = ()
 
 
-_COMMANDS = {"claude-code": "/@", "gemini": "/@"}
-"""Kinds of agent that take a prompt with such a first character for a command, and answer something else."""
-_BY_ARGUMENT = ("claude-code", "codex", "gemini", "opencode")
 _LONGEST = 128 * 1024 - 4096
 """Bytes of a prompt in an argument: Linux takes 128 KiB, and the suffix needs some."""
 
 
 def _prompt_problem(prompt: str, kind: str) -> str:
     """Why an agent of this kind would not get the prompt as it is; "" when it does."""
-    if prompt.lstrip()[:1] in tuple(_COMMANDS.get(kind, "")):
+    program = programs().get(kind)
+    if program and prompt.lstrip()[:1] in tuple(program.commands):
         first = prompt.lstrip()[0]
         return f"its prompt begins with {first!r}, which {kind} takes for a command; begin with a word"
-    if kind in _BY_ARGUMENT and (size := len(prompt.encode())) > _LONGEST:
+    if program and (size := len(prompt.encode())) > _LONGEST:
         return f"its prompt has {size} bytes, and {kind} takes at most {_LONGEST}; put the long part into a file"
     return ""
 

@@ -15,7 +15,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from lensbench.agents import load_adapter
+from lensbench.agents import load_adapter, programs
 from lensbench.agents.sandbox import find_sandbox
 from lensbench.core.errors import UserError
 from lensbench.core.preflight_results import Check, Outcome, table
@@ -29,8 +29,6 @@ from lensbench.workflow.launch import configs
 
 LEAST_GB = 5
 """Disk space for a benchmark of some hundred runs, including the agents' own files."""
-AGENTS = {"claude-code": "claude", "codex": "codex", "gemini": "gemini", "opencode": "opencode"}
-"""Kinds of agents that are external programs, with the program names."""
 PROGRAMS: Mapping[str, tuple[Outcome, str]] = {
     "git": ("failed", "repositories cannot be fetched and changes cannot be saved; install git"),
     "node": ("skipped", "only needed for agents and tests that are written for Node"),
@@ -59,8 +57,7 @@ def machine() -> Iterator[Check]:
     for program, (missing, why) in PROGRAMS.items():
         found = shutil.which(program)
         yield Check(program, "ok", found) if found else Check(program, missing, f"not on PATH: {why}")
-    for kind, program in AGENTS.items():
-        yield _agent(kind, program)
+    yield from (_agent(kind, program.name) for kind, program in programs().items())
 
 
 def _agent(kind: str, program: str) -> Check:

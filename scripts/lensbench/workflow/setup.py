@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from lensbench.agents import load_adapter
+from lensbench.agents import Program, load_adapter, programs
 from lensbench.core.errors import UserError, did_you_mean
 from lensbench.core.preflight_results import read_listed_tools
 from lensbench.core.run_folder import RunFolder
@@ -44,20 +44,7 @@ _URL = re.compile(r"https?://")
 Problem = Callable[[str], str]
 
 
-class Kind(NamedTuple):
-    """The defaults for a kind of agent."""
-
-    model: str
-    key: str
-
-
-KINDS = {
-    "claude-code": Kind("sonnet", "ANTHROPIC_API_KEY"),
-    "codex": Kind("gpt-5", "OPENAI_API_KEY"),
-    "gemini": Kind("gemini-2.5-pro", "GEMINI_API_KEY"),
-    "opencode": Kind("anthropic/claude-sonnet-4-5", "ANTHROPIC_API_KEY"),
-    "offline": Kind("", ""),
-}
+KINDS = {**programs(), "offline": Program("", "", "")}
 
 
 class Wishes(NamedTuple):

@@ -20,12 +20,13 @@ from __future__ import annotations
 import os
 from functools import partial
 
-from lensbench.agents import Assignment, Invocation, Probe, base_environment
+from lensbench.agents import Assignment, Invocation, Probe, Program, base_environment
 from lensbench.agents.adapters._claude_code_stream import is_over, read
 from lensbench.agents.adapters._cli import program_version
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import AgentSettings
 
+PROGRAM = Program("claude", "sonnet", "ANTHROPIC_API_KEY", commands="/@")
 HOSTS: tuple[str, ...] = ("api.anthropic.com:443",)
 """Where its own service is."""
 
@@ -36,9 +37,8 @@ ADDRESSES = {"zai": "https://api.z.ai/api/anthropic"}
 TIERS = ("sonnet", "haiku", "opus")
 KEYS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
 CLIENT_RETRIES = 5
-"""How often Claude Code repeats a request, about 20 seconds in total. Not 0, since a brief failure late in a run must
-not waste the turns already paid for. Not its default of 10, which takes three minutes even for a wrong key: failed
-attempts are repeated here, with pauses. `CLAUDE_CODE_MAX_RETRIES` in `agent.pass_env` overrides it."""
+"""How often Claude Code repeats a request, in about 20 seconds: a brief failure must not waste paid turns, and its
+default of 10 takes three minutes. `CLAUDE_CODE_MAX_RETRIES` in `agent.pass_env` overrides it."""
 
 
 def command(run: Assignment) -> Invocation:
@@ -48,7 +48,7 @@ def command(run: Assignment) -> Invocation:
         raise UserError("agent.model is empty; kind 'claude-code' needs a model's name, such as sonnet")
     built_in = [*settings["tools"], *(["ToolSearch"] if settings["tool_search"] else [])]
     argv = (
-        *(settings["command"] or ["claude"]),
+        *(settings["command"] or [PROGRAM.name]),
         *("-p", "--model", settings["model"]),
         *("--output-format", "stream-json", "--verbose", "--no-session-persistence"),
         *("--setting-sources", "", "--strict-mcp-config", "--mcp-config", run.mcp_file),
@@ -123,4 +123,4 @@ def probe(settings: AgentSettings) -> Probe | None:
     return Probe(f"{gateway['ANTHROPIC_BASE_URL'].rstrip('/')}/v1/messages", headers, body)
 
 
-version = partial(program_version, "claude", says="Claude Code")
+version = partial(program_version, PROGRAM.name, says="Claude Code")

@@ -26,13 +26,14 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
-from lensbench.agents import Assignment, Invocation, base_environment
+from lensbench.agents import Assignment, Invocation, Program, base_environment
 from lensbench.agents.adapters._cli import Seen, announced, counted, ending_of, gateway, observe, program_version
 from lensbench.agents.adapters._events import Event, mapping, number, text, words
 from lensbench.core.error_texts import DISCONNECTED, KNOWN_ERRORS, ErrorTexts, useless_servers
 from lensbench.core.frozen_plan import AgentSettings
 from lensbench.core.records import Outcome
 
+PROGRAM = Program("codex", "gpt-5", "OPENAI_API_KEY")
 HOSTS: tuple[str, ...] = ("api.openai.com:443",)
 """Where its own service is."""
 
@@ -75,7 +76,7 @@ def command(run: Assignment) -> Invocation:
     home = os.path.join(run.home, ".codex")
     written = "".join(f"{key} = {_toml(value)}\n" for key, value in config.items())
     argv = (
-        *(settings["command"] or ["codex"]),
+        *(settings["command"] or [PROGRAM.name]),
         *("exec", "--json", "--strict-config", "--ephemeral", "--skip-git-repo-check"),
         *(part for feature in OFF for part in ("--disable", feature)),
         *("--", run.prompt),
@@ -110,7 +111,7 @@ def _toml(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-version = partial(program_version, "codex")
+version = partial(program_version, PROGRAM.name)
 
 
 def read(

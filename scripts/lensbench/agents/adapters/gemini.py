@@ -27,13 +27,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from lensbench.agents import Assignment, Invocation, base_environment
+from lensbench.agents import Assignment, Invocation, Program, base_environment
 from lensbench.agents.adapters._cli import Seen, announced, counted, ending_of, gateway, observe, program_version
 from lensbench.agents.adapters._events import Event, Use, mapping, number, text, tool_uses, words
 from lensbench.core.error_texts import DISCONNECTED, KNOWN_ERRORS, ErrorTexts, useless_servers
 from lensbench.core.frozen_plan import AgentSettings
 from lensbench.core.records import Outcome
 
+PROGRAM = Program("gemini", "gemini-2.5-pro", "GEMINI_API_KEY", commands="/@")
 HOSTS: tuple[str, ...] = ("generativelanguage.googleapis.com:443",)
 """Where its own service is."""
 
@@ -41,8 +42,7 @@ TOOLS = {"Bash": "run_shell_command", "Read": "read_file", "Grep": "grep_search"
          "Edit": "replace", "Write": "write_file"}  # fmt: skip
 """The protocol's names of built-in tools -> Gemini CLI's."""
 CLIENT_TRIES = 4
-"""How often a request is sent. Not Gemini's default of 10, which can take minutes: failed attempts are repeated
-here."""
+"""How often a request is sent: Gemini's default of 10 can take minutes."""
 
 LOOP_TURNS = 30
 """Turns after which Gemini CLI 0.61 asks a model of its own whether the agent repeats itself."""
@@ -60,7 +60,7 @@ def command(run: Assignment) -> Invocation:
     base_url, token = gateway(settings, {})
     file = os.path.join(run.home, ".gemini", "settings.json")
     argv = (
-        *(settings["command"] or ["gemini"]),
+        *(settings["command"] or [PROGRAM.name]),
         *("--output-format", "stream-json", "--skip-trust", "--approval-mode", "yolo"),
         *("--model", settings["model"], f"--prompt={run.prompt}"),
     )
@@ -101,7 +101,7 @@ def _server(entry: Mapping[str, Any], settings: AgentSettings) -> dict[str, Any]
     return {"command": argv[0], "args": argv[1:], **common}
 
 
-version = partial(program_version, "gemini")
+version = partial(program_version, PROGRAM.name)
 
 
 def read(

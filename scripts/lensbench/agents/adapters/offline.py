@@ -30,13 +30,13 @@ HOSTS: tuple[str, ...] = ()
 """No model is asked."""
 
 MCP_START_SECONDS = 15
-PROGRAM = (sys.executable, "-P", "-m", "lensbench_demo.offline")
+ARGV = (sys.executable, "-P", "-m", "lensbench_demo.offline")
 
 
 def command(run: Assignment) -> Invocation:
     """How the agent is started for `run`."""
     argv = (
-        *PROGRAM,
+        *ARGV,
         *("--prompt-file", run.prompt_file),
         *("--workspace", run.workspace),
         *("--mcp-config", run.mcp_file),

@@ -30,7 +30,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
-from lensbench.agents import Assignment, Invocation, base_environment
+from lensbench.agents import Assignment, Invocation, Program, base_environment
 from lensbench.agents.adapters._cli import Seen, announced, counted, ending_of, gateway, observe, program_version
 from lensbench.agents.adapters._events import Event, mapping, number, text, words
 from lensbench.core.error_texts import KNOWN_ERRORS, ErrorTexts, useless_servers
@@ -38,6 +38,7 @@ from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import AgentSettings
 from lensbench.core.records import Outcome
 
+PROGRAM = Program("opencode", "anthropic/claude-sonnet-4-5", "ANTHROPIC_API_KEY")
 ADDRESSES = {"zai": "https://api.z.ai/api/anthropic"}
 """Where a provider serves the Messages API."""
 TOKEN = "LENSBENCH_TOKEN"
@@ -66,7 +67,7 @@ def command(run: Assignment) -> Invocation:
     model = f"gateway/{settings['model']}" if service.base_url else settings["model"]
     file = os.path.join(run.home, "opencode.json")
     argv = (
-        *(settings["command"] or ["opencode"]),
+        *(settings["command"] or [PROGRAM.name]),
         *("run", "--pure", "--format", "json", "--print-logs", "--log-level", "WARN"),
         *("--title", "run", "--model", model, "--", *run.prompt.split(" ")),
     )
@@ -118,7 +119,7 @@ def _server(entry: Mapping[str, Any], settings: AgentSettings) -> dict[str, Any]
     return {"type": "local", "command": argv, "environment": entry.get("env", {}), **limit}
 
 
-version = partial(program_version, "opencode")
+version = partial(program_version, PROGRAM.name)
 
 
 def read(
@@ -144,7 +145,7 @@ def read(
     compacted = recovered or any(map(_goes_on, bounds))
     said = [(name, errors.found(name, words(state.get("output"))), state.get("status") != "completed")
             for name, _, state in calls]  # fmt: skip
-    cost = sum(_amount(part.get("cost")) for part in steps)
+    cost = sum(price for part in steps if isinstance(price := part.get("cost"), int | float))
     return Outcome(
         answer="" if error else "".join(text(part.get("text")) for part in final),
         finished=bool(seen.started) and (bool(failure) or reason not in ("", "tool-calls")),
@@ -202,10 +203,6 @@ def _tokens(used: list[dict[str, Any]]) -> dict[str, int]:
         "cache_read": sum(number(mapping(tokens.get("cache")).get("read")) for tokens in used),
         "cache_write": sum(number(mapping(tokens.get("cache")).get("write")) for tokens in used),
     }
-
-
-def _amount(value: Any) -> float:
-    return value if type(value) in (int, float) else 0.0
 
 
 def is_over(event: Event) -> bool | None:
