@@ -83,7 +83,11 @@ def refused(text: str, name: str = "set.yaml") -> str:
             "all_of: {regex: 'a*'}",
             "set.yaml:10: task 'one': criteria.0.all_of.regex matches the empty string",
         ),
-        ("all_of: a.py", "must_not: a.py", "set.yaml:9: task 'one': criteria.0 has must_not, at_most or partial"),
+        (
+            "all_of: a.py",
+            "must_not: a.py",
+            "set.yaml:9: task 'one': criteria.0 has must_not, at_most, no_other or partial",
+        ),
         ("names the line", "5", "set.yaml:11: task 'one': criteria.1.text must be text, not 5"),
         ("repositories:", "a: &x 1\nrepositories:", "set.yaml:1: uses a YAML anchor"),
         ("prompt: Where is it?", "prompt: x\n    prompt: y", "set.yaml:8: gives the key 'prompt' twice"),

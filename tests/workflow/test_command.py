@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -16,7 +17,7 @@ from lensbench.__main__ import EXIT_CODES, HIDDEN, all_verbs, module_of, overvie
 from lensbench.core.errors import UserError
 from lensbench.core.system.places import ROOT
 from lensbench.core.system.program import only_benchmark
-from lensbench.workflow.launch import copy_demo, snakemake_options
+from lensbench.workflow.launch import check_config, copy_demo, move_caches, snakemake_options
 
 pytestmark = pytest.mark.slow
 
@@ -159,3 +160,26 @@ def test_what_the_user_has_no_right_to_is_one_line(tmp_path: Path) -> None:
     ended = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert ended.returncode == 1
     assert ended.stderr.startswith("error: ./plain: Permission denied; fix that, then start again")
+
+
+@pytest.mark.parametrize("options", [["--configfile", "mine.yaml"], ["-n", "--configfile=mine.yaml"], ["--configfile"]])
+def test_a_config_that_is_not_there_is_one_line(tmp_path: Path, options: list[str]) -> None:
+    done = lensbench("run", *options, folder=tmp_path)
+    assert done.returncode == 1
+    assert re.fullmatch(r"error: .*: there is no such config; `lensbench init` writes one\n", done.stderr)
+    (tmp_path / "mine.yaml").touch()
+    check_config(["--configfile", str(tmp_path / "mine.yaml"), "-n"])
+
+
+@pytest.mark.parametrize("home", ["/proc", "/dev/null"])
+def test_where_the_home_folder_cannot_be_written_caches_are_in_the_project(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, home: str
+) -> None:
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    move_caches(tmp_path / "project")
+    assert "XDG_CACHE_HOME" not in os.environ
+    monkeypatch.setenv("HOME", home)
+    move_caches(tmp_path / "project")
+    assert os.environ["XDG_CACHE_HOME"] == str(tmp_path / "project" / ".snakemake" / "cache")
+    monkeypatch.delenv("XDG_CACHE_HOME")

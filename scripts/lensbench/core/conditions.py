@@ -87,7 +87,7 @@ def read_jsonc(content: bytes) -> Any:
 
     Raises ValueError, with the line and column of strict JSON where there are any.
     """
-    text = content.decode("utf-8-sig")
+    text = content.decode().removeprefix("\ufeff")
     try:
         return json.loads(text)
     except ValueError as error:

@@ -294,7 +294,8 @@ def controls(tables: Tables) -> list[ControlCheck]:
         ("the agent reached only its model, its servers and sandbox_hosts (a network of its own)", made,
          lambda record: record.network == "own" if record.network else None),
         ("no call went to another condition's server by its address (looked for in transcripts, where the network is "
-         "shared)", without, lambda record: None if record.direct_calls is None else record.direct_calls == 0),
+         "shared)", [record for record in without if record.network != "own"],
+         lambda record: None if record.direct_calls is None else record.direct_calls == 0),
         ("the first attempt gave the answer", made, lambda record: len(record.attempts) == 1),
     ]  # fmt: skip
     found: list[ControlCheck] = []

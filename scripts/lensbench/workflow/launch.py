@@ -6,6 +6,7 @@ import os
 import shutil
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from lensbench.core.errors import UserError
@@ -90,12 +91,31 @@ def _check(options: Sequence[str]) -> None:
     get_argument_parser().parse_args(options)
 
 
+def check_config(options: Sequence[str]) -> None:
+    """Raises UserError when a config that the options name is not there."""
+    for option, following in zip(options, [*options[1:], ""], strict=True):
+        name = option.partition("=")[2] or following
+        if option.startswith("--configf") and not Path(name).is_file():
+            raise UserError(f"{name or '--configfile'}: there is no such config; `lensbench init` writes one")
+
+
+def move_caches(folder: Path) -> None:
+    """Lets Snakemake keep its caches in `folder` where the home folder cannot be written."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser())
+    with suppress(OSError):
+        cache.mkdir(parents=True, exist_ok=True)
+    if not os.access(cache, os.W_OK):
+        os.environ["XDG_CACHE_HOME"] = str(folder / ".snakemake" / "cache")
+
+
 def main() -> None:
     """Replaces this process with Snakemake on the workflow of this package."""
     options = sys.argv[1:]
     if {"-h", "--help"} & set(options):
         print(HELP, end="")
         return
+    check_config(options)
+    move_caches(Path.cwd())
     told = snakemake_options(Path.cwd(), options)
     sys.stdout.flush()
     os.execv(sys.executable, [sys.executable, "-P", "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), *told])

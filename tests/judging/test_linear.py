@@ -1,0 +1,43 @@
+"""Foreign text is read in linear time: twice as much of it takes about twice as long, whatever it repeats."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import pytest
+
+from lensbench.core.tasks import Criterion
+from lensbench.judging.judges.mechanical import judge
+from lensbench.judging.judges.normalising import normalise
+from lensbench.judging.judges.pieces import cut, words
+from lensbench.judging.tool_talk import figures_of, learn_phrases
+
+pytestmark = pytest.mark.slow
+
+HALF = 200_000
+CRITERION = Criterion.model_validate({
+    "text": "States that limit_of is in a/b.py", "all_of": ["limit_of", "a/b.py"], "must_not": "x", "no_other": True,
+})  # fmt: skip
+READERS: dict[str, Callable[[str], object]] = {
+    "pieces": cut,
+    "words": words,
+    "phrases": lambda text: learn_phrases(["mcp__a__b"], {"mcp__a__b": text}),
+    "figures": figures_of,
+    "patterns": lambda text: judge(CRITERION, normalise(text)),
+}
+PIECES = ("a", "a-", "a/", "a.", "1,000", "`", "~~a ", "(like ", "@", "?", "limit_of a/b.py not ", "if ", "\n", "I ")
+
+
+def seconds(read: Callable[[str], object], text: str) -> float:
+    started = time.process_time()
+    read(text)
+    return time.process_time() - started
+
+
+@pytest.mark.parametrize("piece", PIECES)
+@pytest.mark.parametrize("reader", READERS)
+def test_twice_the_text_takes_about_twice_the_time(reader: str, piece: str) -> None:
+    text = piece * (HALF // len(piece))
+    read = READERS[reader]
+    assert seconds(read, text * 2 + "!") < 3.2 * seconds(read, text + "!") + 0.5
