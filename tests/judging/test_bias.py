@@ -39,7 +39,7 @@ def decided(**by_condition: list[str]) -> Decided:
 
 def biased(judge: Decided, persons: Decided) -> dict[str, Any]:
     """The bias of a judge named `claude`."""
-    return judge_bias("claude", judge, persons, "without", ["with"])
+    return judge_bias("claude", judge, persons, {"with": ("with", "without")})
 
 
 PERSONS = {"with": ["mm", "m-", "mp", "--"], "without": ["m-", "m-", "--", "pp"]}

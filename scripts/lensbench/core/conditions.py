@@ -65,6 +65,12 @@ def decided_contrasts(plan: Plan) -> list[Contrast]:
     return [read_contrast(text) for text in plan["gate"].get("contrasts", ())]
 
 
+def comparisons(plan: Plan) -> dict[str, Contrast]:
+    """The pairs of conditions that the gate decides, by name: each treatment against the baseline, then contrasts."""
+    against_baseline = {name: Contrast(name, plan["baseline"]) for name in treatments(plan)}
+    return against_baseline | {str(contrast): contrast for contrast in decided_contrasts(plan)}
+
+
 def fill_mcp_file(condition: PlannedCondition, values: Mapping[str, str]) -> str:
     """The MCP file of a planned condition for one run, with `${workspace}`, `${python}`, `${server_log}` and `${here}`
     (the folder of the file itself) replaced, and environment variables by their values. It holds secrets.

@@ -16,7 +16,6 @@ from typing import NamedTuple
 
 from typing_extensions import TypedDict
 
-from lensbench.core.conditions import Contrast
 from lensbench.core.distributions import t_isf
 from lensbench.core.numbers import mean, score_of
 from lensbench.core.records import RunId
@@ -88,17 +87,12 @@ def persons_verdicts(verdicts: Verdicts) -> Decided:
     return {key: majority(given) for key, given in spoken.items() if given}
 
 
-def judge_bias(
-    name: str, judged: Decided, persons: Decided, baseline: str, treatments: Sequence[str],
-    contrasts: Sequence[Contrast] = (),
-) -> JudgeBias:  # fmt: skip
-    """The errors of one judge in every condition, and the difference of each treatment from the baseline, or from the
-    treatment that it is contrasted with."""
+def judge_bias(name: str, judged: Decided, persons: Decided, comparisons: Mapping[str, tuple[str, str]]) -> JudgeBias:
+    """The errors of one judge in every condition, and their difference in each comparison of two conditions."""
     gaps = {
         condition: _gaps({key: value for key, value in judged.items() if key[0].condition == condition}, persons)
-        for condition in (baseline, *treatments)
+        for condition in sorted({condition for sides in comparisons.values() for condition in sides})
     }
-    comparisons = {name: (name, baseline) for name in treatments} | {str(each): each for each in contrasts}
     return {
         "conditions": {condition: _errors(by_task) for condition, by_task in gaps.items()},
         "differential": {

@@ -8,7 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import NamedTuple
 
-from lensbench.core.conditions import decided_contrasts, treatments
+from lensbench.core.conditions import comparisons, treatments
 from lensbench.core.frozen_plan import Plan
 from lensbench.core.numbers import exact
 from lensbench.core.records import RunId
@@ -158,8 +158,7 @@ def bias(judged: Judged, verdicts: Verdicts) -> Bias | None:
     persons = persons_verdicts(verdicts)
     if not persons:
         return None
-    baseline, treatments, contrasts = judged.plan["baseline"], judged.treatments, decided_contrasts(judged.plan)
-    comparisons = {name: (name, baseline) for name in treatments} | {str(each): each for each in contrasts}
+    compared = comparisons(judged.plan)
     names = sorted({judge for said in verdicts.values() for judge in said if not is_person(judge)})
     by_judge = {name: {key: said[name] for key, said in verdicts.items() if name in said} for name in names}
     together = judges_together(judged.decisions)
@@ -168,11 +167,11 @@ def bias(judged: Judged, verdicts: Verdicts) -> Bias | None:
     sampled = {key: verdict for key, verdict in persons.items() if (key[0].task, key[0].trial) in sample}
     by_judges, by_persons = run_scores(together, judged.criteria), run_scores(sampled, judged.criteria)
     return {
-        "judges": {name: judge_bias(name, by_judge[name], persons, baseline, treatments, contrasts) for name in names},
-        "together": judge_bias("the judges' decision", together, persons, baseline, treatments, contrasts),
+        "judges": {name: judge_bias(name, by_judge[name], persons, compared) for name in names},
+        "together": judge_bias("the judges' decision", together, persons, compared),
         "correction": {
             name: correction(pair_deltas(by_judges, *sides), pair_deltas(by_persons, *sides))
-            for name, sides in comparisons.items()
+            for name, sides in compared.items()
         },
     }
 
