@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from calibration import BY_EFFECT, KNOWN, World, criteria_of, repository_of, shift_for, verdict_counts
 
+from lensbench.core.distributions import norm_isf
 from lensbench.core.numbers import decimal, nearest_5_percent
 from lensbench.core.records import RunId
 from lensbench.core.system.files import plain
@@ -34,10 +35,14 @@ from lensbench.judging.decisions import decide as decide_criterion
 from lensbench.judging.judges import POINTS, Verdict
 from lensbench.plan.names import MECHANICAL
 from lensbench.scores import intervals
-from lensbench.scores.differences import Comparison, doubted, filled
-from lensbench.scores.gate import DEFAULTS, decide
+from lensbench.scores.differences import Comparison, overall
+from lensbench.scores.gate import decide
+from lensbench.scores.objections import Reason, ReasonKind
+from lensbench.scores.readings import readings
 from lensbench.scores.run_tables import Tables
 from lensbench.scores.scores import score_run
+from lensbench.scores.sequential import look_result
+from lensbench.scores.verdict_of import DEFAULTS
 
 TASKS = 48
 BASELINE, TREATMENT = "without", "with"
@@ -151,7 +156,8 @@ def measured(panel: Panel, truth: Truth, seed: int) -> tuple[float, str, str, st
     found = {key: decide_criterion(given) for key, given in votes.items()}
     decided = {key: each.verdict for key, each in found.items()}
     comparison = _comparison(decided)
-    estimate = filled(comparison)[0]
+    estimate = overall(comparison)
+    look = look_result(estimate, 1, 1, DEFAULTS, norm_isf(DEFAULTS["alpha"] / 2))
     verdicts: Verdicts = {
         key: {name: Verdict(row["verdict"]) for name, row in each.items()} for key, each in votes.items()
     }
@@ -160,16 +166,13 @@ def measured(panel: Panel, truth: Truth, seed: int) -> tuple[float, str, str, st
     together = {key: each.judges_verdict for key, each in found.items()}
     bias = judge_bias("the judges' decision", together, persons_verdicts(verdicts), BASELINE, [TREATMENT])
     signed = bias["differential"][TREATMENT]
-    blockers = (
-        [signed.sentence] if signed.signed.low is not None and not signed.signed.low <= 0 <= signed.signed.high else []
-    )
-    before = decide(estimate, DEFAULTS, blockers=blockers)
-    by_share = decide(estimate, DEFAULTS, blockers=[*blockers, *belief.withheld[TREATMENT]])
-    doubts = plain(belief.doubts)
-    after = decide(
-        estimate, DEFAULTS, blockers=[*blockers, *belief.withheld[TREATMENT]],
-        doubted=[doubted(comparison, doubts, "alone"), doubted(comparison, doubts, "any")],
-    )  # fmt: skip
+    is_biased = signed.signed.low is not None and not signed.signed.low <= 0 <= signed.signed.high
+    blockers = [Reason(ReasonKind.BIASED_JUDGES)] if is_biased else []
+    withheld = [*blockers, *(Reason(ReasonKind.UNTRUSTED_JUDGES, text) for text in belief.withheld[TREATMENT])]
+    before = decide(estimate, DEFAULTS, look, blockers)
+    by_share = decide(estimate, DEFAULTS, look, withheld)
+    doubted = [*readings(comparison, (), plain(belief.doubts), {}, [])]
+    after = decide(estimate, DEFAULTS, look, withheld, doubted)
     return 100 * (estimate.delta or 0), before.verdict, by_share.verdict, after.verdict
 
 

@@ -171,14 +171,15 @@ class Outcome(NamedTuple):
 
 def estimated(differences: Differences, world: World) -> intervals.Estimate:
     """The delta of a benchmark with its interval."""
-    return intervals.estimate(differences, repository_of(world), limit=intervals.LARGEST)
+    pairs = len(differences) * world.trials
+    return intervals.estimate(differences, repository_of(world), pairs=pairs, limit=intervals.LARGEST)
 
 
 def decided(found: intervals.Estimate, differences: Differences, world: World) -> GateVerdict:
     """The verdict of the first look."""
-    asked = {"with": Asked(seen(differences), DEFAULTS, (world.tasks, world.trials), 1.0)}
-    drawn = draw_all([], asked, lambda _, draw: excludes_zero(found, draw.boundary))["with"]
-    return decide(found, DEFAULTS, look_result(found, 1, 1, DEFAULTS, drawn.boundary), trials=world.trials)
+    asked = Asked(seen(differences), DEFAULTS, 1.0)
+    drawn = drawn_at([], asked, found)
+    return decide(found, DEFAULTS, look_result(found, 1, 1, DEFAULTS, drawn.boundary))
 
 
 def one_look(world: World, true: float, replications: int, seed: int = 1) -> Outcome:
@@ -195,6 +196,11 @@ def one_look(world: World, true: float, replications: int, seed: int = 1) -> Out
     return Outcome(verdicts.total(), verdicts, covered, world.tasks, alone)
 
 
+def drawn_at(ledger: Sequence[Draw], asked: Asked, found: intervals.Estimate) -> Draw:
+    """The error that a look may spend."""
+    return draw_all(ledger, {"with": asked}, lambda _, draw: excludes_zero(found, draw.boundary, asked.gate))["with"]
+
+
 def many_looks(world: World, looks: int, settings: Mapping[str, Any], replications: int, seed: int = 1) -> Outcome:
     """Benchmarks that stop when the gate closes."""
     repositories = repository_of(world)
@@ -207,10 +213,13 @@ def many_looks(world: World, looks: int, settings: Mapping[str, Any], replicatio
         for look, tasks in enumerate(stages, start=1):
             here = {task: differences[task] for task in tasks}
             found = intervals.estimate(here, repositories, limit=intervals.LARGEST)
-            asked = Asked(seen(here), settings, (len(here), world.trials), len(here) / world.tasks)
-            drawn = draw_all(ledger, {"with": asked}, lambda _, draw, found=found: excludes_zero(found, draw.boundary))
-            ledger += drawn.values()
-            result = look_result(found, look, looks, settings, drawn["with"].boundary)
+            asked = Asked(seen(here), settings, len(here) / world.tasks)
+
+            result = look_result(found, look, looks, settings, drawn_at(ledger, asked, found).boundary)
+            if not result.open and (result.conditional_power or 1) < FUTILE:
+                asked = asked._replace(fraction=1.0)
+                result = look_result(found, look, looks, settings, drawn_at(ledger, asked, found).boundary)
+            ledger.append(drawn_at(ledger, asked, found))
             verdict = decide(found, settings, result).verdict
             is_hopeless = (result.conditional_power or 1) < FUTILE
             if look == looks or (not result.open and (verdict != "INCONCLUSIVE" or is_hopeless)):

@@ -6,7 +6,7 @@ further code is that of real runs: the account of error, Holm, the gate.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -15,11 +15,11 @@ import numpy as np
 from lensbench.core.conditions import Contrast
 from lensbench.judging.bias import correction
 from lensbench.scores import intervals
-from lensbench.scores.account import Asked, Draw, Shown, draw_all, first_seen
-from lensbench.scores.differences import FirstSeen, corrected_by_people
-from lensbench.scores.gate import decide
+from lensbench.scores.account import Asked, Draw, Shown, draw_all, shown_before
+from lensbench.scores.differences import corrected_by_people
+from lensbench.scores.gate import Reading, decide
 from lensbench.scores.intervals import LARGEST, Estimate
-from lensbench.scores.objections import excludes_zero
+from lensbench.scores.objections import ReasonKind, excludes_zero
 from lensbench.scores.power import FEWEST_REPOSITORIES
 from lensbench.scores.sequential import even_fractions, look_result
 from lensbench.scores.verdict_of import DEFAULTS
@@ -40,10 +40,15 @@ def seen(differences: Differences, runs: Runs | None = None) -> dict[str, Shown]
     return {f"{task}/1": Shown(str(value), ((runs or {}).get(task, ""),)) for task, value in differences.items()}
 
 
+def as_readings(estimates: Mapping[ReasonKind, Estimate | None]) -> list[Reading]:
+    """Readings whose worst and best are the same."""
+    return [Reading(kind, found, found) for kind, found in estimates.items() if found]
+
+
 def looked_at(
     differences: Differences, ledger: list[Draw], repositories: Mapping[str, str] | None = None,
     worst: Differences | None = None, fraction: float = 1.0, pairs: Mapping[str, Shown] | None = None,
-    runs: Runs | None = None, **gate: Any,
+    runs: Runs | None = None, readings: Sequence[Reading] = (), **gate: Any,
 ) -> str:  # fmt: skip
     """The verdict that a start shows, recorded in the account. `worst`: the differences with missing pairs at their
     worst; `pairs`: the pairs behind the differences, if more than one per task; `runs`: what distinguishes repeated
@@ -51,24 +56,28 @@ def looked_at(
     own = repositories or {task: task for task in {**differences, **(worst or {})}}
     found = estimate_of(differences, own, planned=len(worst or differences))
     pairs, settings = pairs or seen(differences, runs), {**DEFAULTS, **gate}
-    asked = {"with": Asked(pairs, settings, (len(differences), 1), fraction)}
-    drawn = draw_all(ledger, asked, lambda _, draw: excludes_zero(found, draw.boundary))["with"]
-    first = first_seen(ledger, "with", pairs)
+    asked = {"with": Asked(pairs, settings, fraction)}
+    drawn = draw_all(ledger, asked, lambda _, draw: excludes_zero(found, draw.boundary, settings))["with"]
+    before = shown_before(ledger, "with", pairs)
     ledger.append(drawn)
-    filled = estimate_of(worst, own) if worst else None
-    before = {place.rpartition("/")[0]: float(pair.delta) for place, pair in {**pairs, **first}.items()}
+    shown = (
+        estimate_of({place.rpartition("/")[0]: float(pair.delta) for place, pair in {**pairs, **each}.items()})
+        for each in before
+    )
     return decide(
-        found, settings, look_result(found, 1, 1, settings, drawn.boundary),
-        filled=(filled, filled) if filled else None,
-        first_seen=FirstSeen(estimate_of(before), len(first)) if first else None,
+        found, settings, look_result(found, 1, 1, settings, drawn.boundary), (),
+        [
+            *readings, *as_readings({ReasonKind.LOST_RUNS: estimate_of(worst, own) if worst else None}),
+            *(Reading(ReasonKind.SHOWN_BEFORE, each, each) for each in shown),
+        ],
     ).verdict  # fmt: skip
 
 
 def all_looked_at(found: Mapping[str, Differences], ledger: list[Draw]) -> dict[str, str]:
     """The verdicts on several comparisons, which share the account; contrasts have names such as `v2 against v1`."""
     estimates = {name: estimate_of(differences) for name, differences in found.items()}
-    asked = {name: Asked(seen(each), DEFAULTS, (len(each), 1), 1.0) for name, each in found.items()}
-    drawn = draw_all(ledger, asked, lambda name, draw: excludes_zero(estimates[name], draw.boundary))
+    asked = {name: Asked(seen(each), DEFAULTS, 1.0) for name, each in found.items()}
+    drawn = draw_all(ledger, asked, lambda name, draw: excludes_zero(estimates[name], draw.boundary, DEFAULTS))
     verdicts = {
         name: decide(each, DEFAULTS, look_result(each, 1, 1, DEFAULTS, drawn[name].boundary)).verdict
         for name, each in estimates.items()
@@ -270,8 +279,8 @@ def kind_judge(points: float, labelled: int, tasks: int = 96) -> Habit:
         sample = dict(list(by_people.items())[:labelled])
         told = correction(by_judges, sample)["corrected"]._asdict()
         counting = corrected_by_people(found, told, DEFAULTS["alpha"], DEFAULTS["power"]) or found
-        asked = {"with": Asked(seen(named(judged)), DEFAULTS, (tasks, 1), 1.0)}
-        drawn = draw_all([], asked, lambda _, draw: excludes_zero(counting, draw.boundary))["with"]
+        asked = {"with": Asked(seen(named(judged)), DEFAULTS, 1.0)}
+        drawn = draw_all([], asked, lambda _, draw: excludes_zero(counting, draw.boundary, DEFAULTS))["with"]
         look = look_result(counting, 1, 1, DEFAULTS, drawn.boundary)
         return decide(counting, DEFAULTS, look).verdict == "GO"
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import special, stats
 
-from lensbench.core.distributions import beta_ppf, chi2_ppf, nct_cdf, norm_isf, norm_sf, t_isf, t_sf
+from lensbench.core.distributions import chi2_ppf, nct_cdf, norm_isf, norm_sf, t_isf, t_sf
 
 FREEDOM = st.floats(0, 5).map(lambda digits: 10**digits)
 TAILS = st.floats(-15, -0.001).map(lambda digits: 10**digits)
@@ -49,11 +49,6 @@ def test_the_quantile_of_a_tail_has_that_tail(tail: float, df: float) -> None:
 def test_how_likely_a_noncentral_t_is_at_most_a_number(value: float, df: int, shift: float) -> None:
     wanted = float(stats.nct.cdf(value, df, shift))
     assert nct_cdf(value, df, shift) == pytest.approx(0.0 if math.isnan(wanted) else wanted, abs=1e-10)  # tiny: NaN
-
-
-@given(st.floats(0.001, 0.999), st.integers(1, 200), st.integers(1, 5000))
-def test_the_quantiles_of_beta(share: float, a: int, b: int) -> None:
-    assert beta_ppf(share, a, b) == close(special.betaincinv(a, b, share))
 
 
 @given(st.floats(0.001, 0.999), st.integers(1, 5000))

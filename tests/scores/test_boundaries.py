@@ -10,7 +10,6 @@ from scipy.stats import multivariate_normal, norm, t
 
 from lensbench.core.errors import UserError
 from lensbench.plan.waves import looks_over_tasks
-from lensbench.scores.gate import DEFAULTS
 from lensbench.scores.intervals import Estimate, estimate
 from lensbench.scores.sequential import (
     FUTILE,
@@ -21,6 +20,7 @@ from lensbench.scores.sequential import (
     look_result,
     next_boundary,
 )
+from lensbench.scores.verdict_of import DEFAULTS
 
 
 def spread_around(mean: float, spread: float, tasks: int = 12) -> Estimate:
@@ -128,7 +128,7 @@ def test_more_looks_than_tasks_is_a_users_mistake() -> None:
 
 def test_one_look_gives_the_estimates_own_interval() -> None:
     found = spread_around(0.05, 0.1)
-    result = look_result(found, 1, 1, DEFAULTS)
+    result = look_result(found, 1, 1, DEFAULTS, norm.isf(0.025))
     assert (result.low, result.high) == pytest.approx((found.low, found.high), abs=1e-4)
     assert not result.open
     assert result.conditional_power is None
@@ -136,7 +136,7 @@ def test_one_look_gives_the_estimates_own_interval() -> None:
 
 def test_the_interval_of_a_look_uses_its_boundary_on_the_t_distribution() -> None:
     found = spread_around(0.05, 0.1)
-    result = look_result(found, 2, 4, DEFAULTS)
+    result = look_result(found, 2, 4, DEFAULTS, 2.963)
     half = t.ppf(1 - norm.sf(2.963), 11) * np.std([0.15, -0.05] * 6, ddof=1) / np.sqrt(12)
     assert (result.low, result.high) == pytest.approx((0.05 - half, 0.05 + half), abs=1e-6)
     assert result.z == pytest.approx(norm.isf(t.sf(0.05 / found.se, 11)))
@@ -155,23 +155,22 @@ def test_the_interval_of_a_look_uses_its_boundary_on_the_t_distribution() -> Non
 def test_the_next_wave_runs_only_while_a_verdict_is_out_of_reach_and_a_go_is_not(
     mean: float, spread: float, is_open: bool, why: str
 ) -> None:
-    result = look_result(spread_around(mean, spread, 24), 2, 4, DEFAULTS)
+    result = look_result(spread_around(mean, spread, 24), 2, 4, DEFAULTS, 2.963)
     assert result.open is is_open
     assert why in result.why
 
 
 def test_the_last_look_closes_the_gate() -> None:
-    result = look_result(spread_around(0.06, 0.2), 4, 4, DEFAULTS)
+    result = look_result(spread_around(0.06, 0.2), 4, 4, DEFAULTS, 2.014)
     assert (result.open, result.why) == (False, "this was the last look")
 
 
 def test_without_an_interval_the_runs_go_on_until_the_last_look() -> None:
     same = estimate({"a": 0.5, "b": 0.5}, {"a": "x", "b": "y"}, 0.05, 2, 1)
-    first = look_result(same, 1, 2, DEFAULTS)
-    assert first.boundary == pytest.approx(2.963, abs=0.001)
+    first = look_result(same, 1, 2, DEFAULTS, 2.963)
     assert (first.z, first.low, first.high, first.conditional_power) == (None, None, None, None)
     assert (first.open, first.why) == (True, "nothing can be estimated yet")
-    assert not look_result(same, 2, 2, DEFAULTS).open
+    assert not look_result(same, 2, 2, DEFAULTS, 2.0).open
 
 
 def test_conditional_power_is_that_of_a_brownian_path_to_the_last_look() -> None:

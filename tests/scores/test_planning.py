@@ -12,7 +12,7 @@ from handmade import Bench
 from lensbench.core.errors import UserError
 from lensbench.scores.power import Spread, detectable, repositories_needed, split, tasks_needed, upper_sd
 from lensbench.scores.sample_size import Needs, looks_save, plan_text, read_pilot
-from lensbench.scores.sequential import FIRST
+from lensbench.scores.sequential import SHARE
 
 pytestmark = pytest.mark.slow
 
@@ -126,7 +126,7 @@ def test_a_pilot_plans_runs_money_and_hours_from_its_own_runs(tmp_path: Path) ->
     folder = piloted(tmp_path / "r").folder
     said = size("--pilot", folder, "--effect", 10, "--power", 0.9).stdout
     spread = upper_sd(12.5 * math.sqrt(12 / 11), 12)  # half gain 25, half nothing
-    tasks = tasks_needed(spread, 10, 0.9, FIRST * 0.05)
+    tasks = tasks_needed(spread, 10, 0.9, SHARE * 0.05)
     assert f"spreads by up to {spread:.1f} points in one trial" in said
     price, minutes = math.ceil(2 * tasks * 0.5), math.ceil(math.ceil(2 * tasks / 8) * 60 / 60)
     line = (

@@ -86,11 +86,6 @@ def nct_cdf(value: float, df: float, shift: float) -> float:
     return min(max(norm_sf(shift) + total / 2, 0.0), 1.0)
 
 
-def beta_ppf(share: float, a: float, b: float) -> float:
-    """The value that a beta variable is below with this probability."""
-    return _root(lambda x: _beta(x, 1 - x, a, b) - share, 0.0, 1.0)
-
-
 def f_sf(value: float, df1: float, df2: float) -> float:
     """The probability that an F variable is above a value."""
     rest = df1 * value + df2

@@ -54,6 +54,7 @@ class PlannedTask(TypedDict):
     """A key of `repositories`."""
     prompt_sha256: ReadOnly[str]
     criteria: ReadOnly[int]
+    criteria_sha256: ReadOnly[NotRequired[str]]
     kind: ReadOnly[NotRequired[str]]
     """`change` when the answer is a change; a question otherwise."""
 

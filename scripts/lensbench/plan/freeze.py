@@ -161,11 +161,13 @@ def _local_sources(repositories: Mapping[str, Source]) -> list[str]:
 
 
 def _task(task: Task) -> PlannedTask:
+    read_by_judges = "".join(each.model_dump_json(exclude={"drafted", "proofs"}) for each in task.criteria)
     planned: PlannedTask = {
         "category": task.category.value,
         "repository": source_name(task.repository) if task.repository else None,
         "prompt_sha256": sha256(prompt_of(task).encode()),
         "criteria": len(task.criteria),
+        "criteria_sha256": sha256(read_by_judges.encode()),
     }
     return {**planned, "kind": CHANGE} if isinstance(task, ChangeTask) else planned
 

@@ -1,9 +1,12 @@
 """The error account: the error that looks at a benchmark have spent, so that tasks or trials may be added later.
 
 Each verdict that is shown is one more chance of a false one. Therefore every shown verdict is recorded as a line of the
-ledger in the run folder, and the next one may only spend what is left: FIRST of `alpha` for the planned benchmark, then
-half of the remainder each time. The boundaries are those of group-sequential designs, which take into account that a
+ledger in the run folder, and the next one may only spend what is left: SHARE of `alpha` for the planned benchmark, then
+SHARE of the remainder each time. The boundaries are those of group-sequential designs, which take into account that a
 look shares pairs with earlier looks (Lan and DeMets, Biometrika 70, 1983).
+
+A look is a set of runs. The same runs with other criteria, judges or labels spend nothing, and a verdict must also hold
+with every figure that was shown of them (`shown_before`).
 
 Comparisons in the same look share the error that it may spend (Holm); one that is added later may spend what earlier
 looks have left.
@@ -23,10 +26,12 @@ from lensbench.core.frozen_plan import GateSettings
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import read_checksums, read_json, write_atomic
 from lensbench.core.tasks import Strict
-from lensbench.scores.sequential import FIRST, next_boundary, spending
+from lensbench.scores.objections import ReasonKind
+from lensbench.scores.sequential import SHARE, next_boundary, spending
 
 ROUNDED = 1e-6
 """The relative tolerance for rounding in amounts of error."""
+Pairs = frozenset[tuple[str, tuple[str, ...]]]
 REMEMBERED = 6
 """The number of earlier looks that a boundary takes into account. Omitting one makes the boundary stricter."""
 
@@ -37,6 +42,8 @@ class Shown(NamedTuple):
     delta: str
     runs: tuple[str, ...]
     """Short hashes of its runs, which change when a run is repeated."""
+    criteria: str = ""
+    """A short hash of the task's criteria."""
 
 
 class Draw(Strict):
@@ -44,16 +51,7 @@ class Draw(Strict):
 
     comparison: str
     """The treatment, or a contrast of two."""
-    pairs: tuple[str, ...]
-    """The data of the look: a short hash of the task, trial and delta of every complete pair."""
-    fraction: float
-    """The share of the planned pairs that are complete; 1 when no more runs are due."""
-    tasks: int
-    trials: int
-    effect: float
     alpha: float
-    looks: int
-    over: str
     among: int
     """Comparisons that share the error (Holm)."""
     spent: float
@@ -64,38 +62,33 @@ class Draw(Strict):
     family: tuple[str, ...]
     """The undecided comparisons that share the error."""
     seen: dict[str, Shown]
-    """The pairs by task and trial, such as `httpx-exp-01/1`."""
+    """The complete pairs by task and trial, such as `httpx-exp-01/1`."""
+
+    @property
+    def pairs(self) -> Pairs:
+        """The runs of the look."""
+        return pairs_of(self.seen)
 
 
-def digests(seen: Mapping[str, Shown]) -> tuple[str, ...]:
-    """Short hashes of pairs: task, trial and delta."""
-    texts = (f"{place}/{pair.delta}" for place, pair in seen.items())
-    return tuple(sorted(hashlib.sha256(text.encode()).hexdigest()[:10] for text in texts))
+def pairs_of(seen: Mapping[str, Shown]) -> Pairs:
+    """The pairs of a look: their places and runs, but not their scores."""
+    return frozenset((place, pair.runs) for place, pair in seen.items())
 
 
 def number_of(drawn: Draw, earlier: Sequence[Draw]) -> int:
-    """The number of this look, from 1: it counts the different sets of pairs of the comparison up to now, plus one if
-    the comparison was added after a look at others."""
-    sets: list[tuple[str, ...]] = []
-    for draw in earlier:
-        if draw.comparison == drawn.comparison and draw.pairs not in sets:
-            sets.append(draw.pairs)
-    own = sets.index(drawn.pairs) + 1 if drawn.pairs in sets else len(sets) + 1
-    return own + any(_is_without(draw, drawn.comparison) for draw in _before(drawn.comparison, drawn.pairs, earlier))
+    """The number of this look, from 1: the sets of runs of the comparison that were looked at up to now, plus one if it
+    was added after a look at others."""
+    looks = dict.fromkeys(draw.pairs for draw in [*earlier, drawn] if draw.comparison == drawn.comparison)
+    return [*looks].index(drawn.pairs) + 1 + any(drawn.comparison not in draw.family for draw in earlier)
 
 
-def _is_without(draw: Draw, comparison: str) -> bool:
-    """True for a look at other comparisons without this one."""
-    return comparison not in draw.family
-
-
-def _before(comparison: str, pairs: tuple[str, ...], earlier: Sequence[Draw]) -> Sequence[Draw]:
+def _before(comparison: str, pairs: Pairs, earlier: Sequence[Draw]) -> Sequence[Draw]:
     """The lines before the first look of the comparison at these pairs."""
     same = (index for index, each in enumerate(earlier) if (each.comparison, each.pairs) == (comparison, pairs))
     return earlier[: next(same, len(earlier))]
 
 
-def families(earlier: Sequence[Draw], pairs: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+def families(earlier: Sequence[Draw], pairs: Mapping[str, Pairs]) -> dict[str, tuple[str, ...]]:
     """For each comparison of this look the comparisons that share its error, including itself.
 
     These are all comparisons of this look; but if an earlier look had the same pairs, they are the comparisons that
@@ -111,25 +104,18 @@ def families(earlier: Sequence[Draw], pairs: Mapping[str, tuple[str, ...]]) -> d
     }
 
 
-def draw(
-    earlier: Sequence[Draw],
-    comparison: str,
-    pairs: tuple[str, ...],
-    asked: Asked,
-    among: int,
-    family: tuple[str, ...],
-) -> Draw:
-    """The error that a look at these pairs may spend, and the resulting boundary; `among` comparisons of the family are
+def draw(earlier: Sequence[Draw], comparison: str, asked: Asked, among: int, family: tuple[str, ...]) -> Draw:
+    """The error that a look at these runs may spend, and the resulting boundary; `among` comparisons of the family are
     undecided.
 
-    Pairs that an earlier look has already used spend nothing, even if settings have changed since. `alpha` is the
+    Runs that an earlier look has used spend nothing, even if settings or scores have changed since. `alpha` is the
     smallest of all looks, because raising it once the result is known would void its guarantee.
     """
-    own, gate = [each for each in earlier if each.comparison == comparison], asked.gate
-    alpha = min([gate["alpha"], *(each.alpha for each in earlier)])
+    pairs, own = pairs_of(asked.seen), [each for each in earlier if each.comparison == comparison]
+    alpha = min([asked.gate["alpha"], *(each.alpha for each in earlier)])
     at = next((index for index, each in enumerate(own) if each.pairs == pairs), len(own))
     before, same = own[:at], own[at:]
-    others = [each.spent for each in _before(comparison, pairs, earlier) if _is_without(each, comparison)]
+    others = [each.spent for each in _before(comparison, pairs, earlier) if comparison not in each.family]
     spent = max([0.0, *others, *(each.spent for each in before)])
     total = _total(spent, alpha, asked.fraction)
     if same and any(each.pairs != pairs for each in same):
@@ -141,33 +127,31 @@ def draw(
         )  # fmt: skip
         total = max([total, *(each.spent for each in same)])
     return Draw(
-        comparison=comparison, pairs=pairs, fraction=round(asked.fraction, 6), tasks=asked.size[0],
-        trials=asked.size[1], effect=float(gate["effect"]), alpha=float(gate["alpha"]), looks=gate["looks"],
-        over=gate["over"], among=among, spent=round(total, 9), boundary=boundary, family=family, seen=dict(asked.seen),
+        comparison=comparison, alpha=float(asked.gate["alpha"]), among=among, spent=round(total, 9), boundary=boundary,
+        family=family, seen=dict(asked.seen),
     )  # fmt: skip
 
 
 def _total(spent: float, alpha: float, fraction: float) -> float:
     """The error that may be spent up to and including this look."""
-    planned = FIRST * alpha
+    planned = SHARE * alpha
     if spent < planned * (1 - ROUNDED):
         return max(spent, spending(fraction, planned))
-    return spent + max(alpha - spent, 0) / 2
+    return spent + max(alpha - spent, 0) * SHARE
 
 
 def left_after(drawn: Draw) -> float:
     """The error, two-sided, that the next look at this comparison may spend."""
-    return max(drawn.alpha - drawn.spent, 0) / 2 / drawn.among
+    return max(drawn.alpha - drawn.spent, 0) * SHARE / drawn.among
 
 
-def _correlations(sets: Sequence[tuple[str, ...]]) -> tuple[tuple[float, ...], ...]:
+def _correlations(sets: Sequence[Pairs]) -> tuple[tuple[float, ...], ...]:
     """The correlations of the estimates from these sets of pairs: shared pairs / sqrt(size of one * size of the other).
 
     This is exact if all pairs are equally informative. It is too low for further trials of the same tasks and for tasks
     that share repositories, which makes the boundaries stricter (Slepian's inequality).
     """
-    own = [frozenset(each) for each in sets]
-    return tuple(tuple(len(a & b) / math.sqrt(max(len(a) * len(b), 1)) for b in own) for a in own)
+    return tuple(tuple(len(a & b) / math.sqrt(max(len(a) * len(b), 1)) for b in sets) for a in sets)
 
 
 class Asked(NamedTuple):
@@ -176,8 +160,6 @@ class Asked(NamedTuple):
     seen: Mapping[str, Shown]
     """The complete pairs by task and trial."""
     gate: GateSettings
-    size: tuple[int, int]
-    """Tasks and trials."""
     fraction: float
     """The share of the planned pairs that are complete."""
 
@@ -189,7 +171,7 @@ def draw_all(
 
     `holds` is true for a comparison that excludes 0 at the level of its draw (Holm).
     """
-    pairs = {name: digests(each.seen) for name, each in asked.items()}
+    pairs = {name: pairs_of(each.seen) for name, each in asked.items()}
     sharing = families(earlier, pairs)
     left = list(asked)
     found: dict[str, Draw] = {}
@@ -197,26 +179,36 @@ def draw_all(
         draws = {}
         for name in left:
             among = sum(other in left or other not in asked for other in sharing[name])
-            draws[name] = draw(earlier, name, pairs[name], asked[name], among, sharing[name])
+            draws[name] = draw(earlier, name, asked[name], among, sharing[name])
         decided = {name: each for name, each in draws.items() if holds(name, each)} or draws
         found |= decided
         left = [name for name in left if name not in decided]
     return found
 
 
-def first_seen(
+def shown_before(
     earlier: Sequence[Draw], comparison: str, now: Mapping[str, Shown], voided: Collection[str] = ()
-) -> dict[str, Shown]:
-    """The pairs of earlier looks at a comparison whose runs have been repeated since, or that are missing now, by task
-    and trial: each as the first look that included it recorded it. Pairs with a run in `voided` are ignored.
-    """
-    found: dict[str, Shown] = {}
+) -> list[dict[str, Shown]]:
+    """What each earlier look at a comparison showed otherwise than now, by task and trial: pairs whose runs, criteria
+    or verdicts have changed since, and those that are missing now. Pairs with a run in `voided` are ignored."""
+    found: list[dict[str, Shown]] = []
     for draw in earlier:
-        if draw.comparison == comparison:
-            for place, pair in draw.seen.items():
-                if not set(pair.runs) & set(voided):
-                    found.setdefault(place, pair)
-    return {place: pair for place, pair in found.items() if place not in now or now[place].runs != pair.runs}
+        others = {
+            place: pair for place, pair in draw.seen.items()
+            if (place not in now or now[place].delta != pair.delta) and not set(pair.runs) & set(voided)
+        }  # fmt: skip
+        if draw.comparison == comparison and others and others not in found:
+            found.append(others)
+    return found
+
+
+NOTHING_SPENT = {ReasonKind.OFFLINE, ReasonKind.TOO_FEW_CALLS, ReasonKind.MIXED_RUNS, ReasonKind.SELFTEST}
+"""Reasons for which a look can give no verdict, whatever its user does with these runs."""
+
+
+def spends(low: float | None, reasons: Iterable[str]) -> bool:
+    """True when a look with this lower limit and these reasons could have given a verdict, and has a line."""
+    return low is not None and not NOTHING_SPENT.intersection(reasons)
 
 
 def read_ledger(folder: Path) -> list[Draw]:
@@ -236,9 +228,11 @@ def read_ledger(folder: Path) -> list[Draw]:
 
 
 def _was_shown(results: Mapping[str, Any]) -> bool:
-    """True when a verdict was based on an interval: only such a look spends error and has a line in the ledger."""
     found = results.get("estimates", {}).values()
-    return any("look_number" in each and each["gate"]["low"] is not None for each in found)
+    return any(
+        "look_number" in each and spends(each["gate"]["low"], [reason["kind"] for reason in each["gate"]["reasons"]])
+        for each in found
+    )
 
 
 def note(folder: Path, draws: Iterable[Draw]) -> None:

@@ -8,21 +8,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from typing import Literal, NamedTuple, NotRequired, TypeVar
+from typing import Literal, NotRequired, TypeVar
 
 from typing_extensions import TypedDict
 
 from lensbench.core.conditions import Contrast
 from lensbench.core.distributions import t_isf
 from lensbench.core.frozen_plan import Plan
-from lensbench.core.numbers import decimal, score_of
 from lensbench.core.records import RunId
 from lensbench.core.run_status import RunStatus
-from lensbench.judging.belief import Doubt
 from lensbench.judging.bias import Mean
 from lensbench.scores.account import Shown
 from lensbench.scores.complete_tasks import Known, Pair
-from lensbench.scores.intervals import HEAVY, LARGEST, Estimate, estimate, minimum_detectable
+from lensbench.scores.intervals import LARGEST, Estimate, estimate, minimum_detectable
 from lensbench.scores.quantities import QUANTITIES
 from lensbench.scores.run_tables import Tables, Value
 from lensbench.scores.variance import Components, components
@@ -182,14 +180,12 @@ def log_ratios(pairs: Mapping[str, Sequence[Pair]]) -> tuple[dict[str, list[floa
 def as_change(found: Estimate) -> Estimate:
     """An estimate of a log ratio with delta, interval and minimum detectable effect as relative changes (0.1 is 10 %
     more). `se` and `sd` remain those of the logarithms."""
-    low, high = map(_change, found.generalised or (None, None))
     return replace(
         found,
         delta=_change(found.delta),
         low=_change(found.low),
         high=_change(found.high),
         mde=_change(found.mde),
-        generalised=None if low is None or high is None else (low, high),
     )
 
 
@@ -220,39 +216,6 @@ def missing(comparison: Comparison) -> dict[str, dict[str, int]]:
     }
 
 
-def filled(comparison: Comparison) -> tuple[Estimate, Estimate]:
-    """The delta over all planned pairs with every missing score as 0 in the treatment and 1 in the baseline, and the
-    reverse."""
-    sides = comparison.sides(comparison.tables.score)
-
-    def at(treatment: int, baseline: int) -> Estimate:
-        values = {
-            task: [(treatment if a is None else a) - Fraction(baseline if b is None else b) for a, b in both]
-            for task, both in sides.items()
-        }
-        return comparison.over(values, sides, LARGEST)
-
-    return at(0, 1), at(1, 0)
-
-
-def doubted(
-    comparison: Comparison, doubts: Sequence[Doubt], judged: Literal["alone", "any"]
-) -> tuple[Estimate, Estimate]:
-    """The same as `filled`, with the verdicts of untrusted judges at their worst for the treatment, and at their best:
-    those on which no trusted judge decides `alone`, or all."""
-
-    def at(treatment: int) -> Comparison:
-        scores = dict(comparison.tables.scores)
-        for doubt in doubts:
-            if (run := doubt.run) in scores and (row := scores[run])["score"]:
-                ends = doubt.alone if judged == "alone" else doubt.any
-                points = ends[treatment if run.condition == comparison.treatment else 1 - treatment]
-                scores[run] = {**row, "score": decimal(score_of([points], int(row["criteria"]))) or ""}
-        return replace(comparison, tables=comparison.tables._replace(scores=scores))
-
-    return filled(at(0))[0], filled(at(1))[1]
-
-
 def corrected_by_people(found: Estimate, mean: Mean, alpha: float, power: float) -> Estimate | None:
     """The estimate corrected for the errors of the judges, with the error of the correction; None if people have judged
     too few tasks.
@@ -269,17 +232,8 @@ def corrected_by_people(found: Estimate, mean: Mean, alpha: float, power: float)
     return replace(
         found, delta=mean.value, se=se, df=df, people=mean.n, root=None,
         method=f"{found.method}, corrected by people",
-        low=max(mean.value - margin, -LARGEST), high=min(mean.value + margin, LARGEST), generalised=None,
+        low=max(mean.value - margin, -LARGEST), high=min(mean.value + margin, LARGEST),
         mde=minimum_detectable(se, df, alpha, power),
-    )  # fmt: skip
-
-
-def with_one_loss(comparison: Comparison) -> Estimate:
-    """The delta with one more task, in a separate repository, that loses heavily."""
-    values = differences(comparison.pairs(comparison.tables.score))
-    return estimate(
-        {task: sum(each) / len(each) for task, each in values.items() if each} | {"": HEAVY},
-        comparison.repository_of | {"": "another"}, seed=comparison.plan["seed"], limit=LARGEST,
     )  # fmt: skip
 
 
@@ -291,24 +245,9 @@ def seen_pairs(comparison: Comparison) -> dict[str, Shown]:
         for trial, (treated, base) in enumerate(both, 1):
             if treated is not None and base is not None:
                 sides = (RunId(task, condition, trial) for condition in comparison.conditions)
-                found[f"{task}/{trial}"] = Shown(str(treated - base), tuple(map(tables.identity, sides)))
+                criteria = tables.plan["tasks"][task].get("criteria_sha256", "")[:10]
+                found[f"{task}/{trial}"] = Shown(str(treated - base), tuple(map(tables.identity, sides)), criteria)
     return found
-
-
-class FirstSeen(NamedTuple):
-    """The delta without repeating or removing runs that a look has counted."""
-
-    estimate: Estimate
-    pairs: int
-    """The number of pairs that were repeated or removed."""
-
-
-def as_first_seen(comparison: Comparison, now: Mapping[str, Shown], first: Mapping[str, Shown]) -> FirstSeen | None:
-    """The delta of the pairs `now`, with those in `first` as an earlier look recorded them; None if that is empty."""
-    values: dict[str, list[Fraction]] = {}
-    for place, pair in sorted({**now, **first}.items()):
-        values.setdefault(place.rpartition("/")[0], []).append(Fraction(pair.delta))
-    return FirstSeen(comparison.over(values, values, LARGEST), len(first)) if first else None
 
 
 def fraction(comparison: Comparison) -> float:

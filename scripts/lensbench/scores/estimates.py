@@ -6,7 +6,7 @@ Differences of shares are shares of 1. docs/statistics.md explains every figure.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
@@ -15,29 +15,30 @@ from typing import NamedTuple
 from lensbench.core import proof
 from lensbench.core.conditions import Contrast, decided_contrasts, treatments
 from lensbench.core.errors import UserError
-from lensbench.core.frozen_plan import Aim, GateSettings, Plan
+from lensbench.core.frozen_plan import Aim, GateSettings, Look, Plan
+from lensbench.core.records import RunId
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import plain, read_typed, write_json
 from lensbench.core.system.program import run_stage
 from lensbench.judging.belief import Basis
-from lensbench.judging.bias import MIN_TASKS
 from lensbench.judging.instrument_file import InstrumentFile
 from lensbench.plan.waves import look_file
 from lensbench.runs.discards import discard_files
 from lensbench.runs.made_with import mixtures
 from lensbench.runs.reasons import DiscardReason
+from lensbench.runs.repetitions import starts_of
 from lensbench.runs.validity import read_filed
 from lensbench.scores import differences as compared
-from lensbench.scores import gate
 from lensbench.scores.account import (
     Asked,
     Draw,
     draw_all,
-    first_seen,
     left_after,
     note,
     number_of,
     read_ledger,
+    shown_before,
+    spends,
 )
 from lensbench.scores.complete_tasks import by_criteria, mcnemar, reliability
 from lensbench.scores.differences import Comparison, between
@@ -49,13 +50,18 @@ from lensbench.scores.estimates_file import (
     LookFile,
     UndecidedContrast,
 )
+from lensbench.scores.gate import decide
+from lensbench.scores.gate_words import Told, in_words
 from lensbench.scores.intervals import LARGEST, Estimate, minimum_detectable
 from lensbench.scores.measures import too_few_calls
-from lensbench.scores.objections import excludes_zero
+from lensbench.scores.objections import Reason, ReasonKind, excludes_zero
+from lensbench.scores.readings import readings, runs_of
 from lensbench.scores.run_tables import Tables, identity, read_tables
-from lensbench.scores.sequential import LookResult, interval_at, level_of, look_result
+from lensbench.scores.sequential import FUTILE, LookResult, interval_at, level_of, look_result
 from lensbench.scores.verdict_of import DEFAULTS
 
+JUDGED = set(Basis) - {Basis.PEOPLE, Basis.TESTS}
+ASSUMPTION = "It assumes that the judges err alike in both conditions."
 MOST_VOIDED = 0.05
 """The share of a judge's answers whose verdicts may be void: a single one of 96 does not discredit the others."""
 
@@ -105,32 +111,30 @@ def earlier_looks(folder: Path, plan: Plan, treatment: str) -> list[LookResult]:
 
 def blockers(
     comparison: Comparison, name: str, instrument: InstrumentFile | None, proven: proof.SelftestStatus
-) -> list[str]:
-    """Reasons that forbid a verdict on a comparison regardless of its numbers, one sentence each. `name` is its name in
-    instrument.json."""
-    tables, found = comparison.tables, []
+) -> Iterator[Reason]:
+    """Reasons that forbid a verdict whatever the numbers are. `name` is the comparison's name in instrument.json."""
+    tables = comparison.tables
     if tables.plan["agent"]["kind"] == "offline":
-        found.append("No language model answered: this was the offline agent.")
+        yield Reason(ReasonKind.OFFLINE)
+    if few := too_few_calls(tables, comparison.treatment):
+        yield Reason(ReasonKind.TOO_FEW_CALLS, few)
     of_both = [record for record in tables.valid if record.condition in comparison.conditions]
-    found += filter(None, [too_few_calls(tables, comparison.treatment)])
-    found += mixtures(of_both)
+    yield from (Reason(ReasonKind.MIXED_RUNS, text) for text in mixtures(of_both))
     if proven["state"] == "failed":
-        found.append(proven["sentence"])
+        yield Reason(ReasonKind.SELFTEST, proven["sentence"])
     if instrument is None:
-        return found
+        return
     voided = Counter(answer["judge"] for answer in instrument["voided"])
     for judge, count in sorted(voided.items()):
-        answers = instrument["answers"][judge]
-        if count > MOST_VOIDED * answers:
-            told = f"{judge}; answers: {count} of {answers}"
-            found.append(f"A judge was wrong about criteria whose verdict is known ({told}).")
+        if count > MOST_VOIDED * (answers := instrument["answers"][judge]):
+            yield Reason(ReasonKind.WRONG_JUDGE, f"{judge} was wrong in {count} of {answers} answers.")
     withheld = instrument["belief"].withheld
-    found += dict.fromkeys(reason for side in comparison.conditions for reason in withheld.get(side, ()))
+    texts = dict.fromkeys(text for side in comparison.conditions for text in withheld.get(side, ()))
+    yield from (Reason(ReasonKind.UNTRUSTED_JUDGES, text) for text in texts)
     if instrument["bias"] and (differential := instrument["bias"]["together"]["differential"].get(name)):
         signed = differential.signed
         if signed.low is not None and signed.high is not None and not signed.low <= 0 <= signed.high:
-            found.append(differential.sentence)
-    return found
+            yield Reason(ReasonKind.BIASED_JUDGES, differential.sentence)
 
 
 def corrected_by_people(instrument: InstrumentFile | None, name: str, aim: Aim, overall: Estimate) -> Estimate | None:
@@ -138,18 +142,6 @@ def corrected_by_people(instrument: InstrumentFile | None, name: str, aim: Aim, 
     if not (instrument and instrument["bias"] and (correction := instrument["bias"]["correction"].get(name))):
         return None
     return compared.corrected_by_people(overall, correction["corrected"], aim["alpha"], aim["power"])
-
-
-def assumption(instrument: InstrumentFile | None) -> str:
-    """The assumption behind a verdict by judges whose errors are not measured; "" when only people and hidden tests
-    decided."""
-    decided = instrument["belief"].decided if instrument else {}
-    if not any(count for basis, count in decided.items() if basis not in (Basis.PEOPLE, Basis.TESTS)):
-        return ""
-    return (
-        f"It assumes that the judges err alike in both conditions, because people have not judged {MIN_TASKS} tasks "
-        "by which it could be corrected."
-    )
 
 
 def model_of(tables: Tables) -> str:
@@ -176,44 +168,48 @@ def as_looked_at(overall: Estimate, look: LookResult, power: float) -> Estimate:
     return replace(overall, low=interval[0], high=interval[1], mde=mde, method=f"{overall.method}{several}")
 
 
-class Looked(NamedTuple):
-    """A comparison at this look."""
-
-    draw: Draw
-    look: LookResult
-    drawn: gate.Drawn
-
-
 def look_at(
     comparisons: Mapping[str, Comparison], overall: Mapping[str, Estimate], ledger: Sequence[Draw]
-) -> dict[str, Looked]:
-    """Every comparison at this look, with the error that the account leaves it."""
+) -> dict[str, tuple[Draw, LookResult]]:
+    """Every comparison at this look, with the error that the account leaves it. When all of them stop before the last
+    wave, those that stop because a GO is unlikely spend what the plan had left: this is their last look."""
     asked = {
         name: Asked(
-            compared.seen_pairs(comparison), {**DEFAULTS, **comparison.plan["gate"]},
-            (overall[name].n, comparison.plan["trials"]), compared.fraction(comparison),
+            compared.seen_pairs(comparison), {**DEFAULTS, **comparison.plan["gate"]}, compared.fraction(comparison)
         )
         for name, comparison in comparisons.items()
     }  # fmt: skip
-    drawn = draw_all(ledger, asked, lambda name, draw: excludes_zero(overall[name], draw.boundary))
 
-    def look_of(name: str) -> LookResult:
-        plan = comparisons[name].plan
-        look = plan.get("look", {"taken": 1, "of": 1})
-        return look_result(overall[name], look["taken"], look["of"], plan["gate"], drawn[name].boundary)
+    def looked() -> dict[str, tuple[Draw, LookResult]]:
+        drawn = draw_all(
+            ledger, asked, lambda name, draw: excludes_zero(overall[name], draw.boundary, asked[name].gate)
+        )
+        found = {}
+        for name, draw in drawn.items():
+            plan = comparisons[name].plan
+            look = plan.get("look", _ONLY)
+            result = look_result(overall[name], look["taken"], look["of"], plan["gate"], draw.boundary)
+            found[name] = (draw, result)
+        return found
 
-    return {
-        name: Looked(each, look_of(name), gate.Drawn(number_of(each, ledger), each.among, left_after(each)))
-        for name, each in drawn.items()
-    }
+    first = looked()
+    shares = [comparison.plan.get("look", _ONLY)["share"] for comparison in comparisons.values()]
+    if any(look.open for _, look in first.values()) or [each.fraction for each in asked.values()] != shares:
+        return first
+    futile = {name for name, (_, look) in first.items() if (look.conditional_power or 1) < FUTILE}
+    asked |= {name: asked[name]._replace(fraction=1.0) for name in futile}
+    return looked() if futile else first
 
 
-def read_account(folder: Path) -> tuple[list[Draw], list[str]]:
-    """The ledger of the looks so far; and, if it cannot be trusted, why no verdict can be given."""
+_ONLY: Look = {"taken": 1, "of": 1, "share": 1.0}
+
+
+def read_account(folder: Path) -> tuple[list[Draw], list[Reason]]:
+    """The ledger of the looks so far; and, if it cannot be trusted, the reason for no verdict."""
     try:
         return read_ledger(folder), []
     except UserError as error:
-        return [], [f"The account of earlier looks cannot be trusted: {error}."]
+        return [], [Reason(ReasonKind.LEDGER, f"{error}.")]
 
 
 def voided_runs(folder: Path) -> set[str]:
@@ -232,44 +228,52 @@ class Gatekeeper(NamedTuple):
     """None at a look, which comes before judges are measured."""
     proven: proof.SelftestStatus
     ledger: Sequence[Draw]
-    distrusted: Sequence[str]
+    distrusted: Sequence[Reason]
     """Why the ledger cannot be trusted."""
 
     def decide(
-        self, name: str, comparison: Comparison, found: Estimated, corrected: Estimate | None, now: Looked
+        self,
+        name: str,
+        comparison: Comparison,
+        found: Estimated,
+        corrected: Estimate | None,
+        draw: Draw,
+        look: LookResult,
     ) -> Decided:
         """The estimates of a comparison with the verdict and with what this look allows."""
         overall, plan = found["score"]["overall"], comparison.plan
         is_contrast = plan["baseline"] != self.tables.plan["baseline"]
-        worst, best = compared.filled(comparison)
         belief = self.instrument["belief"] if self.instrument else None
-        doubts = belief.doubts if belief else ()
         voided = voided_runs(self.folder) if self.ledger else set()
-        first = first_seen(self.ledger, name, now.draw.seen, voided)
-        shown = as_looked_at(overall, now.look, plan["gate"]["power"])
-        counting = as_looked_at(corrected, now.look, plan["gate"]["power"]) if corrected else None
-        verdict = gate.decide(
-            replace(corrected or overall, mde=(counting or shown).mde), plan["gate"], now.look,
+        before = shown_before(self.ledger, name, draw.seen, voided)
+        shown = as_looked_at(overall, look, plan["gate"]["power"])
+        counting = as_looked_at(corrected, look, plan["gate"]["power"]) if corrected else None
+        starts = {side: starts_of(self.folder, self.tables.records, runs) for side, runs in runs_of(comparison).items()}
+        repeated = frozenset[RunId]().union(*(runs for _, runs in starts.values()))
+        gate: GateSettings = {**DEFAULTS, **plan["gate"]}
+        deciding = corrected or overall
+        verdict = decide(
+            deciding, gate, look,
             [*self.distrusted, *blockers(comparison, name, self.instrument, self.proven)],
-            model=model_of(self.tables), trials=plan["trials"], filled=(worst, best),
-            doubted=[compared.doubted(comparison, doubts, "alone"), compared.doubted(comparison, doubts, "any")]
-            if doubts else (),
-            trial_sd=found["variance"]["differences"].sigma,
-            caveat=belief.caveat if belief else "", drawn=now.drawn,
-            one_loss=compared.with_one_loss(comparison),
-            assumes="" if corrected else assumption(self.instrument),
-            first_seen=compared.as_first_seen(comparison, now.draw.seen, first),
-            contrast=Contrast(*comparison.conditions) if is_contrast else None,
+            [*readings(comparison, repeated, belief.doubts if belief else (), draw.seen, before)],
+        )  # fmt: skip
+        judged = belief and not corrected and any(map(belief.decided.get, JUDGED))
+        assumed = [ASSUMPTION] if judged and verdict.verdict != "INCONCLUSIVE" else []
+        told = Told(
+            {**gate, "alpha": left_after(draw) or gate["alpha"]}, look, plan["trials"], model_of(self.tables),
+            Contrast(*comparison.conditions) if is_contrast else None,
+            number_of(draw, self.ledger), draw.among,
+            found["variance"]["differences"].sigma, {side: own for side, (own, _) in starts.items()},
+            [*assumed, *([belief.caveat] if belief and belief.caveat else [])],
         )  # fmt: skip
         return {
             **found,
             "score": {**found["score"], "overall": shown},
-            "bounds": {"low": worst.delta, "high": best.delta},
             "corrected": counting,
-            "looks": [*earlier_looks(self.folder, self.tables.plan, name), now.look] if "look" in plan else [],
-            "look_number": now.drawn.number,
-            "level": level_of(now.look.boundary),
-            "gate": verdict,
+            "looks": [*earlier_looks(self.folder, self.tables.plan, name), look] if "look" in plan else [],
+            "look_number": told.number,
+            "level": level_of(look.boundary),
+            "gate": in_words(verdict, deciding, told),
             "too_few_calls": too_few_calls(self.tables, comparison.treatment),
         }
 
@@ -298,7 +302,7 @@ def write_estimates(folder: Path, tables: Tables | None = None) -> EstimatesFile
         against, {name: corrected[name] or each["score"]["overall"] for name, each in found.items()}, ledger
     )
     decided = {
-        name: keeper.decide(name, comparison, found[name], corrected[name], looked[name])
+        name: keeper.decide(name, comparison, found[name], corrected[name], *looked[name])
         for name, comparison in against.items()
     }
     data: EstimatesFile = {
@@ -308,9 +312,10 @@ def write_estimates(folder: Path, tables: Tables | None = None) -> EstimatesFile
         "contrasts": [_contrast(each, overall, decided) for each, overall in contrasts(tables).items()],
     }
     if not distrusted:
-        verdicts = {name: {"verdict": each["gate"].verdict} for name, each in decided.items()}
+        gates = {name: each["gate"] for name, each in decided.items()}
         note(folder, [
-            each.draw.model_copy(update=verdicts[name]) for name, each in looked.items() if each.look.low is not None
+            draw.model_copy(update={"verdict": gates[name].verdict}) for name, (draw, _) in looked.items()
+            if spends(gates[name].low, [reason.kind for reason in gates[name].reasons])
         ])  # fmt: skip
     write_json(RunFolder(folder).estimates, plain(data))
     return data

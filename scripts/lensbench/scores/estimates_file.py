@@ -23,13 +23,6 @@ class Complete(TypedDict):
     mcnemar: McNemar
 
 
-class Bounds(TypedDict):
-    """The delta with every missing score at its worst and at its best."""
-
-    low: float | None
-    high: float | None
-
-
 class Estimated(TypedDict):
     """All that is estimated of a comparison."""
 
@@ -45,7 +38,6 @@ class Estimated(TypedDict):
 class Decided(Estimated):
     """The same with what this look allows, and the verdict."""
 
-    bounds: Bounds
     corrected: Estimate | None
     looks: Sequence[LookResult]
     look_number: int

@@ -23,8 +23,6 @@ NO_SPREAD = 1e-9
 """Relative variation below this is rounding error, and counts as none."""
 LARGEST = 1.0
 """The largest difference of two scores."""
-HEAVY = -0.3
-"""A difference of scores that counts as a heavy loss."""
 SKEWED = 2.0
 """Differences are called skewed when their skewness is more than this many standard errors."""
 FARTHEST = 99.0
@@ -67,16 +65,12 @@ class Estimate:
     """The minimum detectable effect at the planned power."""
     scope: str = ""
     """The limit of the claim; empty when there is none."""
-    generalised: tuple[float, float] | None = None
-    """For a limited claim: the cluster-robust interval, which also covers other repositories."""
     mid_p: float | None = None
     """The mid-p of this test, which counts ties with the observed mean half: with few tasks `p` is too conservative."""
-    units: int = 0
-    """The number of units in the sign-flip test: tasks or repositories with a difference other than 0."""
+    repositories: float = 0.0
+    """The effective number of repositories."""
     root: float | None = None
     """For skewed differences: the signed root of the empirical likelihood ratio, to be compared with a t quantile."""
-    heavy: int = 0
-    """Tasks with a difference of HEAVY or worse."""
     people: int = 0
     """Tasks that people judged, when the estimate is corrected by them; else 0."""
 
@@ -121,7 +115,7 @@ def estimate(
     groups = codes([repository_of[task] or UNKNOWN for task in tasks])
     clusters = max(groups) + 1
     varies = bool(np.ptp(d) > NO_SPREAD * np.abs(d).max())
-    interval, general = _intervals(d, groups, alpha) if varies else (None, None)
+    interval = _interval_of(d, groups, alpha) if varies else None
     shared = clusters < len(tasks)
     limited = shared and not _are_enough(groups)
     units = np.bincount(groups, d).astype(float) if shared and not limited else d
@@ -145,22 +139,20 @@ def estimate(
         losses=int((d < 0).sum()),
         mde=minimum_detectable(interval.se, interval.df, alpha, power) if interval else None,
         scope=SCOPE if limited else "",
-        generalised=_within(general.low, general.high, limit) if general and limited else None,
-        units=int((units != 0).sum()),
+        repositories=effective(groups),
         root=likelihood_root(units) if is_skewed(units) else None,
-        heavy=int((d <= HEAVY).sum()),
     )
 
 
-def _within(low: float, high: float, limit: float) -> tuple[float, float]:
-    return max(low, -limit), min(high, limit)
+def effective(groups: Sequence[int]) -> float:
+    """The effective number of repositories: (sum of sizes)^2 / sum of squared sizes. If one repository has nearly all
+    tasks, it is near one."""
+    sizes = Counter(groups).values()
+    return sum(sizes) ** 2 / sum(size**2 for size in sizes)
 
 
 def _are_enough(groups: Sequence[int]) -> bool:
-    """True when the effective number of repositories, (sum of sizes)^2 / sum of squared sizes, is at least six. If one
-    repository has nearly all tasks, the effective number is near one."""
-    sizes = Counter(groups).values()
-    return sum(sizes) ** 2 >= FEWEST_REPOSITORIES * sum(size**2 for size in sizes)
+    return effective(groups) >= FEWEST_REPOSITORIES
 
 
 def codes(names: Sequence[str]) -> list[int]:
@@ -172,19 +164,13 @@ def codes(names: Sequence[str]) -> list[int]:
 CLUSTERED, WITHIN, PAIRED = "cluster-robust t", "within-repository t", "paired t"
 
 
-def _intervals(d: Floats, groups: Sequence[int], alpha: float) -> tuple[Interval, Interval | None]:
-    """The interval to use, and the cluster-robust one if there are two or more repositories with several tasks.
-
-    If the tasks differ but the spread that a method uses happens to be zero, its interval would be a point; the paired
-    interval is used instead.
-    """
-    clusters = max(groups) + 1
-    if clusters == len(d):
-        return paired_t(d, alpha), None
-    general = cluster_robust(d, groups, alpha) if clusters > 1 else None
-    if _are_enough(groups):
-        return general or paired_t(d, alpha), general
-    return within_repositories(d, groups, alpha) or paired_t(d, alpha), general
+def _interval_of(d: Floats, groups: Sequence[int], alpha: float) -> Interval:
+    """The interval to use. If the tasks differ but the spread that a method uses happens to be zero, its interval would
+    be a point; the paired interval is used instead."""
+    if max(groups) + 1 == len(d):
+        return paired_t(d, alpha)
+    shared = cluster_robust if _are_enough(groups) else within_repositories
+    return shared(d, groups, alpha) or paired_t(d, alpha)
 
 
 def paired_t(d: Floats, alpha: float) -> Interval:
@@ -288,11 +274,6 @@ def likelihood_root(values: Floats) -> float:
             right = middle
     ratio = 2 * float(np.log1p((left + right) / 2 * values).sum())
     return math.copysign(min(math.sqrt(max(ratio, 0.0)), FARTHEST), mean)
-
-
-def smallest_mid_p(units: int) -> float:
-    """The smallest possible mid-p for this number of tasks or repositories."""
-    return max(2.0**-units, 0.5 / (RESAMPLES + 1))
 
 
 def minimum_detectable(se: float, df: float, alpha: float, power: float) -> float | None:

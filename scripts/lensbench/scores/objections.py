@@ -1,93 +1,103 @@
-"""Further tests for an interval that excludes 0, which assume less about the differences.
+"""Tests that a verdict must pass beside its interval, because they assume less about the differences.
 
 Student's t interval assumes that differences are nearly normal. With few tasks they often are not: most tasks gain a
-little and a few lose much. docs/gate.md has the figures.
+little and a few lose much, or the other way round. docs/gate.md has the rules, docs/measured/gate.md the figures.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
-from functools import lru_cache
+from collections.abc import Iterator
+from enum import StrEnum
 from typing import NamedTuple
 
-from lensbench.core.distributions import norm_sf, t_isf
-from lensbench.scores.intervals import Estimate, smallest_mid_p
-from lensbench.scores.sequential import interval_at, level_of
+from lensbench.core.distributions import norm_sf, t_isf, t_sf
+from lensbench.core.frozen_plan import GateSettings
+from lensbench.plan.names import Verdict
+from lensbench.scores.intervals import Estimate
+from lensbench.scores.sequential import interval_at
+
+FEWEST_TASKS = 8
+"""With fewer tasks there is no GO and no HARM: a few skewed differences have any mean."""
+TAIL = 0.0475
+"""What rare heavy losses take from the mean, in shares of 1: one task in twenty loses 95 points, or, where tasks share
+repositories, one repository in five loses 24. The others gain as much together, so the true difference is 0."""
+SHARE_OF_TASKS, SHARE_OF_REPOSITORIES = 0.05, 0.2
+UNEVEN = 0.2
+"""With a wider spread in one trial the interval of so few tasks is too wide to need this test. The gains of the others
+differ by chance, so several trials divide it by the root of their number."""
+CHANCE = 0.05
+"""The accepted probability that such tasks give a verdict like the observed one."""
 
 
-class RareLosses(NamedTuple):
-    """A distribution of tasks with rare heavy losses, which a small sample may not show."""
+class ReasonKind(StrEnum):
+    """Why there is no verdict."""
 
-    share: float = 0.05
-    """The share of tasks that lose heavily."""
-    loss: float = 0.95
-    gain: float = 0.05
-    """The average gain of the others; gains and losses cancel out."""
-    spread: float = 0.10
-    """The standard deviation of these gains in one trial. Half of the variance is between trials, and averages out."""
-    chance: float = 0.05
-    """The accepted probability that such tasks give a GO like the observed one."""
+    NO_INTERVAL = "no interval"
+    LEDGER = "ledger of looks"
+    OFFLINE = "offline agent"
+    TOO_FEW_CALLS = "too few calls"
+    MIXED_RUNS = "mixed runs"
+    SELFTEST = "self-test"
+    WRONG_JUDGE = "wrong judge"
+    UNTRUSTED_JUDGES = "untrusted judges"
+    BIASED_JUDGES = "biased judges"
+    FEW_TASKS = "few tasks"
+    SIGN_FLIPS = "sign flips"
+    HEAVY_TAIL = "heavy tail"
+    LOST_RUNS = "lost runs"
+    DOUBTED = "doubted verdicts"
+    SHOWN_BEFORE = "shown before"
 
 
-RARE = RareLosses()
+class Reason(NamedTuple):
+    """A reason against a verdict."""
+
+    kind: ReasonKind
+    detail: str = ""
+    """What those who found it say: one sentence, or ""."""
+    undoes: Verdict = "INCONCLUSIVE"
+    """The verdict that it undoes; INCONCLUSIVE when it forbids any."""
 
 
-def excludes_zero(estimate: Estimate, boundary: float) -> bool:
+def excludes_zero(estimate: Estimate, boundary: float, settings: GateSettings) -> bool:
     """True when the interval at this boundary lies on one side of 0, and there is no objection."""
-    interval = interval_at(estimate, boundary)
-    return interval is not None and not interval[0] <= 0 <= interval[1] and not objection(estimate, boundary)
+    low, high = interval_at(estimate, boundary) or (0.0, 0.0)
+    return not low <= 0 <= high and not objection("GO" if low > 0 else "HARM", estimate, boundary, settings)
 
 
-def objection(estimate: Estimate, boundary: float) -> str:
-    """Why an interval at this boundary that excludes 0 is not accepted; "" when it is accepted or includes 0.
+def objection(verdict: Verdict, estimate: Estimate, boundary: float, settings: GateSettings) -> ReasonKind | None:
+    """Why a verdict is not given although the interval at this boundary allows it; None when it is given."""
+    if verdict != "NO-GO":
+        if estimate.n < FEWEST_TASKS:
+            return ReasonKind.FEW_TASKS
+        if estimate.mid_p is not None and estimate.mid_p > settings["alpha"]:
+            return ReasonKind.SIGN_FLIPS
+        far = t_isf(norm_sf(boundary), estimate.df or math.inf)
+        if estimate.root is not None and (1 if verdict == "GO" else -1) * estimate.root < far:
+            return ReasonKind.HEAVY_TAIL
+    return ReasonKind.HEAVY_TAIL if hides_a_tail(verdict, estimate, settings) else None
 
-    If the sign-flip test is too coarse for the level, its smallest possible p counts as a confirmation.
+
+def hides_a_tail(verdict: Verdict, estimate: Estimate, settings: GateSettings) -> bool:
+    """True when tasks with rare heavy losses would too often give a sample without one that lies as far from what the
+    verdict denies: from a difference of 0 for a GO, and, mirrored, from 0 for a HARM and from `effect` for a NO-GO.
+
+    Without a loss the sample is one around the gain of the others, with the spread of the data: a one-sided t test of
+    this mean, whose p value counts as often as such a sample occurs.
     """
-    interval = interval_at(estimate, boundary)
-    if interval is None or estimate.mid_p is None or interval[0] <= 0 <= interval[1]:
-        return ""
-    if estimate.mid_p > max(1 - level_of(boundary), smallest_mid_p(estimate.units)):
-        return f"the sign-flip test, which assumes less, does not confirm it (mid-p = {estimate.mid_p:.3f})"
-    far = t_isf(norm_sf(boundary), estimate.df or math.inf)
-    sign, few = (1, "losses") if interval[0] > 0 else (-1, "gains")
-    if estimate.root is not None and sign * estimate.root < far:
-        return f"the {few} are few and heavy, and the empirical likelihood, which allows for this, does not confirm it"
-    return ""
+    if not estimate.se or not estimate.df or estimate.delta is None:
+        return False
+    sign, denied = (1, 0.0) if verdict == "GO" else (-1, settings["effect"] / 100 if verdict == "NO-GO" else 0.0)
+    distance = sign * (estimate.delta - denied)
+    return any(
+        none * t_sf((distance - gain) / estimate.se, estimate.df) > CHANCE for none, gain in _unseen_tails(estimate)
+    )
 
 
-def rare_losses(estimate: Estimate, boundary: float, trials: int = 1, rare: RareLosses = RARE) -> str:
-    """Why a GO with a small and even gain is not accepted; "" when the gain is larger or less even, or of many tasks.
-
-    It is not accepted if tasks with rare heavy losses would too often give a sample without such a loss that is a GO
-    and has at least the observed sum of delta and standard deviation. This sum distinguishes such a gain from a larger
-    or less even one nearly as well as is possible (benchmarks/rare_losses.py).
-    """
-    n, none = estimate.n, (1 - rare.share) ** estimate.n
-    if none <= rare.chance or estimate.delta is None or not estimate.sd:
-        return ""
-    spread, sure = rare.spread * math.sqrt((1 + 1 / trials) / 2), t_isf(norm_sf(boundary), n - 1) / math.sqrt(n)
-    reached = 0.0
-    for ratio, chance in _spreads(n - 1):
-        least = max(estimate.delta + estimate.sd - ratio * spread, sure * ratio * spread)
-        reached += chance * norm_sf((least - rare.gain) * math.sqrt(n) / spread)
-    if none * reached <= rare.chance:
-        return ""
-    lose, gain = f"{100 * rare.share:g} % of all tasks lose {100 * rare.loss:g} points", f"gain {100 * rare.gain:g}"
-    return f"a gain as small and even as this is also what {n} tasks show where {lose} and the others {gain}"
-
-
-@lru_cache
-def _spreads(df: int) -> list[tuple[float, float]]:
-    """Sample standard deviations as multiples of the true one, with their probabilities: the chi distribution."""
-    ratios = [(step + 0.5) / 50 for step in range(200)]
-    likely = [math.exp(df * (math.log(ratio) + (1 - ratio**2) / 2)) / ratio for ratio in ratios]
-    return [(ratio, each / sum(likely)) for ratio, each in zip(ratios, likely, strict=True)]
-
-
-def tasks_that_would_show(estimate: Estimate, boundary: float, trials: int = 1) -> int:
-    """The number of tasks at which the same gain would be accepted, if no further task loses heavily."""
-    tasks = estimate.n
-    while rare_losses(replace(estimate, n=tasks), boundary, trials):
-        tasks += 1
-    return tasks
+def _unseen_tails(estimate: Estimate) -> Iterator[tuple[float, float]]:
+    """How likely no loss is seen, and what the others gain; by tasks, and by repositories where tasks share them."""
+    if (estimate.sd or 0.0) * math.sqrt(estimate.pairs / estimate.n) <= UNEVEN:
+        yield (1 - SHARE_OF_TASKS) ** estimate.n, TAIL / (1 - SHARE_OF_TASKS)
+    if estimate.repositories < estimate.n and not estimate.scope:
+        yield (1 - SHARE_OF_REPOSITORIES) ** estimate.repositories, TAIL / (1 - SHARE_OF_REPOSITORIES)

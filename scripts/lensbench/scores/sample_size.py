@@ -27,7 +27,7 @@ from lensbench.judging.instrument_file import InstrumentFile
 from lensbench.scores.estimates_file import EstimatesFile
 from lensbench.scores.power import TRIALS, Spread, detectable, repositories_needed, split, tasks_needed, upper_sd
 from lensbench.scores.run_tables import read_tables
-from lensbench.scores.sequential import FIRST, boundaries, even_fractions, futile_below
+from lensbench.scores.sequential import SHARE, boundaries, even_fractions, futile_below
 
 SIZES = (12, 24, 48, 96)
 PATHS = 10_000
@@ -221,7 +221,7 @@ def read_pilot(folder: Path, share: float) -> list[Pilot]:
 def plans(pilot: Pilot, effect: float, power: float, alpha: float, parallel: int) -> Iterator[str]:
     """One line for each number of trials: `88 runs (44 tasks x 1), about 41 USD, 5 h at 8 at a time`."""
     for trials in TRIALS:
-        tasks = tasks_needed(pilot.spread.of(trials), effect, power, FIRST * alpha)
+        tasks = tasks_needed(pilot.spread.of(trials), effect, power, SHARE * alpha)
         runs = tasks * trials * pilot.conditions
         size = f"{tasks} tasks x {_trials(trials)} x {pilot.conditions} conditions"
         price = "at a price that the agent does not show"

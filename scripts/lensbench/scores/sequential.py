@@ -23,8 +23,8 @@ FUTILE = 0.2
 """Below this conditional power of a GO the remaining runs are not worth their cost."""
 
 
-FIRST = 0.9
-"""The share of `alpha` for the planned benchmark. The rest is for later additions; it costs 1 to 2 points of power."""
+SHARE = 0.7
+"""The share of what is left of `alpha` that a look may spend: the planned benchmark, then each later addition."""
 
 
 class LookResult(NamedTuple):
@@ -145,16 +145,10 @@ def level_of(boundary: float) -> float:
     return math.erf(boundary / math.sqrt(2))
 
 
-def look_result(
-    estimate: Estimate, look: int, looks: int, settings: GateSettings, boundary: float | None = None
-) -> LookResult:
-    """The result of look number `look` of `looks` at a treatment; the estimate is from the waves so far.
-
-    `boundary` is that of the error account; by default, that of a design without an error account.
-    """
+def look_result(estimate: Estimate, look: int, looks: int, settings: GateSettings, boundary: float) -> LookResult:
+    """The result of look number `look` of `looks` at a treatment, with the boundary of the account."""
     settings = {**DEFAULTS, **settings}
-    limits = boundaries(even_fractions(looks), settings["alpha"] * (1 if boundary is None else FIRST))
-    boundary, last = limits[look - 1] if boundary is None else boundary, look == looks
+    limits, last = boundaries(even_fractions(looks), settings["alpha"] * SHARE), look == looks
     interval, z = interval_at(estimate, boundary), deviate(estimate)
     if interval is None or z is None or estimate.se is None:
         why = "nothing can be estimated" if last else "nothing can be estimated yet"

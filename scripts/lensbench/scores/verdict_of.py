@@ -1,4 +1,4 @@
-"""The verdict for an interval, and the default settings of the gate."""
+"""The verdicts that an interval allows, and the default settings of the gate."""
 
 from __future__ import annotations
 
@@ -9,13 +9,17 @@ DEFAULTS: GateSettings = {"effect": 5, "alpha": 0.05, "power": 0.8, "looks": 1, 
 """Settings that a plan may omit: `effect` in points, `alpha` two-sided."""
 
 
-def verdict_of(low: float, high: float, effect: float) -> Verdict:
-    """The verdict for an interval; `effect` is the smallest worthwhile effect, in the unit of the interval.
+def claims_of(low: float, high: float, effect: float) -> list[Verdict]:
+    """The verdicts that an interval allows, the strongest first. `effect` is the smallest worthwhile effect, in the
+    unit of the interval.
 
     An interval between 0 and `effect` is a NO-GO: the treatment helps, but by less than is worthwhile.
     """
-    if high < 0:
-        return "HARM"
     if high < effect:
-        return "NO-GO"
-    return "GO" if low > 0 else "INCONCLUSIVE"
+        return ["HARM", "NO-GO"] if high < 0 else ["NO-GO"]
+    return ["GO"] if low > 0 else []
+
+
+def verdict_of(low: float, high: float, effect: float) -> Verdict:
+    """The strongest verdict that an interval allows."""
+    return next(iter(claims_of(low, high, effect)), "INCONCLUSIVE")

@@ -57,7 +57,8 @@ def look(folder: Path, number: int, parallel: int) -> LookFile:
         "treatments": results,
     }  # fmt: skip
     write_json(look_file(folder, number), plain(value))
-    print(*_sentences(results), sep="\n", file=sys.stderr)
+    for name, result in results.items():
+        print(f"{name}, look {result.look} of {result.looks}: {result.why}", file=sys.stderr)
     return value
 
 
@@ -89,10 +90,6 @@ def _share(folder: Path, own: Path) -> None:
         link = own / name
         if (name == RunFolder.look_ledger or (folder / name).exists()) and not link.is_symlink():
             link.symlink_to(os.path.relpath(folder / name, own))
-
-
-def _sentences(results: dict[str, LookResult]) -> Iterable[str]:
-    return (f"{name}, look {result.look} of {result.looks}: {result.why}" for name, result in results.items())
 
 
 def main() -> None:

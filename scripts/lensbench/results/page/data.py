@@ -155,6 +155,7 @@ class Bottom(NamedTuple):
     verdict: str
     sentence: str
     needs: str
+    notes: Sequence[str]
     delta: float | None
     low: float | None
     high: float | None
@@ -177,6 +178,7 @@ def bottom_line(inputs: Inputs, treatment: str) -> Bottom:
         gate.verdict,
         sentence[:1].upper() + sentence[1:],
         gate.needs,
+        gate.notes,
         _percent(difference.delta),
         _percent(difference.low),
         _percent(difference.high),
@@ -186,18 +188,6 @@ def bottom_line(inputs: Inputs, treatment: str) -> Bottom:
         shown.clusters,
         f"{100 * found['level']:.4g}%",
     )
-
-
-def worst_and_best(inputs: Inputs, treatment: str) -> tuple[float, float] | None:
-    """The difference in points with every missing score at its worst and at its best; None when none is missing."""
-    pairs, bounds = (
-        inputs.results["comparisons"][treatment]["pairs"],
-        inputs.results["estimates"][treatment]["bounds"],
-    )
-    if not pairs["planned"] > pairs["complete"] > 0:
-        return None
-    low, high = _percent(bounds["low"]), _percent(bounds["high"])
-    return (low, high) if low is not None and high is not None else None
 
 
 def looks(found: Decided) -> Sequence[LookResult]:

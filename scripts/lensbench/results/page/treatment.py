@@ -36,7 +36,6 @@ def treatment_view(inputs: Inputs, treatment: str, address: Address) -> dict[str
         "bottom": bottom,
         "rows": rows,
         "unpaired": data.unpaired_tasks(inputs, treatment),
-        "bounds": data.worst_and_best(inputs, treatment),
         "pairs": [pair for pair in inputs.tables.pairs if pair["treatment"] == treatment],
         "intervals": intervals,
         "cells": cells,

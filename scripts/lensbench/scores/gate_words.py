@@ -1,0 +1,196 @@
+"""What the gate decided, in words: the sentence of at most three parts, what would be needed, and notes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from lensbench.core.conditions import Contrast
+from lensbench.core.frozen_plan import GateSettings
+from lensbench.core.numbers import interval, points
+from lensbench.plan.names import Verdict
+from lensbench.runs.repetitions import Starts
+from lensbench.scores.gate import Decision, GateVerdict
+from lensbench.scores.intervals import LARGEST, Estimate
+from lensbench.scores.objections import Reason, ReasonKind
+from lensbench.scores.power import tasks_for_width, tasks_needed, upper_sd
+from lensbench.scores.sequential import LookResult, level_of
+
+MOST_TRIALS = 20
+"""The largest number of trials that is proposed."""
+
+SAYINGS = {
+    ReasonKind.NO_INTERVAL: "An interval needs two tasks with complete pairs and different differences.",
+    ReasonKind.LEDGER: "The ledger of looks cannot be trusted.",
+    ReasonKind.OFFLINE: "No language model answered: this was the offline agent.",
+    ReasonKind.TOO_FEW_CALLS: "Too few runs called the tools to show what they do.",
+    ReasonKind.MIXED_RUNS: "The runs were not all made alike.",
+    ReasonKind.SELFTEST: "The self-test of the instrument failed.",
+    ReasonKind.WRONG_JUDGE: "A judge was wrong about criteria whose verdict is known.",
+    ReasonKind.UNTRUSTED_JUDGES: "The judges cannot be trusted yet.",
+    ReasonKind.BIASED_JUDGES: "According to people, the judges err more in one condition.",
+    ReasonKind.FEW_TASKS: "Fewer than 8 tasks give no GO and no HARM.",
+    ReasonKind.SIGN_FLIPS: "The sign-flip test, which assumes less, does not confirm a {verdict}.",
+    ReasonKind.HEAVY_TAIL: "Rare heavy {tail}, seen or unseen in so few tasks, could undo a {verdict}.",
+    ReasonKind.LOST_RUNS: "Lost or repeated runs could undo a {verdict}.",
+    ReasonKind.DOUBTED: "Verdicts of judges that nobody has validated could undo a {verdict}.",
+    ReasonKind.SHOWN_BEFORE: "The figures that an earlier look showed of these runs give no {verdict}.",
+}
+
+
+class Told(NamedTuple):
+    """What the sentence says beside the decision."""
+
+    settings: GateSettings
+    """With the error that the next look may spend."""
+    look: LookResult
+    trials: int = 1
+    model: str = ""
+    """The model and the agent, such as "glm-5 in claude-code 2.1.329"."""
+    contrast: Contrast | None = None
+    """The two treatments, when two are compared."""
+    number: int = 1
+    """The number of this look, from 1."""
+    among: int = 1
+    """Comparisons that share the error."""
+    trial_sd: float | None = None
+    """The standard deviation of a task's difference between trials."""
+    starts: Mapping[str, Starts] = {}
+    """How often the agent was started, by condition."""
+    remarks: Sequence[str] = ()
+    """Sentences about the judges."""
+
+
+def in_words(decided: Decision, estimate: Estimate, told: Told) -> GateVerdict:
+    """The decision as it stands in estimates.json."""
+    text, advice = sentence(decided, estimate, told), needs(decided, estimate, told)
+    return GateVerdict(decided.verdict, text, advice, decided.low, decided.high, notes(decided, told), decided.reasons)
+
+
+def sentence(decided: Decision, estimate: Estimate, told: Told) -> str:
+    """The verdict with the difference, its meaning, and the model and repositories for which it holds."""
+    sayings = [_saying(reason) for reason in decided.reasons]
+    if decided.low is None or decided.high is None:
+        return f"{decided.verdict}: {sayings[0]}"
+    meaning = sayings[0] if sayings else _meaning(decided.verdict, decided.low, decided.high, told)
+    more = f" ({with_noun(len(sayings) - 1, 'more reason')} below.)" if len(sayings) > 1 else ""
+    difference = _difference(estimate, decided.low, decided.high, told)
+    return f"{decided.verdict}: {difference} {meaning}{more} {_scope(estimate, told)}"
+
+
+def _difference(estimate: Estimate, low: float, high: float, told: Told) -> str:
+    tools = "with {} instead of {}".format(*told.contrast) if told.contrast else "with its tools"
+    size = [with_noun(estimate.n, "task"), with_noun(estimate.clusters, "repository"), with_noun(told.trials, "trial")]
+    if estimate.pairs < estimate.planned:
+        size.append(f"{estimate.pairs} of {with_noun(estimate.planned, 'pair')}")
+    if any(each.repeated for each in told.starts.values()):
+        size.append(f"repeated runs: {', '.join(f'{each.repeated} {name}' for name, each in told.starts.items())}")
+    if estimate.people:
+        size.append(f"corrected by what people say of {with_noun(estimate.people, 'task')}")
+    level, delta = _percent(level_of(told.look.boundary)), points(estimate.delta or 0)
+    shown = f"{level} interval {interval(low, high, '')}; {', '.join(size)}"
+    return f"{tools} the agent's score changes by {delta} ({shown})."
+
+
+def _saying(reason: Reason) -> str:
+    return SAYINGS[reason.kind].format(verdict=reason.undoes, tail="losses" if reason.undoes == "GO" else "gains")
+
+
+def _meaning(verdict: Verdict, low: float, high: float, told: Told) -> str:
+    worthwhile = f"{told.settings['effect']:g} points"
+    helps, harms = "The tools help", "The tools make the answers worse"
+    if told.contrast:
+        new, old = told.contrast
+        helps, harms = f"{new} is better than {old}", f"{new} is worse than {old}"
+    if verdict == "NO-GO":
+        return f"{helps}, but by less than {worthwhile}." if low > 0 else f"Any gain is smaller than {worthwhile}."
+    if verdict == "INCONCLUSIVE" and low <= -LARGEST and high >= LARGEST:
+        return "These data say nothing: any difference is possible."
+    if verdict == "INCONCLUSIVE":
+        return f"There may be no difference, or one of {worthwhile} or more."
+    return f"{helps if verdict == 'GO' else harms}."
+
+
+def _scope(estimate: Estimate, told: Told) -> str:
+    """The model and the repositories for which the sentence holds (protocol, section 8)."""
+    who = f"for {told.model} " if told.model else ""
+    where = "this repository" if estimate.clusters == 1 else f"these {with_noun(estimate.clusters, 'repository')}"
+    return f"This holds {who}on {where}{' only' if estimate.scope else ''}."
+
+
+def notes(decided: Decision, told: Told) -> list[str]:
+    """What else readers should know: reasons in detail, the look, its level, the attempts."""
+    look = told.look
+    found = [
+        reason.detail or _saying(reason) for reason in decided.reasons if reason.detail or len(decided.reasons) > 1
+    ]
+    if look.looks > 1:
+        ended = "The runs go on after" if look.open else "The runs ended with"
+        found.append(f"{ended} look {look.look} of {look.looks}: {look.why}.")
+    if told.number > 1:
+        found.append(
+            f"This is look {told.number} at this benchmark, at a level of {_percent(level_of(look.boundary))}."
+        )
+    if told.among > 1:
+        found.append(f"The level holds for {told.among} comparisons together (Holm).")
+    if any(each.repeated for each in told.starts.values()):
+        counts = (f"{name} {each.attempts} and {each.discards}" for name, each in told.starts.items())
+        found.append(f"Attempts and discards: {', '.join(counts)}.")
+    return list(dict.fromkeys([*found, *told.remarks]))
+
+
+_OF_SIZE = {ReasonKind.NO_INTERVAL, ReasonKind.FEW_TASKS, ReasonKind.SIGN_FLIPS, ReasonKind.HEAVY_TAIL}
+
+
+def needs(decided: Decision, estimate: Estimate, told: Told) -> str:
+    """What would be needed for a decision; "" when there is one."""
+    kinds = {reason.kind for reason in decided.reasons}
+    if decided.verdict != "INCONCLUSIVE" or ReasonKind.OFFLINE in kinds:
+        return ""
+    if kinds - _OF_SIZE:
+        return "Fix the cause first; more tasks will not help."
+    if told.look.open:
+        return "The next wave."
+    if ReasonKind.HEAVY_TAIL in kinds:
+        return "More tasks: 59, or 14 repositories where tasks share them, would show such differences."
+    return what_decides(estimate, told.settings, told.trials, told.trial_sd)
+
+
+def what_decides(estimate: Estimate, settings: GateSettings, trials: int, trial_sd: float | None = None) -> str:
+    """How many more tasks, or trials of the same tasks, would be enough if the true difference is the observed one.
+
+    A GO needs an interval above 0; a NO-GO or a HARM needs an interval below the smallest worthwhile effect. For a
+    difference in between, an interval shorter than this effect gives one or the other. The observed spread is
+    uncertain, so its 80 % upper bound is used.
+    """
+    delta, effect, alpha = estimate.delta or 0.0, settings["effect"] / 100, settings["alpha"]
+    if not estimate.se:
+        return "Tasks whose differences are not all the same; a dozen is the least that says something."
+    sd = estimate.se * estimate.n**0.5
+
+    def needed(spread: float) -> int:
+        upper = upper_sd(spread, estimate.n)
+        if 0 < delta < effect:
+            return tasks_for_width(upper, effect, alpha)
+        return tasks_needed(upper, delta if delta > 0 else effect - delta, settings["power"], alpha)
+
+    where = " in further repositories" if estimate.clusters < estimate.n and not estimate.scope else ""
+    ways = [with_noun(max(needed(sd) - estimate.n, 1), "more task") + where]
+    if trial_sd is not None:
+        between_tasks = max(sd**2 - trial_sd**2 / trials, 0.0)
+        counts = range(trials + 1, MOST_TRIALS + 1)
+        enough = (k for k in counts if needed((between_tasks + trial_sd**2 / k) ** 0.5) <= estimate.n)
+        ways += [f"{k} trials of each task instead of {trials}" for k in [*enough][:1]]
+    return f"About {', or '.join(ways)}: enough in most benchmarks if the true difference is the one found."
+
+
+def _percent(share: float) -> str:
+    """A percentage, with more digits near 1 to distinguish levels."""
+    return f"{100 * share:.{4 if share < 0.999 else 6}g} %"
+
+
+def with_noun(number: int, noun: str) -> str:
+    """A number with its noun: `1 task`, `2 tasks`, `2 repositories`."""
+    if number == 1:
+        return f"1 {noun}"
+    return f"{number} {noun[:-1]}ies" if noun.endswith("y") else f"{number} {noun}s"

@@ -1,0 +1,77 @@
+"""The readings in which a verdict must hold: lost runs, and attempts by condition."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import fisher_exact
+
+from lensbench.core.records import RunId
+from lensbench.runs.discards import file_discard
+from lensbench.runs.reasons import DiscardReason
+from lensbench.runs.repetitions import Starts, starts_of
+from lensbench.scores.differences import Comparison
+from lensbench.scores.readings import chance_of, with_lost_runs
+from lensbench.scores.run_tables import read_tables
+
+Make = Callable[..., Any]
+TASKS = tuple(f"t{number}" for number in range(8))
+
+
+@given(st.integers(0, 8), st.integers(0, 8))
+def test_the_test_of_lost_runs_is_fishers(one: int, other: int) -> None:
+    wanted = fisher_exact([[one, 8 - one], [other, 8 - other]], alternative="greater").pvalue
+    assert chance_of(one, one + other, 8) == pytest.approx(wanted)
+
+
+def made(bench: Make, *missing: tuple[str, str]) -> Any:
+    """Eight tasks: the baseline scores 50, the treatment 100, 75, 50, 25, twice each; some runs are missing."""
+    built = bench(tasks=TASKS, criteria=4)
+    points = [("1", "1", "1", "1"), ("1", "1", "1", "0"), ("1", "1", "0", "0"), ("1", "0", "0", "0")]
+    for number, task in enumerate(TASKS):
+        for condition, own in (("with", points[number % 4]), ("without", points[2])):
+            if (task, condition) not in missing:
+                built.run(task, condition, points=own)
+    built.build()
+    return built
+
+
+def ends(built: Any, *repeated: RunId) -> tuple[float | None, float | None] | None:
+    """The deltas at their worst and at their best."""
+    found = with_lost_runs(Comparison(read_tables(built.folder), "with"), repeated)
+    return (found[0].delta, found[1].delta) if found else None
+
+
+def test_one_missing_run_has_a_quartile_of_its_condition(bench: Make) -> None:
+    """Seven scores are left: 25, 50, 50, 75, 75, 100, 100 without the last; the second lowest and highest of them."""
+    assert ends(made(bench, ("t7", "with"))) == (pytest.approx((125 + 0) / 800), pytest.approx((125 + 50) / 800))
+
+
+def test_lost_runs_of_one_condition_are_at_their_worst(bench: Make) -> None:
+    """Two against none: 0 and 0 instead of 75 and 25, or 100 each."""
+    lost = ("t1", "with"), ("t7", "with")
+    assert ends(made(bench, *lost)) == (pytest.approx((100 - 100) / 800), pytest.approx((100 + 100) / 800))
+    repeated = (RunId(task, name, 1) for task, name in lost)
+    assert ends(made(bench), *repeated) == (pytest.approx(0), pytest.approx(200 / 800))
+
+
+def test_repeated_runs_that_do_not_differ_count_as_they_are(bench: Make) -> None:
+    built = made(bench)
+    assert ends(built) is None
+    assert ends(built, RunId("t1", "with", 1)) is None
+    assert ends(built, *(RunId(task, name, 1) for task in TASKS[:4] for name in ("with", "without"))) is None
+
+
+def test_attempts_and_discards_are_counted_by_condition(bench: Make) -> None:
+    built = made(bench, ("t0", "with"))
+    built.run("t0", "with", attempts=3)
+    file_discard(built.folder, RunId("t1", "with"), DiscardReason.MCP_FAILED, "", None)
+    file_discard(built.folder, RunId("t2", "with"), DiscardReason.BY_HAND, "", None)
+    built.build()
+    records = read_tables(built.folder).records
+    runs = [RunId(task, "with", 1) for task in TASKS]
+    assert starts_of(built.folder, records, runs) == (Starts(10, 2, 2), {runs[0], runs[1]})
