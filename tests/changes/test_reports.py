@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lensbench.changes.reports import TestResult, read_junit, with_unloaded
+from lensbench.changes.reports import TestResult, read_junit, read_printed, with_unloaded
 
 PASSED, FAILED = TestResult.PASSED, TestResult.FAILED
 FILES = ["tests/test_a.py", "tests/test_b.py"]
@@ -36,3 +36,50 @@ def test_an_id_is_the_file_that_the_report_names_and_the_test(case: str, name: s
 def test_a_hidden_file_that_does_not_load_fails_its_tests(unloaded: str, results: dict[str, TestResult]) -> None:
     reported = {unloaded: FAILED, **dict.fromkeys(results, PASSED)}
     assert with_unloaded(reported, FILES) == {unloaded: FAILED, **results}
+
+
+DJANGO = """\
+test_get (maps.test_a.Http.test_get) ... ok
+test_put (maps.test_a.Http)
+A map can be put ... Some words
+FAIL
+test_skip (maps.test_a.Http.test_skip) ... skipped 'no map'
+test_old (maps.test_a.Http.test_old) ... expected failure
+test_noisy (maps.test_a.Http.test_noisy) ... printed by the code
+ok
+test_same (maps.test_a.Other.test_same)
+A docstring. ... ok
+FAIL: test_put (maps.test_a.Http)
+maps.test_c (unittest.loader._FailedTest.maps.test_c) ... ERROR
+"""
+SYMPY = """\
+sympy/units/tests/test_a.py[4]
+test_one ok
+test_two F
+test_three f
+test_four E                                                               [FAIL]
+
+sympy/units/tests/test_b.py[1]
+test_one ok                                                              [OK]
+"""
+
+
+def test_what_unittest_prints_is_read_with_the_other_names_of_its_tests() -> None:
+    results, names = read_printed(DJANGO, ["tests/maps/test_a.py"])
+    place = "tests/maps/test_a.py::Http::"
+    assert {name.removeprefix(place): result for name, result in results.items() if name.startswith(place)} == {
+        "test_get": PASSED, "test_put": FAILED, "test_skip": TestResult.SKIPPED, "test_old": PASSED,
+        "test_noisy": PASSED,
+    }  # fmt: skip
+    assert names["A map can be put"] == f"{place}test_put"
+    assert names["A docstring."] == "tests/maps/test_a.py::Other::test_same"
+    assert names["test_put (maps.test_a.Http)"] == f"{place}test_put"
+
+
+def test_what_sympy_prints_is_read_by_file() -> None:
+    results, _ = read_printed(SYMPY, [])
+    assert results == {
+        "sympy/units/tests/test_a.py::test_one": PASSED, "sympy/units/tests/test_a.py::test_two": FAILED,
+        "sympy/units/tests/test_a.py::test_three": PASSED, "sympy/units/tests/test_a.py::test_four": FAILED,
+        "sympy/units/tests/test_b.py::test_one": PASSED,
+    }  # fmt: skip

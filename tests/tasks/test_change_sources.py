@@ -124,7 +124,9 @@ def test_swebench_lines_become_tasks_and_what_cannot_be_honoured_is_named(shop: 
         instance(shop),
         instance(shop, instance_id="none", repo="acme/other", problem_statement="One line.\u2028Another,\x85a third."),
         instance(shop, instance_id="wrong", FAIL_TO_PASS=["tests/test_cart.py::test_number"]),
-        instance(shop, instance_id="django", FAIL_TO_PASS=["test_total (cart.Tests)"]),
+        instance(shop, instance_id="absent", FAIL_TO_PASS=["test_total (cart.Tests)"]),
+        instance(shop, instance_id="cut", PASS_TO_PASS=["tests/test_cart.py::gone", "tests/test_cart.py::test_number"],
+                 image_assets="{}", log_parser="parse_log_x"),
     ]  # fmt: skip
     Path("bench.jsonl").write_text(
         "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines) + "not json\n", encoding="utf-8"
@@ -132,13 +134,16 @@ def test_swebench_lines_become_tasks_and_what_cannot_be_honoured_is_named(shop: 
     (Path("mirrors") / "acme").mkdir(parents=True)
     git(shop, "clone", "--quiet", "--bare", str(shop), "../mirrors/acme/shop.git")
     generate("--swebench", "bench.jsonl", "--mirrors", "mirrors", "--output", "sets/swe.yaml")
-    (task,) = read_scenarios(["sets/swe.yaml"]).tasks
+    task, cut = read_scenarios(["sets/swe.yaml"]).tasks
     assert isinstance(task, ChangeTask)
+    assert isinstance(cut, ChangeTask)
+    assert cut.tests.pass_to_pass == ("tests/test_cart.py::test_number",)
     assert (task.id, task.prompt) == ("acme-shop-3", "The total is one too small.")
     assert task.tests.files == {"tests/test_cart.py": TESTS}
     report = Path("sets/swe.report.md").read_text(encoding="utf-8")
     for said in (
-        "there is no clone of acme/other", "test\\_number passes without a change", "is not a test id of pytest", "is not JSON",
+        "there is no clone of acme/other", "passes without a change", "is not among the 2 tests that ran", "is not JSON",
+        "1 of 2 ids of PASS\\_TO\\_PASS do not pass here",
     ):  # fmt: skip
         assert said in report
     assert report.count("is not JSON") == 1
@@ -147,7 +152,7 @@ def test_swebench_lines_become_tasks_and_what_cannot_be_honoured_is_named(shop: 
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({"image_assets": {"a": "b"}}, "image_assets: not supported here"), ({"patch": ""}, "patch: missing"),
+        ({"image_assets": {"a": "b"}}, "image_assets: the issue needs pictures"), ({"patch": ""}, "patch: missing"),
         ({"FAIL_TO_PASS": "[]"}, "FAIL_TO_PASS is empty"), ({"PASS_TO_PASS": "{"}, "PASS_TO_PASS is not a list"),
     ],
 )  # fmt: skip
@@ -176,18 +181,27 @@ def test_harbor_folders_become_tasks_and_what_needs_an_image_is_named(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     harbor(Path("tasks", "write-done"))
-    harbor(Path("tasks", "with-apt"), **{"environment/Dockerfile": "FROM ubuntu\nRUN apt-get install -y gcc\n"})
+    harbor(Path("tasks", "with-run"), **{"environment/Dockerfile": "FROM localhost/none:1\nRUN ./configure\n"})
+    with_programs = "FROM ubuntu\nWORKDIR /app\nENV WORD=done\nRUN apt-get update && apt-get install -y --no-install-recommends git\n"
+    by_bash = '[[ $(cat /app/answer.txt) == "$WORD" ]] && echo 1 > /logs/verifier/reward.txt\n'
+    harbor(Path("tasks", "with-apt"), **{"environment/Dockerfile": with_programs, "tests/test.sh": by_bash})
+    beside = "services: {main: {}, api: {build: ./api}}\n"
+    harbor(Path("tasks", "with-services"), **{"environment/docker-compose.yaml": beside})
+    harbor(Path("tasks", "with-steps"), **{"task.toml": "[[steps]]\nname = 'one'\n"})
+    Path("tasks", "with-steps", "instruction.md").unlink()
     harbor(Path("tasks", "with-gpu"), **{"task.toml": "[environment]\ngpus = 1\n"})
     harbor(Path("tasks", "with-web"), **{"tests/test.sh": "curl https://example.invalid/check\n"})
     harbor(Path("tasks", "unsolved"), **{"solution/solve.sh": "echo wrong > /app/answer.txt\n"})
     generate("--harbor", "tasks", "--output", "sets/harbor.yaml")
-    (task,) = read_scenarios(["sets/harbor.yaml"]).tasks
-    assert isinstance(task, ChangeTask)
+    with_apt, task = read_scenarios(["sets/harbor.yaml"]).tasks
+    assert with_apt.id == "with-apt"
     assert (task.id, task.prompt) == ("write-done", "Write the word done into /repo/answer.txt.")
     assert Path("sets/harbor/write-done/repository/notes.txt").read_text(encoding="utf-8") == "a note\n"
     report = Path("sets/harbor.report.md").read_text(encoding="utf-8")
     for said in (
-        "RUN apt-get install -y gcc",
+        "localhost/lensbench/with-run:1",
+        "needs the services api beside the task",
+        "a task of several steps is not supported",
         "environment.gpus",
         "uses \\`curl\\`",
         "exit does not pass with the reference",
@@ -201,22 +215,20 @@ def test_a_harbor_task_runs_in_its_image(tmp_path: Path, monkeypatch: pytest.Mon
     settings = f'version = "1.0"\n[environment]\ndocker_image = "{image}"\n'
     script = "if test -f /only-in-the-image && grep -q done /app/answer.txt; then echo 1; else echo 0; fi"
     built = {"tests/test.sh": f"{script} > /logs/verifier/reward.txt\n",
-             "environment/Dockerfile": "FROM ubuntu\nWORKDIR /app\nRUN apt-get install -y gcc\nCOPY notes.txt .\n"}  # fmt: skip
+             "environment/Dockerfile": "FROM ubuntu\nWORKDIR /app\nRUN ./configure\nCOPY notes.txt .\n"}  # fmt: skip
     harbor(Path("tasks", "built"), **built, **{"task.toml": settings})
     harbor(
         Path("tasks", "pinned"),
         **{**built, "environment/Dockerfile": f"FROM {image}\nWORKDIR /app\nCOPY notes.txt .\n"},
     )
-    harbor(Path("tasks", "tagged"), **built, **{"task.toml": '[environment]\ndocker_image = "ubuntu:24.04"\n'})
+    harbor(Path("tasks", "tagged"), **built, **{"task.toml": '[environment]\ndocker_image = "localhost/shell:1"\n'})
+    harbor(Path("tasks", "unknown"), **built, **{"task.toml": '[environment]\ndocker_image = "localhost/none:1"\n'})
     generate("--harbor", "tasks", "--output", "sets/harbor.yaml")
     tasks = read_scenarios(["sets/harbor.yaml"]).tasks
     assert {task.id: task.container for task in tasks if isinstance(task, ChangeTask)} == {
-        "built": image,
-        "pinned": image,
-    }
-    assert "ubuntu:24.04 has no digest; write ubuntu@sha256:" in Path("sets/harbor.report.md").read_text(
-        encoding="utf-8"
-    )
+        "built": image, "pinned": image, "tagged": image,
+    }  # fmt: skip
+    assert "container: localhost/none:1" in Path("sets/harbor.report.md").read_text(encoding="utf-8")
 
 
 def test_a_runner_without_a_report_is_refused_by_name(tmp_path: Path) -> None:

@@ -92,10 +92,12 @@ class Canaries:
     """The hidden file that contains a group, if there is one."""
 
     def check(self, results: Results) -> None:
-        """Raises Forged when a canary did not fail, or is missing.
+        """Raises Forged when a canary did not fail, or is missing, and ValueError when no test ran at all.
 
         A file that cannot be loaded reports no canaries, but must itself be reported as failed.
         """
+        if not results:
+            raise ValueError("no test ran")
         for group, count in self.groups.items():
             found = [result for name, result in results.items() if group in name]
             if any(result is not TestResult.FAILED for result in found):

@@ -27,7 +27,7 @@ from lensbench.core.system.files import locked, write_json
 from lensbench.core.system.private_folders import private_folder
 from lensbench.core.system.trees import copy_tree, remove_tree
 
-RECIPE = 1
+RECIPE = 2
 """Increased when the same commands must give a new environment."""
 LIMIT_S = 1800
 LOCK_FILES = (
@@ -43,6 +43,8 @@ _PASSED = (
 _OWN_SETTINGS = (".config/pip/pip.conf", ".pip/pip.conf", ".npmrc")
 """The user's configuration of package registries, below the home folder. Only these commands see it."""
 _TAIL = 2000
+_BUILT, _BUILT_KINDS, _NO_CODE = "built", (".py", ".so", ".pyi"), ("build", "dist", ".git", "node_modules")
+"""The folder for files that an installation leaves in the repository, what is kept of them, and where they are not."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,14 @@ class Environment:
         """The environment variables of programs."""
         own = dict(self.image.variables) if self.image else {}
         return {**own, "PATH": self.path, **({"VIRTUAL_ENV": ENVIRONMENT} if self.folder else {})}
+
+    def add_built(self, repo: Path) -> None:
+        """Adds what the installation built in the repository, such as a file with the version, and `repo` lacks."""
+        built = self.folder.with_name(_BUILT) if self.folder else Path()
+        for path in sorted(built.rglob("*")) if self.folder else ():
+            target = repo / path.relative_to(built)
+            if path.is_file() and not os.path.lexists(target) and target.parent.is_dir():
+                shutil.copy2(path, target)
 
     def written(self) -> dict[str, str]:
         """The entry of environments.json; `read_environment` reads it."""
@@ -132,10 +142,19 @@ def _install(commands: Sequence[str], tree: Path, folder: Path, sandbox: Sandbox
             made = Environment("", (folder / "env").absolute(), image)
             for command in commands:
                 said = _run(command, made, made.place(sandbox, private, may_install=True), private)
+            _keep_built(tree, Path(private, "repo"), folder / _BUILT)
         return said[-_TAIL:]
     except BaseException:
         remove_tree(str(folder))
         raise
+
+
+def _keep_built(tree: Path, repo: Path, built: Path) -> None:
+    places = [path.relative_to(repo) for path in repo.rglob("*") if path.suffix in _BUILT_KINDS and path.is_file()]
+    for place in places:
+        if place.parts[0] not in _NO_CODE and (tree / place.parent).is_dir() and not (tree / place).exists():
+            (built / place).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(repo / place, built / place)
 
 
 def _run(command: str, made: Environment, place: Place, private: str) -> str:

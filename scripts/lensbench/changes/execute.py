@@ -20,24 +20,14 @@ from enum import StrEnum
 from pathlib import Path, PurePosixPath
 
 from lensbench.agents.sandbox import ENVIRONMENT, Place, Sandbox
+from lensbench.changes import reports
 from lensbench.changes.canaries import Canaries, canaries
 from lensbench.changes.environment import NO_ENVIRONMENT, Environment
 from lensbench.changes.failing_copies import failing_copies
 from lensbench.changes.patches import NOTHING, PatchError, PatchSize, apply_patch, patch_size, size_of
-from lensbench.changes.reports import MAX_REPORT, Forged, TestResult, read_junit, read_lines, with_unloaded
+from lensbench.changes.reports import MAX_REPORT, Forged, TestResult, with_unloaded
 from lensbench.changes.steering import steering
-from lensbench.changes.task import (
-    EXIT,
-    EXIT_ID,
-    JUNIT,
-    NODE,
-    PYTEST,
-    REPORT_PLACE,
-    Content,
-    FromSource,
-    Tests,
-    content_bytes,
-)
+from lensbench.changes.task import EXIT, EXIT_ID, JUNIT, NODE, PRINTED, PYTEST, REPORT_PLACE, Tests, content_bytes
 from lensbench.core.system.private_folders import private_folder
 from lensbench.core.system.trees import READ, copy_tree, remove_tree
 
@@ -62,15 +52,11 @@ _FINDING = re.compile(r"^[^\s:][^:\n]*:\d+\b", re.MULTILINE)
 class Trouble(StrEnum):
     """Why no result of a run counts although the tests were started."""
 
-    UNAPPLIED = "unapplied"
-    """The patch does not apply."""
+    UNAPPLIED = "unapplied"  # the patch does not apply
     TIMED_OUT = "timed out"
-    OVER_LIMIT = "over a limit"
-    """Memory or processes."""
-    FORGED = "forged"
-    """Results were made up."""
-    NO_REPORT = "no report"
-    """The tests ended before their report did."""
+    OVER_LIMIT = "over a limit"  # of memory or processes
+    FORGED = "forged"  # results were made up
+    NO_REPORT = "no report"  # the tests ended before their report did
 
 
 @dataclass(frozen=True)
@@ -110,14 +96,13 @@ def run_tests(
         return TestRun(unstarted=f"tests of changes {sandbox.lack}")
     sandbox = replace(sandbox, limits={**sandbox.limits, "file_gb": FILE_GB})
 
-    def run(files: Mapping[str, Content | FromSource]) -> TestRun:
+    def run(tests: Tests) -> TestRun:
         with private_folder() as private:
-            place = environment.place(sandbox, private)
-            return _run(tree, patch, tests.model_copy(update={"files": files}), place, environment, tail)
+            return _run(tree, patch, tests, environment.place(sandbox, private), environment, tail)
 
     try:
-        done = run(tests.files)
-        copies, must_fail = failing_copies(tests.files, done.results)
+        done = run(tests)
+        copies, must_fail = failing_copies(tests, done.results)
         again = run(copies) if patch.strip() and must_fail else TestRun()
     except OSError as error:
         return TestRun(unstarted=f"{error.filename or tree}: {error.strerror}")
@@ -157,6 +142,7 @@ def _run(tree: Path, patch: bytes, tests: Tests, place: Place, environment: Envi
     except PatchError as error:
         return TestRun(trouble=Trouble.UNAPPLIED, problem=f"the patch does not apply: {error}")
     remove_tree(str(scratch))
+    environment.add_built(repo)
     watched = canaries(tests, f"lb{secrets.token_hex(6)}")
     _place_files(repo, tests, watched)
     job = _Job(place, tests, environment, watched, report, tail)
@@ -169,12 +155,20 @@ def _run(tree: Path, patch: bytes, tests: Tests, place: Place, environment: Envi
     if run.unstarted or run.problem:
         return run
     try:
-        results = job.results(ended.exit_code)
+        results = job.results(ended)
         watched.check(results)
     except ValueError as error:
-        trouble = Trouble.FORGED if isinstance(error, Forged) else Trouble.NO_REPORT
-        return replace(run, trouble=trouble, problem=str(error))
+        if isinstance(error, Forged):
+            return replace(run, trouble=Trouble.FORGED, problem=str(error))
+        return replace(run, trouble=Trouble.NO_REPORT, problem=f"{error}{last_error(ended.output, ': ')}")
     return replace(run, results=with_unloaded(watched.without(results), tests.files))
+
+
+def last_error(output: str, before: str = "") -> str:
+    """The last line of the output that names an error, after `before`; "" when there is none."""
+    lines = [" ".join(line.split()) for line in output.splitlines()]
+    named = [line for line in lines if re.search(r"\b\w*(Error|Exception|Warning|error)\b: ?\S", line)]
+    return f"{before}{named[-1].removeprefix('E ')[:300]}" if named else ""
 
 
 def _place_files(repo: Path, tests: Tests, watched: Canaries) -> None:
@@ -183,7 +177,7 @@ def _place_files(repo: Path, tests: Tests, watched: Canaries) -> None:
         _put(repo, path, watched.extended.get(path, "").encode() or content_bytes(content))
     for path, text in watched.files.items():
         _put(repo, path, text.encode())
-    if tests.report not in (PYTEST, NODE, JUNIT, EXIT):
+    if tests.report not in (PYTEST, NODE, JUNIT, PRINTED, EXIT):
         remove_tree(str(_real(repo, tests.report)))
 
 
@@ -291,17 +285,20 @@ class _Job:
         names_files = any((Path(self.place.private, "repo") / word.partition("::")[0]).exists() for word in rest)
         return [*starter, *rest, *(self.watched.arguments if names_files else ())]
 
-    def results(self, exit_code: int | None) -> dict[str, TestResult]:
+    def results(self, ended: _Ended) -> dict[str, TestResult]:
         """The reported results. Raises ValueError when they cannot be trusted or read."""
         if self.tests.report == EXIT:
-            return {EXIT_ID: TestResult.PASSED if exit_code == 0 else TestResult.FAILED}
+            return {EXIT_ID: TestResult.PASSED if ended.exit_code == 0 else TestResult.FAILED}
+        if self.tests.report == PRINTED:
+            output = Path(self.place.private, "output").read_bytes()[-MAX_REPORT:]
+            return reports.read_printed(output.decode(errors="replace"), self.tests.files)[0]
         if self.tests.report in (PYTEST, NODE, JUNIT):
             content = _read(self.report / self.name)
         else:
             content = _read(Path(self.place.private, "repo", self.tests.report))
         if self.tests.report in (PYTEST, NODE):
-            return read_lines(content.decode(errors="replace"), self.nonce)
-        return read_junit(content)
+            return reports.read_lines(content.decode(errors="replace"), self.nonce)
+        return reports.read_junit(content)
 
 
 def _found(program: str, path: str, environment: Environment) -> str:

@@ -9,25 +9,23 @@ from __future__ import annotations
 import ast
 import re
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import PurePosixPath
 
 from lensbench.changes.reports import Results, TestResult
-from lensbench.changes.task import Content, FromSource
+from lensbench.changes.task import Tests
 
 _SCRIPTS = frozenset((".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".jsx", ".tsx"))
 
 
-def failing_copies(
-    files: Mapping[str, Content | FromSource], results: Results
-) -> tuple[dict[str, Content | FromSource], set[str]]:
-    """The hidden files with failing copies of the tests that passed, and the ids of these tests.
+def failing_copies(given: Tests, results: Results) -> tuple[Tests, set[str]]:
+    """The tests with failing copies of those that passed, and the ids of these.
 
-    Tests that the file itself does not define, under a name that can be read in it, have no copy.
+    Tests that their file itself does not define, under a name that can be read in it, have no copy.
     """
     passed = [name for name, result in results.items() if result is TestResult.PASSED]
-    copies, ids = dict(files), set[str]()
-    for path, content in files.items():
+    copies, ids = dict(given.files), set[str]()
+    for path, content in given.files.items():
         tests = {name for name in passed if name.startswith(f"{path}::")}
         if not tests or not isinstance(content, str):
             continue
@@ -35,7 +33,7 @@ def failing_copies(
         text, names = _python(content, tests) if suffix == ".py" else _script(content, tests, suffix)
         copies[path] = text
         ids |= names
-    return copies, ids
+    return given.model_copy(update={"files": copies}), ids
 
 
 class _Failing(ast.NodeTransformer):

@@ -50,6 +50,22 @@ def prepare_image(name: str, cache: Path) -> Image:
     return read_image(folder)
 
 
+def pinned_image(name: str, context: Path | None = None) -> str:
+    """The image `name`, with its digest: fetched, or built from the Dockerfile in `context`. Raises UserError."""
+    engine = _engine()
+    made = ("build", "--quiet", "--tag", name, str(context)) if context else ("pull", "--quiet", name)
+    if context or _said(engine, "image", "inspect", name).returncode:
+        _done(_said(engine, *made), name)
+    digest = _done(_said(engine, "image", "inspect", "--format", "{{.Digest}}", name), name).strip()
+    return f"{name.rpartition('/')[0]}{'/' if '/' in name else ''}{name.rpartition('/')[2].partition(':')[0]}@{digest}"
+
+
+def _engine() -> str:
+    if engine := next((found for found in map(shutil.which, ENGINES) if found), None):
+        return engine
+    raise UserError("container: needs podman or docker, and neither is on PATH; install one, or write environment:")
+
+
 def read_image(folder: Path) -> Image:
     """The image extracted into `folder`. Raises UserError."""
     try:
@@ -60,9 +76,7 @@ def read_image(folder: Path) -> Image:
 
 
 def _unpack(name: str, folder: Path) -> None:
-    engine = next((found for found in map(shutil.which, ENGINES) if found), None)
-    if not engine:
-        raise UserError("container: needs podman or docker, and neither is on PATH; install one, or write environment:")
+    engine = _engine()
     if _said(engine, "image", "inspect", name).returncode:
         _done(_said(engine, "pull", "--quiet", name), name)
     variables = json.loads(_done(_said(engine, "image", "inspect", "--format", "{{json .Config.Env}}", name), name))

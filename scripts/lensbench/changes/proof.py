@@ -53,11 +53,13 @@ class Proof:
 
 
 def prove(
-    task: ChangeTask, tree: Path, sandbox: Sandbox, environment: Environment = NO_ENVIRONMENT, rounds: int = ROUNDS
-) -> Proof:
+    task: ChangeTask, tree: Path, sandbox: Sandbox, environment: Environment = NO_ENVIRONMENT, rounds: int = ROUNDS,
+    foreign: bool = False,
+) -> Proof:  # fmt: skip
     """The proof of a task whose repository is in `tree`. Runs the tests 2 x `rounds` times, and the project's own
-    suite with and without the reference, unless a run shows that the task cannot be judged."""
-    reasons = [*_leaks(task, tree)]
+    suite with and without the reference, unless a run shows that the task cannot be judged. A data set of others
+    (`foreign`) has its own words and tests that must pass: neither prompt nor suite are examined."""
+    reasons = [*_leaks(task, tree, foreign)]
     reference = content_bytes(task.reference)
     if not reference.strip():
         return Proof(task.id, (*reasons, "it has no reference patch"))
@@ -70,7 +72,7 @@ def prove(
         return Proof(task.id, tuple(reasons))
     unloaded = sorted(unloaded_files(after[0].results, task.tests.files))
     reasons += [f"the hidden file {path} does not load with the reference" for path in unloaded]
-    own, broken = _suite(task.tests, tree, reference, sandbox, environment)
+    own, broken = _suite(task.tests, tree, reference, sandbox, environment) if not foreign else (0, [])
     reasons += [f"the reference breaks {name}" for name in sorted({*broken, *_broken(before, after)})]
     return replace(_compare(task, reasons, before, after), own=own)
 
@@ -149,9 +151,9 @@ def _passed(run: TestRun, name: str) -> bool:
     return run.results.get(name) is TestResult.PASSED
 
 
-def _leaks(task: ChangeTask, tree: Path) -> Iterator[str]:
+def _leaks(task: ChangeTask, tree: Path, foreign: bool) -> Iterator[str]:
     """The parts of the hidden tests or of the reference that an agent could read."""
-    if line := given_away(task.prompt, content_bytes(task.reference)):
+    if not foreign and (line := given_away(task.prompt, content_bytes(task.reference))):
         yield f"the prompt contains a line of the reference: {line!r}"
     for path, content in task.tests.files.items():
         data = content_bytes(content)

@@ -20,6 +20,7 @@ from lensbench.core.tasks import Criterion, Many, Source, Strict, Task, like
 PYTEST: Final = "pytest"
 NODE: Final = "node"
 JUNIT: Final = "junit"
+PRINTED: Final = "printed"
 EXIT: Final = "exit"
 REPORT_PLACE: Final = "{report}"
 """In `tests.command`: the path of the JUnit file."""
@@ -96,8 +97,8 @@ class Tests(Strict):
     """The program and its arguments, started at the top of the repository; `{report}` is where JUnit XML goes."""
     report: str = PYTEST
     """The source of results: `pytest` (the command is `python -m pytest ...`), `node` (`node --test ...`), `junit` (the
-    command writes to `{report}`), the path inside the repository of a JUnit file that the command writes, or `exit`
-    (the exit status, as one test named `exit`)."""
+    command writes to `{report}`), `printed` (the verbose output of unittest, or of Django's or SymPy's runner), the
+    path inside the repository of a JUnit file that the command writes, or `exit` (the exit status, as one test)."""
     fail_to_pass: Annotated[Many[str], Field(min_length=1)]
     """Ids of the tests that fail without a change and pass with the right one."""
     pass_to_pass: Many[str] | Literal["all"] = "all"
@@ -118,7 +119,7 @@ class Tests(Strict):
             raise ValueError("report: pytest needs a command that starts with `python -m pytest` or `pytest`")
         if self.report == NODE and not is_node(self.command):
             raise ValueError("report: node needs a command that starts with `node` and has `--test`")
-        if self.report not in (PYTEST, NODE, JUNIT, EXIT):
+        if self.report not in (PYTEST, NODE, JUNIT, PRINTED, EXIT):
             _inside(self.report)
         if self.report == EXIT and (set(self.fail_to_pass) != {EXIT_ID} or self.pass_to_pass not in ((), "all")):
             raise ValueError("report: exit has one test: fail_to_pass: [exit], and no pass_to_pass")

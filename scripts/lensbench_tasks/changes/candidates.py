@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +14,7 @@ from lensbench.changes.environment import Environment, prepare_environment
 from lensbench.changes.execute import TestRun, run_tests
 from lensbench.changes.hidden_files import with_files
 from lensbench.changes.proof import Proof, prove
-from lensbench.changes.reports import TestResult
+from lensbench.changes.reports import MAX_REPORT, TestResult
 from lensbench.changes.task import Binary, ChangeTask, Content, FromSource, Tests
 from lensbench.core.errors import UserError
 from lensbench.repositories.prepare import prepare
@@ -20,6 +22,17 @@ from lensbench_tasks.changes.suites import Suite
 
 UNKNOWN = ("?",)
 """A placeholder for the failing tests until they are known."""
+
+
+_LONGEST_ID = 64
+
+
+def task_id(name: str) -> str:
+    """`name` as an id; a long name is shortened to its beginning and a few digits of its hash."""
+    plain = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "task"
+    if len(plain) <= _LONGEST_ID:
+        return plain
+    return f"{plain[: _LONGEST_ID - 9].rstrip('-')}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
 
 
 class Fate(NamedTuple):
@@ -56,9 +69,18 @@ class Bench:
         """The environment for the tests of the project in `tree`. Raises UserError when it cannot be built."""
         return prepare_environment(commands, tree, self.cache, self.sandbox, container)
 
+    def first_environment(self, choices: Sequence[Sequence[str]], tree: Path) -> tuple[tuple[str, ...], Environment]:
+        """The first of the choices that can be installed, with its commands. Raises UserError when none can."""
+        for commands in choices[:-1]:
+            try:
+                return tuple(commands), self.environment(commands, tree)
+            except UserError:
+                continue
+        return tuple(choices[-1]), self.environment(choices[-1], tree)
+
     def run(self, tree: Path, patch: bytes, tests: Tests, environment: Environment) -> TestRun:
-        """One run of the tests. Raises UserError when they cannot start on this machine."""
-        done = run_tests(tree, patch, tests, self.sandbox, environment)
+        """One run of the tests, with all that they print. Raises UserError when they cannot start on this machine."""
+        done = run_tests(tree, patch, tests, self.sandbox, environment, MAX_REPORT)
         if done.unstarted:
             raise UserError(f"the tests cannot be started: {done.unstarted}")
         return done
@@ -76,9 +98,9 @@ class Bench:
         except UserError as error:
             return Fate(task.id, what, None, (str(error).splitlines()[0],))
 
-    def judged(self, task: ChangeTask, what: str, tree: Path, environment: Environment) -> Fate:
+    def judged(self, task: ChangeTask, what: str, tree: Path, environment: Environment, foreign: bool = False) -> Fate:
         """The task with its proven tests, or why it is dropped."""
-        proof = prove(with_files(task, self.cache), tree, self.sandbox, environment)
+        proof = prove(with_files(task, self.cache), tree, self.sandbox, environment, foreign=foreign)
         if not proof.holds:
             return Fate(task.id, what, None, proof.reasons, proof)
         tests = task.tests.model_copy(update={"fail_to_pass": proof.fail_to_pass, "pass_to_pass": proof.pass_to_pass})
@@ -90,8 +112,8 @@ def hidden_tests(
 ) -> Tests:
     """Tests before it is known which ones fail."""
     return Tests(
-        files=dict(files), command=(*suite.command, *programs), report=suite.report, fail_to_pass=UNKNOWN,
-        timeout_s=timeout_s,
+        files=dict(files), command=(*suite.command, *map(suite.argument, programs)), report=suite.report,
+        fail_to_pass=UNKNOWN, timeout_s=timeout_s,
     )  # fmt: skip
 
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
+from lensbench.changes.execute import last_error
 from lensbench.changes.hidden_files import with_files
+from lensbench.changes.reports import unloaded_files
 from lensbench.changes.task import ChangeTask, FromSource
 from lensbench.core.errors import UserError
 from lensbench.core.tasks import Git
@@ -15,7 +19,7 @@ from lensbench.repositories.sources.git_program import GitError, git
 from lensbench_tasks.changes.candidates import Bench, Fate, hidden_tests, told_apart
 from lensbench_tasks.changes.history import Commit, commits
 from lensbench_tasks.changes.prompts import category_of, says_too_little, write_prompt
-from lensbench_tasks.changes.suites import suite_of
+from lensbench_tasks.changes.suites import Moment, suite_of
 
 SHORT_ID = 8
 """How many digits of the commit a task's id has."""
@@ -44,6 +48,17 @@ def tasks_from_history(
             yield Fate(task_id, what, None, (str(error).replace("\n", "; "),))
 
 
+def _moment(before: Git, history: Path, commit: str) -> Moment:
+    """The commit's date, and the version of the last tag before it where the repository is on this machine."""
+    date = datetime.fromtimestamp(int(git(history, "show", "--no-patch", "--format=%ct", commit)), UTC)
+    try:
+        tag = git(Path(before.git), "describe", "--tags", "--abbrev=0", before.revision).decode()
+    except (GitError, OSError):
+        tag = ""
+    found = re.search(r"\d[\w.]*", tag)
+    return Moment(found[0] if found else "0", date)
+
+
 def _fate(
     task_id: str, what: str, commit: Commit, before: Git, history: Path, bench: Bench, environment: Sequence[str],
     command: str, timeout_s: float,
@@ -53,16 +68,16 @@ def _fate(
         commit.parent, commit.id, "--", *commit.sources,
     )  # fmt: skip
     tree = prepare(before, bench.cache).tree.resolve()
-    suite = suite_of(tree, environment, command)
+    suite = suite_of(tree, environment, command, _moment(before, history, commit.id))
     programs = [path for path in commit.tests if suite.starts(path)]
     if not programs:
         return Fate(task_id, what, None, ("it changes no runnable test file",))
-    installed = bench.environment(suite.environment, tree)
+    commands, installed = bench.first_environment(suite.environments, tree)
     after = Git(git=before.git, revision=commit.id)
     tests = hidden_tests(suite, programs, {path: FromSource(source=after) for path in commit.tests}, timeout_s)
     task = ChangeTask(
         id=task_id, kind="change", category=category_of(commit.message), repository=before, prompt=commit.message,
-        tests=tests, environment=suite.environment, reference=reference.decode(),
+        tests=tests, environment=commands, reference=reference.decode(),
     )  # fmt: skip
     filled = with_files(task, bench.cache).tests
     runs = [bench.run(tree, patch, filled, installed) for patch in (b"", reference)]
@@ -70,7 +85,9 @@ def _fate(
         return Fate(task_id, what, None, (trouble,))
     failing, kept = told_apart(*runs)
     if not failing:
-        return Fate(task_id, what, None, ("no test fails before the commit and passes after it",))
+        unloaded = unloaded_files(runs[1].results, filled.files)
+        why = f"; {', '.join(sorted(unloaded))}: does not load{last_error(runs[1].output, ': ')}" if unloaded else ""
+        return Fate(task_id, what, None, (f"no test fails before the commit and passes after it{why}",))
     found = tests.model_copy(update={"fail_to_pass": failing, "pass_to_pass": kept})
     prompt = write_prompt(commit.message, failing)
     return bench.judged(task.model_copy(update={"tests": found, "prompt": prompt}), what, tree, installed)

@@ -61,7 +61,7 @@ def tasks_between(
     releases."""
     earlier, later = (prepare(source, bench.cache).tree.resolve() for source in (releases.earlier, releases.later))
     suite = suite_of(earlier, environment, command)
-    installed = bench.environment(suite.environment, earlier)
+    installed = bench.environment(suite.environments[0], earlier)
     hidden = [
         piece.path for piece in differences(earlier, later, lambda path: kind_of(path) is Kind.TEST) if piece.lines
     ]
@@ -102,7 +102,7 @@ def _task(
     entry = entry_of(entries, words)
     return ChangeTask(
         id=name, kind="change", category=category_of(entry), repository=releases.earlier,
-        prompt=write_prompt(entry, change.fail_to_pass), tests=tests, environment=suite.environment,
+        prompt=write_prompt(entry, change.fail_to_pass), tests=tests, environment=suite.environments[0],
     )  # fmt: skip
 
 

@@ -1,7 +1,8 @@
 """Change tasks from task folders of Harbor (task.toml) and Terminal-Bench (task.yaml).
 
-An image must be given with its digest, in `environment.docker_image` or the Dockerfile's FROM. Without one, the tests
-run on this machine, and tasks that need an image are refused. The container's working folder becomes the repository.
+An image is named by its digest, in `environment.docker_image` or the Dockerfile's FROM, or by a tag whose digest podman
+or docker finds; a Dockerfile that runs more than apt-get for programs of this machine is built by them. Otherwise the
+tests run on this machine. The container's working folder becomes the repository.
 Paths of the container in prompts and scripts are rewritten to paths on this machine.
 """
 
@@ -20,6 +21,7 @@ import yaml
 
 from lensbench.agents.sandbox import WORKSPACE
 from lensbench.changes.environment import Environment
+from lensbench.changes.images import pinned_image
 from lensbench.changes.patches import make_patch
 from lensbench.changes.task import EXIT, EXIT_ID, IMAGE, PYTEST, Binary, ChangeTask, Content, FromSource, Tests
 from lensbench.core.errors import UserError
@@ -27,28 +29,33 @@ from lensbench.core.system.private_folders import private_folder
 from lensbench.core.system.trees import copy_tree, remove_tree
 from lensbench.core.tasks import Folder
 from lensbench.repositories.prepare import prepare
-from lensbench_tasks.changes.candidates import UNKNOWN, Bench, Fate, told_apart
-from lensbench_tasks.changes.names import task_id
+from lensbench_tasks.changes.candidates import UNKNOWN, Bench, Fate, task_id, told_apart
 from lensbench_tasks.changes.prompts import category_of
 
 TESTS, VERDICT = ".hidden-tests", ".verdict"
 """The folders in the repository for the container's /tests and /logs/verifier."""
-_IMAGE = "environment.docker_image"
+_IMAGE, _ENV = "environment.docker_image", "environment.env."
 _HONOURED = {
     "version", "schema_version", "instruction", "author_name", "author_email", "difficulty", "category", "tags",
     "parser_name", "max_agent_timeout_sec", "max_test_timeout_sec", "expert_time_estimate_min",
     "junior_time_estimate_min", "source", "task.name", "task.description", "task.authors", "task.keywords",
     "verifier.timeout_sec", "agent.timeout_sec", "environment.build_timeout_sec", "environment.cpus",
     "environment.memory", "environment.memory_mb", "environment.storage", "environment.storage_mb",
-    "run_tests_in_same_shell", "estimated_duration_sec", _IMAGE,
+    "run_tests_in_same_shell", "disable_asciinema", "estimated_duration_sec", "environment.network_mode",
+    "environment.workdir", _IMAGE,
 }  # fmt: skip
 """Settings that are supported, or that do not affect how a task is judged."""
-_HARMLESS: Mapping[str, Any] = {"environment.gpus": 0, "environment.allow_internet": True, "disable_asciinema": True}
-_FROM = re.compile(rf"^FROM\s+(?:--\S+\s+)?({IMAGE})\b", re.IGNORECASE | re.MULTILINE)
+_HARMLESS: Mapping[str, Any] = {"environment.gpus": 0, "environment.allow_internet": True}
+_FROM = re.compile(r"^FROM\s+(?:--\S+\s+)?(\S+)", re.IGNORECASE | re.MULTILINE)
+_APT = re.compile(
+    r"apt(-get)? (update|clean)( -\S+)*|rm -rf /var/lib/apt/lists/\*|apt(-get)? install((?: -\S+)*)((?: [\w.+-]+)+)"
+)
+_EVERYWHERE = frozenset(("bash", "coreutils", "ca-certificates", "locales", "tmux", "asciinema"))
+"""Packages that this machine has, or that only the other harness needs."""
 _NETWORK = re.compile(r"\b(apt-get|apt|curl|wget|pip|pip3|uv|uvx|npm|git clone)\b")
 _PYTEST_LINE = re.compile(
     r"#.*|set -\w+.*|(apt-get|apt|curl|source|export|cd|mkdir|exit|echo|uv|uvx|pip|pip3|pytest)\b.*"
-    r"|python3? -m (pip|pytest)\b.*|(\. ).*|if .*|else|fi|then|elif .*|&&.*|-[\w-]+ .*"
+    r"|python3? -m (pip|pytest)\b.*|(\. ).*|if .*|else|fi|then|elif .*|&&.*|-[\w-]+ .*|\w+=\d*"
 )
 _WITH = re.compile(r"(?:\s-w|--with|uv add|uv pip install|pip3? install)[ =]([A-Za-z0-9_.\[\]=<>~! -]+)")
 
@@ -94,8 +101,8 @@ def _fate(name: str, folder: Path, repository: Path, bench: Bench, timeout_s: fl
     refused = [key for key, value in files.settings.items() if not _is_honoured(key, value)]
     if refused:
         raise Refused(f"{', '.join(refused)}: not supported here")
-    container = _container(files)
-    workdir = _fill(files.environment, repository, is_built=_IMAGE in files.settings)
+    container = _container(files, name)
+    workdir = _fill(files.environment, repository, is_built=bool(container))
     moved = _Moved(workdir)
     source = Folder(path=str(repository))
     tree = prepare(source, bench.cache).tree.resolve()
@@ -122,13 +129,16 @@ def _fate(name: str, folder: Path, repository: Path, bench: Bench, timeout_s: fl
 
 
 def _is_honoured(key: str, value: Any) -> bool:
-    return key in _HONOURED or key.startswith("metadata.") or value in ("", [], {}, None) or _HARMLESS.get(key) == value
+    is_known = key in _HONOURED or key.startswith(("metadata.", _ENV))
+    return is_known or value in ("", [], {}, None) or _HARMLESS.get(key) == value
 
 
 def _read(folder: Path) -> _Files:
     try:
         if (folder / "task.toml").is_file():
             settings = dict(_flat(tomllib.loads((folder / "task.toml").read_text(encoding="utf-8"))))
+            if "steps" in settings:
+                raise Refused("steps: a task of several steps is not supported")
             instruction = (folder / "instruction.md").read_text(encoding="utf-8")
             return _Files(settings, instruction, folder / "environment", folder / "tests" / "test.sh",
                           folder / "solution" / "solve.sh")  # fmt: skip
@@ -150,14 +160,23 @@ def _flat(value: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any
             yield f"{before}{key}", each
 
 
-def _container(files: _Files) -> str:
-    """The image of the task, by its digest; "" when it names none."""
-    if image := files.settings.get(_IMAGE):
-        if not re.fullmatch(IMAGE, str(image)):
-            raise Refused(f"{_IMAGE}: {image} has no digest; write {str(image).partition(':')[0]}@sha256:...")
-        return str(image)
-    found = _FROM.findall(_dockerfile(files.environment))
-    return found[-1] if found else ""
+def _container(files: _Files, name: str) -> str:
+    """The image of the task with its digest, fetched or built where it is needed; "" for this machine's programs."""
+    text = _dockerfile(files.environment)
+    if image := str(files.settings.get(_IMAGE, "")):
+        return image if re.fullmatch(IMAGE, image) else pinned_image(image)
+    base = (_FROM.findall(text) or [""])[-1]
+    if any(not _is_here(line) for line in text.splitlines() if line.upper().startswith("RUN ")):
+        return pinned_image(f"localhost/lensbench/{name}:1", files.environment)
+    return base if re.fullmatch(IMAGE, base) else ""
+
+
+def _is_here(line: str) -> bool:
+    """True for a RUN that only installs programs that this machine has, too."""
+    steps = [" ".join(step.split()) for step in line[4:].split("&&")]
+    found = [_APT.fullmatch(step) for step in steps]
+    packages = {name for match in found if match for name in (match[6] or "").split()}
+    return all(found) and all(name in _EVERYWHERE or shutil.which(name) for name in packages)
 
 
 def _dockerfile(environment: Path) -> str:
@@ -174,7 +193,7 @@ def _fill(environment: Path, repository: Path, is_built: bool) -> str:
     text = _dockerfile(environment)
     for line in filter(None, map(str.strip, text.splitlines())):
         word, _, rest = line.partition(" ")
-        if word.startswith("#") or word.upper() in ("FROM", "CMD", "LABEL"):
+        if word.startswith("#") or word.upper() in ("FROM", "CMD", "LABEL", "ENV") or _is_here(line):
             continue
         if word.upper() == "WORKDIR":
             workdir = rest.strip().rstrip("/") or "/"
@@ -182,9 +201,10 @@ def _fill(environment: Path, repository: Path, is_built: bool) -> str:
             copies.append(shlex.split(rest))
         elif not is_built:
             raise Refused(f"environment/Dockerfile: `{line[:80]}` needs an image")
-    composed = [path.name for path in environment.glob("docker-compose*.y*ml")] if not copies and not text else []
-    if composed:
-        raise Refused(f"{composed[0]}: needs images")
+    for path in environment.glob("docker-compose*.y*ml"):
+        services = yaml.safe_load(path.read_text(encoding="utf-8")).get("services", {})
+        if beside := [name for name in services if name not in ("main", "client")]:
+            raise Refused(f"{path.name}: needs the services {', '.join(beside)} beside the task")
     remove_tree(str(repository))
     repository.mkdir(parents=True)
     for *sources, target in copies:
@@ -238,15 +258,16 @@ class _Moved(NamedTuple):
 
 def _tests(files: _Files, moved: _Moved, timeout_s: float) -> tuple[Tests, tuple[str, ...]]:
     """The tests of the task and their requirements: run with pytest, or else judged by the script's result."""
-    if not files.script.is_file():
-        raise Refused(f"{files.script.name}: missing")
-    script = files.script.read_text(encoding="utf-8")
+    if files.script.name == "test.sh" and not files.script.is_file():
+        raise Refused("test.sh: missing")
+    script = files.script.read_text(encoding="utf-8") if files.script.is_file() else "pytest"
+    script = re.sub(r'python3? -c "[^"]*/reward\.json[^"]*"', "", script)  # the results decide, not their weights
     folder = files.script.parent if files.script.name == "test.sh" else files.script.parent / "tests"
     hidden: dict[str, Content | FromSource] = {
         f"{TESTS}/{path.relative_to(folder)}": moved.file(path) for path in sorted(folder.rglob("*")) if path.is_file()
     }
     timeout = files.settings.get("verifier.timeout_sec", files.settings.get("max_test_timeout_sec", timeout_s))
-    programs = [path for path in hidden if re.fullmatch(r"(.*/)?test_\w+\.py", path)]
+    programs = [path for path in hidden if re.fullmatch(r"(.*/)?(test_\w+|\w+_test)\.py", path)]
     if programs and "pytest" in script:
         if strange := next(
             (line for line in map(str.strip, script.splitlines()) if line and not _PYTEST_LINE.fullmatch(line)), ""
@@ -261,9 +282,19 @@ def _tests(files: _Files, moved: _Moved, timeout_s: float) -> tuple[Tests, tuple
         raise Refused(f"{files.script.name}: uses `{found[0]}`, and tests have no network")
     if files.script.name != "test.sh":
         raise Refused("run-tests.sh starts no pytest file of tests/")
-    verdict = f'sh {TESTS}/test.sh; test "$(cat {VERDICT}/reward.txt)" = 1'
+    bash = "$(command -v bash || command -v sh)"
+    variables = "".join(f"export {line}; " for line in _variables(files))
+    verdict = f'{variables}"{bash}" {TESTS}/test.sh; test "$(cat {VERDICT}/reward.txt)" = 1'
     command = ("sh", "-c", f"rm -rf {VERDICT}; mkdir {VERDICT}; {verdict}")
     return Tests(files=hidden, command=command, report=EXIT, fail_to_pass=(EXIT_ID,), timeout_s=timeout), ()
+
+
+def _variables(files: _Files) -> list[str]:
+    """The assignments of the Dockerfile's ENV lines, and of the settings, quoted for a shell."""
+    lines = re.findall(r"(?im)^ENV\s+(\w+)[ =](.+)$", _dockerfile(files.environment))
+    pairs = [pair for name, rest in lines for pair in re.findall(r'(\w+)=("[^"]*"|\S+)', f"{name}={rest}")]
+    pairs += [(key.rpartition(".")[2], each) for key, each in files.settings.items() if key.startswith(_ENV)]
+    return [name + "=" + shlex.quote(str(value).strip('"')) for name, value in pairs if "$" not in str(value)]
 
 
 def _solve(script: Path, moved: _Moved, tree: Path, bench: Bench, environment: Environment, timeout_s: float) -> bytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -57,12 +58,17 @@ def write_changes(given: argparse.Namespace, settings: Settings) -> None:
     told = _source(name, given, bench)
     if given.prompts == "agent":
         told = in_other_words(told, asked_agent(settings, given.output.with_suffix(".transcripts")), bench)
-    fates = list(_tried(told, given.tasks))
-    if not any(fate.task for fate in fates):
-        reasons = "; ".join(f"{fate.id}: {fate.reasons[0]}" for fate in fates[:3])
-        raise UserError(f"none of the {len(fates)} tried changes gave a proven task ({reasons or 'none has tests'})")
-    write_set(name, fates, given.output, "Tasks whose answer is a change, proven when this was written.")
+    fates: list[Fate] = []
     report = given.output.with_suffix(".report.md")
+    for fate in _tried(told, given.tasks):
+        fates.append(fate)
+        if fate.task:  # so that a kill loses one task
+            write_set(name, fates, given.output, "Tasks whose answer is a change, proven when this was written.")
+            write_atomic(report, render_report(name, fates))
+    if not any(fate.task for fate in fates):
+        counts = Counter(fate.reasons[0] for fate in fates).most_common(3)  # a problem of the project is said once
+        reasons = "; ".join(f"{count} x {reason}" for reason, count in counts) or "none has tests"
+        raise UserError(f"none of the {len(fates)} tried changes gave a proven task: {reasons}")
     write_atomic(report, render_report(name, fates))
     read_scenarios([str(given.output)])
     count = sum(fate.task is not None for fate in fates)

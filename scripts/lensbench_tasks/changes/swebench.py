@@ -1,28 +1,28 @@
-"""Change tasks from JSONL in the format of SWE-bench, with a folder of cloned repositories."""
+"""Change tasks from lines in the format of SWE-bench, with a folder of cloned repositories."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from lensbench.changes.patches import PatchError, apply_patch, patch_size
-from lensbench.changes.task import Binary, ChangeTask, Content
+from lensbench.changes.reports import read_printed
+from lensbench.changes.task import PRINTED, Binary, ChangeTask, Content
 from lensbench.core.errors import UserError
 from lensbench.core.system.private_folders import private_folder
 from lensbench.core.system.trees import copy_tree
 from lensbench.core.tasks import Git
 from lensbench.repositories.prepare import prepare
-from lensbench_tasks.changes.candidates import Bench, Fate, hidden_tests
-from lensbench_tasks.changes.names import task_id
+from lensbench_tasks.changes.candidates import Bench, Fate, hidden_tests, task_id, told_apart
 from lensbench_tasks.changes.prompts import category_of
-from lensbench_tasks.changes.suites import suite_of
+from lensbench_tasks.changes.suites import Moment, suite_of
 
 _TEXTS = ("instance_id", "repo", "base_commit", "problem_statement", "patch", "test_patch")
 _LISTS = ("FAIL_TO_PASS", "PASS_TO_PASS")
-_KNOWN = {*_TEXTS, *_LISTS, "hints_text", "created_at", "version", "environment_setup_commit", "difficulty"}
-"""Keys that are supported, or that do not affect how a task is judged."""
 
 
 class Instance(NamedTuple):
@@ -36,6 +36,7 @@ class Instance(NamedTuple):
     test_patch: str
     fail_to_pass: tuple[str, ...]
     pass_to_pass: tuple[str, ...]
+    moment: Moment
 
 
 class Refused(Exception):
@@ -45,10 +46,14 @@ class Refused(Exception):
 def tasks_from_swebench(
     file: Path, mirrors: Path, bench: Bench, environment: Sequence[str], command: str, timeout_s: float
 ) -> Iterator[Fate]:
-    """A task, or the reasons against it, for each line of `file`. Raises UserError when it cannot be read."""
+    """A task, or the reasons against it, for each line of `file`, or each object of its JSON array.
+
+    Raises UserError when it cannot be read.
+    """
     try:
-        lines = file.read_text(encoding="utf-8").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
+        text = file.read_text(encoding="utf-8")
+        lines = list(map(json.dumps, json.loads(text))) if text.lstrip().startswith("[") else text.split("\n")
+    except (OSError, ValueError) as error:
         raise UserError(f"{file}: cannot be read: {error}") from None
     for number, line in enumerate(lines, 1):
         if not line.strip():
@@ -63,7 +68,7 @@ def tasks_from_swebench(
 
 
 def read_instance(line: str) -> Instance:
-    """A line as an instance. Raises Refused for unsupported content."""
+    """A line as an instance; keys that are not known do not affect it. Raises Refused for unsupported content."""
     try:
         value = json.loads(line)
     except ValueError as error:
@@ -73,14 +78,25 @@ def read_instance(line: str) -> Instance:
     missing = [key for key in _TEXTS if not isinstance(value.get(key), str) or not value[key].strip()]
     if missing:
         raise Refused(f"{', '.join(missing)}: missing, empty, or no text")
-    unknown = sorted(key for key, given in value.items() if key not in _KNOWN and given not in (None, "", [], {}))
-    if unknown:
-        raise Refused(f"{', '.join(unknown)}: not supported here")
+    if value.get("image_assets") not in (None, "", "{}", {}, []):
+        raise Refused("image_assets: the issue needs pictures, which are not supported here")
     failing, passing = (_names(value, key) for key in _LISTS)
     if not failing:
         raise Refused("FAIL_TO_PASS is empty")
     texts = {key: value[key] for key in _TEXTS}
-    return Instance(**texts, fail_to_pass=failing, pass_to_pass=passing)
+    return Instance(**texts, fail_to_pass=failing, pass_to_pass=passing, moment=_moment(value))
+
+
+def _moment(value: Mapping[str, Any]) -> Moment:
+    """The version and the date of a line; dates are texts, or milliseconds where a data frame was written."""
+    given = value.get("created_at")
+    try:
+        date = (
+            datetime.fromtimestamp(given / 1000, UTC) if isinstance(given, int) else datetime.fromisoformat(str(given))
+        )
+    except (ValueError, OverflowError):
+        date = None
+    return Moment(str(value.get("version") or "0"), date)
 
 
 def _names(value: Mapping[str, Any], key: str) -> tuple[str, ...]:
@@ -102,23 +118,69 @@ def _fate(
     source = Git(git=str(_mirror(mirrors, instance.repo)), revision=instance.base_commit)
     tree = prepare(source, bench.cache).tree.resolve()
     files = _hidden(tree, instance.test_patch)
-    suite = suite_of(tree, environment, command)
-    programs = [path for path in files if suite.starts(path)]
+    suite = suite_of(tree, environment, command, instance.moment)
+    named = {test.partition("::")[0] for test in instance.fail_to_pass}
+    programs = [path for path in files if path in named or suite.starts(path)]
     if not programs:
         raise Refused("test_patch changes no runnable test file")
-    if strange := next((test for test in instance.fail_to_pass if "::" not in test), ""):
-        raise Refused(
-            f"FAIL_TO_PASS: {strange!r} is not a test id of pytest or a JUnit report (<file or class>::<name>)"
-        )
-    tests = hidden_tests(suite, programs, files, timeout_s).model_copy(
-        update={"fail_to_pass": instance.fail_to_pass, "pass_to_pass": instance.pass_to_pass}
-    )
     task = ChangeTask(
         id=task_id(instance.instance_id), kind="change", category=category_of(instance.problem_statement),
-        repository=source, prompt=instance.problem_statement, tests=tests, environment=suite.environment,
+        repository=source, prompt=instance.problem_statement, tests=hidden_tests(suite, programs, files, timeout_s),
         reference=instance.patch,
     )  # fmt: skip
-    return bench.judged(task, what, tree, bench.environment(suite.environment, tree))
+    best: Fate | None = None
+    for commands in suite.environments:  # neither the newest packages nor those of the date suit every line
+        try:
+            fate = _tried(instance, task.model_copy(update={"environment": commands}), what, tree, bench)
+        except (Refused, UserError) as error:
+            fate = Fate(task.id, what, None, (str(error).replace("\n", "; "),))
+        if fate.task:
+            return fate
+        best = fate if best is None or (fate.proof and not best.proof) else best
+    assert best
+    return best
+
+
+def _tried(instance: Instance, task: ChangeTask, what: str, tree: Path, bench: Bench) -> Fate:
+    installed = bench.environment(task.environment, tree)
+    runs = [bench.run(tree, patch, task.tests, installed) for patch in (b"", instance.patch.encode())]
+    if runs[1].problem:
+        raise Refused(f"with the patch: {runs[1].problem}")
+    failing, kept = told_apart(*runs)
+    printed = [run.output for run in runs if run.results and task.tests.report == PRINTED]
+    names = {name: test for text in printed for name, test in read_printed(text, task.tests.files)[1].items()}
+    known = _by_short_id({name for run in runs for name in run.results}, names)
+    wanted = {test: known.get(_short(test), set()) for test in instance.fail_to_pass}
+    if absent := next((test for test, ids in wanted.items() if not ids), ""):
+        raise Refused(f"FAIL_TO_PASS: {absent!r} is not among the {len(runs[1].results)} tests that ran")
+    if unfixed := next((test for test, ids in wanted.items() if not ids & set(failing)), ""):
+        state = "passes without a change" if wanted[unfixed] & set(kept) else "does not pass with the patch"
+        raise Refused(f"FAIL_TO_PASS: {unfixed!r} {state}")
+    fixed = {name for ids in wanted.values() for name in ids & set(failing)}
+    still = {test: known.get(_short(test), set()) & set(kept) for test in instance.pass_to_pass}
+    passing = {name for ids in still.values() for name in ids}
+    proven = {"fail_to_pass": tuple(sorted(fixed)), "pass_to_pass": tuple(sorted(passing))}
+    task = task.model_copy(update={"tests": task.tests.model_copy(update=proven)})
+    dropped = sum(not ids for ids in still.values())
+    note = f"{dropped} of {len(still)} ids of PASS_TO_PASS do not pass here, and are left out" if dropped else ""
+    return bench.judged(task, what, tree, installed, foreign=True)._replace(note=note)
+
+
+def _by_short_id(results: Iterable[str], names: Mapping[str, str]) -> dict[str, set[str]]:
+    """The ids of this run by the form that lines have: cut at the first space, a path in brackets by its last part."""
+    found: dict[str, set[str]] = {}
+    for name, test in (*((test, test) for test in results), *names.items()):
+        found.setdefault(_short(name), set()).add(test)
+    return found
+
+
+def _short(test: str) -> str:
+    if "::" not in test:  # a docstring, or unittest's `test (class)`, which newer versions write with the test
+        kind = re.fullmatch(r"(\w+) \(([\w.]+?)(?:\.\1)?\)", test)
+        return f"{kind[1]} ({kind[2]})" if kind else test
+    name = test.partition(" ")[0]
+    head, bracket, inside = name.partition("[/")
+    return f"{head}[/{inside.rpartition('/')[2]}" if bracket and not inside.startswith("/") else name
 
 
 def _mirror(mirrors: Path, repo: str) -> Path:
