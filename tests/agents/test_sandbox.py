@@ -298,8 +298,17 @@ def test_settings_of_the_machines_administrator_reach_no_agent(project: Path, tm
     managed = {f"/etc/{name}" for name in ("claude-code", "codex", "gemini-cli", "opencode")}
     assert managed <= set(find_sandbox(AUTO).hidden)
     (tmp_path / "etc" / "claude-code").mkdir(parents=True)
-    hides = mounts_of([f"{tmp_path}/etc"], [f"{tmp_path}/etc/claude-code", f"{tmp_path}/etc/codex"])
+    hides = mounts_of([f"{tmp_path}/etc"], [f"{tmp_path}/etc/claude-code", f"{tmp_path}/etc/codex"], "")
     assert hides[3:5] == ["--tmpfs", f"{tmp_path}/etc/claude-code"]
+
+
+@bubblewrap
+def test_a_program_below_tmp_that_needs_a_link_starts_twice_in_one_place(place: Place, outside_tmp: Path) -> None:
+    (outside_tmp / "bin").mkdir()
+    (outside_tmp / "lib").mkdir()
+    (outside_tmp / "lib64").symlink_to("lib")  # as in a venv
+    shutil.copy("/bin/true", outside_tmp / "bin" / "go")
+    assert [start(place, f"{outside_tmp}/bin/go").stderr for _ in range(2)] == ["", ""]
 
 
 def test_the_programs_of_the_tests_environment_come_first_on_path() -> None:

@@ -340,7 +340,7 @@ def _made(folder: str) -> str:
 def _options(sandbox: Sandbox, needed: Iterable[str], tmp: str) -> list[str]:
     """bubblewrap's options without the private folders. Dropped capabilities keep root from undoing mounts."""
     binds = ["--bind", tmp, "/tmp", "--bind", tmp, "/var/tmp"]
-    return [*_kernel(sandbox.program), *binds, *mounts_of((*sandbox.shown, *needed), sandbox.hidden)]
+    return [*_kernel(sandbox.program), *binds, *mounts_of((*sandbox.shown, *needed), sandbox.hidden, tmp)]
 
 
 def _kernel(program: str) -> list[str]:

@@ -14,9 +14,10 @@ _LARGE = ("/usr", "/bin", "/sbin", "/lib", "/etc", "/sys")
 """Folders with too many others to look for installations more than one level below."""
 
 
-def mounts_of(shown: Iterable[str], hidden: Iterable[str]) -> list[str]:
+def mounts_of(shown: Iterable[str], hidden: Iterable[str], tmp: str) -> list[str]:
     """The mounts that show and hide paths. The deeper path wins; a path that is both shown and hidden is hidden, and so
-    are the data of every installed lensbench below `shown`."""
+    are the data of every installed lensbench below `shown`. `tmp` is the folder behind /tmp: links that an earlier
+    start left there are not made again."""
     shown = [*shown]
     hidden = [*hidden, *chain.from_iterable(_installed_data(path) for path in shown)]
     links: dict[str, str] = {}
@@ -33,7 +34,8 @@ def mounts_of(shown: Iterable[str], hidden: Iterable[str]) -> list[str]:
         folder = ["--tmpfs", path] if os.path.isdir(path) else ["--ro-bind", os.devnull, path]
         options += ["--ro-bind", path, path] if is_shown else folder
     for path, target in links.items():
-        if not _is_shown(path, steps):
+        is_left = path.startswith("/tmp/") and os.path.islink(tmp + path.removeprefix("/tmp"))
+        if not _is_shown(path, steps) and not is_left:
             options += ["--symlink", target, path]
     for path, is_shown in steps.items():
         if not is_shown and os.path.isdir(path):
