@@ -273,16 +273,57 @@ def test_in_a_sandbox_servers_are_tried_inside_and_setup_outside(attempt: Try, p
     assert f"here: {told} {told} a.py;" in checks["with: lens"].detail
 
 
-def test_a_file_that_the_sandbox_hides_from_a_server_is_named_with_its_remedy(attempt: Try, tmp_path: Path) -> None:
+PYTHON = sys.executable
+
+
+@pytest.fixture
+def servers_of_people(project: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Servers as people have them: in this folder, and beside it."""
+    beside = tmp_path_factory.mktemp("beside")
+    for folder in (project / "own", beside):
+        folder.mkdir(exist_ok=True)
+        shutil.copy(STDIO, folder / "helper.py")
+        (folder / "server.py").write_text("from helper import main\nmain()\n")
+    keyed = "import os, sys\nif not os.environ.get('SHOP_KEY'): sys.exit('SHOP_KEY environment variable is required')\n"
+    (beside / "keyed.py").write_text(f"{keyed}from helper import main\nmain()\n")
+    (beside / "reads.py").write_text(f"open('{beside}/terms.txt')\nfrom helper import main\nmain()\n")
+    (beside / "terms.txt").write_text("x")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(beside / "venv")], check=True)
+    (site,) = beside.glob("venv/lib/python*/site-packages")
+    (site / "__editable__.shop-1.pth").write_text(f"{beside}/src\n")  # as `pip install -e` writes it
+    (beside / "src" / "shop").mkdir(parents=True)
+    shutil.copy(STDIO, beside / "src" / "shop" / "__main__.py")
+    return beside
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ([PYTHON, "{beside}/server.py"], "it starts with sandbox_visible: [{beside}] in the config; check"),
+        ([PYTHON, "{beside}/reads.py"], "it starts with sandbox_visible: [{beside}] in the config; check"),
+        ([PYTHON, "own/helper.py"], "it starts with {here}/own/helper.py for own/helper.py in lens.json; check"),
+        ([PYTHON, "-m", "own.server"], "it does not start by hand either"),
+        ([PYTHON, "-m", "own.helper"], 'sandbox_visible: [{here}/own] in the config and "env": {{"PYTHONPATH": "{here}"}} in lens.json; check'),
+        ([PYTHON, "{beside}/keyed.py"], "it starts with sandbox_visible: [{beside}], agent.pass_env: [SHOP_KEY] in the config; check"),
+        (["{beside}/venv/bin/python", "-m", "shop"], "it starts with sandbox_visible: [{beside}/src] in the config; check"),
+        ([PYTHON, "{beside}/helper.py", "--start-s", "3"], "it starts with agent.mcp_start_s: 10 in the config; check"),
+        (["/bin/sh", "-c", "exit 3"], "it does not start by hand either, in this folder and with your environment; check"),
+    ],
+    ids=["sibling", "file", "relative", "broken", "module here", "variable", "editable", "slow", "never"],
+)  # fmt: skip
+def test_a_server_that_starts_by_hand_only_is_told_what_to_add(
+    attempt: Try, servers_of_people: Path, command: list[str], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     if not find_sandbox({"mode": "auto", "visible": [], "hidden": []}).program:
         pytest.skip("bubblewrap is not installed, or does not work here")
-    hidden = tmp_path / "beside" / "terms.txt"
-    hidden.parent.mkdir()
-    hidden.write_text("x")
-    entry = {"command": "/bin/sh", "args": ["-c", f"cat $(echo {hidden.parent}/term)s.txt"]}
-    detail = attempt({"lens": entry}, sandbox="bubblewrap")["with: lens"].detail
-    assert f"{hidden} exists, but the sandbox may hide it: add its folder to sandbox_visible" in detail
-    assert "sandbox_visible" not in attempt({"lens": entry | {"args": ["-c", "cat /no/such"]}})["with: lens"].detail
+    places = {"beside": servers_of_people, "here": Path.cwd()}
+    monkeypatch.setenv("SHOP_KEY", "sk-of-the-shop")
+    program, *arguments = (part.format(**places) for part in command)
+    entry, agent = {"command": program, "args": arguments}, {"mcp_start_s": 2 if "--start-s" in command else 15}
+    check = attempt({"lens": entry}, sandbox="bubblewrap", agent=agent)["with: lens"]
+    assert check.outcome == "failed"
+    assert said.format(**places) in check.detail
+    assert "sk-of-the-shop" not in check.detail
 
 
 def test_a_daemon_that_knows_another_name_of_the_workspace_needs_a_start_without_sandbox(

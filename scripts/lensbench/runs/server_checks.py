@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
-from lensbench.agents import Assignment, load_adapter, model_hosts
+from lensbench.agents import Assignment, load_adapter
 from lensbench.agents.mcp.client import Entry, Servers, Status, read_entry
 from lensbench.agents.mcp.question import read_question
 from lensbench.agents.mcp.tools import OfferedTool, arguments, queries, role, suggestions
@@ -17,6 +14,7 @@ from lensbench.agents.mcp.workspace import Workspace
 from lensbench.agents.sandbox import Place
 from lensbench.core.preflight_results import Check, Outcome
 from lensbench.plan.config import Condition
+from lensbench.runs.server_starts import advice, placed
 
 LONG_RESULT = 100_000
 """Characters, about 25,000 tokens, above which Claude Code gives its model the name of a file instead."""
@@ -32,15 +30,25 @@ def check_servers(
     Servers are started as the agent would: with its `environment`, and in its sandbox (`place`).
     """
     named = json.loads(Path(place.outside(run.mcp_file)).read_text(encoding="utf-8"))["mcpServers"]
-    entries = {name: _placed(read_entry(entry), run, environment, place)
+    entries = {name: placed(read_entry(entry), run, environment, place)
                for name, entry in named.items()}  # fmt: skip
     workspace = Workspace(place.outside(run.workspace))
     file = f"conditions.{condition}.mcp, {settings.mcp}"
     with Servers(entries, workspace.root, run.settings["mcp_start_s"], environment) as servers:
-        statuses = [_explained(status, place) for status in servers.statuses]
-        checks = [_check_server(condition, file, status, servers, run, workspace) for status in statuses]
-        tools = servers.tools
-    if settings.tools and all(status.connected for status in servers.statuses):
+        statuses, tools = servers.statuses, servers.tools
+        checked = {
+            status.name: _check_server(condition, file, status, servers, run, workspace)
+            for status in statuses if status.connected
+        }  # fmt: skip
+    for status in statuses:  # the others are tried again when no process of these is left
+        if not status.connected:
+            entry = read_entry(named[status.name])
+            told = ""
+            if isinstance(entry, Entry) and entry.command:
+                told = advice(status.name, entry, status, settings.mcp or "", run, environment, place)
+            checked[status.name] = _not_started(condition, file, status, run, told)
+    checks = [checked[status.name] for status in statuses]
+    if settings.tools and all(status.connected for status in statuses):
         checks += _compared(condition, settings.tools, tools)
     return checks, tools
 
@@ -54,7 +62,7 @@ def unreachable(run: Assignment, place: Place, asks: bool, names: Sequence[str])
     environment = load_adapter(run.settings["kind"]).command(run).env
     workspace = Workspace(place.outside(run.workspace))
     named = {name: run.mcp_servers[name] for name in names}
-    entries = {name: _placed(read_entry(entry), run, environment, place) for name, entry in named.items()}
+    entries = {name: placed(read_entry(entry), run, environment, place) for name, entry in named.items()}
     with Servers(entries, workspace.root, run.settings["mcp_start_s"], environment) as servers:
         for status in servers.statuses:
             if not status.connected:
@@ -67,34 +75,16 @@ def unreachable(run: Assignment, place: Place, asks: bool, names: Sequence[str])
     return ""
 
 
-def _explained(status: Status, place: Place) -> Status:
-    """The status, with advice on missing files that the sandbox may hide from the server."""
-    there = [path for path in re.findall(r"(?:/[\w.+-]+)+", status.detail) if os.path.exists(path)]
-    if status.connected or not place.sandbox.program or "No such file" not in status.detail or not there:
-        return status
-    told = f"{there[0]} exists, but the sandbox may hide it: add its folder to sandbox_visible"
-    return replace(status, detail=f"{status.detail}; {told}")
-
-
-def _placed(entry: Entry | str, run: Assignment, environment: Mapping[str, str], place: Place) -> Entry | str:
-    """The entry, changed to start inside the sandbox."""
-    if isinstance(entry, str) or not entry.command:
-        return entry
-    try:
-        env = {**environment, **dict(entry.env)}
-        return replace(entry, command=place.wrap(entry.command, env, run.mcp_file, agents=model_hosts(run.settings)))
-    except OSError as error:
-        return f"{entry.command[0]}: {error.strerror}"
+def _not_started(condition: str, file: str, status: Status, run: Assignment, told: str) -> Check:
+    parts = [f"did not start: {status.detail}", status.fault, told, f"check {file}"]
+    limit = f"agent.mcp_start_s is {run.settings['mcp_start_s']:g}"
+    return Check(f"{condition}: {status.name}", "failed", f"{'; '.join(filter(None, parts))} ({limit})")
 
 
 def _check_server(
     condition: str, file: str, status: Status, servers: Servers, run: Assignment, workspace: Workspace
 ) -> Check:
     name = f"{condition}: {status.name}"
-    if not status.connected:
-        limit = f"agent.mcp_start_s is {run.settings['mcp_start_s']:g}"
-        fault = f"; {status.fault}" if status.fault else ""
-        return Check(name, "failed", f"did not start: {status.detail}{fault}; check {file} ({limit})")
     own = [tool for tool in servers.tools if tool.server == status.name]
     listed = ", ".join(tool.name for tool in own)
     if not own:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import re
 import signal
 import tempfile
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -53,6 +54,8 @@ class Status:
     detail: str = ""
     fault: str = ""
     """What is wrong with it, although it may work: a sentence."""
+    said: str = ""
+    """The end of its standard error, when it did not start."""
 
 
 @dataclass(frozen=True)
@@ -102,13 +105,14 @@ class Servers:
         self._dead: set[str] = set()
         self._reasons: dict[str, Any] = {}
         self._faults: dict[str, str] = {}
+        self._said: dict[str, str] = {}
 
     @property
     def statuses(self) -> tuple[Status, ...]:
         """How each server is, in the order of the file."""
         reasons = {name: reason if isinstance(reason, str) else "" for name, reason in self._reasons.items()}
         return tuple(
-            Status(name, name in self._connections, reason, self._faults.get(name, ""))
+            Status(name, name in self._connections, reason, self._faults.get(name, ""), self._said.get(name, ""))
             for name, reason in reasons.items()
         )
 
@@ -206,7 +210,8 @@ class Servers:
             reason = _reason(error)
         if not ready.done():
             said = f"{entry.url}: {reason}" if entry.url else reason
-            ready.set_result(". ".join(part for part in (said, _last_line(errors)) if part))
+            self._said[name] = _end(errors)
+            ready.set_result(". ".join(part for part in (said, _last_line(self._said[name])) if part))
 
 
 def read_entry(value: Any) -> Entry | str:
@@ -300,8 +305,14 @@ def _unread(error: Exception) -> str:
     return " ".join(str(told[0].get("input", "") if told else error).split())[:80]
 
 
-def _last_line(errors: IO[bytes]) -> str:
-    """The last line of a server's standard error."""
-    errors.seek(max(0, errors.seek(0, os.SEEK_END) - 2000))
-    lines = errors.read().decode("utf-8", "replace").strip().splitlines()
-    return " ".join(lines[-1].split())[:300] if lines else ""
+def _end(errors: IO[bytes]) -> str:
+    """The end of a server's standard error."""
+    errors.seek(max(0, errors.seek(0, os.SEEK_END) - 4000))
+    return errors.read().decode("utf-8", "replace").strip()
+
+
+def _last_line(said: str) -> str:
+    """The last line, or the error's own line, below which Node prints its stack and version."""
+    lines = said.splitlines()
+    errors = [line for line in lines if re.match(r"\w*Error\b.*: ", line)]
+    return " ".join((errors or lines)[-1].split())[:300] if lines else ""

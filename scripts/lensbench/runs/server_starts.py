@@ -1,0 +1,193 @@
+"""What a server that does not start in a run lacks there: it is started by hand, and then as in a run with one more
+setting at a time, until it starts or its words name nothing more."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from lensbench.agents import Assignment, model_hosts
+from lensbench.agents.mcp.client import Entry, Servers, Status
+from lensbench.agents.reach import hosts_in
+from lensbench.agents.sandbox import Place
+
+ROUNDS = 6
+"""Starts in the sandbox, each with one more setting."""
+PATIENCE = 4
+"""How many times `agent.mcp_start_s` a server gets that is tried by hand."""
+_NPM, _PYPI = ("registry.npmjs.org:443",), ("pypi.org:443", "files.pythonhosted.org:443")
+LAUNCHERS = {"npx": _NPM, "pnpx": _NPM, "bunx": _NPM, "uvx": _PYPI, "uv": _PYPI, "pipx": _PYPI}
+"""Programs that fetch a package before they start it, and from where."""
+_REAL = {"python": ("-c", "import sys; print(sys.executable)"), "node": ("-p", "process.execPath")}
+"""How to ask an interpreter for its own path: the one on PATH may be the script of a version manager."""
+_MODULE = re.compile(r"No module named '?([\w.]+)|Cannot find (?:module|package) '([^'\n]+)'")
+_NO_FILE = re.compile(r"(?i)no such file|ENOENT|can't open|cannot open|not found|cannot find|does not exist")
+_NO_HOST = re.compile(r"(?i)ENOTFOUND|EAI_AGAIN|getaddrinfo|name resolution|name or service|failed to lookup|resolve")
+_HOST = re.compile(r"(?:ENOTFOUND |EAI_AGAIN |host='|lookup )([a-z0-9-]+(?:\.[a-z0-9-]+)+)")
+_CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS")
+"""Variables that name a company's own certificates."""
+_PATH = re.compile(r"(?:/[\w.+@-]+)+")
+_VARIABLE = re.compile(r"\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b")
+
+
+@dataclass(frozen=True)
+class Trial:
+    """How a server is started, and what was changed for it."""
+
+    entry: Entry
+    seconds: float
+    visible: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()
+    variables: tuple[str, ...] = ()
+    written: tuple[str, ...] = ()
+    """What to write in the MCP file, a phrase each."""
+
+    def words(self, limit: float, mcp: str) -> str:
+        """The settings that it has and the run lacks, as the config has them."""
+        lists = {"sandbox_visible": self.visible, "sandbox_hosts": self.hosts, "agent.pass_env": self.variables}
+        told = [f"{key}: [{', '.join(values)}]" for key, values in lists.items() if values]
+        told += [f"agent.mcp_start_s: {self.seconds:g}"] if self.seconds > limit else []
+        config = [f"{', '.join(told)} in the config"] if told else []
+        return " and ".join([*config, *([f"{', '.join(self.written)} in {mcp}"] if self.written else [])])
+
+
+def advice(
+    name: str, entry: Entry, status: Status, mcp: str, run: Assignment, env: Mapping[str, str], place: Place
+) -> str:
+    """What makes a server start that failed with `status` in `place`; `mcp` is the user's file, `env` the agent's."""
+    began, limit = time.monotonic(), float(run.settings["mcp_start_s"])
+    by_hand = replace(
+        entry, command=tuple(part.replace(run.workspace, place.outside(run.workspace)) for part in entry.command)
+    )
+    outside = _start(name, by_hand, os.getcwd(), PATIENCE * limit, os.environ)
+    took = time.monotonic() - began
+    if not outside.connected:
+        unset = [word for word in _VARIABLE.findall(f"{status.said} {outside.said}") if word not in os.environ]
+        if unset:
+            return f"write `export {unset[0]}=...` in the shell that starts lensbench, and add it to agent.pass_env"
+        return "it does not start by hand either, in this folder and with your environment"
+    trial = _written_out(Trial(entry, _rounded(2 * took) if took > limit else limit), place.outside(run.workspace))
+    for _ in range(ROUNDS):
+        if trial != Trial(entry, limit):
+            status = _in_run(name, trial, run, env, place)
+            if status.connected:
+                return f"it starts with {trial.words(limit, mcp)}{_better(entry)}"
+        cured = next((new for new in _cures(trial, status, limit, env) if new != trial), None)
+        if cured is None:
+            break
+        trial = cured
+    where = "in the sandbox" if place.sandbox.program else "as in a run"
+    return f"it starts by hand in {took:.0f} s, but not {where}: {status.detail} (docs/servers.md, Start my server)"
+
+
+def _start(name: str, entry: Entry | str, folder: str, seconds: float, env: Mapping[str, str]) -> Status:
+    with Servers({name: entry}, folder, seconds, env) as servers:
+        return servers.statuses[0]
+
+
+def _in_run(name: str, trial: Trial, run: Assignment, environment: Mapping[str, str], place: Place) -> Status:
+    """How the server starts as in a run with the settings of the trial."""
+    sandbox = place.sandbox
+    sandbox = replace(sandbox, shown=(*sandbox.shown, *trial.visible), hosts=(*sandbox.hosts, *trial.hosts))
+    env = {**environment, **{name: os.environ[name] for name in trial.variables}}
+    entry = placed(trial.entry, run, env, replace(place, sandbox=sandbox))
+    return _start(name, entry, place.outside(run.workspace), trial.seconds, env)
+
+
+def placed(entry: Entry | str, run: Assignment, environment: Mapping[str, str], place: Place) -> Entry | str:
+    """The entry, changed to start inside the sandbox."""
+    if isinstance(entry, str) or not entry.command:
+        return entry
+    try:
+        env = {**environment, **dict(entry.env)}
+        return replace(entry, command=place.wrap(entry.command, env, run.mcp_file, agents=model_hosts(run.settings)))
+    except OSError as error:
+        return f"{entry.command[0]}: {error.strerror}"
+
+
+def _written_out(trial: Trial, workspace: str) -> Trial:
+    """The trial with absolute paths for those that are relative to this folder, and without a version manager."""
+    command = []
+    for part in trial.entry.command:
+        is_path = os.sep in part or os.path.splitext(part)[1]
+        is_ours = is_path and os.path.exists(part) and not os.path.exists(os.path.join(workspace, part))
+        command.append(os.path.abspath(part) if is_ours else part)
+    found = shutil.which(command[0])
+    ask = next((ask for name, ask in _REAL.items() if os.path.basename(command[0]).startswith(name)), None)
+    if found and ask and Path(found).read_bytes()[:2] == b"#!":
+        said = subprocess.run([found, *ask], capture_output=True, text=True, check=False)
+        command[0] = said.stdout.strip() or command[0]
+    pairs = zip(trial.entry.command, command, strict=True)
+    written = tuple(f"{new} for {old}" for old, new in pairs if new != old)
+    return replace(trial, entry=replace(trial.entry, command=tuple(command)), written=written)
+
+
+def _cures(trial: Trial, status: Status, limit: float, environment: Mapping[str, str]) -> Iterator[Trial]:
+    """The trial with what a server's last words name, the surest first."""
+    said = status.said
+    if hosts := LAUNCHERS.get(os.path.basename(trial.entry.command[0])):
+        yield replace(trial, hosts=hosts, seconds=max(trial.seconds, _rounded(PATIENCE * limit)))
+    for match in _MODULE.finditer(said):
+        yield from _with_module(trial, match[1] or match[2])
+    for line in filter(_NO_FILE.search, said.splitlines()):
+        for path in filter(os.path.exists, _PATH.findall(line)):
+            yield _showing(trial, os.path.dirname(path), path)
+    certificates = _CERTIFICATES if "certificate" in said else ()
+    for word in (*_VARIABLE.findall(said), *certificates):
+        if word in os.environ and word not in environment and word not in trial.variables:
+            yield replace(trial, variables=(*trial.variables, word))
+    if _NO_HOST.search(said):
+        named = [*map(str, hosts_in([said])), *(f"{name}:443" for name in _HOST.findall(said))]
+        yield replace(trial, hosts=tuple(dict.fromkeys((*trial.hosts, *named))))
+    if status.detail.startswith("not ready in"):
+        yield replace(trial, seconds=max(trial.seconds, _rounded(PATIENCE * limit)))
+
+
+def _with_module(trial: Trial, module: str) -> Iterator[Trial]:
+    """The trial in which a module is visible that lies beside the script, in this folder, or where an editable
+    installation points to."""
+    entry, here = trial.entry, os.getcwd()
+    scripts = [os.path.dirname(part) for part in entry.command[1:] if os.path.isabs(part) and os.path.isfile(part)]
+    top = module if "/" in module else module.partition(".")[0]
+    for folder in (*scripts, *_editable(shutil.which(entry.command[0]) or "", top), here):
+        for path in (os.path.normpath(os.path.join(folder, top + end)) for end in ("", ".py", ".js", ".mjs")):
+            if not os.path.exists(path):
+                continue
+            shown = _showing(trial, folder if path.startswith(f"{folder}/") else os.path.dirname(path), path)
+            if folder == here and here not in scripts and "-m" in entry.command:
+                env = tuple({**dict(entry.env), "PYTHONPATH": here}.items())
+                written = tuple(dict.fromkeys((*trial.written, f'"env": {{"PYTHONPATH": "{here}"}}')))
+                shown = replace(shown, entry=replace(entry, env=env), written=written)
+            yield shown
+
+
+def _editable(program: str, top: str) -> Iterator[str]:
+    """The folders outside of an installation from which it takes a module (`pip install -e`)."""
+    for file in Path(program).parent.parent.glob("lib/python*/site-packages/*"):
+        if file.suffix == ".pth" or file.name.startswith("__editable__"):
+            for path in _PATH.findall(file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""):
+                yield os.path.dirname(path) if os.path.basename(path) in (top, f"{top}.py") else path
+
+
+def _showing(trial: Trial, folder: str, path: str) -> Trial:
+    """The trial with a folder visible; only `path` in it, if the folder has this one, and so the tasks with it."""
+    holds_ours = f"{os.getcwd()}/".startswith(f"{os.path.realpath(folder).rstrip('/')}/")
+    return replace(trial, visible=tuple(dict.fromkeys((*trial.visible, path if holds_ours else folder))))
+
+
+def _better(entry: Entry) -> str:
+    launcher = os.path.basename(entry.command[0])
+    if launcher not in LAUNCHERS:
+        return ""
+    return f"; better: install the package once, and name its program, since {launcher} fetches it in every run"
+
+
+def _rounded(seconds: float) -> float:
+    return 10.0 * math.ceil(seconds / 10)
