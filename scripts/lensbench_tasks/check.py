@@ -250,12 +250,11 @@ def main() -> None:
 
 def _unproven(fates: Mapping[str, Fate]) -> Iterator[str]:
     """The changes that are not proven; a reason that several share is said once, with their number."""
-    reasons = Counter(fate.reasons[0] for fate in fates.values() if not fate.task)
-    shared = {reason for reason, count in reasons.items() if count > 1}
-    for reason in sorted(shared):
-        yield f"{reasons[reason]} of {len(fates)} {reason if reason.startswith('need ') else f'not proven: {reason}'}"
-    if alone := [name for name, fate in fates.items() if not fate.task and fate.reasons[0] not in shared]:
-        yield f"not proven: {', '.join(alone)}"
+    reasons = {name: fate.reasons[0] for name, fate in fates.items() if not fate.task}
+    for reason, count in Counter(reasons.values()).items():
+        shared = reason if reason.startswith("need ") else f"not proven: {reason}"
+        alone = next(name for name in reasons if reasons[name] == reason)
+        yield f"{count} of {len(fates)} {shared}" if count > 1 else f"not proven: {alone}"
 
 
 def _is_bad(each: Checked) -> bool:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lensbench_tasks.changes.history import commits, told
-from lensbench_tasks.changes.prompts import write_prompt
+from lensbench_tasks.changes.prompts import new_names, write_prompt
 from stock import git
 
 
@@ -52,6 +52,17 @@ def test_a_merge_is_the_change_that_it_brought(shop: Path) -> None:
     (found,) = commits(shop, "HEAD")
     assert (found.parent, found.message) == (parent, "Add the second price")
     assert (found.sources, found.tests) == (("cart.py",), ("test/cart names.test.js",))
+
+
+def test_a_prompt_names_what_the_tests_need_and_the_project_lacks(shop: Path) -> None:
+    commit(shop, "start", {"cart.py": "def total():\n    return 1\n"})
+    reference = "+++ b/cart.py\n+def total():\n+def with_tax(rate):\n+    LIMIT: int = 3\n+    self.rest = 2\n"
+    tests = ["from cart import total, with_tax\nassert cart.rest == LIMIT\n"]
+    assert new_names(reference, tests, shop) == ["LIMIT", "rest", "with_tax"]
+    assert "names that are new: with_tax." in write_prompt("Add a tax", ["test_tax"], ["with_tax"])
+    assert told("Round up\n\nAdd tests.\nadded some unit tests for it\nAdd test data to the API") == (
+        "Round up\n\nAdd test data to the API"
+    )
 
 
 def test_trailers_and_numbers_of_issues_are_no_part_of_the_task() -> None:

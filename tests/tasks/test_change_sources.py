@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from lensbench.changes.hidden_files import with_files
 from lensbench.changes.task import ChangeTask, FromSource
 from lensbench.core.errors import UserError
 from lensbench.plan.task_files import read_scenarios
-from lensbench_tasks.changes.suites import suite_of
+from lensbench_tasks.changes.suites import Moment, suite_of
 from lensbench_tasks.changes.swebench import Refused, read_instance
 from stock import git
 
@@ -237,6 +238,24 @@ def test_a_runner_without_a_report_is_refused_by_name(tmp_path: Path) -> None:
         suite_of(tmp_path, (), "")
     (tmp_path / "package.json").write_text('{"scripts": {"test": "xo && node --import=tsx/esm --test test/*.ts"}}')
     assert suite_of(tmp_path, (), "").command[:3] == ("node", "--import=tsx/esm", "--test")
+
+
+def test_a_python_project_with_a_package_json_for_its_scripts_is_one_of_python(tmp_path: Path) -> None:
+    (tmp_path / "package.json").write_text('{"scripts": {"test": "karma start"}}')
+    (tmp_path / "pyproject.toml").write_text(
+        '[project.optional-dependencies]\ntests = ["a"]\n[tool.pytest.ini_options]\naddopts = [\n  "-p", "pytester",\n]\n'
+        '[build-system]\nrequires = ["setuptools-scm"]\n[dependency-groups]\ntest = ["b", {include-group = "more"}]\nmore = ["c"]\n'
+    )
+    (tmp_path / "tox.ini").write_text("[testenv]\ndeps =\n    d>=1\n    py38: e\n")
+    suite = suite_of(tmp_path, (), "", Moment("7.2", datetime(2023, 1, 1, tzinfo=UTC)))
+    assert suite.command[-2:] == ("-p", "pytester")
+    dated, newest, _ = (commands[-1] for commands in suite.environments)
+    assert newest == (
+        "SETUPTOOLS_SCM_PRETEND_VERSION=7.2 PBR_VERSION=7.2 PDM_BUILD_SCM_VERSION=7.2 "
+        "/env/bin/pip install -q -e '.[test,tests]' pytest 'd>=1' b c"  # pip only warns of an extra that is none
+    )
+    assert "--uploaded-prior-to 2023-01-08T00:00:00Z" in suite.environments[0][-2]
+    assert dated.endswith("--no-deps -e .")
 
 
 def test_the_plan_freezes_the_content_of_hidden_files(shop: Path) -> None:

@@ -50,21 +50,16 @@ class _Failing(ast.NodeTransformer):
         self._place.pop()
         return node
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+    def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.AST:
         """Makes a test fail."""
-        return self._failing(node)
-
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
-        """Makes a test fail."""
-        return self._failing(node)
-
-    def _failing(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.AST:
         name = "::".join([*self._place, node.name])
         if name in self._names:
             one = secrets.randbelow(1 << 30)
             node.body.insert(0, ast.parse(f"assert {one} == {one + 1}").body[0])
             self.changed.add(name)
         return node
+
+    visit_AsyncFunctionDef = visit_FunctionDef
 
 
 def _python(text: str, tests: set[str]) -> tuple[str, set[str]]:

@@ -117,7 +117,7 @@ class Tests(Strict):
             raise ValueError("report: junit and {report} in the command belong together")
         if self.report == PYTEST and not is_pytest(self.command):
             raise ValueError("report: pytest needs a command that starts with `python -m pytest` or `pytest`")
-        if self.report == NODE and not is_node(self.command):
+        if self.report == NODE and not (self.command[0].endswith("node") and "--test" in self.command):
             raise ValueError("report: node needs a command that starts with `node` and has `--test`")
         if self.report not in (PYTEST, NODE, JUNIT, PRINTED, EXIT):
             _inside(self.report)
@@ -130,11 +130,6 @@ def is_pytest(command: tuple[str, ...]) -> bool:
     """True for a command that starts pytest, alone or by `python -m`."""
     name = PurePosixPath(command[0]).name
     return name in ("pytest", "py.test") or (name.startswith("python") and command[1:3] == ("-m", "pytest"))
-
-
-def is_node(command: tuple[str, ...]) -> bool:
-    """True for a command that starts Node's own test runner."""
-    return PurePosixPath(command[0]).name == "node" and "--test" in command
 
 
 class ChangeTask(Task):

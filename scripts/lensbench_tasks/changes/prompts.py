@@ -4,19 +4,34 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from lensbench.core.tasks import Category
+from lensbench.repositories.sources.git_program import git
 
 _NAME = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]{3,}")
 _WORD = re.compile(r"[A-Za-z]{2,}")
 _REPAIR = re.compile(r"(?i)\b(fix\w*|bug\w*|wrong\w*|error|crash\w*|regress\w*|broken|incorrect\w*|does not|doesn't)\b")
+_IDENTIFIER = re.compile(r"[A-Za-z_$][\w$]*")
+_DEFINED = re.compile(
+    r"(?m)^\+\s*(?:export\s+(?:default\s+)?)?(?:async\s+)?(?:def|class|function|const|let|type|interface|enum)\s+([\w$]+)"
+    r"|^\+\s*(?:self\.|this\.|exports\.)?([A-Za-z_]\w*)\s*(?::[^=\n]+)?=[^=]"
+)
 FEWEST_WORDS = 3
 _REFERENCE = re.compile(r"\s*\(?(?:[Gg][Hh]-|#)\d+\)?")
 SHOWN_TESTS = 8
 
 
-def write_prompt(message: str, failing: Sequence[str]) -> str:
-    """The prompt: the author's message with the names of the failing tests.
+def new_names(reference: str, tests: Iterable[str], tree: Path) -> list[str]:
+    """The names that the reference defines and the tests use, and that the repository in `tree` does not have."""
+    defined = {one or other for one, other in _DEFINED.findall(reference)}
+    used = {name for text in tests for name in _IDENTIFIER.findall(text)}
+    known = set(_IDENTIFIER.findall(git(tree, "grep", "-hIF", "-e", "", "--", ".").decode(errors="replace")))
+    return sorted((defined & used) - known)
+
+
+def write_prompt(message: str, failing: Sequence[str], names: Sequence[str] = ()) -> str:
+    """The prompt: the author's message with the names of the failing tests, and those that the tests expect.
 
     Issue numbers are removed, because the agent cannot look them up.
     """
@@ -26,7 +41,7 @@ def write_prompt(message: str, failing: Sequence[str]) -> str:
     return "\n".join([
         asked, "",
         "Change the source so that this holds. Tests that you cannot see decide, among them these, which fail now:", "",
-        *shown, *more,
+        *shown, *more, *(["", f"The tests use names that are new: {', '.join(names)}."] if names else []),
     ])  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
-from lensbench.changes.task import JUNIT, NODE, PRINTED, PYTEST, REPORT_PLACE, is_node
+from lensbench.changes.task import JUNIT, NODE, PRINTED, PYTEST, REPORT_PLACE
 from lensbench.core.errors import UserError
 from lensbench_tasks.changes.kinds import is_program
 
@@ -23,6 +23,7 @@ _FOR_TESTS = re.compile(
 _FOR_ALL = ("requirements-dev.txt", "requirements_dev.txt", "dev-requirements.txt", "requirements/dev.txt")
 _BY_GIT = re.compile(r"setuptools[-_]scm|hatch-vcs|flit[-_]scm|versioningit|\bpbr\b|pdm\.version")
 """Builds that take the version from git's tags, which a pinned tree does not have."""
+_PRETENDED = "SETUPTOOLS_SCM_PRETEND_VERSION={0} PBR_VERSION={0} PDM_BUILD_SCM_VERSION={0} "
 _MARGIN = timedelta(days=7)
 _BY_NODE = ("**/test/**/*.js", "**/test/**/*.mjs", "**/test/**/*.cjs")
 """The files that `node --test` runs by default, besides those with a test's name."""
@@ -82,7 +83,7 @@ def suite_of(tree: Path, environment: Sequence[str], command: str, moment: Momen
     """
     is_python = any((tree / name).is_file() for name in _CONFIGS)
     has_node = (tree / "package.json").is_file()
-    if has_node and not (is_python and re.search(rf"\b({'|'.join(_OTHER_RUNNERS)})\b", _scripts(tree))):
+    if has_node and (not is_python or re.search(r"\b(vitest|borp)\b| --test\b", _scripts(tree))):
         found = _node(tree, command)
     elif is_python:
         found = _python(tree, moment)
@@ -92,7 +93,7 @@ def suite_of(tree: Path, environment: Sequence[str], command: str, moment: Momen
         raise UserError("the project has neither pyproject.toml, setup.py nor package.json; give --command")
     if command:
         words = tuple(shlex.split(command))
-        report = JUNIT if REPORT_PLACE in command else NODE if is_node(words) else PYTEST
+        report = JUNIT if REPORT_PLACE in command else NODE if "--test" in words else PYTEST
         found = found._replace(command=words, report=report)
     return found._replace(environments=(tuple(environment),)) if environment else found
 
@@ -127,7 +128,7 @@ def _environments(tree: Path, moment: Moment) -> Iterator[tuple[str, ...]]:
     files = files or [path for path in _FOR_ALL if (tree / path).is_file()][:1]
     own = " ".join(map(shlex.quote, ["pytest", *_tox(tree), *_group(tree)]))
     listed = " ".join([own, *(f"-r {path}" for path in files)])
-    version = next((f"{_pretended(moment.version)} " for text in configs if _BY_GIT.search(text)), "")
+    version = next((_PRETENDED.format(shlex.quote(moment.version)) for text in configs if _BY_GIT.search(text)), "")
     venv, pip = "python -m venv /env", f"{version}/env/bin/pip install -q"
     if moment.date:
         until = (moment.date + _MARGIN).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -143,11 +144,6 @@ def _environments(tree: Path, moment: Moment) -> Iterator[tuple[str, ...]]:
 
 
 _CONFIGS = ("pyproject.toml", "setup.cfg", "setup.py")
-
-
-def _pretended(version: str) -> str:
-    names = ("SETUPTOOLS_SCM_PRETEND_VERSION", "PBR_VERSION", "PDM_BUILD_SCM_VERSION")
-    return " ".join(f"{name}={shlex.quote(version)}" for name in names)
 
 
 def _tox(tree: Path) -> Iterator[str]:

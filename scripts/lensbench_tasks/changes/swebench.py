@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -149,7 +149,9 @@ def _tried(instance: Instance, task: ChangeTask, what: str, tree: Path, bench: B
     failing, kept = told_apart(*runs)
     printed = [run.output for run in runs if run.results and task.tests.report == PRINTED]
     names = {name: test for text in printed for name, test in read_printed(text, task.tests.files)[1].items()}
-    known = _by_short_id({name for run in runs for name in run.results}, names)
+    known: dict[str, set[str]] = {}
+    for name, test in [*((name, name) for run in runs for name in run.results), *names.items()]:
+        known.setdefault(_short(name), set()).add(test)
     wanted = {test: known.get(_short(test), set()) for test in instance.fail_to_pass}
     if absent := next((test for test, ids in wanted.items() if not ids), ""):
         raise Refused(f"FAIL_TO_PASS: {absent!r} is not among the {len(runs[1].results)} tests that ran")
@@ -166,15 +168,8 @@ def _tried(instance: Instance, task: ChangeTask, what: str, tree: Path, bench: B
     return bench.judged(task, what, tree, installed, foreign=True)._replace(note=note)
 
 
-def _by_short_id(results: Iterable[str], names: Mapping[str, str]) -> dict[str, set[str]]:
-    """The ids of this run by the form that lines have: cut at the first space, a path in brackets by its last part."""
-    found: dict[str, set[str]] = {}
-    for name, test in (*((test, test) for test in results), *names.items()):
-        found.setdefault(_short(name), set()).add(test)
-    return found
-
-
 def _short(test: str) -> str:
+    """The form that lines have: cut at the first space, a path in brackets by its last part."""
     if "::" not in test:  # a docstring, or unittest's `test (class)`, which newer versions write with the test
         kind = re.fullmatch(r"(\w+) \(([\w.]+?)(?:\.\1)?\)", test)
         return f"{kind[1]} ({kind[2]})" if kind else test
