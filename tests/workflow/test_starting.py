@@ -12,12 +12,13 @@ import pytest
 import yaml
 
 from lensbench.core.errors import UserError
+from lensbench.core.preflight_results import read_checks
 from lensbench.core.system.files import write_atomic
 from lensbench.core.system.places import ROOT
 from lensbench.plan.reading import load_config
 from lensbench.plan.task_files import read_scenarios
 from lensbench.workflow.prices import FEW, OFFLINE, PUBLISHED, estimate, price
-from lensbench.workflow.setup import KINDS, Wishes, _what_next, config_text, mcp_file, unfinished
+from lensbench.workflow.setup import KINDS, Wishes, _outcome, config_text, mcp_file, unfinished
 from terminal import type_into
 
 pytestmark = pytest.mark.slow
@@ -122,16 +123,15 @@ def test_only_what_was_not_tried_to_the_end_is_gone_on_with(tmp_path: Path, monk
     assert unfinished("mine") is None
 
 
-@pytest.mark.parametrize(("called", "words"), [(0, "called none of the server's tools"), (1, "The trial succeeded;")])
-def test_a_trial_that_called_no_tool_did_not_succeed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, called: int, words: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    wishes = Wishes("mine", "true", "offline", "", "")
-    adoption = {"called": {"runs": called, "of": 2}}
-    write_atomic(wishes.smoke / "results.json", json.dumps({"comparisons": {"with": {"adoption": adoption}}}))
-    text = " ".join(_what_next(wishes, "1", ["grep"]))
-    assert (words in text, "succeeded" in text) == (True, bool(called))
+def test_a_trial_that_called_no_tool_is_no_success_and_says_what_the_preflight_saw(tmp_path: Path) -> None:
+    rows = [{"name": name, "outcome": "ok", "detail": "find; nothing"} for name in ("agent", "with: x")]
+    write_atomic(tmp_path / "preflight.json", json.dumps({"checks": rows}))
+    said = list(_outcome(0, 2, read_checks(tmp_path)))
+    assert said[:2] == [
+        "The trial is no success: no tool of the server was called in 2 of 2 runs.",
+        "The preflight said of with: x: find; nothing.",
+    ]
+    assert next(_outcome(1, 2, [])).startswith("The trial succeeded;")
 
 
 def test_a_server_is_a_command_line_or_an_address() -> None:

@@ -49,6 +49,14 @@ def read_tool_descriptions(folder: Path) -> dict[str, str]:
     return {name: text for name, text in read_kept(folder, "descriptions").items() if isinstance(text, str)}
 
 
+def read_checks(folder: Path) -> list[Check]:
+    """The checks of the last preflight; empty without one."""
+    try:
+        return [Check(**row) for row in json.loads(RunFolder(folder).preflight.read_text(encoding="utf-8"))["checks"]]
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
+
+
 def read_kept(folder: Path, key: str) -> dict[str, object]:
     """The mapping under a key of the last preflight's results; empty without one."""
     try:

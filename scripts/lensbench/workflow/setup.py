@@ -14,7 +14,7 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,7 +22,7 @@ import yaml
 
 from lensbench.agents import Program, load_adapter, programs
 from lensbench.core.errors import UserError, did_you_mean
-from lensbench.core.preflight_results import read_listed_tools
+from lensbench.core.preflight_results import Check, read_checks, read_listed_tools
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import read_typed, write_atomic, write_json
 from lensbench.core.system.places import ROOT
@@ -296,16 +296,27 @@ def _what_next(wishes: Wishes, version: str, tools: list[str]) -> Iterator[str]:
     config = wishes.files["config"]
     yield f"{', '.join(map(str, wishes.files.values()))} are written. The server's tools: {', '.join(tools)}."
     compared = read_typed(RunFolder(wishes.smoke).results_json, Results[float])["comparisons"].values()
-    if any(each["adoption"]["called"]["runs"] for each in compared):
-        yield "The trial succeeded; its figures say nothing about a real model."
-    else:
-        yield "The trial ended, but the search program called none of the server's tools, so none of them was tried."
+    called = [each["adoption"]["called"] for each in compared]
+    checks = read_checks(wishes.smoke)
+    yield from _outcome(sum(each["runs"] for each in called), sum(each["of"] for each in called), checks)
     if wishes.agent != "offline":
         if not version:
             yield f"{wishes.agent} does not start here: install it, and write its version into {config}."
         yield f"Read the tasks, and export {KINDS[wishes.agent].key}. Then the real run:"
     yield f"  {_lensbench()} run --cores {AT_ONCE} --configfile {config}"
     yield "In waves that stop early once the verdict is clear: --config 'gate={looks: 3}'."
+
+
+def _outcome(called: int, runs: int, checks: Sequence[Check]) -> Iterator[str]:
+    """How the trial ended, of whose runs so many called a tool; `checks` are those of its preflight."""
+    if called:
+        yield "The trial succeeded; its figures say nothing about a real model."
+        return
+    yield f"The trial is no success: no tool of the server was called in {runs} of {runs} runs."
+    yield from (
+        f"The preflight said of {each.name}: {each.detail}." for each in checks if each.name.startswith("with: ")
+    )
+    yield "The offline agent calls only tools that need one text or path; for others try one task with the real agent."
 
 
 def _lensbench() -> str:
