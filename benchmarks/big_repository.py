@@ -63,7 +63,7 @@ def make_project(folder: Path, repository: Path) -> Path:
 
 def one_run(bench: Path) -> tuple[Cost, float]:
     """The cost of repeating one run, and the megabytes that it had written while its agent worked."""
-    for part in ("records", "runs", "transcripts"):
+    for part in ("attempts", "runs"):
         for path in (bench / part).glob("t-1-without*"):
             path.unlink()
     status = os.statvfs(tempfile.gettempdir())

@@ -66,7 +66,7 @@ def left_over(url: str) -> int:
 def finished(folder: Path) -> dict[str, str]:
     """The hashes of answers with a record, by name."""
     answers = sorted((folder / "bench/k/runs").glob("*.md"))
-    whole = [path for path in answers if (folder / "bench/k/records" / f"{path.stem}.json").exists()]
+    whole = [path for path in answers if any((folder / "bench/k/attempts" / path.stem).glob("*/record.json"))]
     return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in whole}
 
 

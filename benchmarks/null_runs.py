@@ -29,7 +29,8 @@ from typing import NamedTuple
 
 from figures import write_figures
 
-from lensbench.core.records import RunId, from_json, run_files, to_json
+from lensbench.core.records import RunId, from_json, to_json
+from lensbench.core.store import run_files, show
 
 ROOT = Path(__file__).resolve().parents[1]
 TRIALS = 5
@@ -114,6 +115,7 @@ def copy_runs(project: Path, made: RunId) -> None:
                     record, task=task, condition=condition, trial=trial, prompt_sha256=prompt, made_with=made_with
                 )
                 files.record.write_text(to_json(own), encoding="utf-8")
+                show(folder, run)
 
 
 def benchmark(runs: int, folder: Path, copied: bool) -> Iterator[tuple[str, Cost]]:

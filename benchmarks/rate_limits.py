@@ -67,9 +67,12 @@ def measure(way: str, tasks: int) -> Result:
             environment = {"PATH": "/usr/bin:/bin", "HOME": name, "PYTHONPATH": f"{ROOT / 'scripts'}:{folder}"}
             subprocess.run(command, cwd=folder, env=environment, stdout=log, stderr=log, check=True)
         wall_s = time.monotonic() - began
-        records = [json.loads(path.read_text(encoding="utf-8")) for path in (folder / "bench/r/records").glob("*.json")]
-        attempts = [attempt for record in records for attempt in record["attempts"]]
-        discarded = sum(bool(record["attempts"][-1]["reason"]) for record in records)
+        records = [
+            json.loads(path.read_text(encoding="utf-8"))
+            for path in (folder / "bench/r/attempts").glob("*/*/record.json")
+        ]
+        attempts = [record["attempt"] for record in records]
+        discarded = sum(1 for _ in (folder / "bench/r/attempts").glob("*/*/discard.json"))
         return Result(service.answered, service.refused, len(attempts), discarded, wall_s)
 
 

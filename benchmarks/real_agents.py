@@ -120,7 +120,7 @@ def watch(process: subprocess.Popen[bytes]) -> Shares:
 
 def times(bench: Path) -> Iterator[Times]:
     """The times at which the agents worked."""
-    for path in sorted((bench / "records").glob("*.json")):
+    for path in sorted(bench.glob("attempts/*/*/record.json")):
         record = json.loads(path.read_text(encoding="utf-8"))
         last = record["attempts"][-1]
         began = datetime.fromisoformat(last["started_at"]).timestamp()

@@ -32,7 +32,8 @@ from soaking.chaos import MARK, Machine, living, mount, mount_again  # noqa: E40
 from soaking.injector import MODEL, Injector  # noqa: E402
 
 from fakes.messages_api import served  # noqa: E402
-from lensbench.core.records import RunId, run_files  # noqa: E402
+from lensbench.core.records import RunId  # noqa: E402
+from lensbench.core.store import run_files  # noqa: E402
 
 HERE = ROOT / "benchmarks" / "soaking"
 CLAUDE = ROOT / "tools" / "agents" / "node_modules" / ".bin" / "claude"
@@ -51,7 +52,7 @@ class Soak:
         self.bench = self.folder / "bench" / "s"
         self.folder.mkdir()
         mounted = NAMESPACE in os.environ and mount(self.folder)
-        for name in ("runs", "records", "discards"):
+        for name in ("runs", "attempts"):
             mount_again(self.bench / name) if mounted else None
         (self.folder / "tmp").mkdir()
         self.runs = [RunId(f"t-{n}", side) for n in range(options.runs // 2) for side in ("with", "without")]

@@ -20,7 +20,7 @@ rule archive:
     params:
         allow=list(SCHEDULE.config.archive.allow),
     message:
-        "archiving {BENCH}"
+        f"archiving {BENCH}"
     shell:
-        "exec {PYTHON} lensbench_archive.archive --folder {BENCH:q} --output {output:q} --allow {params.allow:q}"
+        f"exec {PYTHON} lensbench_archive.archive --folder {BENCH} --output {{output:q}} --allow {{params.allow:q}}"
         " 2> {log:q}"

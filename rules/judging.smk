@@ -9,7 +9,7 @@ Edited criteria and prompts are judged again, and a new judge adds one file; no 
 for twice. `snakemake judge_sheet` writes the page for human judges.
 
 Rule tests runs the hidden tests of change tasks on the runs' patches, one job per run.
-needs   changes/ (the tasks with their tests), environments.json, the records and patches
+needs   changes/ (the tasks with their tests), environments.json, the runs with their patches
 leaves  tests/<task>-<condition>.json (results by test, output of the tests), judging/tests/ (test runs, cached by the
         hash of patch, tests, tree and environment)
 
@@ -23,7 +23,7 @@ rule tests:
     input:
         ancient(str(rules.environments.output)),
         f"{BENCH}/changes/{{task}}.json",
-        f"{BENCH}/records/{{trial}}{{task}}-{{condition}}.json",
+        lambda wildcards: SCHEDULE.patch_source(run_of(**wildcards)),
     output:
         f"{BENCH}/tests/{{trial}}{{task}}-{{condition}}.json",
     log:
@@ -33,7 +33,7 @@ rule tests:
     message:
         "testing the change of {wildcards.task}, {wildcards.condition}, trial {params.trial}"
     shell:
-        "exec {PYTHON} lensbench.judging.testing --folder {BENCH:q} --task {wildcards.task}"
+        f"exec {PYTHON} lensbench.judging.testing --folder {BENCH} --task {{wildcards.task}}"
         " --condition {wildcards.condition} --trial {params.trial} 2> {log:q}"
 
 
@@ -56,7 +56,7 @@ rule judging:
     message:
         "judging the answers: {wildcards.judge}"
     shell:
-        "exec {PYTHON} lensbench.judging.verdicts --folder {BENCH:q} --judge {wildcards.judge:q} --parallel {threads} 2> {log:q}"
+        f"exec {PYTHON} lensbench.judging.verdicts --folder {BENCH} --judge {{wildcards.judge:q}} --parallel {{threads}} 2> {{log:q}}"
 
 
 rule guesses:
@@ -74,7 +74,7 @@ rule guesses:
     message:
         "guessing the conditions: {wildcards.judge}"
     shell:
-        "exec {PYTHON} lensbench.judging.verdicts --folder {BENCH:q} --judge {wildcards.judge:q} --parallel {threads} --guess"
+        f"exec {PYTHON} lensbench.judging.verdicts --folder {BENCH} --judge {{wildcards.judge:q}} --parallel {{threads}} --guess"
         " 2> {log:q}"
 
 
@@ -92,7 +92,7 @@ rule panel:
     message:
         "combining the judges' verdicts"
     shell:
-        "exec {PYTHON} lensbench.judging.panel --folder {BENCH:q} 2> {log:q}"
+        f"exec {PYTHON} lensbench.judging.panel --folder {BENCH} 2> {{log:q}}"
 
 
 rule judge_sheet:
@@ -110,7 +110,7 @@ rule judge_sheet:
     message:
         "writing {output}"
     shell:
-        "exec {PYTHON} lensbench.judging.judge_sheet --folder {BENCH:q} > {log:q} 2>&1"
+        f"exec {PYTHON} lensbench.judging.judge_sheet --folder {BENCH} > {{log:q}} 2>&1"
 
 
 rule instrument:
@@ -128,4 +128,4 @@ rule instrument:
     message:
         "measuring the judges"
     shell:
-        "exec {PYTHON} lensbench.judging.instrument --folder {BENCH:q} 2> {log:q}"
+        f"exec {PYTHON} lensbench.judging.instrument --folder {BENCH} 2> {{log:q}}"

@@ -22,13 +22,13 @@ rule plan:
         f"{BENCH}/logs/plan.log",
     localrule: True
     params:
-        settings=lambda wildcards: SCHEDULE.settings,
+        settings=lambda wildcards: targets.experiment(SCHEDULE),
         accepted=lambda wildcards: SCHEDULE.accepted_json,
         own=sorted(SCHEDULE.own),
         dealt=SCHEDULE.dealt,
     message:
-        "freezing the experiment in {BENCH}"
+        f"freezing the experiment in {BENCH}"
     shell:
-        "exec {PYTHON} lensbench.plan.freeze --settings {params.settings:q} --accepted {params.accepted:q}"
-        " --folder {BENCH:q} --own {params.own:q}"
+        f"exec {PYTHON} lensbench.plan.freeze --settings {{params.settings:q}} --accepted {{params.accepted:q}}"
+        f" --folder {BENCH} --own {{params.own:q}}"
         " --dealt {params.dealt:q} 2> {log:q}"

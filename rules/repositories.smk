@@ -18,4 +18,4 @@ rule repositories:
     message:
         "fetching the repositories under test"
     shell:
-        "exec {PYTHON} lensbench.repositories.prepare --plan {input:q} --cache {params.cache:q} --output {output:q} 2> {log:q}"
+        f"exec {PYTHON} lensbench.repositories.prepare --plan {{input:q}} --cache {{params.cache:q}} --output {{output:q}} 2> {{log:q}}"

@@ -51,7 +51,7 @@ rule results:
     message:
         "writing {output.text} and {output.page}"
     shell:
-        "exec {PYTHON} lensbench.results.stages --folder {BENCH:q} 2> {log:q}"
+        f"exec {PYTHON} lensbench.results.stages --folder {BENCH} 2> {{log:q}}"
 
 
 rule fail_on:
@@ -67,4 +67,4 @@ rule fail_on:
     message:
         "comparing the verdict with fail_on"
     shell:
-        "exec {PYTHON} lensbench.results.fail_on --folder {BENCH:q} --verdicts {params.verdicts:q} 2> {log:q}"
+        f"exec {PYTHON} lensbench.results.fail_on --folder {BENCH} --verdicts {{params.verdicts:q}} 2> {{log:q}}"

@@ -2,17 +2,13 @@
 
 Rule run executes one run per job: one task in one condition in one trial.
 
-needs   plan.json, prompts/, repositories.json; the only triggers are discards that request another attempt
-leaves  runs/<task>-<condition>.md, records/<task>-<condition>.json (trial 2 in t2/, and so on), transcripts/,
-        patches/ (the agents' changes in change tasks)
+needs   plan.json, prompts/, repositories.json
+leaves  runs/<task>-<condition>.md (trial 2 in t2/, and so on): a copy of the answer; the answer itself, with its record
+        and transcript, in attempts/<task>-<condition>/<n>/, which no rule owns and no option of Snakemake deletes
 
-A run that counts is never repeated, whatever else changes: all inputs except discards are `ancient`, the outputs are
-kept until they are replaced, and the runner itself refuses to repeat a run that counts.
-For a run that is due in this start, the plan is not `ancient`: while the plan is rebuilt, Snakemake would not see the
-discard. (`ancient(str(...))`, because `ancient` marks the object itself, for all rules that use it.)
-
-Runs that count are not in Snakemake's graph, unless another run of their task is wanted or one of their files is
-requested by name.
+Only missing answers are in Snakemake's graph. The runner asks an agent for a run that is not in the store or was
+discarded there, and copies all others; at the end of a start the answers of discarded runs are taken back, so that the
+next start misses exactly these.
 
 Rule environments installs what the tests of change tasks need: once, with network access; read-only afterwards.
 needs   plan.json, changes/ (the tasks with their tests), repositories.json
@@ -23,8 +19,8 @@ needs   validity.csv, the answers, repositories.json and the repositories
 leaves  citations.json
 
 Rule validity decides which runs count and reads the agents' reports: two stages, one program (runs/stages.py).
-needs   plan.json, all records and answers
-leaves  validity.csv, runs/timing.csv, discards/ (the runs to repeat in the next start), reports.csv
+needs   plan.json, the missing answers, the journals of the store (attempts/made-<wave>.csv)
+leaves  validity.csv, runs/timing.csv, reports.csv; a discard.json in the store for each run that must not count
 """
 
 runs_at_once = lambda: start.runs_at_once(workflow)
@@ -45,22 +41,20 @@ rule environments:
     message:
         "installing what the tests need"
     shell:
-        "exec {PYTHON} lensbench.runs.environments --folder {BENCH:q} --cache {params.cache:q} 2> {log:q}"
+        f"exec {PYTHON} lensbench.runs.environments --folder {BENCH} --cache {{params.cache:q}} 2> {{log:q}}"
 
 
 rule run:
     input:
-        lambda wildcards: [trigger(*each) for each in SCHEDULE.triggers(run_of(**wildcards))],
-        ancient(str(rules.plan.output.prompts)),
-        ancient(str(rules.repositories.output)),
-        [ancient(str(rules.environments.output))] if SCHEDULE.change_tasks else [],
+        rules.plan.output.plan,
+        rules.plan.output.prompts,
+        rules.plan.output.mark,
+        rules.repositories.output,
+        rules.environments.output if SCHEDULE.change_tasks else [],
     output:
-        answer=update(f"{BENCH}/runs/{{trial}}{{task}}-{{condition}}.md"),
-        record=update(f"{BENCH}/records/{{trial}}{{task}}-{{condition}}.json"),
+        f"{BENCH}/runs/{{trial}}{{task}}-{{condition}}.md",
     log:
         f"{BENCH}/logs/{{trial}}{{task}}-{{condition}}.log",
-    wildcard_constraints:
-        task=start.tasks_to_run(workflow, SCHEDULE),
     priority: lambda wildcards: SCHEDULE.priority(run_of(**wildcards).stem)
     resources:
         **SCHEDULE.claims(runs_at_once),
@@ -69,11 +63,12 @@ rule run:
         runtime=SCHEDULE.runtime_min,
     params:
         trial=lambda wildcards: run_of(**wildcards).trial,
+        wave=lambda wildcards: SCHEDULE.wave_of(run_of(**wildcards)),
     message:
         "{wildcards.task}, {wildcards.condition}, trial {params.trial}"
     shell:
-        "exec {PYTHON} lensbench.runs.run --folder {BENCH:q} --task {wildcards.task} --condition {wildcards.condition}"
-        " --trial {params.trial} --gate-s {resources.gate_s} --grace-s {resources.grace_s} 2> {log:q}"
+        f"exec {PYTHON} lensbench.runs.run --folder {BENCH} --task {{wildcards.task}} --condition {{wildcards.condition}}"
+        " --trial {params.trial} --wave {params.wave} --gate-s {resources.gate_s} --grace-s {resources.grace_s} 2> {log:q}"
 
 
 rule validity:
@@ -90,7 +85,7 @@ rule validity:
     message:
         "deciding which runs count"
     shell:
-        "exec {PYTHON} lensbench.runs.stages --folder {BENCH:q} 2> {log:q}"
+        f"exec {PYTHON} lensbench.runs.stages --folder {BENCH} 2> {{log:q}}"
 
 
 rule citations:
@@ -105,4 +100,4 @@ rule citations:
     message:
         "looking up the lines that answers cite"
     shell:
-        "exec {PYTHON} lensbench.runs.citations --folder {BENCH:q} 2> {log:q}"
+        f"exec {PYTHON} lensbench.runs.citations --folder {BENCH} 2> {{log:q}}"

@@ -25,4 +25,4 @@ rule scores:
     message:
         "scoring runs and pairs, and estimating the differences"
     shell:
-        "exec {PYTHON} lensbench.scores.stages --folder {BENCH:q} 2> {log:q}"
+        f"exec {PYTHON} lensbench.scores.stages --folder {BENCH} 2> {{log:q}}"

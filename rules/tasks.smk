@@ -18,11 +18,11 @@ rule scenarios:
         f"{TASK_SET}.log",
     localrule: True
     params:
-        repo=lambda wildcards: SCHEDULE.config.repo,
+        repo=lambda wildcards: targets.repository(SCHEDULE.config),
         tasks=SCHEDULE.config.tasks,
         writer=lambda wildcards: targets.writer(SCHEDULE.config, SCHEDULE.plan),
     message:
         "writing {params.tasks} tasks"
     shell:
-        "exec {PYTHON} lensbench_tasks.generate --repo={params.repo:q} --tasks {params.tasks:q} --settings {params.writer:q}"
+        f"exec {PYTHON} lensbench_tasks.generate --repo={{params.repo:q}} --tasks {{params.tasks:q}} --settings {{params.writer:q}}"
         " --output {output.tasks:q} 2> {log:q}"

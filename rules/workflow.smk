@@ -26,7 +26,7 @@ checkpoint look:
     message:
         "looking at the results after wave {wildcards.look}"
     shell:
-        "exec {PYTHON} lensbench.workflow.look --folder {BENCH:q} --look {wildcards.look} --parallel {threads} 2> {log:q}"
+        f"exec {PYTHON} lensbench.workflow.look --folder {BENCH} --look {{wildcards.look}} --parallel {{threads}} 2> {{log:q}}"
 
 
 # An input that reruns a job only if `is_active`. (`str`: `ancient` marks the object itself.)
@@ -47,5 +47,5 @@ rule eval:
     message:
         "asking once in every condition"
     shell:
-        "exec {PYTHON} lensbench.workflow.ask --repo={params.repo:q} --settings {params.settings:q} -- {params.prompt:q}"
+        f"exec {PYTHON} lensbench.workflow.ask --repo={{params.repo:q}} --settings {{params.settings:q}} -- {{params.prompt:q}}"
         " 2> {log:q}"

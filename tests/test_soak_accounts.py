@@ -49,7 +49,7 @@ def truth(tmp_path: Path) -> Truth:
     injector = Injector(1, 0, tmp_path / "journal")
     for place, condition, points in (("lb-w", "with", ("1", "1")), ("lb-o", "without", ("1", "0"))):
         bench.run("t-0", condition, points=points, answer=place)
-        record = bench.folder / "records" / f"t-0-{condition}.json"
+        record = bench.folder / "attempts" / f"t-0-{condition}" / "1" / "record.json"
         record.write_text(to_json(replace(from_json(record.read_text()), workspace=f"/tmp/{place}/repo")))
         injector.attempts[place] = attempt(place, condition)
     bench.build()
@@ -101,7 +101,7 @@ def test_a_finished_answer_that_is_gone_is_lost_whatever_was_killed(truth: Truth
 
 
 def test_a_run_without_an_answer_is_lost(truth: Truth) -> None:
-    (truth[0].folder / "records" / "t-0-with.json").unlink()
+    (truth[0].folder / "attempts/t-0-with/1/record.json").unlink()
     assert found(truth)[0] == 1
 
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lensbench.core.records import RunId, run_files
-from lensbench.runs.discards import discard_files_of
+from lensbench.core.records import RunId
+from lensbench.core.store import DISCARD, RECORD, entries, run_files
 from soaking.chaos import Disruption
 from soaking.injector import Attempt, Injector
 
@@ -62,12 +62,10 @@ def settle(
 
 
 def _kept(bench: Path, run: RunId) -> list[tuple[str, dict[str, Any]]]:
-    """The records of a run, and why each does not count: those of its discards, then the current one."""
-    discards = [json.loads(path.read_text(encoding="utf-8")) for path in discard_files_of(bench, run)]
-    kept = [(str(discard["reason"]), discard["record"]) for discard in discards]
-    final = run_files(bench, run).record
-    standing = json.loads(final.read_text(encoding="utf-8")) if final.exists() else None
-    return [*kept, ("", standing)] if standing and standing not in (record for _, record in kept) else kept
+    """The records of a run's attempts, oldest first, and why each does not count."""
+    made = [entry for entry in entries(bench, run) if RECORD in entry.files]
+    reasons = [entry.read_discard().reason if DISCARD in entry.files else "" for entry in made]
+    return [(why, json.loads(e.record.read_text(encoding="utf-8"))) for why, e in zip(reasons, made, strict=True)]
 
 
 def place_of(record: dict[str, Any]) -> str:
@@ -76,23 +74,9 @@ def place_of(record: dict[str, Any]) -> str:
 
 
 def _fates(places: Sequence[str], kept: Sequence[tuple[str, dict[str, Any]]]) -> dict[str, str]:
-    """The outcomes of the attempts in `places` by the records, in the order of the attempts.
-
-    Only the last attempt of a record names its place; the others are those just before it.
-    """
-    fates: dict[str, str] = {}
-    begin = 0
-    for reason, record in kept:
-        place = place_of(record)
-        if place not in places:
-            continue  # it ended before it asked for anything
-        end = places.index(place)
-        fates[place] = f"discarded: {reason}" if reason else COUNTS
-        earlier = [attempt["reason"] for attempt in record["attempts"][:-1]]
-        for other, why in zip(reversed(places[begin:end]), reversed(earlier), strict=False):
-            fates[other] = f"tried again: {why}"
-        begin = end + 1
-    return fates
+    """The outcomes of the attempts in `places` by the records."""
+    known = ((place_of(record), reason) for reason, record in kept)
+    return {place: f"discarded: {reason}" if reason else COUNTS for place, reason in known if place in places}
 
 
 def _wrong(bench: Path, run: RunId, attempt: Attempt) -> str:
@@ -120,8 +104,8 @@ def _wrong_tables(bench: Path, runs: Sequence[RunId]) -> list[str]:
     recorded = 0
     for run in runs:
         records = [record for _, record in _kept(bench, run)]
-        recorded += sum(len(record["attempts"]) for record in records)
-        truth = f"{records[-1]['attempts'][-1]['duration_s']:g}" if records else None
+        recorded += len(records)
+        truth = f"{records[-1]['attempt']['duration_s']:g}" if records else None
         if (timed := last.get((run.task, run.condition))) != truth:
             wrong.append(f"{run.stem}: timing.csv says {timed} s last, its record {truth}")
     spent = json.loads((bench / "spent.json").read_text(encoding="utf-8"))["runs"]

@@ -194,7 +194,7 @@ class Machine:
 
     def _forbid(self) -> str | None:
         """Makes a folder of the benchmark read-only for a while; not possible while a file in it is being written."""
-        name = self.rng.choice(("runs", "records", "discards"))
+        name = self.rng.choice(("runs", "attempts"))
         held_s = self.rng.uniform(*HELD_S)
         for _ in range(50):
             if _remount(self.bench / name, "ro"):

@@ -97,6 +97,7 @@ def _kept(folder: Path) -> Iterator[str]:
             path = Path(top, name)
             relative = path.relative_to(folder).as_posix()
             is_mark = name.startswith(".") and relative != RunFolder.stopped
+            is_mark = is_mark or relative.startswith(f"{RunFolder.attempts}/plan-")  # of these, plan.json is the last
             if not (is_mark or path.is_symlink() or is_derived(relative) or relative == RunFolder.archive_log):
                 yield relative
 

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
+from lensbench.core import store
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import Plan
-from lensbench.core.records import RunId, from_json, run_files, sha256
+from lensbench.core.records import run_of_stem, sha256
 from lensbench.core.rows import ValidityRow
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.run_status import RunStatus
+from lensbench.core.store import DISCARD, RECORD, all_entries, view_of
 from lensbench.core.tables import read_table, run_of_row
 from lensbench.plan.frozen import read_plan
-from lensbench.runs.discards import discard_files
+from lensbench.runs.validity import planned_runs
 from lensbench_archive import RUN
 
 _TASK = re.compile(r"[a-z0-9][a-z0-9-]{0,99}")
@@ -47,35 +47,42 @@ def check_plan(folder: Path) -> Plan:
 
 def foreign_files(data: Path, plan: Plan) -> Iterator[str]:
     """Files in the data folders of an archive that no figure uses."""
-    planned = {
-        path.relative_to(data / RUN).as_posix()
-        for task in plan["tasks"]
-        for condition in plan["conditions"]
-        for trial in range(1, plan["trials"] + 1)
-        for path in run_files(data / RUN, RunId(task, condition, trial))
-    }
-    for folder in (RunFolder.runs, RunFolder.records, RunFolder.transcripts):
-        for path in sorted((data / RUN / folder).rglob("*")):
-            name = path.relative_to(data / RUN).as_posix()
-            if path.is_file() and name not in planned and name != RunFolder.timing:
-                yield f"{RUN}/{name}: belongs to no planned run"
-    for path in sorted(RunFolder(data / RUN).human.rglob("*")):
+    folder, runs = data / RUN, planned_runs(plan)
+    for name in store.foreign_files(folder, runs):
+        yield f"{RUN}/{RunFolder.attempts}/{name}: belongs to no planned run"
+    views = {view_of(folder, run) for run in runs} | {RunFolder(folder).timing}
+    for path in sorted(RunFolder(folder).runs.rglob("*")):
+        if path.is_file() and path not in views:
+            yield f"{path.relative_to(data).as_posix()}: belongs to no planned run"
+    for path in sorted(RunFolder(folder).human.rglob("*")):
         if path.is_file() and (path.suffix != ".json" or path.parent.name != "human"):
             yield f"{path.relative_to(data)}: is no person's verdicts"
 
 
-def unplanned_problems(data: Path, foreign: Sequence[str]) -> Iterator[str]:
-    """Records of unplanned runs that do not match their answers."""
-    for name in (told.partition(":")[0] for told in foreign):
-        if name.startswith(f"{RUN}/records/"):
-            stem = name.removeprefix(f"{RUN}/records/").removesuffix(".json")
+def attempt_problems(folder: Path, plan: Plan) -> Iterator[str]:
+    """Attempts that are incomplete or changed, or that the journals of the store do not list; views that differ."""
+    journals = (path.read_text(encoding="utf-8") for path in RunFolder(folder).attempts.glob("made-*.csv"))
+    listed = {line for text in journals for line in text.splitlines()}
+    made = set()
+    for stem, attempts in all_entries(folder).items():
+        run = run_of_stem(stem)
+        for entry in attempts:
+            place = f"{stem}/{entry.number}"
+            made |= {place} if RECORD in entry.files else set()
             try:
-                record = from_json((data / name).read_text(encoding="utf-8"))
-                fits = sha256((RunFolder(data / RUN).runs / f"{stem}.md").read_bytes()) == record.answer_sha256
-            except (OSError, ValueError):
-                fits = False
-            if not fits:
-                yield f"{name}: belongs to no answer in the archive"
+                entry.read_record(run)
+                if DISCARD in entry.files:
+                    entry.read_discard()
+            except UserError as error:
+                yield f"run/{str(error).removeprefix(f'{folder}/')}"
+        view = view_of(folder, run)
+        if view.exists() and view.read_bytes() != attempts[-1].answer.read_bytes():
+            yield f"run/{view.relative_to(folder).as_posix()}: is not the answer in {RunFolder.attempts}/"
+    planned = {run.stem for run in planned_runs(plan)}
+    for place in sorted(listed - made):
+        yield f"run/{RunFolder.attempts}/{place}/{RECORD}: is missing"
+    for place in sorted(place for place in made - listed if place.rpartition("/")[0] in planned):
+        yield f"run/{RunFolder.attempts}/{place}: is not listed in made-*.csv"
 
 
 def missing_prompts(folder: Path, plan: Plan) -> Iterator[str]:
@@ -93,28 +100,3 @@ def missing_runs(folder: Path, plan: Plan) -> Iterator[str]:
     for row in read_table(RunFolder(folder).validity, ValidityRow) if not plan["imported"] else ():
         if row["status"] == RunStatus.MISSING:
             yield f"run/runs/{run_of_row(row).stem}.md: this planned run is missing and not discarded"
-
-
-def discard_problems(folder: Path) -> Iterator[str]:
-    """Discards that are incomplete, or that follow a missing one."""
-    for stem, paths in discard_files(folder).items():
-        for number, path in enumerate(paths, 1):
-            expected = f"run/discards/{stem}-{number}.json"
-            if path != RunFolder(folder).discards / f"{stem}-{number}.json":
-                yield f"{expected}: is missing"
-                break
-            if problem := _discard_problem(path):
-                yield f"{expected}: {problem}"
-
-
-def _discard_problem(path: Path) -> str:
-    try:
-        value: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        answer = sha256(path.with_suffix(".md").read_bytes())
-        record = value["record"]
-        written = json.dumps(record, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
-        if sha256(written.encode(errors="replace")) != value["record_sha256"]:
-            return "its record was changed after it was filed"
-        return "" if answer == record["answer_sha256"] else "its answer does not match its record"
-    except (OSError, ValueError, LookupError, TypeError, RecursionError):
-        return "is an incomplete discard"

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from lensbench.core.errors import UserError
-from lensbench.core.records import Attempt, Record, RunId, run_files, sha256, to_json
+from lensbench.core.records import Attempt, Record, RunId, sha256, to_json
 from lensbench.core.run_folder import RunFolder
+from lensbench.core.store import new_entry, note_made, show
 from lensbench.core.system.files import write_atomic, write_json
 from lensbench.core.system.program import run_program
 from lensbench.core.system.terminal import printable
@@ -39,7 +40,7 @@ def record_of(run: RunId, answer: bytes, timed: Timed | None, workspace: str = "
     seconds, number = timed or (None, 1)
     return Record(
         task=run.task, condition=run.condition, trial=run.trial, source="imported",
-        attempts=(Attempt(number, "", seconds, 0.0, None, False, reason, detail),),
+        attempt=Attempt(number, "", seconds, 0.0, None, False, reason, detail),
         answer_sha256=sha256(answer), answer_bytes=len(answer), workspace=workspace,
     )  # fmt: skip
 
@@ -63,10 +64,11 @@ def import_run(source: Path, run_id: str, force: bool = False, scores: Path | No
     if published:
         write_table(RunFolder(folder).published, COLUMNS, rows_of(published))
     for run, answer in found.answers.items():
-        files = run_files(folder, run)
-        write_atomic(files.answer, answer)
-        timed = found.timing.runs.get((run.task, run.condition))
-        write_atomic(files.record, to_json(record_of(run, answer, timed, found.workspaces[run.task])))
+        entry, timed = new_entry(folder, run), found.timing.runs.get((run.task, run.condition))
+        write_atomic(entry.answer, answer)
+        write_atomic(entry.record, to_json(record_of(run, answer, timed, found.workspaces[run.task])))
+        note_made(folder, 1, entry)
+        show(folder, run)
     if len(set(found.workspaces.values())) > 1:
         write_atomic(RunFolder(folder).imported / TASKS, render(_with_repositories(found), "Tasks"))
     write_plan(load_config(_settings(found, folder, warnings)), [], folder)

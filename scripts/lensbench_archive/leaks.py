@@ -10,6 +10,7 @@ from typing import NamedTuple
 from lensbench.core.errors import UserError
 from lensbench.core.records import sha256
 from lensbench.core.run_folder import RunFolder
+from lensbench.core.store import TRANSCRIPT
 from lensbench.core.system.files import write_atomic
 from lensbench_archive import PROJECT
 from lensbench_archive.machine import Machine, trace_id
@@ -18,7 +19,7 @@ from lensbench_archive.secrets import find_secrets
 MAX_SHOWN = 20
 _SETTINGS = (RunFolder.config, RunFolder.plan, RunFolder.preflight, RunFolder.repositories)
 _REWRITTEN = (
-    RunFolder.citations, RunFolder.environments, RunFolder.logs, RunFolder.looks, RunFolder.transcripts, *_SETTINGS,
+    RunFolder.citations, RunFolder.environments, RunFolder.logs, RunFolder.looks, *_SETTINGS,
 )  # fmt: skip
 """Evidence that is never rewritten: answers, records, discards and verdicts."""
 
@@ -43,7 +44,7 @@ def rewrite(path: Path, machine: Machine) -> None:
 
 def may_be_rewritten(name: str) -> bool:
     """True when the file with this path in the run folder is not evidence."""
-    return name.split("/")[0] in _REWRITTEN
+    return name.split("/")[0] in _REWRITTEN or name.endswith(f"/{TRANSCRIPT}")
 
 
 def find_leaks(folder: Path, names: Iterable[str], machine: Machine, values: Iterable[str]) -> Iterator[Leak]:

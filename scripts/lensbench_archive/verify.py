@@ -31,12 +31,11 @@ from lensbench_archive import PROJECT, RUN, VERSIONS
 from lensbench_archive.archive import foreign_parts
 from lensbench_archive.bag import check_bag
 from lensbench_archive.completeness import (
+    attempt_problems,
     check_plan,
-    discard_problems,
     foreign_files,
     missing_prompts,
     missing_runs,
-    unplanned_problems,
 )
 from lensbench_archive.rebuilding import is_derived, rebuild
 from lensbench_archive.unpacking import unpack
@@ -69,9 +68,8 @@ def number_problems(data: Path, again: Path) -> Iterator[str]:
         foreign = [*foreign_files(data, plan), *foreign_parts(data / PROJECT, settings)]
         for told in foreign[:MAX_SHOWN]:
             print(printable(f"note: {told}; no figure uses it"))
-        yield from unplanned_problems(data, foreign)
         yield from missing_prompts(data / RUN, plan)
-        yield from discard_problems(data / RUN)
+        yield from attempt_problems(data / RUN, plan)
         _copy_kept(data / RUN, again)
         for unsupported in rebuild(again, selftest):
             if is_same_code:

@@ -125,7 +125,7 @@ def _broken(control: Control, project: Path) -> tuple[bool, str]:
     discarded."""
     make_project(control, project)
     exit_code, said = _start(control, project)
-    made = len(list(RunFolder(project / "bench" / control.name).records.glob("**/*.json")))
+    made = len(list(RunFolder(project / "bench" / control.name).runs.glob("**/*.md")))
     if made or exit_code != 1 or "the preflight failed" not in said:
         return False, f"not refused by the preflight, {made} runs made, exit code {exit_code}: {_trouble(said)}"
     make_project(control, project, servers_checked=False)

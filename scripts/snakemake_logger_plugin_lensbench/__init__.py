@@ -73,7 +73,6 @@ class LogHandler(LogHandlerBase):
             if any(words in str(record.msg) for words in _BROKEN_CONFIG):
                 record.msg = _why_broken() or record.msg
             if self._is_snakemakes:
-                _say_when_kept(record)
                 self._snakemake.emit(record)
                 return
             self._has_failed |= record.levelno > INFO
@@ -206,29 +205,16 @@ class LogHandler(LogHandlerBase):
 
 def _run_of(told: dict[str, Any]) -> tuple[Path, RunId] | None:
     """The run folder and the run of a job, from its file names, since another workflow may rename the rule."""
-    from lensbench.core.records import RunId, run_files
+    from lensbench.core.records import RunId
+    from lensbench.core.store import view_of
 
     names = told["wildcards"]
     if not {"trial", "task", "condition"} <= names.keys() or not told["output"]:
         return None
     run = RunId(names["task"], names["condition"], int(names["trial"].strip("t/") or 1))
-    answer = Path(told["output"][0].removesuffix(" (update)"))
-    folder = Path(str(answer).removesuffix(f"/runs/{run.stem}.md"))
-    return (folder, run) if run_files(folder, run).answer == answer else None
-
-
-def _say_when_kept(record: LogRecord) -> None:
-    """Adds to a job's reason that its run is finished and valid, so no agent starts even if the job is forced."""
-    told = vars(record)
-    if told.get("event") != LogEvent.JOB_INFO:
-        return
-    place = _run_of(told)
-    if place is None:
-        return
-    from lensbench.runs.run import is_kept
-
-    if is_kept(*place):
-        record.reason = f"{told.get('reason') or 'none'} (kept: finished and valid, no agent is started)"
+    view = Path(told["output"][0])
+    folder = Path(str(view).removesuffix(f"/runs/{run.stem}.md"))
+    return (folder, run) if view_of(folder, run) == view else None
 
 
 def _read(folder: Path) -> Status | None:

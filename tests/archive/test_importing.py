@@ -15,7 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lensbench.core.errors import UserError
-from lensbench.core.records import Outcome, RunId, from_json, run_files
+from lensbench.core.records import Outcome, RunId, from_json
+from lensbench.core.store import run_files
 from lensbench.core.system.program import run_program
 from lensbench.core.tables import Row, read_table
 from lensbench_archive.finished_runs import Timed, find_conditions, match_repositories, parse_timing
@@ -171,9 +172,14 @@ def test_a_tidy_run_is_rendered_without_an_agent_and_a_second_start_has_nothing_
 def test_a_record_of_an_imported_run_says_only_what_is_known(tmp_path: Path, take: Take) -> None:
     take(write(tmp_path / "theirs", TIDY))
     record = from_json(run_files(tmp_path / "bench" / "theirs", RunId("app-chg-01", "with")).record.read_text())
-    assert (record.source, record.last.duration_s, record.last.attempt) == ("imported", 301, 2)
+    assert (record.source, record.attempt.duration_s, record.attempt.number) == ("imported", 301, 2)
     assert record.workspace == "/srv/My Code"
-    assert (record.last.started_at, record.last.exit_code, record.prompt_sha256, record.revision) == ("", None, "", "")
+    assert (record.attempt.started_at, record.attempt.exit_code, record.prompt_sha256, record.revision) == (
+        "",
+        None,
+        "",
+        "",
+    )
     assert record.outcome == Outcome()
 
 
@@ -187,10 +193,10 @@ def test_the_runner_keeps_an_imported_run_and_says_when_it_is_gone(tmp_path: Pat
         return subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, timeout=60).stderr
 
     before = (files.answer.stat().st_mtime_ns, files.record.stat().st_mtime_ns)
-    assert started() == ""
+    assert started().startswith("app-chg-01-with: kept")
     assert (files.answer.stat().st_mtime_ns, files.record.stat().st_mtime_ns) == before
-    files.record.unlink()
-    assert "app-chg-01-with: its record is gone" in started()
+    files.answer.unlink()
+    assert "app-chg-01-with: its answer is gone" in started()
 
 
 def test_what_breaks_the_rules_is_taken_and_stands_as_a_warning_in_the_results(tmp_path: Path, take: Take) -> None:
@@ -270,7 +276,9 @@ def test_tasks_of_several_repositories_stay_apart(tmp_path: Path, take: Take, sa
     snakemake(tmp_path, "several")
     results = json.loads((folder / "results.json").read_text())
     assert {key["key"] for key in results["repositories"]} == {"/srv/Web Shop", "/srv/bank"}
-    assert {from_json(path.read_text()).workspace for path in (folder / "records").glob("one-*")} == {"/srv/Web Shop"}
+    assert {from_json(path.read_text()).workspace for path in folder.glob("attempts/one-*/*/record.json")} == {
+        "/srv/Web Shop"
+    }
 
 
 def test_a_judge_can_be_added_to_an_import_whose_repositories_are_elsewhere(tmp_path: Path, take: Take) -> None:

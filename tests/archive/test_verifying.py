@@ -89,9 +89,12 @@ def test_an_untouched_archive_holds_and_nobody_knows_who_made_it(archive: Path, 
     [
         (edit("runs/one-with.md", "x in", "y in"), "data/run/runs/one-with.md: was changed"),
         (edit("verdicts.csv", "Met", "Missed"), "data/run/verdicts.csv: was changed"),
-        (edit("records/one-with.json", "10.0", "9.0"), "data/run/records/one-with.json: was changed"),
+        (
+            edit("attempts/one-with/2/record.json", "10.0", "9.0"),
+            "data/run/attempts/one-with/2/record.json: was changed",
+        ),
         (edit("logs/one-with.log", "answered", "guessed"), "data/run/logs/one-with.log: was changed"),
-        (remove("discards/one-with-1.json"), "data/run/discards/one-with-1.json: is missing"),
+        (remove("attempts/one-with/1/discard.json"), "data/run/attempts/one-with/1/discard.json: is missing"),
         (add("data/run/runs/three-with.md"), "data/run/runs/three-with.md: was added to the archive"),
         (add("note.txt"), "note.txt: was added to the archive"),
         (edit("../../bag-info.txt", "r", "s"), "bag-info.txt: was changed"),
@@ -126,13 +129,13 @@ def test_what_the_archive_says_forges_no_line(archive: Path, check: Any) -> None
 
 
 def shorter(record: dict[str, Any]) -> None:
-    record["attempts"][-1]["duration_s"] = 1.0
+    record["attempt"]["duration_s"] = 1.0
 
 
 def with_its_checksum(bag: Path) -> None:
-    path = bag / "data" / "run" / "records" / "one-with.json"
+    path = bag / "data" / "run" / "attempts/one-with/2/record.json"
     record = from_json(path.read_text())
-    path.write_text(to_json(replace(record, attempts=(replace(record.last, duration_s=1.0),))))
+    path.write_text(to_json(replace(record, attempt=replace(record.attempt, duration_s=1.0))))
 
 
 def as_met(row: dict[str, str]) -> None:
@@ -143,6 +146,7 @@ def better(results: dict[str, Any]) -> None:
     results["comparisons"]["with"]["wins"] += 1
 
 
+ATTEMPT = tuple(f"attempts/one-with/1/{name}" for name in ("answer.md", "record.json", "discard.json"))
 DERIVED = {
     "verdicts.csv": edit_rows("verdicts.csv", as_met),
     "verdicts/mechanical.csv": edit_rows("verdicts/mechanical.csv", as_met),
@@ -169,19 +173,19 @@ def test_every_table_result_and_page_that_was_changed_with_its_hash_is_named(arc
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
-        (edit("runs/one-with.md", "x in", "y in"), "is not the answer of its record"),
-        (edit_json("records/one-with.json", shorter), "run/records/one-with.json: was changed"),
+        (edit("runs/one-with.md", "x in", "y in"), "run/runs/one-with.md: is not the answer in attempts/"),
+        (edit("attempts/one-with/2/answer.md", "x in", "y in"), "is not of the answer beside it"),
+        (edit_json("attempts/one-with/2/record.json", shorter), "run/attempts/one-with/2/record.json: was changed"),
         (with_its_checksum, "run/scores.csv: does not follow"),
         (edit_rows(f"verdicts/{MODEL}.csv", as_met), "the verdict on one, without, trial 1, criterion 2 differs from the judge's reply"),
         (remove(f"verdicts/{MODEL}.csv"), "a model's verdicts cannot be rebuilt without asking it"),
         (edit("prompts/one.md", "Where", "There"), "run/prompts/one.md: differs from the prompt in the plan"),
-        (remove("discards/one-with-1.json", "discards/one-with-1.md"), "run/validity.csv: does not follow"),
-        (remove("discards/two-with-1.json", "discards/two-with-1.md"), "run/discards/two-with-1.json: is missing, although"),
-        (remove("discards/two-with-1.md"), "run/discards/two-with-1.json: is an incomplete discard"),
-        (edit_json("discards/one-with-1.json", lambda value: shorter(value["record"])), "its record was changed after"),
-        (rename("discards/one-with-1.json", "discards/one-with-2.json"), "run/discards/one-with-1.json: is missing"),
-        (edit("discards/one-with-1.md", "broken", "better"), "its answer does not match its record"),
-        (remove("runs/one-without.md", "records/one-without.json"), "run/runs/one-without.md: this planned run is missing"),
+        (remove(*ATTEMPT), "run/attempts/one-with/1/record.json: is missing"),
+        (remove(*ATTEMPT, "attempts/made-1.csv"), "run/attempts/one-with/2: is not listed in made-*.csv"),
+        (remove("attempts/two-with/1/discard.json"), "run/attempts/two-with/1/discard.json: is missing, although"),
+        (edit_json("attempts/one-with/1/discard.json", lambda value: value.pop("by")), "discard.json: is not a discard"),
+        (edit("attempts/one-with/1/answer.md", "broken", "better"), "is not of the answer beside it"),
+        (lambda bag: shutil.rmtree(bag / "data/run/attempts/one-without"), "run/runs/one-without.md: this planned run is missing"),
         (edit_json("plan.json", lambda plan: plan["tasks"].pop("two")), "run/plan.json: is not a plan written by lensbench"),
         (edit_json("plan.json", lambda plan: plan.update(order=["one", "../two"])), "run/plan.json: is not a plan"),
         (edit_json("plan.json", lambda plan: plan.update(trials=10**9)), "run/plan.json: is not a plan"),
@@ -289,21 +293,24 @@ def test_bytes_around_the_zip_and_names_of_one_file_are_refused(archive: Path, t
         assert (code, said in "\n".join(lines)) == (1, True), lines
 
 
+FOREIGN = ("1/answer.md", "1/discard.json", "1/record.json", "2/answer.md", "2/record.json")
+
+
 def test_files_on_which_no_number_rests_are_named(archive: Path, check: Any) -> None:
     def change(bag: Path) -> None:
         for name in ("data/run/runs/other-with.md", "data/run/human/readme.txt", "data/project/tool.exe"):
             (bag / name).parent.mkdir(exist_ok=True)
             (bag / name).write_text("x")
-        record = (bag / "data/run/records/one-with.json").read_text()
-        (bag / "data/run/records/other-with.json").write_text(record)
+        shutil.copytree(bag / "data/run/attempts/one-with", bag / "data/run/attempts/other-with")
 
     code, lines = check(forge(archive, change, rehash=True))
     notes = [line for line in lines if line.endswith("no figure uses it")]
     assert [line.split(": ")[1] for line in notes] == [
-        "run/runs/other-with.md", "run/records/other-with.json", "run/human/readme.txt", "project/tool.exe"
+        *(f"run/attempts/other-with/{name}" for name in FOREIGN), "run/runs/other-with.md", "run/human/readme.txt",
+        "project/tool.exe",
     ]  # fmt: skip
     assert code == 1
-    assert "FAIL: run/records/other-with.json: belongs to no answer in the archive" in lines
+    assert "FAIL: run/attempts/other-with/2/record.json: is not of the answer beside it" in "\n".join(lines)
 
 
 def test_a_bomb_is_refused_before_it_goes_off(tmp_path: Path, check: Any) -> None:

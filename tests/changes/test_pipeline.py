@@ -66,10 +66,10 @@ def test_the_right_change_scores_all_and_no_change_nothing(changing: Path) -> No
     bench = changing / "bench" / "changes"
     results = json.loads((bench / "results.json").read_text())
     assert {run["condition"]: run["score"] for run in results["runs"]} == {"without": 0.0, "with": 1.0}
-    patch = (bench / "patches" / "mend-add-with.diff").read_text()
+    patch = (bench / "attempts/mend-add-with/1/patch.diff").read_text()
     assert "+    return one + other" in patch
     assert "GIT binary patch" in patch
-    assert (bench / "patches" / "mend-add-without.diff").read_text() == ""
+    assert (bench / "attempts/mend-add-without/1/patch.diff").read_text() == ""
     assert {name: found["resolved"] for name, found in results["changes"]["conditions"].items()} == {
         "without": 0, "with": 1,
     }  # fmt: skip
@@ -134,7 +134,7 @@ def test_no_criterion_reference_or_hidden_test_is_found_in_the_sandbox_unless_it
     snakemake(changing)
     bench = changing / "bench" / "changes"
     if way == "canary":
-        said = [gzip.decompress(path.read_bytes()).decode() for path in (bench / "transcripts").glob("*.gz")]
+        said = [gzip.decompress(path.read_bytes()).decode() for path in bench.glob("attempts/*/*/*.gz")]
         assert [line.strip() for line in said] == [str(copy) if is_visible else ""] * 4
     else:
         runs = json.loads((bench / "results.json").read_text())["runs"]

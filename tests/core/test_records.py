@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lensbench.core.records import Attempt, Call, Outcome, Record, RunId, from_json, run_files, to_json
+from lensbench.core.records import Attempt, Call, Outcome, Record, RunId, from_json, run_of_stem, to_json
+from lensbench.core.store import run_files, view_of
 
 names = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 counts = st.integers(0, 10**6)
@@ -41,10 +42,10 @@ outcomes = st.builds(
 )
 attempts = st.builds(Attempt, counts, names, times, times, maybe(counts), st.booleans(), names, names)
 records = st.builds(
-    Record, names, names, counts, names, tuples(attempts), outcomes, names, counts, names, names, names, names, names,
+    Record, names, names, counts, names, attempts, outcomes, names, counts, names, names, names, names, names,
     names, maybe(st.dictionaries(names, counts, max_size=2)), names, names, names,
 )  # fmt: skip
-EXAMPLE = Record("a", "with", 1, "run", (Attempt(1, "2026", 1.0, 0.0, 0, False),), Outcome(calls=(Call("Read", 2),)))
+EXAMPLE = Record("a", "with", 1, "run", Attempt(1, "2026", 1.0, 0.0, 0, False), Outcome(calls=(Call("Read", 2),)))
 
 
 @given(records)
@@ -71,9 +72,9 @@ def changed(**changes: Any) -> str:
     "text",
     [
         "", "{", "null", "[]", "5", '"x"', "{}", "[" * 100_000, to_json(EXAMPLE)[:-40], without("schema"),
-        without("outcome"), without("attempts"), without("task"), changed(schema=99), changed(outcome=None),
-        changed(outcome=[]), changed(outcome={"calls": 5}), changed(attempts=5), changed(attempts=[5]),
-        changed(attempts=[{"x": 1}]), changed(unknown=1), changed(outcome={"calls": [1]}),
+        without("outcome"), without("attempt"), without("task"), changed(schema=99), changed(outcome=None),
+        changed(outcome=[]), changed(outcome={"calls": 5}), changed(attempt=5), changed(attempt=[5]),
+        changed(attempt={"x": 1}), changed(unknown=1), changed(outcome={"calls": [1]}),
     ],
 )  # fmt: skip
 def test_a_damaged_record_is_a_value_error(text: str) -> None:
@@ -86,8 +87,7 @@ def test_a_damaged_record_is_a_value_error(text: str) -> None:
     | st.recursive(
         st.none() | st.integers() | names,
         lambda inner: (
-            st.lists(inner)
-            | st.dictionaries(st.sampled_from(["schema", "outcome", "attempts", "task", "calls"]), inner)
+            st.lists(inner) | st.dictionaries(st.sampled_from(["schema", "outcome", "attempt", "task", "calls"]), inner)
         ),
         max_leaves=8,
     ).map(json.dumps)
@@ -100,15 +100,15 @@ def test_any_text_is_a_record_or_a_value_error(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("run", "answer"),
+    ("run", "stem"),
     [
-        (RunId("click-exp-01", "with"), "b/runs/click-exp-01-with.md"),
-        (RunId("click-exp-01", "without", 2), "b/runs/t2/click-exp-01-without.md"),
-        (RunId("a", "with", 12), "b/runs/t12/a-with.md"),
+        (RunId("click-exp-01", "with"), "click-exp-01-with"),
+        (RunId("click-exp-01", "without", 2), "t2/click-exp-01-without"),
+        (RunId("a", "with_more", 12), "t12/a-with_more"),
     ],
 )
-def test_files_of_a_run_have_the_names_of_the_protocol(run: RunId, answer: str) -> None:
-    files = run_files(Path("b"), run)
-    assert files.answer.as_posix() == answer
-    assert files.record.as_posix() == answer.replace("runs/", "records/").replace(".md", ".json")
-    assert files.transcript.as_posix() == answer.replace("runs/", "transcripts/").replace(".md", ".jsonl.gz")
+def test_a_run_has_the_name_of_the_protocol_and_is_found_by_it(run: RunId, stem: str) -> None:
+    assert run.stem == stem
+    assert run_of_stem(stem) == run
+    assert view_of(Path("b"), run).as_posix() == f"b/runs/{stem}.md"
+    assert run_files(Path("b"), run).answer.as_posix() == f"b/attempts/{stem}/1/answer.md"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -10,8 +9,10 @@ from typing import Any
 
 import pytest
 
+from handmade import file_discard, store
 from lensbench.core.errors import UserError
-from lensbench.core.records import RunId, run_files
+from lensbench.core.records import RunId, from_json, sha256
+from lensbench.core.store import run_files
 from lensbench.core.system.files import write_json
 from lensbench.judging.judges.human import human_files, human_judges, judge, read_human_file
 from lensbench.judging.shown_answers import VERDICT_COLUMNS
@@ -149,12 +150,10 @@ def test_a_criterion_judged_twice_is_an_error(folder: Path) -> None:
 
 def test_a_verdict_on_an_answer_that_was_discarded_since_names_the_run(folder: Path) -> None:
     stale = said(folder)
-    files = run_files(folder, RunId("a", TREATMENT, 1))
-    old = folder / "discards" / f"a-{TREATMENT}-1.json"
-    record = json.loads(files.record.read_text())
-    write_json(old, {"number": 1, "reason": "crashed", "detail": "", "record_sha256": "0", "record": record})
-    old.with_suffix(".md").write_text(files.answer.read_text())
-    files.answer.write_text("another answer")
+    run = RunId("a", TREATMENT, 1)
+    record = from_json(run_files(folder, run).record.read_text())
+    file_discard(folder, run, "crashed", "")
+    store(folder, replace(record, answer_sha256=sha256(b"another answer")), "another answer")
     with pytest.raises(
         UserError, match=f"this answer of a-{TREATMENT} was discarded after it was judged; move the file"
     ):

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from benches import Shape, make_bench
-from lensbench.core.records import from_json, run_files
+from lensbench.core.records import from_json
+from lensbench.core.store import run_files
 from lensbench.core.system.files import write_json
 from lensbench.core.tasks import Category, Criterion, Task
 from lensbench.judging.blinding import MARK, Hidden, blind, hidden_names
@@ -106,7 +107,7 @@ def test_judges_see_nothing_of_what_a_benchmarks_own_transcripts_and_preflight_t
     write_json(folder / "preflight.json", {"tools": {}, "descriptions": {"mcp__lens__lens_grep": "Semantic search."}})
     records = {
         run: from_json(path.read_text())
-        for path in sorted((folder / "records").glob("*.json"))
+        for path in sorted(folder.glob("attempts/*/*/record.json"))
         for run in [from_json(path.read_text()).run]
     }
     for run, record in records.items():
@@ -130,7 +131,9 @@ def test_judges_see_nothing_of_what_a_benchmarks_own_transcripts_and_preflight_t
 
 def test_a_damaged_transcript_teaches_nothing(tmp_path: Path) -> None:
     folder = make_bench(tmp_path / "b", Shape(tasks=2))
-    records = {from_json(path.read_text()).run: from_json(path.read_text()) for path in folder.glob("records/*.json")}
+    records = {
+        from_json(path.read_text()).run: from_json(path.read_text()) for path in folder.glob("attempts/*/*/record.json")
+    }
     for run in records:
         transcript = run_files(folder, run).transcript
         transcript.parent.mkdir(exist_ok=True)

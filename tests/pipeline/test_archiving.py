@@ -37,7 +37,7 @@ def test_an_archive_is_made_checked_and_made_again_with_the_same_bytes(finished:
 
 
 def test_a_run_that_was_lost_is_made_before_it_is_archived(finished: Project) -> None:
-    (finished.bench / "runs" / "anna-with.md").unlink()
+    shutil.rmtree(finished.attempt("anna-with"))
     assert check(archive(finished)).returncode == 0
     assert finished.ledger() == ["anna-with"]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import shutil
 import socket
 import subprocess
 import sys
@@ -92,7 +93,7 @@ def test_a_daemon_over_http_is_told_of_every_workspace_and_forgets_it_again(proj
     assert daemon.folders("refused") == []
     calls = {call["name"] for call in project.record("anna-with")["outcome"]["calls"]}
     assert "mcp__lens__lens_grep" in calls
-    assert project.record("anna-with")["attempts"][-1]["teardown"] == ""
+    assert project.record("anna-with")["attempt"]["teardown"] == ""
 
     assert "Nothing to be done" in project.start()
     assert len(daemon.folders("told")) == 3
@@ -120,7 +121,7 @@ def test_a_failed_teardown_is_in_the_record_and_discards_nothing(project: Projec
     project.write_tasks(["anna"])
     project.start(target="bench/r/validity.csv")
     assert project.reasons() == {}
-    assert project.record("anna-with")["attempts"][-1]["teardown"] == "teardown failed, exit code 1: still in use"
+    assert project.record("anna-with")["attempt"]["teardown"] == "teardown failed, exit code 1: still in use"
     assert "still in use" in (project.bench / "logs" / "anna-with.log").read_text()
 
 
@@ -146,6 +147,8 @@ def test_a_start_that_makes_no_run_has_no_preflight(finished: Project) -> None:
     (finished.bench / "preflight.json").unlink()
     assert "preflight" not in finished.start()
     (finished.bench / "runs" / "anna-with.md").unlink()
+    assert "preflight" not in finished.start()
+    shutil.rmtree(finished.attempt("anna-with"))
     assert "preflight" in finished.start()
 
 

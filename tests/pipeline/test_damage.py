@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import os
 import random
 import shutil
@@ -16,7 +17,17 @@ from lensbench.core.run_folder import RunFolder
 from lensbench.workflow.damage import Check, read_checksums, read_index
 from small_benchmark import Project
 
-NOT_CHECKED = ("logs/", ".gate/", ".plan/", ".copies/", ".at-work", ".checked", ".checksums", "spent.json")
+NOT_CHECKED = (
+    "logs/",
+    "attempts/made-",
+    ".gate/",
+    ".plan/",
+    ".copies/",
+    ".at-work",
+    ".checked",
+    ".checksums",
+    "spent.json",
+)
 
 
 def test_a_list_names_nothing_outside_of_its_folder(tmp_path: Path) -> None:
@@ -67,21 +78,23 @@ def reads_the_same(name: str, before: bytes, after: bytes) -> bool:
     """The header of a gzip file has a time and a system that nobody reads; a record may have another kind of line end."""
     if name.endswith(".gz"):
         return gzip.decompress(before) == gzip.decompress(after)
-    return name.startswith("records/") and before == after.replace(b"\r", b"\n")
+    return name.endswith("/record.json") and before == after.replace(b"\r", b"\n")
 
 
 def test_damaged_runs_are_named_and_made_again_and_no_other(finished: Project) -> None:
     before, derived = finished.files(), contents(finished)
     rng = random.Random(7)
-    for name in ("records/anna-with.json", "runs/anna-without.md", "transcripts/bert-with.jsonl.gz"):
-        (finished.bench / name).write_bytes((finished.bench / name).read_bytes()[: rng.randrange(1, 300)])
+    names = ("anna-with/1/record.json", "anna-without/1/answer.md", "bert-with/1/transcript.jsonl.gz")
+    for name in names:
+        path = finished.bench / "attempts" / name
+        path.write_bytes(path.read_bytes()[: rng.randrange(1, 30)])
     dry = finished.start("-n")
-    assert "bench/r/records/anna-with.json is damaged" in dry
+    assert "bench/r/attempts/anna-with/1/record.json is damaged" in dry
     assert finished.ledger() == []
     shown = finished.start()
-    for name in ("records/anna-with.json", "runs/anna-without.md", "transcripts/bert-with.jsonl.gz"):
-        assert f"bench/r/{name} is damaged" in shown
-        assert (finished.bench / ".damaged" / name).exists()
+    for stem in ("anna-with", "anna-without", "bert-with"):
+        assert f"bench/r/attempts/{stem}/1/" in shown
+        assert json.loads((finished.bench / "attempts" / stem / "1" / "discard.json").read_text())["by"] == "runner"
     assert finished.ledger() == ["anna-with", "anna-without", "bert-with"]
     kept = {name for name in before if "bert-without" in name}
     assert {name: finished.files()[name] for name in kept} == {name: before[name] for name in kept}
@@ -112,13 +125,11 @@ def test_the_plan_and_discards_are_restored_from_their_copies(project: Project) 
     project.start()
     results, plan = (project.bench / "results.json").read_bytes(), (project.bench / "plan.json").read_bytes()
     rng = random.Random(3)
-    names = ("plan.json", "discards/anna-with-1.json")
+    names = ("plan.json", "attempts/anna-with/1/discard.json")
     for name in names:
         damage(project.bench / name, rng)
     shown = project.start()
-    assert all(
-        f"bench/r/{name} is damaged (its checksum does not match): restored from its copy" in shown for name in names
-    )
+    assert all(f"bench/r/{name} is damaged (its checksum does not match): restored from " in shown for name in names)
     assert (project.bench / "results.json").read_bytes() == results
     assert (project.bench / "plan.json").read_bytes() == plan
     assert project.ledger() == ["anna-with", "anna-without", "bert-with", "bert-without"]
@@ -133,12 +144,12 @@ def test_a_damaged_list_of_checksums_costs_no_run_and_an_old_folder_has_none(fin
     finished.start()
     assert bytes_of(finished.files()) == before
     assert finished.ledger() == []
-    assert len(read_index(finished.bench)) == 12
+    assert len(read_index(finished.bench)) == 16
 
 
 def test_without_an_agent_a_damaged_run_is_named_and_nothing_is_done(finished: Project) -> None:
     finished.configure({"kind": "none"})
-    path = finished.bench / "records" / "anna-with.json"
+    path = finished.attempt("anna-with") / "record.json"
     path.write_bytes(path.read_bytes()[:-5])
     before = finished.files("")
     assert "restore the file, or import the run again" in finished.start(fails=True)

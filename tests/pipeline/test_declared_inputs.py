@@ -33,8 +33,7 @@ BESIDE = {
     "preflight.json (run)": "the tools that the servers listed, written before the first job of a start",
     "looks.jsonl": "the account of error: a look reads what looks before it have drawn, and appends to it",
     "results.json (scores)": "whether a verdict was shown, when that account is missing; made from estimates.json",
-    "discards/": "written by validity, as many as there are, and found by the next start",
-    "transcripts/": "written by a run with its record, which is declared; a run that counts is never made again for them",
+    "attempts/": "the store, which no rule owns: its journal is declared, and a new answer is a line in it",
     "judging/mechanical.json": "how often this judge was asked again, by its own hand",
 }
 """What is read and is no rule's output, and why."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
+
 from small_benchmark import Project
 
 REASONS = {
@@ -10,6 +13,12 @@ REASONS = {
     "change-with": "workspace_changed", "model-with": "model_changed", "model-without": "model_changed",
 }  # fmt: skip
 ANOTHER_TRY = {"empty-with", "crash-without", "apierror-with", "apitext-without"}
+
+
+def filed(project: Project, by: str) -> Counter[str]:
+    """The discards of each run."""
+    files = (project.bench / "attempts").rglob("discard.json")
+    return Counter(path.parts[-3] for path in files if json.loads(path.read_text())["by"] == by)
 
 
 def test_runs_that_must_not_count_are_filed_once_repeated_alone_and_given_up(project: Project) -> None:
@@ -26,21 +35,23 @@ def test_runs_that_must_not_count_are_filed_once_repeated_alone_and_given_up(pro
     ledger = project.ledger()
     assert {stem: ledger.count(stem) for stem in REASONS} == {stem: 1 + (stem in ANOTHER_TRY) for stem in REASONS}
     assert ledger.count("again-with") == 2
-    attempts = project.record("again-with")["attempts"]
-    assert [attempt["reason"] for attempt in attempts] == ["crashed", ""]
-    assert [attempt["waited_s"] >= 1 for attempt in attempts] == [False, True]
+    again = [
+        json.loads(path.read_text()) for path in sorted((project.bench / "attempts/again-with").glob("*/record.json"))
+    ]
+    assert [record["attempt"]["reason"] for record in again] == ["crashed", ""]
+    assert [record["attempt"]["waited_s"] >= 1 for record in again] == [False, True]
     assert "10 runs discarded" in first
-    assert {name.partition("/")[2] for name in project.files("discards")} == {
-        f"{stem}-1.{suffix}" for stem in REASONS for suffix in ("md", "json")
-    }
+    discards = project.files("attempts")
+    assert filed(project, "validity") == dict.fromkeys(REASONS, 1)
+    assert filed(project, "runner") == dict.fromkeys([*ANOTHER_TRY, "again-with"], 1)
     assert project.processes() == []
 
     dry = project.start("-n")
-    due = {line.split("discards/")[1].split("-1.json")[0] for line in dry.splitlines() if "Updated input files" in line}
+    due = {line.split("runs/")[1].removesuffix(".md") for line in dry.splitlines() if "Missing output files" in line}
     assert due == set(REASONS)
 
     project.clear_ledger()
-    discards, runs = project.files("discards"), project.files("runs")
+    runs = project.files("runs")
     # The control folder counts starts: what heals at its second start must find the first one there.
     (project.control / "ledger").write_text("".join(f"start {stem}\n" for stem in ledger))
     project.start(cores=8)
@@ -49,11 +60,9 @@ def test_runs_that_must_not_count_are_filed_once_repeated_alone_and_given_up(pro
     repeated = project.ledger()
     for stem in set(ledger):
         assert (repeated.count(stem) > ledger.count(stem)) == (stem in REASONS)
-    after = project.files("discards")
+    after = project.files("attempts")
     assert {name: after[name] for name in discards} == discards
-    assert {name for name in after if name not in discards} == {
-        f"discards/{stem}-2.{suffix}" for stem in set(REASONS) - healed for suffix in ("md", "json")
-    }
+    assert filed(project, "validity") == {stem: 1 + (stem not in healed) for stem in REASONS}
     untouched = {name for name in runs if name.partition("/")[2].removesuffix(".md") not in REASONS}
     assert {name: project.files("runs")[name] for name in untouched} == {name: runs[name] for name in untouched}
     given_up = {f"{row['task']}-{row['condition']}" for row in project.table("validity") if row["given_up"] == "yes"}
@@ -61,7 +70,7 @@ def test_runs_that_must_not_count_are_filed_once_repeated_alone_and_given_up(pro
     assert "was given up: contaminated" in (project.bench / "results.md").read_text()
     assert "Nothing to be done" in project.start("-n")
     dry = project.start("-n", "--config", "discards={max_rounds: 2}")
-    assert sum(f"{stem.replace('-', ', ')}, trial 1" in dry for stem in REASONS) == len(given_up)
+    assert {stem for stem in REASONS if f"{stem}: its answer does not count in" in dry} == given_up
 
 
 REFUSED = """
@@ -81,5 +90,5 @@ def test_a_refused_key_stops_everything_with_a_message_and_is_no_discard(project
     message = project.start(cores=1, fails=True)
     assert "error: the agent was refused (401 invalid x-api-key); fix that, then start again" in message
     assert len(project.ledger()) == 1
-    assert project.files("records", "discards") == {}
+    assert (project.files("runs"), filed(project, "validity")) == ({}, {})
     assert project.processes() == []

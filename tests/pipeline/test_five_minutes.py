@@ -36,8 +36,8 @@ def check(folder: Path, said: str) -> None:
     assert "nothing to pay (no model is asked)" in said
     config = yaml.safe_load((folder / "config.mine.yaml").read_text())
     assert config["conditions"]["with"]["tools"] == list(TOOLS)
-    records = folder / "bench" / "mine-smoke" / "records"
-    assert len(list(records.glob("*.json"))) == 4
+    records = folder / "bench" / "mine-smoke" / "attempts"
+    assert len(list(records.glob("*/*/record.json"))) == 4
 
 
 def test_flags_are_enough_and_the_config_that_is_written_works(stock: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -131,7 +131,7 @@ def test_in_the_sandbox_nothing_of_it_reaches_the_prompt_the_host_or_the_result(
     assert got == {name: {"paths": ["/repo", "/session/home", "/session/answer.md"]} for name in got}
     record = project.record("anna-with")
     assert (record["sandbox"], record["workspace"]) == (FOUND.name, "/repo")
-    assert record["attempts"][0]["exit_code"] == 0
+    assert record["attempt"]["exit_code"] == 0
     assert record["tree_before"] == record["tree_after"]
     assert list(living(f"daemon-{project.control}")) == []
     left = [*project.folder.rglob("written"), *project.control.rglob("written"), project.program / "written"]

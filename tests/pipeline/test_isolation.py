@@ -16,7 +16,7 @@ SECRET = 'sk-"quoted"\\and/ünusual-0123456789'
 
 
 def events(project: Project, stem: str) -> list[dict[str, Any]]:
-    lines = gzip.decompress((project.bench / "transcripts" / f"{stem}.jsonl.gz").read_bytes()).decode().splitlines()
+    lines = gzip.decompress((project.attempt(stem) / "transcript.jsonl.gz").read_bytes()).decode().splitlines()
     return [json.loads(line) for line in lines]
 
 
@@ -62,10 +62,9 @@ def test_the_runs_of_a_pair_are_under_way_at_the_same_time_and_the_record_says_w
     for task in ("anna", "bert"):
         records = [project.record(f"{task}-{condition}") for condition in ("with", "without")]
         came = [datetime.fromisoformat(record["arrived_at"]) for record in records]
-        began = [datetime.fromisoformat(record["attempts"][0]["started_at"]) for record in records]
+        began = [datetime.fromisoformat(record["attempt"]["started_at"]) for record in records]
         ended = [
-            moment.timestamp() + record["attempts"][0]["duration_s"]
-            for moment, record in zip(began, records, strict=True)
+            moment.timestamp() + record["attempt"]["duration_s"] for moment, record in zip(began, records, strict=True)
         ]
         assert max(came) <= min(datetime.fromisoformat(record["opened_at"]) for record in records)
         assert max(moment.timestamp() for moment in began) < min(ended)

@@ -117,8 +117,8 @@ def test_a_real_agent_makes_a_change_and_tests_judge_it(cli: Cli, tmp_path: Path
     bench = project / "bench" / "live"
     results = json.loads((bench / "results.json").read_text())
     assert {run["condition"]: run["score"] for run in results["runs"]} == {"without": 0.0, "with": 1.0}
-    assert f"+{RIGHT}" in (bench / "patches" / "mend-add-with.diff").read_text()
-    assert f"+{WRONG}" in (bench / "patches" / "mend-add-without.diff").read_text()
+    assert f"+{RIGHT}" in (bench / "attempts/mend-add-with/1/patch.diff").read_text()
+    assert f"+{WRONG}" in (bench / "attempts/mend-add-without/1/patch.diff").read_text()
     offered = [set(fact.tools) for fact in facts if fact and fact.turn == 1 and fact.tools]
     assert not cli.edit_name or all(cli.edit_name in tools for tools in offered)
     assert {any(tool.startswith(cli.lens) for tool in tools) for tools in offered} == {True, False}

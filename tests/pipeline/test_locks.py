@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 
-from lensbench.workflow.snakemake_inside import remove_locks
 from small_benchmark import Project, wait_for
 
 REFUSED = "Another Snakemake is running on bench/r (process "
@@ -15,10 +13,6 @@ REFUSED = "Another Snakemake is running on bench/r (process "
 def status(project: Project) -> str:
     command = [sys.executable, "-m", "lensbench.workflow.status", "--folder", "bench/r"]
     return subprocess.run(command, cwd=project.folder, capture_output=True, text=True, check=True).stdout
-
-
-def locks(project: Project) -> list[Path]:
-    return sorted((project.folder / ".snakemake" / "locks").glob("*.lock"))
 
 
 def test_a_second_snakemake_on_one_run_is_refused_in_a_sentence_and_one_beside_it_is_not(project: Project) -> None:
@@ -37,7 +31,6 @@ def test_a_second_snakemake_on_one_run_is_refused_in_a_sentence_and_one_beside_i
     project.behave()
     project.start("--config", "run_id=beside", target="bench/beside/validity.csv")
     assert first.poll() is None
-    # Snakemake's own locks of the first are gone now: the second removed all of them at its end. Ours holds.
     assert REFUSED in project.start(target="bench/r/validity.csv", fails=True)
     assert project.ledger("end") == ["anna-with", "anna-without", "bert-with", "bert-without"]
     first.kill()
@@ -54,17 +47,7 @@ def test_after_a_kill_the_next_start_goes_on_and_takes_no_lock_from_a_living_one
     killed.kill()
     killed.communicate()
     assert wait_for(lambda: not [line for line in project.processes() if " bench/r " in line])
-    assert len(locks(project)) == 4
     project.behave()
-    output = project.start(target="bench/r/validity.csv")
-    assert "was killed; removed its lock on bench/r" in output
+    project.start(target="bench/r/validity.csv")
     assert beside.poll() is None
     assert project.reasons() == {}
-
-
-def test_only_locks_of_that_run_folder_are_removed(tmp_path: Path) -> None:
-    for name, locked in (("0", "bench/r/plan.json"), ("1", "bench/r2/plan.json"), ("2", "tasks.yaml")):
-        (tmp_path / f"{name}.output.lock").write_text(f"{locked}\n")
-    assert remove_locks(Path("bench/r"), tmp_path)
-    assert [path.name for path in sorted(tmp_path.iterdir())] == ["1.output.lock", "2.output.lock"]
-    assert not remove_locks(Path("bench/r"), tmp_path)

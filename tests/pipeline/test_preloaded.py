@@ -6,6 +6,7 @@ import json
 import os
 import random
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -74,7 +75,7 @@ def test_a_run_is_snakemakes_own_child_and_is_shown_as_the_command_that_makes_it
     assert process.returncode == 0, output
     assert project.processes() == []
     again = subprocess.run(command, cwd=project.folder, capture_output=True, text=True, check=True)
-    assert "kept: it is finished" in again.stderr
+    assert "kept: an agent has answered" in again.stderr
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -124,8 +125,8 @@ def test_a_run_has_the_environment_and_the_folder_that_its_command_would_give_it
     project.start(target="bench/r/validity.csv")
     forked = json.loads(seen.read_text())
     seen.unlink()
-    (project.bench / "records" / "anna-with.json").unlink()
-    process = project.begin(target="bench/r/records/anna-with.json")
+    shutil.rmtree(project.attempt("anna-with"))
+    process = project.begin(target="bench/r/validity.csv")
     assert wait_for(lambda: loaded(project), 60)
     kill(*loaded(project))
     process.communicate(timeout=60)

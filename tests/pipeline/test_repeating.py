@@ -7,12 +7,11 @@ import os
 import random
 import re
 import shutil
-from base64 import urlsafe_b64encode
 
 import yaml
 
+from lensbench.core.store import DISCARD
 from lensbench.core.system.files import note_checksum
-from lensbench.runs.discards import discard_files
 from small_benchmark import Files, Project
 
 DERIVED = (
@@ -61,24 +60,27 @@ def test_what_is_asked_for_by_default_is_everything_that_is_written_and_each_run
     derived = {f"bench/r/{name}" for name in DERIVED if not name.startswith(("prompts/", "answers/"))}
     derived |= {"bench/r/prompts", "bench/r/answers"}
     assert asked() == derived
-    gone = {"bench/r/runs/anna-with.md", "bench/r/records/bert-with.json"}
+    gone = {"bench/r/runs/anna-with.md", "bench/r/runs/bert-with.md"}
     for name in gone:
         (finished.folder / name).unlink()
     assert asked() == derived | gone
 
 
-def test_a_moved_folder_has_nothing_to_do_and_a_missing_answer_or_record_repeats_that_run_alone(
+def test_a_moved_folder_has_nothing_to_do_and_a_run_that_is_deleted_in_the_store_is_made_again_alone(
     finished: Project,
 ) -> None:
     assert NOTHING in finished.start()
     before, derived = finished.files(), contents(finished)
     (finished.bench / "runs" / "anna-with.md").unlink()
-    (finished.bench / "records" / "bert-without.json").unlink()
-    finished.start()
-    assert finished.ledger() == ["anna-with", "bert-without"]
+    shutil.rmtree(finished.bench / "attempts" / "bert-without")
+    said = finished.start()
+    assert "bert-without: its answer does not count in bench/r/attempts; a start repeats it" in said
+    assert "from bench/r/attempts, without an agent: anna-with. To repeat a run: lensbench discard" in said
+    assert finished.ledger() == ["bert-without"]
     after = finished.files()
-    repeated = {name for name in before if before[name] != after[name]}
-    assert {name.partition("/")[2].partition(".")[0] for name in repeated} == {"anna-with", "bert-without"}
+    repeated = {name for name in before if before[name] != after[name]} - {"runs/anna-with.md"}
+    assert {re.split(r"[/.]", name)[1] for name in repeated} == {"bert-without"}
+    assert bytes_of(after)["runs/anna-with.md"] == bytes_of(before)["runs/anna-with.md"]
     assert contents(finished)["verdicts.csv"] == derived["verdicts.csv"]
     assert NOTHING in finished.start("-n")
     shutil.rmtree(finished.folder / ".snakemake")
@@ -208,27 +210,18 @@ def test_a_new_run_id_starts_anew_and_on_one_core_the_order_inside_pairs_is_bala
     starts = [line.split()[1] for line in (finished.control / "ledger").read_text().splitlines() if "start" in line]
     assert [name.partition("-")[0] for name in starts] == ["anna", "anna", "bert", "bert"]
     assert {starts[0].partition("-")[2], starts[2].partition("-")[2]} == {"with", "without"}
-    assert discard_files(finished.folder / "bench" / "other") == {}
+    assert not list((finished.folder / "bench" / "other").rglob(DISCARD))
 
 
-def test_a_finished_run_that_snakemake_wants_again_is_kept_and_not_paid_twice(finished: Project) -> None:
+def test_a_finished_run_that_snakemake_wants_again_is_copied_and_not_paid_twice(finished: Project) -> None:
     before = finished.files()
     assert "Nothing to be done" in finished.start(target="bench/r/runs/anna-with.md")
     finished.start("-R", "run", target="bench/r/validity.csv")
+    assert not (finished.bench / "logs" / "anna-with.log").read_text().startswith("anna-with: kept")
     finished.start("-R", "run", target="bench/r/runs/anna-with.md")
     assert bytes_of(finished.files()) == bytes_of(before)
     assert finished.ledger() == []
     assert "kept" in (finished.bench / "logs" / "anna-with.log").read_text()
-
-
-def test_a_finished_run_that_a_killed_snakemake_did_not_note_is_kept_and_its_marks_go(finished: Project) -> None:
-    marks = finished.folder / ".snakemake" / "incomplete"
-    for name in ("runs/anna-with.md", "records/anna-with.json"):
-        (marks / urlsafe_b64encode(f"bench/r/{name}".encode()).decode()).write_text("{}")
-    before = finished.files()
-    assert "Nothing to be done" in finished.start()
-    assert finished.files() == before
-    assert [path for path in marks.iterdir() if path.name != "migration_underway"] == []
 
 
 def test_changed_settings_reach_the_plan_although_snakemakes_memory_is_lost(finished: Project) -> None:

@@ -46,7 +46,5 @@ def test_a_config_may_name_the_set_before_it_is_written(project: Project) -> Non
 
 
 def test_without_a_repository_it_is_asked_for(project: Project) -> None:
-    assert "error: name a repository: snakemake scenarios --config repo=" in project.start(
-        target="scenarios", fails=True
-    )
+    assert "name a repository: snakemake scenarios --config repo=" in project.start(target="scenarios", fails=True)
     assert not (project.bench / "plan.json").exists()

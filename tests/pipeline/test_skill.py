@@ -86,7 +86,7 @@ def test_a_benchmark_outlives_its_shell_is_started_once_stopped_killed_and_gone_
 
     foreign.behave(bert_with="sleep 600")
     skill("--rerun", "--cores", "2")
-    assert wait_for((foreign.bench / "records" / "bert-without.json").exists)
+    assert wait_for((foreign.bench / "runs" / "bert-without.md").exists)
     assert wait_for(lambda: "bert-with" in foreign.ledger())
     worker = at_work(foreign.bench)
     assert worker

@@ -3,7 +3,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from lensbench.core.records import RunId, run_files
+from lensbench.core.records import RunId
+from lensbench.core.store import run_files
 from lensbench.core.system.files import write_json
 from lensbench.plan.freeze import dealt_tasks
 from lensbench.plan.waves import look_file, opened, restricted, waves

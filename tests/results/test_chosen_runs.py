@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from handmade import file_discard
 from lensbench.core.records import RunId
 from lensbench.core.system.files import write_atomic
-from lensbench.runs.discards import file_discard
 from lensbench.runs.reasons import DiscardReason
 from lensbench.workflow.finish import lines
 
@@ -64,11 +64,11 @@ def test_a_run_that_was_made_again_still_has_its_first_score_in_the_second_delta
 
 
 @pytest.mark.parametrize("name", ["b-with.json", "why-i-removed-b.txt"])
-def test_a_file_that_was_put_into_discards_is_named(bench: Make, name: str) -> None:
+def test_a_file_that_was_put_into_the_store_is_named(bench: Make, name: str) -> None:
     made = make(bench)
-    write_atomic(made.folder / "discards" / name, "{}")
+    write_atomic(made.folder / "attempts" / name, "{}")
     assert made.build()["warnings"] == [
-        f"discards/ holds {name}, which lensbench did not write: ignored. To discard a run: lensbench discard <run>"
+        f"attempts/ holds {name}, which lensbench did not write: ignored. To discard a run: lensbench discard <run>"
         " --reason ..."
     ]
 

@@ -18,8 +18,9 @@ import pytest
 
 from benches import Shape, make_bench
 from lensbench.core.errors import UserError
-from lensbench.core.records import RunId, run_files
+from lensbench.core.records import RunId
 from lensbench.core.rows import VerdictRow, columns
+from lensbench.core.store import run_files
 from lensbench.core.system.files import plain
 from lensbench.core.system.places import TEMPLATES
 from lensbench.core.tables import read_table, write_table

@@ -10,7 +10,8 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page
 
 from benches import Shape, make_bench
-from lensbench.core.records import RunId, run_files
+from lensbench.core.records import RunId
+from lensbench.core.store import run_files
 from lensbench.results.page.page import write_page
 
 HOSTILE = "</script><script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">"

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from benches import Shape, make_bench
-from lensbench.core.records import RunId, run_files
+from lensbench.core.records import RunId
+from lensbench.core.store import run_files
 from lensbench.results.page.page import write_page
 from lensbench.results.page.runs import MOST_CHARS, run_address
 

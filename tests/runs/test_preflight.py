@@ -26,6 +26,7 @@ from lensbench.core.errors import UserError
 from lensbench.core.preflight_results import Check, read_listed_tools, read_tools_of, table
 from lensbench.core.records import sha256
 from lensbench.core.run_folder import RunFolder
+from lensbench.core.system.files import write_atomic
 from lensbench.plan.reading import load_config
 from lensbench.plan.task_files import read_scenarios
 from lensbench.runs import preflight as stage
@@ -551,8 +552,7 @@ def test_tools_that_change_between_two_starts_are_not_mixed(project: Path, given
     for name in ("find", "seek"):  # without a run, the tools may change
         program.write_text(text.replace('"find"', f'"{name}"'), encoding="utf-8")
         start()
-    (folder / "records").mkdir()
-    (folder / "records" / "a-with.json").write_text("{}")
+    write_atomic(folder / "runs" / "a-with.md", "an answer")
     program.write_text(text, encoding="utf-8")
     for _ in range(2):
         with pytest.raises(UserError, match="preflight failed"):

@@ -13,18 +13,20 @@ from typing import Any
 
 import pytest
 
+from handmade import file_discard
 from lensbench.agents import adapters, load_adapter
 from lensbench.agents.adapters import command
 from lensbench.agents.sandbox import NO_SANDBOX, SYSTEM, Place, find_sandbox
 from lensbench.core.errors import UserError
-from lensbench.core.records import Call, Outcome, Record, RunId, from_json, run_files
+from lensbench.core.records import Call, Outcome, Record, RunId, from_json
+from lensbench.core.store import State, entries, run_files, state_of, view_of
+from lensbench.core.tables import read_table
 from lensbench.plan.freeze import write_plan
 from lensbench.repositories.prepare import main as fetch
 from lensbench.runs import attempt as attempts
 from lensbench.runs import run as runs
 from lensbench.runs.budget import spent
-from lensbench.runs.discards import discard_files, file_discard
-from lensbench.runs.run import KEPT, is_kept, make_run, read_job
+from lensbench.runs.run import KEPT, make_run, read_job
 from lensbench.runs.validity import judge_validity
 from lensbench.workflow.read_schedule import read_schedule
 
@@ -96,8 +98,8 @@ def events(bench: Path, stream: list[dict[str, Any]], condition: str) -> Record:
 def test_an_answer_counts_whose_program_does_not_end(bench: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lensbench.agents.start.EXIT_GRACE_S", 0.5)
     record = events(bench, [{"type": "start", "tools": [], "mcp_servers": []}, *ENDED], "without")
-    assert (record.last.reason, record.last.timed_out, record.last.exit_code) == ("", False, None)
-    assert (record.last.duration_s or 99) < 15
+    assert (record.attempt.reason, record.attempt.timed_out, record.attempt.exit_code) == ("", False, None)
+    assert (record.attempt.duration_s or 99) < 15
     assert run_files(bench, RUN).answer.read_text(encoding="utf-8") == "here"
 
 
@@ -114,12 +116,12 @@ def test_a_first_call_that_gets_an_error_does_not_end_the_run(bench: Path) -> No
     plan(bench, f"cat {here}/first; sleep 1; cat {here}/rest", kind="command-events", timeout_s=15, retries=1)
     run = RUN._replace(condition="with")
     make_run(read_job(bench, run, 0))
-    assert from_json(run_files(bench, run).record.read_text(encoding="utf-8")).last.reason == ""
+    assert from_json(run_files(bench, run).record.read_text(encoding="utf-8")).attempt.reason == ""
 
 
 def test_a_run_whose_server_failed_at_the_start_is_not_paid_to_its_end(bench: Path) -> None:
     servers = [{"name": "fake", "status": "failed", "detail": "no such file"}]
-    last = events(bench, [{"type": "start", "tools": [], "mcp_servers": servers}], "with").last
+    last = events(bench, [{"type": "start", "tools": [], "mcp_servers": servers}], "with").attempt
     assert (last.reason, last.timed_out) == ("mcp_failed", False)
 
 
@@ -157,7 +159,7 @@ def test_a_server_is_asked_before_the_text_of_a_failed_call_counts_against_it(
         {"type": "tool_result", "id": 1, "is_error": False, "size": 9, "text": "/wrong is not registered"},
     ]
     record = events(bench, [*call, *ENDED], "with")
-    assert (record.outcome.servers, record.last.reason) == ({"fake": status}, reason)
+    assert (record.outcome.servers, record.attempt.reason) == ({"fake": status}, reason)
     assert record.outcome.calls == (Call("mcp__fake__find", 1, 1),)
 
 
@@ -186,7 +188,7 @@ def test_what_a_run_wrote_into_its_workspace_is_seen_and_no_other_run_finds_it(b
     for condition in ("without", "with"):
         assert answer_of(bench, RUN._replace(condition=condition)) == b"shop.py\n"
         record = from_json(run_files(bench, RUN._replace(condition=condition)).record.read_text())
-        assert record.last.reason == "workspace_changed"
+        assert record.attempt.reason == "workspace_changed"
         assert record.tree_after != record.tree_before
     assert sorted(os.listdir(tree)) == [".git", "shop.py"]
 
@@ -211,28 +213,26 @@ def test_the_baseline_cannot_run_the_treatments_program_and_does_not_count_where
     shell += "; ".join(f"echo {shlex.quote(json.dumps(line))}" for line in ENDED)
     plan(bench, shell, sandbox, kind="command-events", retries=1)
     make_run(read_job(bench, RUN, 0))
-    last = from_json(run_files(bench, RUN).record.read_text()).last
+    last = from_json(run_files(bench, RUN).record.read_text()).attempt
     said = f'by a command that runs a server\'s program: Bash {{ "command": "{program} cart" }}'
     assert (last.reason, last.detail) == (("", "") if sandbox == "auto" else ("contaminated", said))
 
 
-def test_a_run_is_kept_exactly_while_it_is_whole_and_not_discarded(bench: Path) -> None:
+def test_no_agent_is_asked_for_a_run_that_counts_and_its_view_comes_back(bench: Path) -> None:
     plan(bench, "echo answer")
-    assert not is_kept(bench, RUN)
     answer_of(bench)
-    files = run_files(bench, RUN)
-    before = files.record.read_bytes()
+    before = run_files(bench, RUN).record.read_bytes()
+    view_of(bench, RUN).unlink()
     assert make_run(read_job(bench, RUN, 0)).startswith("kept")
-    assert files.record.read_bytes() == before
-    files.answer.write_text("edited")
-    assert not is_kept(bench, RUN)
-    files.answer.write_text("answer\n")
-    assert is_kept(bench, RUN)
-    assert not is_kept(bench, RUN._replace(condition="with"))
+    assert view_of(bench, RUN).read_text(encoding="utf-8") == "answer\n"
+    assert (run_files(bench, RUN).record.read_bytes(), spent(bench)["runs"]) == (before, 1)
     file_discard(bench, RUN, "empty", "")
-    assert not is_kept(bench, RUN)
-    files.record.write_text("{")
-    assert not is_kept(bench, RUN)
+    assert make_run(read_job(bench, RUN, 0)).startswith("answered")
+    assert [entry.number for entry in entries(bench, RUN)] == [1, 2]
+
+
+def counts(bench: Path, run: RunId = RUN) -> bool:
+    return state_of(entries(bench, run), 3) == State.COUNTS
 
 
 def test_a_run_that_is_still_at_work_elsewhere_is_waited_for_and_not_made_again(bench: Path) -> None:
@@ -241,23 +241,23 @@ def test_a_run_that_is_still_at_work_elsewhere_is_waited_for_and_not_made_again(
     both = [subprocess.Popen([*RUN_ANNA, bench]) for _ in range(2)]
     assert [process.wait(60) for process in both] == [0, 0]
     assert count.read_text().split() == ["x"]
-    assert is_kept(bench, RUN)
+    assert counts(bench)
 
 
 def test_only_what_may_heal_at_once_is_tried_again_and_never_more_often_than_allowed(bench: Path) -> None:
     count = bench.parent / "count"
     plan(bench, f'echo x >> "{count}"; exit 3', retries=3)
     answer_of(bench)
-    record = from_json(run_files(bench, RUN).record.read_text())
-    assert [(attempt.attempt, attempt.waited_s, attempt.reason) for attempt in record.attempts] == [
+    tried = [from_json(entry.record.read_text()).attempt for entry in entries(bench, RUN)]
+    assert [(attempt.number, attempt.waited_s, attempt.reason) for attempt in tried] == [
         (1, 0.0, "crashed"), (2, 1.0, "crashed"), (3, 2.0, "crashed"),
     ]  # fmt: skip
     assert count.read_text().split() == ["x"] * 3
+    assert [entry.counts for entry in entries(bench, RUN)] == [False, False, True]  # `validity` decides about the last
     plan(bench, "echo x > new.py; echo answer", retries=3)
     file_discard(bench, RUN, "crashed", "")
     answer_of(bench)
-    record = from_json(run_files(bench, RUN).record.read_text())
-    assert [attempt.reason for attempt in record.attempts] == ["workspace_changed"]
+    assert [record_of(bench).attempt.reason, len(entries(bench, RUN))] == ["workspace_changed", 4]
 
 
 @pytest.mark.parametrize(
@@ -274,8 +274,7 @@ def test_what_no_attempt_can_fix_is_one_sentence_and_no_discard(bench: Path, dam
     damage(bench)
     with pytest.raises(UserError, match=message):
         answer_of(bench)
-    assert not run_files(bench, RUN).record.exists()
-    assert discard_files(bench) == {}
+    assert entries(bench, RUN) == []
 
 
 @pytest.mark.parametrize("shell", ['mkfifo "$2"', 'ln -s /etc/hostname "$2"', 'ln -s "$1" "$2"', 'mkdir "$2"'])
@@ -331,7 +330,7 @@ def test_half_characters_in_an_answer_do_not_lose_the_run(bench: Path) -> None:
         kind="command-events",
     )
     assert answer_of(bench) == b"half ? here"
-    assert is_kept(bench, RUN)
+    assert counts(bench)
 
 
 def record_of(bench: Path, run: RunId = RUN) -> Record:
@@ -343,7 +342,7 @@ LOG_BOMB = 'echo "the answer"; head -c 3000000 /dev/zero | tr "\\0" "[" > "$(dir
 
 def test_a_server_log_that_no_parser_can_take_costs_no_answer(bench: Path) -> None:
     assert answer_of(plan(bench, LOG_BOMB)) == b"the answer\n"
-    assert record_of(bench).last.reason == ""
+    assert record_of(bench).attempt.reason == ""
     assert record_of(bench).server_calls == {}
 
 
@@ -355,13 +354,12 @@ def test_what_fails_after_the_agent_ended_is_a_discard_with_its_answer_and_its_c
 
     monkeypatch.setattr(attempts, "_server_calls", fails)
     assert answer_of(plan(bench, "echo the answer")) == b"the answer\n"
-    last = record_of(bench).last
+    last = record_of(bench).attempt
     assert (last.reason, last.detail) == ("harness_failed", "RecursionError in lensbench/attempt.py, _checked")
     assert spent(bench)["runs"] == 1
     assert spent(bench)["hours"] > 0
-    assert not list((bench / ".paid").rglob("*.json"))
     judge_validity(bench)
-    assert [path.name for path in discard_files(bench)["anna-without"]] == ["anna-without-1.json"]
+    assert run_files(bench, RUN).read_discard().reason == "harness_failed"
 
 
 @pytest.mark.parametrize(
@@ -377,7 +375,7 @@ def test_a_workspace_of_any_size_costs_no_answer_and_is_not_read_without_end(
     bench: Path, shell: str, reason: str
 ) -> None:
     assert answer_of(plan(bench, f"{shell}; echo the answer")) == b"the answer\n"
-    last = record_of(bench).last
+    last = record_of(bench).attempt
     assert last.reason == reason
     assert (
         reason != "over_limit" or last.detail == "its workspace has more than 16 GB after the run and was not checked"
@@ -393,7 +391,7 @@ def test_an_output_that_no_adapter_can_read_is_a_discard_with_its_transcript(
 
     monkeypatch.setattr(command, "read", fails)
     make_run(read_job(plan(bench, "echo one; echo two"), RUN, 0))
-    assert record_of(bench).last.reason == "harness_failed"
+    assert record_of(bench).attempt.reason == "harness_failed"
     assert gzip.decompress(run_files(bench, RUN).transcript.read_bytes()) == b"one\ntwo\n"
 
 
@@ -419,11 +417,10 @@ def killed_in_teardown(bench: Path, shell: str) -> subprocess.CompletedProcess[b
 def test_a_job_that_is_killed_after_its_agent_ended_is_not_paid_for_twice(bench: Path) -> None:
     run = RunId("anna", "with")
     assert killed_in_teardown(bench, "echo $$").returncode == -9
-    assert not run_files(bench, run).record.exists()
-    assert "recovered" in make_run(read_job(bench, run, 0))
-    assert record_of(bench, run).last.reason == ""
-    assert spent(bench)["runs"] == 1
+    assert not view_of(bench, run).exists()
     assert make_run(read_job(bench, run, 0)) == KEPT
+    assert record_of(bench, run).attempt.reason == ""
+    assert (spent(bench)["runs"], view_of(bench, run).exists()) == (1, True)
 
 
 def killed_while_checking(bench: Path) -> None:
@@ -440,25 +437,20 @@ def killed_while_checking(bench: Path) -> None:
     assert ended.returncode == -9
 
 
-def test_a_run_that_kills_its_job_twice_while_it_is_checked_is_a_discard(bench: Path) -> None:
+def test_a_run_that_kills_its_job_while_it_is_checked_is_repeated_until_it_is_given_up(bench: Path) -> None:
     plan(bench, "echo $$")
     killed_while_checking(bench)
+    assert state_of(entries(bench, RUN), 3) == State.CUT_SHORT
     killed_while_checking(bench)
     assert spent(bench)["runs"] == 2
-    assert "recovered" in make_run(read_job(bench, RUN, 0))
-    assert record_of(bench).last.reason == "harness_failed"
-    assert spent(bench)["runs"] == 2
-    assert make_run(read_job(bench, RUN, 0)) == KEPT
-
-
-def test_what_a_killed_job_left_is_not_taken_for_another_prompt(bench: Path) -> None:
-    run = RunId("anna", "with")
-    killed_in_teardown(bench, "echo one")
-    (bench / "prompts" / "anna.md").write_text("another question")
-    job = read_job(bench, run, 0)
-    del job.plan["conditions"]["with"]["teardown"]
+    job = read_job(bench, RUN, 0)
+    assert make_run(job._replace(plan=job.plan | {"max_rounds": 1})) == KEPT
+    assert [entry.read_discard().reason for entry in entries(bench, RUN)] == ["harness_failed"] * 2
+    judge_validity(bench)
+    row = next(row for row in read_table(bench / "validity.csv") if row["condition"] == RUN.condition)
+    assert (row["status"], row["reason"], row["given_up"]) == ("discarded", "harness_failed", "no")
     assert "answered" in make_run(job)
-    assert spent(bench)["runs"] == 2
+    assert (spent(bench)["runs"], counts(bench)) == (3, True)
 
 
 def test_what_a_run_needs_is_loaded_before_it_is_forked_off(bench: Path) -> None:
@@ -472,7 +464,7 @@ def test_what_a_run_needs_is_loaded_before_it_is_forked_off(bench: Path) -> None
         [sys.executable, "-P", "-c", program, *RUN_ANNA[4:], str(bench)], env={**os.environ, "PYTHONPATH": str(SCRIPTS)},
         capture_output=True, text=True, check=True,
     )  # fmt: skip
-    assert (made.stdout, is_kept(bench, RUN)) == ("later:\n", True)
+    assert (made.stdout, counts(bench)) == ("later:\n", True)
 
 
 def test_a_run_imports_little() -> None:

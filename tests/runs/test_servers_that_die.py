@@ -16,7 +16,8 @@ from pathlib import Path
 import pytest
 from test_runs import SCRIPTS, bench, plan  # noqa: F401
 
-from lensbench.core.records import Record, RunId, from_json, run_files
+from lensbench.core.records import Record, RunId, from_json
+from lensbench.core.store import run_files
 
 pytestmark = pytest.mark.slow
 
@@ -90,7 +91,7 @@ def test_a_server_that_answers_discards_nothing(
 ) -> None:
     folder = planned(bench, port, "echo fine")
     make(folder)
-    assert (record(folder).last.reason, server.poll()) == ("", None)
+    assert (record(folder).attempt.reason, server.poll()) == ("", None)
 
 
 def test_a_server_that_died_during_the_run_discards_it_with_its_answer(
@@ -100,16 +101,16 @@ def test_a_server_that_died_during_the_run_discards_it_with_its_answer(
 ) -> None:
     folder = planned(bench, port, f"kill -9 {server.pid}; echo fine")
     make(folder)
-    assert record(folder).last.reason == "mcp_gone"
-    assert record(folder).last.detail.startswith("fake: ")
+    assert record(folder).attempt.reason == "mcp_gone"
+    assert record(folder).attempt.detail.startswith("fake: ")
     assert run_files(folder, RUN).answer.read_bytes() == b"fine\n"
 
 
 def test_no_agent_is_started_for_a_server_that_is_gone_already(bench: Path, port: int) -> None:
     folder = planned(bench, port, "touch ../../../started; echo fine")
     make(folder)
-    assert record(folder).last.reason == "mcp_failed"
-    assert record(folder).last.duration_s == 0
+    assert record(folder).attempt.reason == "mcp_failed"
+    assert record(folder).attempt.duration_s == 0
 
 
 @pytest.mark.parametrize("server", ["Repo not registered"], indirect=True)
@@ -120,8 +121,8 @@ def test_a_server_that_forgot_the_workspace_discards_the_run(
 ) -> None:
     folder = planned(bench, port, "echo fine")
     make(folder)
-    assert record(folder).last.reason == "mcp_gone"
-    assert "does not know the workspace" in record(folder).last.detail
+    assert record(folder).attempt.reason == "mcp_gone"
+    assert "does not know the workspace" in record(folder).attempt.detail
     assert os.path.exists(f"/proc/{server.pid}")
 
 

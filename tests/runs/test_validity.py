@@ -1,16 +1,16 @@
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from lensbench.core.errors import UserError
 from lensbench.core.records import Attempt, Outcome, Record, RunId
+from lensbench.core.store import Discard
 from lensbench.core.tables import read_table
-from lensbench.runs.discards import Discard
 from lensbench.runs.validity import decide, planned_runs, timing_csv
 
 Make = Callable[..., Any]
@@ -22,7 +22,7 @@ FINE = Attempt(1, "2026", 1.0, 0.0, 0, False)
 
 
 def record(condition: str, **changes: Any) -> Record:
-    whole = Record("a", condition, 1, "run", (FINE,), Outcome(models=("m",)), prompt_sha256="p", tree_before="t")
+    whole = Record("a", condition, 1, "run", FINE, Outcome(models=("m",)), prompt_sha256="p", tree_before="t")
     return replace(whole, **changes)
 
 
@@ -45,12 +45,8 @@ def test_a_run_without_a_reason_against_it_counts() -> None:
 @pytest.mark.parametrize("reason", ["empty", "crashed", "timed_out", "api_error", "mcp_failed", "mcp_not_offered",
                                     "contaminated", "model_changed", "workspace_changed"])  # fmt: skip
 def test_the_reason_of_the_last_attempt_discards_the_run_and_it_alone(reason: str) -> None:
-    bad = record("with", attempts=(FINE, replace(FINE, attempt=2, reason=reason)))
+    bad = record("with", attempt=replace(FINE, number=2, reason=reason))
     assert judged(record("without"), bad) == {"without": "valid", "with": f"discarded {reason}", "other": "missing"}
-
-
-def test_a_second_attempt_that_went_well_counts() -> None:
-    assert judged(record("with", attempts=(replace(FINE, reason="empty"), FINE)))["with"] == "valid"
 
 
 V1, V2 = (Outcome(models=("m",), agent_version=version) for version in ("1.0", "1.1"))
@@ -86,7 +82,7 @@ def test_runs_of_a_task_that_were_not_made_alike_do_not_count(records: list[Reco
 
 
 def test_a_discarded_run_does_not_discard_its_partner() -> None:
-    bad = record("with", outcome=MODELS["n"], attempts=(replace(FINE, reason="crashed"),))
+    bad = record("with", outcome=MODELS["n"], attempt=replace(FINE, reason="crashed"))
     assert judged(record("without"), bad)["without"] == "valid"
 
 
@@ -97,14 +93,14 @@ def test_the_runs_of_other_trials_are_not_compared() -> None:
 
 
 def test_timing_has_the_form_of_the_protocol_and_the_last_row_of_a_run_stands() -> None:
-    later = replace(FINE, started_at="2027", attempt=2, duration_s=12.345678)
-    discarded = {"task": "a", "condition": "with", "trial": 1, "attempts": [vars(replace(FINE, duration_s=200.0))]}
+    later = replace(FINE, started_at="2027", number=2, duration_s=12.345678)
+    discarded = record("with", attempt=replace(FINE, duration_s=200.0))
     rows = [
-        record("with", attempts=(FINE, later)),
+        record("with", attempt=later),
         record("without", trial=2),
-        record("other", attempts=(replace(FINE, duration_s=None),)),
+        record("other", attempt=replace(FINE, duration_s=None)),
     ]
-    assert timing_csv(rows, [discarded, discarded], "sonnet=glm-5,haiku=glm-4") == (
+    assert timing_csv([*rows, discarded, discarded], "sonnet=glm-5,haiku=glm-4") == (
         "model_mapping,sonnet=glm-5,haiku=glm-4\na,with,200,attempt=1\nt2/a,without,1,attempt=1\na,with,12.346,attempt=2\n"
     )
 
@@ -127,7 +123,7 @@ def test_the_stage_files_discards_once_and_gives_up_after_the_last_round(bench: 
         )
         assert row["given_up"] == ("yes" if number == 3 else "no")
     assert (made.folder / "runs/timing.csv").read_text().count("a,with,") == 3
-    assert len(list((made.folder / "discards").iterdir())) == 6
+    assert len(list(made.folder.glob("attempts/a-with/*/discard.json"))) == 3
 
 
 def test_a_run_that_counts_after_a_discard_shows_both(bench: Make) -> None:
@@ -145,16 +141,15 @@ def test_a_run_that_counts_after_a_discard_shows_both(bench: Make) -> None:
 @pytest.mark.parametrize(
     ("name", "content"),
     [
-        ("records/a-with.json", "{"), ("records/a-with.json", "[]"), ("runs/a-with.md", "edited"),
-        ("discards/a-with-1.json", "{}"),
+        ("record.json", "{"), ("record.json", "[]"), ("answer.md", "edited"), ("discard.json", "{}"),
     ],
 )  # fmt: skip
 def test_a_damaged_file_is_named_with_the_way_out(bench: Make, name: str, content: str) -> None:
     made = bench()
     made.run("a", "with", reason="crashed")
     made.build()
-    (made.folder / name).write_text(content)
-    with pytest.raises(UserError, match=rf"{name}: .*delete it"):
+    (made.folder / "attempts/a-with/1" / name).write_text(content)
+    with pytest.raises(UserError, match=r"attempts/a-with/1/.*: .*delete "):
         made.build()
 
 
@@ -162,15 +157,14 @@ def test_a_record_of_another_run_is_not_taken(bench: Make) -> None:
     made = bench()
     made.run("a", "with")
     made.build()
-    for folder in ("runs/a-with.md", "records/a-with.json"):
-        (made.folder / folder.replace("a-", "b-")).write_bytes((made.folder / folder).read_bytes())
-    with pytest.raises(UserError, match=r"b-with\.md: is not the answer of its record"):
+    shutil.copytree(made.folder / "attempts/a-with", made.folder / "attempts/b-with")
+    with pytest.raises(UserError, match=r"b-with/1/record\.json: is not of the answer beside it"):
         made.build()
 
 
 def test_a_filed_run_stays_discarded_when_only_its_partner_was_made_again() -> None:
     made = [record("without"), record("with")]
-    filed = {made[0].run: Discard(Path("x"), 1, "", "model_changed", "m; n", {})}
+    filed = {made[0].run: Discard("model_changed", "m; n", "validity")}
     decided = {v.run.condition: (v.status, v.reason) for v in decide({r.run: r for r in made}, PLAN, filed)}
     assert decided["without"] == ("discarded", "model_changed")
     assert decided["with"] == ("valid", "")

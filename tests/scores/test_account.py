@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
+from handmade import file_discard
 from lensbench.core.errors import UserError
 from lensbench.core.records import RunId
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import plain, write_json
-from lensbench.runs.discards import file_discard
 from lensbench.runs.reasons import DiscardReason
 from lensbench.scores.account import (
     Asked,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from typing import Any
 
@@ -103,9 +104,8 @@ def test_a_contrast_that_is_asked_for_after_a_look_has_what_that_look_has_left(b
 
 def test_a_missing_run_of_a_version_forbids_a_contrast_that_it_could_undo(bench: Make) -> None:
     made = versions(bench, better=9)
-    for name in ("records", "runs"):
-        for file in (made.folder / name).glob("t1[45]-v2.*"):
-            file.unlink()
+    for attempts in made.folder.glob("attempts/t1[45]-v2"):
+        shutil.rmtree(attempts)
     (found,) = made.build()["contrasts"]
     assert "Lost or repeated runs could undo a GO." in found["gate"]["sentence"]
 

@@ -388,7 +388,7 @@ def test_judges_that_cannot_be_trusted_forbid_a_verdict(
 
 def test_an_agent_that_shows_no_model_is_named_by_the_plan(bench: Make) -> None:
     made = wide(bench, agent={"kind": "none"})
-    for path in (made.folder / "records").glob("*.json"):
+    for path in made.folder.glob("attempts/*/*/record.json"):
         record = from_json(path.read_text())
         path.write_text(to_json(replace(record, outcome=replace(record.outcome, models=None, agent_version=None))))
     assert "for glm-5 on these" in found(made)["gate"]["sentence"]

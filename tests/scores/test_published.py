@@ -99,4 +99,4 @@ def test_an_import_keeps_the_scores_and_warns(tmp_path: Path, monkeypatch: pytes
         "a,without,1",
     ]
     assert "Published scores that are impossible with the number of criteria: a-with 65% of 2 criteria." in warnings
-    assert '"workspace": "/srv/My Code"' in (folder / "records" / "a-with.json").read_text()
+    assert '"workspace": "/srv/My Code"' in (folder / "attempts/a-with/1/record.json").read_text()

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import fisher_exact
 
+from handmade import file_discard
 from lensbench.core.records import RunId
-from lensbench.runs.discards import file_discard
 from lensbench.runs.reasons import DiscardReason
 from lensbench.runs.repetitions import Starts, starts_of
 from lensbench.scores.differences import Comparison
@@ -72,6 +72,5 @@ def test_attempts_and_discards_are_counted_by_condition(bench: Make) -> None:
     file_discard(built.folder, RunId("t1", "with"), DiscardReason.MCP_FAILED, "", None)
     file_discard(built.folder, RunId("t2", "with"), DiscardReason.BY_HAND, "", None)
     built.build()
-    records = read_tables(built.folder).records
     runs = [RunId(task, "with", 1) for task in TASKS]
-    assert starts_of(built.folder, records, runs) == (Starts(10, 2, 2), {runs[0], runs[1]})
+    assert starts_of(built.folder, runs) == (Starts(10, 2, 2), {runs[0], runs[1]})

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lensbench.core.records import Attempt, Call, Outcome, Record, RunId, run_files, sha256, to_json
+from handmade import store
+from lensbench.core.records import Attempt, Call, Outcome, Record, RunId, sha256
 from lensbench.core.system.files import write_atomic, write_json
 from lensbench.core.tables import write_table
 from lensbench.core.tasks import Category, Criterion, Folder, Task
@@ -139,9 +140,7 @@ def _run(
     ]
     discarded = rng.random() < shape.discarded
     answer = _answer(shape, task, verdicts, treated, rng)
-    files = run_files(folder, run)
-    write_atomic(files.answer, answer)
-    write_atomic(files.record, to_json(_record(shape, run, answer, treated, discarded, rng)))
+    store(folder, _record(shape, run, answer, treated, discarded, rng), answer)
     if discarded:
         return
     for number, verdict in enumerate(verdicts, 1):
@@ -190,15 +189,11 @@ def _answer(shape: Shape, task: Task, verdicts: Sequence[str], treated: bool, rn
 def _record(shape: Shape, run: RunId, answer: str, treated: bool, discarded: bool, rng: random.Random) -> Record:
     seconds = round(rng.lognormvariate(4.2 + 0.25 * treated, 0.5), 3)
     reason = rng.choice(("timed_out", "mcp_failed" if treated else "api_error")) if discarded else ""
-    attempts = [Attempt(1, STARTED, seconds, 0.0, 0, False, "crashed", "")] if rng.random() < 0.05 else []
-    attempts.append(
-        Attempt(
-            len(attempts) + 1, STARTED, seconds, 0.0, 0, False, reason, f"as it was {shape.hostile}" if reason else ""
-        )
-    )
+    detail = f"as it was {shape.hostile}" if reason else ""
+    attempt = Attempt(1 + (rng.random() < 0.05), STARTED, seconds, 0.0, 0, False, reason, detail)
     source = "run" if shape.transcripts else "imported"
     return Record(
-        run.task, run.condition, run.trial, source, tuple(attempts), _outcome(shape, treated, rng),
+        run.task, run.condition, run.trial, source, attempt, _outcome(shape, treated, rng),
         answer_sha256=sha256(answer.encode()), answer_bytes=len(answer.encode()), prompt_sha256="p" * 64,
         settings_sha256="s" * 64, workspace="/w/repo", tree_before="t", tree_after="t", revision="rev",
         arrived_at=STARTED, opened_at=STARTED, lensbench="0.1.0", sandbox="bubblewrap 0.8.0",

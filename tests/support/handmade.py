@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from lensbench.core.records import Attempt, Call, Outcome, Record, RunId, run_files, sha256, to_json
+from lensbench.core.records import Attempt, Call, Outcome, Record, RunId, sha256, to_json
+from lensbench.core.store import Discard, Entry, new_entry, note_made, run_files, show
 from lensbench.core.system.files import plain, write_atomic, write_json
 from lensbench.core.tables import write_table
 from lensbench.judging.instrument import measure_instrument
@@ -19,6 +20,21 @@ from lensbench.runs.made_with import portable
 from lensbench.runs.validity import judge_validity
 from lensbench.scores.estimates import write_estimates
 from lensbench.scores.scores import score_all
+
+
+def store(folder: Path, record: Record, answer: str) -> Entry:
+    """Adds an attempt to the store, and shows its answer."""
+    entry = new_entry(folder, record.run)
+    write_atomic(entry.answer, answer)
+    note_made(folder, 1, entry)
+    write_atomic(entry.record, to_json(record))
+    show(folder, record.run)
+    return run_files(folder, record.run)
+
+
+def file_discard(folder: Path, run: RunId, reason: str, detail: str, score: str | None = None) -> None:
+    """Discards the newest attempt of a run; a person does so with a score."""
+    run_files(folder, run).discard(Discard(reason, detail, "validity" if score is None else "person", score or ""))
 
 
 @dataclass
@@ -87,9 +103,7 @@ class Bench:
         """Adds a run; `points` are those of its criteria, with None for unjudged. Usually it makes three calls,
         one of them of each server's tool."""
         run = RunId(task, condition, trial)
-        tried = [
-            Attempt(number, started, duration_s, 0.0, 0, False, reason, detail) for number in range(1, attempts + 1)
-        ]
+        tried = Attempt(attempts, started, duration_s, 0.0, 0, False, reason, detail)
         offered = ("Read", *(f"mcp__{name}__{tool}" for name in self.servers[condition] for tool in ("lens_grep",)))
         own = [Call(name, 1) for name in offered[1:]]
         seen = (Call("Read", 3 - len(own)), *own) if seen == "usual" else seen
@@ -99,14 +113,15 @@ class Bench:
         } | outcome)  # fmt: skip
         settings = {key: value for key, value in self.plan["conditions"][condition].items() if key != "mcp"}
         record = Record(
-            task, condition, trial, "run", tuple(tried), shown, sha256(answer.encode()), len(answer), "p", "s",
+            task, condition, trial, "run", tried, shown, sha256(answer.encode()), len(answer), "p", "s",
             workspace="/w/repo", tree_before=tree_before, tree_after=tree_before, revision="rev", arrived_at=started,
             opened_at=started, lensbench="0.1.0",
             made_with=portable({"agent": self.plan["agent"], "condition": settings}),
         )  # fmt: skip
-        files_of = run_files(self.folder, run)
-        write_atomic(files_of.answer, answer)
-        write_atomic(files_of.record, to_json(record))
+        for number in range(1, attempts):
+            failed = replace(record, attempt=replace(tried, number=number, reason="crashed"))
+            store(self.folder, failed, answer).discard(Discard("crashed", "", "runner"))
+        store(self.folder, record, answer)
         self.reports.append({
             **run._asdict(), "report_present": report, "tool_calls": calls if report else None,
             "tools_used": tools if report else None, "files_read": 1 if report else None,

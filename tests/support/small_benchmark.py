@@ -120,14 +120,12 @@ class Project:
         (self.control / "ledger").unlink(missing_ok=True)
 
     def files(self, *folders: str) -> Files:
-        """Bytes and mtime of all files in `folders` of the run folder except timing.csv, which is derived."""
-        found = [
-            path for name in folders or ("runs", "records", "transcripts") for path in (self.bench / name).rglob("*")
-        ]
+        """Bytes and mtime of all files in `folders` of the run folder except those that are derived."""
+        found = [path for name in folders or ("runs", "attempts") for path in (self.bench / name).rglob("*")]
         return {
             str(path.relative_to(self.bench)): (path.read_bytes(), path.stat().st_mtime_ns)
             for path in found
-            if path.is_file() and path.name != "timing.csv"
+            if path.is_file() and path.name != "timing.csv" and not path.name.startswith(("made-", "plan-"))
         }
 
     def table(self, name: str) -> list[dict[str, str]]:
@@ -144,8 +142,12 @@ class Project:
         return {f"{row['task']}-{row['condition']}": row["reason"] for row in self.table("validity") if row["reason"]}
 
     def record(self, stem: str) -> dict[str, Any]:
-        value: dict[str, Any] = json.loads((self.bench / "records" / f"{stem}.json").read_text())
+        value: dict[str, Any] = json.loads((self.attempt(stem) / "record.json").read_text())
         return value
+
+    def attempt(self, stem: str) -> Path:
+        """The folder of the newest attempt of a run."""
+        return max((self.bench / "attempts" / stem).iterdir(), key=lambda path: int(path.name))
 
     def take(self, made: Project) -> Project:
         """Replaces the folder by a copy of another project's, with all its times."""

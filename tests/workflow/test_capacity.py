@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from handmade import store
 from lensbench.core.errors import UserError
-from lensbench.core.records import RunId, run_files
+from lensbench.core.records import Attempt, Outcome, Record, RunId
 from lensbench.plan.freeze import plan_mark, settings_text
 from lensbench.plan.reading import load_config
 from lensbench.workflow.read_schedule import read_schedule
@@ -74,10 +75,8 @@ def test_requests_a_minute_are_shared_out_by_what_an_agent_makes(config: dict[st
 
     assert [claimed(), claimed(agent_requests=30), claimed(agent_requests=31)] == [(12, 900), (30, 900), (31, 0)]
     assert claimed(agent_requests=100) == (60, 0)
-    record = run_files(Path("bench/r"), WITH).record
-    record.parent.mkdir(parents=True)
-    record.write_text(json.dumps({"outcome": {"turns": 10}, "attempts": [{"duration_s": 65.0}]}))
-    record.with_name("damaged.json").write_text("{")
+    made = Record("other", "with", 1, "run", Attempt(1, "", 65.0, 0.0, 0, False), Outcome(turns=10))
+    store(Path("bench/r"), made, "an answer").record.with_name("damaged.json").write_text("{")
     assert [claimed(), claimed(agent_requests=30)] == [(10, 900), (30, 900)]
 
 

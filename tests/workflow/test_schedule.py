@@ -1,16 +1,20 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from handmade import file_discard, store
 from lensbench.core.errors import UserError
-from lensbench.core.records import Attempt, Record, RunId, run_files, sha256, to_json
+from lensbench.core.records import Attempt, Record, RunId, sha256
+from lensbench.core.store import withdraw
 from lensbench.plan.freeze import write_plan
-from lensbench.runs.discards import file_discard
+from lensbench.runs.budget import spent
+from lensbench.workflow.begin import follow_store
 from lensbench.workflow.read_schedule import frozen_schedule, read_schedule
 from lensbench.workflow.schedule import Schedule, run_of
 
@@ -45,14 +49,8 @@ def schedule_of(config: dict[str, Any], **changes: Any) -> Schedule:
 def finish(schedule: Schedule, *runs: RunId, text: str = "answer") -> None:
     """Leaves the files of finished runs."""
     for run in runs:
-        files = run_files(schedule.folder, run)
-        record = Record(
-            *run, source="run", attempts=(Attempt(1, "2026-01-01T00:00:00.000Z", 1.0, 0.0, 0, False),),
-            answer_sha256=sha256(text.encode()),
-        )  # fmt: skip
-        for path, content in ((files.answer, text), (files.record, to_json(record))):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(content)
+        attempt = Attempt(1, "2026-01-01T00:00:00.000Z", 1.0, 0.0, 0, False)
+        store(schedule.folder, Record(*run, "run", attempt, answer_sha256=sha256(text.encode())), text)
 
 
 def begun(config: dict[str, Any]) -> Schedule:
@@ -87,6 +85,7 @@ def test_a_run_waits_at_the_gate_only_for_a_partner_that_this_start_makes_and_ha
     finish(schedule, RUN._replace(condition="without"))
     assert schedule_of(config).gate_s(RUN, 8) == 0
     file_discard(schedule.folder, RUN._replace(condition="without"), "empty", "")
+    assert withdraw(schedule.folder, schedule.runs, 3) == [RUN._replace(condition="without")]
     assert schedule_of(config).gate_s(RUN, 8) == 9
     assert schedule_of(config, discards={"max_rounds": 0}).gate_s(RUN, 8) == 0
     three = {**config["conditions"], "third": {"mcp": "mcp.json"}}
@@ -105,8 +104,8 @@ def test_a_job_on_another_machine_sees_the_start_that_sent_it_and_nothing_that_w
     assert [frozen.priority(run.stem) for run in schedule.runs] == [
         schedule.priority(run.stem) for run in schedule.runs
     ]
-    assert frozen.is_wanted(RUN._replace(task="t1"))
-    assert not frozen.is_wanted(RUN)
+    assert frozen.needs_agent(RUN._replace(task="t1"))
+    assert not frozen.needs_agent(RUN)
 
 
 def test_a_job_without_the_environment_says_what_the_submit_command_lacks() -> None:
@@ -119,19 +118,17 @@ def test_the_time_limit_of_a_run_covers_all_attempts_and_the_start_gate(config: 
     assert schedule_of(config, agent=agent, start_gate={"limit_s": 1800}).runtime_min >= 2 * 60 + 30
 
 
-def test_only_a_discard_of_the_current_run_triggers_another_attempt(config: dict[str, Any]) -> None:
-    schedule = schedule_of(config)
-    discards = [f"bench/r/discards/t0-with-{number}.json" for number in (1, 2)]
-    assert schedule.discards(RUN.stem) == []
-    finish(schedule, RUN)
+def test_what_is_missing_is_made_by_an_agent_or_from_the_store(config: dict[str, Any]) -> None:
+    schedule = begun(config)
+    view = Path("bench/r/runs/t0-with.md")
+    assert RUN not in schedule_of(config).missing_runs
+    view.unlink()
+    assert (RUN in schedule_of(config).missing_runs, schedule_of(config).needs_agent(RUN)) == (True, False)
     file_discard(schedule.folder, RUN, "empty", "")
-    assert schedule_of(config).discards(RUN.stem) == [(discards[0], True)]
-    finish(schedule, RUN, text="better")
-    assert schedule_of(config).discards(RUN.stem) == [(discards[0], False)]
-    file_discard(schedule.folder, RUN, "crashed", "")
-    assert schedule_of(config).discards(RUN.stem) == [(discards[0], False), (discards[1], True)]
-    assert schedule_of(config, discards={"max_rounds": 1}).discards(RUN.stem) == [(discards[0], False)]
-    assert schedule_of(config).discards("t0-without") == []
+    assert schedule_of(config).needs_agent(RUN)
+    assert not schedule_of(config, discards={"max_rounds": 0}).needs_agent(RUN)
+    files = schedule_of(config).files_of_waves(1)
+    assert files == [f"bench/r/runs/{run.stem}.md" for run in schedule.runs] + ["bench/r/attempts/made-1.csv"]
 
 
 @pytest.mark.parametrize(
@@ -154,7 +151,10 @@ def test_a_changed_setting_stops_everything_until_it_is_accepted(
     accepted = schedule_of(config, **changes, accept_changes=True)
     assert any(message in change for change in accepted.accepted)
     write_plan(accepted.config, accepted.accepted, accepted.folder)
+    Path("bench/r/plan.json").unlink()  # as --delete-all-output does: the accepted plan is in the store
     assert schedule_of(config, **changes).accepted == accepted.accepted
+    with pytest.raises(UserError, match=r"has valid runs"):
+        schedule_of(config)
     assert schedule_of(config, **changes, run_id="new").accepted == []
 
 
@@ -185,3 +185,30 @@ def test_criteria_trials_judges_and_new_tasks_are_no_change_and_nothing_is_befor
 def test_the_run_of_a_file_name_is_found_from_its_parts() -> None:
     assert run_of("a", "with", "") == RunId("a", "with", 1)
     assert run_of("a-1", "with", "t12/") == RunId("a-1", "with", 12)
+
+
+def test_attempts_of_another_machine_are_taken_only_with_the_same_settings(config: dict[str, Any]) -> None:
+    begun(config)
+    other = schedule_of(config, run_id="other", agent={"timeout_s": 5})
+    write_plan(other.config, [], other.folder)
+    finish(other, RUN._replace(task="t1"))
+    shutil.copytree("bench/other/attempts", "bench/r/attempts", dirs_exist_ok=True)
+    with pytest.raises(UserError, match=r"agent\.timeout_s: was 5\.0, is 900\.0"):
+        schedule_of(config)
+    shutil.rmtree("bench/r")
+    begun(config)
+    same = schedule_of(config, run_id="same")
+    write_plan(same.config, [], same.folder)
+    finish(same, RUN._replace(task="t1"))
+    shutil.copytree("bench/same/attempts", "bench/r/attempts", dirs_exist_ok=True)
+    merged = schedule_of(config)
+    follow_store(merged)
+    assert [run.stem for run in merged.missing_runs if not merged.needs_agent(run)] == ["t1-with"]
+    assert Path("bench/r/attempts/made-1.csv").read_text(encoding="utf-8").split() == ["t0-with/1", "t1-with/1"]
+    assert spent(merged.folder)["runs"] == 2
+
+
+def test_a_folder_of_the_first_layout_is_refused_in_one_line(config: dict[str, Any]) -> None:
+    Path("bench/r/records").mkdir(parents=True)
+    with pytest.raises(UserError, match="an earlier version of lensbench made these runs"):
+        schedule_of(config)

@@ -167,9 +167,9 @@ def test_a_name_that_yaml_would_read_as_something_else_stays_a_name(name: str) -
 
 
 def record(folder: Path, number: int, **outcome: Any) -> None:
-    path = folder / "records" / f"t{number}-with.json"
+    path = folder / "attempts" / f"t{number}-with" / "1" / "record.json"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({"outcome": {"cost_usd": None, **outcome}, "attempts": [{"duration_s": 60}]}))
+    path.write_text(json.dumps({"outcome": {"cost_usd": None, **outcome}, "attempt": {"duration_s": 60}}))
 
 
 def test_a_price_is_that_of_runs_with_the_same_model_and_else_a_guess_that_says_so(tmp_path: Path) -> None:

@@ -9,7 +9,8 @@ import pytest
 
 from handmade import Bench
 from lensbench.core.errors import UserError
-from lensbench.core.records import RunId, run_files
+from lensbench.core.records import RunId
+from lensbench.core.store import run_files
 from lensbench.core.system.files import write_json
 from lensbench.runs.budget import spend
 from lensbench.runs.validity import judge_validity
@@ -122,11 +123,11 @@ def test_a_folder_without_a_plan_is_a_clear_error(tmp_path: Path) -> None:
         Status(tmp_path)
 
 
-def test_a_damaged_discard_is_passed_over(begun: Bench) -> None:
+def test_a_damaged_discard_is_named(begun: Bench) -> None:
     judge_validity(begun.folder)
-    path = begun.folder / "discards" / "b-with-1.json"
-    path.write_text(json.dumps({"number": 1}))
-    assert Status(begun.folder).last_discards() == []
+    (begun.folder / "attempts/b-with/1/discard.json").write_text(json.dumps({"number": 1}))
+    with pytest.raises(UserError, match=r"b-with/1/discard\.json: is not a discard"):
+        Status(begun.folder)
 
 
 @pytest.mark.parametrize(("seconds", "said"), [(0, "0s"), (99, "99s"), (100, "2m"), (5999, "1h40m"), (7500, "2h05m")])

@@ -23,7 +23,7 @@ PAGES = {
     "record.schema.json": (
         "record",
         "Records",
-        "The measured facts about a run: `bench/<run_id>/records/<task>-<condition>.json`.",
+        "The measured facts about a run: `bench/<run_id>/attempts/<task>-<condition>/<n>/record.json`.",
     ),
 }
 BOUNDS = {

@@ -133,6 +133,8 @@ class Look(TypedDict):
 class Plan(TypedDict):
     """Everything that a run depends on (protocol, sections 1, 5 and 6)."""
 
+    format: ReadOnly[NotRequired[int]]
+    """The layout of the run folder."""
     run_id: ReadOnly[str]
     imported: ReadOnly[bool]
     seed: ReadOnly[int]

@@ -5,12 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import asdict, dataclass, field, fields, replace
-from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
-from lensbench.core.run_folder import names_of_run
-
-SCHEMA = 1
+SCHEMA = 2
 
 
 class RunId(NamedTuple):
@@ -24,6 +21,13 @@ class RunId(NamedTuple):
     def stem(self) -> str:
         """The common name of the run's files: `<task>-<condition>`, in `t2/` for trial 2 and so on."""
         return f"{trial_folder(self.trial)}{self.task}-{self.condition}"
+
+
+def run_of_stem(stem: str) -> RunId:
+    """The run of a stem; conditions have no `-` in their names."""
+    trial, _, name = stem.rpartition("/")
+    task, _, condition = name.rpartition("-")
+    return RunId(task, condition, int(trial[1:] or 1))
 
 
 def trial_folder(trial: int) -> str:
@@ -128,7 +132,8 @@ def _bounded_calls(calls: tuple[Call, ...]) -> tuple[Call, ...]:
 class Attempt:
     """One start of the agent. `reason` is empty when it succeeded."""
 
-    attempt: int
+    number: int
+    """From 1 in each start of Snakemake."""
     started_at: str
     duration_s: float | None
     """Wall clock; None when it was not measured (imported runs)."""
@@ -150,10 +155,9 @@ class Record:
     trial: int
     source: str
     """`run`, or `imported` when only the report shows what happened."""
-    attempts: tuple[Attempt, ...] = ()
-    """All attempts; the last one gave the answer."""
+    attempt: Attempt
     outcome: Outcome = field(default_factory=Outcome)
-    """The outcome of the last attempt, without the answer, which has its own file."""
+    """The outcome without the answer, which has its own file."""
     answer_sha256: str = ""
     answer_bytes: int = 0
     prompt_sha256: str = ""
@@ -190,11 +194,6 @@ class Record:
         """The run of this record."""
         return RunId(self.task, self.condition, self.trial)
 
-    @property
-    def last(self) -> Attempt:
-        """The attempt that gave the answer."""
-        return self.attempts[-1]
-
 
 _CHECKSUM = '"checksum": "{}"'
 """The checksum of the record's text with an empty checksum; no key before it in a record has this name."""
@@ -227,7 +226,7 @@ def from_json(text: str) -> Record:
         if outcome["calls"] is not None:
             outcome["calls"] = tuple(Call(**call) for call in outcome["calls"])
         value["outcome"] = Outcome(**outcome)
-        value["attempts"] = tuple(Attempt(**attempt) for attempt in value["attempts"])
+        value["attempt"] = Attempt(**value["attempt"])
         return Record(**value)
     except (KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError(f"is not a record: {error}") from None
@@ -236,22 +235,3 @@ def from_json(text: str) -> Record:
 def sha256(content: bytes) -> str:
     """The hex digest that identifies prompts, answers and records."""
     return hashlib.sha256(content).hexdigest()
-
-
-def patch_file(folder: Path, run: RunId) -> Path:
-    """The path of a run's patch, in change tasks."""
-    return folder / names_of_run(run.stem).patch
-
-
-class RunFiles(NamedTuple):
-    """The paths of a run's files."""
-
-    answer: Path
-    record: Path
-    transcript: Path
-
-
-def run_files(folder: Path, run: RunId) -> RunFiles:
-    """The files of `run` in the run folder `bench/<run_id>`."""
-    names = names_of_run(run.stem)
-    return RunFiles(folder / names.answer, folder / names.record, folder / names.transcript)

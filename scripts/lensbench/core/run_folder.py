@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, overload
+from typing import overload
 
 
 class _Place:
@@ -47,12 +47,11 @@ class RunFolder:
     """The path of each change task's environment."""
     preflight = _Place("preflight.json")
     spent = _Place("spent.json")
+    attempts = _Place("attempts")
+    """All answers that were paid for (core/store.py)."""
     runs = _Place("runs")
+    """A copy of the answer of each run that counts."""
     timing = _Place("runs/timing.csv")
-    records = _Place("records")
-    transcripts = _Place("transcripts")
-    patches = _Place("patches")
-    discards = _Place("discards")
     looks = _Place("looks")
     look_ledger = _Place("looks.jsonl")
     imported = _Place("imported")
@@ -96,13 +95,9 @@ class RunFolder:
     """Checksums of written files, in the format of `sha256sum`; the last line of a file counts."""
     copies = _Place(".copies")
     """Files that no stage can rebuild."""
-    damaged = _Place(".damaged")
-    """Damaged runs, unmodified."""
     frozen_settings = _Place(".plan")
     gate = _Place(".gate")
     lock = _Place(".lock")
-    paid = _Place(".paid")
-    """Paid work of the current attempt, until its run is written."""
     refused = _Place(".refused")
     """This start ended with a verdict listed in `fail_on`; contains the message."""
     sandbox_trials = _Place(".sandbox")
@@ -112,23 +107,3 @@ class RunFolder:
 
 PLACES: tuple[str, ...] = tuple(place.name for place in vars(RunFolder).values() if isinstance(place, _Place))
 """All names in a run folder."""
-
-
-class RunNames(NamedTuple):
-    """The names of a run's files in the run folder."""
-
-    answer: str
-    record: str
-    transcript: str
-    patch: str
-    """Only in change tasks."""
-
-
-def names_of_run(stem: str) -> RunNames:
-    """The files of the run with this stem (`core.records.RunId`)."""
-    return RunNames(
-        f"{RunFolder.runs}/{stem}.md",
-        f"{RunFolder.records}/{stem}.json",
-        f"{RunFolder.transcripts}/{stem}.jsonl.gz",
-        f"{RunFolder.patches}/{stem}.diff",
-    )

@@ -14,10 +14,11 @@ from lensbench.core.conditions import treatments
 from lensbench.core.frozen_plan import Plan
 from lensbench.core.numbers import decimal
 from lensbench.core.preflight_results import read_listed_tools
-from lensbench.core.records import Record, RunId, from_json, run_files
+from lensbench.core.records import Record, RunId, from_json
 from lensbench.core.rows import ValidityRow, VerdictRow, columns
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.run_status import RunStatus
+from lensbench.core.store import run_files
 from lensbench.core.tables import read_table, row_of_run, run_of_row
 from lensbench.core.tasks import Task
 from lensbench.judging.blinding import Blinded, blind, hidden_names, opaque_id, order, without_report

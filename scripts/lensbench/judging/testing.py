@@ -12,8 +12,9 @@ from lensbench.changes.environment import read_environment
 from lensbench.changes.task import read_task
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import Repositories
-from lensbench.core.records import RunId, patch_file
+from lensbench.core.records import RunId
 from lensbench.core.run_folder import RunFolder
+from lensbench.core.store import run_files
 from lensbench.core.system.files import read_json, write_json
 from lensbench.core.system.program import run_program
 from lensbench.judging.changes import judge_patch, tested_file
@@ -25,7 +26,7 @@ def judge_run(folder: Path, run: RunId) -> str:
     plan, repositories = read_plan(folder), read_json(RunFolder(folder).repositories, Repositories, needed=True)
     repository = repositories[plan["tasks"][run.task]["repository"] or ""]
     environment = read_environment(read_json(RunFolder(folder).environments, needed=True)[run.task])
-    patch = patch_file(folder, run)
+    patch = run_files(folder, run).patch
     try:
         content = patch.read_bytes()
     except OSError as error:

@@ -16,7 +16,8 @@ from typing import NamedTuple
 
 from lensbench.agents.timeline import read_timeline
 from lensbench.core.preflight_results import read_tool_descriptions
-from lensbench.core.records import Record, RunId, run_files
+from lensbench.core.records import Record, RunId
+from lensbench.core.store import run_files
 
 SAMPLE = 20
 """How many transcripts are read of runs with MCP calls, and of runs without."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from lensbench.core.frozen_plan import Plan
 from lensbench.core.run_folder import RunFolder
 from lensbench.plan.freeze import changes
-from lensbench.plan.frozen import read_plan
+from lensbench.plan.frozen import accepted_plans
 
 AUTO = "auto"
 _DATED = re.compile(r"\d{4}-\d{2}-\d{2}-\d{4}(-\d{1,4})?")
@@ -18,7 +18,10 @@ _DATED = re.compile(r"\d{4}-\d{2}-\d{2}-\d{4}(-\d{1,4})?")
 def newest_dated(benches: Path) -> str:
     """The name of the newest dated run folder in `benches`; "" when there is none."""
     found = [folder.name for folder in benches.glob("*-*-*-*") if _DATED.fullmatch(folder.name)]
-    return max((name for name in found if RunFolder(benches / name).plan.exists()), key=_place, default="")
+    begun = (
+        name for name in found if RunFolder(benches / name).plan.exists() or RunFolder(benches / name).attempts.exists()
+    )
+    return max(begun, key=_place, default="")
 
 
 def _place(name: str) -> tuple[str, int]:
@@ -32,7 +35,7 @@ def dated_run(plan: Plan, benches: Path) -> str:
     A new one is started by changes that a named run would reject: another agent, condition, prompt or repository.
     """
     newest = newest_dated(benches)
-    if newest and not changes(read_plan(benches / newest), plan):
+    if newest and not any(changes(accepted, plan) for accepted in accepted_plans(benches / newest)):
         return newest
     return new_dated(benches)
 

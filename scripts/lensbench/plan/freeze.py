@@ -33,6 +33,7 @@ from lensbench.core.system.trees import hash_tree
 from lensbench.core.tasks import Folder, Git, Npm, Pypi, Source, Task
 from lensbench.plan import task_markdown
 from lensbench.plan.config import Condition, Config, ModelJudge
+from lensbench.plan.frozen import FORMAT, keep_plan
 from lensbench.plan.names import TESTS
 from lensbench.plan.own_files import place_of_tasks
 from lensbench.plan.reading import load_config
@@ -57,6 +58,7 @@ def make_plan(config: Config, scenarios: ScenarioSet, accepted: list[str]) -> Pl
     told = {"agent": agent, "conditions": arms, "baseline": config.baseline}
     controls = {CLOSED_BOOK: _condition(Condition())} if config.controls.closed_book else {}
     return {
+        "format": FORMAT,
         "run_id": config.run_id,
         "imported": config.imported,
         "seed": config.seed,
@@ -282,6 +284,7 @@ def write_plan(
         write_atomic(RunFolder(folder).prompts / f"{task.id}.md", prompt_of(task))
     for change in changes_of(scenarios.tasks):
         write_task(folder, with_files(change, Path(config.cache)))
+    keep_plan(folder, plan)
     write_json(RunFolder(folder).plan, plan)
     shutil.rmtree(RunFolder(folder).frozen_settings, ignore_errors=True)
     write_atomic(plan_mark(config, accepted, folder), "")

@@ -1,4 +1,4 @@
-"""Reads the frozen plan without importing the config's models, which would slow down the start of every stage."""
+"""Reads and keeps the frozen plan without importing the config's models, which would slow the start of stages."""
 
 from __future__ import annotations
 
@@ -7,19 +7,78 @@ from pathlib import Path
 
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import Plan
+from lensbench.core.records import sha256
 from lensbench.core.run_folder import RunFolder
+from lensbench.core.store import all_entries
+from lensbench.core.system.files import write_atomic
+
+_DIGITS = 12
+
+
+FORMAT = 2
+"""The layout of run folders. The first one had no number, and records in a folder of their own."""
 
 
 def read_plan(folder: Path) -> Plan:
-    """The frozen plan of a run folder. Raises UserError when there is none."""
+    """The frozen plan of a run folder. Raises UserError when there is none, or it has another layout."""
     path = RunFolder(folder).plan
+    refuse_old_layout(folder)
     try:
         plan: Plan = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise UserError(f"{path}: cannot be read ({error}); start Snakemake to write it again") from None
     if not isinstance(plan, dict) or not {"order", "tasks", "conditions"} <= plan.keys():
         raise UserError(f"{path}: is not a plan; delete it, and the next start of Snakemake writes it again")
+    if plan.get("format", FORMAT) != FORMAT:
+        raise UserError(f"{path}: has format {plan.get('format')}, and this version reads {FORMAT}; use another run_id")
     return plan
+
+
+def refuse_old_layout(folder: Path) -> None:
+    """Raises UserError for a run folder whose runs are not in the store."""
+    if (folder / "records").is_dir() and not RunFolder(folder).attempts.is_dir():
+        raise UserError(
+            f"{folder}: an earlier version of lensbench made these runs; read them with it, or use another run_id"
+        )
+
+
+def keep_plan(folder: Path, plan: Plan) -> None:
+    """Stores a plan beside the attempts, under the next number and its hash, unless it is the newest one there. Plans
+    from before the first attempt are forgotten."""
+    stored = _stored_plans(folder)
+    content = f"{json.dumps(plan, indent=1, sort_keys=True, ensure_ascii=False)}\n".encode(errors="replace")
+    name = f"{sha256(content)[:_DIGITS]}.json"
+    if not all_entries(folder):
+        for _, path in stored:
+            path.unlink()
+        stored = []
+    number, newest = stored[-1] if stored else (0, Path())
+    if not newest.name.endswith(name):
+        write_atomic(RunFolder(folder).attempts / f"plan-{number + 1}-{name}", content)
+
+
+def accepted_plans(folder: Path) -> list[Plan]:
+    """The newest plan in the store, last; before it those that came from another machine, with the same number as
+    another plan. Raises UserError for a damaged one."""
+    stored = _stored_plans(folder)
+    if not stored:
+        return [read_plan(folder)] if RunFolder(folder).plan.exists() else []
+    numbers = [number for number, _ in stored]
+    return [_read_stored(path) for number, path in stored if numbers.count(number) > 1 or path == stored[-1][1]]
+
+
+def _read_stored(path: Path) -> Plan:
+    content = path.read_bytes()
+    if sha256(content)[:_DIGITS] != path.stem.rpartition("-")[2]:
+        raise UserError(f"{path}: was changed after it was written; restore it, or delete it")
+    plan: Plan = json.loads(content)
+    return plan
+
+
+def _stored_plans(folder: Path) -> list[tuple[int, Path]]:
+    """The plans in the store with their numbers, oldest first."""
+    named = ((path.name.split("-"), path) for path in RunFolder(folder).attempts.glob("plan-*-*.json"))
+    return sorted((int(parts[1]), path) for parts, path in named if parts[1].isdecimal())
 
 
 def frozen_tasks(folder: Path) -> Path:

@@ -89,7 +89,7 @@ def scenarios_schema() -> dict[str, Any]:
 
 
 def record_schema() -> dict[str, Any]:
-    """The schema of records/*.json."""
+    """The schema of record.json in an attempt's folder."""
     record = with_config(ConfigDict(use_attribute_docstrings=True))(Record)
     schema = TypeAdapter(record).json_schema()
     del schema["$defs"]["Outcome"]["properties"]["answer"]  # it has its own file

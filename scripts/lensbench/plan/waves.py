@@ -13,8 +13,9 @@ from typing import NamedTuple
 
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import Plan
-from lensbench.core.records import RunId, run_files
+from lensbench.core.records import RunId
 from lensbench.core.run_folder import RunFolder
+from lensbench.core.store import entries
 from lensbench.plan.frozen import read_plan
 
 
@@ -87,7 +88,7 @@ def _says_open(path: Path) -> bool:
 
 def _is_begun(folder: Path, plan: Plan, wave: Wave) -> bool:
     runs = (RunId(task, name, trial) for trial in wave.trials for task in wave.tasks for name in plan["conditions"])
-    return any(run_files(folder, run).record.exists() for run in runs)
+    return any(entries(folder, run) for run in runs)
 
 
 def restricted(plan: Plan, count: int) -> Plan:

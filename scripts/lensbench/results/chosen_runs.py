@@ -11,11 +11,12 @@ from lensbench.core.conditions import treatments
 from lensbench.core.listing import some_of
 from lensbench.core.numbers import exact, points
 from lensbench.core.records import RunId
+from lensbench.core.run_folder import RunFolder
+from lensbench.core.store import entries, foreign_files, rounds
 from lensbench.plan.frozen import read_plan
 from lensbench.results.results_file import ByHand
-from lensbench.runs.discards import discard_files, foreign_files
 from lensbench.runs.reasons import DiscardReason
-from lensbench.runs.validity import planned_runs, read_filed
+from lensbench.runs.validity import planned_runs
 from lensbench.scores.differences import Comparison
 from lensbench.scores.measures import measure
 from lensbench.scores.run_tables import Tables
@@ -35,12 +36,10 @@ class ChosenRun(NamedTuple):
 def chosen_runs(folder: Path, tables: Tables) -> list[ChosenRun]:
     """The runs that were discarded by hand, in the order of the plan. Of several discards of a run the first stands
     here: it is what would count if nobody had chosen."""
-    filed = discard_files(folder)
     valid = {record.run for record in tables.valid}
     found = []
     for run in planned_runs(tables.plan):
-        discards = map(read_filed, filed.get(run.stem, []))
-        by_hand = [discard for discard in discards if discard.reason == DiscardReason.BY_HAND]
+        by_hand = [discard for _, discard in rounds(entries(folder, run)) if discard.reason == DiscardReason.BY_HAND]
         if by_hand:
             found.append(ChosenRun(run, by_hand[0].detail, exact(by_hand[0].score), run in valid))
     return found
@@ -99,9 +98,9 @@ def _sentences(tables: Tables, chosen: Sequence[ChosenRun]) -> Iterator[str]:
 
 
 def warnings(folder: Path) -> list[str]:
-    """A sentence for what lies in discards/ and is not a discard of this benchmark."""
-    names = foreign_files(folder, [run.stem for run in planned_runs(read_plan(folder))])
+    """A sentence for what lies in the store and is no attempt of this benchmark."""
+    names = foreign_files(folder, planned_runs(read_plan(folder)))
     if not names:
         return []
-    found = f"discards/ holds {some_of(names, 3)}, which lensbench did not write: ignored."
+    found = f"{RunFolder.attempts}/ holds {some_of(names, 3)}, which lensbench did not write: ignored."
     return [f"{found} To discard a run: lensbench discard <run> --reason ..."]

@@ -74,7 +74,7 @@ def render(data: Results[Fraction], template: str = "results.md.j2") -> str:
     }  # fmt: skip
     environment.globals |= {
         "interval": numbers.interval,
-        "reasons": REASONS, "unknown_reason": Remedy("a reason from another version", "later", "the file in discards/"),
+        "reasons": REASONS, "unknown_reason": Remedy("a reason from another version", "later", "its discard.json"),
         "many_discards": MANY_DISCARDS,
     }  # fmt: skip
     return environment.get_template(template).render(data)

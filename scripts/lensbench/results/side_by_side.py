@@ -9,9 +9,10 @@ from typing import NamedTuple
 
 from lensbench.core.frozen_plan import Plan
 from lensbench.core.numbers import MISSING, rounded, seconds
-from lensbench.core.records import Outcome, Record, RunId, run_files
+from lensbench.core.records import Outcome, Record, RunId
 from lensbench.core.rows import ValidityRow
 from lensbench.core.run_folder import RunFolder
+from lensbench.core.store import run_files
 from lensbench.core.tables import read_table
 from lensbench.runs.reasons import REASONS
 from lensbench.runs.reports import Report, parse_report
@@ -54,7 +55,7 @@ def _facts(record: Record, report: Report) -> dict[str, str]:
     outcome = record.outcome
     calls = None if outcome.calls is None else sum(call.count for call in outcome.calls)
     read = None if outcome.files_read is None else len(outcome.files_read)
-    duration = record.last.duration_s
+    duration = record.attempt.duration_s
     return {
         "Tool calls": _told(calls, report.tool_calls),
         "Tools": _tools(outcome, report),

@@ -53,6 +53,8 @@ class Job(NamedTuple):
     repository: RepositoryFacts
     gate_s: float
     grace_s: float = 0.0
+    wave: int = 1
+    """The wave of runs that it belongs to."""
 
     @property
     def agent(self) -> AgentSettings:
@@ -131,8 +133,8 @@ class Tried(NamedTuple):
     """The patch of a change task: what the run changed in the repository."""
 
 
-Keep = Callable[[Tried], None]
-"""Saves the results of an attempt so far."""
+Keep = Callable[[Tried, bool], None]
+"""Stores the answer and the transcript, and after all checks (True) the record."""
 
 
 def make_attempt(job: Job, place: Place, number: int, waited_s: float, redact: Redactor, keep: Keep) -> Tried:
@@ -215,7 +217,7 @@ def _ask(
     tried = Tried(
         unchecked, said.outcome, said.answer, said.transcript, before, "", assignment.workspace, None, said.network
     )
-    keep(tried)
+    keep(tried, False)
     try:
         tried = _checked(job, place, assignment, tried._replace(attempt=attempt), said, redact)
     except Exception as error:  # any error: the run is invalid, and must not be paid for again and again
@@ -224,7 +226,7 @@ def _ask(
     tried = tried._replace(
         attempt=replace(tried.attempt, detail=redact(tried.attempt.detail)), server_calls=redact.all(tried.server_calls)
     )
-    keep(tried)
+    keep(tried, True)
     return tried
 
 

@@ -255,7 +255,7 @@ def _keep_tools(config: Config, folder: Path, findings: Findings) -> None:
     kept: dict[str, Any] = read_kept(folder, "schemas")
     for name in kept.keys() & findings.schemas.keys():
         old, new = kept[name], findings.schemas[name]
-        if old == new or not any(RunFolder(folder).records.glob(f"**/*-{name}.json")):
+        if old == new or not any(RunFolder(folder).runs.glob(f"**/*-{name}.md")):
             continue
         changed = ", ".join(sorted(tool for tool in old.keys() | new.keys() if old.get(tool) != new.get(tool)))
         detail = f"changed since runs were made: {changed}; take a new run_id, or the server that they had"

@@ -1,15 +1,14 @@
-"""How often the agent was started in each condition, and which runs were repeated: from records and discards alone."""
+"""How often the agent was started in each condition, and which runs were repeated: from the store alone."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from pathlib import Path
 from typing import NamedTuple
 
-from lensbench.core.records import Record, RunId
-from lensbench.runs.discards import discard_files, is_discarded
+from lensbench.core.records import RunId
+from lensbench.core.store import DISCARD, entries
 from lensbench.runs.reasons import DiscardReason
-from lensbench.runs.validity import read_filed
 
 
 class Starts(NamedTuple):
@@ -21,17 +20,15 @@ class Starts(NamedTuple):
     """Runs whose answer is not the first: an attempt failed, or the run was discarded other than by hand."""
 
 
-def starts_of(
-    folder: Path, records: Mapping[RunId, Record], runs: Collection[RunId]
-) -> tuple[Starts, frozenset[RunId]]:
+def starts_of(folder: Path, runs: Collection[RunId]) -> tuple[Starts, frozenset[RunId]]:
     """The starts of the agent for these runs, and which of them were repeated."""
-    filed, attempts, count = discard_files(folder), 0, 0
+    attempts, count = 0, 0
     repeated = set()
     for run in runs:
-        discards = [read_filed(path) for path in filed.get(run.stem, ())]
-        own = len(records[run].attempts) if run in records and not is_discarded(folder, run) else 0
-        if own > 1 or any(discard.reason != DiscardReason.BY_HAND for discard in discards):
+        made = entries(folder, run)
+        discards = [entry.read_discard() for entry in made if DISCARD in entry.files]
+        if any(discard.reason != DiscardReason.BY_HAND for discard in discards):
             repeated.add(run)
-        attempts += own + sum(len(discard.record["attempts"]) for discard in discards)
-        count += len(discards)
+        attempts += len(made)
+        count += sum(discard.ends_round for discard in discards)
     return Starts(attempts, count, len(repeated)), frozenset(repeated)

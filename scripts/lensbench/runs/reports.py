@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 
-from lensbench.core.records import RunId, run_files
+from lensbench.core.records import RunId
 from lensbench.core.rows import ReportRow, ValidityRow, columns
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.run_status import RunStatus
+from lensbench.core.store import run_files
 from lensbench.core.system.program import run_stage
 from lensbench.core.tables import read_table, write_table
 from lensbench.runs.self_report.sections import fields_of, sections

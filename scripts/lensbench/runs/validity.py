@@ -1,7 +1,7 @@
 """Which runs count (protocol, section 7). Decided from the records alone, before anything is scored.
 
-A run that must not count is filed under `discards/`; those files are inputs of the run rule, so the next start makes
-exactly these runs again. A run that was discarded more often than `discards.max_rounds` is given up.
+A run that must not count gets a discard.json in the store, and Snakemake misses its answer in the next start, which
+repeats it. A run that was discarded more often than `discards.max_rounds` is given up.
 """
 
 from __future__ import annotations
@@ -12,25 +12,16 @@ from pathlib import Path
 from types import MappingProxyType
 
 from lensbench.core.conditions import CLOSED_BOOK
-from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import Plan
-from lensbench.core.records import Attempt, Record, RunId, from_json, run_files, sha256, trial_folder
+from lensbench.core.records import Record, RunId, trial_folder
 from lensbench.core.rows import ValidityRow, columns
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.run_status import RunStatus
+from lensbench.core.store import DISCARD, Discard, State, entries, rounds, run_files, state_of
 from lensbench.core.system.files import write_atomic
 from lensbench.core.system.program import run_stage
 from lensbench.core.tables import joined, row_of_run, write_table, yes_no
 from lensbench.plan.waves import read_opened_plan
-from lensbench.runs.discards import (
-    Discard,
-    FiledAttempt,
-    FiledRecord,
-    describes,
-    discard_files,
-    file_discard,
-    read_discard,
-)
 from lensbench.runs.made_with import as_made
 from lensbench.runs.reasons import DiscardReason
 
@@ -85,17 +76,16 @@ def decide_together(
         if validity.status == RunStatus.VALID and run.condition != CLOSED_BOOK
     ]
     for record, reason, detail in _apart(valid, plan):
-        decided[record.run] = Validity(record.run, RunStatus.DISCARDED, reason, detail, record.last.attempt)
+        decided[record.run] = Validity(record.run, RunStatus.DISCARDED, reason, detail, record.attempt.number)
     return list(decided.values())
 
 
 def _alone(run: RunId, record: Record | None) -> Validity:
     if record is None:
         return Validity(run, RunStatus.MISSING)
-    last = record.last
-    return Validity(
-        run, RunStatus.DISCARDED if last.reason else RunStatus.VALID, last.reason, last.detail, last.attempt
-    )
+    last = record.attempt
+    status = RunStatus.DISCARDED if last.reason else RunStatus.VALID
+    return Validity(run, status, last.reason, last.detail, last.number)
 
 
 def _apart(together: list[Record], plan: Plan) -> Iterable[tuple[Record, str, str]]:
@@ -128,95 +118,53 @@ def _apart(together: list[Record], plan: Plan) -> Iterable[tuple[Record, str, st
 
 def read_records(folder: Path, plan: Plan) -> dict[RunId, Record]:
     """The record of every planned run that has one. Raises UserError for a damaged file or a changed answer."""
-    read = ((run, read_record(folder, run)) for run in planned_runs(plan))
+    read = ((run, run_files(folder, run).read_record(run)) for run in planned_runs(plan))
     return {run: record for run, record in read if record}
 
 
-def read_record(folder: Path, run: RunId) -> Record | None:
-    """The record of a run whose answer is there too. Raises UserError for a damaged file or a changed answer."""
-    files = run_files(folder, run)
-    try:
-        record = from_json(files.record.read_text(encoding="utf-8"))
-        answer = files.answer.read_bytes()
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError) as error:
-        raise UserError(f"{files.record}: {error}; delete it to have this run made again") from None
-    if record.run != run or sha256(answer) != record.answer_sha256:
-        raise UserError(f"{files.answer}: is not the answer of its record; delete it to have this run made again")
-    return record
-
-
-def file_discards(folder: Path, decided: Iterable[Validity]) -> None:
-    """Files every discarded run; one that is filed already stays as it is."""
-    for validity in decided:
-        if validity.status == RunStatus.DISCARDED:
-            file_discard(folder, validity.run, validity.reason, validity.detail)
-
-
-def read_filed(path: Path) -> Discard:
-    """A discard of a run. Raises UserError when it cannot be read."""
-    try:
-        return read_discard(path)
-    except (OSError, ValueError) as error:
-        raise UserError(
-            f"{path}: {error}; restore the file, or delete it, and the discard is no longer counted"
-        ) from None
-
-
-def timing_csv(records: Iterable[Record], earlier: Iterable[FiledRecord], mapping: str) -> str:
+def timing_csv(records: Iterable[Record], mapping: str) -> str:
     """timing.csv in the protocol's form (section 3): a model_mapping row, then `task,condition,duration_s,attempt=N`.
 
-    In the order in which the runs began, so that the last row of a run is the one that stands. Discarded runs
-    (`earlier`, their records as plain data) have their rows too; a run that nobody timed has none.
+    In the order in which the runs began, so that the last row of a run is the one that stands. Discarded runs have
+    their rows too; a run that nobody timed has none.
     """
-    runs = [(record.run, _filed(record.last)) for record in records]
-    runs += [(RunId(old["task"], old["condition"], old["trial"]), old["attempts"][-1]) for old in earlier]
-    rows = {_timing_row(run, last) for run, last in runs if last["duration_s"] is not None}
+    rows = {_timing_row(record) for record in records if record.attempt.duration_s is not None}
     return "\n".join([f"model_mapping,{mapping}", *(row for _, row in sorted(rows))]) + "\n"
 
 
-def _filed(attempt: Attempt) -> FiledAttempt:
-    return {"attempt": attempt.attempt, "started_at": attempt.started_at, "duration_s": attempt.duration_s}
-
-
-def _timing_row(run: RunId, last: FiledAttempt) -> tuple[str, str]:
-    name = f"{trial_folder(run.trial)}{run.task}"
-    seconds = f"{last['duration_s']:.3f}".rstrip("0").rstrip(".")
-    return last["started_at"], f"{name},{run.condition},{seconds},attempt={last['attempt']}"
+def _timing_row(record: Record) -> tuple[str, str]:
+    name, last = f"{trial_folder(record.trial)}{record.task}", record.attempt
+    seconds = f"{last.duration_s:.3f}".rstrip("0").rstrip(".")
+    return last.started_at, f"{name},{record.condition},{seconds},attempt={last.number}"
 
 
 def judge_validity(folder: Path) -> None:
-    """Reads all records, writes validity.csv and runs/timing.csv, and files the discards."""
+    """Reads all records, writes validity.csv and runs/timing.csv, and discards in the store what must not count."""
     plan = read_opened_plan(folder)
-    records = read_records(folder, plan)
-    before = discard_files(folder)
+    attempts = {run: entries(folder, run) for run in planned_runs(plan)}
+    read = ((run, found[-1].read_record(run)) for run, found in attempts.items() if found)
+    records = {run: record for run, record in read if record}
     standing = {
-        run: read_discard(paths[-1])
-        for run in records
-        if (paths := before.get(run.stem)) and describes(paths[-1], run_files(folder, run).record)
+        run: found[-1].read_discard() for run, found in attempts.items() if found and DISCARD in found[-1].files
     }
     decided = decide(records, plan, standing)
-    file_discards(folder, decided)
-    after = discard_files(folder)
-    limit = plan["max_rounds"]
     rows: list[ValidityRow] = []
-    earlier = []
+    earlier: list[Record] = []
     for validity in decided:
-        filed = [read_filed(path) for path in after.get(validity.run.stem, [])]
-        earlier += [discard.record for discard in filed]
+        run, found = validity.run, attempts[validity.run]
+        if validity.status == RunStatus.DISCARDED:
+            found[-1] = found[-1].discard(Discard(validity.reason, validity.detail, "validity"))
+        filed = rounds(found)
+        earlier += filter(None, (entry.read_record(run) for entry, _ in filed))
         rows.append({
-            **row_of_run(validity.run), "status": validity.status, "reason": validity.reason,
-            "detail": validity.detail, "attempts": str(validity.attempts),
-            "discards": joined(discard.reason for discard in filed),
-            "given_up": yes_no(validity.status == RunStatus.DISCARDED and len(filed) > limit),
-            "ending": records[validity.run].outcome.ending if validity.run in records else "",
+            **row_of_run(run), "status": validity.status, "reason": validity.reason, "detail": validity.detail,
+            "attempts": str(validity.attempts), "discards": joined(discard.reason for _, discard in filed),
+            "given_up": yes_no(state_of(found, plan["max_rounds"]) == State.GIVEN_UP),
+            "ending": records[run].outcome.ending if run in records else "",
         })  # fmt: skip
     write_table(RunFolder(folder).validity, columns(ValidityRow), rows)
-    write_atomic(
-        RunFolder(folder).timing,
-        timing_csv(records.values(), earlier, as_made(plan, records.values())["model_mapping"]),
-    )
+    mapping = as_made(plan, records.values())["model_mapping"]
+    write_atomic(RunFolder(folder).timing, timing_csv([*records.values(), *earlier], mapping))
 
 
 if __name__ == "__main__":

@@ -16,18 +16,17 @@ from lensbench.core import proof
 from lensbench.core.conditions import Contrast, decided_contrasts, treatments
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import Aim, GateSettings, Look, Plan
-from lensbench.core.records import RunId
+from lensbench.core.records import RunId, from_json
 from lensbench.core.run_folder import RunFolder
+from lensbench.core.store import RECORD, all_entries, rounds
 from lensbench.core.system.files import plain, read_typed, write_json
 from lensbench.core.system.program import run_stage
 from lensbench.judging.belief import Basis
 from lensbench.judging.instrument_file import InstrumentFile
 from lensbench.plan.waves import look_file
-from lensbench.runs.discards import discard_files
 from lensbench.runs.made_with import mixtures
 from lensbench.runs.reasons import DiscardReason
 from lensbench.runs.repetitions import starts_of
-from lensbench.runs.validity import read_filed
 from lensbench.scores import differences as compared
 from lensbench.scores.account import (
     Asked,
@@ -214,9 +213,10 @@ def read_account(folder: Path) -> tuple[list[Draw], list[Reason]]:
 
 def voided_runs(folder: Path) -> set[str]:
     """The hashes of discarded runs, except those that a person discarded."""
-    filed = (read_filed(path) for paths in discard_files(folder).values() for path in paths)
-    records = (discard.record for discard in filed if discard.reason != DiscardReason.BY_HAND)
-    return {identity(record["attempts"][-1]["started_at"], record["answer_sha256"]) for record in records}
+    filed = map(rounds, all_entries(folder).values())
+    voided = (entry for found in filed for entry, discard in found if discard.reason != DiscardReason.BY_HAND)
+    records = (from_json(entry.record.read_text(encoding="utf-8")) for entry in voided if RECORD in entry.files)
+    return {identity(record.attempt.started_at, record.answer_sha256) for record in records}
 
 
 class Gatekeeper(NamedTuple):
@@ -248,7 +248,7 @@ class Gatekeeper(NamedTuple):
         before = shown_before(self.ledger, name, draw.seen, voided)
         shown = as_looked_at(overall, look, plan["gate"]["power"])
         counting = as_looked_at(corrected, look, plan["gate"]["power"]) if corrected else None
-        starts = {side: starts_of(self.folder, self.tables.records, runs) for side, runs in runs_of(comparison).items()}
+        starts = {side: starts_of(self.folder, runs) for side, runs in runs_of(comparison).items()}
         repeated = frozenset[RunId]().union(*(runs for _, runs in starts.values()))
         gate: GateSettings = {**DEFAULTS, **plan["gate"]}
         deciding = corrected or overall

@@ -296,7 +296,7 @@ def controls(tables: Tables) -> list[ControlCheck]:
         ("no call went to another condition's server by its address (looked for in transcripts, where the network is "
          "shared)", [record for record in without if record.network != "own"],
          lambda record: None if record.direct_calls is None else record.direct_calls == 0),
-        ("the first attempt gave the answer", made, lambda record: len(record.attempts) == 1),
+        ("the first attempt gave the answer", made, lambda record: record.attempt.number == 1),
     ]  # fmt: skip
     found: list[ControlCheck] = []
     for name, records, holds in checks:
@@ -310,7 +310,7 @@ def start_skews(tables: Tables) -> list[Fraction]:
     starts: dict[tuple[str, int], list[str]] = {}
     for record in tables.valid:
         if record.source == "run" and record.condition in compared(tables.plan):
-            starts.setdefault((record.task, record.trial), []).append(record.attempts[0].started_at)
+            starts.setdefault((record.task, record.trial), []).append(record.attempt.started_at)
     return sorted(_seconds_between(min(times), max(times)) for times in starts.values() if len(times) > 1)
 
 

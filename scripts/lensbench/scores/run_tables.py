@@ -45,7 +45,7 @@ class Tables(NamedTuple):
 
     def identity(self, run: RunId) -> str:
         """A short hash that changes when the run is repeated."""
-        return identity(self.records[run].last.started_at, self.records[run].answer_sha256)
+        return identity(self.records[run].attempt.started_at, self.records[run].answer_sha256)
 
     def score(self, run: RunId) -> Fraction | None:
         """The score of a run."""

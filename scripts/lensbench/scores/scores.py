@@ -10,10 +10,11 @@ from lensbench.core.conditions import treatments
 from lensbench.core.frozen_plan import Plan
 from lensbench.core.numbers import COMPLETE, decimal, exact, score_of
 from lensbench.core.preflight_results import read_listed_tools
-from lensbench.core.records import Record, RunId, from_json, run_files
+from lensbench.core.records import Record, RunId
 from lensbench.core.rows import DecisionRow, PairRow, ReportRow, ScoreRow, ValidityRow, columns
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.run_status import COUNTING, RunStatus
+from lensbench.core.store import run_files
 from lensbench.core.system.program import run_stage
 from lensbench.core.tables import Cell, items, read_table, run_of_row, write_table, yes_no
 from lensbench.plan.waves import read_opened_plan
@@ -43,8 +44,8 @@ def score_run(
 
 def clean_duration(record: Record) -> Fraction | None:
     """Seconds of the attempt that gave the answer; None when the agent repeated requests, which prolongs it."""
-    polluted = bool(record.outcome.api_retries) or record.last.duration_s is None
-    return None if polluted else Fraction(str(record.last.duration_s))
+    polluted = bool(record.outcome.api_retries) or record.attempt.duration_s is None
+    return None if polluted else Fraction(str(record.attempt.duration_s))
 
 
 def short_name(tool: str) -> str:
@@ -148,7 +149,8 @@ def tools_of_condition(plan: Plan, condition: str, tools: Sequence[str]) -> Sequ
 def read_present_records(folder: Path, validity: Iterable[ValidityRow]) -> dict[RunId, Record]:
     """The records of all runs that have one."""
     runs = (run_of_row(row) for row in validity if row["status"] != RunStatus.MISSING)
-    return {run: from_json(run_files(folder, run).record.read_text(encoding="utf-8")) for run in runs}
+    read = ((run, run_files(folder, run).read_record(run)) for run in runs)
+    return {run: record for run, record in read if record}
 
 
 def score_all(folder: Path) -> dict[RunId, Record]:

@@ -26,6 +26,7 @@ from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import Plan, RepositoryFacts
 from lensbench.core.records import RunId, sha256
 from lensbench.core.run_folder import RunFolder
+from lensbench.core.store import run_files
 from lensbench.core.system.files import write_atomic, write_json
 from lensbench.core.system.processes import WORKFLOW, adopt_orphans, end_children
 from lensbench.core.system.program import run_program
@@ -43,7 +44,6 @@ from lensbench.results.page.words import page_environment
 from lensbench.results.side_by_side import Side, read_sides
 from lensbench.results.side_by_side_text import show
 from lensbench.runs.preflight import insist
-from lensbench.runs.run import is_kept
 from lensbench.runs.stopping import clear
 from lensbench.runs.validity import judge_validity
 
@@ -89,7 +89,7 @@ def _name(question: str, facts: Sequence[Any]) -> str:
 
 def _make_runs(folder: Path, config: Config, plan: Plan, task: Task) -> None:
     """Starts the runs that are missing or invalid, all at the same time."""
-    wanted = [name for name in plan["conditions"] if not is_kept(folder, RunId(TASK, name))]
+    wanted = [name for name in plan["conditions"] if not run_files(folder, RunId(TASK, name)).counts]
     if not wanted:
         print(f"this question was answered before, and nothing has changed; delete {folder} to ask it again")
         return

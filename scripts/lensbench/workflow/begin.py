@@ -1,58 +1,104 @@
-"""Prepares a run folder before Snakemake plans its jobs: claims the folder and repairs damaged files.
+"""Prepares a run folder before Snakemake plans its jobs: claims it, repairs damaged files, and follows the store.
 
-A damaged run is set aside and repeated, a damaged table is deleted and rebuilt from its inputs, and a file that cannot
-be rebuilt is restored from its copy.
+A damaged attempt is discarded, a damaged table is deleted and rebuilt from its inputs, and a file that cannot be
+rebuilt is restored from its copy.
 """
 
 from __future__ import annotations
 
 import shutil
-import socket
 import sys
-from collections.abc import Set
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from lensbench.agents.prices import cost_of
 from lensbench.core.errors import UserError
-from lensbench.core.run_folder import RunFolder, names_of_run
+from lensbench.core.records import RunId, from_json, sha256
+from lensbench.core.run_folder import RunFolder
+from lensbench.core.store import DISCARD, RECORD, Entry, all_entries, journal_of, show, stale_views, withdraw
 from lensbench.core.system.claim import claim
 from lensbench.core.system.clock import date_back
-from lensbench.core.system.files import note_checksum, write_json
-from lensbench.plan.config import Config
-from lensbench.workflow.damage import Check, Damage, read_index, write_index
-from lensbench.workflow.snakemake_inside import forget_marks, remove_locks
+from lensbench.core.system.files import note_checksum, read_checksums, write_atomic, write_json
+from lensbench.runs.budget import spend
+from lensbench.workflow.damage import FOREIGN, Check, Damage, read_index, write_index
+from lensbench.workflow.schedule import Schedule
 
 
-def begin(config: Config, folder: Path, own: Set[str]) -> None:
-    """Claims the run folder, removes stale Snakemake locks, and repairs wrong timestamps and damaged files.
+def begin(schedule: Schedule) -> None:
+    """Claims the run folder, and repairs wrong timestamps and damaged files.
 
-    `own`: the user's own files in the folder, which are left unchanged.
-    Raises UserError when another Snakemake is running on it, and for damage that cannot be repaired. A lock from
-    another machine stays, because not every file system shows whether its owner is alive.
+    Raises UserError when another Snakemake is running on it, and for damage that cannot be repaired.
     """
-    before = claim(folder)
-    if before and before.host == socket.gethostname() and remove_locks(folder):
-        _say(f"the previous Snakemake was killed; removed its lock on {folder}")
-    for made in (RunFolder(folder).runs, RunFolder(folder).records):
-        forget_marks(made)
+    folder = schedule.folder
+    claim(folder)
     date_back(folder)
     RunFolder(folder).checksums.touch()
-    if not RunFolder(
-        folder
-    ).preflight.exists():  # rules have it as an input, but a start without new runs does not write it
+    RunFolder(folder).attempts.mkdir(exist_ok=True)
+    if not RunFolder(folder).preflight.exists():  # rules have it as an input, but not every start writes it
         write_json(RunFolder(folder).preflight, {})
-    check = Check(folder, read_index(folder), own)
+    check = Check(folder, read_index(folder), schedule.own)
     for damage in check.damages:
-        _say(f"{folder / damage.name} is damaged ({damage.why}): {_repair(folder, damage, config)}")
+        _say(f"{folder / damage.name} is damaged ({damage.why}): {_repair(schedule, damage)}")
     write_index(folder, check)
 
 
-def foretell(config: Config, folder: Path, own: Set[str]) -> None:
+def follow_store(schedule: Schedule) -> None:
+    """Brings journals and views in line with the store, which a person or another machine may have changed."""
+    _count_foreign(schedule.folder)
+    _write_journals(schedule)
+    say_differences(schedule, withdraw)
+
+
+def say_differences(schedule: Schedule, find: Callable[[Path, list[RunId], int], list[RunId]] = stale_views) -> None:
+    """Says which runs a start repeats, and which answers come back from the store, without an agent."""
+    for run in find(schedule.folder, schedule.runs, schedule.max_rounds):
+        _say(f"{run.stem}: its answer does not count in {RunFolder(schedule.folder).attempts}; a start repeats it")
+    if names := [run.stem for run in schedule.missing_runs if not schedule.needs_agent(run)]:
+        _say(
+            f"from {RunFolder(schedule.folder).attempts}, without an agent: {', '.join(names)}. To repeat a run:"
+            " lensbench discard"
+        )
+
+
+def _write_journals(schedule: Schedule) -> None:
+    """Rewrites the journals that do not list the attempts in the store."""
+    journals = {wave: set[str]() for wave in range(1, len(schedule.waves) + 1)}
+    runs = {run.stem: run for run in schedule.runs}
+    for stem, entry in _recorded(schedule.folder):
+        if stem in runs:
+            journals[schedule.wave_of(runs[stem])].add(f"{stem}/{entry.number}\n")
+    for wave, lines in journals.items():
+        path = journal_of(schedule.folder, wave)
+        if not path.exists() or set(path.read_text(encoding="utf-8").splitlines(keepends=True)) != lines:
+            write_atomic(path, "".join(sorted(lines)))
+
+
+def _count_foreign(folder: Path) -> None:
+    """Adds what attempts cost that were copied here from another machine: those whose records were not noted here."""
+    noted = read_checksums(folder)
+    is_list_lost = RunFolder(folder).spent.exists() and not any(name.endswith(f"/{RECORD}") for name in noted)
+    for stem, entry in _recorded(folder):
+        if (name := f"{RunFolder.attempts}/{stem}/{entry.number}/{RECORD}") not in noted:
+            content = entry.record.read_bytes()
+            record = from_json(content.decode())
+            if record.source == "run" and not is_list_lost:
+                spend(folder, runs=1, hours=(record.attempt.duration_s or 0) / 3600, usd=cost_of(record.outcome))
+            note_checksum(folder, name, content)
+
+
+def _recorded(folder: Path) -> Iterator[tuple[str, Entry]]:
+    for stem, attempts in all_entries(folder).items():
+        yield from ((stem, entry) for entry in attempts if RECORD in entry.files)
+
+
+def foretell(schedule: Schedule) -> None:
     """Reports damaged files and changes nothing: for a dry run."""
-    for damage in Check(folder, read_index(folder), own).damages:
-        _say(f"{folder / damage.name} is damaged ({damage.why}): a start repairs it, which may add jobs to this list")
+    for damage in Check(schedule.folder, read_index(schedule.folder), schedule.own).damages:
+        name = schedule.folder / damage.name
+        _say(f"{name} is damaged ({damage.why}): a start repairs it, which may add jobs to this list")
 
 
-def leave(config: Config, folder: Path, own: Set[str]) -> None:
+def leave(schedule: Schedule) -> None:
     """Does nothing: for commands that only read."""
 
 
@@ -60,31 +106,34 @@ def _say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def _repair(folder: Path, damage: Damage, config: Config) -> str:
+def _repair(schedule: Schedule, damage: Damage) -> str:
     """Repairs a damaged file; returns a message that says how."""
+    folder, name = schedule.folder, damage.name
     if damage.run:
-        if config.agent.kind == "none":
-            raise UserError(
-                f"{folder / damage.name} is damaged ({damage.why}), and agent.kind is 'none'; restore the file, or"
-                " import the run again"
-            )
-        return _set_aside(folder, damage.run)
-    return _restore(folder, damage.name) or _delete(folder, damage.name)
-
-
-def _set_aside(folder: Path, stem: str) -> str:
-    for name in names_of_run(stem):
-        if (folder / name).exists():
-            (RunFolder(folder).damaged / name).parent.mkdir(parents=True, exist_ok=True)
-            (folder / name).replace(RunFolder(folder).damaged / name)
-    return f"this run is repeated; the old files are in {RunFolder(folder).damaged}"
+        show(folder, damage.run)
+        return "restored from the store"
+    if not damage.entry:
+        return _restore(folder, name) or _delete(folder, name)
+    if damage.why == FOREIGN:
+        raise UserError(
+            f"{folder / name} {FOREIGN}: two machines made this attempt. Restore the one that was here, or remove"
+            f" {damage.entry.folder} to take neither"
+        )
+    if schedule.config.agent.kind == "none":
+        raise UserError(
+            f"{folder / name} is damaged ({damage.why}), and agent.kind is 'none'; restore the file, or import the run"
+            " again"
+        )
+    counted = damage.entry.counts
+    damage.entry.set_aside(f"{name} is damaged: {damage.why}")
+    return "this run is repeated, and the damaged files stay" if counted else "it is discarded already"
 
 
 def _restore(folder: Path, name: str) -> str:
     """Restores a file from its copy; "" for files without one. If both are equal, its noted checksum was wrong."""
     copy = RunFolder(folder).copies / name
     if not copy.exists():
-        return ""
+        return _restore_plan(folder, name)
     content = copy.read_bytes()
     if content != (folder / name).read_bytes():
         shutil.copyfile(copy, folder / name)
@@ -92,11 +141,21 @@ def _restore(folder: Path, name: str) -> str:
     return "restored from its copy"
 
 
+def _restore_plan(folder: Path, name: str) -> str:
+    """Restores the plan from the same one in the store, or the other way round; "" for other files."""
+    plans = [RunFolder(folder).plan, *RunFolder(folder).attempts.glob("plan-*.json")]
+    for plan in plans if folder / name in plans else ():
+        if plan.exists() and sha256(plan.read_bytes()) == read_checksums(folder).get(name):
+            shutil.copyfile(plan, folder / name)
+            return f"restored from {plan}"
+    return ""
+
+
 def _delete(folder: Path, name: str) -> str:
     top, _, rest = name.partition("/")
-    if top == RunFolder.discards:
+    if name.endswith(f"/{DISCARD}"):
         raise UserError(
-            f"{folder / name} is damaged, and so is its copy; restore it, or delete it to forget the discard"
+            f"{folder / name} is damaged, and so is its copy; restore it, or delete it, and the attempt counts again"
         )
     (folder / name).unlink(missing_ok=True)
     if top in (RunFolder.answers, RunFolder.prompts):

@@ -1,8 +1,8 @@
 """Finds damaged files in a run folder: files whose content is not what was written.
 
-Paid results carry their own checksums: a record has its own and the answer's, a transcript that of gzip. The checksums
-of all other files are noted in a list when they are written. A start checks only files whose size or timestamps changed
-since the last check; `lensbench fsck` checks all of them.
+Paid results carry their own checksums: a record has its own and those of answer and patch, a transcript that of gzip.
+The checksums of records and of all other files are noted in a list when they are written. A start checks only files
+whose size or timestamps changed since the last check; `lensbench fsck` checks all of them.
 """
 
 from __future__ import annotations
@@ -16,11 +16,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from lensbench.core.errors import UserError
-from lensbench.core.records import from_json, sha256
-from lensbench.core.run_folder import RunFolder, names_of_run
+from lensbench.core.records import RunId, from_json, run_of_stem, sha256
+from lensbench.core.run_folder import RunFolder
+from lensbench.core.store import ANSWER, PATCH, RECORD, TRANSCRIPT, Entry, all_entries
 from lensbench.core.system.files import read_checksums, write_json
 from lensbench.core.system.program import run_verb
 
+FOREIGN = "is another record than the one that was written here"
 _CHUNK = 1 << 20
 
 
@@ -29,8 +31,10 @@ class Damage(NamedTuple):
 
     name: str
     why: str
-    run: str = ""
-    """The stem of the run that the file belongs to; empty for derived files."""
+    entry: Entry | None = None
+    """The attempt that the file belongs to; None for derived files."""
+    run: RunId | None = None
+    """The run whose copied answer this is."""
 
 
 class Check:
@@ -43,43 +47,48 @@ class Check:
         self.folder = folder
         self._own = own
         self._known = known or {}
+        self._noted = read_checksums(folder)
         self.whole: dict[str, list[int]] = {}
-        self.damages = [*self._runs(), *self._derived()]
+        self.damages = [*self._attempts(), *self._derived()]
 
-    def _runs(self) -> Iterator[Damage]:
-        has_patches = RunFolder(self.folder).patches.is_dir()
-        for stem in _stems(RunFolder(self.folder).records):
-            answer, record, transcript, patch = names_of_run(stem)
-            if not self._are_known(record, answer) and (found := self._record(stem, record, answer)):
-                yield Damage(*found, run=stem)
-            if not self._are_known(transcript) and (why := _gzip_problem(self.folder / transcript)):
-                yield Damage(transcript, why, run=stem)
-            if has_patches and not self._are_known(patch) and (why := self._patch_problem(record, patch)):
-                yield Damage(patch, why, run=stem)
+    def _attempts(self) -> Iterator[Damage]:
+        for stem, attempts in all_entries(self.folder).items():
+            recorded = (entry for entry in attempts if RECORD in entry.files)
+            damages = [damage for entry in recorded if (damage := self._damage(stem, entry))]
+            yield from damages
+            view = f"{RunFolder.runs}/{stem}.md"
+            if not self._are_known(view) and not damages:
+                content = _content(self.folder / view)
+                if content is not None and content != attempts[-1].answer.read_bytes():
+                    yield Damage(view, "is not the answer in the store", run=run_of_stem(stem))
 
-    def _record(self, stem: str, record_name: str, answer_name: str) -> tuple[str, str] | None:
+    def _damage(self, stem: str, entry: Entry) -> Damage | None:
+        place = f"{RunFolder.attempts}/{stem}/{entry.number}"
+        names = [f"{place}/{name}" for name in (RECORD, ANSWER, *({PATCH} & entry.files))]
+        if not self._are_known(*names) and (found := self._record_problem(stem, entry, names[0])):
+            return Damage(f"{place}/{found[0]}", found[1], entry)
+        transcript = f"{place}/{TRANSCRIPT}"
+        if not self._are_known(transcript) and (why := _gzip_problem(entry.transcript)):
+            return Damage(transcript, why, entry)
+        return None
+
+    def _record_problem(self, stem: str, entry: Entry, name: str) -> tuple[str, str] | None:
         try:
-            record = from_json((self.folder / record_name).read_text(encoding="utf-8"))
-            answer = (self.folder / answer_name).read_bytes()
-        except FileNotFoundError:
-            return None
+            content = entry.record.read_bytes()
+            record = from_json(content.decode())
+            if record.run.stem != stem:
+                return RECORD, f"is the record of {record.run.stem}"
+            if sha256(entry.answer.read_bytes()) != record.answer_sha256:
+                return ANSWER, "is not the answer of its record"
+            if record.patch_sha256 and sha256(entry.patch.read_bytes()) != record.patch_sha256:
+                return PATCH, "is not the patch of its record"
         except (OSError, ValueError) as error:
-            return record_name, str(error)
-        if record.run.stem != stem:
-            return record_name, f"is the record of {record.run.stem}"
-        return None if sha256(answer) == record.answer_sha256 else (answer_name, "is not the answer of its record")
-
-    def _patch_problem(self, record_name: str, patch_name: str) -> str:
-        try:
-            wanted = from_json((self.folder / record_name).read_text(encoding="utf-8")).patch_sha256
-        except (OSError, ValueError):
-            return ""  # the record itself is damaged, or gone
-        content = _content(self.folder / patch_name)
-        return "is not the patch of its record" if wanted and (content is None or sha256(content) != wanted) else ""
+            return RECORD, str(error)
+        return (RECORD, FOREIGN) if self._noted.get(name, sha256(content)) != sha256(content) else None
 
     def _derived(self) -> Iterator[Damage]:
-        for name, checksum in read_checksums(self.folder).items():
-            if name not in self._own and not self._are_known(name):
+        for name, checksum in self._noted.items():
+            if name not in self._own and not name.endswith(f"/{RECORD}") and not self._are_known(name):
                 content = _content(self.folder / name)
                 if content is not None and sha256(content) != checksum:
                     yield Damage(name, "its checksum does not match")
@@ -107,14 +116,6 @@ def write_index(folder: Path, check: Check) -> None:
     whole = {name: state for name, state in check.whole.items() if name not in damaged}
     if whole != read_index(folder):
         write_json(RunFolder(folder).checked, whole)
-
-
-def _stems(records: Path) -> Iterator[str]:
-    for top, folders, files in os.walk(records):
-        folders.sort()
-        below = os.path.relpath(top, records)
-        prefix = "" if below == "." else f"{below}/"
-        yield from (f"{prefix}{name.removesuffix('.json')}" for name in sorted(files) if name.endswith(".json"))
 
 
 def _state(path: str) -> list[int] | None:

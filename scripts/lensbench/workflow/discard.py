@@ -6,16 +6,16 @@ import argparse
 from pathlib import Path
 
 from lensbench.core.errors import UserError, did_you_mean
-from lensbench.core.records import RunId, run_files
+from lensbench.core.records import RunId
 from lensbench.core.rows import ScoreRow, ValidityRow
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.run_status import RunStatus
+from lensbench.core.store import DISCARD, Discard, entries, rounds, run_files, show, view_of
 from lensbench.core.system.claim import at_work
 from lensbench.core.system.program import only_benchmark, run_program
 from lensbench.core.tables import read_table, run_of_row
 from lensbench.judging.verdicts import judge_all
 from lensbench.plan.waves import read_opened_plan
-from lensbench.runs.discards import describes, discard_files_of, file_discard, forget, read_discard
 from lensbench.runs.reasons import DiscardReason
 from lensbench.runs.validity import planned_runs
 from lensbench.scores.rescore import score_present
@@ -32,7 +32,8 @@ def discard(folder: Path, name: str, why: str) -> RunId:
         said = f"{row['status']} already{': ' if row['reason'] else ''}{row['reason']}"
         raise UserError(f"{run.stem} is {said}; only a run that counts can be discarded")
     score = next(row["score"] for row in read_table(RunFolder(folder).scores, ScoreRow) if run_of_row(row) == run)
-    file_discard(folder, run, DiscardReason.BY_HAND, why, score)
+    run_files(folder, run).discard(Discard(DiscardReason.BY_HAND, why, "person", score))
+    view_of(folder, run).unlink(missing_ok=True)
     return run
 
 
@@ -40,20 +41,21 @@ def take_back(folder: Path, name: str) -> RunId:
     """Undoes a discard by hand. Raises UserError when the run was not discarded so, or was repeated since."""
     _refuse_at_work(folder)
     run = _run_of(folder, name)
-    filed = [path for path in discard_files_of(folder, run) if read_discard(path).reason == DiscardReason.BY_HAND]
+    filed = [entry for entry, discard in rounds(entries(folder, run)) if discard.reason == DiscardReason.BY_HAND]
     if not filed:
         raise UserError(f"{run.stem} was not discarded by hand; nothing to undo")
-    if not describes(filed[-1], run_files(folder, run).record):
-        raise UserError(f"{run.stem} was repeated since it was discarded; the discarded run is kept in {filed[-1]}")
-    forget(folder, filed[-1])
+    if filed[-1] != run_files(folder, run):
+        raise UserError(f"{run.stem} was repeated since it was discarded; the first answer is in {filed[-1].folder}")
+    (filed[-1].folder / DISCARD).unlink()
+    show(folder, run)
     return run
 
 
 def _run_of(folder: Path, name: str) -> RunId:
     """The planned run with that name; the path of one of its files is accepted, too."""
     stems = {run.stem: run for run in planned_runs(read_opened_plan(folder))}
-    wanted = Path(name.removeprefix(f"{folder}/")).with_suffix("") if name.endswith((".md", ".json")) else Path(name)
-    stem = "/".join(part for part in wanted.parts if part not in ("runs", "records"))
+    wanted = Path(name.removeprefix(f"{folder}/")).with_suffix("") if name.endswith(".md") else Path(name)
+    stem = "/".join(part for part in wanted.parts if part != RunFolder.runs)
     if stem not in stems:
         hint = did_you_mean(stem, stems) or f"; runs are named <task>-<condition>, such as {next(iter(stems))}"
         raise UserError(f"{folder} has no run {name!r}{hint}")

@@ -29,7 +29,7 @@ from lensbench.scores.gate import GateVerdict
 from lensbench.scores.rescore import score_present
 from lensbench.scores.sequential import FUTILE, LookResult
 
-_FOLDERS = (RunFolder.runs, RunFolder.records, RunFolder.discards, RunFolder.judging, RunFolder.human)
+_FOLDERS = (RunFolder.attempts, RunFolder.runs, RunFolder.judging, RunFolder.human)
 _FILES = (RunFolder.tasks, RunFolder.tasks_beside, RunFolder.preflight, RunFolder.spent)
 """The files that a look shares with the run folder."""
 

@@ -40,7 +40,7 @@ def price(agent: str, model: str, benches: Path) -> Price:
     if len(outcomes) < FEW:
         return PUBLISHED
     usd = mean(record["outcome"]["cost_usd"] for record in outcomes)
-    seconds = mean(record["attempts"][-1]["duration_s"] or 0 for record in outcomes)
+    seconds = mean(record["attempt"]["duration_s"] or 0 for record in outcomes)
     return Price((usd, usd), (seconds, seconds), f"the mean of {len(outcomes)} runs in {benches} with this model")
 
 
@@ -49,7 +49,7 @@ def _records(agent: str, model: str, benches: Path) -> Iterator[dict[str, Any]]:
     for file in sorted(benches.glob("*/plan.json")):
         told = _read(file).get("agent", {})
         if (told.get("kind"), told.get("model")) == (agent, model):
-            yield from filter(None, map(_read, sorted(RunFolder(file.parent).records.glob("**/*.json"))))
+            yield from filter(None, map(_read, sorted(RunFolder(file.parent).attempts.glob("**/record.json"))))
 
 
 def _read(file: Path) -> dict[str, Any]:

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from lensbench.core.errors import UserError
 from lensbench.core.run_folder import RunFolder
+from lensbench.core.store import all_entries
 from lensbench.plan import freeze as planning
 from lensbench.plan.config import Config
 from lensbench.plan.dated_runs import AUTO, dated_run
-from lensbench.plan.frozen import read_plan
+from lensbench.plan.frozen import accepted_plans, read_plan, refuse_old_layout
 from lensbench.plan.own_files import in_the_way, local_paths, own_files, run_folder
 from lensbench.plan.reading import load_config
 from lensbench.plan.task_files import ScenarioSet, read_scenarios
-from lensbench.runs.discards import describes, discard_files
 from lensbench.workflow.begin import leave
 from lensbench.workflow.schedule import Schedule
 
 
 def read_schedule(
-    given: Mapping[str, Any], files: Iterable[str], prepare: Callable[[Config, Path, Set[str]], None] = leave
+    given: Mapping[str, Any], files: Iterable[str], prepare: Callable[[Schedule], None] = leave
 ) -> Schedule:
     """The schedule for a config as Snakemake merged it from `files` and the command line.
 
@@ -43,16 +43,19 @@ def read_schedule(
     schedule = Schedule(config, plan, [], own_files(config, files))
     if not config.makes_benchmark:
         return schedule
-    prepare(config, schedule.folder, schedule.own)
-    if not RunFolder(schedule.folder).plan.exists():
+    refuse_old_layout(schedule.folder)
+    prepare(schedule)
+    accepted_before = accepted_plans(schedule.folder)
+    if not accepted_before:
         return schedule
-    old = read_plan(schedule.folder)
-    found = planning.changes(old, plan)
-    if not _has_run_that_counts(schedule):
+    *merged, old = accepted_before
+    found, named = planning.changes(old, plan), list(old["accepted_changes"])
+    for other in merged:
+        found += [change for change in planning.changes(other, plan) if change not in [*found, *named]]
+    if not any(attempts[-1].counts for attempts in all_entries(schedule.folder).values()):
         found = []
     elif dealt := planning.dealt_tasks(old, plan):
         schedule = replace(schedule, plan={**plan, "dealt": dealt})
-    named = list(old["accepted_changes"])
     if RunFolder(schedule.folder).look_ledger.exists():
         meaning, waves_only = planning.gate_changes(old, plan)
         found += meaning
@@ -85,16 +88,3 @@ def frozen_schedule(settings: str | None) -> Schedule:
     config = Config.model_validate_json(settings)
     plan = read_plan(run_folder(config))
     return Schedule(config, plan, list(plan["accepted_changes"]))
-
-
-def _has_run_that_counts(schedule: Schedule) -> bool:
-    discarded = discard_files(schedule.folder)
-    records = RunFolder(schedule.folder).records.glob("**/*.json")
-    return any(
-        not (paths := discarded.get(_stem(schedule.folder, record))) or not describes(paths[-1], record)
-        for record in records
-    )
-
-
-def _stem(folder: Path, record: Path) -> str:
-    return record.relative_to(RunFolder(folder).records).with_suffix("").as_posix()

@@ -6,7 +6,6 @@ concurrent agents, using the measured requests per minute of one agent. Without 
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Iterable
@@ -14,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 
 from lensbench.agents.services import service_of
-from lensbench.core.run_folder import RunFolder
+from lensbench.core.store import all_records
 from lensbench.plan.config import Config, ModelJudge
 from lensbench.plan.mcp_files import servers_of
 
@@ -98,14 +97,9 @@ class Capacity:
 def measured(folder: Path) -> int | None:
     """Requests per minute of one agent over all runs so far, rounded; None when no run reports its turns."""
     turns = seconds = 0.0
-    for path in RunFolder(folder).records.glob("**/*.json"):
-        try:
-            record = json.loads(path.read_text(encoding="utf-8"))
-            counted, duration_s = record["outcome"]["turns"], record["attempts"][-1]["duration_s"]
-        except (OSError, ValueError, LookupError, TypeError):
-            continue
-        if counted and duration_s:
-            turns, seconds = turns + counted, seconds + duration_s
+    for _, record in all_records(folder):
+        if record.outcome.turns and record.attempt.duration_s:
+            turns, seconds = turns + record.outcome.turns, seconds + record.attempt.duration_s
     return math.ceil(60 * turns / seconds) if seconds else None
 
 

@@ -1,4 +1,4 @@
-"""The schedule that Snakemake reads with the workflow: which runs, in which order, and which were discarded."""
+"""The schedule that Snakemake reads with the workflow: which runs, in which order, and which are missing."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import math
 import os
 import random
-from collections.abc import Callable, Iterable, Set
+from collections.abc import Callable, Set
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -16,15 +16,15 @@ from lensbench.agents import services
 from lensbench.changes import CHANGE
 from lensbench.core.conditions import compared
 from lensbench.core.frozen_plan import Plan
-from lensbench.core.records import RunId, run_files, trial_folder
-from lensbench.core.run_folder import RunFolder, names_of_run
+from lensbench.core.records import RunId, trial_folder
+from lensbench.core.run_folder import RunFolder
+from lensbench.core.store import entries, journal_of, run_files, state_of
 from lensbench.core.system import backoff
 from lensbench.plan import freeze as planning
 from lensbench.plan.config import Config
 from lensbench.plan.names import TESTS
 from lensbench.plan.own_files import place_of_tasks, run_folder
 from lensbench.plan.waves import Wave, opened, waves
-from lensbench.runs.discards import describes, discard_files
 from lensbench.workflow.judge_schedule import Claims, JudgeSchedule
 from lensbench.workflow.resources import Capacity
 
@@ -53,28 +53,10 @@ class Schedule:
         """The argument of the plan stage."""
         return planning.settings_text(self.config)
 
-    def why_not_deleted(self) -> str:
-        """Why `--delete-all-output` is refused; "" when it would delete no answer."""
-        finished = sum(run_files(self.folder, run).record.exists() for run in self.runs)
-        if not finished:
-            return ""
-        runs = "1 finished run was" if finished == 1 else f"{finished} finished runs were"
-        return (
-            f"{runs} paid for, and --delete-all-output would delete them: nothing was deleted. To rebuild tables and "
-            f"pages, delete only those; to start over, use another run_id, or delete {self.folder} yourself"
-        )
-
     @cached_property
     def plan_mark(self) -> str:
         """A file that exists when the plan was written with these settings."""
         return planning.plan_mark(self.config, self.accepted, self.folder).as_posix()
-
-    def outdate_plan(self) -> None:
-        """Backdates a plan with other settings, so that Snakemake rewrites it for every target, even a single file. The
-        missing mark alone is not enough: Snakemake ignores it when no requested target depends on it."""
-        plan = RunFolder(self.folder).plan
-        if plan.exists() and not Path(self.plan_mark).exists():
-            os.utime(plan, (1, 1))  # Snakemake treats 0 as no timestamp
 
     @property
     def frozen_tasks(self) -> str:
@@ -107,7 +89,7 @@ class Schedule:
         ]
         if self.config.agent.kind != "none":
             return planned
-        return [run for run in planned if run_files(self.folder, run).answer.exists()]
+        return [run for run in planned if entries(self.folder, run)]
 
     @cached_property
     def change_tasks(self) -> list[str]:
@@ -139,91 +121,91 @@ class Schedule:
             return True
         return not self.plan["repositories"].keys() <= set(fetched)
 
+    @property
+    def max_rounds(self) -> int:
+        """After how many discards more a run is given up."""
+        return self.config.discards.max_rounds
+
     @cached_property
-    def _discards(self) -> dict[str, list[Path]]:
-        return discard_files(self.folder)
-
-    def discards(self, stem: str) -> list[tuple[str, bool]]:
-        """The discards of a run that are inputs of its next round, and whether each one triggers it.
-
-        Only a discard of the current run may make Snakemake repeat it. The files of earlier discards stay inputs,
-        because Snakemake would treat their removal as a change. Discards beyond `discards.max_rounds` trigger nothing.
-        """
-        paths = self._discards.get(stem, [])
-        asks = bool(paths) and describes(paths[-1], RunFolder(self.folder).records / f"{stem}.json")
-        inputs = paths[: self.config.discards.max_rounds]
-        return [(str(path), asks and path == paths[-1]) for path in inputs]
-
-    def is_wanted(self, run: RunId) -> bool:
-        """True when this start would run it: it is missing, or discarded with rounds left."""
-        return self.triggers(run)[0][1]
-
-    def triggers(self, run: RunId) -> list[tuple[str, bool]]:
-        """The inputs that can trigger a run, and whether each does: its discards, and the plan for a run that this
-        start wants. The plan is needed because Snakemake ignores the discard while the plan is being rewritten."""
-        discards = self.discards(run.stem)
-        is_wanted = bool(_missing(self._files_of(run))) or any(asks for _, asks in discards)
-        return [(f"{self._prefix}{RunFolder.plan}", is_wanted), *discards]
+    def _shown(self) -> frozenset[str]:
+        """The paths of the answers that are shown, by folder listings: no file is opened."""
+        tops = [RunFolder.runs, *(f"{RunFolder.runs}/t{trial}" for trial in range(2, self.config.trials + 1))]
+        return frozenset(f"{self._prefix}{top}/{name}" for top in tops for name in _names(f"{self._prefix}{top}"))
 
     @cached_property
     def _prefix(self) -> str:
         return f"{self.folder.as_posix()}/"
 
-    def _files_of(self, run: RunId) -> list[str]:
-        """The paths of a run's answer and record, as in the rules."""
-        names = names_of_run(run.stem)
-        return [self._prefix + names.answer, self._prefix + names.record]
+    def view(self, run: RunId) -> str:
+        """The path of a run's answer, as in the rules."""
+        return f"{self._prefix}{RunFolder.runs}/{run.stem}.md"
 
     @property
-    def wanted_tasks(self) -> set[str]:
-        """The tasks that have runs for this start to do."""
-        return {run.task for run in self.runs if self.is_wanted(run)}
+    def missing_runs(self) -> list[RunId]:
+        """The runs of open waves that rule `run` makes in this start: by an agent, or from the store."""
+        return [run for run in self.runs_of_waves(self.opened()) if self.view(run) not in self._shown]
+
+    def needs_agent(self, run: RunId) -> bool:
+        """True when this start would ask an agent: the run is missing, or discarded with rounds left."""
+        return self.view(run) not in self._shown and not state_of(entries(self.folder, run), self.max_rounds).is_final
 
     @property
     def starts_agents(self) -> bool:
         """True when this start would run agents, for which the preflight must succeed."""
         if self.config.agent.kind == "none" or not self.config.makes_benchmark:
             return False
-        return any(map(self.is_wanted, self.runs_of_waves(self.opened())))
+        return any(map(self.needs_agent, self.missing_runs))
 
     @cached_property
-    def _waves(self) -> list[Wave]:
+    def waves(self) -> list[Wave]:
+        """All waves, in order."""
         return waves(self.plan)
+
+    @cached_property
+    def _waves_of_runs(self) -> dict[tuple[str, int], int]:
+        numbered = enumerate(self.waves, 1)
+        return {(task, trial): number for number, wave in numbered for task in wave.tasks for trial in wave.trials}
+
+    def wave_of(self, run: RunId) -> int:
+        """The number (from 1) of a run's wave."""
+        return self._waves_of_runs[run.task, run.trial]
 
     @property
     def looks(self) -> range:
         """The numbers (from 1) of the looks before the last wave."""
-        return range(1, len(self._waves))
+        return range(1, len(self.waves))
 
     def runs_of_waves(self, count: int) -> list[RunId]:
         """The runs of the first `count` waves."""
-        chosen = self._waves[:count]
-        return [run for run in self.runs if any(wave.has(run) for wave in chosen)]
+        return [run for run in self.runs if self.wave_of(run) <= count]
 
     def files_of_waves(self, count: int) -> list[str]:
-        """The answers and records of the first `count` waves."""
-        if count not in self._wave_files:  # several rules need them
-            runs = self.runs_of_waves(count)
-            self._wave_files[count] = [file for run in runs for file in self._files_of(run)]
-        return self._wave_files[count]
+        """The inputs of the stages after the first `count` waves: their missing answers, and their journals, which list
+        all others. Finished runs are in no job, so that no option of Snakemake reaches them."""
+        journals = (str(journal_of(self.folder, wave)) for wave in range(1, count + 1))
+        return self._missing(count) + [journal for journal in journals if os.path.exists(journal)]
 
-    @cached_property
-    def _wave_files(self) -> dict[int, list[str]]:
-        return {}
+    def _missing(self, count: int) -> list[str]:
+        return [view for run in self.runs_of_waves(count) if (view := self.view(run)) not in self._shown]
 
     def tests_of_waves(self, count: int) -> list[str]:
         """The test results of the change tasks in the first `count` waves."""
         changed = (run for run in self.runs_of_waves(count) if run.task in self.change_tasks)
         return [f"{self.folder.as_posix()}/tests/{run.stem}.json" for run in changed]
 
+    def patch_source(self, run: RunId) -> str:
+        """What a test result is made from: the record of a finished run, or the answer that this start makes."""
+        view = self.view(run)
+        return str(run_files(self.folder, run).record) if view in self._shown else view
+
     def needed_files(self, checkpoint: Any) -> list[str]:
-        """The files of all runs in the waves that are open after the looks so far."""
+        """The same for the waves that are open after the looks so far."""
         return self.files_of_waves(self._needed_waves(checkpoint))
 
     def missing_files(self, checkpoint: Any) -> list[str]:
-        """The needed files that are missing. They must be targets themselves, since Snakemake does not restore missing
-        inputs of an existing table. The other files are not targets, because Snakemake examines every target."""
-        return _missing(self.needed_files(checkpoint)) if RunFolder(self.folder).validity.exists() else []
+        """The missing answers of open waves. They must be targets themselves, since Snakemake does not restore missing
+        inputs of an existing table."""
+        return self._missing(self._needed_waves(checkpoint)) if RunFolder(self.folder).validity.exists() else []
 
     def needed_tests(self, judge: str, checkpoint: Any) -> list[str]:
         """The test results that a judge needs: for the judge `tests`, those of all runs in open waves."""
@@ -238,7 +220,7 @@ class Schedule:
             checkpoint.get(look=look)
             if self.opened() <= look:
                 return look
-        return len(self._waves)
+        return len(self.waves)
 
     def opened(self) -> int:
         """How many waves are open after the looks so far."""
@@ -302,7 +284,7 @@ class Schedule:
         if run.condition not in compared(self.plan):
             return 0.0
         others = (name for name in compared(self.plan) if name != run.condition)
-        wanted = [run.condition, *(name for name in others if self.is_wanted(run._replace(condition=name)))]
+        wanted = [run.condition, *(name for name in others if self.needs_agent(run._replace(condition=name)))]
         fit = 1 < len(wanted) <= at_once and self._capacity.bears(wanted)
         return self.config.start_gate.limit_s if fit else 0.0
 
@@ -315,8 +297,11 @@ class Schedule:
         return SPARE_MIN + math.ceil((self.config.start_gate.limit_s + self.config.agent.retries * attempt_s) / 60)
 
 
-def _missing(files: Iterable[str]) -> list[str]:
-    return [file for file in files if not os.path.exists(file)]
+def _names(folder: str) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except FileNotFoundError:
+        return []
 
 
 def run_of(task: str, condition: str, trial: str) -> RunId:

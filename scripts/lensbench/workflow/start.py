@@ -15,13 +15,14 @@ from typing import Any
 
 from lensbench.core.errors import UserError
 from lensbench.core.run_folder import RunFolder
+from lensbench.core.store import withdraw
 from lensbench.core.system.files import keep_from_others
 from lensbench.core.system.processes import WORKFLOW
 from lensbench.core.system.program import use_utf8
 from lensbench.core.system.terminal import printable_lines
 from lensbench.plan.reading import insist_on_config
 from lensbench.runs import stopping
-from lensbench.workflow import begin, finish, snakemake_inside, targets
+from lensbench.workflow import begin, finish, snakemake_inside
 from lensbench.workflow.preloaded import Preloaded
 from lensbench.workflow.read_schedule import frozen_schedule, read_schedule
 from lensbench.workflow.schedule import Schedule
@@ -29,11 +30,8 @@ from snakemake_logger_plugin_lensbench import catch_up, says_when_nothing_is_to_
 
 PYTHON = f"{shlex.quote(sys.executable)} -P -m"
 """How rules start our programs. Use it with `exec`, so that a program ends with the Snakemake that started it."""
-ANY_TASK, NO_TASK = r"[a-z0-9][a-z0-9-]*", r"(?!)"
-"""Patterns for the ids of tasks."""
-AHEAD = 100
-"""How many ready jobs the scheduler examines, plus four for each job that may run, when jobs may have to wait for more
-than a core: with `limits`, or on a cluster."""
+ANY_TASK = r"[a-z0-9][a-z0-9-]*"
+"""A pattern for the ids of tasks."""
 
 
 @contextmanager
@@ -63,20 +61,16 @@ def read_start(workflow: Any, config: Mapping[str, Any]) -> Schedule:
     with _one_line():
         if workflow.is_main_process:
             schedule = read_schedule(config, workflow.configfiles, begin.foretell if is_dry else begin.begin)
-            if schedule.config.makes_benchmark and not is_dry:
-                schedule.outdate_plan()
+            if schedule.config.makes_benchmark:
+                (begin.say_differences if is_dry else begin.follow_store)(schedule)
             _ = schedule.judging.names  # files of people that are damaged are said here
         else:
             schedule = frozen_schedule(os.environ.get(settings))
     if schedule.config.makes_benchmark:
         says_when_nothing_is_to_be_done(schedule.folder)
-        snakemake_inside.forbid_deleting(workflow, schedule.why_not_deleted)
     os.environ[settings] = schedule.config.model_dump_json(exclude_defaults=True)
     os.environ[WORKFLOW] = str(os.getpid())
     snakemake_inside.add_resources(workflow, schedule.resources)
-    snakemake_inside.share_names(workflow, BENCH=schedule.folder.as_posix(), PYTHON=PYTHON)
-    snakemake_inside.trust_the_clock()
-    snakemake_inside.find_pipes_once()
     return schedule
 
 
@@ -87,26 +81,9 @@ def runs_at_once(workflow: Any) -> int:
     return (workflow.cores if workflow.local_exec else workflow.nodes) or 1
 
 
-def tasks_to_run(workflow: Any, schedule: Schedule) -> str:
-    """A pattern for the tasks that have runs to do in this start. For Snakemake, the runs of all other tasks are files
-    that no rule writes: a job for each would be most of the cost of a start with nothing to do.
-
-    Matches all tasks when a run is requested by its file name, and in a job on another machine.
-    """
-    asked = [f"{schedule.folder.as_posix()}/{name}/" for name in (RunFolder.runs, RunFolder.records)]
-    if not workflow.is_main_process or any(name in argument for name in asked for argument in sys.argv):
-        return ANY_TASK
-    wanted = schedule.wanted_tasks
-    return ANY_TASK if wanted >= set(schedule.plan["order"]) else "|".join(sorted(wanted)) or NO_TASK
-
-
 def before_jobs(workflow: Any, schedule: Schedule) -> None:
-    """Rejects misused targets, and runs the preflight before the first run costs money."""
+    """Runs the preflight before the first run costs money."""
     snakemake_inside.lift_rate_limit(workflow)
-    further = AHEAD if schedule.resources or not workflow.local_exec else 0
-    snakemake_inside.look_ahead(workflow, further + 4 * runs_at_once(workflow))
-    if problem := targets.misused(schedule.config, snakemake_inside.rules_to_run(workflow)):
-        sys.exit(f"error: {problem}")
     if schedule.config.makes_benchmark:
         stopping.clear(schedule.folder)
         RunFolder(schedule.folder).refused.unlink(missing_ok=True)
@@ -130,16 +107,18 @@ def before_jobs(workflow: Any, schedule: Schedule) -> None:
 
 
 def after_success(schedule: Schedule) -> None:
-    """Prints the results."""
+    """Takes back the answers of discarded runs, which Snakemake would miss before now, and prints the results."""
     catch_up()
+    withdraw(schedule.folder, schedule.runs, schedule.max_rounds)
     if schedule.config.makes_benchmark and RunFolder(schedule.folder).results_json.exists():
         with _one_line():
             finish.print_headline(schedule.folder)
 
 
 def after_failure(schedule: Schedule) -> None:
-    """Prints the results of the finished runs, and why the workflow stopped."""
+    """The same, for the finished runs, and prints why the workflow stopped."""
     catch_up()
+    withdraw(schedule.folder, schedule.runs, schedule.max_rounds)
     folder = RunFolder(schedule.folder)
     if folder.refused.exists():
         with _one_line():

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from lensbench.core.errors import UserError
-from lensbench.core.records import Record, RunId, run_files
+from lensbench.core.records import Record, RunId
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.run_status import RunStatus
+from lensbench.core.store import DISCARD, Discard, State, entries, rounds, run_files, state_of
 from lensbench.core.system.claim import at_work
 from lensbench.core.system.program import run_verb
 from lensbench.core.system.terminal import printable
@@ -22,9 +23,8 @@ from lensbench.plan.waves import read_opened_plan
 from lensbench.results.chosen_runs import warnings
 from lensbench.runs.attempt import gate_name
 from lensbench.runs.budget import spent
-from lensbench.runs.discards import Discard, describes, discard_files, read_discard
 from lensbench.runs.start_gate import who_is_there
-from lensbench.runs.validity import Validity, decide_together, planned_runs, read_record
+from lensbench.runs.validity import Validity, decide_together, planned_runs
 
 LAST_DISCARDS = 5
 
@@ -62,7 +62,6 @@ class Status:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.plan = read_opened_plan(folder)
-        self._discards = discard_files(folder)
         self._filed: dict[RunId, Discard] = {}
         self._made: dict[RunId, _Made] = {}
         self._together = dict.fromkeys(self.plan["conditions"], _Made())
@@ -142,11 +141,13 @@ class Status:
         return [run.stem for run in self._standing if gate_name(run) in there]
 
     def last_discards(self) -> list[tuple[str, Discard]]:
-        """The last discarded runs, newest first."""
-        read = [
-            (stem, discard) for stem, paths in self._discards.items() for discard in map(_readable, paths) if discard
+        """The last discarded attempts, as `<run>-<n>`, newest first."""
+        filed = [
+            ((entry.folder / DISCARD).stat().st_mtime_ns, f"{run.stem}-{entry.number}", discard)
+            for run in self._standing
+            for entry, discard in rounds(entries(self.folder, run))
         ]
-        return sorted(read, key=lambda item: _moment(item[1]), reverse=True)[:LAST_DISCARDS]
+        return [(name, discard) for _, name, discard in sorted(filed, reverse=True)[:LAST_DISCARDS]]
 
     def _pair(self, run: RunId) -> list[RunId]:
         """The runs of the same task and trial, including this one."""
@@ -167,11 +168,11 @@ class Status:
 
     def _read(self, run: RunId) -> Record | None:
         try:
-            record = read_record(self.folder, run)
+            record = run_files(self.folder, run).read_record(run)
         except UserError:
             return None  # damaged: it will be repeated
         if record:
-            seconds = sum(attempt.waited_s + (attempt.duration_s or 0) for attempt in record.attempts)
+            seconds = record.attempt.waited_s + (record.attempt.duration_s or 0)
             usd = record.outcome.cost_usd
             self._note(run, _Made(1, seconds, int(usd is not None), usd or 0.0))
         return record
@@ -185,25 +186,15 @@ class Status:
         insort(self._sorted_seconds, made.seconds)
 
     def _filing(self, run: RunId) -> Discard | None:
-        paths = self._discards.get(run.stem)
-        return _readable(paths[-1]) if paths and describes(paths[-1], run_files(self.folder, run).record) else None
+        newest = run_files(self.folder, run)
+        return newest.read_discard() if DISCARD in newest.files else None
 
     def _stands(self, validity: Validity) -> Count:
         """The run's contribution to the counts."""
         run, status = validity.run, validity.status
-        again = run in self._filed and len(self._discards[run.stem]) <= self.plan["max_rounds"]
+        state = state_of(entries(self.folder, run), self.plan["max_rounds"])
+        again = run in self._filed and state == State.DISCARDED
         return Count(status == RunStatus.VALID, status == RunStatus.DISCARDED, again or status == RunStatus.MISSING)
-
-
-def _readable(path: Path) -> Discard | None:
-    try:
-        return read_discard(path)
-    except (OSError, ValueError):
-        return None
-
-
-def _moment(discard: Discard) -> str:
-    return str(discard.record["attempts"][-1]["started_at"])
 
 
 def _price(folder: Path) -> str:
@@ -269,8 +260,8 @@ def lines(status: Status) -> Iterator[str]:
     if running:
         yield f"running now: {', '.join(running)}"
     yield from warnings(status.folder)
-    for stem, discard in status.last_discards():
-        yield f"discarded: {stem}-{discard.number}: {discard.reason} {discard.detail}"
+    for name, discard in status.last_discards():
+        yield f"discarded: {name}: {discard.reason} {discard.detail}"
 
 
 def print_status(folder: Path) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Set
 
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import Plan
 from lensbench.plan.config import Config
 from lensbench.repositories.pin import repository_name
+from lensbench.workflow.schedule import Schedule
 
 
 def question(config: Config) -> str:
@@ -34,10 +34,15 @@ def task_set(config: Config) -> str:
     return f"scenarios/{repository_name(config.repo)}"
 
 
-def misused(config: Config, rules: Set[str]) -> str:
-    """Why these rules cannot run with this config; "" when they can."""
-    if "scenarios" in rules and not config.repo:
-        return "name a repository: snakemake scenarios --config repo=<git url or path> tasks=12"
-    if rules - {"scenarios", "eval"} and not config.makes_benchmark:
-        return "prompt and repo are for `snakemake eval` and `snakemake scenarios`; omit them for a benchmark"
-    return ""
+def repository(config: Config) -> str:
+    """The repository of `snakemake scenarios`. Raises UserError when it is missing."""
+    if not config.repo:
+        raise UserError("name a repository: snakemake scenarios --config repo=<git url or path> tasks=12")
+    return config.repo
+
+
+def experiment(schedule: Schedule) -> str:
+    """The argument of the plan stage. Raises UserError for a config that is not of a benchmark."""
+    if not schedule.config.makes_benchmark:
+        raise UserError("prompt and repo are for `snakemake eval` and `snakemake scenarios`; omit them for a benchmark")
+    return schedule.settings

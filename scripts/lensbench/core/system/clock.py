@@ -15,8 +15,8 @@ from pathlib import Path
 from lensbench.core.run_folder import RunFolder
 
 FOLDERS = (
-    "", RunFolder.prompts, RunFolder.runs, RunFolder.records, RunFolder.discards, RunFolder.looks,
-    RunFolder.judge_verdicts, RunFolder.guesses,
+    "", RunFolder.prompts, RunFolder.runs, RunFolder.attempts, RunFolder.looks, RunFolder.judge_verdicts,
+    RunFolder.guesses,
 )  # fmt: skip
 """The folders of a run folder whose files are inputs of a rule. Trials have their own folders below them."""
 

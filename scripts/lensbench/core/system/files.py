@@ -20,14 +20,12 @@ from lensbench.core.errors import UserError
 from lensbench.core.run_folder import RunFolder
 
 T = TypeVar("T")
-_KEPT_TWICE = (RunFolder.plan, RunFolder.config, RunFolder.preflight, RunFolder.look_ledger, f"{RunFolder.discards}/")
+_KEPT_TWICE = (RunFolder.config, RunFolder.preflight, RunFolder.look_ledger, "discard.json")
 """Files that no stage can rebuild."""
-_NOT_NOTED = (
-    f"{RunFolder.runs}/", f"{RunFolder.records}/", f"{RunFolder.transcripts}/", f"{RunFolder.patches}/", ".",
-)  # fmt: skip
-"""Files without a checksum in the list: a record contains its own checksum and those of the answer and the patch. And
-empty marker files."""
-_DEPTH = 4
+_NOT_NOTED = (f"{RunFolder.runs}/", f"{RunFolder.attempts}/", ".")
+"""Files without a checksum in the list, except the JSON of the store: a record has the checksums of answer and patch.
+And empty marker files."""
+_DEPTH = 5
 """The maximum depth of files in a run folder."""
 
 
@@ -48,10 +46,11 @@ def write_atomic(path: Path, content: str | bytes) -> None:
         _replace(path, data)
         return
     name = real.relative_to(folder).as_posix()
-    if name.startswith(_KEPT_TWICE):
+    if name.endswith(_KEPT_TWICE):
         _replace(RunFolder(folder).copies / name, data)
     _replace(path, data)
-    if name == RunFolder.timing or not name.startswith(_NOT_NOTED):
+    of_store = name.startswith(f"{RunFolder.attempts}/") and name.endswith(".json")
+    if name == RunFolder.timing or of_store or not name.startswith(_NOT_NOTED):
         note_checksum(folder, name, data)
 
 

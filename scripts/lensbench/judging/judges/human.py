@@ -11,9 +11,10 @@ from pydantic import Field, ValidationError
 
 from lensbench.changes.task import answer_criteria
 from lensbench.core.errors import UserError
-from lensbench.core.records import RunId, from_json, run_files
+from lensbench.core.records import RunId
 from lensbench.core.rows import VerdictRow
 from lensbench.core.run_folder import RunFolder
+from lensbench.core.store import Entry, all_records
 from lensbench.core.tables import run_of_row
 from lensbench.core.tasks import Many, Strict, Task, like
 from lensbench.core.validation import explain
@@ -22,7 +23,6 @@ from lensbench.judging.judges import Judgement, Verdict, unjudged
 from lensbench.judging.shown_answers import ShownAnswer, verdict_row
 from lensbench.plan.frozen import read_plan
 from lensbench.plan.names import HUMAN
-from lensbench.runs.discards import discard_files, is_discarded, read_discard
 
 MAX_EVIDENCE = 1000
 _VERSION_LENGTH = 12
@@ -133,24 +133,22 @@ def _name(file: HumanFile) -> str:
 
 def _is_apart(folder: Path, answer: str) -> bool:
     """True for a valid answer that is only not judged now: of a later wave, or of a disabled control."""
-    seed = read_plan(folder)["seed"]
-    for record in RunFolder(folder).records.glob("**/*.json"):
-        run = from_json(record.read_text(encoding="utf-8")).run
-        if opaque_id(seed, run, run_files(folder, run).answer.read_text(errors="replace", encoding="utf-8")) == answer:
-            return not is_discarded(folder, run)
-    return False
+    return any(entry.counts for entry, _ in _attempts_with(folder, answer))
 
 
 def _gone(folder: Path, answer: str) -> str:
     """Why no valid answer has this name: it was discarded since, or it is unknown."""
-    seed = read_plan(folder)["seed"]
-    for stem, paths in discard_files(folder).items():
-        for path in paths:
-            record = read_discard(path).record
-            run = RunId(record["task"], record["condition"], record["trial"])
-            if opaque_id(seed, run, path.with_suffix(".md").read_text(errors="replace", encoding="utf-8")) == answer:
-                return f"this answer of {stem} was discarded after it was judged"
+    for _, run in _attempts_with(folder, answer):
+        return f"this answer of {run.stem} was discarded after it was judged"
     return "no valid run has this answer; it was repeated, or the sheet is of another benchmark"
+
+
+def _attempts_with(folder: Path, answer: str) -> Iterator[tuple[Entry, RunId]]:
+    """The attempts whose answer has this name on a sheet."""
+    seed = read_plan(folder)["seed"]
+    for entry, record in all_records(folder):
+        if opaque_id(seed, record.run, entry.answer.read_text(errors="replace", encoding="utf-8")) == answer:
+            yield entry, record.run
 
 
 def _problem(given: GivenVerdict, shown: ShownAnswer, task: Task) -> str:

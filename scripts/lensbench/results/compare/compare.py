@@ -53,7 +53,7 @@ def compare(runs: Sequence[FinishedRun]) -> ComparisonFile:
 
 def _run(run: FinishedRun, tasks: Sequence[str]) -> ComparedRun:
     statuses = [row["status"] for key, row in run.tables.scores.items() if key.task in tasks]
-    starts = [record.attempts[0].started_at for record in run.tables.valid if record.source == "run"]
+    starts = [record.attempt.started_at for record in run.tables.valid if record.source == "run"]
     return ComparedRun(
         run.name, run.plan["run_id"], run.plan["agent"]["kind"], models_of(run), judge_names(run),
         min(starts, default=None), len(run.plan["order"]), run.plan["trials"], statuses.count(RunStatus.SCORED),

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from lensbench.changes.task import content_bytes, read_task, task_file
-from lensbench.core.records import RunId, patch_file
+from lensbench.core.records import RunId
+from lensbench.core.store import run_files
 from lensbench.judging.changes import read_tested, tested_file
 
 
@@ -47,7 +48,7 @@ def reference_of(folder: Path, task: str) -> list[tuple[str, str]]:
 
 def change_of(folder: Path, run: RunId) -> Change | None:
     """The change of a run; None for a question, and before the tests have run."""
-    patch, file = patch_file(folder, run), tested_file(folder, run)
+    patch, file = run_files(folder, run).patch, tested_file(folder, run)
     if not (patch.exists() and file.exists()):
         return None
     tested = read_tested(file)

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from markupsafe import Markup, escape
 
 from lensbench.core.numbers import exact
-from lensbench.core.records import RunId, run_files, trial_folder
+from lensbench.core.records import RunId, trial_folder
 from lensbench.core.rows import DecisionRow
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.run_status import COUNTING
+from lensbench.core.store import run_files
 from lensbench.judging.judges import Verdict
 from lensbench.plan.names import MECHANICAL
 from lensbench.results.page.answers import Evidence, MarkedAnswer, mark_answer

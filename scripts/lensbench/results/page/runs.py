@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from lensbench.agents.timeline import Step, read_timeline
-from lensbench.core.records import RunId, run_files
+from lensbench.core.records import RunId
 from lensbench.core.run_folder import RunFolder
+from lensbench.core.store import run_files
 from lensbench.core.system.terminal import printable, printable_lines
 from lensbench.results.page import pairs
 

@@ -1,0 +1,190 @@
+"""No attempt that counts is asked for again, whatever is forced, deleted, killed or scrambled.
+
+Agents are counted by the fake agent's own ledger, which lensbench does not write.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import time
+from base64 import urlsafe_b64encode
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import pytest
+
+from lensbench.core.run_folder import RunFolder
+from small_benchmark import Project
+
+FOUR = ["anna-with", "anna-without", "bert-with", "bert-without"]
+BAD = {"reason": "by_hand", "detail": "x", "by": "person", "score": ""}
+
+
+class Start(NamedTuple):
+    """What a person does, the start after it, and the agents that it asks."""
+
+    change: Callable[[Project], object]
+    agents: Sequence[str] = ()
+    options: Sequence[str] = ()
+    fails: bool = False
+
+
+def nothing(project: Project) -> None:
+    pass
+
+
+def delete(*names: str) -> Callable[[Project], None]:
+    def change(project: Project) -> None:
+        for name in names:
+            path = project.bench / name
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+    return change
+
+
+def discard(stem: str) -> Callable[[Project], object]:
+    return lambda project: (project.attempt(stem) / "discard.json").write_text(json.dumps(BAD))
+
+
+def configure(agent: dict[str, Any] | None = None, **settings: Any) -> Callable[[Project], None]:
+    return lambda project: project.configure(agent, **settings)
+
+
+def date(seconds: Callable[[], float]) -> Callable[[Project], None]:
+    def change(project: Project) -> None:
+        for path in [*project.bench.rglob("*"), project.bench]:
+            os.utime(path, (seconds(),) * 2)
+
+    return change
+
+
+def forget_snakemake(project: Project) -> None:
+    shutil.rmtree(project.folder / ".snakemake")
+
+
+def mark_unfinished(project: Project) -> None:
+    mark = urlsafe_b64encode(b"bench/r/runs/anna-with.md").decode()
+    (project.folder / ".snakemake" / "incomplete" / mark).write_text("{}")
+
+
+def edit_view(project: Project) -> None:
+    (project.bench / "runs" / "anna-with.md").write_text("better")
+
+
+def both(*changes: Callable[[Project], object]) -> Callable[[Project], None]:
+    return lambda project: [change(project) for change in changes] and None
+
+
+def write_tasks(*names: str) -> Callable[[Project], None]:
+    return lambda project: project.write_tasks(names)
+
+
+def third(project: Project) -> None:
+    conditions = {"without": {}, "with": {"mcp": "mcp.json"}, "other": {"mcp": "mcp.json"}}
+    project.configure(conditions=conditions, accept_changes=True)
+
+
+UNTIL = Start(nothing, options=["-n"])
+SCENARIOS: dict[str, list[Start]] = {
+    "a second start": [Start(nothing)],
+    "forced": [Start(nothing, options=["-F"]), Start(nothing, options=["-R", "run"])],
+    "forced dry": [Start(nothing, options=["-F", "-n"]), Start(nothing, options=["-R", "run", "-n"])],
+    "touched": [Start(nothing, options=["--touch"]), Start(nothing, options=["--touch", "-F"]), Start(nothing)],
+    "all output deleted": [Start(nothing, options=["--delete-all-output"]), Start(nothing)],
+    "a view deleted": [Start(delete("runs/anna-with.md"))],
+    "all views deleted": [Start(delete("runs"))],
+    "a view edited": [Start(edit_view)],
+    "a run deleted in the store": [Start(delete("attempts/anna-with"), ["anna-with"])],
+    "a run deleted altogether": [Start(delete("attempts/anna-with", "runs/anna-with.md"), ["anna-with"])],
+    "the journal deleted": [Start(delete("attempts/made-1.csv"))],
+    "tables deleted": [Start(delete("validity.csv")), Start(delete("results.md", "scores.csv"))],
+    "the plan deleted": [Start(delete("plan.json")), Start(nothing)],
+    "the plan deleted, settings changed": [Start(both(delete("plan.json"), configure({"timeout_s": 9})), fails=True)],
+    "everything but the store deleted": [
+        Start(both(delete("runs", "plan.json", "validity.csv", ".checked", ".checksums"), forget_snakemake))
+    ],
+    "discarded by hand": [Start(discard("anna-with"), ["anna-with"]), Start(nothing)],
+    "discarded, and undone": [Start(both(discard("anna-with"), delete("attempts/anna-with/1/discard.json")))],
+    "discarded, Snakemake's memory lost": [Start(both(discard("anna-with"), forget_snakemake), ["anna-with"])],
+    "Snakemake's memory lost": [Start(forget_snakemake), Start(nothing)],
+    "marked as unfinished": [Start(mark_unfinished)],
+    "all times past": [Start(date(lambda: 1e9))],
+    "times in any order": [Start(date(lambda: random.uniform(1e9, 1.7e9)))],
+    "all times in the future": [Start(date(lambda: time.time() + 86400)), Start(nothing)],
+    "settings changed": [Start(configure({"timeout_s": 9}), fails=True), Start(configure())],
+    "settings changed and accepted": [Start(configure({"timeout_s": 9}, accept_changes=True)), Start(nothing)],
+    "a task added": [Start(write_tasks("anna", "bert", "carl"), ["carl-with", "carl-without"])],
+    "a condition added": [Start(third, ["anna-with", "bert-with"])],  # the ledger knows servers, not conditions
+    "a task added while a discard waits": [
+        Start(both(discard("anna-with"), write_tasks("anna", "bert", "carl")), ["anna-with", "carl-with", "carl-without"])
+    ],
+    "more trials": [Start(configure(trials=2), FOUR), Start(delete("runs/t2/anna-with.md"))],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_only_what_does_not_count_is_asked_for(finished: Project, name: str) -> None:
+    for start in SCENARIOS[name]:
+        finished.clear_ledger()
+        start.change(finished)
+        said = finished.start(*start.options, fails=start.fails)
+        assert finished.ledger() == sorted(start.agents), said
+
+
+def test_what_is_always_bad_is_given_up_and_shown(project: Project) -> None:
+    project.configure(discards={"max_rounds": 2})
+    project.behave(anna_with="empty")
+    for agents in (FOUR, ["anna-with"], ["anna-with"], [], []):
+        project.clear_ledger()
+        project.start()
+        assert project.ledger() == agents
+    assert (project.bench / "runs" / "anna-with.md").exists()
+    assert [row["condition"] for row in project.table("validity") if row["given_up"] == "yes"] == ["with"]
+
+
+PHASES = {
+    "between answer and record": ("runs/run.py", "            if record.patch_sha256:\n", 1),
+    "between store and view": ("runs/run.py", "        show(job.folder, job.run)\n    last", 0),
+    "between view and bookkeeping": ("runs/run.py", "    last = tried.attempt\n", 0),
+    "in validity": ("runs/validity.py", "    write_table(RunFolder(folder).validity", 0),
+    "before the hook": ("workflow/start.py", "    withdraw(schedule.folder, schedule.runs", 1),
+}
+"""The statement before which Snakemake and the job are killed, and how many answers are bought twice."""
+
+
+DIE = """
+import os, pathlib
+def die():
+    if not os.path.exists({once!r}):
+        pathlib.Path({once!r}).touch()
+        is_job = b"lensbench." in pathlib.Path("/proc/self/cmdline").read_bytes()
+        for pid in (os.getppid(), os.getpid())[not is_job :]:
+            os.kill(pid, 9)
+"""
+
+
+@pytest.mark.parametrize("phase", PHASES)
+def test_after_a_kill_at_any_phase_the_next_start_buys_only_what_was_not_finished(project: Project, phase: str) -> None:
+    name, statement, twice = PHASES[phase]
+    scripts = project.copy_program() / "scripts"
+    (scripts / "die.py").write_text(DIE.format(once=str(project.control / "once")))
+    program = scripts / "lensbench" / name
+    text, indent = program.read_text(), " " * (len(statement) - len(statement.lstrip()))
+    assert statement in text
+    program.write_text(text.replace(statement, f"{indent}__import__('die').die()\n{statement}"))
+    behaviour = ["empty", "answer"] if phase == "before the hook" else "answer"
+    project.behave(anna_with=behaviour)
+    process = project.begin(cores=1)
+    process.communicate(timeout=120)
+    assert process.returncode == -9
+    project.start()
+    project.start()
+    ledger = project.ledger()
+    assert set(ledger) == set(FOUR)
+    assert len(ledger) == 4 + twice
+    assert project.reasons() == {}
+    assert RunFolder(project.bench).results.exists()
+    assert "Nothing to be done" in project.start("-n")
