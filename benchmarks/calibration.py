@@ -19,13 +19,16 @@ from concurrent.futures import ProcessPoolExecutor
 from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from directions import CASES, counted
 from habits import PEOPLE, RARE, UNKNOWABLE, seen
 from scipy.optimize import brentq
 
 from lensbench.core.numbers import exact, mean
+from lensbench.core.system.files import write_atomic
 from lensbench.plan.waves import looks_over_tasks
 from lensbench.scores import intervals
 from lensbench.scores.account import Asked, Draw, draw_all
@@ -311,6 +314,16 @@ def looks(name: str, replications: int) -> Row:
     return Row(f"| {100 * true:+.0f} | {four.used:.1f} | {1 - four.used / world.tasks:.0%} | {shares} |")
 
 
+def direction(name: str, replications: int) -> Row:
+    """A case of directions.py."""
+    case = CASES[name]
+    share, alone = counted(case, replications)
+    least = case.beside_t * alone - 3 * error(alone, replications)
+    kept = share <= most(case.at_most, replications) if not case.beside_t else share >= least
+    promised = f"at least {case.beside_t:g} of t" if case.beside_t else f"at most {case.at_most:g}"
+    return Row(f"| {name} | {share:.3f} | {alone:.3f} | {promised} | {'yes' if kept else 'NO'} |", kept)
+
+
 class Section(NamedTuple):
     """A table: its head, the names of its rows, and the function for a row."""
 
@@ -323,6 +336,10 @@ def sections() -> list[Section]:
     """All tables."""
     sizes = [f"power, {tasks} x {trials}" for tasks in SIZES for trials in (1, 3)]
     return [
+        Section(
+            "Both directions\n\n| what | gate | t test alone | promised | as promised |\n" + "|---" * 5,
+            [*CASES], direction,
+        ),
         Section(
             "Nothing to find\n\n| truth | coverage | GO | HARM | NO-GO | INCONCLUSIVE | as promised |\n" + "|---" * 7,
             [name for name, _ in null_worlds()], nothing_to_find,
@@ -349,11 +366,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("--replications", type=int, default=2000, help="benchmarks per row, in hundreds")
     parser.add_argument("--only", default="", help="a regular expression for the names of rows")
+    parser.add_argument("--write", default="", help="a file that gets the tables, too, such as docs/measured/gate.md")
     parser.add_argument("--jobs", type=int, default=1, help="rows simulated at a time, each in its own process")
     arguments = parser.parse_args()
     replications = max(arguments.replications // BATCH, 1) * BATCH
-    print(f"{replications} benchmarks a row; error of a share near 0.025: {error(0.025, replications):.4f}", end="")
-    print(f", near 0.95: {error(0.95, replications):.4f}")
+    texts = [
+        "# How often the gate is right", "",
+        f"Written by `python benchmarks/calibration.py --replications {replications} --write docs/measured/gate.md`.",
+        f"{replications} benchmarks a row; error of a share near 0.025: {error(0.025, replications):.4f}, near 0.95: "
+        f"{error(0.95, replications):.4f}.",
+    ]  # fmt: skip
+    print(*texts, sep="\n")
     kept = True
     with ProcessPoolExecutor(arguments.jobs) as pool:
         started = [
@@ -362,10 +385,14 @@ def main() -> None:
             if (names := [name for name in section.names if re.search(arguments.only, name)])
         ]
         for section, rows in started:
-            print(f"\n{section.head}|", flush=True)
+            texts.append(f"\n## {section.head}|")
+            print(texts[-1], flush=True)
             for row in rows:
-                print(row.result().line, flush=True)
+                texts.append(row.result().line)
+                print(texts[-1], flush=True)
                 kept &= row.result().kept
+    if arguments.write:
+        write_atomic(Path(arguments.write), "\n".join(texts) + "\n")
     sys.exit(not kept)
 
 

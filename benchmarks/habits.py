@@ -244,26 +244,6 @@ def early_discards(rng: np.random.Generator) -> bool:
     return False
 
 
-def crashes(share: float, tasks: int) -> Habit:
-    """A share of the treatment's runs crashes, all where the baseline is good: a crash is worth 0, and its pair is
-    missing. The gains of the other runs compensate for it, on average over all tasks."""
-    often, lost = 0.580, 0.7586  # how often a baseline is good, and what it scores then
-
-    def go(rng: np.random.Generator) -> bool:
-        baseline = np.clip(rng.normal(0.6, 0.25, tasks), 0, 1)
-        crashed = (baseline > 0.55) & (rng.random(tasks) < share / often)
-        gain = lost * share / (1 - share)
-        differences = named(gain + rng.normal(0, 0.15, tasks))
-        worst = {
-            task: -before if gone else differences[task]
-            for task, before, gone in zip(differences, baseline, crashed, strict=True)
-        }
-        kept = {task: differences[task] for task, gone in zip(differences, crashed, strict=True) if not gone}
-        return looked_at(kept, [], worst=worst if crashed.any() else None) == "GO"
-
-    return go
-
-
 def kind_judge(points: float, labelled: int, tasks: int = 96) -> Habit:
     """A judge gives the treatment `points` points more than people would; people judge a random sample of `labelled`
     tasks."""
@@ -334,10 +314,6 @@ PEOPLE: dict[str, Habit] = {
     "the three worst of 24 runs deleted while inconclusive": runs_chosen(3, 1, on_record=False),
     "one of eleven repositories holds 35 %, effects differ": unequal_repositories(16, 3),
     "one of eleven repositories holds 45 %: about these only": unequal_repositories(16, 2),
-    **{
-        f"{share} % of the treatment's runs crash, {tasks} tasks": crashes(share / 100, tasks)
-        for tasks, share in ((24, 15), (24, 20), (48, 10), (48, 15), (48, 20))
-    },
     "exponential losses, 48 tasks": uneven(48),
     **{
         f"{tasks} tasks, {share} % of them alike in both": ties(tasks, share / 100)
@@ -357,7 +333,6 @@ RARE: dict[str, Habit] = {f"rare heavy losses, {tasks} tasks": heavy_losses(task
 UNKNOWABLE: dict[str, Habit] = {
     "exponential losses, 12 tasks": uneven(12),
     "exponential losses, 24 tasks": uneven(24),
-    "10 % of the treatment's runs crash, 24 tasks": crashes(0.1, 24),
     **{f"a judge favours the treatment by {points} points, nobody checked": kind_judge(points, 0) for points in (2, 5)},
 }
 """What the data cannot show, or not with so few tasks."""
