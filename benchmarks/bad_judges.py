@@ -25,7 +25,6 @@ from calibration import BY_EFFECT, KNOWN, World, criteria_of, repository_of, shi
 from lensbench.core.distributions import norm_isf
 from lensbench.core.numbers import decimal, nearest_5_percent
 from lensbench.core.records import RunId
-from lensbench.core.system.files import plain
 from lensbench.core.tables import row_of_run, run_of_row
 from lensbench.judging.agreement import Verdicts, agreement
 from lensbench.judging.belief import believe, votes_of
@@ -164,14 +163,14 @@ def measured(panel: Panel, truth: Truth, seed: int) -> tuple[float, str, str, st
     everybody = agreement(verdicts, [BASELINE, TREATMENT], seed)["all"]["overall"]
     belief = believe(votes_of(rows), decided, everybody, [TREATMENT], {}, {}, seed)
     together = {key: each.judges_verdict for key, each in found.items()}
-    bias = judge_bias("the judges' decision", together, persons_verdicts(verdicts), BASELINE, [TREATMENT])
+    bias = judge_bias("the judges' decision", together, persons_verdicts(verdicts), {TREATMENT: (TREATMENT, BASELINE)})
     signed = bias["differential"][TREATMENT]
     is_biased = signed.signed.low is not None and not signed.signed.low <= 0 <= signed.signed.high
     blockers = [Reason(ReasonKind.BIASED_JUDGES)] if is_biased else []
     withheld = [*blockers, *(Reason(ReasonKind.UNTRUSTED_JUDGES, text) for text in belief.withheld[TREATMENT])]
     before = decide(estimate, DEFAULTS, look, blockers)
     by_share = decide(estimate, DEFAULTS, look, withheld)
-    doubted = [*readings(comparison, (), plain(belief.doubts), {}, [])]
+    doubted = [*readings(comparison, (), belief.doubts, {}, [])]
     after = decide(estimate, DEFAULTS, look, withheld, doubted)
     return 100 * (estimate.delta or 0), before.verdict, by_share.verdict, after.verdict
 
@@ -242,7 +241,7 @@ def main() -> None:
     if options.blinding:
         print_blinding(replications)
         return
-    intervals.RESAMPLES = 1  # the sign-flip p does not affect a verdict
+    intervals.RESAMPLES = 999  # enough for the mid-p beside .05
     print("| judges | truth | seen | GO, NO-GO, HARM before | by share | after |\n|---|--:|--:|---|---|---|")
     for name, panel in PANELS.items():
         for true in (0.13, 0.0):

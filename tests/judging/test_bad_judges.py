@@ -25,7 +25,7 @@ def bad(monkeypatch: pytest.MonkeyPatch) -> Any:
 @pytest.fixture
 def verdicts(bad: Any, monkeypatch: pytest.MonkeyPatch) -> Verdicts:
     """The verdicts on two benchmarks of a panel and a true delta: without belief, by share, and with doubts."""
-    monkeypatch.setattr(intervals, "RESAMPLES", 1)
+    monkeypatch.setattr(intervals, "RESAMPLES", 999)
     return lambda name, true: [
         bad.measured(bad.PANELS[name], truth, n)[1:] for n, truth in enumerate(bad.truths(true, 2, 1))
     ]
@@ -35,9 +35,9 @@ def verdicts(bad: Any, monkeypatch: pytest.MonkeyPatch) -> Verdicts:
 def test_a_few_verdicts_of_an_unvalidated_model_make_no_go(
     bad: Any, monkeypatch: pytest.MonkeyPatch, share: int
 ) -> None:
-    monkeypatch.setattr(intervals, "RESAMPLES", 1)
+    monkeypatch.setattr(intervals, "RESAMPLES", 999)
     panel = bad.PANELS[f"model that misses {share}% of the baseline's beside patterns"]
-    for n, truth in enumerate(bad.truths(0.0, 12, 1)):
+    for n, truth in enumerate(bad.truths(0.0, 60, 1)):
         *_, by_share, after = bad.measured(panel, truth, n)
         assert after != "GO"
         if by_share == "GO":
