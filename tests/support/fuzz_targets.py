@@ -95,7 +95,7 @@ def stream(data: bytes) -> None:
         _fits(call)
         assert 0 <= call.errors <= call.count
     attempt = Attempt(1, "2026-01-02T03:04:05.000Z", 1.0, 0.0, 0, False)
-    written = to_json(Record("a", "with", 1, "run", (attempt,), outcome))
+    written = to_json(Record("a", "with", 1, "run", attempt, outcome))
     json.loads(written, parse_constant=_no_number)
     assert to_json(from_json(written)) == written
 
