@@ -73,7 +73,7 @@ def run_of(
                 seen = outcome or Outcome(models=("glm-5",), agent_version="2.1")
                 attempt = Attempt(1, "2026-01-02T03:04:05.000Z", 1.0, 0.0, 0, False)
                 records[run] = Record(
-                    task, condition, trial, "run", (attempt,), seen, answer_sha256=name,
+                    task, condition, trial, "run", attempt, seen, answer_sha256=name,
                     made_with={"agent": plan.get("agent", AGENT), "condition": {}},
                 )  # fmt: skip
     given = {
