@@ -5,7 +5,7 @@ from typing import Any
 
 from lensbench.core.records import RunId
 from lensbench.core.store import run_files
-from lensbench.core.system.files import write_json
+from lensbench.core.system.files import write_atomic, write_json
 from lensbench.plan.freeze import dealt_tasks
 from lensbench.plan.waves import look_file, opened, restricted, waves
 
@@ -60,7 +60,7 @@ def test_a_wave_is_open_if_every_earlier_look_continues(tmp_path: Path) -> None:
 def test_a_wave_of_which_a_run_was_made_stays_open(tmp_path: Path) -> None:
     write_json(look_file(tmp_path, 1), {"open": False})
     task = waves(plan())[1].tasks[0]
-    write_json(run_files(tmp_path, RunId(task, "with")).record, {})
+    write_atomic(run_files(tmp_path, RunId(task, "with")).answer, "")
     assert opened(tmp_path, plan()) == 2
 
 
