@@ -16,7 +16,8 @@ ROOT = Path(__file__).parents[1]
 FILES = [ROOT / "Snakefile", *sorted((ROOT / "rules").glob("*.smk"))]
 HARMLESS = {
     "PYTHON",  # quoted where it is set
-    "threads", "resources.gate_s", "resources.grace_s", "params.trial",  # numbers
+    "BENCH",  # bench/ and a run_id, which is letters, digits and "-"
+    "threads", "resources.gate_s", "resources.grace_s", "params.trial", "params.wave",  # numbers
     "wildcards.task", "wildcards.condition", "wildcards.look",  # by wildcard_constraints
 }  # fmt: skip
 _SHELL = re.compile(r'\bshell(?::\s*|\()((?:f?"[^"\n]*"\s*)+)')

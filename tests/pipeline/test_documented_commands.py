@@ -47,7 +47,6 @@ ELSEWHERE = (
     (r"snakemake .*--report ", "above, with the demo's name"),
     (r"snakemake (--cores (\d+|N) ?)?(--verbose|--configfile mine.yaml.*|--config (run_id|scenarios|notes)=.*)?$", "test_repeating.py"),
     (r"snakemake scenarios|snakemake --cores 2 scenarios$", "a name"),
-    (r"snakemake --unlock", "test_locks.py"),
     (r"lensbench discard", "test_discarding_by_hand.py"),
     (r"lensbench view", "test_view.py"),
     (r"lensbench check", "test_check.py"),
@@ -55,7 +54,7 @@ ELSEWHERE = (
     (r"lensbench (run|schemas|size|<verb>|status$)", "test_installed.py, test_schemas.py, test_planning.py"),
     (r"lensbench (compare|size|import|prove|draft|fsck|generate)|python -m lensbench.scores.estimates", "test_comparing.py and the others of these names"),
     (r"python (benchmarks/|-m pytest)", "takes minutes"),
-    (r"(pip|apt-get|npm|ssh-keygen|unzip|cd|mkdir|ln|kill|tools/slurm.sh)\b", "not a program of ours"),
+    (r"(docker|pip|apt-get|npm|ssh-keygen|unzip|cd|mkdir|ln|kill|tools/slurm.sh)\b", "not a program of ours"),
 )  # fmt: skip
 """Commands that are not run here, and why, or who runs them."""
 
