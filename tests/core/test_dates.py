@@ -25,7 +25,10 @@ def test_what_is_dated_in_the_future_comes_back_in_its_order(tmp_path: Path) -> 
 
 
 def test_everything_that_rules_read_is_looked_at(tmp_path: Path) -> None:
-    names = ("plan.json", "prompts/a.md", "runs/t2/a-with.md", "attempts/made-1.csv", "attempts/a-with/1/record.json")
+    names = (
+        "plan.json", ".plan/settings-0", "prompts/a.md", "changes/a.json", "runs/t2/a-with.md", "attempts/made-1.csv",
+        "attempts/a-with/1/record.json", "tests/t2/a-with.json",
+    )  # fmt: skip
     later = time.time_ns() + HOUR
     for name in names:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Fixes files with timestamps in the future, which result from a clock that was ahead and was corrected.
+"""Fixes timestamps in the future, which result from a clock that was ahead.
 
 For Snakemake they are newer than everything built from them, at each start, until that time is reached.
 """
@@ -15,14 +15,14 @@ from pathlib import Path
 from lensbench.core.run_folder import RunFolder
 
 FOLDERS = (
-    "", RunFolder.prompts, RunFolder.runs, RunFolder.attempts, RunFolder.looks, RunFolder.judge_verdicts,
-    RunFolder.guesses,
+    "", RunFolder.frozen_settings, RunFolder.prompts, RunFolder.changes, RunFolder.runs, RunFolder.attempts,
+    RunFolder.tests, RunFolder.looks, RunFolder.judge_verdicts, RunFolder.guesses,
 )  # fmt: skip
-"""The folders of a run folder whose files are inputs of a rule. Trials have their own folders below them."""
+"""The folders whose files are inputs of a rule; those of trials are below them."""
 
 
 def date_back(folder: Path) -> None:
-    """Shifts future timestamps of rule inputs in a run folder back, so that the newest is now."""
+    """Shifts future timestamps of rule inputs back, so that the newest is now."""
     now = time.time_ns()
     paths = chain.from_iterable(_inside(folder / name, name != "") for name in FOLDERS)
     ahead = {path: date for path in paths if (date := _date(path)) > now}
