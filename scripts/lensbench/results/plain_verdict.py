@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 def told(plain: Mapping[str, Plain]) -> dict[str, str]:
     """Lead and facts of each treatment as one text; of several, each begins with the treatment's name."""
-    texts = {treatment: f"{words['lead']} {words['facts']}" for treatment, words in plain.items()}
-    return texts if len(texts) == 1 else {name: f"{name}: {text}" for name, text in texts.items()}
+    texts = {name: f"{words['lead']} {words['facts']}" for name, words in plain.items()}
+    return {k: t if len(texts) == 1 or t.startswith(f"{k} ") else f"{k}: {t}" for k, t in texts.items()}
 
 
 def plain_verdict(data: Estimated[Fraction], name: str, judges: Mapping[str, JudgeSummary]) -> Plain:
