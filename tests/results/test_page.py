@@ -456,8 +456,8 @@ def test_hostile_task_ids_categories_and_conditions_do_nothing(made: Make, folde
     for html in dict(render(folder, hostile, folded)).values():
         assert_harmless(html)
     hostile = renamed(inputs, "with", "a<b>&\"'")
-    for condition_answer in (folder / "runs").glob("*-with.md"):
-        condition_answer.rename(str(condition_answer).replace("-with.md", "-a<b>&\"'.md"))
+    for attempts in [*(folder / "attempts").glob("*-with")]:
+        attempts.rename(f"{str(attempts).removesuffix('with')}a<b>&\"'")
     for html in dict(render(folder, hostile, folded)).values():
         assert "<b>&" not in html
 

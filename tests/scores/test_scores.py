@@ -7,13 +7,14 @@ from typing import Any
 import pytest
 
 from lensbench.core.errors import UserError
-from lensbench.core.records import Call, Outcome, Record
+from lensbench.core.records import Attempt, Call, Outcome, Record
 from lensbench.core.tables import read_table
 from lensbench.scores.scores import Side, compare, score_run, treatment_tools
 
 Make = Callable[..., Any]
 GREP, GRAPH, NEAR = (f"mcp__lens__lens_{name}" for name in ("grep", "graph", "graph_neighbors"))
 TOOLS = (GRAPH, NEAR, GREP)
+FINE = Attempt(1, "", 1.0, 0.0, 0, False)
 
 
 def scored(points: Sequence[str], criteria: int, status: str = "valid") -> dict[str, Any]:
@@ -72,7 +73,7 @@ def side(
     workspace: str = "/w/repo", server_calls: str = "", **outcome: Any,
 ) -> Side:  # fmt: skip
     report = {"report_present": present, "tools_used": used, "files_used": files, "server_calls": server_calls}
-    record = Record("a", "with", 1, "run", outcome=Outcome(**outcome), workspace=workspace)
+    record = Record("a", "with", 1, "run", FINE, Outcome(**outcome), workspace=workspace)
     return Side({"status": status, "score": score}, report, record)
 
 
@@ -200,7 +201,7 @@ def test_the_tools_of_the_treatments_are_those_offered_and_else_those_called_or_
 ) -> None:
     outcome = Outcome(tools_offered=shown, calls=(Call(GRAPH, 1), Call(MADE_UP, 1)))
     reports = [{"tools_used": f"{NEAR};Read;mcp__x__y"}]
-    assert treatment_tools({"conditions": SETS}, [Record("a", "with", 1, "run", outcome=outcome)], reports, listed) == (
+    assert treatment_tools({"conditions": SETS}, [Record("a", "with", 1, "run", FINE, outcome)], reports, listed) == (
         tools
     )
 
