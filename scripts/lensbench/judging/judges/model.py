@@ -34,6 +34,7 @@ _SHORTEST_EVIDENCE = 3
 _FEWEST_WORDS = 3
 _WORD = re.compile(r"[\u3040-\u9fff\uac00-\ud7af]|[^\W\u3040-\u9fff\uac00-\ud7af]+")
 """Scripts without spaces between words: Chinese, Japanese and Korean."""
+_NOUN = re.compile(r"(?<=\w )(?:(?<!that )[A-Z]|[A-Z]{2})\w+")
 Span = tuple[int, int]
 
 
@@ -79,11 +80,10 @@ def read_reply(reply: str, nonce: str, answer: str, fact: str) -> Judgement:
     if said not in (Verdict.MET, Verdict.PARTIAL, Verdict.MISSED):
         return unjudged("outside_menu", f"replied {_shown(parsed.verdict)!r}")
     verdict, reason = Verdict(said), _shown(parsed.reason or "")
-    span = find_evidence(parsed.evidence, answer) if _tells(parsed.evidence, fact) else None
-    if verdict is Verdict.MISSED:
-        if span or (_tells(parsed.evidence, fact) and find_evidence(parsed.evidence, fact)):
-            return Judgement(verdict, "", None, reason)
-        return unjudged("evidence_not_found", f"Missed with evidence {_shown(parsed.evidence)!r}")
+    told = _tells(parsed.evidence, fact)
+    span = find_evidence(parsed.evidence, answer) if told else None
+    if verdict is Verdict.MISSED and (span or (told and find_evidence(parsed.evidence, fact))):
+        return Judgement(verdict, "", None, reason)
     if span is None:
         return unjudged("evidence_not_found", f"{verdict.value} with evidence {_shown(parsed.evidence)!r}")
     start, end = span
@@ -94,7 +94,7 @@ def _tells(evidence: str, fact: str) -> bool:
     """True when evidence has at least three words (all words of a shorter fact) or a name of the fact."""
     if len(_WORD.findall(evidence)) >= min(_FEWEST_WORDS, len(_WORD.findall(fact))):
         return True
-    names = (piece.parts[-1] for piece in cut(fact) if piece.kind != "number")
+    names = [piece.parts[-1] for piece in cut(fact) if piece.kind != "number"] + _NOUN.findall(fact)
     return any(name.casefold() in evidence.casefold() for name in names)
 
 
