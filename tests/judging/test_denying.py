@@ -76,6 +76,7 @@ STATEMENTS = [
     "other_name does not read it; {0} in {1} does.",
     "{0} in {1} returns False if it is false.",
     "If no limit is set, {0} in {1} reads it.",
+    "If a limit were set, {0} in {1} reads it.",
     "{0} in {1} reads it. That is right.",
     "The value ~~~ is {0} in {1} ~~~ here.",
 ]

@@ -44,7 +44,8 @@ _WHOLE = re.compile(
 """Negations of their whole sentence."""
 _SUPPOSED = re.compile(
     r"(?i)\b(?:might|perhaps|maybe|possibly|supposedly|allegedly|(?:may|could|would) (?:have )?be(?:en)?|assuming that"
-    r"|suppose|(?:if|would)\b[^,.;]{1,80}\b(?:were|would|had)|either|one of (?:these|the following)|not sure|unclear)\b"
+    r"|suppose|(?:if(?![^,;]{1,99},(?![^;]{0,99}\bwould))|would)\b[^,.;]{1,80}\b(?:were|would|had)"
+    r"|either|one of (?:these|the following)|not sure|unclear)\b"
 )
 _ASKED = re.compile(r"\?\W{0,9}$")
 _OTHER = r"([\w./-]{0,80}[./_]\w[\w./-]{0,80})"
@@ -140,8 +141,7 @@ def _denies(text: str, sentence: Span, stated: Sequence[Span]) -> bool:
 
     def negations(pattern: re.Pattern[str]) -> Iterator[int]:
         for found in pattern.finditer(text, start, end):
-            inside = any(first <= found.start() < last for first, last in stated)
-            if not inside:
+            if not any(first <= found.start() < last for first, last in stated):
                 yield found.start()
 
     if next(negations(_WHOLE), None) is not None:
