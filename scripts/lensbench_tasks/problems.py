@@ -131,7 +131,7 @@ def _is_code(name: str) -> bool:
 
 
 def _of_the_prompt(task: Task, survey: Survey, tools: Collection[str]) -> Iterator[Problem]:
-    prompt = normalise(task.prompt)
+    prompt = normalise(task.prompt.replace("?", "."))
     for number, criterion in enumerate(task.criteria, 1):
         if judge(criterion, prompt).verdict in (Verdict.MET, Verdict.PARTIAL):
             yield Problem(Reason.GIVEN_AWAY, "the question itself states it, or a part of it", number)
