@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import os
+import json
+import shutil
 
 import pytest
-import yaml
 
-from lensbench.plan.freeze import write_plan
-from lensbench.workflow.read_schedule import read_schedule
 from small_benchmark import Project
 
 
-def test_a_plan_of_other_settings_is_older_than_whatever_it_is_made_of(
-    project: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(project.folder)
-    given = yaml.safe_load((project.folder / "config.yaml").read_text())
-    schedule = read_schedule(given, [])
-    write_plan(schedule.config, [], project.bench)
-    before = (project.bench / "plan.json").stat().st_mtime
-    schedule.outdate_plan()
-    assert (project.bench / "plan.json").stat().st_mtime == before
-    read_schedule({**given, "trials": 2}, []).outdate_plan()
-    assert (project.bench / "plan.json").stat().st_mtime < min(map(os.path.getmtime, schedule.inputs))
+@pytest.mark.parametrize("is_forgotten", [False, True])
+def test_a_single_file_is_made_of_the_plan_of_the_present_settings(finished: Project, is_forgotten: bool) -> None:
+    if is_forgotten:
+        shutil.rmtree(finished.folder / ".snakemake")
+    finished.configure(trials=2)
+    finished.start(target="bench/r/validity.csv")
+    assert json.loads((finished.bench / "plan.json").read_text())["trials"] == 2
+    assert len(finished.table("validity")) == 8
+    assert len(finished.ledger()) == 4

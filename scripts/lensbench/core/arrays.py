@@ -4,4 +4,3 @@ import numpy as np
 
 Floats = np.typing.NDArray[np.float64]
 Ints = np.typing.NDArray[np.int64]
-Bools = np.typing.NDArray[np.bool_]

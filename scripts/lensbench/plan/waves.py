@@ -25,10 +25,6 @@ class Wave(NamedTuple):
     tasks: tuple[str, ...]
     trials: tuple[int, ...]
 
-    def has(self, run: RunId) -> bool:
-        """True for a run of this wave."""
-        return run.task in self.tasks and run.trial in self.trials
-
 
 def waves(plan: Plan) -> list[Wave]:
     """All waves of a plan, in order. Tasks added after the first runs are in the last wave, so that the earlier waves

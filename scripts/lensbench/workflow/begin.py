@@ -6,6 +6,7 @@ rebuilt is restored from its copy.
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator
@@ -46,6 +47,9 @@ def follow_store(schedule: Schedule) -> None:
     """Brings journals and views in line with the store, which a person or another machine may have changed."""
     _count_foreign(schedule.folder)
     _write_journals(schedule)
+    plan = RunFolder(schedule.folder).plan
+    if plan.exists() and not Path(schedule.plan_mark).exists():
+        os.utime(plan, (1, 1))  # of other settings: any target rewrites it
     say_differences(schedule, withdraw)
 
 
