@@ -70,11 +70,12 @@ def test_secrets_stay_where_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_of_several_servers_one_is_named(tmp_path: Path) -> None:
-    file = put(tmp_path / "mcp.json", {"mcpServers": {"a": {"command": "a"}, "lens": {"command": "b"}}})
+    file = put(tmp_path / "mcp.json", {"mcpServers": {"My Server": {"command": "a"}, "lens": {"command": "b"}}})
     assert server_of(file, "lens", tmp_path).entry == {"command": "b"}
+    assert server_of(file, "My-Server", tmp_path).name == "My-Server"
     for name, told in (
-        (None, "has several servers, a, lens; add --server"),
-        ("len", "has no server 'len'; it has a, lens; did you mean 'lens'"),
+        (None, "has several servers, My-Server, lens; add --server"),
+        ("len", "has no server 'len'; it has My-Server, lens; did you mean 'lens'"),
     ):
         with pytest.raises(UserError, match=told):
             server_of(file, name, tmp_path)

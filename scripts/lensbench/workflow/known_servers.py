@@ -46,9 +46,8 @@ def known_servers(folder: Path, home: Path) -> list[KnownServer]:
     for place in PLACES:
         path = home / place[2:] if place.startswith("~/") else folder / place
         with suppress(OSError, ValueError, RecursionError):
-            for name, entry in _entries(path, folder).items():
-                if not _problem(entry):
-                    found.setdefault(name, _ours(name, place, entry))
+            for name, server in _usable(_entries(path, folder), place).items():
+                found.setdefault(name, server)
     return list(found.values())
 
 
@@ -60,7 +59,7 @@ def server_of(file: Path, name: str | None, folder: Path) -> KnownServer:
         entries = _entries(file, folder)
     except (OSError, ValueError, RecursionError) as error:
         raise UserError(f"--from {file}: cannot be read: {error}") from None
-    found = {called: _ours(called, str(file), entry) for called, entry in entries.items() if not _problem(entry)}
+    found = _usable(entries, str(file))
     if not found:
         reasons = "; ".join(f"{called}: {_problem(entry)}" for called, entry in entries.items())
         raise UserError(f"--from {file}: " + (reasons or "names no MCP server under mcpServers or servers"))
@@ -79,6 +78,12 @@ def _entries(path: Path, folder: Path) -> dict[str, Any]:
     for section in (own.get("mcpServers"), value.get("mcpServers"), value.get("servers")):
         found |= {name: entry for name, entry in _mapping(section).items() if name not in found}
     return found
+
+
+def _usable(entries: Mapping[str, Any], shown: str) -> dict[str, KnownServer]:
+    """The servers that can be used, by their names in our MCP file."""
+    usable = (_ours(called, shown, entry) for called, entry in entries.items() if not _problem(entry))
+    return {server.name: server for server in usable}
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:
