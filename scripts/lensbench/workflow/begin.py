@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 from lensbench.agents.prices import cost_of
@@ -45,8 +45,9 @@ def begin(schedule: Schedule) -> None:
 
 def follow_store(schedule: Schedule) -> None:
     """Brings journals and views in line with the store, which a person or another machine may have changed."""
-    _count_foreign(schedule.folder)
-    _write_journals(schedule)
+    recorded = _recorded(schedule.folder)
+    _count_foreign(schedule.folder, recorded)
+    _write_journals(schedule, recorded)
     plan = RunFolder(schedule.folder).plan
     if plan.exists() and not Path(schedule.plan_mark).exists():
         os.utime(plan, (1, 1))  # of other settings: any target rewrites it
@@ -64,11 +65,11 @@ def say_differences(schedule: Schedule, find: Callable[[Path, list[RunId], int],
         )
 
 
-def _write_journals(schedule: Schedule) -> None:
+def _write_journals(schedule: Schedule, recorded: list[tuple[str, Entry]]) -> None:
     """Rewrites the journals that do not list the attempts in the store."""
     journals = {wave: set[str]() for wave in range(1, len(schedule.waves) + 1)}
     runs = {run.stem: run for run in schedule.runs}
-    for stem, entry in _recorded(schedule.folder):
+    for stem, entry in recorded:
         if stem in runs:
             journals[schedule.wave_of(runs[stem])].add(f"{stem}/{entry.number}\n")
     for wave, lines in journals.items():
@@ -77,11 +78,11 @@ def _write_journals(schedule: Schedule) -> None:
             write_atomic(path, "".join(sorted(lines)))
 
 
-def _count_foreign(folder: Path) -> None:
+def _count_foreign(folder: Path, recorded: list[tuple[str, Entry]]) -> None:
     """Adds what attempts cost that were copied here from another machine: those whose records were not noted here."""
     noted = read_checksums(folder)
     is_list_lost = RunFolder(folder).spent.exists() and not any(name.endswith(f"/{RECORD}") for name in noted)
-    for stem, entry in _recorded(folder):
+    for stem, entry in recorded:
         if (name := f"{RunFolder.attempts}/{stem}/{entry.number}/{RECORD}") not in noted:
             content = entry.record.read_bytes()
             record = from_json(content.decode())
@@ -90,9 +91,8 @@ def _count_foreign(folder: Path) -> None:
             note_checksum(folder, name, content)
 
 
-def _recorded(folder: Path) -> Iterator[tuple[str, Entry]]:
-    for stem, attempts in all_entries(folder).items():
-        yield from ((stem, entry) for entry in attempts if RECORD in entry.files)
+def _recorded(folder: Path) -> list[tuple[str, Entry]]:
+    return [(stem, entry) for stem, made in all_entries(folder).items() for entry in made if RECORD in entry.files]
 
 
 def foretell(schedule: Schedule) -> None:

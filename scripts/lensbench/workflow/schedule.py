@@ -25,6 +25,7 @@ from lensbench.plan.config import Config
 from lensbench.plan.names import TESTS
 from lensbench.plan.own_files import place_of_tasks, run_folder
 from lensbench.plan.waves import Wave, opened, waves
+from lensbench.runs.validity import planned_runs
 from lensbench.workflow.judge_schedule import Claims, JudgeSchedule
 from lensbench.workflow.resources import Capacity
 
@@ -81,12 +82,7 @@ class Schedule:
     @cached_property
     def runs(self) -> list[RunId]:
         """All runs; with `agent.kind: none`, those that exist."""
-        planned = [
-            RunId(task, condition, trial)
-            for trial in range(1, self.config.trials + 1)
-            for task in self.plan["order"]
-            for condition in self.plan["conditions"]
-        ]
+        planned = planned_runs(self.plan)
         if self.config.agent.kind != "none":
             return planned
         return [run for run in planned if entries(self.folder, run)]
@@ -143,7 +139,7 @@ class Schedule:
     @property
     def missing_runs(self) -> list[RunId]:
         """The runs of open waves that rule `run` makes in this start: by an agent, or from the store."""
-        return [run for run in self.runs_of_waves(self.opened()) if self.view(run) not in self._shown]
+        return self._missing(self.opened())
 
     def needs_agent(self, run: RunId) -> bool:
         """True when this start would ask an agent: the run is missing, or discarded with rounds left."""
@@ -183,15 +179,15 @@ class Schedule:
         """The inputs of the stages after the first `count` waves: their missing answers, and their journals, which list
         all others. Finished runs are in no job, so that no option of Snakemake reaches them."""
         journals = (str(journal_of(self.folder, wave)) for wave in range(1, count + 1))
-        return self._missing(count) + [journal for journal in journals if os.path.exists(journal)]
+        return [*map(self.view, self._missing(count)), *filter(os.path.exists, journals)]
 
-    def _missing(self, count: int) -> list[str]:
-        return [view for run in self.runs_of_waves(count) if (view := self.view(run)) not in self._shown]
+    def _missing(self, count: int) -> list[RunId]:
+        return [run for run in self.runs_of_waves(count) if self.view(run) not in self._shown]
 
     def tests_of_waves(self, count: int) -> list[str]:
         """The test results of the change tasks in the first `count` waves."""
         changed = (run for run in self.runs_of_waves(count) if run.task in self.change_tasks)
-        return [f"{self.folder.as_posix()}/tests/{run.stem}.json" for run in changed]
+        return [f"{self._prefix}tests/{run.stem}.json" for run in changed]
 
     def patch_source(self, run: RunId) -> str:
         """What a test result is made from: the record of a finished run, or the answer that this start makes."""
@@ -205,7 +201,8 @@ class Schedule:
     def missing_files(self, checkpoint: Any) -> list[str]:
         """The missing answers of open waves. They must be targets themselves, since Snakemake does not restore missing
         inputs of an existing table."""
-        return self._missing(self._needed_waves(checkpoint)) if RunFolder(self.folder).validity.exists() else []
+        waves = self._needed_waves(checkpoint) if RunFolder(self.folder).validity.exists() else 0
+        return [*map(self.view, self._missing(waves))]
 
     def needed_tests(self, judge: str, checkpoint: Any) -> list[str]:
         """The test results that a judge needs: for the judge `tests`, those of all runs in open waves."""
