@@ -6,7 +6,7 @@ Differences of shares are shares of 1. docs/statistics.md explains every figure.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
@@ -230,6 +230,8 @@ class Gatekeeper(NamedTuple):
     ledger: Sequence[Draw]
     distrusted: Sequence[Reason]
     """Why the ledger cannot be trusted."""
+    voided: Collection[str]
+    """What `voided_runs` found; empty without a ledger."""
 
     def decide(
         self,
@@ -244,8 +246,7 @@ class Gatekeeper(NamedTuple):
         overall, plan = found["score"]["overall"], comparison.plan
         is_contrast = plan["baseline"] != self.tables.plan["baseline"]
         belief = self.instrument["belief"] if self.instrument else None
-        voided = voided_runs(self.folder) if self.ledger else set()
-        before = shown_before(self.ledger, name, draw.seen, voided)
+        before = shown_before(self.ledger, name, draw.seen, self.voided)
         shown = as_looked_at(overall, look, plan["gate"]["power"])
         counting = as_looked_at(corrected, look, plan["gate"]["power"]) if corrected else None
         starts = {side: starts_of(self.folder, runs) for side, runs in runs_of(comparison).items()}
@@ -287,7 +288,8 @@ def write_estimates(folder: Path, tables: Tables | None = None) -> EstimatesFile
     instrument = read_typed(place, InstrumentFile) if place.exists() else None
     ledger, distrusted = read_account(folder)
     proven = proof.status()
-    keeper = Gatekeeper(folder, tables, instrument, proven, ledger, distrusted)
+    voided = voided_runs(folder) if ledger else set()
+    keeper = Gatekeeper(folder, tables, instrument, proven, ledger, distrusted, voided)
     named = {str(contrast): contrast for contrast in decided_contrasts(tables.plan)}
     against = {**comparisons(tables), **{name: between(tables, each) for name, each in named.items()}}
     found = {name: estimates_of(comparison) for name, comparison in against.items()}

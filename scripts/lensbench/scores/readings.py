@@ -3,7 +3,7 @@ figures that were shown before may hide."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from math import comb
@@ -57,14 +57,9 @@ def with_lost_runs(comparison: Comparison, repeated: Collection[RunId]) -> tuple
             return scores[-1 - quarter if at_best else quarter]
         return own
 
-    return _at_ends(comparison, value)
-
-
-def _at_ends(comparison: Comparison, value: Callable[[RunId, bool], Fraction]) -> tuple[Estimate, Estimate]:
-
     def at(best: bool) -> Estimate:
         values: dict[str, list[Fraction]] = {}
-        for treated, base in zip(*runs_of(comparison).values(), strict=True):
+        for treated, base in zip(*runs.values(), strict=True):
             values.setdefault(treated.task, []).append(value(treated, best) - value(base, not best))
         return comparison.over(values, values, LARGEST)
 
