@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,41 +12,33 @@ import pytest
 from lensbench.scores import intervals
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
-Verdicts = Callable[[str, float], list[tuple[str, ...]]]
 
 
 @pytest.fixture
 def bad(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """The module."""
+    """The module, with as many sign flips as it uses itself."""
     monkeypatch.syspath_prepend(str(BENCHMARKS))
+    monkeypatch.setattr(intervals, "RESAMPLES", 999)
     return importlib.import_module("bad_judges")
 
 
-@pytest.fixture
-def verdicts(bad: Any, monkeypatch: pytest.MonkeyPatch) -> Verdicts:
-    """The verdicts on two benchmarks of a panel and a true delta: without belief, by share, and with doubts."""
-    monkeypatch.setattr(intervals, "RESAMPLES", 999)
-    return lambda name, true: [
-        bad.measured(bad.PANELS[name], truth, n)[1:] for n, truth in enumerate(bad.truths(true, 2, 1))
-    ]
+def verdicts(bad: Any, panel: str, true: float, of: int) -> Iterator[tuple[str, str, str]]:
+    """The verdicts on benchmarks of a panel and a true delta: without belief, by share, and with doubts."""
+    for n, truth in enumerate(bad.truths(true, of, 1)):
+        yield bad.measured(bad.PANELS[panel], truth, n)[1:]
 
 
 @pytest.mark.parametrize("share", [5, 10, 15, 20])
-def test_a_few_verdicts_of_an_unvalidated_model_make_no_go(
-    bad: Any, monkeypatch: pytest.MonkeyPatch, share: int
-) -> None:
-    monkeypatch.setattr(intervals, "RESAMPLES", 999)
-    panel = bad.PANELS[f"model that misses {share}% of the baseline's beside patterns"]
-    for n, truth in enumerate(bad.truths(0.0, 60, 1)):
-        *_, by_share, after = bad.measured(panel, truth, n)
+def test_a_few_verdicts_of_an_unvalidated_model_make_no_go(bad: Any, share: int) -> None:
+    for _, by_share, after in verdicts(bad, f"model that misses {share}% of the baseline's beside patterns", 0.0, 60):
         assert after != "GO"
         if by_share == "GO":
             return
     pytest.fail("no benchmark where the share alone lets a GO pass: it tests nothing")
 
 
-def test_patterns_alone_keep_their_verdicts(verdicts: Verdicts) -> None:
-    given = verdicts("accepted patterns, 3 % wrong", 0.13)
+def test_patterns_alone_keep_their_verdicts(bad: Any) -> None:
+    given = list(verdicts(bad, "accepted patterns, 3 % wrong", 0.13, 2))
     assert [before for before, *_ in given] == [after for *_, after in given]
     assert "GO" in [after for *_, after in given]
 
