@@ -169,6 +169,7 @@ def test_a_config_that_is_not_there_is_one_line(tmp_path: Path, options: list[st
     assert re.fullmatch(r"error: .*: there is no such config; `lensbench init` writes one\n", done.stderr)
     (tmp_path / "mine.yaml").touch()
     check_config(["--configfile", str(tmp_path / "mine.yaml"), "-n"])
+    check_config([])
 
 
 @pytest.mark.parametrize("home", ["/proc", "/dev/null"])

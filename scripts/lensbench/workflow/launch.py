@@ -7,6 +7,7 @@ import shutil
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 
 from lensbench.core.errors import UserError
@@ -93,7 +94,7 @@ def _check(options: Sequence[str]) -> None:
 
 def check_config(options: Sequence[str]) -> None:
     """Raises UserError when a config that the options name is not there."""
-    for option, following in zip(options, [*options[1:], ""], strict=True):
+    for option, following in pairwise((*options, "")):
         name = option.partition("=")[2] or following
         if option.startswith("--configf") and not Path(name).is_file():
             raise UserError(f"{name or '--configfile'}: there is no such config; `lensbench init` writes one")
