@@ -1,4 +1,4 @@
-"""Verdicts of judges on answers with attacks (from tests/judging/attacks.py): `python benchmarks/attacks.py`."""
+"""Verdicts of judges on answers with attacks (from tests/judging/attack_cases.py): `python benchmarks/attacks.py`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "tests" / each) for each in (".", "support", "judging")]
 
-from attacks import ATTACKS, fooled, lay_out, question, what_counts  # noqa: E402
+from attack_cases import ATTACKS, fooled, lay_out, question, what_counts  # noqa: E402
 
 from handmade import Bench  # noqa: E402
 

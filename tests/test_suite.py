@@ -34,3 +34,9 @@ def test_what_failed_in_a_group_is_tried_again(tmp_path: Path) -> None:
 
     assert "3 failed, 1 passed" in tried("-n", "2", "--dist", "loadgroup")
     assert "3 failed" in tried("-n", "0", "--last-failed", "--last-failed-no-failures", "none")
+
+
+def test_no_module_of_the_suite_is_hidden() -> None:
+    """Tests of measurements put benchmarks/ on the path, where it would hide a module of the same name."""
+    top = Path(__file__).parents[1]
+    assert not {path.name for path in top.glob("benchmarks/*.py")} & {path.name for path in top.glob("tests/**/*.py")}

@@ -9,7 +9,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from real_agents import CLIS, SERVER
+from live_agents import CLIS, SERVER
 
 CALL = {"times": 1, "reply": {"text": "I look.", "tools": ["shell"]}}
 ANSWER = {"reply": {"text": "It is in src/cart.py."}}

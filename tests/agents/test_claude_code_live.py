@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 from claude_code_rows import ANSWER, QUICK, ROWS, Row
-from real_agents import CLIS, KEY, SERVER, Ran, ask
+from live_agents import CLIS, KEY, SERVER, Ran, ask
 
 from lensbench.agents.adapters import claude_code
 from lensbench.core.records import Outcome

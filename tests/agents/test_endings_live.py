@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from endings_table import BY_NAME, ROWS
-from real_agents import CLIS, KEY, Cli, ask
+from live_agents import CLIS, KEY, Cli, ask
 
 AT_A_TIME = 8
 """Most of the time the programs wait before they try again."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from real_agents import CLIS, KEY, PROMPT, Cli, Ran, ask
+from live_agents import CLIS, KEY, PROMPT, Cli, Ran, ask
 
 import lensbench
 from lensbench.agents import load_adapter

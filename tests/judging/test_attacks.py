@@ -10,7 +10,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from attacks import ATTACKS, CAP, CREDULOUS, CRITERION, PATTERNS, Attack, fooled, lay_out, met, question, what_counts
+from attack_cases import (
+    ATTACKS,
+    CAP,
+    CREDULOUS,
+    CRITERION,
+    PATTERNS,
+    Attack,
+    fooled,
+    lay_out,
+    met,
+    question,
+    what_counts,
+)
 
 from drafted_answers import drafting_set
 from fakes.judging_api import JUDGE, JudgingApi

@@ -107,7 +107,7 @@ def table(folder: Path, name: str) -> list[dict[str, str]]:
 
 
 def records(folder: Path) -> list[dict[str, Any]]:
-    return [json.loads(path.read_text()) for path in sorted((folder / "bench/live/records").glob("*.json"))]
+    return [json.loads(path.read_text()) for path in sorted((folder / "bench/live/attempts").glob("*/1/record.json"))]
 
 
 def check(folder: Path, api: Fake) -> None:
@@ -119,7 +119,9 @@ def check(folder: Path, api: Fake) -> None:
     assert [row["delta"] for row in pairs] == ["0.5"] * 3
     facts = ("offered", "called", "called_without_error", "adopted", "adopted_lens_grep")
     assert all(row[fact] == "yes" for row in pairs for fact in facts)
-    for record in records(folder):
+    made = records(folder)
+    assert len(made) == 6
+    for record in made:
         outcome = record["outcome"]
         assert (outcome["models"], outcome["agent_version"]) == (["glm-5"], "2.1.329")
         assert outcome["servers"] == ({"lens": "connected"} if record["condition"] == "with" else {})
@@ -225,9 +227,10 @@ def test_a_key_that_is_refused_later_stops_everything(tmp_path: Path) -> None:
         said = refused(tmp_path, api, preflight={"servers": False, "request": False})
         assert "the agent was refused" in said
         assert len(api.bodies) <= 4  # those that were in flight; six runs were planned
+    assert "Traceback" not in said
     results = (tmp_path / "bench/live/results.md").read_text()
     assert "Not finished" in results
-    assert "6 missing" in results
+    assert "Most discards are api_error: fix the cause" in results
 
 
 def launcher_project(folder: Path, api: Fake, **settings: Any) -> Path:

@@ -9,6 +9,7 @@ import pytest
 from lensbench.core.errors import UserError
 from lensbench.core.records import Attempt, Call, Outcome, Record
 from lensbench.core.tables import read_table
+from lensbench.scores.measures import discard_counts
 from lensbench.scores.scores import Side, compare, score_run, treatment_tools
 
 Make = Callable[..., Any]
@@ -269,3 +270,11 @@ def test_a_modified_table_is_a_clear_error(bench: Make, table: str, old: str, ne
     path.write_text(path.read_text().replace(old, new))
     with pytest.raises(UserError, match=r"where a (number|trial) must be"):
         score_all(made.folder)
+
+
+def test_an_attempt_that_was_refused_is_a_discard_although_it_ends_no_round() -> None:
+    row: Any = {"task": "a", "condition": "with", "reason": "api_error", "discards": "none"}
+    assert discard_counts([row, {**row, "reason": ""}, {**row, "discards": "empty"}]) == {
+        "api_error": {"with": 1},
+        "empty": {"with": 1},
+    }

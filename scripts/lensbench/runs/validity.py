@@ -38,7 +38,7 @@ class Validity:
 
 
 def planned_runs(plan: Plan) -> list[RunId]:
-    """All runs of the plan: by trial, task and condition."""
+    """All runs: by trial, task and condition."""
     return [
         RunId(task, condition, trial)
         for trial in range(1, plan["trials"] + 1)
@@ -52,7 +52,7 @@ def decide(
 ) -> list[Validity]:
     """The validity of every planned run: what its last attempt says, and whether it fits the other runs of its pair.
 
-    `filed` are the runs that lie there as they were discarded before: they stay discarded until they are made again,
+    `filed` are the runs that lie there as they were discarded before: they stay discarded until made again,
     also when the run that they did not fit was made again.
     """
     together: dict[tuple[str, int], list[RunId]] = {}
@@ -67,9 +67,8 @@ def decide_together(
     """The same for the runs of one task and trial, which no other run can change."""
     decided = {run: _alone(run, records.get(run)) for run in runs}
     for run in decided.keys() & filed.keys():
-        decided[run] = replace(
-            decided[run], status=RunStatus.DISCARDED, reason=filed[run].reason, detail=filed[run].detail
-        )
+        reason, detail = filed[run][:2]
+        decided[run] = replace(decided[run], status=RunStatus.DISCARDED, reason=reason, detail=detail)
     valid = [
         records[run]
         for run, validity in decided.items()
@@ -89,7 +88,7 @@ def _alone(run: RunId, record: Record | None) -> Validity:
 
 
 def _apart(together: list[Record], plan: Plan) -> Iterable[tuple[Record, str, str]]:
-    """The runs of one task and trial that were not made under the same circumstances, with the reason."""
+    """The runs of a pair made under other circumstances, with the reason."""
     if not together:
         return
     models = {record.run.condition: record.outcome.models for record in together if record.outcome.models}
@@ -139,7 +138,7 @@ def _timing_row(record: Record) -> tuple[str, str]:
 
 
 def judge_validity(folder: Path) -> None:
-    """Reads all records, writes validity.csv and runs/timing.csv, and discards in the store what must not count."""
+    """Writes validity.csv and runs/timing.csv, and discards in the store what must not count."""
     plan = read_opened_plan(folder)
     attempts = {run: entries(folder, run) for run in planned_runs(plan)}
     read = ((run, found[-1].read_record(run)) for run, found in attempts.items() if found)

@@ -6,7 +6,7 @@ pairs only.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
@@ -226,11 +226,11 @@ def _task_mean(runs: Iterable[RunId], value: Value) -> Fraction | None:
 
 
 def discard_counts(validity: Iterable[ValidityRow]) -> dict[str, Counter[str]]:
-    """All discards so far by reason and condition, including those of repeated runs."""
-    counts: dict[str, Counter[str]] = {}
+    """All discards so far by reason and condition, with those of repeated runs. A refused attempt ends no round."""
+    counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for row in validity:
-        for reason in items(row["discards"]) or ():
-            counts.setdefault(reason, Counter())[row["condition"]] += 1
+        for reason in items(row["discards"]) or filter(None, [row["reason"]]):
+            counts[reason][row["condition"]] += 1
     return dict(sorted(counts.items()))
 
 
