@@ -93,11 +93,11 @@ def test_what_is_left_out_has_its_default(project: Path, given: Given) -> None:
         ("run_id: r", "run_id: r\nagent: offline", "c.yaml:2: agent must be a mapping of keys to values"),
         ("run_id: r", "run_id: r\nagent: {kind: offlin}", "c.yaml:2: agent.kind is 'offlin'; known are"),
         ("run_id: r", "run_id: r\nagent: {kind: command}", "c.yaml:2: agent.command is missing"),
-        ("run_id: r", "run_id: r\nagent: {pass_env: KEY}", "c.yaml:2: agent.pass_env must be a list, not 'KEY'"),
+        ("run_id: r", "run_id: r\nagent: {pass_env: KEY}", "c.yaml:2: agent.pass_env must be a list; write names of"),
         (
             "run_id: r",
             "run_id: r\njudges: [oracle]",
-            "c.yaml:2: judges.0 should be 'mechanical' or 'human', not 'oracle'",
+            "c.yaml:2: judges.0 is 'oracle'; write mechanical, human, or {agent:",
         ),
         *(
             ("run_id: r", f"run_id: r\nagent: {{{key}: {value}}}", f"c.yaml:2: agent.{key} is given, but agent.kind is")

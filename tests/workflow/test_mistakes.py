@@ -50,6 +50,9 @@ tasks:
       - {text: names the file, all_of: shop.py}
 """
 MCP = '{"mcpServers": {"lens": {"command": "lens", "args": []}}}\n'
+FILES = {"config.yaml": CONFIG, "tasks.yaml": TASKS, "mcp.json": MCP, "repo/shop.py": "class Cart: ...\n"}
+
+SECRET = "sk-live-0123456789abcdef"
 
 Change = tuple[str, str, str]
 IN_FILES: dict[str, Change] = {
@@ -73,6 +76,23 @@ IN_FILES: dict[str, Change] = {
     "a misspelt judge": ("config.yaml", "run_id: shop", "run_id: shop\njudges: [mechanicl]"),
     "a limit on a server that nobody uses": ("config.yaml", "run_id: shop", "run_id: shop\nlimits: {clients: {lense: 2}}"),
     "a command agent without a command": ("config.yaml", "kind: offline", "kind: command"),
+    "a key of a section at the top": ("config.yaml", "run_id: shop", "run_id: shop\nmax_usd: 5"),
+    "a key of the top in a section": ("config.yaml", "kind: offline", "kind: offline\n  sandbox: none"),
+    "a key of the agent in a condition": ("config.yaml", "{mcp: mcp.json}", "{mcp: mcp.json, pass_env: [KEY]}"),
+    "no conditions": ("config.yaml", "conditions:\n  without: {}\n  with: {mcp: mcp.json}", "conditions:"),
+    "a condition without braces": ("config.yaml", "without: {}", "without:"),
+    "no server in any condition": ("config.yaml", "{mcp: mcp.json}", "{}"),
+    "the same server in both conditions": ("config.yaml", "without: {}", "without: {mcp: mcp.json}"),
+    "a file in place of a condition": ("config.yaml", "{mcp: mcp.json}", "mcp.json"),
+    "a judge without a list": ("config.yaml", "run_id: shop", "run_id: shop\njudges: mechanical"),
+    "one of several choices": ("config.yaml", "run_id: shop", "run_id: shop\nsandbox: no"),
+    "a budget as an amount": ("config.yaml", "run_id: shop", "run_id: shop\nbudget: $5"),
+    "a budget with its unit": ("config.yaml", "run_id: shop", "run_id: shop\nbudget: {max_usd: 5 USD}"),
+    "an agent without its key": ("config.yaml", "agent:\n  kind: offline", "agent: claude-code"),
+    "a command line as text": ("config.yaml", "kind: offline", "kind: command\n  command: my-agent --quiet"),
+    "a key in place of its variable": ("config.yaml", "kind: offline", f"kind: offline\n  pass_env: [{SECRET}]"),
+    "a key in place of a list": ("config.yaml", "kind: offline", f"kind: offline\n  pass_env: {SECRET}"),
+    "an empty repository": ("repo/shop.py", "class Cart: ...\n", ""),
     "a key twice": ("config.yaml", "run_id: shop", "run_id: shop\nrun_id: two"),
     "an MCP file that is no JSON": ("mcp.json", MCP, '{"mcpServers": {'),
     "an MCP file without servers": ("mcp.json", MCP, '{"servers": {}}'),
@@ -99,11 +119,11 @@ ON_THE_COMMAND_LINE: dict[str, list[str]] = {
 def answer(change: Change, folder: Path) -> str:
     """What a start says when this is changed in a project that is in order; "" when it says nothing."""
     (folder / "repo").mkdir()
-    (folder / "repo" / "shop.py").write_text("class Cart: ...\n")
-    for name, text in {"config.yaml": CONFIG, "tasks.yaml": TASKS, "mcp.json": MCP}.items():
+    for name, text in FILES.items():
         new = text.replace(change[1], change[2]) if name == change[0] else text
         assert new != text or name != change[0]
-        (folder / name).write_text(new)
+        if new or name == change[0] == "config.yaml":
+            (folder / name).write_text(new)
     here = Path.cwd()
     os.chdir(folder)
     try:
@@ -145,8 +165,16 @@ def documented(mistake: str) -> str:
     return "\n".join(found)
 
 
-def test_a_project_without_a_mistake_is_answered_with_nothing(tmp_path: Path) -> None:
-    assert answer(("config.yaml", "run_id: shop", "run_id: other"), tmp_path) == ""
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("config.yaml", "run_id: shop", "run_id: other"),
+        ("config.yaml", "run_id: shop", "\ufeffrun_id: shop"),
+        ("mcp.json", MCP, '\ufeff// mine\n{"mcpServers": {"lens": {"command": "lens", "args": [/* none */],},},}'),
+    ],
+)
+def test_a_project_without_a_mistake_is_answered_with_nothing(change: Change, tmp_path: Path) -> None:
+    assert answer(change, tmp_path) == ""
 
 
 @pytest.mark.parametrize("mistake", IN_FILES)
@@ -154,6 +182,7 @@ def test_a_mistake_in_a_file_is_answered_as_documented(mistake: str, tmp_path: P
     message = answer(IN_FILES[mistake], tmp_path)
     assert re.match(r"error: (config|tasks)\.yaml(:\d+)?: ", message)
     assert "Traceback" not in message
+    assert SECRET not in message
     assert documented(mistake) == row(mistake, message)
 
 

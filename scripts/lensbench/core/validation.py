@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from datetime import date
-from typing import Any
+from typing import Any, get_origin
 
 from pydantic import BaseModel, ValidationError
 
@@ -17,25 +17,29 @@ Place = Callable[[KeyPath], str]
 """From a key's path to its place, such as `config.yaml:12`."""
 
 _EXPONENT = re.compile(r"[+-]?\d+[eE][+-]?\d+")
+_SECRETS = {"pass_env", "token_env"}
+"""Keys whose values are not shown: instead of the name of a variable, a key itself may be there."""
 _WANTED = {
     "string_type": "must be text",
     "int_type": "must be a whole number",
     "float_type": "must be a number",
+    "float_parsing": "must be a number",
     "bool_type": "must be true or false",
     "tuple_type": "must be a list",
     "dict_type": "must be a mapping of keys to values",
     "model_type": "must be a mapping of keys to values",
     "missing": "is missing",
 }
+_EMPTY = {"dict_type": "write its keys below it, indented", "model_type": "write its keys below it, indented, or {}"}
 
 
 def explain(error: ValidationError, model: type[BaseModel], value: Any, place: Place) -> list[str]:
     """One message per problem, in the order of the file: `file:line: key: what is wrong; what to write`."""
-    messages: dict[str, None] = {}
+    messages: dict[str, str] = {}  # of the branches of a union, the last one speaks
     for problem in error.errors(include_url=False):
         path = _real_path(problem["loc"], value)
-        messages[f"{place(path)}: {_name(path, value)} {_sentence(dict(problem), path, model)}"] = None
-    return list(messages)
+        messages[f"{place(path)}: {_name(path, value)}"] = _sentence(dict(problem), path, model)
+    return [f"{key} {sentence}" for key, sentence in messages.items()]
 
 
 def has(value: Any, part: str | int) -> bool:
@@ -71,20 +75,53 @@ def _name(path: KeyPath, value: Any) -> str:
 def _sentence(problem: dict[str, Any], path: KeyPath, model: type[BaseModel]) -> str:
     kind, given = problem["type"], problem.get("input")
     if kind == "extra_forbidden":
-        known = sorted(_known_keys(model))
-        return "is not a key that lensbench knows" + (did_you_mean(str(path[-1]), known) or "; remove it")
+        return _unknown(str(path[-1]), path[:-1], model)
     if kind == "value_error":
         return str(problem["ctx"]["error"])
     if kind == "string_pattern_mismatch":
         pattern = problem["ctx"]["pattern"]
         return f"is {given!r}; {PATTERN_WORDS.get(pattern, 'it must fit ' + pattern)}"
+    if given is None and kind in _WANTED:
+        return f"is empty; {_EMPTY.get(kind, 'write a value, or remove the key')}"
     wanted = _WANTED.get(kind) or problem["msg"].removeprefix("Input ").removeprefix("Value error, ")
-    shown = "" if kind == "missing" or isinstance(given, (dict, list)) else f", not {given!r}"
-    return f"{wanted}{shown}{_yaml_hint(kind, given)}"
+    wanted = wanted.replace("should be '', ", "should be ")
+    if kind == "missing":
+        return wanted
+    if _SECRETS & set(path):
+        return f"{wanted}; write names of environment variables, not their values"
+    shown = "a mapping" if isinstance(given, dict) else "a list" if isinstance(given, list) else repr(given)
+    return f"{wanted}, not {shown}{_example(kind, given, path, model) or _yaml_hint(kind, given)}"
+
+
+def _unknown(key: str, section: KeyPath, model: type[BaseModel]) -> str:
+    """What to do with a key that is none of its section: it may belong into another one."""
+    if homes := sorted((home for name, home in _places(model) if name == key), key=len):
+        home, here = (f"{'.'.join(map(str, path))!r}" if path else "the top level" for path in (homes[0], section))
+        return f"is a key of {home}, not of {here}; move it there"
+    here_known = {name for each in _models_at(model, section) for name in each.model_fields}
+    known = sorted({name for name, _ in _places(model)})
+    hint = did_you_mean(key, here_known) or did_you_mean(key, known)
+    return f"is not a key that lensbench knows{hint or '; remove it'}"
+
+
+def _example(kind: str, given: Any, path: KeyPath, model: type[BaseModel]) -> str:
+    """How to write a plain value where a list or a mapping is wanted, or a number with a unit; "" for others."""
+    if kind == "float_parsing" and (number := re.search(r"\d+(\.\d+)?", given)) and not _EXPONENT.fullmatch(given):
+        return f"; write {number[0]}"
+    if isinstance(given, (dict, list)):
+        return "; begin each item with `- `" if kind == "tuple_type" else ""
+    text = str(given).lower() if isinstance(given, bool) else str(given).removeprefix("$")
+    if kind == "tuple_type":
+        return f"; write [{', '.join(text.replace(',', ' ').split())}]"
+    if kind == "model_type":
+        return f"; write {{{next(iter(_models_at(model, path)[0].model_fields))}: {text}}}"
+    return ""
 
 
 def _yaml_hint(kind: str, given: Any) -> str:
     """What to write when YAML read a value differently than intended; "" otherwise."""
+    if kind == "literal_error" and isinstance(given, bool):
+        return "; YAML reads yes, no, on and off as true and false"
     if kind == "string_type" and isinstance(given, bool):
         return "; put it in quotes: YAML reads yes, no, on and off as true and false"
     if kind == "string_type" and isinstance(given, (int, float)):
@@ -96,11 +133,26 @@ def _yaml_hint(kind: str, given: Any) -> str:
     return ""
 
 
-def _known_keys(model: Any, seen: frozenset[Any] = frozenset()) -> set[str]:
-    """All keys of the model and of the models inside it."""
-    if model in seen:
-        return set()
-    if isinstance(model, type) and issubclass(model, BaseModel):
-        inner = (_known_keys(item.annotation, seen | {model}) for item in model.model_fields.values())
-        return set(model.model_fields).union(*inner)
-    return set().union(*(_known_keys(part, seen) for part in getattr(model, "__args__", ())))
+def _places(model: type[BaseModel], home: KeyPath = ()) -> Iterator[tuple[str, KeyPath]]:
+    """All keys of the model and of the models inside it, each with the key of its section."""
+    for name, item in model.model_fields.items():
+        yield name, home
+        inside = (*home, name, "<name>") if get_origin(item.annotation) is dict else (*home, name)
+        for inner in _models(item.annotation):
+            yield from _places(inner, inside)
+
+
+def _models_at(model: type[BaseModel], path: KeyPath) -> list[type[BaseModel]]:
+    """The models that the value at `path` may have."""
+    models = [model]
+    for part in path:
+        fields = [each.model_fields[part] for each in models if isinstance(part, str) and part in each.model_fields]
+        models = [inner for item in fields for inner in _models(item.annotation)] or models
+    return models
+
+
+def _models(annotation: Any) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for part in getattr(annotation, "__args__", ()):
+        yield from _models(part)

@@ -31,6 +31,17 @@ def _compiles(pattern: str) -> str:
 
 
 ErrorPattern = Annotated[str, AfterValidator(_compiles)]
+
+
+def _variable(name: str) -> str:
+    """The name of an environment variable. A key pasted in its place is refused, and not repeated."""
+    is_name = re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*|", name)
+    if not is_name or re.fullmatch(r"(?=.*[a-z])(?=.*[0-9]).{20,}", name):
+        raise ValueError("is not the name of an environment variable; export the key, and write the variable's name")
+    return name
+
+
+Variable = Annotated[str, AfterValidator(_variable)]
 _CONDITION = r"[a-z][a-z0-9_]{0,31}"
 ConditionName = Annotated[str, like(f"^{_CONDITION}$", "a condition is named with a-z, 0-9 and '_'")]
 ContrastName = Annotated[
@@ -82,7 +93,7 @@ class Agent(Strict):
     """Which gateway serves the model: the agent's own default, `zai`, or `custom` with `base_url`."""
     base_url: str = ""
     """The gateway's address."""
-    token_env: str = ""
+    token_env: Variable = ""
     """Name of the environment variable that holds the gateway's token."""
     tools: Many[str] = ("Bash", "Read", "Grep", "Glob")
     """Built-in tools that the agent has in every condition, for agents that let one choose."""
@@ -96,7 +107,7 @@ class Agent(Strict):
     """Wall-clock limit of one attempt."""
     mcp_start_s: Annotated[Number, Field(gt=0)] = 15
     """How long an MCP server may take to start before the attempt counts as `mcp_failed`."""
-    pass_env: Many[str] = ()
+    pass_env: Many[Variable] = ()
     """Names of environment variables that reach the agent. Their values are never written anywhere."""
 
     @model_validator(mode="before")
@@ -246,8 +257,15 @@ class StartGate(Strict):
     """How long a run waits for its partner; 0 switches the gate off."""
 
 
+def _known_judge(name: Any) -> Any:
+    if name in ("mechanical", "human"):
+        return name
+    raise ValueError(f"is {name!r}; write mechanical, human, or {{agent: {{kind: ..., model: ...}}}}")
+
+
 Judge = Annotated[
-    Annotated[Literal["mechanical", "human"], Tag("judge name")] | Annotated[ModelJudge, Tag("judge model")],
+    Annotated[Literal["mechanical", "human"], BeforeValidator(_known_judge), Tag("judge name")]
+    | Annotated[ModelJudge, Tag("judge model")],
     Discriminator(lambda value: "judge model" if isinstance(value, (dict, ModelJudge)) else "judge name"),
 ]
 

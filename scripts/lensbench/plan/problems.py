@@ -27,12 +27,14 @@ def problems_of(config: Config, config_files: Iterable[str] = ()) -> Iterable[tu
     names = ", ".join(config.conditions)
     if problem := source_problem(config.repository):
         yield ("repository",), f"repository: {problem}"
-    if config.baseline not in config.conditions:
+    if config.conditions and config.baseline not in config.conditions:
         hint = did_you_mean(config.baseline, config.conditions)
         yield ("baseline",), f"baseline is {config.baseline!r}, which is not one of the conditions ({names}){hint}"
     if len(config.conditions) < 2:
-        text = f"conditions has only {names or 'nothing'}; a comparison needs a baseline and a treatment"
+        having = f"has only {names}" if names else "is empty"
+        text = f"conditions {having}; a comparison needs a baseline and a treatment"
         yield ("conditions",), text
+    yield from _twins(config)
     if CLOSED_BOOK in config.conditions:
         text = f"conditions has {CLOSED_BOOK!r}, the name of a control; write controls: {{closed_book: true}} instead"
         yield ("conditions", CLOSED_BOOK), text
@@ -81,6 +83,16 @@ def problems_of(config: Config, config_files: Iterable[str] = ()) -> Iterable[tu
     if config.gate.looks > 1 and config.gate.over == "trials" and config.gate.looks != config.trials:
         text = f"gate.looks is {config.gate.looks} over {config.trials} trials; with over: trials, each trial is a look"
         yield ("gate", "looks"), text
+
+
+def _twins(config: Config) -> Iterable[tuple[KeyPath, str]]:
+    """A treatment that is the baseline under another name would be a benchmark of nothing."""
+    baseline = config.conditions.get(config.baseline)
+    for name in config.treatments if config.agent.kind != "none" else ():
+        if config.conditions[name] == baseline:
+            what = f"has the same servers as {config.baseline!r}" if baseline.mcp else "has no server"
+            text = f"conditions.{name} {what}; write mcp: <file> in the treatment, and not in the baseline"
+            yield ("conditions", name), text
 
 
 def _address_problems(agent: Agent, name: str, path: KeyPath) -> Iterable[tuple[KeyPath, str]]:

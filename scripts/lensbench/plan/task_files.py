@@ -47,7 +47,10 @@ def source_problem(source: Source | None) -> str:
     match source:
         case Folder(path=path):
             place = folder.location(path)
-            return "" if os.path.isdir(place) else f"there is no folder {place}; correct the path, {_FROM_HERE}"
+            if not os.path.isdir(place):
+                return f"there is no folder {place}; correct the path, {_FROM_HERE}"
+            is_empty = not set(os.listdir(place)) - {".git"}
+            return f"the folder {place} is empty; put code there, or correct the path, {_FROM_HERE}" if is_empty else ""
         case Git(git=address):
             place = git.location(address)
             local_and_missing = place.startswith("/") and not os.path.isdir(place)

@@ -34,6 +34,8 @@ def read_schedule(
     files = list(map(str, files))
     config = load_config(given, files)
     sets = config.scenario_files if config.makes_benchmark else ()  # other targets may write the set
+    if config.makes_benchmark and not sets:
+        raise UserError(f"{files[-1] if files else '--config'}: scenarios is empty; write the path of a task set")
     scenarios = read_scenarios(sets, config.repository, config.imported, config.agent.kind)
     _check_repositories(config, scenarios)
     plan = planning.make_plan(config, scenarios, [])
