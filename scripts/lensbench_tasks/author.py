@@ -20,7 +20,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from pydantic import ValidationError
 
 from lensbench.agents import secret_names
-from lensbench.agents.prices import cost_of
+from lensbench.agents.prices import Prices, cost_of
 from lensbench.agents.sandbox import Place, Sandbox, find_sandbox
 from lensbench.agents.start import Said, start_agent
 from lensbench.core.errors import UserError
@@ -68,6 +68,7 @@ class AskedAgent:
     sandbox: Sandbox
     folder: Path
     max_usd: float | None = None
+    prices: Prices = field(default_factory=dict)
     spent: float = 0.0
     _asked: int = 0
 
@@ -82,7 +83,7 @@ class AskedAgent:
         Raises NoAnswer, and UserError when the service refuses the agent, so that asking again is useless.
         """
         said = self._start(tree, prompt)
-        self.spent += cost_of(said.outcome)
+        self.spent += cost_of(said.outcome, self.prices)
         self._asked += 1
         name = f"{self._asked:02}-{stem}"
         write_atomic(self.folder / f"{name}.md", said.answer)
@@ -116,7 +117,8 @@ def asked_agent(settings: Settings, folder: Path) -> AskedAgent:
     missing = [variable for variable in secret_names(agent) if not os.environ.get(variable)]
     if missing:
         raise UserError(f"{', '.join(missing)} is not set in the environment; export it")
-    return AskedAgent(agent, find_sandbox(settings.for_sandbox()), folder, settings.max_usd)
+    prices: Any = settings.model_dump(mode="json")["prices"]
+    return AskedAgent(agent, find_sandbox(settings.for_sandbox()), folder, settings.max_usd, prices)
 
 
 @dataclass

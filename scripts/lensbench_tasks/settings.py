@@ -8,7 +8,7 @@ from pydantic import Field
 
 from lensbench.core.frozen_plan import SandboxSettings
 from lensbench.core.tasks import Many, Strict
-from lensbench.plan.config import DEFAULT_CACHE, Agent
+from lensbench.plan.config import DEFAULT_CACHE, Agent, Price
 
 
 class Settings(Strict):
@@ -26,6 +26,8 @@ class Settings(Strict):
     """As in the config."""
     max_usd: float | None = None
     """The budget; once it is spent, the agent is not asked again."""
+    prices: dict[str, Price] = Field(default={})
+    """As in the config."""
     cache: str = DEFAULT_CACHE
     """The cache folder for fetched repositories."""
 

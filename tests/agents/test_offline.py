@@ -48,6 +48,14 @@ def test_the_stream_gives_the_whole_outcome() -> None:
     )  # fmt: skip
 
 
+def test_a_program_may_say_what_it_used_and_what_that_cost() -> None:
+    used = {"input": 10, "cache_read": 7, "cache_write": 3, "output": 2}
+    outcome = read([json.dumps({"type": "end", "cost_usd": 0.5, "tokens": {**used, "other": 1}})])
+    assert (outcome.tokens, outcome.cost_usd, outcome.cost_is_guess) == (used, 0.5, False)
+    outcome = read(['{"type": "end", "cost_usd": "much", "tokens": {"input": -1, "output": "x"}}'])
+    assert (outcome.tokens, outcome.cost_usd) == (dict.fromkeys(used, 0), None)
+
+
 def test_a_stream_that_was_cut_off_is_not_finished() -> None:
     outcome = read([*LINES[:-2], LINES[-2][:20]])
     assert not outcome.finished

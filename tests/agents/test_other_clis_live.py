@@ -12,6 +12,7 @@ from live_agents import CLIS, KEY, PROMPT, Cli, Ran, ask
 
 import lensbench
 from lensbench.agents import load_adapter
+from lensbench.agents.prices import priced
 from lensbench.core.records import Call
 
 LENS = {
@@ -74,6 +75,21 @@ def test_with_the_treatment_its_tools_are_offered_and_its_calls_work(cli: Cli, t
     assert outcome.models_asked == ("model-a",)
     assert outcome.tokens is not None
     assert outcome.tokens["cache_read"] == 14
+    # Codex: 186 x 10 + 14 + 40 x 100 millionths of a dollar; Gemini has 10 tokens of reasoning more
+    told = priced(
+        outcome,
+        {
+            "model-*": {
+                **dict.fromkeys(("date", "source"), ""),
+                "input": 10,
+                "cache_read": 1,
+                "cache_write": 0,
+                "output": 100,
+            }
+        },
+    )
+    assert {"codex": 0.005874, "gemini": 0.006874}.get(cli.kind, told.cost_usd) == told.cost_usd
+    assert told.cost_is_guess
     home = tmp_path / "session" / "home"
     assert KEY not in "".join(path.read_text(errors="replace") for path in home.rglob("*") if path.is_file())
     assert not (tmp_path / "repo" / "started").exists()

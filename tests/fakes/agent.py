@@ -99,5 +99,6 @@ text = "" if WORD == "empty" else "API Error: 529 overloaded" if WORD == "apitex
 )  # fmt: skip
 say(type="answer", text=text)
 failed = WORD == "apierror"
-say(type="end", turns=1, is_error=failed, **({"error": DETAIL or "529 overloaded"} if failed else {}))
+more = {"error": DETAIL or "529 overloaded"} if failed else json.loads(DETAIL) if WORD == "end" else {}
+say(type="end", turns=1, is_error=failed, **more)
 note("end")

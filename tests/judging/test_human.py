@@ -54,7 +54,7 @@ def test_a_verdict_becomes_a_row_with_its_place_in_the_original_answer(folder: P
     assert row == {
         "task": "a", "condition": TREATMENT, "trial": "1", "criterion": "2", "judge": "human-anna", "verdict": "Met",
         "points": "1", "evidence": "**`read_all`** in", "position": str(ANSWER.index("**`read")), "reason": "in bold",
-        "failure": "", "version": "0123456789ab", "model": "", "cost_usd": "",
+        "failure": "", "version": "0123456789ab", "model": "", "cost_usd": "", "cost_estimated": "",
     }  # fmt: skip
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+
+from lensbench.workflow.status import Status, line
 from small_benchmark import Project
 
 
@@ -18,3 +21,25 @@ def test_at_the_budget_no_run_starts_any_more_and_the_results_show_what_there_is
     project.start("--cores", "1")
     assert len(set(project.ledger())) == len(project.ledger()) == 4
     assert "Not finished" not in (project.bench / "results.md").read_text()
+
+
+def test_dollars_are_estimated_where_the_agent_shows_tokens_only_and_the_budget_counts_them(project: Project) -> None:
+    tokens = {"input": 100_000, "cache_read": 1_000_000, "cache_write": 0, "output": 20_000}
+    price = {"input": 1, "cache_read": 0.1, "cache_write": 9, "output": 5, "date": "2026-11", "source": "my contract"}
+    project.behave(others=f"end {json.dumps({'tokens': tokens})}")
+    project.configure(agent={"model": "fake-1"}, budget={"max_usd": 0.7}, prices={"FAKE-*": price})
+    said = project.start("--cores", "1", fails=True)  # each run: 0.1 + 0.1 + 0.1
+    assert "the budget is spent (0.90 of 0.7 US dollars)" in said
+    basis = "fake-1: $1 input, $0.1 cache read, $9 cache write, $5 output per million tokens (my contract, 2026-11)"
+    outcome = project.record("anna-with")["outcome"]
+    assert (outcome["cost_usd"], outcome["cost_is_guess"], outcome["cost_basis"]) == (0.3, True, basis)
+    for page in ("results.md", "report.html"):
+        text = (project.bench / page).read_text()
+        assert f"In 3 runs the cost is an estimate: {basis}." in text.replace("\\", "")
+        assert "cost in US dollars, estimated" in text
+    assert "spent $0.90, about $0.30 to come (estimated)" in line(Status(project.bench), 0, 1)
+
+    project.configure(agent={"model": "fake-1"}, prices={"fake-1": {**price, "input": 2}})
+    project.start("--cores", "1")
+    assert len(project.ledger()) == 4, "other prices repeat no run"
+    assert "| cost in US dollars, estimated | 0.4 | 0.4 |" in (project.bench / "results.md").read_text()

@@ -157,7 +157,7 @@ def instrument(**parts: Any) -> InstrumentFile:
     overall = Pair(60, 12, 0.9, COEFFICIENT, {})
     summary: JudgeSummary = {
         "versions": [], "models": ["m"], "verdicts": {"Met": 5}, "failures": {"timeout": Counter({"with": 2})},
-        "not_asked": {}, "cost_usd": None,
+        "not_asked": {}, "cost_usd": None, "cost_is_guess": False,
     }  # fmt: skip
     favour = Differential(NONE, NONE, "claude favours with.")
     corrected = parts.get("corrected", Mean(0.031, -0.01, 0.07, 24, ""))

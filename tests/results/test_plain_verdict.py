@@ -32,6 +32,7 @@ def results(verdict: str = "INCONCLUSIVE", low: float | None = -0.05, **more: An
         "baseline": "without",
         "conditions": {"without": {"servers": []}, "with": {"servers": more.get("servers", ["lens"])}},
         "given_up": [],
+        "estimated_costs": more.get("estimated", {}),
         "discards": {"timed_out": Counter({"with": 2}), "mcp_failed": Counter({"with": 3, "without": 1})},
         "counts": {"scored": 24 - more.get("gone", 0), "unjudged": 0, "discarded": more.get("gone", 0), "missing": 0},
         "estimates": {"with": {
@@ -95,6 +96,8 @@ def test_time_and_price_stand_beside_the_score_when_their_interval_excludes_no_d
 ) -> None:
     took, paid = (dict(zip(("delta", "low", "high"), each, strict=True)) for each in (time, cost))
     assert plain_verdict(results(time=took, cost=paid), "with", {})["facts"].endswith(said)
+    estimated = plain_verdict(results(time=took, cost=paid, estimated={"glm-5": 2}), "with", {})["facts"]
+    assert ("less (estimated) than" in estimated) == ("cost 50% less" in said)
 
 
 def test_a_search_program_has_one_status_everywhere() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from lensbench.agents.adapters.claude_code import read
-from lensbench.agents.prices import cost_of
+from lensbench.agents.prices import Prices, cost_of
 from lensbench.core.errors import UserError
 from lensbench.core.records import Outcome
 from lensbench.core.run_folder import RunFolder
@@ -85,6 +85,7 @@ def test_after_a_stop_no_other_run_starts_until_the_next_start(tmp_path: Path) -
     check_not_stopped(tmp_path)
 
 
+OWN: Prices = {"*glm*": {"input": 7, "output": 0, "cache_read": 0, "cache_write": 0, "date": "", "source": ""}}
 MILLION = {"input": 10**6, "output": 10**6, "cache_read": 10**6, "cache_write": 10**6}
 
 
@@ -96,11 +97,15 @@ MILLION = {"input": 10**6, "output": 10**6, "cache_read": 10**6, "cache_write": 
         (Outcome(models=("us.anthropic.Claude-Opus-4-6",), tokens={"output": 2 * 10**6}), 50),
         (Outcome(models_asked=("gpt-5",), tokens={"input": 10**6, "output": 0}), 1.25),
         (Outcome(models=("gpt-5-mini", "gpt-5"), tokens={"input": 10**6}), 0.25),
+        (Outcome(models=("GLM-5",), tokens=MILLION), 7),
+        (Outcome(models=("glm-5",), tokens=MILLION, cost_usd=0.002, cost_is_guess=True), 7),
+        (Outcome(models=("who",), tokens=MILLION, cost_usd=0.002, cost_is_guess=True), 0.002),
+        (Outcome(models=("gpt-5-pro",), tokens=MILLION), 0), (Outcome(models=("openai/gpt-5-2025-08-07",), tokens=MILLION), 12.625),
         (Outcome(models=("my-own-model",), tokens=MILLION), 0), (Outcome(models=("gpt-5",)), 0),
     ],
 )  # fmt: skip
 def test_where_no_cost_is_reported_the_least_that_the_tokens_cost_is_spent(outcome: Outcome, usd: float) -> None:
-    assert cost_of(outcome) == pytest.approx(usd)
+    assert cost_of(outcome, OWN) == pytest.approx(usd)
 
 
 def test_a_run_without_a_result_has_the_tokens_of_its_messages() -> None:
@@ -109,7 +114,7 @@ def test_a_run_without_a_result_has_the_tokens_of_its_messages() -> None:
     events = [message, {**message, "usage": {**usage, "output_tokens": 50}}, {**message, "id": "m2"}]
     outcome = read(json.dumps({"type": "assistant", "message": event}) for event in events)
     assert outcome.tokens == {"input": 1_600_000, "output": 51, "cache_read": 200, "cache_write": 0}
-    assert cost_of(outcome) > 3.2
+    assert cost_of(outcome, {}) > 3.2
     assert read(['{"type": "assistant", "message": {"model": "m"}}']).tokens is None
 
 

@@ -27,6 +27,7 @@ from lensbench.core.preflight_results import Check, read_listed_tools, read_tool
 from lensbench.core.records import sha256
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import write_atomic
+from lensbench.plan.config import Agent
 from lensbench.plan.reading import load_config
 from lensbench.plan.task_files import read_scenarios
 from lensbench.runs import preflight as stage
@@ -574,3 +575,30 @@ def test_listed_tools_stand_in_for_what_an_agent_does_not_show(tmp_path: Path) -
     assert tools(read_listed_tools(tmp_path)) == ["mcp__lens__find"]
     RunFolder(tmp_path).preflight.write_text('{"tools": ["x"]}')
     assert read_listed_tools(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "more", "outcome", "detail"),
+    [
+        ("codex", {"model": "gpt-5"}, "ok", "5 USD, estimated by gpt-5: $1.25 input"),
+        ("codex", {"model": "mine"}, "ok", "5 USD, estimated by mine: $1 input"),
+        ("codex", {"model": "x"}, "failed", "codex shows no dollars, and no price of model 'x' is known: add it under"),
+        ("gemini", {}, "failed", "cannot hold: gemini shows no dollars, and no price of model '' is known"),
+        ("gemini", {"models": {"x": "mine"}, "model": "x"}, "ok", "estimated by mine"),
+        ("command", {"model": "gpt-5"}, "failed", "cannot hold: kind 'command' shows neither dollars nor tokens"),
+        ("command-events", {"model": "gpt-5"}, "ok", "as command-events reports them, else estimated by gpt-5"),
+        ("command-events", {}, "warning", "hold only if command-events knows them"),
+        ("claude-code", {"model": "sonnet"}, "ok", "5 USD, as claude-code reports them"),
+        ("claude-code", {"model": "x", "provider": "custom"}, "warning", "no price of model 'x' is known"),
+    ],
+)
+def test_a_budget_that_cannot_hold_is_said_before_the_start(
+    kind: str, more: dict[str, Any], outcome: str, detail: str
+) -> None:
+    price = {"input": 1, "output": 1, "cache_read": 1, "cache_write": 1, "date": "", "source": ""}
+    plan: Any = {"budget": {"max_usd": 5}, "prices": {"min*": price}}
+    agents = [Agent(kind=kind, **more).settings, Agent(kind="offline").settings]
+    (check,) = stage._budget(plan, agents)
+    assert (check.name, check.outcome) == ("budget", outcome)
+    assert detail in check.detail
+    assert not [*stage._budget({**plan, "budget": {"max_usd": None}}, agents)]

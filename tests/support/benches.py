@@ -150,7 +150,7 @@ def _run(
             **run._asdict(), "criterion": number, "judge": shape.judges[0], "verdict": "Unjudged" if unjudged else verdict,
             "points": _POINTS["Unjudged" if unjudged else verdict], "evidence": "" if unjudged else evidence,
             "position": answer.find(evidence) if evidence and not unjudged else None, "reason": "as the answer says",
-            "failure": "timeout" if unjudged else "", "version": "1", "model": "claude-haiku-4-5", "cost_usd": 0.001,
+            "failure": "timeout" if unjudged else "", "version": "1", "model": "claude-haiku-4-5", "cost_usd": 0.001, "cost_estimated": "",
         }  # fmt: skip
 
 

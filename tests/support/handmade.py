@@ -131,7 +131,7 @@ class Bench:
             {
                 **run._asdict(), "criterion": number, "judge": "mechanical", "points": value, "evidence": evidence,
                 "verdict": {"1": "Met", "0.5": "Partial", "0": "Missed", None: "Unjudged"}[value], "version": "1",
-                "position": None, "reason": "", "failure": "" if value else "no_patterns", "model": "", "cost_usd": None,
+                "position": None, "reason": "", "failure": "" if value else "no_patterns", "model": "", "cost_usd": None, "cost_estimated": "",
             }
             for number, value in enumerate(() if reason else points, 1)
         ]  # fmt: skip

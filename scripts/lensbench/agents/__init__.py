@@ -15,6 +15,7 @@ and may have more:
 
 and constants: `PROGRAM`, the `Program` of others that it starts; and `HOSTS`, the `name:port` of the model's own
 service, () for none. Without it, and without `agent.base_url`, agents of this kind share the machine's network.
+`COST` is what its output says of each run: `dollars`, `tokens`, or `nothing`; without it, that depends on the run.
 
 `agent.kind: some-name` in the config loads `agents/adapters/some_name.py`; nothing else needs to be registered.
 """

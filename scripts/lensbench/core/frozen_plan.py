@@ -115,6 +115,17 @@ class BudgetSettings(TypedDict, total=False):
     max_hours: ReadOnly[float | None]
 
 
+class ModelPrice(TypedDict):
+    """US dollars per million tokens of a model: an entry of `prices` in the config."""
+
+    input: ReadOnly[float]
+    cache_read: ReadOnly[float]
+    cache_write: ReadOnly[float]
+    output: ReadOnly[float]
+    date: ReadOnly[str]
+    source: ReadOnly[str]
+
+
 class Controls(TypedDict, total=False):
     """Conditions that are compared with nothing."""
 
@@ -148,6 +159,8 @@ class Plan(TypedDict):
     max_rounds: ReadOnly[int]
     sandbox: ReadOnly[NotRequired[SandboxSettings]]
     budget: ReadOnly[NotRequired[BudgetSettings]]
+    prices: ReadOnly[NotRequired[Mapping[str, ModelPrice]]]
+    """The user's prices, by the pattern of a model's name."""
     judges: ReadOnly[Sequence[PlannedJudge]]
     judging: ReadOnly[JudgingSettings]
     gate: ReadOnly[GateSettings]

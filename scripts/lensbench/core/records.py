@@ -74,7 +74,9 @@ class Outcome:
     """`input`, `output`, `cache_read`, `cache_write`: totals of all requests of the run."""
     cost_usd: float | None = None
     cost_is_guess: bool = False
-    """The agent does not know the model's price."""
+    """The cost is an estimate: by an agent that does not know the model's price, or from the tokens by `cost_basis`."""
+    cost_basis: str = ""
+    """The model and the price behind an estimate from tokens, with its source; empty for what the agent says."""
     turns: int | None = None
     gave_up: str = ""
     """The agent reached its own or the model's limit (turns, length, refusal): a failed answer, which counts."""

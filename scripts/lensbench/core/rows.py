@@ -56,6 +56,7 @@ class VerdictRow(RunRow):
     version: ReadOnly[str]
     model: ReadOnly[str]
     cost_usd: ReadOnly[str]
+    cost_estimated: ReadOnly[str]
 
 
 class DecisionRow(RunRow):

@@ -23,7 +23,7 @@ from typing import NamedTuple, TypedDict
 from jinja2 import TemplateError
 
 from lensbench.agents import Assignment, secret_names
-from lensbench.agents.prices import cost_of
+from lensbench.agents.prices import Prices, priced
 from lensbench.agents.sandbox import Place, Sandbox, find_sandbox
 from lensbench.agents.services import service_of, tell, wait_for
 from lensbench.agents.start import Said, now, start_agent
@@ -63,6 +63,7 @@ class Given(NamedTuple):
     models: str = ""
     version: str = ""
     cost_usd: float | None = None
+    cost_is_guess: bool = False
 
 
 class KeptRequest(TypedDict):
@@ -90,6 +91,7 @@ class Bench:
     attempts: int
     budget: BudgetSettings
     sandbox: SandboxSettings | None
+    prices: Prices
 
     @property
     def settings(self) -> AgentSettings:
@@ -156,7 +158,10 @@ def bench_of(folder: Path, plan: Plan, judge: PlannedJudge) -> Bench:
     missing = [name for name in secret_names(judge["agent"]) if not os.environ.get(name)]
     if missing:
         raise UserError(f"judge {judge['name']!r}: {', '.join(missing)} is not set in the environment; export it")
-    return Bench(folder, judge, plan["seed"], plan["judging"]["attempts"], plan.get("budget", {}), plan.get("sandbox"))
+    return Bench(
+        folder, judge, plan["seed"], plan["judging"]["attempts"], plan.get("budget", {}), plan.get("sandbox"),
+        plan.get("prices", {}),
+    )  # fmt: skip
 
 
 def workers(parallel: int) -> ProcessPoolExecutor:
@@ -257,7 +262,7 @@ def _ask_once(
         judgement = judging.read_reply(said.answer, nonce, planted or shown.text, fact)
         judgement = judgement if planted else _within_the_original(judgement, shown)
     version = f"{bench.prompt_version}+{outcome.agent_version or 'not shown'}"
-    given = Given(judgement, ", ".join(outcome.models or ()), version, outcome.cost_usd)
+    given = Given(judgement, ", ".join(outcome.models or ()), version, outcome.cost_usd, outcome.cost_is_guess)
     return given, {
         "asked_at": said.started_at, "duration_s": round(said.ended.duration_s, 3), "reason": reason,
         "failure": judgement.failure, "detail": judgement.reason, "tokens": outcome.tokens,
@@ -327,7 +332,8 @@ def _ask(bench: Bench, prompt: str) -> tuple[Said, str, str]:
     with private_folder() as private:
         place = Place(_sandbox(json.dumps(bench.sandbox)), private)
         said = start_agent(_assignment(bench, prompt, place), place, bench.settings["timeout_s"], redact)
-    spend(bench.folder, usd=cost_of(said.outcome))
+    said = said._replace(outcome=priced(said.outcome, bench.prices))
+    spend(bench.folder, usd=said.outcome.cost_usd or 0.0)
     _check_service(bench, said)
     reason, detail = reason_of(said, Expectation((), ()))
     tell(service, reason, asked)
@@ -395,7 +401,7 @@ def _read(bench: Bench, key: str) -> Given | None:
         if kept["key"] != key:
             return None
         told = Judgement(Verdict(kept["verdict"]), kept["evidence"], kept["position"], kept["reason"], kept["failure"])
-        return Given(told, kept["models"], kept["version"], kept["cost_usd"])
+        return Given(told, kept["models"], kept["version"], kept["cost_usd"], kept.get("cost_is_guess", False))
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
@@ -405,6 +411,7 @@ def _keep(bench: Bench, key: str, given: Given, attempts: Sequence[KeptRequest])
     write_json(_file(bench, key), {
         "key": key, "judge": bench.judge["name"], "verdict": judgement.verdict.value, "evidence": judgement.evidence,
         "position": judgement.position, "reason": judgement.reason, "failure": judgement.failure,
-        "models": given.models, "version": given.version, "cost_usd": given.cost_usd, "attempts": attempts,
+        "models": given.models, "version": given.version, "cost_usd": given.cost_usd,
+        "cost_is_guess": given.cost_is_guess, "attempts": attempts,
         "kept_at": now(),
     })  # fmt: skip

@@ -143,6 +143,7 @@ def _judge(rows: Sequence[VerdictRow]) -> JudgeSummary:
         "failures": _by_condition(row for row in failed if row["failure"] not in NOT_ASKED),
         "not_asked": _by_condition(row for row in failed if row["failure"] in NOT_ASKED),
         "cost_usd": sum(costs, Fraction(0)) if costs else None,
+        "cost_is_guess": any(row["cost_estimated"] for row in rows),
     }
 
 

@@ -26,6 +26,8 @@ class JudgeSummary(TypedDict):
     not_asked: Mapping[str, Counter[str]]
     cost_usd: Fraction | None
     """None when no request reports its cost."""
+    cost_is_guess: bool
+    """True when some of it is estimated."""
 
 
 class Bias(TypedDict):

@@ -98,7 +98,7 @@ VERDICT_COLUMNS = columns(VerdictRow)
 
 def verdict_row(
     shown: ShownAnswer, criterion: int, judge: str, judgement: Judgement, version: str = "", model: str = "",
-    cost_usd: float | None = None,
+    cost_usd: float | None = None, cost_is_guess: bool = False,
 ) -> VerdictRow:  # fmt: skip
     """A judgement as a row of verdicts.csv, with the evidence as in the original answer."""
     span = None
@@ -112,4 +112,5 @@ def verdict_row(
         "position": str(span[0]) if span else "", "reason": judgement.reason, "failure": judgement.failure,
         "version": version, "model": model,
         "cost_usd": "" if cost_usd is None else decimal(Fraction(cost_usd)) or "",
+        "cost_estimated": "yes" if cost_is_guess and cost_usd is not None else "",
     }  # fmt: skip

@@ -76,10 +76,7 @@ def _rows(
     from lensbench.judging.ask_models import judge_by_model
 
     given = judge_by_model(folder, plan, _model_judge(plan, name), tasks, seen, parallel, ask)
-    return (
-        verdict_row(shown, number, name, each.judgement, each.version, each.models, each.cost_usd)
-        for shown, number, each in given
-    )
+    return (verdict_row(shown, number, name, *each) for shown, number, each in given)
 
 
 def _model_judge(plan: Plan, name: str) -> PlannedJudge:

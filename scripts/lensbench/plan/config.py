@@ -231,12 +231,28 @@ class Budget(Strict):
     """What the benchmark may cost. At a limit no new attempt starts, running ones end, and the results say so."""
 
     max_usd: Annotated[Number, Field(gt=0)] | None = None
-    """US dollars, as the agent reports them; where it reports none, the least that its tokens cost by list prices.
-    Models without a known price and agents that report no tokens spend nothing."""
+    """US dollars, as the agent reports them, else estimated from its tokens (`prices`)."""
     max_runs: Annotated[Whole, Field(ge=1)] | None = None
     """Starts of the agent, further attempts included."""
     max_hours: Annotated[Number, Field(gt=0)] | None = None
     """Hours of agents' work, all attempts added up."""
+
+
+class Price(Strict):
+    """What a model costs, in US dollars per million tokens of each kind."""
+
+    input: Annotated[Number, Field(ge=0)]
+    """Tokens that no cache was asked for."""
+    cache_read: Annotated[Number, Field(ge=0)]
+    """Tokens from the cache."""
+    cache_write: Annotated[Number, Field(ge=0)]
+    """Tokens that went into the cache."""
+    output: Annotated[Number, Field(ge=0)]
+    """Tokens of the model, reasoning included."""
+    date: str = ""
+    """When it was looked up."""
+    source: str = ""
+    """Where."""
 
 
 class Preflight(Strict):
@@ -303,6 +319,9 @@ class Config(Strict):
     """What happens to runs that must not count."""
     budget: Budget = Budget()
     """What the benchmark may cost."""
+    prices: dict[str, Price] = Field(default={})
+    """Name of a model, or a pattern with `*` -> its price, before the list prices that lensbench knows; the first
+    pattern that matches is used."""
     preflight: Preflight = Preflight()
     """What is tried before the first run."""
     start_gate: StartGate = StartGate()

@@ -80,6 +80,7 @@ def make_plan(config: Config, scenarios: ScenarioSet, accepted: list[str]) -> Pl
             "hidden": [config.cache, *config.scenario_files, *_mcp_files(config), *_local_sources(repositories)],
         },
         "budget": _dumped(config.budget),
+        "prices": {pattern: _dumped(price) for pattern, price in config.prices.items()},
         "judges": [*map(_judge, config.judges), *([PlannedJudge(name=TESTS)] if changes_of(scenarios.tasks) else [])],
         "judging": _dumped(config.judging),
         "gate": _dumped(config.gate),

@@ -42,7 +42,7 @@ def plain_verdict(data: Estimated[Fraction], name: str, judges: Mapping[str, Jud
     elif few:
         lead = few
     else:
-        facts = f"{_tasks(found)}{_effort(found, old)}.{_where(data, found)}{_missing(data)}"
+        facts = f"{_tasks(found)}{_effort(data, found, old)}.{_where(data, found)}{_missing(data)}"
         lead = _leads(gate, new, old if contrast else "").get(gate.verdict, lead)
         if is_offline:
             lead = "The pipeline works. No verdict: a search program answered, not a language model."
@@ -149,7 +149,7 @@ def _tasks(found: Decided) -> str:
     )
 
 
-def _effort(found: Decided, old: str) -> str:
+def _effort(data: Collected[Fraction], found: Decided, old: str) -> str:
     """How the typical time and price differ, as far as their intervals exclude no difference."""
     parts = []
     for name, verb, more, less in (("duration_s", "took", "longer", "less time"), ("cost_usd", "cost", "more", "less")):
@@ -157,7 +157,8 @@ def _effort(found: Decided, old: str) -> str:
         ends = overall.low or 0, overall.high or 0
         if overall.delta and ends[0] * ends[1] > 0:
             share = change(Fraction(str(overall.delta))).lstrip("+-")
-            parts.append(f"{verb} {share} {more if overall.delta > 0 else less}")
+            said = f"{verb} {share} {more if overall.delta > 0 else less}"
+            parts.append(f"{said} (estimated)" if name == "cost_usd" and data["estimated_costs"] else said)
     return f"; it {' and '.join(parts)} than {old}" if parts else ""
 
 

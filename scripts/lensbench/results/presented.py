@@ -42,7 +42,9 @@ def shown_difference(found: Decided) -> Shown:
     return Shown(estimate.delta, low, high, bool(found["corrected"]))
 
 
-def presented(measures: Mapping[str, Measure[Fraction]], estimates: Decided) -> dict[str, Figure]:
+def presented(
+    measures: Mapping[str, Measure[Fraction]], estimates: Decided, is_cost_estimated: bool = False
+) -> dict[str, Figure]:
     """The figures of all quantities with a value in any run; numbers are exact, `estimates` belong to a comparison."""
     overall = {name: found["overall"] for name, found in estimates["measures"].items()}
     overall |= {"score": estimates["score"]["overall"], "complete": estimates["complete"]["overall"]}
@@ -56,6 +58,8 @@ def presented(measures: Mapping[str, Measure[Fraction]], estimates: Decided) -> 
         figures["score"]["change"] = numbers.points(shown.delta)
         figures["score"]["interval"] = numbers.interval(shown.low, shown.high)
         figures["score"]["label"] += " (change corrected by people)" if shown.corrected else ""
+    if "cost_usd" in figures and is_cost_estimated:
+        figures["cost_usd"]["label"] += ", estimated"
     return figures
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -13,7 +14,7 @@ from lensbench.core import numbers
 from lensbench.core.conditions import decided_contrasts, treatments
 from lensbench.core.frozen_plan import AgentSettings, Repositories
 from lensbench.core.preflight_results import read_listed_tools
-from lensbench.core.records import RunId
+from lensbench.core.records import Outcome, RunId
 from lensbench.core.rows import ValidityRow, VerdictRow
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.run_status import RunStatus
@@ -115,7 +116,7 @@ def collect(
         "warnings": [*plan["warnings"], *(_unpinned(plan["agent"]) if made else ())],
         "accepted_changes": plan["accepted_changes"],
         "polluted_durations": sum(bool(record.outcome.api_retries) for record in made),
-        "guessed_costs": sum(record.outcome.cost_is_guess for record in made),
+        "estimated_costs": Counter(_basis(record.outcome) for record in made if record.outcome.cost_is_guess),
         "models_asked": sorted({model for record in made for model in record.outcome.models_asked or ()}),
         "stopped": stopped,
         "headlines": [],
@@ -147,7 +148,9 @@ def with_findings(
         "selftest": estimates["selftest"],
         "unjudged_criteria": sum(found["criteria"] for found in instrument["unjudged"].values()),
         "criteria_of_runs": sum(found["of"] for found in instrument["unjudged"].values()),
-        "figures": {name: presented(measures[name], found) for name, found in decided.items()},
+        "figures": {
+            name: presented(measures[name], found, bool(data["estimated_costs"])) for name, found in decided.items()
+        },
         "plain": {name: plain_verdict(data, name, instrument["judges"]) for name in decided},
         "verdicts_on": {name: found["gate"].verdict for name, found in decided.items()},
     }
@@ -166,6 +169,10 @@ def _useless(data: Collected[Fraction], treatment: str) -> str:
     failed = data["comparisons"][treatment]["adoption"]["all_calls_failed"]
     runs = f"{failed['runs']} of the {failed['of']} runs of {treatment} that called its tools"
     return f"In {runs}, all of these calls failed." if failed["runs"] else ""
+
+
+def _basis(outcome: Outcome) -> str:
+    return outcome.cost_basis or "the agent's, which does not know the model's price"
 
 
 def _unpinned(agent: AgentSettings) -> list[str]:

@@ -114,7 +114,8 @@ class Collected(TypedDict, Generic[N]):
     warnings: list[str]
     accepted_changes: Sequence[str]
     polluted_durations: int
-    guessed_costs: int
+    estimated_costs: Mapping[str, int]
+    """By what the cost of how many runs was estimated."""
     models_asked: list[str]
     stopped: str
     headlines: list[str]

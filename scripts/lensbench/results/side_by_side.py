@@ -62,7 +62,9 @@ def _facts(record: Record, report: Report) -> dict[str, str]:
         "Files read": _told(read, report.files_read),
         "Duration": seconds(None if duration is None else Fraction(str(duration))),
         "Tokens": _tokens(outcome),
-        "Cost": MISSING if outcome.cost_usd is None else f"${outcome.cost_usd:.4f}",
+        "Cost": MISSING
+        if outcome.cost_usd is None
+        else f"${outcome.cost_usd:.4f}{' (estimated)' * outcome.cost_is_guess}",
         "Model": ", ".join(outcome.models or ()) or MISSING,
     }
 

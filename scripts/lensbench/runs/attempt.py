@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from lensbench.agents import Assignment
-from lensbench.agents.prices import cost_of
+from lensbench.agents.prices import priced
 from lensbench.agents.reach import read_host
 from lensbench.agents.sandbox import Place
 from lensbench.agents.start import Said, now, place_of, read_text, start_agent
@@ -208,11 +208,12 @@ def _ask(
 ) -> Tried:
     """Starts the agent in its prepared workspace, and completes the attempt with the outcome."""
     said = start_agent(assignment, place, job.agent["timeout_s"], redact)
+    said = said._replace(outcome=priced(said.outcome, job.plan.get("prices", {})))
     attempt = replace(
         attempt, started_at=said.started_at, duration_s=round(said.ended.duration_s, 3),
         exit_code=said.ended.exit_code, timed_out=said.ended.timed_out,
     )  # fmt: skip
-    spend(job.folder, hours=said.ended.duration_s / 3600, usd=cost_of(said.outcome))
+    spend(job.folder, hours=said.ended.duration_s / 3600, usd=said.outcome.cost_usd or 0.0)
     unchecked = replace(attempt, reason=DiscardReason.HARNESS_FAILED, detail="it was killed before the run was checked")
     tried = Tried(
         unchecked, said.outcome, said.answer, said.transcript, before, "", assignment.workspace, None, said.network

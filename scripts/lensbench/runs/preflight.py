@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from lensbench.agents import Adapter, Invocation, load_adapter, secret_names
+from lensbench.agents.prices import in_words, price_of
 from lensbench.agents.probe import check_gateway
 from lensbench.agents.sandbox import Place, Sandbox, find_sandbox
 from lensbench.core.conditions import Command, mcp_secrets, missing_variables, run_command
@@ -74,6 +75,7 @@ def preflight(config: Config, scenarios: ScenarioSet, folder: Path) -> Findings:
     findings = Findings([check for agent in agents for check in _variables(agent, os.environ)])
     findings.checks += [Check("variables", "failed", text) for text in missing_variables(plan["conditions"].values())]
     redact = Redactor(secret_names(plan["agent"]), os.environ, mcp_secrets(plan))
+    findings.checks += _budget(plan, agents)
     if not findings.failed:
         asks = config.preflight.request and not is_spent(folder, plan["budget"])
         gateway = check_gateway(adapter, plan["agent"], asks)
@@ -98,6 +100,29 @@ def _variables(settings: AgentSettings, environment: Mapping[str, str]) -> Itera
         yield Check("variables", "failed", detail)
     elif names:
         yield Check("variables", "ok", f"set: {', '.join(names)}")
+
+
+def _budget(plan: Plan, agents: Sequence[AgentSettings]) -> Iterator[Check]:
+    """Whether `budget.max_usd` can hold for each agent: one that reports no dollars needs tokens and a price."""
+    limit = plan["budget"]["max_usd"]
+    for agent in agents if limit else ():
+        adapter, kind, model = load_adapter(agent["kind"]), agent["kind"], agent["model"]
+        shows, is_foreign = getattr(adapter, "COST", ""), bool(agent["provider"] or agent["base_url"])
+        names = filter(None, (agent["served"], agent["models"].get(model), model))
+        price = next((in_words(name, found) for name in names if (found := price_of(name, plan["prices"]))), "")
+        missing = f"no price of model {model!r} is known: add it under prices (docs/prices.md), or use max_runs"
+        if getattr(adapter, "HOSTS", None) == ():
+            continue
+        if shows == "nothing":
+            detail = f"cannot hold: kind {kind!r} shows neither dollars nor tokens; use command-events, or max_runs"
+            yield Check("budget", "failed", f"budget.max_usd {detail}")
+        elif shows == "tokens" and not price:
+            yield Check("budget", "failed", f"budget.max_usd cannot hold: {kind} shows no dollars, and {missing}")
+        elif not price and (is_foreign or shows != "dollars"):
+            yield Check("budget", "warning", f"{limit:g} USD hold only if {kind} knows them: {missing}")
+        else:
+            own = "" if shows == "tokens" else f"as {kind} reports them" + (", else " if price else "")
+            yield Check("budget", "ok", f"{limit:g} USD, {own}{f'estimated by {price}' if price else ''}")
 
 
 def _try_runs(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from lensbench.agents.prices import priced
 from lensbench.core.frozen_plan import Plan
 from lensbench.core.numbers import COMPLETE, exact
 from lensbench.core.records import Record, RunId, sha256
@@ -93,7 +95,7 @@ class Tables(NamedTuple):
         return None if tokens is None else Fraction(sum(tokens.get(name, 0) for name in names))
 
     def cost(self, run: RunId) -> Fraction | None:
-        """US dollars, as the agent reports them."""
+        """US dollars, as the agent reports them, else estimated."""
         cost = self.records[run].outcome.cost_usd if self._counts(run) else None
         return None if cost is None else Fraction(str(cost))
 
@@ -139,5 +141,8 @@ def read_tables(folder: Path, records: Mapping[RunId, Record] | None = None) -> 
         reports={run_of_row(row): row for row in read_table(RunFolder(folder).reports, ReportRow)},
         pairs=read_table(RunFolder(folder).pairs, PairRow),
         verdicts=read_table(RunFolder(folder).verdicts, VerdictRow),
-        records=records,
+        records={
+            run: replace(record, outcome=priced(record.outcome, plan.get("prices", {})))
+            for run, record in records.items()
+        },
     )

@@ -87,7 +87,7 @@ def _count_foreign(folder: Path, recorded: list[tuple[str, Entry]]) -> None:
             content = entry.record.read_bytes()
             record = from_json(content.decode())
             if record.source == "run" and not is_list_lost:
-                spend(folder, runs=1, hours=(record.attempt.duration_s or 0) / 3600, usd=cost_of(record.outcome))
+                spend(folder, runs=1, hours=(record.attempt.duration_s or 0) / 3600, usd=cost_of(record.outcome, {}))
             note_checksum(folder, name, content)
 
 

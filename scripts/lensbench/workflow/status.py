@@ -44,7 +44,7 @@ class _Made(NamedTuple):
     runs: int = 0
     seconds: float = 0.0
     priced: int = 0
-    """Runs whose agent reports their cost."""
+    """Runs whose cost is known."""
     usd: float = 0.0
 
     def plus(self, other: _Made, sign: int = 1) -> _Made:
@@ -67,6 +67,7 @@ class Status:
         self._together = dict.fromkeys(self.plan["conditions"], _Made())
         self._sorted_seconds: list[float] = []
         self._standing: dict[RunId, Count] = {}
+        self.is_cost_estimated = False
         self.last_discard = ""
         """The last run discarded since the first read, and why."""
         self.counts = dict.fromkeys(self.plan["conditions"], Count(0, 0, 0))
@@ -174,6 +175,7 @@ class Status:
         if record:
             seconds = record.attempt.waited_s + (record.attempt.duration_s or 0)
             usd = record.outcome.cost_usd
+            self.is_cost_estimated |= usd is not None and record.outcome.cost_is_guess
             self._note(run, _Made(1, seconds, int(usd is not None), usd or 0.0))
         return record
 
@@ -231,7 +233,8 @@ def _totals(status: Status, running: int, at_a_time: int) -> list[str]:
     return [
         f"{status.planned - status.left}/{status.planned} runs", f"{running} running",
         *([f"{span(seconds)} left"] if seconds is not None and is_left else []),
-        f"spent {_price(status.folder)}" + (f", about ${to_come:.2f} to come" if to_come and is_left else ""),
+        f"spent {_price(status.folder)}" + (f", about ${to_come:.2f} to come" if to_come and is_left else "")
+        + (" (estimated)" if status.is_cost_estimated else ""),
     ]  # fmt: skip
 
 

@@ -21,7 +21,7 @@ def question(config: Config) -> str:
 def writer(config: Config, plan: Plan) -> str:
     """The argument of `snakemake scenarios`: the agent that writes tasks, and the words that no question may
     contain."""
-    kept = {"agent", "seed", "sandbox", "sandbox_visible", "cache"}
+    kept = {"agent", "seed", "sandbox", "sandbox_visible", "cache", "prices"}
     told = config.model_dump(mode="json", exclude_defaults=True, include=kept)
     servers = {name for condition in plan["conditions"].values() for name in condition["servers"]}
     tools = {tool for condition in config.conditions.values() for tool in condition.tools}

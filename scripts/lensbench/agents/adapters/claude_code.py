@@ -29,6 +29,7 @@ from lensbench.core.frozen_plan import AgentSettings
 PROGRAM = Program("claude", "sonnet", "ANTHROPIC_API_KEY", commands="/@")
 HOSTS: tuple[str, ...] = ("api.anthropic.com:443",)
 """Where its own service is."""
+COST = "dollars"
 
 __all__ = ["command", "is_over", "probe", "read", "version"]
 

@@ -36,6 +36,7 @@ from lensbench.core.records import Outcome
 PROGRAM = Program("codex", "gpt-5", "OPENAI_API_KEY")
 HOSTS: tuple[str, ...] = ("api.openai.com:443",)
 """Where its own service is."""
+COST = "tokens"
 
 TOKEN = "LENSBENCH_TOKEN"
 """The variable in which Codex finds the gateway's token; commands that it runs do not get it."""

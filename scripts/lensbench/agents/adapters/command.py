@@ -16,6 +16,8 @@ from lensbench.agents import Assignment, Invocation, base_environment
 from lensbench.core.error_texts import KNOWN_ERRORS, ErrorTexts
 from lensbench.core.records import Outcome
 
+COST = "nothing"
+
 
 def command(run: Assignment) -> Invocation:
     """`agent.command` with {prompt_file}, {workspace}, {mcp_file}, {answer_file}, {model} and {seed} put in."""

@@ -23,6 +23,7 @@ import lensbench
 from lensbench.agents import Assignment, Invocation
 from lensbench.agents.adapters._cli import counted
 from lensbench.agents.adapters._events import Event, mapping, read_event, sequence, text, tool_uses, whole
+from lensbench.agents.prices import KINDS
 from lensbench.core.error_texts import KNOWN_ERRORS, ErrorTexts, useless_servers
 from lensbench.core.records import ENDINGS, Call, Ending, Outcome
 
@@ -76,11 +77,17 @@ def read(lines: Iterable[str], *, errors: ErrorTexts = KNOWN_ERRORS) -> Outcome:
         tools_offered=tuple(filter(None, map(text, sequence(start.get("tools"))))) if "tools" in start else None,
         calls=calls,
         files_read=_files_read(by_type),
+        tokens=_tokens(end["tokens"]) if isinstance(end.get("tokens"), dict) else None,
+        cost_usd=cost if isinstance(cost := end.get("cost_usd"), int | float) and not isinstance(cost, bool) else None,
         turns=whole(end.get("turns")),
         gave_up=ending if ending in ("limit", "refusal") else "",
         ending=ending,
         stop_reason=text(end.get("ended"))[:100],
     )
+
+
+def _tokens(used: Event) -> dict[str, int]:
+    return {kind: max(whole(used.get(kind)) or 0, 0) for kind in KINDS}
 
 
 def _servers(start: dict[str, Any]) -> dict[str, str] | None:
