@@ -132,10 +132,11 @@ def foreign_parts(project: Path, settings: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _user_files(settings: Mapping[str, Any]) -> list[str]:
-    """The task sets, MCP files and judge prompts."""
+    """The task sets, MCP files and judge prompts, and the files that conditions bring. Skills are in the plan."""
     scenarios = settings["scenarios"]
     named = [scenarios] if isinstance(scenarios, str) else list(scenarios)
-    named += [condition["mcp"] for condition in settings["conditions"].values()]
+    for condition in settings["conditions"].values():
+        named += [condition["mcp"], *condition.get("files", {}).values()]
     named += [judge["prompt"] for judge in settings["judges"] if isinstance(judge, dict)]
     return list(dict.fromkeys(os.path.relpath(name) if _is_inside(name) else name for name in named if name))
 

@@ -113,9 +113,11 @@ class Ran:
 
 def ask(
     cli: Cli, folder: Path, rules: Iterable[Mapping[str, Any]], server: Mapping[str, Any] | None = None,
-    files: Mapping[str, str] = {"src/cart.py": "def cart():\n    return 1\n"}, timeout_s: float = 120, **settings: Any,
+    files: Mapping[str, str] = {"src/cart.py": "def cart():\n    return 1\n"}, timeout_s: float = 120, reads: bool = False,
+    **settings: Any,
 ) -> Ran:  # fmt: skip
-    """Starts the program in a workspace with `files`; `server` is that of WITH. The key is in `LIVE_TEST_KEY`."""
+    """Starts the program in a workspace with `files`; `server` is that of WITH; `reads`: conditions bring
+    files and skills. The key is in `LIVE_TEST_KEY`."""
     for name, content in files.items():
         (folder / "repo" / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / "repo" / name).write_text(content)
@@ -131,6 +133,7 @@ def ask(
             prompt=PROMPT, prompt_file="", answer_file="", workspace=str(folder / "repo"),
             home=str(folder / "session" / "home"), mcp_file=str(folder / "session" / "mcp.json"), mcp_servers=servers,
             servers=tuple(servers), denied_servers=() if server else ("lens",), settings=agent.settings, seed=1,
+            reads_files=reads, reads_skills=reads,
         )  # fmt: skip
         said = start_agent(assignment, Place(NO_SANDBOX, str(folder)), timeout_s, Redactor((), {}))
     return Ran(said, fake, Expectation(assignment.servers, assignment.denied_servers, served=agent.served))

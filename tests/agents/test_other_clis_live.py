@@ -11,7 +11,7 @@ import pytest
 from live_agents import CLIS, KEY, PROMPT, Cli, Ran, ask
 
 import lensbench
-from lensbench.agents import load_adapter
+from lensbench.agents import load_adapter, programs
 from lensbench.agents.prices import priced
 from lensbench.core.records import Call
 
@@ -109,6 +109,16 @@ def test_without_the_treatment_nothing_of_it_is_there(cli: Cli, tmp_path: Path) 
     assert "PLANTED" not in json.dumps(ran.fake.bodies[0])
     assert "def cart" in json.dumps(ran.fake.bodies[1])
     assert not (tmp_path / "repo" / "started").exists()
+
+
+@pytest.mark.parametrize("cli", [cli.param for cli in CLIS.values()])
+def test_words_and_skills_that_a_condition_brings_are_read(cli: Cli, tmp_path: Path) -> None:
+    program = programs()[cli.kind]
+    skill = "---\nname: x\ndescription: THE-SKILL\n---\n"
+    files = {"src/cart.py": "", program.words: "THE-WORDS", f"{program.skills}/x/SKILL.md": skill}
+    ran = ask(cli, tmp_path, [{"reply": {"text": "It is in src/cart.py."}}], None, files, reads=True)
+    sent = json.dumps(ran.fake.bodies[0])
+    assert ("THE-WORDS" in sent, "THE-SKILL" in sent, ran.said.outcome.error) == (True, True, "")
 
 
 @pytest.mark.parametrize("cli", [cli.param for cli in CLIS.values()])

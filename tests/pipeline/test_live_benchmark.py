@@ -170,6 +170,35 @@ def test_one_question_in_both_conditions(tmp_path: Path, api: Fake) -> None:
     assert [path for path in written if KEY.encode() in path.read_bytes()] == []
 
 
+def test_the_first_requests_of_all_rungs_differ_in_what_their_conditions_state(tmp_path: Path, api: Fake) -> None:
+    server = {"command": "${python}", "args": ["-P", "-m", "lensbench_demo.lens", "--root", "${workspace}"]}
+    (tmp_path / "mcp.json").write_text(json.dumps({"mcpServers": {"lens": server}}))
+    (tmp_path / "words.md").write_text("THE-WORDS\n")
+    parts = {"mcp": "mcp.json", "files": {"CLAUDE.md": "words.md"}}
+    rungs = {"without": (), "server": ("mcp",), "both": ("mcp", "files"), "words": ("files",)}
+    conditions = {name: {key: parts[key] for key in keys} for name, keys in rungs.items()}
+    write_project(tmp_path, api, conditions=json.loads(json.dumps(conditions)))  # no aliases in YAML
+    start(tmp_path)
+    assert {row["status"] for row in table(tmp_path, "validity.csv")} == {"valid"}
+    first = [body for body in api.bodies if "Question 1:" in str(body) and "'assistant'" not in str(body["messages"])]
+    sent = {("mcp__lens" in str(body["tools"]), "THE-WORDS" in str(body)): lines_of(body) for body in first}
+    assert len(first) == len(sent) == 4
+    bare, server_alone, words, both = (
+        sent[key] for key in ((False, False), (True, False), (False, True), (True, True))
+    )
+    assert bare - words == bare - server_alone == set()
+    assert both == words | server_alone
+    assert all("mcp" not in line and "git" not in line for line in words - bare)
+    assert {json.loads(line)["name"].split("__")[1] for line in server_alone - bare} == {"lens"}
+    assert "| What both brings | MCP file (" in (tmp_path / "bench/live/results.md").read_text()
+
+
+def lines_of(body: dict[str, Any]) -> set[str]:
+    """A request in lines: each line of its texts, and each tool."""
+    rest = {key: value for key, value in body.items() if key not in ("tools", "metadata")}
+    return {*json.dumps(rest).split("\\n"), *map(json.dumps, body["tools"])}
+
+
 def test_a_benchmark_over_http(tmp_path: Path, api: Fake, lens_daemon: str) -> None:
     (tmp_path / "mcp.json").write_text(json.dumps({"mcpServers": {"lens": {"type": "http", "url": lens_daemon}}}))
     write_project(tmp_path, api)

@@ -60,6 +60,11 @@ class Assignment:
     seed: int
     errors: ErrorTexts = KNOWN_ERRORS
     """Patterns of error texts, by server of this condition."""
+    reads_files: bool = False
+    """A condition of the experiment brings files: in all conditions, the program reads instructions and settings in the
+    workspace, as it does by default."""
+    reads_skills: bool = False
+    """A condition brings skills: all conditions have the program's means to read them."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +98,10 @@ class Program(NamedTuple):
     """The variable with the key for `model`, which is a default."""
     commands: str = ""
     """First characters of a prompt that it takes for a command."""
+    words: str = ""
+    """The file with instructions that it reads in the workspace."""
+    skills: str = ""
+    """The folder in the workspace where it looks for skills."""
 
 
 class Adapter(Protocol):

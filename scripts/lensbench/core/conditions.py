@@ -71,6 +71,18 @@ def comparisons(plan: Plan) -> dict[str, Contrast]:
     return against_baseline | {str(contrast): contrast for contrast in decided_contrasts(plan)}
 
 
+_SHORT = 12
+
+
+def brings(condition: PlannedCondition) -> str:
+    """Everything in which a condition may differ from others, with short hashes: `CLAUDE.md (1f0c...)`."""
+    files = {"MCP file": condition["mcp_sha256"], **condition.get("files", {})}
+    named = [f"{name} ({digest[:_SHORT]})" for name, digest in files.items() if digest]
+    commands = {"setup": condition.get("setup", ()), "teardown": condition.get("teardown", ())}
+    named += [f"{word} {' '.join(command)}" for word, command in commands.items() if command]
+    return ", ".join([*named, *(f"agent.{key} {value}" for key, value in condition.get("agent", {}).items())])
+
+
 def fill_mcp_file(condition: PlannedCondition, values: Mapping[str, str]) -> str:
     """The MCP file of a planned condition for one run, with `${workspace}`, `${python}`, `${server_log}` and `${here}`
     (the folder of the file itself) replaced, and environment variables by their values. It holds secrets.

@@ -44,6 +44,10 @@ class PlannedCondition(TypedDict):
     setup_s: ReadOnly[NotRequired[float]]
     errors: ReadOnly[NotRequired[Mapping[str, Sequence[str]]]]
     """Patterns of answers that are errors, by server."""
+    files: ReadOnly[NotRequired[Mapping[str, str]]]
+    """What it brings into the workspace: path -> sha256 of the text, which is in the plan's `texts`."""
+    agent: ReadOnly[NotRequired[AgentSettings]]
+    """The agent's settings that are others than in the other conditions."""
 
 
 class PlannedTask(TypedDict):
@@ -169,6 +173,8 @@ class Plan(TypedDict):
     repositories: ReadOnly[Mapping[str, Mapping[str, Any]]]
     accepted_changes: ReadOnly[Sequence[str]]
     warnings: ReadOnly[Sequence[str]]
+    texts: ReadOnly[NotRequired[Mapping[str, str]]]
+    """The files that conditions bring, by the sha256 of their text."""
     notes: ReadOnly[NotRequired[Sequence[str]]]
     """The user's note on what is new in this run."""
     settings_sha256: ReadOnly[str]

@@ -57,8 +57,25 @@ RUN_ID = r"^[A-Za-z0-9][A-Za-z0-9-]{0,63}$"
 ZAI_MODELS = {"sonnet": "glm-5", "haiku": "glm-5", "opus": "glm-5"}
 
 
+class Override(Strict):
+    """The agent's settings that may be others in one condition; the rest tells which agent it is."""
+
+    tools: Many[str] | None = None
+    """Built-in tools."""
+    tool_search: bool | None = None
+    """Whether it must search for MCP tools."""
+    max_turns: Annotated[Whole, Field(ge=1)] | None = None
+    """Turns after which it stops."""
+    retries: Annotated[Whole, Field(ge=1, le=10)] | None = None
+    """Attempts per run."""
+    timeout_s: Annotated[Number, Field(gt=0)] | None = None
+    """Wall-clock limit of an attempt."""
+    mcp_start_s: Annotated[Number, Field(gt=0)] | None = None
+    """How long a server may take to start."""
+
+
 class Condition(Strict):
-    """A named arm of the experiment. Everything but its tools is the same in all conditions."""
+    """A named arm of the experiment. Everything that is not written here is the same in all conditions."""
 
     mcp: str | None = None
     """MCP file (`{"mcpServers": ...}`) with the servers that this condition has; none by default."""
@@ -72,6 +89,12 @@ class Condition(Strict):
     """Command that tells the server that the workspace goes away."""
     setup_s: Annotated[Number, Field(gt=0)] = 120
     """How long `setup` and `teardown` may take, each."""
+    files: dict[str, str] = Field(default={})
+    """Path in the workspace -> file with its text, such as `CLAUDE.md: words.md`, for the runs of this condition."""
+    skills: str = ""
+    """A folder with skills (`<name>/SKILL.md`), put where the agent looks for them."""
+    agent: Override = Override()
+    """Settings of the agent for this condition only; the results name them."""
 
 
 class Agent(Strict):

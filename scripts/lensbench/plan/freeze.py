@@ -32,6 +32,7 @@ from lensbench.core.system.program import run_program
 from lensbench.core.system.trees import hash_tree
 from lensbench.core.tasks import Folder, Git, Npm, Pypi, Source, Task
 from lensbench.plan import task_markdown
+from lensbench.plan.brought import condition_files, texts
 from lensbench.plan.config import Condition, Config, ModelJudge
 from lensbench.plan.frozen import FORMAT, keep_plan
 from lensbench.plan.names import TESTS
@@ -54,10 +55,12 @@ def make_plan(config: Config, scenarios: ScenarioSet, accepted: list[str]) -> Pl
     """The plan: everything that a run depends on, as plain data. `accepted`: changes that the user accepted."""
     repositories = named_sources(scenarios)
     agent = config.agent.model_dump(mode="json", exclude_defaults=True)
-    arms = {name: _condition(condition) for name, condition in config.conditions.items()}
+    brought = {name: texts(condition, config.agent.kind) for name, condition in config.conditions.items()}
+    arms = {name: _condition(condition, brought[name]) for name, condition in config.conditions.items()}
+    kept = {sha256(text.encode()): text for files in brought.values() for text in files.values()}
     told = {"agent": agent, "conditions": arms, "baseline": config.baseline}
-    controls = {CLOSED_BOOK: _condition(Condition())} if config.controls.closed_book else {}
-    return {
+    controls = {CLOSED_BOOK: _condition(Condition(), {})} if config.controls.closed_book else {}
+    plan: Plan = {
         "format": FORMAT,
         "run_id": config.run_id,
         "imported": config.imported,
@@ -77,7 +80,7 @@ def make_plan(config: Config, scenarios: ScenarioSet, accepted: list[str]) -> Pl
             "same_path": any(condition.setup for condition in config.conditions.values()),
             "hosts": list(config.sandbox_hosts),
             "limits": {name: getattr(config.limits, name) for name in DEFAULT_LIMITS},
-            "hidden": [config.cache, *config.scenario_files, *_mcp_files(config), *_local_sources(repositories)],
+            "hidden": [config.cache, *config.scenario_files, *condition_files(config), *_local_sources(repositories)],
         },
         "budget": _dumped(config.budget),
         "prices": {pattern: _dumped(price) for pattern, price in config.prices.items()},
@@ -92,6 +95,7 @@ def make_plan(config: Config, scenarios: ScenarioSet, accepted: list[str]) -> Pl
         "notes": list(config.notes),
         "settings_sha256": sha256(json.dumps(told, sort_keys=True).encode()),
     }
+    return {**plan, "texts": kept} if kept else plan
 
 
 def _dumped(section: BaseModel) -> Any:
@@ -120,8 +124,8 @@ def source_name(source: Source) -> str:
 _SETTINGS = ("agent", "conditions", "baseline")
 
 
-def _condition(condition: Condition) -> PlannedCondition:
-    """A condition in the form of the plan. Unused setup and teardown are omitted."""
+def _condition(condition: Condition, brought: Mapping[str, str]) -> PlannedCondition:
+    """A condition in the form of the plan; `brought` are its files' texts. What it does not use is omitted."""
     planned: PlannedCondition = {"mcp": None, "mcp_sha256": "", "servers": []}
     if condition.mcp is not None:
         content = Path(condition.mcp).read_bytes()
@@ -132,7 +136,10 @@ def _condition(condition: Condition) -> PlannedCondition:
         planned = {**planned, "setup": setup, "teardown": teardown, "setup_s": condition.setup_s}
     if condition.errors:
         planned = {**planned, "errors": {name: list(patterns) for name, patterns in condition.errors.items()}}
-    return planned
+    if brought:
+        planned = {**planned, "files": {path: sha256(text.encode()) for path, text in sorted(brought.items())}}
+    own: Any = condition.agent.model_dump(mode="json", exclude_none=True)
+    return {**planned, "agent": own} if own else planned
 
 
 def _judge(judge: str | ModelJudge) -> PlannedJudge:
@@ -151,10 +158,6 @@ def _judge(judge: str | ModelJudge) -> PlannedJudge:
 def judge_prompt(judge: ModelJudge) -> Path:
     """The path of the prompt template of a model judge."""
     return Path(judge.prompt) if judge.prompt else TEMPLATES / "judge.md.j2"
-
-
-def _mcp_files(config: Config) -> list[str]:
-    return [condition.mcp for condition in config.conditions.values() if condition.mcp]
 
 
 def _local_sources(repositories: Mapping[str, Source]) -> list[str]:

@@ -65,6 +65,9 @@ def _named(config: Config) -> Iterator[tuple[KeyPath, str]]:
     for name, condition in config.conditions.items():
         if condition.mcp:
             yield ("conditions", name, "mcp"), condition.mcp
+        for path, file in condition.files.items():
+            yield ("conditions", name, "files", path), file
+        yield ("conditions", name, "skills"), condition.skills
         for key in ("setup", "teardown"):
             for part in getattr(condition, key):
                 yield ("conditions", name, key), part

@@ -10,6 +10,8 @@ from lensbench.agents.services import service_of
 from lensbench.core.conditions import CLOSED_BOOK, read_contrast
 from lensbench.core.errors import did_you_mean
 from lensbench.core.system.yaml_places import KeyPath
+from lensbench.plan import brought
+from lensbench.plan.brought import condition_files
 from lensbench.plan.config import Agent, Config, ModelJudge, judge_names
 from lensbench.plan.mcp_files import mcp_problem, servers_of
 from lensbench.plan.names import HUMAN, MECHANICAL, TESTS
@@ -48,11 +50,14 @@ def problems_of(config: Config, config_files: Iterable[str] = ()) -> Iterable[tu
                     ("conditions", name, "errors", server),
                     f"conditions.{name}.errors: {condition.mcp} has no {server!r}",
                 )
+        for key, problem in brought.problems(condition, config.agent.kind):
+            named = ".".join(map(str, ("conditions", name, *key)))
+            yield ("conditions", name, *key), f"{named} {problem}"
     for index, scenario_file in enumerate(config.scenario_files):
         if config.makes_benchmark and not Path(scenario_file).is_file():
             yield ("scenarios", index), f"scenarios: there is no file {scenario_file}; write the path of a task set"
     prompts = [judge.prompt for judge in config.judges if isinstance(judge, ModelJudge)]
-    for path in (*config.scenario_files, *(condition.mcp or "" for condition in config.conditions.values()), *prompts):
+    for path in (*config.scenario_files, *condition_files(config), *prompts):
         if set("{}") & set(path):
             yield (), f"{path} has a brace in its name, which Snakemake takes for a wildcard; rename the file"
     if config.agent.kind in ("command", "command-events") and not config.agent.command:

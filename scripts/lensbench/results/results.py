@@ -11,7 +11,7 @@ from statistics import median
 from lensbench import __version__
 from lensbench.agents import known_kinds, load_adapter
 from lensbench.core import numbers
-from lensbench.core.conditions import decided_contrasts, treatments
+from lensbench.core.conditions import brings, decided_contrasts, treatments
 from lensbench.core.frozen_plan import AgentSettings, Repositories
 from lensbench.core.preflight_results import read_listed_tools
 from lensbench.core.records import Outcome, RunId
@@ -69,6 +69,7 @@ def collect(
         "baseline": plan["baseline"],
         "treatments": treatments(plan),
         "conditions": plan["conditions"],
+        "brings": {name: brings(condition) for name, condition in plan["conditions"].items()},
         "tools": {
             name: sorted(set(map(short_name, tools_of_condition(plan, name, tools)))) for name in treatments(plan)
         },

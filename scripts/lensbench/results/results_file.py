@@ -82,6 +82,8 @@ class Collected(TypedDict, Generic[N]):
     baseline: str
     treatments: list[str]
     conditions: Mapping[str, PlannedCondition]
+    brings: dict[str, str]
+    """Everything in which a condition may differ from the others, with hashes; empty for none."""
     tools: dict[str, list[str]]
     notes: list[str]
     agent: AgentSettings

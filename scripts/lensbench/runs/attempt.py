@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lensbench.agents import Assignment
+from lensbench.agents import Assignment, programs
 from lensbench.agents.prices import priced
 from lensbench.agents.reach import read_host
 from lensbench.agents.sandbox import Place
@@ -58,8 +58,8 @@ class Job(NamedTuple):
 
     @property
     def agent(self) -> AgentSettings:
-        """The agent's settings."""
-        return self.plan["agent"]
+        """The agent's settings in this condition."""
+        return {**self.plan["agent"], **self.condition.get("agent", {})}
 
     @property
     def condition(self) -> PlannedCondition:
@@ -69,9 +69,9 @@ class Job(NamedTuple):
     @property
     def settings(self) -> dict[str, Any]:
         """The settings of the run that are kept in its record."""
-        kept = ("mcp_sha256", "servers", "setup", "teardown", "errors")
+        kept = ("mcp_sha256", "servers", "setup", "teardown", "errors", "files", "agent")
         condition = {key: value for key, value in self.condition.items() if key in kept}
-        settings: dict[str, Any] = portable({"agent": self.agent, "condition": condition})
+        settings: dict[str, Any] = portable({"agent": self.plan["agent"], "condition": condition})
         return settings
 
     @property
@@ -150,6 +150,10 @@ def make_attempt(job: Job, place: Place, number: int, waited_s: float, redact: R
     before = hash_tree(workspace)
     if not job.is_closed_book and before != job.repository["tree_sha256"]:
         raise UserError(f"{job.repository['tree']} differs from what was fetched; delete that folder and start again")
+    if job.condition.get("files"):
+        from lensbench.runs.brought import brought, write_brought  # few runs need it
+
+        write_brought(brought(job.plan, job.condition), Path(workspace))
     if teardown := filled_command(job.condition.get("teardown", ()), workspace):
         told = json.dumps([job.condition["setup_s"], teardown])
         Path(place.private, TEARDOWN).write_text(
@@ -235,6 +239,10 @@ def _checked(job: Job, place: Place, assignment: Assignment, tried: Tried, said:
     """The attempt with the results of all checks, including the reason why it is invalid, if there is one."""
     workspace = place.outside(tried.workspace)
     is_too_large = exceeds(workspace)
+    if job.condition.get("files") and not is_too_large:
+        from lensbench.runs.brought import brought, take_back
+
+        take_back(brought(job.plan, job.condition), Path(workspace), Path(job.repository["tree"]), job.is_change)
     after = "" if is_too_large else hash_tree(workspace)
     tried = tried._replace(outcome=_with_asked_servers(tried.outcome, assignment, place))
     reason, detail = find_reason(tried.attempt, tried.outcome, tried.answer, job.expected)
@@ -299,6 +307,8 @@ def prepare(job: Job, place: Place) -> Assignment:
     workspace, own = place.inside(repo), place.inside(session)
     values = {"workspace": workspace, "python": sys.executable, "server_log": os.path.join(own, "server.jsonl")}
     mcp = fill_mcp_file(job.condition, values)
+    everywhere = {path for condition in job.plan["conditions"].values() for path in condition.get("files", ())}
+    program = programs().get(job.agent["kind"]) if everywhere else None
     assignment = Assignment(
         prompt=job.prompt,
         prompt_file=os.path.join(own, "prompt.md"),
@@ -314,6 +324,8 @@ def prepare(job: Job, place: Place) -> Assignment:
         else job.agent,
         seed=job.plan["seed"],
         errors=ErrorTexts(job.condition.get("errors", {})),
+        reads_files=bool(everywhere),
+        reads_skills=program is not None and any(path.startswith(f"{program.skills}/") for path in everywhere),
     )
     Path(session, "prompt.md").write_bytes(job.prompt.encode())
     Path(session, "mcp.json").write_text(mcp, encoding="utf-8")

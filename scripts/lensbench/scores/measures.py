@@ -283,7 +283,7 @@ def controls(tables: Tables) -> list[ControlCheck]:
     checks: list[tuple[str, list[Record], Callable[[Record], bool | None]]] = [
         ("the prompt is the planned one, byte for byte", made,
          lambda record: record.prompt_sha256 == planned[record.task]["prompt_sha256"]),
-        ("the agent's settings are the planned ones", made,
+        ("nothing else differs than what the conditions state: the agent's settings, servers and files", made,
          lambda record: record.settings_sha256 == tables.plan["settings_sha256"]),
         ("the workspace is unchanged after the run", made, lambda record: record.tree_before == record.tree_after),
         ("one model answered throughout", made, same_model),

@@ -21,6 +21,7 @@ from lensbench.core.run_folder import RunFolder
 from lensbench.core.store import entries, journal_of, run_files, state_of
 from lensbench.core.system import backoff
 from lensbench.plan import freeze as planning
+from lensbench.plan.brought import condition_files
 from lensbench.plan.config import Config
 from lensbench.plan.names import TESTS
 from lensbench.plan.own_files import place_of_tasks, run_folder
@@ -95,9 +96,8 @@ class Schedule:
     @property
     def inputs(self) -> list[str]:
         """The files that define the experiment."""
-        servers = [condition.mcp for condition in self.config.conditions.values() if condition.mcp]
         prompts = [str(planning.judge_prompt(judge)) for judge in self.judging.models]
-        return [*self.config.scenario_files, *servers, *prompts]
+        return [*self.config.scenario_files, *condition_files(self.config), *prompts]
 
     @property
     def preflight(self) -> list[str]:

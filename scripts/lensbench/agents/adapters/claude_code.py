@@ -26,7 +26,7 @@ from lensbench.agents.adapters._cli import program_version
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import AgentSettings
 
-PROGRAM = Program("claude", "sonnet", "ANTHROPIC_API_KEY", commands="/@")
+PROGRAM = Program("claude", "sonnet", "ANTHROPIC_API_KEY", "/@", "CLAUDE.md", ".claude/skills")
 HOSTS: tuple[str, ...] = ("api.anthropic.com:443",)
 """Where its own service is."""
 COST = "dollars"
@@ -48,11 +48,13 @@ def command(run: Assignment) -> Invocation:
     if not settings["model"]:
         raise UserError("agent.model is empty; kind 'claude-code' needs a model's name, such as sonnet")
     built_in = [*settings["tools"], *(["ToolSearch"] if settings["tool_search"] else [])]
+    built_in += ["Skill"] if run.reads_skills else []
+    sources = "project" if run.reads_files else ""
     argv = (
         *(settings["command"] or [PROGRAM.name]),
         *("-p", "--model", settings["model"]),
         *("--output-format", "stream-json", "--verbose", "--no-session-persistence"),
-        *("--setting-sources", "", "--strict-mcp-config", "--mcp-config", run.mcp_file),
+        *("--setting-sources", sources, "--strict-mcp-config", "--mcp-config", run.mcp_file),
         *("--tools", ",".join(built_in)),
         *("--allowed-tools", ",".join([*built_in, *(f"mcp__{server}" for server in run.servers)])),
         *("--disallowed-tools", ",".join(["Task", *(f"mcp__{server}" for server in run.denied_servers)])),
@@ -72,7 +74,7 @@ def _environment(run: Assignment) -> dict[str, str]:
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
         "DISABLE_AUTOUPDATER": "1",
         "CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1",
-        "CLAUDE_CODE_DISABLE_CLAUDE_MDS": "1",
+        **({} if run.reads_files else {"CLAUDE_CODE_DISABLE_CLAUDE_MDS": "1"}),
         "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS": "1",
         "ENABLE_TOOL_SEARCH": "true" if run.settings["tool_search"] else "false",
         "MCP_TIMEOUT": start_ms,

@@ -33,7 +33,7 @@ from lensbench.core.error_texts import DISCONNECTED, KNOWN_ERRORS, ErrorTexts, u
 from lensbench.core.frozen_plan import AgentSettings
 from lensbench.core.records import Outcome
 
-PROGRAM = Program("codex", "gpt-5", "OPENAI_API_KEY")
+PROGRAM = Program("codex", "gpt-5", "OPENAI_API_KEY", words="AGENTS.md", skills=".agents/skills")
 HOSTS: tuple[str, ...] = ("api.openai.com:443",)
 """Where its own service is."""
 COST = "tokens"
@@ -70,7 +70,9 @@ def command(run: Assignment) -> Invocation:
     """How Codex is started for `run`. Raises UserError when the model or a key is missing."""
     settings = run.settings
     base_url, token = gateway(settings, {})
-    config: dict[str, Any] = {**_BASE, "model": settings["model"], "mcp_servers": _servers(run)}
+    base = {key: value for key, value in _BASE.items() if not (run.reads_files and key == "project_doc_max_bytes")}
+    base |= {"skills": {"bundled": {"enabled": False}}} if run.reads_skills else {}
+    config: dict[str, Any] = {**base, "model": settings["model"], "mcp_servers": _servers(run)}
     if base_url:
         provider = {"name": "gateway", "base_url": base_url, "env_key": TOKEN, "wire_api": "responses"}
         config |= {"model_provider": "gateway", "model_providers": {"gateway": provider}}

@@ -34,7 +34,7 @@ from lensbench.core.error_texts import DISCONNECTED, KNOWN_ERRORS, ErrorTexts, u
 from lensbench.core.frozen_plan import AgentSettings
 from lensbench.core.records import Outcome
 
-PROGRAM = Program("gemini", "gemini-2.5-pro", "GEMINI_API_KEY", commands="/@")
+PROGRAM = Program("gemini", "gemini-2.5-pro", "GEMINI_API_KEY", "/@", "GEMINI.md", ".gemini/skills")
 HOSTS: tuple[str, ...] = ("generativelanguage.googleapis.com:443",)
 """Where its own service is."""
 COST = "tokens"
@@ -73,8 +73,9 @@ def command(run: Assignment) -> Invocation:
 def _settings(run: Assignment) -> dict[str, Any]:
     servers = {name: _server(entry, run.settings) for name, entry in run.mcp_servers.items()}
     built_in = [TOOLS.get(tool, tool) for tool in run.settings["tools"]]
+    built_in += ["activate_skill"] if run.reads_skills else []
     return {
-        "admin": {"extensions": {"enabled": False}, "skills": {"enabled": False}},
+        "admin": {"extensions": {"enabled": False}, "skills": {"enabled": run.reads_skills}},
         "advanced": {"ignoreLocalEnv": True},
         "experimental": {"enableAgents": False},
         "general": {"enableAutoUpdate": False, "enableAutoUpdateNotification": False, "maxAttempts": CLIENT_TRIES},
@@ -84,7 +85,7 @@ def _settings(run: Assignment) -> dict[str, Any]:
         "model": {"maxSessionTurns": run.settings["max_turns"]},
         "privacy": {"usageStatisticsEnabled": False},
         "security": {"auth": {"selectedType": "gemini-api-key"}},
-        "skills": {"enabled": False},
+        "skills": {"enabled": run.reads_skills},
         "telemetry": {"enabled": False},
         "tools": {"core": [*built_in, *(f"mcp_{server}_*" for server in servers)]},
     }

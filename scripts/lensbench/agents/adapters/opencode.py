@@ -38,7 +38,7 @@ from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import AgentSettings
 from lensbench.core.records import Outcome
 
-PROGRAM = Program("opencode", "anthropic/claude-sonnet-4-5", "ANTHROPIC_API_KEY")
+PROGRAM = Program("opencode", "anthropic/claude-sonnet-4-5", "ANTHROPIC_API_KEY", "", "AGENTS.md", ".opencode/skills")
 ADDRESSES = {"zai": "https://api.z.ai/api/anthropic"}
 """Where a provider serves the Messages API."""
 TOKEN = "LENSBENCH_TOKEN"
@@ -71,7 +71,8 @@ def command(run: Assignment) -> Invocation:
         *("run", "--pure", "--format", "json", "--print-logs", "--log-level", "WARN"),
         *("--title", "run", "--model", model, "--", *run.prompt.split(" ")),
     )
-    switches = {f"OPENCODE_DISABLE_{name}": "1" for name in _OFF} | {"npm_config_offline": "true"}
+    off = [name for name in _OFF if not (run.reads_files and name == "PROJECT_CONFIG")]
+    switches = {f"OPENCODE_DISABLE_{name}": "1" for name in off} | {"npm_config_offline": "true"}
     token = {TOKEN: service.token} if service.token else {}
     env = {**base_environment(run), **switches, **token, "OPENCODE_CONFIG": file}
     return Invocation(announced(run, argv), env, {file: json.dumps(_config(run, service.base_url, model), indent=1)})
@@ -88,6 +89,7 @@ def _config(run: Assignment, base_url: str, model: str) -> dict[str, Any]:
         "tools": {
             "*": False,
             **{tool.lower(): True for tool in settings["tools"]},
+            **({"skill": True} if run.reads_skills else {}),
             **{f"{name}_*": False for name in run.denied_servers},
             **{f"{name}_*": True for name in run.servers},
         },

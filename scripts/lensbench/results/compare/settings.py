@@ -99,6 +99,9 @@ def _conditions(plan: Plan) -> Iterator[tuple[str, str]]:
     for name, condition in compared(plan).items():
         yield f"servers of {name}", ", ".join(condition["servers"]) or "none"
         yield f"MCP file of {name}", condition["mcp_sha256"][:SHORT] or "none"
+        for key in ("files", "agent"):
+            if given := condition.get(key):
+                yield f"{key} of {name}", _text(given)
         for command, given in (("setup", condition.get("setup")), ("teardown", condition.get("teardown"))):
             if given:
                 yield f"{command} of {name}", " ".join(given)

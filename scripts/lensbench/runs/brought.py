@@ -1,0 +1,76 @@
+"""The files that a condition brings, in the workspace of a run: written before the agent starts, taken back after it.
+
+What is taken back was part of the experiment, not of the agent's work: it is in no patch, and it does not count as a
+change of the workspace.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from lensbench.agents import programs
+from lensbench.core.errors import UserError
+from lensbench.core.frozen_plan import Plan, PlannedCondition
+from lensbench.core.records import sha256
+
+
+def brought(plan: Plan, condition: PlannedCondition) -> dict[str, bytes]:
+    """The content of each file, by its path in the workspace. Raises UserError for a damaged plan."""
+    texts = plan.get("texts", {})
+    found = {path: texts.get(digest, "").encode() for path, digest in condition.get("files", {}).items()}
+    for path, content in found.items():
+        if sha256(content) != condition["files"][path]:
+            raise UserError(f"plan.json: the text of {path} was changed; start Snakemake again, which writes it")
+    return found
+
+
+def write_brought(files: Mapping[str, bytes], workspace: Path) -> None:
+    """Writes the files. Git does not show instructions and hidden files as new ones: they would be in the prompts of
+    some agents a second time. A file that starts with `#!` is a program."""
+    for path, content in files.items():
+        target = workspace / path
+        if not _is_within(target, workspace):
+            raise UserError(f"a condition brings {path}, which leads out of the workspace by a link; use another path")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.unlink(missing_ok=True)
+        target.write_bytes(content)
+        target.chmod(0o755 if content.startswith(b"#!") else 0o644)
+    words = {program.words for program in programs().values()}
+    quiet = sorted(f"/{path}\n" for path in files if path.startswith(".") or path in words)
+    if quiet and (workspace / ".git").is_dir():
+        (workspace / ".git" / "info").mkdir(exist_ok=True)
+        with (workspace / ".git" / "info" / "exclude").open("a", encoding="utf-8") as file:
+            file.writelines(quiet)
+
+
+def take_back(files: Mapping[str, bytes], workspace: Path, tree: Path, even_changed: bool) -> None:
+    """Puts the repository's own content back; a file that the agent changed stays, unless `even_changed`."""
+    for path, content in files.items():
+        target = workspace / path
+        if not _is_within(target, workspace) or target.is_dir():
+            continue
+        is_same = target.is_file() and not target.is_symlink() and target.read_bytes() == content
+        if not (is_same or even_changed):
+            continue
+        target.unlink(missing_ok=True)
+        if os.path.lexists(tree / path):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(tree / path, target, follow_symlinks=False)
+        for parent in _parents(path):
+            if not (tree / parent).exists():
+                with suppress(OSError):  # it has other files
+                    (workspace / parent).rmdir()
+
+
+def _parents(path: str) -> Iterator[str]:
+    while path := os.path.dirname(path):
+        yield path
+
+
+def _is_within(target: Path, workspace: Path) -> bool:
+    """True when no link on the way leads elsewhere: the agent can replace a folder by one."""
+    return os.path.realpath(target.parent) == os.path.realpath(workspace) + str(target.parent)[len(str(workspace)) :]
