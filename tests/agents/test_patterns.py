@@ -13,7 +13,14 @@ from typing import Any
 import pytest
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"
-ROOMS = ("lensbench/agents", "lensbench/runs", "lensbench_demo/offline")
+ROOMS = (
+    "lensbench/agents",
+    "lensbench/runs",
+    "lensbench/judging",
+    "lensbench/changes",
+    "lensbench_demo/offline",
+    "lensbench_tasks",
+)
 METHODS = {"search", "match", "fullmatch", "findall", "finditer", "sub", "split"}
 CHARACTERS = "a0 -./_\"'\n:,<>[](){}`=*#|\\\x1b\t@~!+%$&;?^A"
 SHORT, LONG = 2_000, 8_000
@@ -55,7 +62,7 @@ def samples(items: Iterable[Any], state: Any) -> list[str]:
         elif kind in ("LITERAL", "NOT_LITERAL", "ANY", "IN"):
             one = re._compiler.compile(re._parser.SubPattern(state, [item]), state.flags)
             literal = chr(given) if kind == "LITERAL" else ""
-            parts = [next(filter(one.match, CHARACTERS + literal + "".join(map(chr, range(0x3000)))))]
+            parts = [next(filter(one.match, CHARACTERS + literal + "".join(map(chr, (*range(0x3100), 0xE0001)))))]
         else:
             parts = [""]
         texts = [text + part for text, part in itertools.islice(itertools.product(texts, parts), 8)]

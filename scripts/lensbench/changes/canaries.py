@@ -164,7 +164,7 @@ _OPENING = re.compile(r"\A(#![^\n]*\n)?(\s*/\*.*?\*/|\s*//[^\n]*)*", re.DOTALL)
 
 def _extended(content: str, group: str, word: str, runner: str, is_module: bool) -> str:
     """The file with canaries before its first test, because code may end the process early, and after its last."""
-    is_module = is_module or bool(re.search(r"^\s*import\b[^(]", content, re.MULTILINE))
+    is_module = is_module or bool(re.search(r"^[ \t]*import\b[^(]", content, re.MULTILINE))
     test, check = f"test_{word}", f"check_{word}"
     library = "node:test" if runner == "node" else "vitest"
     expect = "" if runner == "node" else f"expect{' as' if is_module else ':'} {check}"

@@ -192,5 +192,5 @@ _CAUSE = re.compile(r"\s*\w*(?:Error|Exception|NotFound): .+")
 def _why(said: str) -> str:
     """The line of pip's, npm's or a build's output that names the cause; else the last line."""
     lines = [line for line in said.splitlines() if line.strip()]
-    named = [line for form in (_CAUSE, _SAID) for line in lines if form.match(line)]
+    named = [line for line in lines if _CAUSE.match(line)] or [line for line in lines if _SAID.match(line)]
     return " ".join((named or lines or [""])[0 if named else -1].split())[:300]

@@ -19,11 +19,11 @@ _NAMES = frozenset((
     "makefile", "gnumakefile", "justfile", "go.mod", "go.sum", "go.work", "cargo.toml", "cargo.lock", "build.rs",
     ".gitattributes",
 ))  # fmt: skip
-"""In lower case; in any folder."""
+"""Lower case."""
 _FORMS = re.compile(
-    r"(jest|vitest|vite|babel|ava|karma|mocha|playwright|tsup|rollup|webpack|nyc|c8)([.-][\w-]+)*\.(config|conf|setup"
+    r"(jest|vitest|vite|babel|ava|karma|mocha|playwright|tsup|rollup|webpack|nyc|c8)([.-][\w.-]*)?\.(config|conf|setup"
     r"|workspace|preset|projects)?\.?(js|cjs|mjs|ts|cts|mts|json|ya?ml)"
-    r"|\.(mocharc|babelrc|nycrc|c8rc|taprc|eslintrc)(\.\w+)?|tsconfig([.-][\w-]+)*\.json|.*\.(pth|egg-link|egg)"
+    r"|\.(mocharc|babelrc|nycrc|c8rc|taprc|eslintrc)(\.\w+)?|tsconfig([.-][\w.-]*)?\.json|.*\.(pth|egg-link|egg)"
 )
 _FOLDERS = frozenset(("node_modules", "__mocks__", "__snapshots__", ".cargo", ".venv", ".github", ".git"))
 _MODULES = frozenset(("pytest", "_pytest", "pluggy", "unittest", "iniconfig", "_pytest_runner", "doctest", "py"))

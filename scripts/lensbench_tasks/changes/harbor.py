@@ -292,7 +292,7 @@ def _tests(files: _Files, moved: _Moved, timeout_s: float) -> tuple[Tests, tuple
 def _variables(files: _Files) -> list[str]:
     """The assignments of the Dockerfile's ENV lines, and of the settings, quoted for a shell."""
     lines = re.findall(r"(?im)^ENV\s+(\w+)[ =](.+)$", _dockerfile(files.environment))
-    pairs = [pair for name, rest in lines for pair in re.findall(r'(\w+)=("[^"]*"|\S+)', f"{name}={rest}")]
+    pairs = [pair for name, rest in lines for pair in re.findall(r'\b(\w+)=("[^"]*"|\S+)', f"{name}={rest}")]
     pairs += [(key.rpartition(".")[2], each) for key, each in files.settings.items() if key.startswith(_ENV)]
     return [name + "=" + shlex.quote(str(value).strip('"')) for name, value in pairs if "$" not in str(value)]
 

@@ -18,7 +18,7 @@ _DEFINED = re.compile(
     r"|^\+\s*(?:self\.|this\.|exports\.)?([A-Za-z_]\w*)\s*(?::[^=\n]+)?=[^=]"
 )
 FEWEST_WORDS = 3
-_REFERENCE = re.compile(r"\s*\(?(?:[Gg][Hh]-|#)\d+\)?")
+_REFERENCE = re.compile(r"\s?\(?(?:[Gg][Hh]-|#)\d+\)?")
 SHOWN_TESTS = 8
 
 

@@ -27,7 +27,7 @@ _PRETENDED = "SETUPTOOLS_SCM_PRETEND_VERSION={0} PBR_VERSION={0} PDM_BUILD_SCM_V
 _MARGIN = timedelta(days=7)
 _BY_NODE = ("**/test/**/*.js", "**/test/**/*.mjs", "**/test/**/*.cjs")
 """The files that `node --test` runs by default, besides those with a test's name."""
-_NODE_TEST = re.compile(r"\bnode((?: --?[\w-]+(?:=\S+)?)*?) --test\b")
+_NODE_TEST = re.compile(r"\bnode((?: -[\w-]+(?:=\S+)?){0,20}?) --test\b")
 _OTHER_RUNNERS = ("jest", "mocha", "ava", "tape", "tap", "jasmine", "karma", "uvu", "qunit")
 
 

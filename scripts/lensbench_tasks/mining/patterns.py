@@ -8,9 +8,8 @@ from lensbench.core.tasks import Pattern, Regex
 from lensbench_tasks.parsers.code import Definition
 from lensbench_tasks.survey import Survey
 
-_TELLING = re.compile(r"[a-z0-9]_[a-z0-9]|[a-z][A-Z]|[A-Z]{2,}_")
+_TELLING = re.compile(r"[a-z0-9]_[a-z0-9]|[a-z][A-Z]|[A-Z][A-Z]_")
 _FAR = 80
-_PYTHON = re.compile(r"(?:^|.*?/)((?:\w+/)*\w+)\.pyi?$")
 
 
 def whole(name: str) -> str:

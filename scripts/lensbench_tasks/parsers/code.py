@@ -15,7 +15,7 @@ MAX_CHARS = 400_000
 CALLABLES = frozenset({"function", "method"})
 OWNERS = frozenset({"class", "interface", "enum", "scope"})
 _KINDS = ("class", "function", "method", "interface", "enum", "scope", "type", "const", "let", "var")
-_RECEIVER = re.compile(r"(\w+)(?:\[[^\]]*\])?\)$")
+_RECEIVER = re.compile(r"\b(\w+)(?:\[[^][]*\])?\)$")
 _NAME = re.compile(r"[A-Za-z_$][\w$]*")
 
 

@@ -16,6 +16,7 @@ MAX_DEPTH = 200
 MAX_BROKEN = 3_000
 MAX_SYMBOLS = 5_000
 MAX_SECTIONS = 1_000
+_COMMENT = re.compile(r"^[ \t]*(?:/\*+!?|\*+/|//[/!]?|\*(?!/))|(?<!\*)\*+/$", re.MULTILINE)
 MAX_DOCSTRING_CHARS = 200
 TYPES = frozenset({"class", "interface", "enum", "scope"})
 CALLABLES = frozenset({"function", "method"})
@@ -205,7 +206,7 @@ def _docstring(root: Node, language: str) -> str:
             continue
         if "comment" not in node.type or len(texts) > 20:
             break
-        texts.append(re.sub(r"^[ \t]*(?:/\*+!?|\*+/|//[/!]?|\*(?!/))|\*+/$", "", _text(node), flags=re.MULTILINE))
+        texts.append(_COMMENT.sub("", _text(node)))
     return " ".join(" ".join(texts).split())[:MAX_DOCSTRING_CHARS]
 
 
