@@ -34,7 +34,7 @@ slurm: .venv-slurm/ready
 run: setup
 	$(BIN)/snakemake --cores 4 $(ARGS)
 
-# A config, an MCP file, a trial and a price for your own server (docs/starting.md).
+# A config, an MCP file, a trial and a price for your own server (docs/tutorial.md).
 new: setup
 	@$(BIN)/lensbench init $(ARGS)
 
@@ -49,7 +49,7 @@ test-quick: dev
 newest: dev
 	$(BIN)/python tools/newest_snakemake.py
 
-# Proves the instrument on benchmarks whose outcome is known (docs/controls.md).
+# Proves the instrument on benchmarks whose outcome is known (docs/testing.md).
 selftest: setup
 	$(BIN)/python -P -m lensbench_demo.selftest $(ARGS)
 
@@ -65,7 +65,7 @@ lint: dev
 	$(BIN)/python .ci/lint_workflow.py
 	$(BIN)/python tools/rooms.py
 
-# Injects faults at random; nothing may be lost, doubled or wrongly counted (docs/faults.md).
+# Injects faults at random; nothing may be lost, doubled or wrongly counted (docs/testing.md).
 soak: setup
 	$(BIN)/python benchmarks/soak.py $(ARGS)
 

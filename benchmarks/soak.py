@@ -3,7 +3,7 @@
     python benchmarks/soak.py [--runs 300] [--seed 1] [--agent claude-code|command] [--share 0.35] [--minutes 45]
 
 Prints the injected faults and their outcomes, and what was lost, duplicated, wrongly counted or left. Exit code 1 when
-one of these is not 0 (docs/faults.md). The agent has no sandbox, so that only lensbench ends processes that it leaves.
+one of these is not 0 (docs/testing.md). The agent has no sandbox, so that only lensbench ends processes that it leaves.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A small agent for the soak test: one conversation with the model's service, and the events of docs/agents.md.
+"""A small agent for the soak test: one conversation with the model's service, and the events of docs/events.md.
 
     agent.py <service's address> <prompt file> <mcp file>
 

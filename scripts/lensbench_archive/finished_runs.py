@@ -1,4 +1,4 @@
-"""Reads a finished run in the protocol's format (section 6) that others made, and lists its rule violations.
+"""Reads a finished run in the protocol's format that others made, and lists its rule violations.
 
     <folder>/scenarios*.md                        the tasks, in one file or several
     <folder>/runs/<task>-<condition>.md           the answers

@@ -1,4 +1,4 @@
-"""The control agent: gives a predefined answer to each prompt, and prints the event stream of docs/agents.md.
+"""The control agent: gives a predefined answer to each prompt, and prints the event stream of docs/events.md.
 
     python -I agent.py <words file> <prompt file> <mcp file>
 

@@ -3,7 +3,7 @@
     python -P -m lensbench_demo.selftest
 
 It works offline, in a temporary folder. The outcome is stored with a hash of the tested code (`.cache/selftest.json`),
-so that results can state whether the code that computed them passed. docs/controls.md explains each control.
+so that results can state whether the code that computed them passed. docs/testing.md explains each control.
 """
 
 from __future__ import annotations

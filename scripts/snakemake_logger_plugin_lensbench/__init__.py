@@ -1,4 +1,4 @@
-"""Snakemake's logger plugin `lensbench`: shows the progress of the benchmark (docs/progress.md).
+"""Snakemake's logger plugin `lensbench`: shows the progress of the benchmark (docs/faults.md).
 
 On a terminal it rewrites a few lines; in a file it writes a line from time to time. Errors and warnings are kept; the
 rest of Snakemake's output is in its log file. Dry runs, `--verbose` and `--quiet` show Snakemake's own output.

@@ -1,6 +1,6 @@
 """How an attempt can end, and what becomes of it with each kind of agent.
 
-The real programs are tried with each row (test_endings_live.py), and docs/agents.md has the same table (`table`).
+The real programs are tried with each row (test_endings_live.py), and docs/reference/endings.md has the same table (`table`).
 """
 
 from __future__ import annotations

@@ -76,7 +76,7 @@ def test_each_adapter_names_the_event_that_ends_an_answer(adapter: Any, event: E
 
 
 def test_the_docs_have_the_table_that_the_real_programs_are_tried_with() -> None:
-    assert table() in (Path(__file__).parents[2] / "docs" / "agents.md").read_text()
+    assert table() in (Path(__file__).parents[2] / "docs" / "reference" / "endings.md").read_text()
 
 
 def test_a_compacted_context_is_a_separate_kind_of_ending() -> None:

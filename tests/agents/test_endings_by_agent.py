@@ -1,4 +1,4 @@
-"""What each kind of agent shows of the same calls and the same endings, and what becomes of the run (docs/agents.md)."""
+"""What each kind of agent shows of the same calls and the same endings, and what becomes of the run (docs/reference/endings.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What docs/agents.md says about endings holds with the real programs: every row of endings_table.py, for every kind."""
+"""What docs/reference/endings.md says about endings holds with the real programs: every row of endings_table.py, for every kind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A fake agent: prints the event stream of docs/agents.md and does what the test's control folder tells it.
+"""A fake agent: prints the event stream of docs/events.md and does what the test's control folder tells it.
 
     python -I fakes/agent.py <prompt file> <workspace> <mcp file>
 

@@ -107,5 +107,5 @@ def test_the_other_workflow_keeps_its_own_target(foreign: Project) -> None:
 
 
 def test_what_the_docs_show_is_what_is_tested() -> None:
-    shown = (CHECKOUT / "docs" / "installing.md").read_text()
+    shown = (CHECKOUT / "docs" / "snakemake.md").read_text()
     assert FOREIGN.replace('\n\nconfigfile: "foreign.yaml"\n', "") in shown

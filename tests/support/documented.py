@@ -27,7 +27,7 @@ class Documented(NamedTuple):
 
 def documented() -> Iterator[Documented]:
     """Lines of code blocks without a language or for a shell, indented lines and code spans that start a command."""
-    for file in sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]):
+    for file in sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), ROOT / "docs" / "measured" / "index.md"]):
         if file.name not in ("CHANGELOG.md", "protocol.md"):
             yield from _of_page(file)
 

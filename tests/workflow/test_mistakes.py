@@ -1,4 +1,4 @@
-"""Typical mistakes, each really made, and the one line that answers it: the table of docs/mistakes.md.
+"""Typical mistakes, each really made, and the one line that answers it: the table of docs/reference/messages.md.
 
 python tests/workflow/test_mistakes.py        prints the table
 """
@@ -22,7 +22,7 @@ from lensbench.core.system.terminal import printable_lines
 from lensbench.plan.reading import insist_on_config, load_config
 from lensbench.plan.task_files import read_scenarios
 
-PAGE = ROOT / "docs" / "mistakes.md"
+PAGE = ROOT / "docs" / "reference" / "messages.md"
 SHOWN = "/projects/shop"
 """The folder in the messages, wherever they were made."""
 

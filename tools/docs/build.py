@@ -1,4 +1,4 @@
-"""Builds the documentation: README.md and its neighbours, docs/, the generated reference, and the gallery.
+"""Builds the documentation: README.md and its neighbours, docs/, and the gallery.
 
 Sphinx with MyST and Furo: maintained, with permissive licences, and pages that need no network. Broken links and
 anchors fail the build.
@@ -15,11 +15,11 @@ from pathlib import Path
 from gallery import add_gallery
 from links import problems
 from navigation import with_toctrees
-from reference import write_reference
 
 ROOT = Path(__file__).parents[2]
 WORK = ROOT / ".cache" / "docs"
-PAGES = ("README.md", "SECURITY.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE")
+PAGES = ("README.md", "SECURITY.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE", "examples/README.md")
+GALLERY = "\n## Gallery\n\n- [The demo's pages](gallery.md)\n"
 REDIRECT = '<!doctype html><title>lensbench</title><meta http-equiv="refresh" content="0; url=docs/index.html">'
 
 
@@ -29,13 +29,13 @@ def stage(source: Path) -> None:
     shutil.copytree(ROOT / "docs", source / "docs")
     for name in PAGES:
         if (ROOT / name).exists():
-            shutil.copy(ROOT / name, source)
+            (source / name).parent.mkdir(exist_ok=True)
+            shutil.copy(ROOT / name, source / name)
     index = source / "docs" / "index.md"
-    index.write_text(with_toctrees(index.read_text(encoding="utf-8")), encoding="utf-8")
+    index.write_text(with_toctrees(index.read_text(encoding="utf-8") + GALLERY), encoding="utf-8")
     extra = source / "extra"
     extra.mkdir()
     (extra / "index.html").write_text(f"{REDIRECT}\n", encoding="utf-8")
-    write_reference(source / "docs" / "reference", ROOT)
     add_gallery(source, WORK / "project", ROOT)
 
 

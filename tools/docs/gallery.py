@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import csv
-import json
 import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from playwright.sync_api import sync_playwright
 
 QUESTION = "How does click decide which shell to complete for?"
-TABLES = ("validity", "reports", "verdicts", "decisions", "escalations", "scores", "pairs")
 SIZE = {"width": 1100, "height": 700}
 
 
@@ -69,9 +66,8 @@ EXAMPLES = (
 
 
 def add_gallery(source: Path, project: Path, root: Path) -> None:
-    """Creates the project, and writes the gallery and the reference of tables to the staged sources."""
+    """Creates the project, and writes the gallery to the staged sources."""
     make_project(project, root)
-    (source / "docs" / "reference" / "tables.md").write_text(tables_page(project / "bench" / "demo"), encoding="utf-8")
     shown = source / "extra" / "docs" / "gallery"
     pages = {example: next(project.glob(example.path)) for example in EXAMPLES}
     for page in pages.values():
@@ -149,46 +145,3 @@ def take_pictures(pages: Sequence[Path], folder: Path) -> dict[Path, str]:
             tab.screenshot(path=folder / name)
         browser.close()
     return names
-
-
-def tables_page(bench: Path) -> str:
-    """The columns of every table, each with a value from the demo, and the keys of results.json."""
-    lines = [
-        "# Tables and results.json",
-        "",
-        "With values from the demo. Lists are joined with `;`, times are in seconds,",
-    ]
-    lines += [
-        "shares between 0 and 1. What the figures mean: [statistics](../statistics.md), [protocol](../protocol.md)."
-    ]
-    for name in TABLES:
-        with (bench / f"{name}.csv").open(newline="", encoding="utf-8") as file:
-            rows = csv.DictReader(file)
-            examples = dict.fromkeys(rows.fieldnames or (), "")
-            for row in rows:
-                examples = {key: examples[key] or row[key] for key in examples}
-        lines += ["", f"## {name}.csv", "", "| column | a value |", "|---|---|"]
-        lines += [f"| `{key}` | {_code(value)} |" for key, value in examples.items()]
-    lines += ["", "## results.json", "", "| key | value |", "|---|---|"]
-    lines += [
-        f"| `{key}` | {text} |"
-        for key, text in _keys(json.loads((bench / "results.json").read_text(encoding="utf-8")), "")
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def _code(value: str) -> str:
-    shown = value if len(value) <= 60 else f"{value[:57]}..."
-    return f"`{shown}`".replace("|", "\\|") if shown else ""
-
-
-def _keys(value: Any, path: str, depth: int = 3) -> Iterator[tuple[str, str]]:
-    """Every key down to a depth, with the type of its value; for a list, those of its first item."""
-    if isinstance(value, dict) and value and depth:
-        for key, inner in value.items():
-            yield from _keys(inner, f"{path}.{key}" if path else key, depth - 1)
-    elif isinstance(value, list) and value and isinstance(value[0], dict) and depth:
-        yield from _keys(value[0], f"{path}[]", depth)
-    else:
-        kinds = {dict: "mapping", list: "list", str: "text", bool: "true or false", int: "number", float: "number"}
-        yield path, kinds.get(type(value), "null in the demo")

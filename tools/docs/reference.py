@@ -1,85 +1,109 @@
-"""The reference: config keys and file formats from the schemas, tables from the demo, every program from its --help."""
+"""Writes docs/reference/ from the code: `python tools/docs/reference.py`. A test compares the two.
+
+Config keys and task sets come from the models, verbs from their --help, discards from REASONS, columns and files from
+core/rows.py and core/run_folder.py, sets from scenarios/, endings and messages from the tests that try them.
+"""
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import re
 import subprocess
 import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+import yaml
 
 from lensbench.__main__ import EXIT_CODES, all_verbs
 from lensbench.plan.schemas import schemas
+from lensbench.runs.reasons import REASONS
 
-PAGES = {
-    "config.schema.json": ("config", "Config keys", "The keys of `config.yaml` and `--config`."),
-    "scenarios.schema.json": (
-        "scenarios",
-        "Task sets",
-        "The keys of a task set in YAML ([how to write one](../scenarios.md)).",
-    ),
-    "record.schema.json": (
-        "record",
-        "Records",
-        "The measured facts about a run: `bench/<run_id>/attempts/<task>-<condition>/<n>/record.json`.",
-    ),
+ROOT = Path(__file__).parents[2]
+sys.path[:0] = [str(ROOT / "tests" / name) for name in ("", "support", "agents", "workflow")]
+FOLDER = ROOT / "docs" / "reference"
+ENGINE = ROOT / "scripts" / "lensbench"
+CORE = ENGINE / "core"
+JSON_FILES = {
+    "estimates.json": (ENGINE / "scores" / "estimates_file.py", ENGINE / "scores" / "intervals.py"),
+    "results.json": (ENGINE / "results" / "results_file.py",),
+    "instrument.json": (ENGINE / "judging" / "instrument_file.py",),
+    "comparison.json": (ENGINE / "results" / "compare" / "comparison_file.py",),
+}
+"""Files of a run folder and the modules with their types."""
+SCHEMAS = {
+    "config": ("Config keys", "The keys of `config.yaml` and `--config`."),
+    "scenarios": ("Task sets", "The keys of a task set in YAML ([how to write one](../scenarios.md))."),
+    "record": ("Records", "The measured facts about an attempt: `attempts/<task>-<condition>/<n>/record.json`."),
 }
 BOUNDS = {
-    "ge": "≥",
     "minimum": "≥",
-    "gt": ">",
     "exclusiveMinimum": ">",
-    "le": "≤",
     "maximum": "≤",
-    "lt": "<",
     "exclusiveMaximum": "<",
 }
 
 
-def write_reference(folder: Path, root: Path) -> None:
-    """Writes one page per schema, and one with all programs."""
-    folder.mkdir()
-    for name, schema in schemas().items():
-        page, title, about = PAGES[name]
-        (folder / f"{page}.md").write_text(schema_page(title, about, schema, f"schemas/{name}"), encoding="utf-8")
-    (folder / "programs.md").write_text(programs_page(root), encoding="utf-8")
+class Group(NamedTuple):
+    """A class or a heading of a source file, and its names with their comments."""
+
+    title: str
+    about: str
+    rows: tuple[tuple[str, str], ...]
 
 
-def schema_page(title: str, about: str, schema: dict[str, Any], file: str) -> str:
-    """A table of the top-level keys, and one for each part."""
-    lines = [
-        f"# {title}",
-        "",
-        f"{about} Editors check and complete it with `{file}`.",
-        "",
-        *_table(schema, schema["$defs"]),
-    ]
-    for name, part in schema["$defs"].items():
-        lines += ["", f"## {name}", "", part.get("description", "")]
-        lines += ["", *(_table(part, schema["$defs"]) if "properties" in part else [_type(part)])]
-    return "\n".join(lines) + "\n"
+def pages() -> dict[str, str]:
+    """The text of each page of the reference, by its name without the suffix."""
+    made = {name: schema_page(*SCHEMAS[name], schemas()[f"{name}.schema.json"]) for name in SCHEMAS}
+    return made | {
+        "verbs": verbs_page(),
+        "discards": discards_page(),
+        "columns": columns_page(),
+        "files": files_page(),
+        "json": json_page(),
+        "sets": sets_page(),
+        "endings": endings_page(),
+        "messages": messages_page(),
+    }
 
 
-def _table(model: dict[str, Any], parts: dict[str, Any]) -> list[str]:
-    required = model.get("required", [])
-    rows = ["| key | value | default | meaning |", "|---|---|---|---|"]
-    for name, key in model["properties"].items():
-        default = "(needed)" if name in required else _default(key)
-        part = parts.get(key.get("$ref", "").rpartition("/")[2], {})
-        meaning = key.get("description") or part.get("description", "")
-        rows.append(f"| `{name}` | {_cell(_type(key))} | {_cell(default)} | {_cell(meaning)} |")
-    return rows
+def table(*rows: tuple[str, ...]) -> str:
+    """A Markdown table; the first row is its head."""
+    head, *body = [f"| {' | '.join(_cell(cell) for cell in row)} |" for row in rows]
+    return "\n".join([head, "|" + "---|" * len(rows[0]), *body])
 
 
 def _cell(text: str) -> str:
     return text.replace("|", "\\|").replace("\n", " ")
 
 
+def schema_page(title: str, about: str, schema: dict[str, Any]) -> str:
+    """A table of the top-level keys, and one for each part."""
+    lines = [f"# {title}", "", about, "", _keys(schema, schema["$defs"])]
+    for name, part in schema["$defs"].items():
+        lines += ["", f"## {name}", "", part.get("description", "")]
+        lines += ["", _keys(part, schema["$defs"]) if "properties" in part else _type(part)]
+    return "\n".join(lines)
+
+
+def _keys(model: dict[str, Any], parts: dict[str, Any]) -> str:
+    required = model.get("required", [])
+    rows = [("key", "value", "default", "meaning")]
+    for name, key in model["properties"].items():
+        default = "(needed)" if name in required else _default(key)
+        part = parts.get(key.get("$ref", "").rpartition("/")[2], {})
+        rows.append((f"`{name}`", _type(key), default, key.get("description") or part.get("description", "")))
+    return table(*rows)
+
+
 def _default(key: dict[str, Any]) -> str:
     value = key.get("default")
-    if "default" not in key or value in ("", [], {}, None):
+    if value in ("", [], {}, None):
         return ""
     return "as below" if isinstance(value, dict) else f"`{json.dumps(value, ensure_ascii=False)}`"
 
@@ -105,34 +129,152 @@ def _type(key: dict[str, Any]) -> str:
     return " ".join(part for part in (key.get("type", "anything"), bounds, pattern) if part)
 
 
-def programs_page(root: Path) -> str:
-    """The --help of every program: the verbs, then the stages in the order of the workflow."""
-    lines = [
-        "# Programs",
-        "",
-        "Verbs are started as `lensbench <verb>` ([installing](../installing.md)).",
-        "",
-        EXIT_CODES,
-    ]
-    verbs = {f"lensbench {name}": verb.module for group in all_verbs().values() for name, verb in group.items()}
-    of_workflow = {f"python -m {module}": module for module in stages(root) if module not in verbs.values()}
-    for title, programs in {"Verbs": verbs, "Stages": of_workflow}.items():
-        lines += ["", f"## {title}"]
-        for name, module in programs.items():
-            lines += ["", f"### {name}", "", "```", help_of(module), "```"]
-    return "\n".join(lines) + "\n"
-
-
-def stages(root: Path) -> list[str]:
-    """The modules that the workflow starts, in the order of the included rules."""
-    snakefile = (root / "Snakefile").read_text(encoding="utf-8")
-    included = re.findall(r'^include: "(.+)"$', snakefile, re.MULTILINE)
-    text = "".join([*((root / name).read_text(encoding="utf-8") for name in included), snakefile])
-    return list(dict.fromkeys(re.findall(r"\{PYTHON\} (lensbench[\w.]+)", text)))
+def verbs_page() -> str:
+    """Every verb with its --help, and the exit codes."""
+    lines = ["# Verbs", "", EXIT_CODES]
+    for group, verbs in all_verbs().items():
+        lines += ["", f"## {group}"]
+        for name, verb in verbs.items():
+            lines += ["", f"### lensbench {name}", "", "```text", help_of(verb.module), "```"]
+    return "\n".join(lines)
 
 
 def help_of(module: str) -> str:
-    """The output of a program with --help."""
-    environment = {**os.environ, "COLUMNS": "110"}
+    """The output of a program with --help; of `run`, only its own part, as the rest is Snakemake's."""
     command = [sys.executable, "-P", "-m", module, "--help"]
-    return subprocess.run(command, env=environment, capture_output=True, encoding="utf-8", check=True).stdout.rstrip()
+    environment = {**os.environ, "COLUMNS": "110"}
+    shown = subprocess.run(command, env=environment, capture_output=True, encoding="utf-8", check=True).stdout
+    return shown.rstrip()
+
+
+def discards_page() -> str:
+    """Why a run may not count."""
+    when = {"again": "another attempt at once", "later": "the next start"}
+    rows = [(f"`{name}`", reason.meaning, when[reason.policy], reason.look_at) for name, reason in REASONS.items()]
+    return "\n".join([
+        "# Discards", "", "Why a run does not count, what repeats it, and what to look at.", "",
+        table(("reason", "meaning", "repeated by", "look at"), *rows),
+    ])  # fmt: skip
+
+
+def groups(source: Path, head: str, row: str) -> list[Group]:
+    """The parts of a source file: a line that matches `head` begins one, lines that match `row` are its names."""
+    found: list[Group] = []
+    lines = source.read_text(encoding="utf-8").splitlines()
+    for line, following in zip(lines, [*lines[1:], ""], strict=True):
+        if begun := re.match(head, line):
+            found.append(Group(begun[1], following.strip().strip('"'), ()))
+        elif (named := re.match(row, line)) and found:
+            meaning = named[2] or following.strip().strip('"')
+            found[-1] = found[-1]._replace(rows=(*found[-1].rows, (f"`{named[1]}`", meaning)))
+    return found
+
+
+def columns_page() -> str:
+    """The columns of the tables, with the comments of core/rows.py."""
+    lines = [
+        "# Columns",
+        "",
+        "Lists are joined with `;`, times are in seconds, shares between 0 and 1. An empty cell is missing.",
+    ]
+    common, *tables = groups(CORE / "rows.py", r"class (\w+)\(.*\):", r"    (\w+): ReadOnly\[str\](?:  # (.*))?$")
+    runs = re.findall(r"class (\w+)\(RunRow\)", (CORE / "rows.py").read_text(encoding="utf-8"))
+    for part in tables:
+        name, _, about = part.about.partition(": ")
+        rows = (*common.rows, *part.rows) if part.title in runs else part.rows
+        lines += ["", f"## {name}", "", f"{about[0].upper()}{about[1:]}", "", table(("column", "meaning"), *rows)]
+    return "\n".join(lines)
+
+
+def files_page() -> str:
+    """The files of a run folder, with the comments of core/run_folder.py."""
+    lines = ["# Files of a run folder", "", "`bench/<run_id>/`, in the order in which they are made."]
+    for part in groups(CORE / "run_folder.py", r"    # (.*)$", r'    \w+ = _Place\("(.+)"\)(?:  # (.*))?$'):
+        lines += ["", f"## {part.title[0].upper()}{part.title[1:]}", "", table(("file", "content"), *part.rows)]
+    return "\n".join(lines)
+
+
+def json_page() -> str:
+    """The keys of the JSON files, with the docstrings of their types."""
+    lines = ["# Keys of the JSON files", "", "Each type with its keys; `X | None` may be `null`."]
+    for name, modules in JSON_FILES.items():
+        lines += ["", f"## {name}"]
+        for module in modules:
+            for node in ast.parse(module.read_text(encoding="utf-8")).body:
+                if isinstance(node, ast.ClassDef) and (keys := list(_fields(node))):
+                    base = "".join(
+                        f" The keys of {ast.unparse(base)}, and:"
+                        for base in node.bases
+                        if isinstance(base, ast.Name) and base.id != "TypedDict"
+                    )
+                    lines += ["", f"**{node.name}**: {ast.get_docstring(node) or ''}{base}", ""]
+                    lines += [table(("key", "type", "meaning"), *keys)]
+    return "\n".join(lines)
+
+
+def _fields(node: ast.ClassDef) -> Iterator[tuple[str, str, str]]:
+    """Each public field of a class: its name, type and docstring."""
+    for field, following in zip(node.body, [*node.body[1:], None], strict=True):
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
+            said = following.value if isinstance(following, ast.Expr) else None
+            meaning = str(said.value) if isinstance(said, ast.Constant) else ""
+            yield f"`{field.target.id}`", f"`{ast.unparse(field.annotation)}`", meaning
+
+
+def sets_page() -> str:
+    """The task sets that come with lensbench: how many tasks about what."""
+    lines = ["# Task sets that come with lensbench"]
+    for file in sorted((ROOT / "scenarios").glob("*.yaml")):
+        found = yaml.safe_load(file.read_text(encoding="utf-8"))
+        asked = Counter(task["repository"] for task in found["tasks"])
+        kinds = Counter(task["category"] for task in found["tasks"])
+        rows = [(name, _pinned(found["repositories"][name]), str(count)) for name, count in asked.items()]
+        counts = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
+        lines += ["", f"## {file.name}", "", f"{len(found['tasks'])} tasks: {counts}.", ""]
+        lines += [table(("repository", "pinned", "tasks"), *rows)]
+    return "\n".join(lines)
+
+
+def _pinned(source: dict[str, str]) -> str:
+    return next(f"{kind} {source[kind]}" for kind in ("pypi", "npm", "git", "path") if kind in source)
+
+
+def endings_page() -> str:
+    """How attempts of the real programs end, by the table with which they are tried."""
+    from endings_table import table as endings
+
+    words = (
+        ("counts", "a valid run"),
+        ("failed", "a failed answer of the model: counts, with the text so far"),
+        ("stops", "everything stops, with the reason"),
+        ("again", "retried, with growing pauses; then discarded"),
+        ("pause", "all agents and judges of that service pause, then it is retried; then discarded"),
+        ("discarded", "not retried at once: the next start repeats the run"),
+    )
+    return "\n".join([
+        "# How attempts end", "",
+        "Tried with the real programs on scripted services by `tests/agents/test_endings_live.py`.", "",
+        table(("", "what becomes of the attempt"), *words), "", endings(),
+    ])  # fmt: skip
+
+
+def messages_page() -> str:
+    """Mistakes, each really made, with the line that answers it."""
+    from test_mistakes import rows
+
+    made = rows(lambda: Path(tempfile.mkdtemp()))
+    return "\n".join([
+        "# Messages", "", "Typical mistakes, and the line that each is answered with.", "",
+        "| mistake | answer |", "|---|---|", *made,
+    ])  # fmt: skip
+
+
+def main() -> None:
+    """Writes all pages."""
+    FOLDER.mkdir(exist_ok=True)
+    for name, text in pages().items():
+        (FOLDER / f"{name}.md").write_text(text.rstrip() + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

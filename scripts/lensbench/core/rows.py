@@ -14,106 +14,106 @@ if TYPE_CHECKING:
 class RunRow(TypedDict):
     """A row about a run."""
 
-    task: ReadOnly[str]
-    condition: ReadOnly[str]
-    trial: ReadOnly[str]
+    task: ReadOnly[str]  # the id of the task
+    condition: ReadOnly[str]  # the condition, as the config names it
+    trial: ReadOnly[str]  # from 1
 
 
 class ValidityRow(RunRow):
     """validity.csv: whether a planned run counts."""
 
-    status: ReadOnly[str]
-    reason: ReadOnly[str]
-    detail: ReadOnly[str]
-    attempts: ReadOnly[str]
-    discards: ReadOnly[str]
-    given_up: ReadOnly[str]
-    ending: ReadOnly[str]
+    status: ReadOnly[str]  # valid, discarded or missing
+    reason: ReadOnly[str]  # of a discarded run
+    detail: ReadOnly[str]  # what was observed
+    attempts: ReadOnly[str]  # how many were made
+    discards: ReadOnly[str]  # the reasons of earlier attempts, joined with ;
+    given_up: ReadOnly[str]  # yes after `discards.max_rounds` rounds
+    ending: ReadOnly[str]  # how the answer ended: finished, limit, refusal, compaction
 
 
 class ReportRow(RunRow):
     """reports.csv: the content of a valid run's report."""
 
-    report_present: ReadOnly[str]
-    tool_calls: ReadOnly[str]
-    tools_used: ReadOnly[str]
-    files_read: ReadOnly[str]
-    files_used: ReadOnly[str]
-    server_calls: ReadOnly[str]
+    report_present: ReadOnly[str]  # whether the answer has a `## Report`
+    tool_calls: ReadOnly[str]  # their number, as the agent states it
+    tools_used: ReadOnly[str]  # a list
+    files_read: ReadOnly[str]  # their number
+    files_used: ReadOnly[str]  # a list
+    server_calls: ReadOnly[str]  # the number in `LENS calls` or `MCP calls` of imports
 
 
 class VerdictRow(RunRow):
     """verdicts.csv and verdicts/<judge>.csv: a judge's verdict on a criterion."""
 
-    criterion: ReadOnly[str]
-    judge: ReadOnly[str]
-    verdict: ReadOnly[str]
-    points: ReadOnly[str]
-    evidence: ReadOnly[str]
-    position: ReadOnly[str]
-    reason: ReadOnly[str]
-    failure: ReadOnly[str]
-    version: ReadOnly[str]
-    model: ReadOnly[str]
-    cost_usd: ReadOnly[str]
-    cost_estimated: ReadOnly[str]
+    criterion: ReadOnly[str]  # its number in the task, from 1
+    judge: ReadOnly[str]  # its name; human-<name> for a person
+    verdict: ReadOnly[str]  # Met, Partial, Missed or Unjudged
+    points: ReadOnly[str]  # 1, 0.5, 0 or empty
+    evidence: ReadOnly[str]  # the piece that decided, word for word
+    position: ReadOnly[str]  # the character of the answer at which it starts
+    reason: ReadOnly[str]  # the judge's, or the patterns that matched
+    failure: ReadOnly[str]  # why there is no verdict
+    version: ReadOnly[str]  # of the prompt and the program
+    model: ReadOnly[str]  # the model that judged
+    cost_usd: ReadOnly[str]  # US dollars
+    cost_estimated: ReadOnly[str]  # yes where they are estimated from the tokens
 
 
 class DecisionRow(RunRow):
     """decisions.csv: the verdict that counts for a criterion."""
 
-    criterion: ReadOnly[str]
-    verdict: ReadOnly[str]
-    points: ReadOnly[str]
-    decided_by: ReadOnly[str]
-    votes: ReadOnly[str]
-    disagreement: ReadOnly[str]
-    judges_verdict: ReadOnly[str]
+    criterion: ReadOnly[str]  # its number in the task, from 1
+    verdict: ReadOnly[str]  # the one that counts
+    points: ReadOnly[str]  # 1, 0.5, 0 or empty
+    decided_by: ReadOnly[str]  # single, majority or human
+    votes: ReadOnly[str]  # each judge with its verdict
+    disagreement: ReadOnly[str]  # whether judges, or people, differ
+    judges_verdict: ReadOnly[str]  # that of the judges without people
 
 
 class ScoreRow(RunRow):
     """scores.csv: the score of a run."""
 
-    criteria: ReadOnly[str]
-    judged: ReadOnly[str]
-    points: ReadOnly[str]
-    score: ReadOnly[str]
-    complete: ReadOnly[str]
-    duration_s: ReadOnly[str]
-    status: ReadOnly[str]
+    criteria: ReadOnly[str]  # how many the task has
+    judged: ReadOnly[str]  # how many have a verdict
+    points: ReadOnly[str]  # their sum
+    score: ReadOnly[str]  # a share of 1, to the nearest 0.05; empty if one is unjudged
+    complete: ReadOnly[str]  # a score of 0.8 or more
+    duration_s: ReadOnly[str]  # seconds of the attempt that gave the answer
+    status: ReadOnly[str]  # scored, unjudged, discarded or missing
 
 
 class PairRow(TypedDict):
     """pairs.csv: a treatment's run and the baseline's; the file also has a column `adopted_<tool>` for each tool."""
 
-    task: ReadOnly[str]
-    trial: ReadOnly[str]
-    treatment: ReadOnly[str]
-    treatment_score: ReadOnly[str]
-    baseline_score: ReadOnly[str]
-    delta: ReadOnly[str]
-    adopted: ReadOnly[str]
-    offered: ReadOnly[str]
-    called: ReadOnly[str]
-    called_without_error: ReadOnly[str]
-    diverged: ReadOnly[str]
-    jaccard: ReadOnly[str]
-    only_treatment_files: ReadOnly[str]
-    misdirected: ReadOnly[str]
+    task: ReadOnly[str]  # the id of the task
+    trial: ReadOnly[str]  # from 1
+    treatment: ReadOnly[str]  # the condition that is compared
+    treatment_score: ReadOnly[str]  # a share of 1
+    baseline_score: ReadOnly[str]  # a share of 1
+    delta: ReadOnly[str]  # treatment minus baseline
+    adopted: ReadOnly[str]  # whether its report names a tool of the treatment
+    offered: ReadOnly[str]  # whether the agent could use one
+    called: ReadOnly[str]  # whether it called one
+    called_without_error: ReadOnly[str]  # whether a call succeeded
+    diverged: ReadOnly[str]  # whether the two answers cite different files
+    jaccard: ReadOnly[str]  # how alike the two sets of files are: 0 to 1
+    only_treatment_files: ReadOnly[str]  # cited by the treatment only
+    misdirected: ReadOnly[str]  # diverged, and the treatment scored less
 
 
 class GuessRow(RunRow):
     """guesses/<judge>.csv: the condition of an answer as guessed by a model judge."""
 
-    guessed: ReadOnly[str]
+    guessed: ReadOnly[str]  # the condition, or empty
 
 
 class PublishedRow(TypedDict):
     """published.csv: a score from imported runs."""
 
-    task: ReadOnly[str]
-    condition: ReadOnly[str]
-    score: ReadOnly[str]
+    task: ReadOnly[str]  # the id of the task
+    condition: ReadOnly[str]  # the condition
+    score: ReadOnly[str]  # a share of 1, as published
 
 
 def columns(row: type) -> tuple[str, ...]:

@@ -32,77 +32,77 @@ class RunFolder:
     path: Path
 
     # frozen by the stage `plan`
-    plan = _Place("plan.json")
-    prompts = _Place("prompts")
-    protocol = _Place("protocol.md")
-    config = _Place("config.yaml")
-    tasks = _Place("scenarios.md")
+    plan = _Place("plan.json")  # what every run reads: tasks, conditions, settings, with hashes
+    prompts = _Place("prompts")  # the prompt of each task, the same bytes in every condition
+    protocol = _Place("protocol.md")  # the rules under which the runs were made
+    config = _Place("config.yaml")  # the resolved settings
+    tasks = _Place("scenarios.md")  # the frozen tasks
     tasks_beside = _Place("scenarios.frozen.md")
     """The frozen tasks of a run folder in which scenarios.md is the user's file."""
-    changes = _Place("changes")
+    changes = _Place("changes")  # hidden files and references of change tasks
 
     # before and during runs
-    repositories = _Place("repositories.json")
+    repositories = _Place("repositories.json")  # the code under test, by revision and hash
     environments = _Place("environments.json")
     """The path of each change task's environment."""
-    preflight = _Place("preflight.json")
-    spent = _Place("spent.json")
+    preflight = _Place("preflight.json")  # what was tried before the runs
+    spent = _Place("spent.json")  # money and attempts so far
     attempts = _Place("attempts")
     """All answers that were paid for (core/store.py)."""
     runs = _Place("runs")
     """A copy of the answer of each run that counts."""
-    timing = _Place("runs/timing.csv")
-    looks = _Place("looks")
-    look_ledger = _Place("looks.jsonl")
+    timing = _Place("runs/timing.csv")  # the model mapping, then a row for every run ever made
+    looks = _Place("looks")  # what was known after each wave
+    look_ledger = _Place("looks.jsonl")  # every look at a verdict, and the error that it spent
     imported = _Place("imported")
     """The original files of an imported benchmark."""
-    published = _Place("imported/published.csv")
-    logs = _Place("logs")
-    archive_log = _Place("logs/archive.log")
+    published = _Place("imported/published.csv")  # the scores that came with an import
+    logs = _Place("logs")  # the output of programs
+    archive_log = _Place("logs/archive.log")  # the output of the archive
 
     # made from the runs
-    validity = _Place("validity.csv")
-    reports = _Place("reports.csv")
+    validity = _Place("validity.csv")  # which runs count
+    reports = _Place("reports.csv")  # what agents report about themselves
     citations = _Place("citations.json")
     """The source lines cited in answers."""
-    tests = _Place("tests")
-    human = _Place("human")
-    judging = _Place("judging")
+    tests = _Place("tests")  # the test results of change tasks
+    human = _Place("human")  # verdicts that people saved
+    judging = _Place("judging")  # replies of model judges
     judging_tests = _Place("judging/tests")
     """Test runs, by the hash of everything that they depend on."""
-    judge_verdicts = _Place("verdicts")
-    guesses = _Place("guesses")
-    verdicts = _Place("verdicts.csv")
-    decisions = _Place("decisions.csv")
-    escalations = _Place("escalations.csv")
-    judge_sheet = _Place("judge_sheet.html")
-    instrument = _Place("instrument.json")
-    scores = _Place("scores.csv")
-    pairs = _Place("pairs.csv")
-    estimates = _Place("estimates.json")
-    results_json = _Place("results.json")
-    results = _Place("results.md")
-    summary = _Place("summary.md")
-    junit = _Place("junit.xml")
-    page = _Place("report.html")
-    answers = _Place("answers")
+    judge_verdicts = _Place("verdicts")  # a table for each judge
+    guesses = _Place("guesses")  # what judges guessed when asked for the condition
+    verdicts = _Place("verdicts.csv")  # all verdicts
+    decisions = _Place("decisions.csv")  # the verdicts that count
+    escalations = _Place("escalations.csv")  # criteria that people should judge
+    judge_sheet = _Place("judge_sheet.html")  # the page on which people judge
+    instrument = _Place("instrument.json")  # how far the judges can be trusted
+    scores = _Place("scores.csv")  # the score of each run
+    pairs = _Place("pairs.csv")  # each pair with its difference
+    estimates = _Place("estimates.json")  # the deltas with intervals, and the gate
+    results_json = _Place("results.json")  # the results for programs
+    results = _Place("results.md")  # the results as text
+    summary = _Place("summary.md")  # the results for a CI job
+    junit = _Place("junit.xml")  # the results as a test report
+    page = _Place("report.html")  # the results as a page
+    answers = _Place("answers")  # a page for each pair and run
 
     # marker files and internal state
-    at_work = _Place(".at-work")
+    at_work = _Place(".at-work")  # the lock of the start that is at work
     checked = _Place(".checked")
     """Size and times of the files that were verified."""
     checksums = _Place(".checksums")
     """Checksums of written files, in the format of `sha256sum`; the last line of a file counts."""
     copies = _Place(".copies")
     """Files that no stage can rebuild."""
-    frozen_settings = _Place(".plan")
-    gate = _Place(".gate")
-    lock = _Place(".lock")
+    frozen_settings = _Place(".plan")  # the accepted settings
+    gate = _Place(".gate")  # the start gate of pairs
+    lock = _Place(".lock")  # a lock between programs
     refused = _Place(".refused")
     """This start ended with a verdict listed in `fail_on`; contains the message."""
     sandbox_trials = _Place(".sandbox")
     """The result of the sandbox test on each machine."""
-    stopped = _Place(".stopped")
+    stopped = _Place(".stopped")  # why a start makes no more runs
 
 
 PLACES: tuple[str, ...] = tuple(place.name for place in vars(RunFolder).values() if isinstance(place, _Place))

@@ -136,7 +136,7 @@ class Agent(Strict):
     @model_validator(mode="before")
     @classmethod
     def _models_of_the_provider(cls, value: Any) -> Any:
-        """Z.AI serves one model under all names (protocol, section 5); what a user writes goes first."""
+        """Z.AI serves one model under all names; what a user writes goes first."""
         if isinstance(value, dict) and value.get("provider") == "zai" and not value.get("models"):
             return {**value, "models": ZAI_MODELS}
         return value

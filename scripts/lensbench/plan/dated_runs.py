@@ -1,4 +1,4 @@
-"""`run_id: auto`: runs named by date and time (protocol, section 5)."""
+"""`run_id: auto`: runs named by date and time."""
 
 from __future__ import annotations
 

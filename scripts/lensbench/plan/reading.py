@@ -69,7 +69,7 @@ def insist_on_config(name: str) -> None:
     """Raises UserError, with file, line and column, for a file that is not a YAML mapping."""
     shown, document = read_file(name)
     if document.value is None:
-        raise UserError(f"{shown}:1: is empty; `lensbench init` writes a config, docs/starting.md shows one")
+        raise UserError(f"{shown}:1: is empty; `lensbench init` writes a config, docs/tutorial.md shows one")
     if not isinstance(document.value, dict):
         raise UserError(f"{shown}:1: must be a mapping of keys to values, such as `run_id: demo`")
 

@@ -1,4 +1,4 @@
-"""Parses and writes task sets in the protocol's Markdown format (section 6, `scenarios.md`).
+"""Parses and writes task sets in the protocol's Markdown format (`scenarios.md`).
 
     #### <id>
     - **Category**: Debug

@@ -17,7 +17,7 @@ from lensbench.runs.reasons import REASONS, Remedy
 from lensbench.scores.intervals import LARGEST, Estimate
 
 MANY_DISCARDS = 4
-"""Above this many discards the cause has to be looked for (protocol, section 7)."""
+"""Above this many discards the cause has to be looked for (protocol, section 6)."""
 MAX_CELL = 300
 """Longer texts are cut: the whole one stands in the csv tables."""
 _ESCAPED = str.maketrans({mark: f"\\{mark}" for mark in "\\`*[]|~$"} | {"<": "&lt;", ">": "&gt;", "&": "&amp;"})

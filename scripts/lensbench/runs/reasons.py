@@ -1,4 +1,4 @@
-"""Why a run is invalid (protocol, section 7), and what to do about it. Decided from facts, never from a score."""
+"""Why a run is invalid (protocol, section 6), and what to do about it. Decided from facts, never from a score."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ class Side:
 
 
 def compare(treatment: Side, baseline: Side, tools: Sequence[str]) -> dict[str, Cell]:
-    """The comparison of a pair (protocol, section 3), as cells of pairs.csv; missing if either side is missing.
+    """The comparison of a pair (protocol, section 4), as cells of pairs.csv; missing if either side is missing.
 
     `adopted` is what the agent reports, as in the protocol; `offered`, `called` and `called_without_error` are what was
     observed. A tool that was not offered to the run is never adopted, even if it is reported or called. If offered

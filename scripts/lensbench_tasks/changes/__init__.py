@@ -1,1 +1,1 @@
-"""Change tasks from commits, releases, SWE-bench and Harbor (docs/change-sets.md)."""
+"""Change tasks from commits, releases, SWE-bench and Harbor (docs/changes.md)."""

@@ -1,4 +1,4 @@
-"""Any program that prints the event stream of docs/agents.md: as `command`, with everything observed that it shows."""
+"""Any program that prints the event stream of docs/events.md: as `command`, with everything observed that it shows."""
 
 from __future__ import annotations
 

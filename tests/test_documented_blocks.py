@@ -1,0 +1,152 @@
+"""Every fenced YAML and JSON of the documents is read by the model that reads it in use, and every link leads somewhere."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+import yaml
+
+from lensbench.agents.adapters.command_events import read
+from lensbench.core.errors import UserError
+from lensbench.core.system.places import ROOT
+from lensbench.judging.judges.human import HumanFile
+from lensbench.plan.reading import load_config
+from lensbench.plan.task_files import read_scenarios
+
+PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), ROOT / "examples" / "README.md"]
+FENCED = re.compile(r"^```(yaml|json)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+PLACEHOLDERS = {
+    "<64 hex digits of the sdist>": "a" * 64,
+    "sha512-<as `npm view ajv@8.17.1 dist.integrity` shows it>": f"sha512-{'A' * 86}==",
+    "<id of the sheet>": "a" * 64,
+}
+BASE = {
+    "run_id": "x",
+    "scenarios": "tasks.yaml",
+    "conditions": {"without": {}, **{name: {"mcp": f"{name}.json"} for name in ("v1", "v2", "with")}},
+}
+"""What a block with some keys of a config is added to."""
+
+
+ELSEWHERE = re.compile(r"there is no (file )?[/\w]|is not there|is not used")
+
+
+class Block(NamedTuple):
+    place: str
+    kind: str
+    text: str
+
+
+def blocks(file: Path) -> Iterator[Block]:
+    text = file.read_text(encoding="utf-8")
+    for found in FENCED.finditer(text):
+        shown = found[2]
+        for placeholder, value in PLACEHOLDERS.items():
+            shown = shown.replace(placeholder, value)
+        line = text.count("\n", 0, found.start()) + 1
+        yield Block(f"{file.name}:{line}", found[1], shown)
+
+
+BLOCKS = [block for file in PAGES for block in blocks(file)]
+
+
+def read_block(block: Block, folder: Path) -> None:
+    """Reads a block as it is read in use. Raises what the reader raises."""
+    if block.kind == "json" and '"verdicts"' in block.text:
+        HumanFile.model_validate_json(block.text)
+    elif block.kind == "json":
+        outcome = read(block.text.splitlines())
+        assert outcome.finished
+        assert outcome.answer
+        kinds = [json.loads(line)["type"] for line in block.text.splitlines()]
+        assert set(kinds) == {"start", "tool_call", "tool_result", "answer", "end"}
+    elif "\ntasks:" in f"\n{block.text}":
+        for hidden in re.findall(r"\{file: ([^\s}]+)", block.text):
+            (folder / hidden).parent.mkdir(parents=True, exist_ok=True)
+            (folder / hidden).write_text("x")
+        text = re.sub(r"(git|path): \.\./\S+(?=[,}])", rf"\1: {ROOT}", block.text)
+        (folder / "tasks.yaml").write_text(text)
+        read_scenarios([str(folder / "tasks.yaml")])
+    else:
+        try:
+            load_config({**BASE, **yaml.safe_load(block.text)})
+        except UserError as error:  # the files and servers of an excerpt are elsewhere
+            found = [line for line in str(error).splitlines() if not ELSEWHERE.search(line)]
+            if found:
+                raise UserError("\n".join(found)) from None
+
+
+@pytest.mark.parametrize("block", BLOCKS, ids=[block.place for block in BLOCKS])
+def test_a_block_is_what_its_reader_accepts(block: Block, tmp_path: Path) -> None:
+    read_block(block, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "planted",
+    [
+        Block("", "yaml", "agent:\n  kind: claude-code\n  verison: 2.1.329\n"),
+        Block("", "yaml", "agent:\n  kind: claude-code\n           version: 2.1.329\n"),
+        Block("", "yaml", "tasks:\n  - {id: a, prompt: b}\n"),
+        Block("", "json", '{"type": "start"}\n{"typ": "end"}\n'),
+        Block("", "json", '{"schema": 1, "judge": "a", "verdicts": []}'),
+    ],
+)
+def test_a_planted_mistake_in_a_block_is_found(planted: Block, tmp_path: Path) -> None:
+    with pytest.raises((UserError, ValueError, KeyError, AssertionError, yaml.YAMLError)):
+        read_block(planted, tmp_path)
+
+
+def anchors(text: str) -> set[str]:
+    """The anchors of a page's headings, as GitHub and the site make them."""
+    heads = re.findall(r"^#+ (.+)$", re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", re.sub(r"\]\(.*?\)", "", head).lower()).strip().replace(" ", "-") for head in heads}
+
+
+def dead_links(file: Path, text: str) -> list[str]:
+    """The relative links of a page that lead to no file or no heading."""
+    prose = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
+    dead = []
+    for link in re.findall(r"\]\(([^)\s]+)\)", prose):
+        path, _, anchor = link.partition("#")
+        target = file.parent / path if path else file
+        if "://" in link:
+            continue
+        if not target.exists() or (anchor and anchor not in anchors(target.read_text(encoding="utf-8"))):
+            dead.append(link)
+    return dead
+
+
+@pytest.mark.parametrize("file", PAGES, ids=[str(file.relative_to(ROOT)) for file in PAGES])
+def test_every_link_leads_somewhere_in_the_repository(file: Path) -> None:
+    assert not dead_links(file, file.read_text(encoding="utf-8"))
+
+
+def test_a_planted_dead_link_is_found() -> None:
+    text = "[a](docs/gate.md) [b](docs/gat.md) [c](docs/gate.md#the-rules) [d](docs/gate.md#no-rules)"
+    assert dead_links(ROOT / "README.md", text) == ["docs/gat.md", "docs/gate.md#no-rules"]
+
+
+def test_pages_and_sections_that_code_names_are_there() -> None:
+    """In messages, comments and templates: docs/<page>.md, and section n of the protocol."""
+    protocol = (ROOT / "docs" / "protocol.md").read_text(encoding="utf-8")
+    folders = ("scripts", "rules", "templates", "profiles", "scenarios", "benchmarks", "tools", ".claude")
+    files = [
+        file
+        for name in folders
+        for file in (ROOT / name).rglob("*")
+        if file.suffix in (".py", ".smk", ".j2", ".yaml", ".md", ".sh")
+    ]
+    named = {
+        (file.name, page)
+        for file in [*files, ROOT / "Makefile", ROOT / "config.yaml", ROOT / "Snakefile"]
+        if "node_modules" not in file.parts
+        for page in re.findall(r"\bdocs/[\w/-]+\.md|protocol, section \d+", file.read_text(encoding="utf-8"))
+    }
+    assert len(named) > 40
+    sections = {f"protocol, section {number}" for number in re.findall(r"^## (\d+)\.", protocol, re.MULTILINE)}
+    assert not {(name, page) for name, page in named if page not in sections and not (ROOT / page).is_file()}

@@ -1,0 +1,27 @@
+"""`lensbench docs`: the pages that messages name, in a terminal."""
+
+from __future__ import annotations
+
+import pytest
+
+from lensbench.core.errors import UserError
+from lensbench.core.system.places import ROOT
+from lensbench.workflow.docs import overview, page
+
+
+def test_a_page_by_its_name_and_as_messages_write_it() -> None:
+    text = (ROOT / "docs" / "gate.md").read_text(encoding="utf-8")
+    assert page("gate") == page("docs/gate.md") == text
+    assert page("reference/verbs").startswith("# Verbs")
+    assert page("examples").startswith("# Examples")
+
+
+def test_the_list_names_every_page_and_the_examples() -> None:
+    names = [line.split()[0] for line in overview().splitlines() if line]
+    assert {"gate", "tutorial", "reference/config", "examples"} <= set(names)
+    assert f"cp -r {ROOT / 'examples'} ." in overview()
+
+
+def test_an_unknown_page_is_one_line() -> None:
+    with pytest.raises(UserError, match="no page 'gat'; did you mean 'gate'"):
+        page("gat")
