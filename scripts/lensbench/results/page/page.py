@@ -129,7 +129,7 @@ def _facts(inputs: Inputs, status: str, run: RunId) -> list[str]:
     named["tokens"] = tables.tokens(run, "input", "cache_read", "cache_write", "output")
     said += [f"{rounded(value, 1 if name == 's' else 0)} {name}" for name, value in named.items() if value is not None]
     cost = tables.cost(run)
-    estimated = ", estimated" if tables.records[run].outcome.cost_is_guess else ""
+    estimated = ", estimated" if cost is not None and tables.records[run].outcome.cost_is_guess else ""
     return [*said, f"${rounded(cost, 4)}{estimated}"] if cost is not None else said
 
 
