@@ -29,11 +29,12 @@ BASE = {
     "run_id": "x",
     "scenarios": "tasks.yaml",
     "conditions": {"without": {}, **{name: {"mcp": f"{name}.json"} for name in ("v1", "v2", "with")}},
+    "agent": {"kind": "claude-code"},
 }
 """What a block with some keys of a config is added to."""
 
 
-ELSEWHERE = re.compile(r"there is no (file )?[/\w]|is not there|is not used")
+ELSEWHERE = re.compile(r"there is no (file )?[/\w]|is not there|is not used|cannot be read: No such")
 
 
 class Block(NamedTuple):
