@@ -24,5 +24,5 @@ rule scenarios:
     message:
         "writing {params.tasks} tasks"
     shell:
-        f"exec {PYTHON} lensbench_tasks.generate --repo={{params.repo:q}} --tasks {{params.tasks:q}} --settings {{params.writer:q}}"
+        f"exec {PYTHON} lensbench_tasks.generate --repo={{params.repo:q}} --count {{params.tasks:q}} --settings {{params.writer:q}}"
         " --output {output.tasks:q} 2> {log:q}"

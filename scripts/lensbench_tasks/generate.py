@@ -1,6 +1,6 @@
 """Writes a task set about a repository, its report, and a page to accept, edit or drop the tasks.
 
-    lensbench generate --repo ../my-project --tasks 12 --output scenarios/my-project.yaml
+    lensbench generate --repo ../my-project --count 12 --output scenarios/my-project.yaml
 
 With the offline agent, tasks are mined from the repository; any other agent is asked to write them.
 """
@@ -107,7 +107,7 @@ def main() -> None:
     )
     where = add_options(parser)
     where.add_argument("--repo", help="the repository: a git URL or a folder")
-    parser.add_argument("--tasks", type=int, default=12, help="how many tasks")
+    parser.add_argument("--count", type=int, default=12, help="how many tasks")
     parser.add_argument("--output", required=True, type=Path, help="the YAML file to write")
     parser.add_argument("--settings", default="{}", help="the agent and its environment, as JSON")
     arguments = parser.parse_args()
@@ -124,12 +124,12 @@ def main() -> None:
         raise UserError("question tasks need --repo; for the other sources add --kind change")
     pinned = pin(arguments.repo)
     folder = arguments.output.with_suffix(".transcripts")
-    made = generate(arguments.output.stem, pinned.source, arguments.tasks, settings, folder)
+    made = generate(arguments.output.stem, pinned.source, arguments.count, settings, folder)
     if pinned.warning:
         made = made._replace(warnings=(f"{arguments.repo}: {pinned.warning}", *made.warnings))
     write(made, arguments.output)
     report = arguments.output.with_suffix(".report.md")
-    print(f"{arguments.output}: {len(made.tasks)} of {arguments.tasks} tasks; see {report} for the others")
+    print(f"{arguments.output}: {len(made.tasks)} of {arguments.count} tasks; see {report} for the others")
 
 
 if __name__ == "__main__":

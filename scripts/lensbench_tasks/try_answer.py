@@ -16,7 +16,7 @@ from typing import get_args
 from lensbench.changes.task import answer_criteria
 from lensbench.core.errors import UserError, did_you_mean
 from lensbench.core.numbers import score_of
-from lensbench.core.system.program import run_program
+from lensbench.core.system.program import only_config, run_program
 from lensbench.core.system.terminal import printable
 from lensbench.core.tasks import DraftKind, Task
 from lensbench.judging.blinding import Blinded, without_report
@@ -29,7 +29,7 @@ from lensbench.runs.reports import parse_report
 from lensbench_tasks.drafting import with_drafts
 
 
-def configured_sets(config: str = "config.yaml") -> list[str]:
+def configured_sets(config: str) -> list[str]:
     """The task sets of a config. Raises UserError when it cannot be read."""
     _, document = read_file(config)
     return list(load_config(document.value, [config]).scenario_files)
@@ -75,10 +75,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="lensbench try", description=main.__doc__)
     parser.add_argument("task", help="the id of a task")
     parser.add_argument("answer", nargs="?", help="a file with an answer; - for standard input")
-    parser.add_argument("--set", action="append", help="the task set (default: the sets of config.yaml)")
+    parser.add_argument("--set", action="append", help="the task set (default: the sets of the config)")
+    parser.add_argument("--configfile", help="the config that names the sets (default: the one in this folder)")
     parser.add_argument("--drafts", choices=get_args(DraftKind), help="use such drafts for criteria without patterns")
     arguments = parser.parse_intermixed_args()
-    task = find_task(arguments.set or configured_sets(), arguments.task)
+    task = find_task(arguments.set or configured_sets(arguments.configfile or only_config(Path())), arguments.task)
     if arguments.answer is None:
         print(prompt_of(task))
         return

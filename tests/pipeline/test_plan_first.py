@@ -11,6 +11,16 @@ from small_benchmark import Project
 
 
 @pytest.mark.parametrize("is_forgotten", [False, True])
+def test_the_runs_of_one_task_are_made_alone_and_the_others_later(project: Project) -> None:
+    said = project.start("--config", "only=[anna]")
+    assert project.ledger() == ["anna-with", "anna-without"]
+    assert len(project.table("pairs")) >= 1
+    assert "Traceback" not in said
+    assert "did you mean 'anna'?" in project.start("--config", "only=[ana]", fails=True)
+    project.start()
+    assert len(project.ledger()) == len(set(project.ledger())) > 2
+
+
 def test_a_single_file_is_made_of_the_plan_of_the_present_settings(finished: Project, is_forgotten: bool) -> None:
     if is_forgotten:
         shutil.rmtree(finished.folder / ".snakemake")

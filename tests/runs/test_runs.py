@@ -27,6 +27,7 @@ from lensbench.runs import attempt as attempts
 from lensbench.runs import run as runs
 from lensbench.runs.budget import spent
 from lensbench.runs.run import KEPT, make_run, read_job
+from lensbench.runs.stopping import StopEverything
 from lensbench.runs.validity import judge_validity
 from lensbench.workflow.read_schedule import read_schedule
 
@@ -244,9 +245,18 @@ def test_a_run_that_is_still_at_work_elsewhere_is_waited_for_and_not_made_again(
     assert counts(bench)
 
 
+def test_five_equal_crashes_in_a_row_stop_everything(bench: Path) -> None:
+    plan(bench, "echo no index in $PWD >&2; exit 3", retries=10)
+    with pytest.raises(
+        StopEverything, match=r"5 attempts of without in a row crashed alike \(exit code 3: no index in"
+    ):
+        answer_of(bench)
+    assert [entry.counts for entry in entries(bench, RUN)] == [False] * 5
+
+
 def test_only_what_may_heal_at_once_is_tried_again_and_never_more_often_than_allowed(bench: Path) -> None:
     count = bench.parent / "count"
-    plan(bench, f'echo x >> "{count}"; exit 3', retries=3)
+    plan(bench, f'echo x >> "{count}"; echo no index >&2; exit 3', retries=3)
     answer_of(bench)
     tried = [from_json(entry.record.read_text()).attempt for entry in entries(bench, RUN)]
     assert [(attempt.number, attempt.waited_s, attempt.reason) for attempt in tried] == [
@@ -254,6 +264,7 @@ def test_only_what_may_heal_at_once_is_tried_again_and_never_more_often_than_all
     ]  # fmt: skip
     assert count.read_text().split() == ["x"] * 3
     assert [entry.counts for entry in entries(bench, RUN)] == [False, False, True]  # `validity` decides about the last
+    assert tried[-1].detail == "exit code 3: no index"
     plan(bench, "echo x > new.py; echo answer", retries=3)
     file_discard(bench, RUN, "crashed", "")
     answer_of(bench)

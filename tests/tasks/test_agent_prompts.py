@@ -34,7 +34,7 @@ def generated(rules: Sequence[Mapping[str, Any]], monkeypatch: pytest.MonkeyPatc
             "base_url": fake.url, "token_env": "LIVE_TEST_KEY", "timeout_s": 120,
         }  # fmt: skip
         said = generate(
-            "--repo", "shop", "--tasks", "1", "--output", "shop.yaml", "--prompts", "agent",
+            "--repo", "shop", "--count", "1", "--output", "shop.yaml", "--prompts", "agent",
             "--settings", json.dumps({"agent": agent}),
         )  # fmt: skip
     (task,) = read_scenarios(["shop.yaml"]).tasks

@@ -73,7 +73,7 @@ def generate(*arguments: str, fails: bool = False) -> str:
 
 @needs_sandbox
 def test_commits_become_proven_tasks_that_name_hidden_files_by_their_commit(shop: Path) -> None:
-    generate("--repo", "shop", "--tasks", "4", "--output", "sets/shop.yaml")
+    generate("--repo", "shop", "--count", "4", "--output", "sets/shop.yaml")
     (task,) = read_scenarios(["sets/shop.yaml"]).tasks
     assert isinstance(task, ChangeTask)
     assert task.tests.fail_to_pass == ("tests/test_cart.py::test_total",)
@@ -294,7 +294,7 @@ def test_files_that_the_project_s_own_command_starts_are_tests(tmp_path: Path, m
     commit(folder, "Fix the total: one too many", {"cart.js": cart.replace(", 1)", ", 0)"), "test/basic.js": tests})
     command = [sys.executable, "-P", "-m", "lensbench_tasks.generate", "--kind", "change", "--repo", "shop"]
     done = subprocess.run(
-        [*command, "--tasks", "1", "--environment", ":", "--output", "shop.yaml"], capture_output=True, text=True
+        [*command, "--count", "1", "--environment", ":", "--output", "shop.yaml"], capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
     (task,) = read_scenarios(["shop.yaml"]).tasks

@@ -33,7 +33,7 @@ def stock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_set_is_written_pinned_and_proven(stock: Path) -> None:
-    assert "sets/stock.yaml: " in run("--repo", "stock", "--tasks", "6", "--output", "sets/stock.yaml")
+    assert "sets/stock.yaml: " in run("--repo", "stock", "--count", "6", "--output", "sets/stock.yaml")
     tasks = read_scenarios(["sets/stock.yaml"]).tasks
     assert {task.repository for task in tasks} == {Git(git="stock", revision=git(stock, "rev-parse", "HEAD").strip())}
     assert all(criterion.proofs for task in tasks for criterion in task.criteria)
@@ -58,7 +58,7 @@ def test_the_same_seed_gives_the_same_bytes(stock: Path) -> None:
 def test_what_is_not_committed_is_taken_as_it_is_and_said(stock: Path) -> None:
     (stock / "stock" / "amber.py").write_text("x = 1\n")
     assert pin("stock") == (Folder(path="stock"), "it has uncommitted changes, and was used as it is")
-    run("--repo", "stock", "--tasks", "4", "--output", "stock.yaml")
+    run("--repo", "stock", "--count", "4", "--output", "stock.yaml")
     assert "**Note**: stock: it has uncommitted changes" in Path("stock.report.md").read_text(encoding="utf-8")
 
 

@@ -69,8 +69,13 @@ def test_an_answer_comes_from_standard_input_too() -> None:
 
 
 def test_the_set_of_the_config_is_the_default_and_without_an_answer_the_prompt_is_shown(folder: Path) -> None:
-    (folder / "config.yaml").write_text("run_id: r\nscenarios: set.yaml\nconditions: {without: {}, with: {}}\n")
+    (folder / "mcp.json").write_text('{"mcpServers": {"lens": {"command": "lens"}}}')
+    text = "run_id: r\nscenarios: set.yaml\nconditions: {without: {}, with: {mcp: mcp.json}}\n"
+    (folder / "config.mine.yaml").write_text(text)
     done = lensbench_try("cart")
+    (folder / "config.more.yaml").write_text(text)
+    assert "name one: --configfile config.mine.yaml or" in lensbench_try("cart").stderr
+    assert lensbench_try("cart", "--configfile", "config.more.yaml").stdout == done.stdout
     assert done.stdout.startswith("Where does the shop limit a cart?\n")
     assert "## Report" in done.stdout
 

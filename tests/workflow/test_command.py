@@ -16,8 +16,8 @@ from lensbench import __version__
 from lensbench.__main__ import EXIT_CODES, HIDDEN, all_verbs, module_of, overview
 from lensbench.core.errors import UserError
 from lensbench.core.system.places import ROOT
-from lensbench.core.system.program import only_benchmark
-from lensbench.workflow.launch import check_config, copy_demo, move_caches, snakemake_options
+from lensbench.core.system.program import benchmark, only_benchmark
+from lensbench.workflow.launch import check_config, copy_demo, move_caches, snakemake_options, with_tasks
 
 pytestmark = pytest.mark.slow
 
@@ -85,6 +85,13 @@ def test_a_wrong_name_is_answered_with_the_nearest() -> None:
     assert lensbench("xyzzy").stderr == "error: there is no verb 'xyzzy'; lensbench --help lists them\n"
 
 
+def test_a_benchmark_is_named_by_its_run_id_or_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bench" / "mine").mkdir(parents=True)
+    assert {benchmark("mine"), benchmark("bench/mine")} == {Path("bench/mine")}
+    assert benchmark("gone") == Path("gone")
+
+
 def test_the_only_benchmark_of_a_folder_needs_no_name(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="there is no benchmark in"):
         only_benchmark(tmp_path)
@@ -121,6 +128,12 @@ def test_run_finds_the_config_here_and_takes_all_cores(
         (tmp_path / name).touch()
     assert snakemake_options(tmp_path, options) == told
     assert sorted(path.name for path in tree(tmp_path)) == sorted(here)
+
+
+def test_a_task_alone_is_a_key_of_the_config() -> None:
+    assert with_tasks(["-n", "--cores", "2"]) == ["-n", "--cores", "2"]
+    assert with_tasks(["--only", "cart", "-n", "--only=shop"]) == ["-n", "--config", "only=[cart, shop]"]
+    assert with_tasks(["--config", "seed=2", "--only", "cart"]) == ["--config", "only=[cart]", "seed=2"]
 
 
 def test_several_configs_are_named(tmp_path: Path) -> None:

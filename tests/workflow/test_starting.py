@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from lensbench.core.system.places import ROOT
 from lensbench.plan.reading import load_config
 from lensbench.plan.task_files import read_scenarios
 from lensbench.workflow.prices import FEW, OFFLINE, PUBLISHED, estimate, price
-from lensbench.workflow.setup import KINDS, Wishes, _outcome, config_text, mcp_file, unfinished
+from lensbench.workflow.setup import KINDS, Wishes, _outcome, config_text, earlier, mcp_file
 from terminal import type_into
 
 pytestmark = pytest.mark.slow
@@ -44,6 +45,7 @@ def starting(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         (["--url", "http://a", "--yes", "--teardown", "'"], "error: --teardown ': No closing quotation"),
         (["--mcp", "  ", "--yes"], "error: no server is named; give --mcp "),
         (["--mcp", "my server", "--yes"], "error: --mcp my server: there is no program 'my' here; name one on PATH"),
+        (["--mcp", "true", "--yes", "--repo", "gone"], "error: --repo gone: there is no folder "),
         (["--url", "http://me:word@localhost:1/mcp", "--yes"], "error: the URL contains a password; "),
     ],
 )
@@ -84,43 +86,58 @@ def test_a_set_to_fill_in_is_valid_and_is_not_overwritten(tmp_path: Path, repo: 
     assert again.stderr.startswith("error: scenarios/My set.yaml already exists")
 
 
+def empty_repository(folder: Path) -> None:
+    """A folder without code, about which no task can be generated."""
+    (folder / "empty").mkdir()
+    (folder / "empty" / "notes.txt").write_text("none")
+
+
 def test_a_terminal_is_asked_for_what_no_flag_names(tmp_path: Path) -> None:
-    command = [sys.executable, "-P", "-m", "lensbench.workflow.setup", "--repo", "nowhere"]
+    command = [sys.executable, "-P", "-m", "lensbench.workflow.setup", "--repo", "empty"]
+    empty_repository(tmp_path)
     exit_code, shown = type_into(command, tmp_path, "true\n\n\nopus\n")
     assert exit_code == 1
     for question in ("the command that starts it, or its URL: ", "[mine]: ", "[claude-code]: ", "[sonnet]: "):
         assert question in shown
-    assert "could not generate tasks about nowhere" in shown
+    assert "could not generate tasks about empty" in shown
     assert not list(tmp_path.glob("*.mine.*"))
 
 
 def test_a_terminal_is_asked_again_when_an_answer_cannot_be_used(tmp_path: Path) -> None:
-    command = [sys.executable, "-P", "-m", "lensbench.workflow.setup", "--repo", "nowhere"]
+    command = [sys.executable, "-P", "-m", "lensbench.workflow.setup"]
+    empty_repository(tmp_path)
     (tmp_path / "config.there.yaml").write_text("mine")
-    typed = "\nmy-server 'half\nmy-server\ntrue\nmy server\nthere\nmine\nclaude\nclaude-code\n\n"
+    typed = "\nmy-server 'half\nmy-server\ntrue\nmy server\nthere\nmine\nclaude\nclaude-code\n\nnowhere\nempty\n"
     exit_code, shown = type_into(command, tmp_path, typed)
     assert exit_code == 1
     for said in (
         "no server is named", "--mcp my-server 'half: No closing quotation", "at most 41, such as my-server",
         "there is no program 'my-server' here", "config.there.yaml already exists; choose another --name",
-        "did you mean 'claude-code'?", "could not generate tasks about nowhere",
+        "did you mean 'claude-code'?", "could not generate tasks about empty",
+        "--repo nowhere: there is no folder",
     ):  # fmt: skip
         assert said in shown
     assert shown.count("Name of the benchmark") == 3
 
 
-def test_only_what_was_not_tried_to_the_end_is_gone_on_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_name_alone_tries_again_or_says_what_is_broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    wishes = Wishes("mine", "true", "codex", "gpt-5", "")
-    write_atomic(wishes.files["mcp"], "{}")
+    wishes = Wishes("mine", "", "codex", "gpt-5", "")
+    alone, named = (Namespace(name="mine", mcp=mcp, url=None, source=None) for mcp in (None, "true"))
+    assert earlier(alone) is None
+    write_atomic(wishes.files["mcp"], json.dumps({"mcpServers": {"mine": {"command": "true"}}}))
     write_atomic(wishes.files["tasks"], "name: x")
-    assert unfinished("mine") is None
-    write_atomic(wishes.files["config"], config_text(wishes, "1", [], 3))
-    assert unfinished("mine") == wishes._replace(server="")
-    write_atomic(wishes.files["config"], config_text(wishes, "1", ["find"], 3))
-    assert unfinished("mine") is None
-    write_atomic(wishes.files["config"], "mine")
-    assert unfinished("mine") is None
+    assert earlier(named) is None
+    with pytest.raises(UserError, match=r"^mcp.mine.json is there, but config.mine.yaml is not; restore it, or remove"):
+        earlier(alone)
+    for tools in ([], ["find"]):
+        write_atomic(wishes.files["config"], config_text(wishes, "1", tools, 3))
+        assert earlier(alone) == wishes
+        assert earlier(named) == (None if tools else wishes)
+    write_atomic(wishes.files["config"], "run_id: 7")
+    assert earlier(named) is None
+    with pytest.raises(UserError, match=r"config.mine.yaml:1: run_id must be text, not 7"):
+        earlier(alone)
 
 
 def test_a_trial_that_called_no_tool_is_no_success_and_says_what_the_preflight_saw(tmp_path: Path) -> None:

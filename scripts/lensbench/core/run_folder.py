@@ -89,6 +89,8 @@ class RunFolder:
 
     # marker files and internal state
     at_work = _Place(".at-work")  # the lock of the start that is at work
+    crashes = _Place(".crashes")
+    """How the last attempts of each condition crashed, one after the other."""
     checked = _Place(".checked")
     """Size and times of the files that were verified."""
     checksums = _Place(".checksums")

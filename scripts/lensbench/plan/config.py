@@ -372,6 +372,8 @@ class Config(Strict):
     """What it asks about (a path; the current folder when empty), or `snakemake scenarios` does (or a git URL)."""
     tasks: Annotated[Whole, Field(ge=1, le=200)] = 12
     """How many tasks `snakemake scenarios` writes."""
+    only: Many[str] = ()
+    """Make the runs of these tasks only (`lensbench run --only <task>`); no setting of the experiment."""
     accept_changes: Switch = False
     """Go on although the experiment's settings changed after its first valid run; the results will say so."""
     imported: Switch = False

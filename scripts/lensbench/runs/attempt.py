@@ -20,6 +20,7 @@ from lensbench.changes import CHANGE, environments
 from lensbench.changes.patches import make_patch
 from lensbench.core.conditions import (
     CLOSED_BOOK,
+    LONGEST_LINE,
     compared,
     fill_mcp_file,
     filled_command,
@@ -246,6 +247,10 @@ def _checked(job: Job, place: Place, assignment: Assignment, tried: Tried, said:
     after = "" if is_too_large else hash_tree(workspace)
     tried = tried._replace(outcome=_with_asked_servers(tried.outcome, assignment, place))
     reason, detail = find_reason(tried.attempt, tried.outcome, tried.answer, job.expected)
+    if reason == DiscardReason.CRASHED:
+        lines = [read_text(os.path.join(place.private, "stderr")), said.transcript]
+        last = next((text.split("\n")[-1] for text in map(str.strip, lines) if text), "")
+        detail += f": {printable(last[:LONGEST_LINE])}" if last else ""
     if said.unread and reason != DiscardReason.TIMED_OUT:
         reason, detail = DiscardReason.HARNESS_FAILED, said.unread
     if said.over_limit:

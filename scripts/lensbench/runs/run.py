@@ -38,7 +38,7 @@ from lensbench.runs.attempt import Job, Tried, gate_name, make_attempt
 from lensbench.runs.budget import check_budget, spend
 from lensbench.runs.reasons import REASONS, stops
 from lensbench.runs.start_gate import GRACE_S, at_the_gate
-from lensbench.runs.stopping import StopEverything, check_not_stopped, stop_everything
+from lensbench.runs.stopping import StopEverything, check_not_stopped, equal_crashes, stop_everything
 
 KEPT = "kept: an agent has answered already, and its answer was copied; `lensbench discard` repeats a run"
 
@@ -96,9 +96,12 @@ def make_run(job: Job) -> str:
             keep(entry, tried)
             tell(service, tried.attempt.reason, asked)
             again = Discard(tried.attempt.reason, tried.attempt.detail, "runner")
+            why = equal_crashes(job.folder, job.run.condition, again)
             if stops(tried.outcome):
+                why = f"the agent was refused ({tried.outcome.error})"
+            if why:
                 entry.discard(again)
-                raise StopEverything(f"the agent was refused ({tried.outcome.error}); fix that, then start again")
+                raise StopEverything(f"{why}; fix that, then start again")
             if not again.reason or REASONS[again.reason].policy != "again" or number >= job.agent["retries"]:
                 break
             entry.discard(again)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import signal
 from pathlib import Path
 
 from lensbench.core.errors import UserError
 from lensbench.core.run_folder import RunFolder
+from lensbench.core.store import Discard
 from lensbench.core.system.files import write_atomic
+from lensbench.runs.reasons import DiscardReason
 
 
 class StopEverything(UserError):
@@ -39,8 +43,26 @@ def check_not_stopped(folder: Path) -> None:
         raise UserError(f"not started, because everything was stopped: {why}")
 
 
+EQUAL_CRASHES = 5
+
+
+def equal_crashes(folder: Path, condition: str, ended: Discard) -> str:
+    """Why everything must stop when as many attempts of a condition in a row crashed in the same way; "" until then."""
+    path = RunFolder(folder).crashes / condition
+    if ended.reason != DiscardReason.CRASHED:
+        path.unlink(missing_ok=True)
+        return ""
+    path.parent.mkdir(exist_ok=True)
+    with path.open("a", encoding="utf-8") as file:
+        file.write(re.sub(r"/\S+|\d+", "", ended.detail) + "\n")  # paths and numbers differ from run to run
+    last = path.read_text(encoding="utf-8").splitlines()[-EQUAL_CRASHES:]
+    alike = len(last) == EQUAL_CRASHES and len(set(last)) == 1
+    return f"{EQUAL_CRASHES} attempts of {condition} in a row crashed alike ({ended.detail})" if alike else ""
+
+
 def clear(folder: Path) -> None:
-    """Removes the mark of an earlier start."""
+    """Removes the marks of an earlier start."""
+    shutil.rmtree(RunFolder(folder).crashes, ignore_errors=True)
     RunFolder(folder).stopped.unlink(missing_ok=True)
 
 

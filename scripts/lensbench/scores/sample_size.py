@@ -22,7 +22,7 @@ from lensbench.core.numbers import dollars, mean
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.run_status import RunStatus
 from lensbench.core.system.files import read_typed
-from lensbench.core.system.program import run_program
+from lensbench.core.system.program import benchmark, run_program
 from lensbench.judging.instrument_file import InstrumentFile
 from lensbench.scores.estimates_file import EstimatesFile
 from lensbench.scores.power import TRIALS, Spread, detectable, repositories_needed, split, tasks_needed, upper_sd
@@ -258,7 +258,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="lensbench size", description=main.__doc__)
     known = parser.add_mutually_exclusive_group(required=True)
     known.add_argument("--sd", type=float, help="spread of a task's difference, in points")
-    known.add_argument("--pilot", type=Path, help="a finished run folder: its spread, price and time are used")
+    known.add_argument(
+        "--pilot", type=benchmark, help="a finished run, by its id or folder: its spread, price and time are used"
+    )
     parser.add_argument("--effect", type=float, required=True, help="the difference that is to be found, in points")
     parser.add_argument("--power", type=float, default=0.8, help="chance of finding it (0.8)")
     parser.add_argument("--alpha", type=float, default=0.05, help="two-sided error (0.05)")

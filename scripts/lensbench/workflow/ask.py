@@ -29,7 +29,7 @@ from lensbench.core.run_folder import RunFolder
 from lensbench.core.store import run_files
 from lensbench.core.system.files import write_atomic, write_json
 from lensbench.core.system.processes import WORKFLOW, adopt_orphans, end_children
-from lensbench.core.system.program import run_program
+from lensbench.core.system.program import only_config, run_program
 from lensbench.core.tasks import Category, Folder, Task
 from lensbench.plan.config import Config, Controls, Gate
 from lensbench.plan.freeze import make_plan, prompt_of, source_name
@@ -146,9 +146,7 @@ def main() -> None:
     given = parser.add_mutually_exclusive_group()
     given.add_argument(
         "--configfile",
-        type=Path,
-        default=Path("config.yaml"),
-        help="the config with agent and conditions (default: config.yaml)",
+        help="the config with agent and conditions (default: the one in this folder)",
     )
     given.add_argument("--settings", help="the config as JSON instead of a file")
     arguments = parser.parse_args()
@@ -157,7 +155,7 @@ def main() -> None:
         config = (
             load_config(json.loads(arguments.settings) | {"scenarios": []})
             if arguments.settings
-            else read_config(arguments.configfile)
+            else read_config(Path(arguments.configfile or only_config(Path())))
         )
         folder = evaluate(config, arguments.question, arguments.repo or ".")
     finally:

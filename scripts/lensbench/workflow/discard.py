@@ -12,7 +12,7 @@ from lensbench.core.run_folder import RunFolder
 from lensbench.core.run_status import RunStatus
 from lensbench.core.store import DISCARD, Discard, entries, rounds, run_files, show, view_of
 from lensbench.core.system.claim import at_work
-from lensbench.core.system.program import only_benchmark, run_program
+from lensbench.core.system.program import add_run_folder, run_folder, run_program
 from lensbench.core.tables import read_table, run_of_row
 from lensbench.judging.verdicts import judge_all
 from lensbench.plan.waves import read_opened_plan
@@ -76,12 +76,12 @@ def main() -> None:
     """
     parser = argparse.ArgumentParser(prog="lensbench discard", description=main.__doc__)
     parser.add_argument("run", help="<task>-<condition>, t2/<task>-<condition> for trial 2, or the path of its answer")
-    parser.add_argument("folder", nargs="?", type=Path, help="the run folder (default: the only one here)")
+    add_run_folder(parser)
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--reason", help="why the run must not count; shown in the results")
     what.add_argument("--undo", action="store_true", help="undo the discard, unless the run was repeated since")
     given = parser.parse_intermixed_args()
-    folder = given.folder or only_benchmark(Path("bench"))
+    folder = run_folder(given)
     if given.undo:
         print(f"{take_back(folder, given.run).stem} counts again")
     elif given.reason.strip():

@@ -20,12 +20,11 @@ from lensbench.agents.sandbox import find_sandbox
 from lensbench.core.errors import UserError
 from lensbench.core.preflight_results import Check, Outcome, table
 from lensbench.core.system.processes import adopt_orphans, end_children
-from lensbench.core.system.program import run_program
+from lensbench.core.system.program import configs, run_program
 from lensbench.plan.config import Agent
 from lensbench.plan.reading import load_config, read_file
 from lensbench.plan.task_files import read_scenarios
 from lensbench.runs.preflight import preflight
-from lensbench.workflow.launch import configs
 
 LEAST_GB = 5
 """Disk space for a benchmark of some hundred runs, including the agents' own files."""

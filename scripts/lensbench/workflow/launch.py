@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import shutil
 import sys
@@ -12,12 +13,12 @@ from pathlib import Path
 
 from lensbench.core.errors import UserError
 from lensbench.core.system.places import ROOT
-from lensbench.core.system.program import run_program
+from lensbench.core.system.program import only_config, run_program
 
 DEMO = ("config.yaml", "scenarios", ".claude/skills/benchmark")
 """The files of the demo, by their paths in a checkout."""
 HELP = """\
-usage: lensbench run [-n] [--cores N] [--configfile FILE] [--config KEY=VALUE ...] [target ...]
+usage: lensbench run [-n] [--cores N] [--configfile FILE] [--only TASK] [--config KEY=VALUE ...] [target ...]
 
 Run what is missing of the benchmark in this folder, described by config.yaml or the only config.*.yaml. Without either,
 the demo is copied here. All of Snakemake's options work; the most useful ones:
@@ -25,6 +26,7 @@ the demo is copied here. All of Snakemake's options work; the most useful ones:
   -n, --dry-run          show what would run, and why
   --cores N              how many agents run at a time (default: the number of cores)
   --configfile FILE      use another config
+  --only TASK            make the runs of this task only, and results of what is there
   --config KEY=VALUE     override settings: run_id=second, fail_on=HARM, 'gate={looks: 3}'
   --workflow-profile P   run on a cluster (docs/clusters.md)
   --verbose              show Snakemake's own output instead of one line
@@ -43,13 +45,6 @@ def copy_demo(folder: Path) -> None:
             if not target.exists():
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(file, target)  # run.sh of the skill stays executable
-
-
-def configs(folder: Path) -> list[str]:
-    """config.yaml if it exists, else the configs that `lensbench init` wrote."""
-    return (
-        ["config.yaml"] if (folder / "config.yaml").exists() else sorted(p.name for p in folder.glob("config.*.yaml"))
-    )
 
 
 def names_config(options: Sequence[str]) -> bool:
@@ -71,18 +66,24 @@ def snakemake_options(folder: Path, options: Sequence[str]) -> list[str]:
     cores = [] if names_cores(options) else ["--cores", "all"]
     if names_config(options):
         return [*cores, *options]
-    match configs(folder):
-        case ["config.yaml"]:
-            return [*cores, *options]
-        case [only]:
-            return [*cores, *options, "--configfile", only]
-        case []:
-            _check(options)
-            copy_demo(folder)
-            print("no config.yaml here: copied the demo's; `lensbench init` writes one for your server")
-            return [*cores, *options]
-        case several:
-            raise UserError(f"there are {len(several)} configs here; name one: --configfile {' or '.join(several)}")
+    config = only_config(folder)
+    if not (folder / config).exists():
+        _check(options)
+        copy_demo(folder)
+        print("no config.yaml here: copied the demo's; `lensbench init` writes one for your server")
+    return [*cores, *options, *(["--configfile", config] if config != "config.yaml" else [])]
+
+
+def with_tasks(options: Sequence[str]) -> list[str]:
+    """The options, with each `--only <task>` in the key `only` of the config."""
+    parser = argparse.ArgumentParser(prog="lensbench run", add_help=False, allow_abbrev=False)
+    parser.add_argument("--only", action="append", metavar="TASK")
+    given, rest = parser.parse_known_args(options)
+    if not given.only:
+        return list(options)
+    at = rest.index("--config") + 1 if "--config" in rest else len(rest)
+    key = [f"only=[{', '.join(given.only)}]"]
+    return [*rest[:at], *([] if "--config" in rest else ["--config"]), *key, *rest[at:]]
 
 
 def _check(options: Sequence[str]) -> None:
@@ -111,7 +112,7 @@ def move_caches(folder: Path) -> None:
 
 def main() -> None:
     """Replaces this process with Snakemake on the workflow of this package."""
-    options = sys.argv[1:]
+    options = with_tasks(sys.argv[1:])
     if {"-h", "--help"} & set(options):
         print(HELP, end="")
         return

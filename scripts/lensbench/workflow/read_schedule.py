@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from lensbench.core.errors import UserError
+from lensbench.core.errors import UserError, did_you_mean
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.store import all_entries
 from lensbench.plan import freeze as planning
@@ -38,6 +38,7 @@ def read_schedule(
         raise UserError(f"{files[-1] if files else '--config'}: scenarios is empty; write the path of a task set")
     scenarios = read_scenarios(sets, config.repository, config.imported, config.agent.kind)
     _check_repositories(config, scenarios)
+    _check_only(config, scenarios)
     plan = planning.make_plan(config, scenarios, [])
     if config.run_id == AUTO:
         config = config.model_copy(update={"run_id": dated_run(plan, Path("bench"))})
@@ -64,6 +65,13 @@ def read_schedule(
         named += [change for change in waves_only if change not in named]
     accepted = planning.accept_or_refuse(found, named, config, schedule.folder)
     return replace(schedule, accepted=accepted)
+
+
+def _check_only(config: Config, scenarios: ScenarioSet) -> None:
+    tasks = [task.id for task in scenarios.tasks]
+    for name in config.only if tasks else ():
+        if name not in tasks:
+            raise UserError(f"only: there is no task {name!r}{did_you_mean(name, tasks)}")
 
 
 def _check_repositories(config: Config, scenarios: ScenarioSet) -> None:

@@ -172,8 +172,10 @@ class Schedule:
         return range(1, len(self.waves))
 
     def runs_of_waves(self, count: int) -> list[RunId]:
-        """The runs of the first `count` waves."""
-        return [run for run in self.runs if self.wave_of(run) <= count]
+        """The runs of the first `count` waves; with `only`, those of its tasks, and the finished ones."""
+        wanted = [run for run in self.runs if self.wave_of(run) <= count]
+        only = self.config.only
+        return [run for run in wanted if not only or run.task in only or self.view(run) in self._shown]
 
     def files_of_waves(self, count: int) -> list[str]:
         """The inputs of the stages after the first `count` waves: their missing answers, and their journals, which list

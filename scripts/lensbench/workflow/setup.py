@@ -28,14 +28,15 @@ from lensbench.core.system.files import read_typed, write_atomic, write_json
 from lensbench.core.system.places import ROOT
 from lensbench.core.system.program import run_program
 from lensbench.core.system.templates import template_environment
+from lensbench.core.tasks import Folder
 from lensbench.plan.config import Agent
-from lensbench.plan.task_files import read_scenarios
+from lensbench.plan.reading import read_config
+from lensbench.plan.task_files import read_scenarios, source_problem
 from lensbench.repositories.sources.git import PASSWORD
 from lensbench.results.results_file import Results
 from lensbench.workflow.known_servers import KnownServer, known_servers, server_of
 from lensbench.workflow.prices import estimate, price
 
-TASKS = 12
 SMOKE_TASKS = 2
 AT_ONCE = 4
 _URL = re.compile(r"https?://")
@@ -108,6 +109,7 @@ def ask(given: argparse.Namespace) -> Wishes:
     found = known_servers(Path(), Path.home()) if server is None else []
     if found:
         print("configured here:", ", ".join(f"{each.name} ({each.file})" for each in found))
+    setup, teardown = (_command(flag, told) for flag, told in (("setup", given.setup), ("teardown", given.teardown)))
     question = "MCP server: the command that starts it, or its URL" + (", or one of these names" if found else "")
     names = {each.name for each in found}
     server = settle(server, question, "", lambda answer: "" if known or answer in names else server_problem(answer))
@@ -115,8 +117,7 @@ def ask(given: argparse.Namespace) -> Wishes:
     name = settle(given.name, "Name of the benchmark", "mine", name_problem)
     agent = settle(given.agent, f"Agent ({', '.join(KINDS)})", "claude-code", agent_problem)
     model = settle(given.model, "Model", KINDS[agent].model) if agent != "offline" else ""
-    repo = settle(given.repo, "Repository to ask about, a folder or a git URL (empty: the demo's)")
-    setup, teardown = (_command(flag, told) for flag, told in (("setup", given.setup), ("teardown", given.teardown)))
+    repo = settle(given.repo, "Repository to ask about, a folder or a git URL (empty: the demo's)", "", repo_problem)
     return Wishes(name, server, agent, model, repo, setup, teardown, known)
 
 
@@ -156,6 +157,15 @@ def name_problem(name: str) -> str:
     return f"--name {name!r}: use a-z, 0-9 and '-', at most 41" + (f", such as {better}" if better else "")
 
 
+def repo_problem(repo: str) -> str:
+    """What is wrong with a folder or a git URL; "" when it is fine, and for a URL that only git can try."""
+    if PASSWORD.match(repo):
+        return "--repo: the URL contains a password; let git's credential helper keep it"
+    if not repo or re.match(r"\w+://|[\w.-]+@", repo):
+        return ""
+    return (problem := source_problem(Folder(path=repo))) and f"--repo {repo}: {problem}"
+
+
 def _as_name(text: str) -> str:
     """The text reduced to a-z, 0-9 and '-'; "" when nothing is left."""
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
@@ -169,23 +179,27 @@ def agent_problem(agent: str) -> str:
     return f"{known}{did_you_mean(agent, KINDS)}"
 
 
-def unfinished(name: str) -> Wishes | None:
-    """The choices of an earlier `init` whose trial failed; None when there is none, or when it succeeded."""
-    wishes = Wishes(name, "", "", "", "")
-    if not all(path.is_file() for path in wishes.files.values()):
+def earlier(given: argparse.Namespace) -> Wishes | None:
+    """The choices of an earlier `init` of that name, which is tried again; None when there is none, and when a server
+    is named for a finished one. Raises UserError when its files are incomplete or broken and no server is named."""
+    wishes = Wishes(given.name or "", "", "", "", "")
+    there = [str(path) for path in wishes.files.values() if path.is_file()]
+    missing = [str(path) for path in wishes.files.values() if not path.is_file()]
+    names_server = given.mcp or given.url or given.source
+    if not given.name or not there or (missing and names_server):
         return None
+    if missing:
+        what = f"{there[0]} is there, but {missing[0]} is not"
+        raise UserError(f"{what}; restore it, or remove {' and '.join(there)} and name a server")
     try:
-        config = yaml.safe_load(wishes.files["config"].read_text(encoding="utf-8"))
-        agent = config["agent"]
-        return wishes._replace(agent=agent["kind"], model=agent.get("model", "")) if not _tools(config) else None
-    except (yaml.YAMLError, KeyError, TypeError, AttributeError):
+        config = read_config(wishes.files["config"])
+    except UserError:
+        if names_server:
+            return None
+        raise
+    if names_server and config.conditions["with"].tools:
         return None
-
-
-def _tools(config: dict[str, Any]) -> list[str]:
-    """The tools that the trial found and wrote to the config; none before it succeeded."""
-    tools: list[str] = config["conditions"]["with"]["tools"]
-    return tools
+    return wishes._replace(agent=config.agent.kind, model=config.agent.model)
 
 
 def _input(question: str, default: str) -> str:
@@ -214,14 +228,14 @@ def config_text(wishes: Wishes, version: str, tools: list[str], max_usd: int) ->
     return page.render(told, version=version, tools=tools, max_usd=max_usd)
 
 
-def write_tasks(wishes: Wishes) -> None:
+def write_tasks(wishes: Wishes, count: int) -> None:
     """Writes the task set: generated from the repository, or the demo's. Raises UserError when that fails."""
     target = wishes.files["tasks"]
     if not wishes.repo:
         write_atomic(target, (ROOT / "scenarios" / "demo.yaml").read_bytes())
         return
-    print(f"generating {TASKS} tasks about {wishes.repo} ...", flush=True)
-    told = ["generate", "--repo", wishes.repo, "--tasks", str(TASKS), "--output", str(target)]
+    print(f"generating {count} tasks about {wishes.repo} ...", flush=True)
+    told = ["generate", "--repo", wishes.repo, "--count", str(count), "--output", str(target)]
     if subprocess.run([sys.executable, "-P", "-m", "lensbench", *told], check=False).returncode:
         raise UserError(f"could not generate tasks about {wishes.repo}; use another --repo, or omit it for the demo's")
 
@@ -248,11 +262,11 @@ def smoke_command(wishes: Wishes) -> list[str]:
     return ["--cores", "2", "--configfile", str(wishes.files["config"]), "--config", *changed]
 
 
-def start(wishes: Wishes) -> None:
+def start(wishes: Wishes, count: int) -> None:
     """Writes the files, tries them, and prints the next steps. Raises UserError when a file exists or the trial
     fails."""
     servers = mcp_file(wishes)
-    write_tasks(wishes)
+    write_tasks(wishes, count)
     write_json(wishes.files["mcp"], servers)
     tasks = read_scenarios([str(wishes.files["tasks"])]).tasks
     runs, version = 2 * len(tasks), _version(wishes.agent)
@@ -263,9 +277,9 @@ def start(wishes: Wishes) -> None:
 
 
 def resume(wishes: Wishes) -> None:
-    """Repeats a failed trial with the existing files. Prompts for nothing, and changes only the tools in the config."""
-    print(f"{wishes.files['config']} exists, but its trial did not finish: trying it again", flush=True)
-    shutil.rmtree(wishes.smoke, ignore_errors=True)  # of the trial that failed
+    """Repeats the trial with the existing files. Prompts for nothing, and changes only the tools in the config."""
+    print(f"{wishes.files['config']} exists: trying it again", flush=True)
+    shutil.rmtree(wishes.smoke, ignore_errors=True)
     _finish(wishes, _version(wishes.agent))
 
 
@@ -333,7 +347,9 @@ def _version(kind: str) -> str:
 def main() -> None:
     """Write a config for your own MCP server, try it with the offline agent, and estimate the price."""
     parser = argparse.ArgumentParser(prog="lensbench init", description=main.__doc__)
-    parser.add_argument("--name", help="name of the files and the run folder (default: mine)")
+    parser.add_argument(
+        "--name", help="name of the files and the run folder (default: mine); alone: try what is there again"
+    )
     which = parser.add_mutually_exclusive_group()
     which.add_argument(
         "--mcp", help="the command of the server, with absolute paths; ${workspace} stands for the repository's folder"
@@ -353,6 +369,7 @@ def main() -> None:
     parser.add_argument("--agent", help=f"one of {', '.join(KINDS)} (default: claude-code)")
     parser.add_argument("--model", help="the model, as the agent's program names it")
     parser.add_argument("--repo", help="a folder or a git URL to ask about (default: the demo's projects)")
+    parser.add_argument("--count", type=int, default=12, help="how many tasks about --repo (default: 12)")
     parser.add_argument("--yes", action="store_true", help="do not prompt; use defaults for missing values")
     parser.add_argument(
         "--tasks", type=Path, metavar="FILE", help="only write a task set template to FILE, to fill in by hand"
@@ -360,10 +377,10 @@ def main() -> None:
     given = parser.parse_args()
     if given.tasks:
         write_guide(given.tasks, given.repo or "")
-    elif wishes := unfinished(given.name) if given.name else None:
+    elif wishes := earlier(given):
         resume(wishes)
     else:
-        start(ask(given))
+        start(ask(given), given.count)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from lensbench.core.errors import UserError
 from lensbench.core.run_folder import RunFolder
-from lensbench.core.system.program import run_program
+from lensbench.core.system.program import benchmark, run_program
 from lensbench.core.system.terminal import printable
 from lensbench.results.plain_verdict import told
 
@@ -67,9 +67,9 @@ def main() -> None:
     parser.add_argument(
         "folder",
         nargs="?",
-        type=Path,
+        type=benchmark,
         default=Path(),
-        help="a run folder, or a folder with several (default: this one)",
+        help="a run id, a run folder, or a folder with several (default: this one)",
     )
     parser.add_argument("--print", dest="only_print", action="store_true", help="open nothing")
     given = parser.parse_args()

@@ -60,7 +60,7 @@ def write_changes(given: argparse.Namespace, settings: Settings) -> None:
         told = in_other_words(told, asked_agent(settings, given.output.with_suffix(".transcripts")), bench)
     fates: list[Fate] = []
     report = given.output.with_suffix(".report.md")
-    for fate in _tried(told, given.tasks):
+    for fate in _tried(told, given.count):
         fates.append(fate)
         if fate.task:  # so that a kill loses one task
             write_set(name, fates, given.output, "Tasks whose answer is a change, proven when this was written.")
@@ -72,7 +72,7 @@ def write_changes(given: argparse.Namespace, settings: Settings) -> None:
     write_atomic(report, render_report(name, fates))
     read_scenarios([str(given.output)])
     count = sum(fate.task is not None for fate in fates)
-    print(f"{given.output}: {count} of {given.tasks} tasks; see {report} for the others")
+    print(f"{given.output}: {count} of {given.count} tasks; see {report} for the others")
 
 
 def _source(name: str, given: argparse.Namespace, bench: Bench) -> Iterator[Fate]:

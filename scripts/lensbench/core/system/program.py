@@ -87,15 +87,36 @@ def run_verb(verb: str, does: Callable[[Path], object]) -> None:
 
 def add_run_folder(parser: argparse.ArgumentParser) -> None:
     """Adds `[folder]` and the equivalent `--folder`; `run_folder` reads them."""
-    said = "the run folder, bench/<run_id>; not needed if there is only one"
-    parser.add_argument("folder", nargs="?", type=Path, help=said)
-    parser.add_argument("--folder", dest="named_folder", metavar="FOLDER", type=Path, help=argparse.SUPPRESS)
+    said = "the run id, or the run folder bench/<run_id>; not needed if there is only one"
+    parser.add_argument("folder", nargs="?", type=benchmark, help=said)
+    parser.add_argument("--folder", dest="named_folder", metavar="FOLDER", type=benchmark, help=argparse.SUPPRESS)
 
 
 def run_folder(given: argparse.Namespace) -> Path:
     """The given run folder, or the only one under bench/. Raises UserError when there are none or several."""
     named: Path | None = given.folder or given.named_folder
     return named or only_benchmark(Path("bench"))
+
+
+def benchmark(name: str) -> Path:
+    """The run folder of that path, or of that run id in bench/."""
+    folder = Path("bench", name)
+    return folder if not Path(name).is_dir() and folder.is_dir() else Path(name)
+
+
+def configs(folder: Path) -> list[str]:
+    """The names of the configs: config.yaml if it exists, else those that `lensbench init` wrote."""
+    return (
+        ["config.yaml"] if (folder / "config.yaml").exists() else sorted(p.name for p in folder.glob("config.*.yaml"))
+    )
+
+
+def only_config(folder: Path) -> str:
+    """The name of the config in a folder, there or not. Raises UserError when there are several."""
+    found = configs(folder)
+    if len(found) > 1:
+        raise UserError(f"there are {len(found)} configs here; name one: --configfile {' or '.join(found)}")
+    return found[0] if found else "config.yaml"
 
 
 def only_benchmark(bench: Path) -> Path:

@@ -13,7 +13,7 @@ from lensbench import __version__
 from lensbench.core.conditions import treatments
 from lensbench.core.run_status import RunStatus
 from lensbench.core.system.files import plain, write_atomic, write_json
-from lensbench.core.system.program import run_program
+from lensbench.core.system.program import benchmark, run_program
 from lensbench.core.system.templates import template_environment
 from lensbench.results.compare.comparison_file import ComparedRun, ComparedTreatment, ComparisonFile
 from lensbench.results.compare.differences import SCORE, Shared, by_task, changes
@@ -109,7 +109,9 @@ def write_comparison(folders: Sequence[Path], output: Path | None = None) -> Non
 def main() -> None:
     """Reads the arguments, and compares the runs."""
     parser = argparse.ArgumentParser(prog="lensbench compare", description=__doc__)
-    parser.add_argument("runs", nargs="+", type=Path, help="run folders, bench/<run_id>; the first is the reference")
+    parser.add_argument(
+        "runs", nargs="+", type=benchmark, help="run ids, or run folders bench/<run_id>; the first is the reference"
+    )
     parser.add_argument("--output", type=Path, help="the folder to write to; bench/comparisons/<names> by default")
     arguments = parser.parse_args()
     run_program(lambda: write_comparison(arguments.runs, arguments.output))
