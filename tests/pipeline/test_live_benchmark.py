@@ -174,10 +174,7 @@ def test_the_first_requests_of_all_rungs_differ_in_what_their_conditions_state(t
     server = {"command": "${python}", "args": ["-P", "-m", "lensbench_demo.lens", "--root", "${workspace}"]}
     (tmp_path / "mcp.json").write_text(json.dumps({"mcpServers": {"lens": server}}))
     (tmp_path / "words.md").write_text("THE-WORDS\n")
-    parts = {"mcp": "mcp.json", "files": {"CLAUDE.md": "words.md"}}
-    rungs = {"without": (), "server": ("mcp",), "both": ("mcp", "files"), "words": ("files",)}
-    conditions = {name: {key: parts[key] for key in keys} for name, keys in rungs.items()}
-    write_project(tmp_path, api, conditions=json.loads(json.dumps(conditions)))  # no aliases in YAML
+    write_project(tmp_path, api, conditions={}, ladder={"mcp": "mcp.json", "words": "words.md"})
     start(tmp_path)
     assert {row["status"] for row in table(tmp_path, "validity.csv")} == {"valid"}
     first = [body for body in api.bodies if "Question 1:" in str(body) and "'assistant'" not in str(body["messages"])]

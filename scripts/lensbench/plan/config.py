@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, model_validator
 
+from lensbench.agents import programs
 from lensbench.agents.sandbox import DEFAULT_LIMITS
 from lensbench.core.frozen_plan import AgentSettings
 from lensbench.core.tasks import Many, Regex, Source, Strict, like
@@ -95,6 +96,23 @@ class Condition(Strict):
     """A folder with skills (`<name>/SKILL.md`), put where the agent looks for them."""
     agent: Override = Override()
     """Settings of the agent for this condition only; the results name them."""
+
+
+SEARCH = ("Bash", "Grep", "Glob")
+"""The built-in tools that the rung `only` goes without."""
+
+
+class Ladder(Strict):
+    """A server and the words that come with it, as conditions: see docs/ladder.md."""
+
+    mcp: str
+    """The MCP file."""
+    words: str = ""
+    """A file with the words, for the instruction file that the agent reads."""
+    skills: str = ""
+    """A folder with skills that come with the server."""
+    only: Switch = False
+    """A further rung: server and words, without the built-in search tools."""
 
 
 class Agent(Strict):
@@ -318,8 +336,10 @@ class Config(Strict):
     """The task set, or several: YAML, or Markdown in the protocol's form."""
     repository: Source | None = None
     """The repository of tasks that name none (Markdown sets)."""
-    conditions: dict[ConditionName, Condition]
+    conditions: dict[ConditionName, Condition] = Field(default={})
     """The arms; one of them is the baseline, the others are treatments."""
+    ladder: Ladder | None = None
+    """Makes the conditions `without`, `server`, `words` and `both` of a server and its words."""
     notes: Annotated[Many[str], _ONE_OR_MANY] = ()
     """What is new in this run, for whoever reads its results; no setting."""
     baseline: str = "without"
@@ -380,6 +400,24 @@ class Config(Strict):
     """The runs were made elsewhere: what breaks our rules is taken with a warning."""
     warnings: Many[str] = ()
     """What was found at the import; it stands in the results. Only with `imported`."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _rungs_of_the_ladder(cls, value: Any) -> Any:
+        """The conditions that `ladder` means; those that are written go first."""
+        given = value.get("ladder") if isinstance(value, dict) else None
+        if not isinstance(given, dict) or not isinstance(value.get("conditions", {}), dict):
+            return value
+        agent = value.get("agent") if isinstance(value.get("agent"), dict) else {}
+        program = programs().get(agent.get("kind", ""))
+        file = (program.words if program else "") or "AGENTS.md"
+        words = {"files": {file: given["words"]}} if given.get("words") else {}
+        words |= {"skills": given["skills"]} if given.get("skills") else {}
+        server = {"mcp": given.get("mcp")}
+        tools = [tool for tool in agent.get("tools", Agent().tools) if tool not in SEARCH]
+        only = {"only": {**server, **words, "agent": {"tools": tools}}} if _plain(given.get("only")) is True else {}
+        rungs = {"without": {}, "server": server, "words": words, "both": {**server, **words}, **only}
+        return {**value, "conditions": {**rungs, **value.get("conditions", {})}}
 
     @property
     def makes_benchmark(self) -> bool:

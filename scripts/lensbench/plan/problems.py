@@ -21,6 +21,9 @@ from lensbench.plan.task_files import source_problem
 _OF_A_KIND = ("command", "model", "provider", "models", "served", "version", "base_url", "token_env", "pass_env")
 """Keys of the agent that mean something for one kind of program only."""
 
+_CHOOSING = ("claude-code", "gemini", "opencode")
+"""Kinds of agents whose built-in tools can be chosen."""
+
 
 def problems_of(config: Config, config_files: Iterable[str] = ()) -> Iterable[tuple[KeyPath, str]]:
     """The problems, each with its key in the config. `config_files`: the files that the config was read from."""
@@ -80,6 +83,11 @@ def problems_of(config: Config, config_files: Iterable[str] = ()) -> Iterable[tu
             f"imported is true, but agent.kind is {config.agent.kind!r}; imported runs cannot be repeated: write none"
         )
         yield ("imported",), text
+    if config.ladder and not (config.ladder.words or config.ladder.skills):
+        yield ("ladder",), "ladder.words is missing; write the file with the words that come with the server"
+    if config.ladder and config.ladder.only and config.agent.kind not in _CHOOSING:
+        text = f"ladder.only is not possible for agent.kind {config.agent.kind!r}, whose tools cannot be chosen"
+        yield ("ladder", "only"), text
     if config.warnings and not config.imported:
         yield ("warnings",), "warnings is only for imported runs; remove the key, or set imported: true"
     yield from _contrast_problems(config)

@@ -11,7 +11,7 @@ from statistics import median
 from lensbench import __version__
 from lensbench.agents import known_kinds, load_adapter
 from lensbench.core import numbers
-from lensbench.core.conditions import brings, decided_contrasts, treatments
+from lensbench.core.conditions import brings, compared, decided_contrasts, treatments
 from lensbench.core.frozen_plan import AgentSettings, Repositories
 from lensbench.core.preflight_results import read_listed_tools
 from lensbench.core.records import Outcome, RunId
@@ -26,6 +26,7 @@ from lensbench.judging.instrument_file import InstrumentFile
 from lensbench.judging.judges import DRAFTED
 from lensbench.results import chosen_runs
 from lensbench.results.junit import junit
+from lensbench.results.ladder import ladder, ladders
 from lensbench.results.markdown import render
 from lensbench.results.page.judges import judges_view
 from lensbench.results.plain_verdict import plain_verdict
@@ -62,6 +63,8 @@ def collect(
     skews = summaries.start_skews(tables)
     used = _used(tables)
     tools = treatment_tools(plan, tables.records.values(), tables.reports.values(), listed)
+    found = [] if plan["imported"] else ladders(compared(plan), plan["baseline"])
+    steps = [step for rungs in found for step in rungs.steps(plan["baseline"]) if step.baseline != plan["baseline"]]
     data: Collected[Fraction] = {
         "run_id": plan["run_id"],
         "lensbench": __version__,
@@ -102,7 +105,7 @@ def collect(
         },
         "between": {
             str(contrast): {"measures": summaries.measures(between(tables, contrast))}
-            for contrast in decided_contrasts(plan)
+            for contrast in [*decided_contrasts(plan), *steps]
         },
         "discards": summaries.discard_counts(tables.validity),
         "given_up": [dict(row) for row in tables.validity if row["given_up"] == "yes"],
@@ -142,6 +145,7 @@ def with_findings(
     }
     decided = decided_by_gate(data["estimates"], data["contrasts"])
     measures = {name: each["measures"] for name, each in [*data["comparisons"].items(), *data["between"].items()]}
+    steps, sentences = ladder(data)
     return {
         **data,
         "instrument": instrument,
@@ -153,6 +157,8 @@ def with_findings(
             name: presented(measures[name], found, bool(data["estimated_costs"])) for name, found in decided.items()
         },
         "plain": {name: plain_verdict(data, name, instrument["judges"]) for name in decided},
+        "ladder": [step._asdict() for step in steps],
+        "ladder_says": sentences,
         "verdicts_on": {name: found["gate"].verdict for name, found in decided.items()},
     }
 

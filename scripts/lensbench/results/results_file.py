@@ -216,6 +216,9 @@ class Findings(Estimated[N], Generic[N]):
     figures: dict[str, dict[str, Figure]]
     plain: dict[str, Plain]
     verdicts_on: dict[str, Verdict]
+    ladder: list[dict[str, str]]
+    """Steps (results/ladder.py)."""
+    ladder_says: list[str]
 
 
 class Results(Findings[N], Generic[N]):

@@ -1,0 +1,110 @@
+"""The ladder: what a server does alone, what its words do alone, and what both do together (docs/ladder.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from fractions import Fraction
+from itertools import permutations
+from typing import TYPE_CHECKING, NamedTuple
+
+from lensbench.core import numbers
+from lensbench.core.conditions import Contrast, brings
+from lensbench.scores.quantities import QUANTITIES
+
+if TYPE_CHECKING:
+    from lensbench.core.frozen_plan import PlannedCondition
+    from lensbench.results.results_file import Estimated
+    from lensbench.scores.intervals import Estimate
+
+
+class Step(NamedTuple):
+    """A rung against the one below it, as it is shown; a dash where nothing is known."""
+
+    rung: str
+    below: str
+    adoption: str
+    score: str
+    score_change: str
+    interval: str
+    tokens: str
+    tokens_change: str
+    time: str
+    time_change: str
+
+
+class Rungs(NamedTuple):
+    """The conditions of a ladder above the baseline."""
+
+    server: str
+    words: str
+    both: str
+    only: str = ""
+    """Both without the built-in search tools; empty if there is none."""
+
+    def steps(self, baseline: str) -> list[Contrast]:
+        """Each rung with the one below it."""
+        lowest = [Contrast(self.server, baseline), Contrast(self.words, baseline), Contrast(self.both, self.server)]
+        above = [Contrast(self.only, self.both)] if self.only else []
+        return [*lowest, Contrast(self.both, self.words), *above]
+
+
+def ladders(conditions: Mapping[str, PlannedCondition], baseline: str) -> Iterator[Rungs]:
+    """The conditions that make a ladder, whoever wrote them: a server alone, files alone, and the same two together."""
+    bare = {name: each for name, each in conditions.items() if "agent" not in each and name != baseline}
+    for server, words, both in () if brings(conditions[baseline]) else permutations(bare, 3):
+        of = [(bare[name]["mcp_sha256"], bare[name].get("files", {})) for name in (server, words, both)]
+        if of[0][0] and of[1][1] and of == [(of[0][0], {}), ("", of[1][1]), (of[0][0], of[1][1])]:
+            others = (name for name, each in conditions.items() if {**each, "agent": {}} == {**bare[both], "agent": {}})
+            yield Rungs(server, words, both, next((name for name in others if name != both), ""))
+
+
+def ladder(data: Estimated[Fraction]) -> tuple[list[Step], list[str]]:
+    """The steps of all ladders, and what each ladder shows in a sentence; empty without a ladder."""
+    found = list(ladders(data["conditions"], data["baseline"]))
+    steps = [_step(data, contrast) for rungs in found for contrast in rungs.steps(data["baseline"])]
+    return steps, [f"{rungs.both}: {_meaning(data, rungs)}" if found[1:] else _meaning(data, rungs) for rungs in found]
+
+
+def _meaning(data: Estimated[Fraction], rungs: Rungs) -> str:
+    """What the score says about server and words; a difference counts if its sign-flip test shows it (Holm)."""
+
+    def shows(rung: str, below: str) -> bool:
+        found = _difference(data, Contrast(rung, below))
+        return (found.delta or 0) > 0 and found.p_holm is not None and found.p_holm <= data["alpha"]
+
+    by_words, adds = shows(rungs.words, data["baseline"]), shows(rungs.both, rungs.words)
+    if by_words:
+        more = "and with the server they do more" if adds else "and no task shows that the server adds anything"
+        return f"The words help without the server, {more}."
+    if shows(rungs.server, data["baseline"]):
+        return "The agent finds the server by itself, without its words."
+    if shows(rungs.both, data["baseline"]):
+        return f"The server helps {'only with' if adds else 'with'} its words."
+    return "No rung is shown to help."
+
+
+def _difference(data: Estimated[Fraction], contrast: Contrast) -> Estimate:
+    if contrast.baseline == data["baseline"]:
+        return data["estimates"][contrast.treatment]["score"]["overall"]
+    given = {(each["treatment"], each["baseline"]): each["overall"] for each in data["contrasts"]}
+    if found := given.get((contrast.treatment, contrast.baseline)):
+        return found
+    turned = given[contrast.baseline, contrast.treatment]
+    low, high, delta = (None if end is None else -end for end in (turned.high, turned.low, turned.delta))
+    return replace(turned, low=low, high=high, delta=delta)
+
+
+def _step(data: Estimated[Fraction], contrast: Contrast) -> Step:
+    rung, below = contrast
+    known = data["comparisons"][rung]
+    measures = known["measures"] if below == data["baseline"] else data["between"][str(contrast)]["measures"]
+    called = known["adoption"]["called"] if known["adoption"]["called"]["of"] else known["adoption"]["adopted"]
+    adoption = f"{called['runs']} of {called['of']}" if data["conditions"][rung]["servers"] else numbers.MISSING
+    difference = _difference(data, contrast)
+    shown = [
+        (QUANTITIES[name].amount(measures[name]["paired_treatment"]), numbers.change(measures[name]["relative"]))
+        for name in ("tokens_input", "duration_s")
+    ]
+    score = numbers.percent(measures["score"]["paired_treatment"]), numbers.points(measures["score"]["delta"])
+    return Step(rung, below, adoption, *score, numbers.interval(difference.low, difference.high), *shown[0], *shown[1])

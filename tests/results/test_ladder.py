@@ -1,0 +1,84 @@
+"""The ladder of a server and its words, for planted servers whose effect is known."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from lensbench.core.errors import UserError
+from lensbench.core.records import RunId
+from lensbench.core.run_folder import RunFolder
+from lensbench.plan.freeze import write_plan
+from lensbench.repositories.prepare import main as fetch
+from lensbench.runs.run import make_run, read_job
+from lensbench.workflow.read_schedule import read_schedule
+from lensbench_archive.rebuilding import rebuild
+
+FAKES = Path(__file__).parents[1] / "fakes"
+TASKS = [f"t{number}" for number in range(7)]
+"""As many as a sign-flip test needs, Holm-corrected for three treatments."""
+
+
+def planted(words: str, *server: str) -> None:
+    """A project with a ladder; `server`: the arguments of its server."""
+    Path("repo").mkdir()
+    Path("repo/a.py").write_text("x = 1\n", encoding="utf-8")
+    Path("words.md").write_text(words, encoding="utf-8")
+    entry = {"command": sys.executable, "args": ["-I", str(FAKES / "stdio_mcp_server.py"), "--lists", "1", *server]}
+    Path("mcp.json").write_text(json.dumps({"mcpServers": {"lens": entry}}), encoding="utf-8")
+    criteria = [{"text": "file", "all_of": "src/cart.py"}, {"text": "line", "all_of": "cart.py:3"}]
+    tasks = [{"id": name, "category": "Debug", "prompt": f"{name}: Where?", "criteria": criteria} for name in TASKS]
+    Path("tasks.yaml").write_text(json.dumps({"name": "set", "tasks": tasks}), encoding="utf-8")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("words", "server", "says", "called"), [
+    ("Use find.", (), "The server helps only with its words.", "0 of 7|7 of 7"),
+    ("The cart is in src/cart.py:3.", (), "The words help without the server, and no task shows", "0 of 7|0 of 7"),
+    ("Be brief.", ("--describe", "always use it"), "The agent finds the server by itself", "7 of 7|7 of 7"),
+    ("Be brief.", (), "No rung is shown to help.", "0 of 7|0 of 7"),
+])  # fmt: skip
+def test_the_ladder_names_what_a_planted_server_needs(
+    words: str, server: tuple[str, ...], says: str, called: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    planted(words, *server)
+    command = [sys.executable, "-I", str(FAKES / "obedient_agent.py"), "{prompt_file}", "{workspace}", "{mcp_file}"]
+    given = {"run_id": "r", "scenarios": "tasks.yaml", "repository": {"path": "repo"}, "sandbox": "none",
+             "ladder": {"mcp": "mcp.json", "words": "words.md"},
+             "agent": {"kind": "command-events", "command": command, "retries": 1}}  # fmt: skip
+    folder = Path("bench/r")
+    write_plan(read_schedule(given, []).config, [], folder)
+    assert not fetch(["--plan", "bench/r/plan.json", "--cache", "cache", "--output", "bench/r/repositories.json"])
+    for task in TASKS:
+        for condition in ("without", "server", "words", "both"):
+            make_run(read_job(folder, RunId(task, condition), 0))
+    assert rebuild(folder, None) == []
+    results = json.loads(RunFolder(folder).results_json.read_text())
+    assert results["ladder_says"][0].startswith(says)
+    steps = {(step["rung"], step["below"]): step for step in results["ladder"]}
+    assert list(steps) == [("server", "without"), ("words", "without"), ("both", "server"), ("both", "words")]
+    assert f"{steps['server', 'without']['adoption']}|{steps['both', 'words']['adoption']}" == called
+    assert steps["words", "without"]["adoption"] == "—"
+    assert says in RunFolder(folder).results.read_text()
+    assert says in (folder / "report.html").read_text()
+
+
+def test_a_ladder_says_what_it_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    planted("Use find.")
+    given = {"run_id": "r", "scenarios": "tasks.yaml", "repository": {"path": "repo"}}
+    agent = {"kind": "claude-code", "model": "sonnet"}
+    config = read_schedule(
+        {**given, "agent": agent, "ladder": {"mcp": "mcp.json", "words": "words.md", "only": True}}, []
+    ).config
+    assert list(config.conditions) == ["without", "server", "words", "both", "only"]
+    assert config.conditions["only"].files == config.conditions["words"].files == {"CLAUDE.md": "words.md"}
+    assert config.conditions["only"].agent.tools == ("Read",)
+    with pytest.raises(UserError, match=r"ladder\.words is missing"):
+        read_schedule({**given, "ladder": {"mcp": "mcp.json"}}, [])
+    with pytest.raises(UserError, match=r"ladder\.only is not possible for agent\.kind 'offline'"):
+        read_schedule({**given, "ladder": {"mcp": "mcp.json", "words": "words.md", "only": True}}, [])
