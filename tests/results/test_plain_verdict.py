@@ -25,6 +25,7 @@ def results(verdict: str = "INCONCLUSIVE", low: float | None = -0.05, **more: An
     measures = {
         "duration_s": {"overall": Estimate(**more.get("time", {"delta": 7.0, "low": 5.5, "high": 9.0}))},
         "cost_usd": {"overall": Estimate(**more.get("cost", {}))},
+        "tokens_weighted": {"overall": Estimate(**more.get("tokens", {}))},
     }
     return {
         "alpha": 0.05,

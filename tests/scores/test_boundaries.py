@@ -168,8 +168,9 @@ def test_the_last_look_closes_the_gate() -> None:
 def test_without_an_interval_the_runs_go_on_until_the_last_look() -> None:
     same = estimate({"a": 0.5, "b": 0.5}, {"a": "x", "b": "y"}, 0.05, 2, 1)
     first = look_result(same, 1, 2, DEFAULTS, 2.963)
-    assert (first.z, first.low, first.high, first.conditional_power) == (None, None, None, None)
-    assert (first.open, first.why) == (True, "nothing can be estimated yet")
+    assert (first.z, first.conditional_power) == (None, None)
+    assert (first.open, first.why) == (True, "all differences are the same")
+    assert look_result(estimate({}, {}), 1, 2, DEFAULTS, 2.963).why == "nothing can be estimated yet"
     assert not look_result(same, 2, 2, DEFAULTS, 2.0).open
 
 

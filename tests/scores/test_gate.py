@@ -135,7 +135,10 @@ def test_a_blocker_leaves_no_verdict_and_keeps_the_figures() -> None:
     told = Told(DEFAULTS, look_at(own))
     assert "+10.0 points" in sentence(decided, own, told)
     assert "The self-test of the instrument failed. (1 more reason below.)" in sentence(decided, own, told)
-    assert notes(decided, told) == ["The oracle failed.", "No language model answered: this was the offline agent."]
+    assert notes(decided, own, told) == [
+        "The oracle failed.",
+        "No language model answered: this was the offline agent.",
+    ]
     assert needs(gate(own, blockers=blockers[:1]), own, told).startswith("Fix the cause first")
 
 
@@ -175,12 +178,12 @@ def test_a_reading_without_spread_counts_with_its_delta() -> None:
     assert gate(found(-0.02, 0.05), readings=[Reading(ReasonKind.LOST_RUNS, best, best)]).reasons
 
 
-@pytest.mark.parametrize("differences", [{}, {"a": 0.5}, {"a": 0.5, "b": 0.5, "c": 0.5}])
+@pytest.mark.parametrize("differences", [{}, {"a": 0.5}])
 def test_without_an_interval_there_is_no_verdict(differences: dict[str, float]) -> None:
     own = over(differences)
     decided = gate(own)
     assert (decided.verdict, decided.low, decided.high) == ("INCONCLUSIVE", None, None)
-    assert "An interval needs two tasks with complete pairs and different differences." in words(own)
+    assert "An interval needs two tasks with complete pairs." in words(own)
     assert needs(decided, own, Told(DEFAULTS, look_at(own)))
 
 
@@ -198,7 +201,7 @@ def test_the_notes_say_why_the_runs_ended_or_go_on() -> None:
     def told(own: Estimate, look: int) -> Any:
         result = look_at(own, 3.0, look, 4)
         decided = decide(own, DEFAULTS, result)
-        return notes(decided, Told(DEFAULTS, result)), needs(decided, own, Told(DEFAULTS, result))
+        return notes(decided, own, Told(DEFAULTS, result)), needs(decided, own, Told(DEFAULTS, result))
 
     assert "The runs ended with look 3 of 4: the chance of a GO at the last look is" in told(found(-0.03, 0.2), 3)[0][0]
     going, more = told(found(0.06, 0.2), 1)
@@ -211,7 +214,7 @@ def test_a_later_look_says_which_it_is_at_which_level_and_what_was_repeated() ->
     own = found(0.1, 0.1)
     starts = {"with": Starts(30, 1, 6), "without": Starts(24, 0, 0)}
     told = Told(DEFAULTS, look_at(own, 2.652), number=2, among=3, starts=starts, remarks=["So it is."])
-    assert notes(gate(own), told) == [
+    assert notes(gate(own), own, told) == [
         "This is look 2 at this benchmark, at a level of 99.2 %.",
         "The level holds for 3 comparisons together (Holm).",
         "Attempts and discards: with 30 and 1, without 24 and 0.",

@@ -108,10 +108,11 @@ def number(value: Fraction | None) -> str:
     return rounded(value, 0 if value.denominator == 1 else 1)
 
 
-def change(share: Fraction | None) -> str:
+def change(share: Fraction | float | None) -> str:
     """A relative change as a percentage, with its sign; whole from 10 % on."""
     if share is None:
         return MISSING
+    share = Fraction(str(share))
     return f"{_signed(share * 100 if abs(share) < Fraction(1, 10) else Fraction(rounded(share * 100)))}%"
 
 

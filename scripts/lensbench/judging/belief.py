@@ -99,6 +99,8 @@ class Belief(NamedTuple):
     withheld: Mapping[str, Sequence[str]]
     """Treatment -> why no verdict is given, one sentence each."""
     doubts: Sequence[Doubt]
+    constant: str = ""
+    """Patterns accepted by the author that gave one verdict only: `mechanical gave Met in 144 of 144 verdicts`."""
 
 
 def believe(
@@ -126,9 +128,11 @@ def believe(
     decided = {basis: list(bases.values()).count(basis) for basis in Basis}
     by_judges = [vote for key, given in by_criterion.items() if bases.get(key) is not Basis.PEOPLE for vote in given]
     unearned = _unearned(decided, labels)
+    constant = _constant(by_judges)
+    accepted = {MECHANICAL} - {vote.judge for vote in by_judges if vote.drafted}
     everywhere = [
         *([unearned] if _share(decided, Basis.DRAFTS, Basis.UNVALIDATED) > MOST_UNEARNED else []),
-        *_constant(by_judges),
+        *(f"The judge {each}, {HARDLY}" for judge, each in constant.items() if judge not in accepted),
         *(_chance(everybody) if by_judges else []),
     ]
     model_decides = decided[Basis.MODEL] + decided[Basis.UNVALIDATED] > 0
@@ -144,7 +148,8 @@ def believe(
         for key, basis in bases.items()
         if basis in (Basis.DRAFTS, Basis.UNVALIDATED)
     }
-    return Belief(decided, labels, unearned, withheld, _doubts(decisions, doubtful))
+    patterns = "".join(each for judge, each in constant.items() if judge in accepted)
+    return Belief(decided, labels, unearned, withheld, _doubts(decisions, doubtful), patterns)
 
 
 def _doubts(
@@ -225,15 +230,18 @@ def _unearned(decided: Mapping[Basis, int], labels: Mapping[str, Labels]) -> str
     return " ".join(sentences)
 
 
-def _constant(votes: Sequence[Vote]) -> Iterable[str]:
+HARDLY = "so it hardly tells answers apart."
+
+
+def _constant(votes: Sequence[Vote]) -> dict[str, str]:
+    """The judges that gave one verdict nearly always, and how often."""
+    found = {}
     for judge in sorted({vote.judge for vote in votes} - {TESTS}):
         given = Counter(vote.verdict for vote in votes if vote.judge == judge)
         verdict, count = given.most_common(1)[0]
         if given.total() >= FEWEST_VERDICTS and count > CONSTANT * given.total():
-            yield (
-                f"The judge {judge} gave {verdict} in {count} of {given.total()} verdicts, so it hardly tells answers "
-                "apart."
-            )
+            found[judge] = f"{judge} gave {verdict} in {count} of {given.total()} verdicts"
+    return found
 
 
 def _chance(everybody: All) -> Iterable[str]:

@@ -219,6 +219,12 @@ class Gate(Strict):
     """What the waves are made of: parts of the task set, or trials (then `looks` is the number of trials)."""
     contrasts: Many[ContrastName] = ()
     """Treatments that get a verdict against each other as well, such as `v2 against v1`."""
+    saves: Literal["cost", "tokens", "duration", "turns", "none"] = "cost"
+    """What a treatment may save without worse answers, for the verdict SAVES; tokens where an agent reports no cost."""
+    margin: Annotated[Number, Field(gt=0, le=100)] = 10
+    """For SAVES: by how many percentage points the answers must not be worse."""
+    least: Annotated[Number, Field(ge=0, lt=100)] = 10
+    """For SAVES: the saving, in percent, that must be exceeded; for COSTS, how much more it must cost."""
 
 
 class Controls(Strict):

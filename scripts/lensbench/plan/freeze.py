@@ -200,7 +200,7 @@ def changes(old: Plan, new: Plan) -> list[str]:
 
 def gate_changes(old: Plan, new: Plan) -> tuple[list[str], list[str]]:
     """The differences between the gates of two plans after a verdict was shown: those that the user must accept, and
-    those that are only reported, because the error account corrects for them."""
+    those that are only reported, because the gate corrects for them."""
     changed = differences(old, new, ["gate"])
     found = {name: f"{name}: was {a!r}, is {b!r}, changed after a verdict" for name, a, b in changed}
     told = [[found[name] for name in names if name in found] for names in (_MEANING, _PAID_FOR)]
@@ -208,7 +208,7 @@ def gate_changes(old: Plan, new: Plan) -> tuple[list[str], list[str]]:
 
 
 _MEANING = ("gate.effect", "gate.alpha")
-_PAID_FOR = ("gate.looks", "gate.over", "gate.contrasts")
+_PAID_FOR = ("gate.looks", "gate.over", "gate.contrasts", "gate.saves", "gate.margin", "gate.least")
 
 
 def differences(

@@ -67,6 +67,12 @@ def accepted_plans(folder: Path) -> list[Plan]:
     return [_read_stored(path) for number, path in stored if numbers.count(number) > 1 or path == stored[-1][1]]
 
 
+def first_plan(folder: Path) -> Plan | None:
+    """The oldest plan in the store, that of the first runs; None without one."""
+    stored = _stored_plans(folder)
+    return _read_stored(stored[0][1]) if stored else None
+
+
 def _read_stored(path: Path) -> Plan:
     content = path.read_bytes()
     if sha256(content)[:_DIGITS] != path.stem.rpartition("-")[2]:

@@ -7,5 +7,5 @@ HUMAN: Final = "human"
 TESTS: Final = "tests"
 """The judge of changes, present when there are change tasks."""
 
-Verdict = Literal["GO", "NO-GO", "HARM", "INCONCLUSIVE"]
-"""The verdicts of the gate on a treatment."""
+Verdict = Literal["HARM", "GO", "SAVES", "COSTS", "NO-GO", "INCONCLUSIVE"]
+"""The verdicts of the gate on a treatment, in the order in which it looks for them."""

@@ -13,6 +13,7 @@ from lensbench.core.run_status import RunStatus
 from lensbench.judging.judges import FAILURES
 from lensbench.results.presented import shown_difference
 from lensbench.scores.estimates_file import decided_by_gate
+from lensbench.scores.objections import FEWEST_TASKS
 
 if TYPE_CHECKING:
     from lensbench.judging.instrument_file import JudgeSummary
@@ -67,11 +68,15 @@ def _leads(gate: GateVerdict, new: str, old: str) -> dict[str, str]:
         return {
             "GO": f"{new} helps.",
             "HARM": f"{new} makes the answers worse.",
+            "SAVES": f"{new} saves, and its answers are no worse.",
+            "COSTS": f"{new} costs more, and does not help enough to matter.",
             "NO-GO": f"{new} helps too little to matter." if surely else f"{new} does not help.",
         }
     return {
         "GO": f"{new} is better than {old}.",
         "HARM": f"{new} is worse than {old}.",
+        "SAVES": f"{new} saves against {old}, and its answers are no worse.",
+        "COSTS": f"{new} costs more than {old}, and is not better by enough to matter.",
         "NO-GO": f"{new} is better than {old} by too little to matter."
         if surely
         else f"{new} is no better than {old}.",
@@ -152,10 +157,14 @@ def _tasks(found: Decided) -> str:
 def _effort(data: Collected[Fraction], found: Decided, old: str) -> str:
     """How the typical time and price differ, as far as their intervals exclude no difference."""
     parts = []
-    for name, verb, more, less in (("duration_s", "took", "longer", "less time"), ("cost_usd", "cost", "more", "less")):
+    paid = ("cost_usd", "cost", "more", "less")
+    if found["measures"]["cost_usd"]["overall"].delta is None:
+        paid = ("tokens_weighted", "used", "more tokens", "fewer tokens")
+    for name, verb, more, less in (("duration_s", "took", "longer", "less time"), paid):
         overall = found["measures"][name]["overall"]
+        is_same = overall.sd == 0 and overall.n >= FEWEST_TASKS
         ends = overall.low or 0, overall.high or 0
-        if overall.delta and ends[0] * ends[1] > 0:
+        if overall.delta and (ends[0] * ends[1] > 0 or is_same):
             share = change(Fraction(str(overall.delta))).lstrip("+-")
             said = f"{verb} {share} {more if overall.delta > 0 else less}"
             parts.append(f"{said} (estimated)" if name == "cost_usd" and data["estimated_costs"] else said)
@@ -174,10 +183,15 @@ def _next(data: Collected[Fraction], found: Decided, contrast: Contrast | None) 
     if found["too_few_calls"]:
         return "Find out why the agent does not call them: read a transcript and the descriptions of the tools."
     if verdict != "INCONCLUSIVE" and contrast:
-        better = {"GO": contrast.treatment, "HARM": contrast.baseline}.get(verdict)
+        worse = contrast.baseline if verdict in ("HARM", "COSTS") else ""
+        better = contrast.treatment if verdict in ("GO", "SAVES") else worse
         return f"Prefer {display_name(data, better)}, {where}." if better else f"Keep the cheaper one, {where}."
     if verdict == "GO":
         return f"Use it, {where}; read the pairs that lost."
+    if verdict == "SAVES":
+        return f"Use it to save, {where}; read the pairs that lost."
+    if verdict == "COSTS":
+        return f"Make it cheaper, {where}, or use it where its answers are worth the price; then compare again."
     if verdict == "HARM":
         return f"Do not use it as it is, {where}; read the pairs that lost most."
     if verdict == "NO-GO":

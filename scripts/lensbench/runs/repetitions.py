@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from lensbench.core.records import RunId
+from lensbench.core.errors import UserError
+from lensbench.core.records import Record, RunId
 from lensbench.core.store import DISCARD, entries
 from lensbench.runs.reasons import DiscardReason
 
@@ -32,3 +34,16 @@ def starts_of(folder: Path, runs: Collection[RunId]) -> tuple[Starts, frozenset[
         attempts += len(made)
         count += sum(discard.ends_round for discard in discards)
     return Starts(attempts, count, len(repeated)), frozenset(repeated)
+
+
+def uncounted(folder: Path, runs: Collection[RunId]) -> dict[RunId, list[Record | None]]:
+    """The attempts of these runs that do not count, but for a person's discards; None for one without a record."""
+    found: dict[RunId, list[Record | None]] = {}
+    for run in runs:
+        for entry in entries(folder, run):
+            if DISCARD in entry.files and entry.read_discard().reason != DiscardReason.BY_HAND:
+                record = None
+                with suppress(UserError):
+                    record = entry.read_record(run)
+                found.setdefault(run, []).append(record)
+    return found

@@ -231,6 +231,7 @@ def corrected_by_people(found: Estimate, mean: Mean, alpha: float, power: float)
     margin = float(t_isf(alpha / 2, df)) * se
     return replace(
         found, delta=mean.value, se=se, df=df, people=mean.n, root=None,
+        floor=None if found.floor is None else found.floor + mean.value - margin - (found.low or -LARGEST),
         method=f"{found.method}, corrected by people",
         low=max(mean.value - margin, -LARGEST), high=min(mean.value + margin, LARGEST),
         mde=minimum_detectable(se, df, alpha, power),

@@ -21,12 +21,13 @@ from lensbench.core.run_folder import RunFolder
 from lensbench.core.store import RECORD, all_entries, rounds
 from lensbench.core.system.files import plain, read_typed, write_json
 from lensbench.core.system.program import run_stage
-from lensbench.judging.belief import Basis
+from lensbench.judging.belief import HARDLY, Basis
 from lensbench.judging.instrument_file import InstrumentFile
+from lensbench.plan.frozen import first_plan
 from lensbench.plan.waves import look_file
 from lensbench.runs.made_with import mixtures
 from lensbench.runs.reasons import DiscardReason
-from lensbench.runs.repetitions import starts_of
+from lensbench.runs.repetitions import starts_of, uncounted
 from lensbench.scores import differences as compared
 from lensbench.scores.account import (
     Asked,
@@ -56,6 +57,7 @@ from lensbench.scores.measures import too_few_calls
 from lensbench.scores.objections import Reason, ReasonKind, excludes_zero
 from lensbench.scores.readings import readings, runs_of
 from lensbench.scores.run_tables import Tables, identity, read_tables
+from lensbench.scores.saving import Saving, better, saving_of
 from lensbench.scores.sequential import FUTILE, LookResult, interval_at, level_of, look_result
 from lensbench.scores.verdict_of import DEFAULTS
 
@@ -130,6 +132,8 @@ def blockers(
     withheld = instrument["belief"].withheld
     texts = dict.fromkeys(text for side in comparison.conditions for text in withheld.get(side, ()))
     yield from (Reason(ReasonKind.UNTRUSTED_JUDGES, text) for text in texts)
+    if patterns := instrument["belief"].constant:
+        yield Reason(ReasonKind.PATTERNS, f"The judge {patterns}, {HARDLY}")
     if instrument["bias"] and (differential := instrument["bias"]["together"]["differential"].get(name)):
         signed = differential.signed
         if signed.low is not None and signed.high is not None and not signed.low <= 0 <= signed.high:
@@ -168,7 +172,10 @@ def as_looked_at(overall: Estimate, look: LookResult, power: float) -> Estimate:
 
 
 def look_at(
-    comparisons: Mapping[str, Comparison], overall: Mapping[str, Estimate], ledger: Sequence[Draw]
+    comparisons: Mapping[str, Comparison],
+    overall: Mapping[str, Estimate],
+    ledger: Sequence[Draw],
+    savings: Mapping[str, Saving | None],
 ) -> dict[str, tuple[Draw, LookResult]]:
     """Every comparison at this look, with the error that the account leaves it. When all of them stop before the last
     wave, those that stop because a GO is unlikely spend what the plan had left: this is their last look."""
@@ -179,10 +186,11 @@ def look_at(
         for name, comparison in comparisons.items()
     }  # fmt: skip
 
+    def holds(name: str, draw: Draw) -> bool:
+        return excludes_zero(overall[name], better(draw.boundary, savings[name]), asked[name].gate)
+
     def looked() -> dict[str, tuple[Draw, LookResult]]:
-        drawn = draw_all(
-            ledger, asked, lambda name, draw: excludes_zero(overall[name], draw.boundary, asked[name].gate)
-        )
+        drawn = draw_all(ledger, asked, holds)
         found = {}
         for name, draw in drawn.items():
             plan = comparisons[name].plan
@@ -211,6 +219,15 @@ def read_account(folder: Path) -> tuple[list[Draw], list[Reason]]:
         return [], [Reason(ReasonKind.LEDGER, f"{error}.")]
 
 
+def limits_changed(folder: Path, gate: GateSettings) -> list[Reason]:
+    """A reason against SAVES when the plan of the first runs had another quantity, margin or least saving."""
+    first = first_plan(folder)
+    then = first["gate"] if first else gate
+    names = [key for key in ("saves", "margin", "least") if then.get(key) != gate.get(key)]
+    detail = f"There is no SAVES, because gate.{', gate.'.join(names)} changed after the first run."
+    return [Reason(ReasonKind.LIMITS_CHANGED, detail, "SAVES")] if names else []
+
+
 def voided_runs(folder: Path) -> set[str]:
     """The hashes of discarded runs, except those that a person discarded."""
     filed = map(rounds, all_entries(folder).values())
@@ -232,6 +249,8 @@ class Gatekeeper(NamedTuple):
     """Why the ledger cannot be trusted."""
     voided: Collection[str]
     """What `voided_runs` found; empty without a ledger."""
+    moved: Sequence[Reason]
+    """Why there is no SAVES, when its quantity or its limits changed after the first run."""
 
     def decide(
         self,
@@ -241,6 +260,7 @@ class Gatekeeper(NamedTuple):
         corrected: Estimate | None,
         draw: Draw,
         look: LookResult,
+        saving: Saving | None,
     ) -> Decided:
         """The estimates of a comparison with the verdict and with what this look allows."""
         overall, plan = found["score"]["overall"], comparison.plan
@@ -255,8 +275,9 @@ class Gatekeeper(NamedTuple):
         deciding = corrected or overall
         verdict = decide(
             deciding, gate, look,
-            [*self.distrusted, *blockers(comparison, name, self.instrument, self.proven)],
+            [*self.distrusted, *blockers(comparison, name, self.instrument, self.proven), *self.moved],
             [*readings(comparison, repeated, belief.doubts if belief else (), draw.seen, before)],
+            saving,
         )  # fmt: skip
         judged = belief and not corrected and any(map(belief.decided.get, JUDGED))
         assumed = [ASSUMPTION] if judged and verdict.verdict != "INCONCLUSIVE" else []
@@ -266,6 +287,7 @@ class Gatekeeper(NamedTuple):
             number_of(draw, self.ledger), draw.among,
             found["variance"]["differences"].sigma, {side: own for side, (own, _) in starts.items()},
             [*assumed, *([belief.caveat] if belief and belief.caveat else [])],
+            saving, belief.constant if belief else "",
         )  # fmt: skip
         return {
             **found,
@@ -289,22 +311,24 @@ def write_estimates(folder: Path, tables: Tables | None = None) -> EstimatesFile
     ledger, distrusted = read_account(folder)
     proven = proof.status()
     voided = voided_runs(folder) if ledger else set()
-    keeper = Gatekeeper(folder, tables, instrument, proven, ledger, distrusted, voided)
+    aim: GateSettings = {**DEFAULTS, **tables.plan["gate"]}
+    keeper = Gatekeeper(folder, tables, instrument, proven, ledger, distrusted, voided, limits_changed(folder, aim))
     named = {str(contrast): contrast for contrast in decided_contrasts(tables.plan)}
     against = {**comparisons(tables), **{name: between(tables, each) for name, each in named.items()}}
     found = {name: estimates_of(comparison) for name, comparison in against.items()}
     of_treatments = {name: each["score"]["overall"] for name, each in found.items() if name not in named}
     for name, overall in compared.with_holm(of_treatments).items():
         found[name]["score"]["overall"] = overall
-    aim: GateSettings = {**DEFAULTS, **tables.plan["gate"]}
+    others = uncounted(folder, tables.scores)
+    savings = {name: saving_of(comparison, aim, others) for name, comparison in against.items()}
     corrected = {
         name: corrected_by_people(instrument, name, aim, each["score"]["overall"]) for name, each in found.items()
     }
     looked = look_at(
-        against, {name: corrected[name] or each["score"]["overall"] for name, each in found.items()}, ledger
+        against, {name: corrected[name] or each["score"]["overall"] for name, each in found.items()}, ledger, savings
     )
     decided = {
-        name: keeper.decide(name, comparison, found[name], corrected[name], *looked[name])
+        name: keeper.decide(name, comparison, found[name], corrected[name], *looked[name], savings[name])
         for name, comparison in against.items()
     }
     data: EstimatesFile = {

@@ -7,14 +7,31 @@ as in the config. What the verdicts and reasons are called in a sentence is in g
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 from lensbench.core.frozen_plan import GateSettings
 from lensbench.plan.names import Verdict
 from lensbench.scores.intervals import Estimate
 from lensbench.scores.objections import Reason, ReasonKind, objection
+from lensbench.scores.saving import Saving, better
 from lensbench.scores.sequential import LookResult, interval_at
-from lensbench.scores.verdict_of import claims_of
+
+
+def allows(verdict: Verdict, low: float, high: float, settings: GateSettings) -> bool:
+    """True when an interval of the score allows a verdict. Those on effort need more: `claims`."""
+    allowed = {"GO": low > 0, "SAVES": low > -settings["margin"] / 100, "HARM": high < 0}
+    return allowed.get(verdict, high < settings["effect"] / 100)
+
+
+def claims(look: LookResult, settings: GateSettings, saving: Saving | None) -> list[Verdict]:
+    """The verdicts that the intervals allow, in the order in which they are given."""
+    low, high = look.low or 0.0, look.high or 0.0
+    more = {
+        "GO": high >= settings["effect"] / 100,
+        "SAVES": saving is not None and saving.is_cheaper(look.boundary),
+        "COSTS": saving is not None and saving.is_dearer(look.boundary),
+    }
+    return [each for each in get_args(Verdict)[:-1] if allows(each, low, high, settings) and more.get(each, True)]
 
 
 class Reading(NamedTuple):
@@ -27,11 +44,10 @@ class Reading(NamedTuple):
 
     def keeps(self, verdict: Verdict, boundary: float, settings: GateSettings) -> bool:
         """True when the reading supports the verdict; without an interval, its delta alone is used."""
-        estimate = self.worst if verdict == "GO" else self.best
+        estimate = self.worst if verdict in ("GO", "SAVES") else self.best
         delta = estimate.delta or 0.0
-        low, high = interval_at(estimate, boundary) or (delta, delta)
-        excluded = low > 0 if verdict == "GO" else high < (0 if verdict == "HARM" else settings["effect"] / 100)
-        return excluded and not objection(verdict, estimate, boundary, settings)
+        interval = interval_at(estimate, boundary) or (delta, delta)
+        return allows(verdict, *interval, settings) and not objection(verdict, estimate, boundary, settings)
 
 
 class Decision(NamedTuple):
@@ -59,27 +75,41 @@ class GateVerdict(NamedTuple):
     reasons: Sequence[Reason] = ()
 
 
+def blocks(reason: Reason, verdict: Verdict) -> bool:
+    """True when a reason forbids a verdict. Patterns that give one verdict only cannot show that answers differ, but
+    they can be as good."""
+    on_effort = reason.kind is ReasonKind.PATTERNS and verdict in ("SAVES", "COSTS")
+    return reason.undoes in (verdict, "INCONCLUSIVE") and not on_effort
+
+
 def decide(
     estimate: Estimate,
     settings: GateSettings,
     look: LookResult,
     blockers: Sequence[Reason] = (),
     readings: Sequence[Reading] = (),
+    saving: Saving | None = None,
 ) -> Decision:
-    """The strongest verdict on a treatment's score that its interval allows, that no test of its differences
-    contradicts, and that holds in every reading.
+    """The strongest verdict on a treatment that its intervals allow, that no test of its differences contradicts, and
+    that holds in every reading.
 
-    `look` has the interval. `blockers` forbid any verdict, such as a failed control.
+    `look` has the interval of the score, `saving` what the treatment saves. `blockers` forbid any verdict, such as a
+    failed control, or one only, or all but those on effort (`blocks`).
     """
     low, high, boundary = look.low, look.high, look.boundary
     if low is None or high is None:
         return Decision("INCONCLUSIVE", (*blockers, Reason(ReasonKind.NO_INTERVAL)), low, high)
-    reasons = list(blockers)
-    for verdict in claims_of(low, high, settings["effect"] / 100):
-        against = objection(verdict, estimate, boundary, settings)
-        undone_in = [each.kind for each in readings if not each.keeps(verdict, boundary, settings)]
+    reasons = [reason for reason in blockers if reason.undoes == "INCONCLUSIVE"]
+    for verdict in claims(look, settings, saving):
+        at = better(boundary, saving) if verdict == "GO" else boundary
+        against = objection(verdict, estimate, at, settings)
+        if not allows(verdict, *(interval_at(estimate, at) or (low, high)), settings):
+            against = ReasonKind.SHARED
+        undone_in = [each.kind for each in readings if not each.keeps(verdict, at, settings)]
         doubts = [against] if against else list(dict.fromkeys(undone_in))
-        if not doubts and not blockers:
+        blocking = [reason for reason in blockers if blocks(reason, verdict)]
+        if not doubts and not blocking:
             return Decision(verdict, (), low, high)
+        reasons += (reason for reason in blocking if reason not in reasons)
         reasons += (Reason(kind, undoes=verdict) for kind in doubts)
     return Decision("INCONCLUSIVE", tuple(reasons), low, high)

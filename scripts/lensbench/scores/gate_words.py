@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from lensbench.core.conditions import Contrast
+from lensbench.core.distributions import norm_sf
 from lensbench.core.frozen_plan import GateSettings
-from lensbench.core.numbers import interval, points
+from lensbench.core.numbers import change, interval, points
 from lensbench.plan.names import Verdict
 from lensbench.runs.repetitions import Starts
 from lensbench.scores.gate import Decision, GateVerdict
-from lensbench.scores.intervals import LARGEST, Estimate
-from lensbench.scores.objections import Reason, ReasonKind
-from lensbench.scores.power import tasks_for_width, tasks_needed, upper_sd
+from lensbench.scores.intervals import LARGEST, UNSEEN, Estimate
+from lensbench.scores.objections import Reason, ReasonKind, most_worse
+from lensbench.scores.power import tasks_for_no_worse, tasks_for_width, tasks_needed, upper_sd
+from lensbench.scores.saving import Saving
 from lensbench.scores.sequential import LookResult, level_of
 
 MOST_TRIALS = 20
 """The largest number of trials that is proposed."""
 
 SAYINGS = {
-    ReasonKind.NO_INTERVAL: "An interval needs two tasks with complete pairs and different differences.",
+    ReasonKind.NO_INTERVAL: "An interval needs two tasks with complete pairs.",
     ReasonKind.LEDGER: "The ledger of looks cannot be trusted.",
     ReasonKind.OFFLINE: "No language model answered: this was the offline agent.",
     ReasonKind.TOO_FEW_CALLS: "Too few runs called the tools to show what they do.",
@@ -35,6 +38,10 @@ SAYINGS = {
     ReasonKind.LOST_RUNS: "Lost or repeated runs could undo a {verdict}.",
     ReasonKind.DOUBTED: "Verdicts of judges that nobody has validated could undo a {verdict}.",
     ReasonKind.SHOWN_BEFORE: "The figures that an earlier look showed of these runs give no {verdict}.",
+    ReasonKind.UNSEEN: "So few tasks could miss heavy losses that are worse than the margin of SAVES.",
+    ReasonKind.SHARED: "A GO shares its error with SAVES, and its interval at the level that is left reaches 0.",
+    ReasonKind.PATTERNS: "The patterns hardly tell answers apart.",
+    ReasonKind.LIMITS_CHANGED: "What SAVES means was changed after the first run.",
 }
 
 
@@ -59,12 +66,16 @@ class Told(NamedTuple):
     """How often the agent was started, by condition."""
     remarks: Sequence[str] = ()
     """Sentences about the judges."""
+    saving: Saving | None = None
+    patterns: str = ""
+    """Accepted patterns that gave one verdict only, and how often."""
 
 
 def in_words(decided: Decision, estimate: Estimate, told: Told) -> GateVerdict:
     """The decision as it stands in estimates.json."""
     text, advice = sentence(decided, estimate, told), needs(decided, estimate, told)
-    return GateVerdict(decided.verdict, text, advice, decided.low, decided.high, notes(decided, told), decided.reasons)
+    more = notes(decided, estimate, told)
+    return GateVerdict(decided.verdict, text, advice, decided.low, decided.high, more, decided.reasons)
 
 
 def sentence(decided: Decision, estimate: Estimate, told: Told) -> str:
@@ -73,6 +84,8 @@ def sentence(decided: Decision, estimate: Estimate, told: Told) -> str:
     if decided.low is None or decided.high is None:
         return f"{decided.verdict}: {sayings[0]}"
     meaning = sayings[0] if sayings else _meaning(decided.verdict, decided.low, decided.high, told)
+    if told.saving and decided.verdict in ("SAVES", "COSTS"):
+        meaning = f"{_effort(told.saving, estimate, decided.low, told)}."
     more = f" ({with_noun(len(sayings) - 1, 'more reason')} below.)" if len(sayings) > 1 else ""
     difference = _difference(estimate, decided.low, decided.high, told)
     return f"{decided.verdict}: {difference} {meaning}{more} {_scope(estimate, told)}"
@@ -111,6 +124,18 @@ def _meaning(verdict: Verdict, low: float, high: float, told: Told) -> str:
     return f"{helps if verdict == 'GO' else harms}."
 
 
+def _effort(saving: Saving, estimate: Estimate, low: float, told: Told) -> str:
+    """What a treatment needs, and by how much its answers may be worse: the bound that is reached, not the margin."""
+    what, delta = saving.label, saving.change.delta
+    ends = saving.interval(told.look.boundary)
+    shown = f"{change(ends[0])} to {change(ends[1])}; " if ends and ends[0] < ends[1] else ""
+    worst = points(max(most_worse(estimate, low, told.look.boundary), 0.0)).removeprefix("+")
+    by = f", as far as patterns can tell ({told.patterns})" if told.patterns else ""
+    needed = change(math.expm1(delta or 0.0))
+    more = f"{needed.lstrip('+-')} {'less' if needed.startswith('-') else 'more'}"
+    return f"It needs {more} ({shown}{what}), and its answers are at most {worst} worse{by}"
+
+
 def _scope(estimate: Estimate, told: Told) -> str:
     """The model and the repositories for which the sentence holds (protocol, section 8)."""
     who = f"for {told.model} " if told.model else ""
@@ -118,12 +143,14 @@ def _scope(estimate: Estimate, told: Told) -> str:
     return f"This holds {who}on {where}{' only' if estimate.scope else ''}."
 
 
-def notes(decided: Decision, told: Told) -> list[str]:
-    """What else readers should know: reasons in detail, the look, its level, the attempts."""
+def notes(decided: Decision, estimate: Estimate, told: Told) -> list[str]:
+    """What else readers should know: reasons in detail, what is saved, the look, its level, the attempts."""
     look = told.look
     found = [
         reason.detail or _saying(reason) for reason in decided.reasons if reason.detail or len(decided.reasons) > 1
     ]
+    if told.saving and decided.low is not None and decided.verdict not in ("SAVES", "COSTS"):
+        found.append(f"{_effort(told.saving, estimate, decided.low, told)}.")
     if look.looks > 1:
         ended = "The runs go on after" if look.open else "The runs ended with"
         found.append(f"{ended} look {look.look} of {look.looks}: {look.why}.")
@@ -139,7 +166,10 @@ def notes(decided: Decision, told: Told) -> list[str]:
     return list(dict.fromkeys([*found, *told.remarks]))
 
 
-_OF_SIZE = {ReasonKind.NO_INTERVAL, ReasonKind.FEW_TASKS, ReasonKind.SIGN_FLIPS, ReasonKind.HEAVY_TAIL}
+_OF_SIZE = {
+    ReasonKind.NO_INTERVAL, ReasonKind.FEW_TASKS, ReasonKind.SIGN_FLIPS, ReasonKind.HEAVY_TAIL, ReasonKind.UNSEEN,
+    ReasonKind.SHARED,
+}  # fmt: skip
 
 
 def needs(decided: Decision, estimate: Estimate, told: Told) -> str:
@@ -147,6 +177,8 @@ def needs(decided: Decision, estimate: Estimate, told: Told) -> str:
     kinds = {reason.kind for reason in decided.reasons}
     if decided.verdict != "INCONCLUSIVE" or ReasonKind.OFFLINE in kinds:
         return ""
+    if told.saving and told.saving.is_cheaper(told.look.boundary) and kinds <= {*_OF_SIZE, ReasonKind.PATTERNS}:
+        return _what_saves(estimate, told)
     if kinds - _OF_SIZE:
         return "Fix the cause first; more tasks will not help."
     if told.look.open:
@@ -154,6 +186,21 @@ def needs(decided: Decision, estimate: Estimate, told: Told) -> str:
     if ReasonKind.HEAVY_TAIL in kinds:
         return "More tasks: 59, or 14 repositories where tasks share them, would show such differences."
     return what_decides(estimate, told.settings, told.trials, told.trial_sd)
+
+
+def _what_saves(estimate: Estimate, told: Told) -> str:
+    """How many more tasks would show that the answers of a treatment that saves are no worse."""
+    margin, delta = told.settings["margin"] / 100, min(estimate.delta or 0.0, 0.0)
+    if delta <= -margin:
+        return (
+            "The saving is shown, and the answers are worse by the margin or more: no number of tasks makes it SAVES."
+        )
+    sd = upper_sd((estimate.se or 0.0) * estimate.n**0.5, estimate.n)
+    chance = norm_sf(told.look.boundary)
+    more = tasks_for_no_worse(sd, margin, delta, told.settings["power"], chance, UNSEEN) - estimate.n
+    enough = f"About {with_noun(max(more, 1), 'more task')} would show that the answers are at most"
+    worse = f"{told.settings['margin']:g} points worse"
+    return f"The saving is shown. {enough} {worse}, if the true difference is the one found."
 
 
 def what_decides(estimate: Estimate, settings: GateSettings, trials: int, trial_sd: float | None = None) -> str:
@@ -165,7 +212,9 @@ def what_decides(estimate: Estimate, settings: GateSettings, trials: int, trial_
     """
     delta, effect, alpha = estimate.delta or 0.0, settings["effect"] / 100, settings["alpha"]
     if not estimate.se:
-        return "Tasks whose differences are not all the same; a dozen is the least that says something."
+        more = math.ceil(math.log(alpha / 2) / math.log1p(-effect)) - estimate.n
+        alike = "All differences are the same" if estimate.n > 1 else "There is no second task"
+        return f"{alike}. About {with_noun(max(more, 2), 'more task')} like these would show that no gain is missed."
     sd = estimate.se * estimate.n**0.5
 
     def needed(spread: float) -> int:

@@ -27,6 +27,10 @@ SKEWED = 2.0
 """Differences are called skewed when their skewness is more than this many standard errors."""
 FARTHEST = 99.0
 HALVINGS = 60
+WEIGHTS = 9_999
+"""The number of random weights for a floor."""
+UNSEEN = 0.045
+"""The accepted chance that a mean lies below its floor."""
 SCOPE = "these repositories only"
 UNKNOWN = "unknown repository"
 """The repository of tasks that name none: they are treated as one repository."""
@@ -73,6 +77,8 @@ class Estimate:
     """For skewed differences: the signed root of the empirical likelihood ratio, to be compared with a t quantile."""
     people: int = 0
     """Tasks that people judged, when the estimate is corrected by them; else 0."""
+    floor: float | None = None
+    """The lowest mean that rare heavy losses leave, as `floor_of` has it; None where differences have no limit."""
 
 
 @dataclass(frozen=True)
@@ -116,6 +122,8 @@ def estimate(
     clusters = max(groups) + 1
     varies = bool(np.ptp(d) > NO_SPREAD * np.abs(d).max())
     interval = _interval_of(d, groups, alpha) if varies else None
+    if len(tasks) > 1 and not varies and limit < math.inf:
+        interval = unseen(float(d.mean()), len(tasks), alpha / 2, limit)
     shared = clusters < len(tasks)
     limited = shared and not _are_enough(groups)
     units = np.bincount(groups, d).astype(float) if shared and not limited else d
@@ -131,16 +139,17 @@ def estimate(
         planned=planned,
         clusters=clusters,
         method=interval.method if interval else f"{'one task' if len(tasks) == 1 else 'no spread'}: no interval",
-        df=interval.df if interval else None,
-        se=interval.se if interval else None,
+        df=interval.df if interval and varies else None,
+        se=interval.se if interval and varies else None,
         sd=float(d.std(ddof=1)) if varies else 0.0 if len(tasks) > 1 else None,
         wins=int((d > 0).sum()),
         ties=int((d == 0).sum()),
         losses=int((d < 0).sum()),
-        mde=minimum_detectable(interval.se, interval.df, alpha, power) if interval else None,
+        mde=minimum_detectable(interval.se, interval.df, alpha, power) if interval and varies else None,
         scope=SCOPE if limited else "",
         repositories=effective(groups),
         root=likelihood_root(units) if is_skewed(units) else None,
+        floor=floor_of(d, limit, seed) if limit < math.inf else None,
     )
 
 
@@ -217,6 +226,28 @@ def _around_the_mean(d: Floats, se: float, df: float, alpha: float, method: str)
 def _interval(d: Floats, se: float, df: float, alpha: float, method: str) -> Interval:
     mean, margin = float(d.mean()), float(t_isf(alpha / 2, df)) * se
     return Interval(mean - margin, mean + margin, se, df, method)
+
+
+def unseen(mean: float, tasks: int, chance: float, limit: float = LARGEST) -> Interval:
+    """The interval of a mean when all differences are equal: the other tasks, which differ as much as is possible, are
+    the largest share of which none is seen in so many tasks with this `chance` on each side (exact binomial; for 0.05
+    the rule of three: Hanley and Lippman-Hand, JAMA 249, 1983)."""
+    share = 1 - chance ** (1 / tasks)
+    return Interval(mean - share * (limit + mean), mean + share * (limit - mean), 0.0, 0.0, "no spread: exact binomial")
+
+
+def floor_of(d: Floats, limit: float, seed: int) -> float:
+    """The lower bound of a mean of differences that are at least -`limit`, which assumes nothing else about them, of a
+    one-sided level of 1 - UNSEEN.
+
+    It is a quantile of the mean with random weights of the tasks and of one more task that loses everything (Gaffke,
+    Mathematical Methods of Statistics 14, 2005; Learned-Miller and Thomas, arXiv:1905.06208, on its coverage). Where
+    some tasks lose everything and the rest is equal, it is the exact binomial bound of Clopper and Pearson.
+    """
+    import numpy as np
+
+    weights = np.random.default_rng(seed).standard_exponential((WEIGHTS, len(d) + 1))
+    return float(np.quantile(weights @ np.append(d, -limit) / weights.sum(axis=1), UNSEEN))
 
 
 def sign_flip_p(d: Floats, seed: int) -> tuple[float, float] | tuple[None, None]:

@@ -48,6 +48,10 @@ class ReasonKind(StrEnum):
     LOST_RUNS = "lost runs"
     DOUBTED = "doubted verdicts"
     SHOWN_BEFORE = "shown before"
+    UNSEEN = "unseen losses"
+    SHARED = "shared error"
+    PATTERNS = "patterns that hardly tell answers apart"
+    LIMITS_CHANGED = "limits changed"
 
 
 class Reason(NamedTuple):
@@ -68,7 +72,9 @@ def excludes_zero(estimate: Estimate, boundary: float, settings: GateSettings) -
 
 def objection(verdict: Verdict, estimate: Estimate, boundary: float, settings: GateSettings) -> ReasonKind | None:
     """Why a verdict is not given although the interval at this boundary allows it; None when it is given."""
-    if verdict != "NO-GO":
+    if verdict == "SAVES":
+        return _hides_losses(estimate, boundary, settings)
+    if verdict in ("GO", "HARM"):
         if estimate.n < FEWEST_TASKS:
             return ReasonKind.FEW_TASKS
         if estimate.mid_p is not None and estimate.mid_p > settings["alpha"]:
@@ -79,25 +85,47 @@ def objection(verdict: Verdict, estimate: Estimate, boundary: float, settings: G
     return ReasonKind.HEAVY_TAIL if hides_a_tail(verdict, estimate, settings) else None
 
 
+def _hides_losses(estimate: Estimate, boundary: float, settings: GateSettings) -> ReasonKind | None:
+    """Why answers may be worse than the margin although the score's interval says no: tasks that lose everything may be
+    unseen in so few, or too rare for a normal interval; whole repositories may lose."""
+    margin = settings["margin"] / 100
+    if estimate.n < FEWEST_TASKS:
+        return ReasonKind.FEW_TASKS
+    if 1 - math.pow(norm_sf(boundary), 1 / estimate.n) > margin:
+        return ReasonKind.UNSEEN
+    is_heavy = estimate.floor is None or estimate.floor <= -margin
+    return ReasonKind.HEAVY_TAIL if is_heavy or hides_a_tail("SAVES", estimate, settings) else None
+
+
+def most_worse(estimate: Estimate, low: float, boundary: float) -> float:
+    """By how much answers may be worse, in shares of 1: the bound that is reached, unseen heavy losses included."""
+    never_seen = 1 - math.pow(norm_sf(boundary), 1 / estimate.n)
+    return max(-low, -(low if estimate.floor is None else estimate.floor), never_seen)
+
+
 def hides_a_tail(verdict: Verdict, estimate: Estimate, settings: GateSettings) -> bool:
     """True when tasks with rare heavy losses would too often give a sample without one that lies as far from what the
-    verdict denies: from a difference of 0 for a GO, and, mirrored, from 0 for a HARM and from `effect` for a NO-GO.
+    verdict denies: from a difference of 0 for a GO, from -`margin` for SAVES, where only repositories count, and,
+    mirrored, from 0 for a HARM and from `effect` for a NO-GO.
 
     Without a loss the sample is one around the gain of the others, with the spread of the data: a one-sided t test of
     this mean, whose p value counts as often as such a sample occurs.
     """
     if not estimate.se or not estimate.df or estimate.delta is None:
         return False
-    sign, denied = (1, 0.0) if verdict == "GO" else (-1, settings["effect"] / 100 if verdict == "NO-GO" else 0.0)
+    sign = 1 if verdict in ("GO", "SAVES") else -1
+    worthwhile = settings["effect"] / 100
+    denied = {"SAVES": -settings.get("margin", 0) / 100, "NO-GO": worthwhile, "COSTS": worthwhile}.get(verdict, 0.0)
     distance = sign * (estimate.delta - denied)
     return any(
-        none * t_sf((distance - gain) / estimate.se, estimate.df) > CHANCE for none, gain in _unseen_tails(estimate)
+        none * t_sf((distance - gain) / estimate.se, estimate.df) > CHANCE
+        for none, gain in _unseen_tails(estimate, of_tasks=verdict != "SAVES")
     )
 
 
-def _unseen_tails(estimate: Estimate) -> Iterator[tuple[float, float]]:
+def _unseen_tails(estimate: Estimate, *, of_tasks: bool) -> Iterator[tuple[float, float]]:
     """How likely no loss is seen, and what the others gain; by tasks, and by repositories where tasks share them."""
-    if (estimate.sd or 0.0) * math.sqrt(estimate.pairs / estimate.n) <= UNEVEN:
+    if of_tasks and (estimate.sd or 0.0) * math.sqrt(estimate.pairs / estimate.n) <= UNEVEN:
         yield (1 - SHARE_OF_TASKS) ** estimate.n, TAIL / (1 - SHARE_OF_TASKS)
     if estimate.repositories < estimate.n and not estimate.scope:
         yield (1 - SHARE_OF_REPOSITORIES) ** estimate.repositories, TAIL / (1 - SHARE_OF_REPOSITORIES)

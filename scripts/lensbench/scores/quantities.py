@@ -45,6 +45,15 @@ def _signed_seconds(value: Fraction | None) -> str:
     return f"{'+' if value is not None and value > 0 else ''}{numbers.seconds(value)}"
 
 
+WEIGHTS = {"input": Fraction(1), "cache_read": Fraction(1, 10), "cache_write": Fraction(5, 4), "output": Fraction(5)}
+"""What a token of each kind costs, in tokens of input, by the list prices of most models."""
+
+
+def _weighted(tables: Tables, run: RunId) -> Fraction | None:
+    parts = [(tables.tokens(run, kind), weight) for kind, weight in WEIGHTS.items()]
+    return None if parts[0][0] is None else sum((part * weight for part, weight in parts if part), Fraction(0))
+
+
 QUANTITIES: Mapping[str, Quantity] = {
     "score": _share("score", Tables.score),
     "complete": _share("complete (score of 80% or more)", Tables.complete),
@@ -60,7 +69,11 @@ QUANTITIES: Mapping[str, Quantity] = {
     "tokens_cached": Quantity(
         "tokens in, from the cache", lambda tables, run: tables.tokens(run, "cache_read"), amount=_tokens
     ),
+    "tokens_cache_write": Quantity(
+        "tokens in, written to the cache", lambda tables, run: tables.tokens(run, "cache_write"), amount=_tokens
+    ),
     "tokens_output": _ratio("tokens out", lambda tables, run: tables.tokens(run, "output"), _tokens),
+    "tokens_weighted": _ratio("tokens, weighted by price", _weighted, _tokens),
     "cost_usd": _ratio("cost in US dollars", Tables.cost, numbers.dollars),
     "turns": Quantity("turns", Tables.turns),
     "tool_calls_reported": Quantity("tool calls, reported", Tables.reported_calls),

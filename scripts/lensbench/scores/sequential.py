@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from lensbench.core.distributions import norm_isf, norm_sf, t_isf, t_sf
 from lensbench.core.frozen_plan import Aim, GateSettings
-from lensbench.scores.intervals import LARGEST, Estimate
+from lensbench.scores.intervals import LARGEST, Estimate, unseen
 from lensbench.scores.verdict_of import DEFAULTS, verdict_of
 
 FUTILE = 0.2
@@ -132,8 +132,12 @@ def interval_at(estimate: Estimate, boundary: float) -> tuple[float, float] | No
     when it cannot be estimated.
 
     The boundary is converted to a nominal p, which is used with the t distribution at the estimate's degrees of
-    freedom, because the normal distribution gives too short intervals for few tasks.
+    freedom, because the normal distribution gives too short intervals for few tasks. Equal differences have the
+    interval of what so many tasks may not have seen.
     """
+    if estimate.sd == 0 and estimate.delta is not None:
+        equal = unseen(estimate.delta, estimate.n, norm_sf(boundary))
+        return equal.low, equal.high
     if not estimate.se or not estimate.df or estimate.delta is None:
         return None
     margin = t_isf(norm_sf(boundary), estimate.df) * estimate.se
@@ -150,11 +154,14 @@ def look_result(estimate: Estimate, look: int, looks: int, settings: GateSetting
     settings = {**DEFAULTS, **settings}
     limits, last = boundaries(even_fractions(looks), settings["alpha"] * SHARE), look == looks
     interval, z = interval_at(estimate, boundary), deviate(estimate)
-    if interval is None or z is None or estimate.se is None:
+    if interval is None:
         why = "nothing can be estimated" if last else "nothing can be estimated yet"
         return LookResult(look, looks, None, boundary, None, None, None, not last, why)
-    power = None if last else conditional_power(z, estimate.se, look / looks, limits[-1], settings)
     verdict = verdict_of(*interval, settings["effect"] / 100)
+    if z is None or estimate.se is None:
+        is_open = not last and verdict == "INCONCLUSIVE"
+        return LookResult(look, looks, None, boundary, *interval, None, is_open, "all differences are the same")
+    power = None if last else conditional_power(z, estimate.se, look / looks, limits[-1], settings)
     return LookResult(look, looks, z, boundary, *interval, power, *_open(verdict, power))
 
 

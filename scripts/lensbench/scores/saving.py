@@ -1,0 +1,141 @@
+"""Whether a treatment saves: it needs less of one quantity, and its answers are no worse.
+
+SAVES is an intersection-union test (Berger, Technometrics 24, 1982): each of its parts is tested at the level of the
+look, and all of them must hold. The quantity needs the whole interval of the mean log ratio beyond `least`; the answers
+need the score's interval above -`margin`, and what `objections` asks about heavy losses.
+
+GO and SAVES share the look's error `a` for false good news. If answers are worse by the margin or more, both need a
+false "no worse", which is tested at `a` (a gatekeeper: Dmitrienko, Offen and Westfall, Statistics in Medicine 22,
+2003). If they are not, "cheaper" gets PART of `a` and "better" the rest, or all of it once "cheaper" is shown (weighted
+Holm, Scandinavian Journal of Statistics 6, 1979). Without a quantity, or with `saves: none`, a GO has all of it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
+from typing import NamedTuple
+
+from lensbench.agents.prices import priced
+from lensbench.core.distributions import norm_isf, norm_sf, t_isf
+from lensbench.core.frozen_plan import GateSettings
+from lensbench.core.records import Record, RunId
+from lensbench.core.run_status import COUNTING
+from lensbench.scores.differences import Comparison, log_ratios
+from lensbench.scores.intervals import Estimate
+from lensbench.scores.quantities import QUANTITIES
+from lensbench.scores.run_tables import Value
+
+PART = 0.2
+"""The share of the error that "cheaper" gets: savings that matter are far larger than their standard error."""
+CANDIDATES = {"cost": ("cost_usd", "tokens_weighted"), "tokens": ("tokens_weighted",), "duration": ("duration_s",)}
+"""The quantities for values of `gate.saves` that are no quantities: the first that every run has."""
+
+
+class Saving(NamedTuple):
+    """A quantity of a treatment against the baseline, over the pairs of the tasks."""
+
+    label: str
+    """The quantity, such as `cost in US dollars, estimated`."""
+    change: Estimate
+    """Of the log ratios."""
+    saved: Sequence[Estimate]
+    """By how much the saving exceeds `least`, as log ratios: over the runs that count, and where there are other
+    attempts, over all."""
+    added: Estimate
+    """By how much the increase exceeds `least`."""
+    total: float
+    """The treatment's total divided by the baseline's."""
+
+    def is_cheaper(self, boundary: float) -> bool:
+        """True when the saving is shown at its part of the look's error."""
+        return self.total < 1 and all(is_positive(each, cheaper(boundary)) for each in self.saved)
+
+    def is_dearer(self, boundary: float) -> bool:
+        """True when the treatment needs more, by more than `least`."""
+        return is_positive(self.added, boundary)
+
+    def interval(self, boundary: float) -> tuple[float, float] | None:
+        """The interval of the change at the level of `is_cheaper`, as relative changes."""
+        found = _around(self.change, cheaper(boundary))
+        return found and (math.expm1(found[0]), math.expm1(found[1]))
+
+
+def cheaper(boundary: float) -> float:
+    """The boundary of "cheaper"."""
+    return norm_isf(PART * norm_sf(boundary))
+
+
+def better(boundary: float, saving: Saving | None) -> float:
+    """The boundary of a GO."""
+    if saving is None or saving.is_cheaper(boundary):
+        return boundary
+    return norm_isf((1 - PART) * norm_sf(boundary))
+
+
+def is_positive(found: Estimate, boundary: float) -> bool:
+    """True when a mean is shown to be above 0: by its interval, and where values are skewed by the empirical likelihood
+    too. Equal values have no interval; the sign test decides."""
+    chance = norm_sf(boundary)
+    if found.sd == 0:
+        return (found.delta or 0.0) > 0 and 0.5**found.n <= chance
+    interval = _around(found, boundary)
+    if interval is None or interval[0] <= 0:
+        return False
+    return found.root is None or found.root >= t_isf(chance, found.df or math.inf)
+
+
+def _around(found: Estimate, boundary: float) -> tuple[float, float] | None:
+    if found.delta is None or found.se is None or found.df is None:
+        return (found.delta, found.delta) if found.delta is not None and found.sd == 0 else None
+    margin = t_isf(norm_sf(boundary), found.df) * found.se
+    return found.delta - margin, found.delta + margin
+
+
+def saving_of(
+    comparison: Comparison, settings: GateSettings, others: Mapping[RunId, Sequence[Record | None]]
+) -> Saving | None:
+    """What the treatment saves; None where no quantity is asked for, or where a run that counts lacks it.
+
+    `others` are the attempts that did not count, by run; None for one without a record. What it used is then unknown:
+    as much as the run that counts for the treatment, and nothing for the baseline.
+    """
+    tables, prices = comparison.tables, comparison.plan.get("prices", {})
+    counted = [
+        run for run, row in tables.scores.items()
+        if run.condition in comparison.conditions and row["status"] in COUNTING
+    ]  # fmt: skip
+    names = CANDIDATES.get(settings["saves"], (settings["saves"],) if settings["saves"] in QUANTITIES else ())
+    name = next((name for name in names if all(QUANTITIES[name].of(tables, run) for run in counted)), "")
+    value: Value = partial(QUANTITIES[name].of, tables) if name else lambda _: None
+    pairs = comparison.pairs(value)
+    if not any(pairs.values()):
+        return None
+
+    def with_others(run: RunId) -> Fraction | None:
+        own = value(run)
+        if own is None:
+            return None
+        unknown = own if run.condition == comparison.treatment else Fraction(0)
+        made = (record and replace(record, outcome=priced(record.outcome, prices)) for record in others.get(run, ()))
+        used = (QUANTITIES[name].of(tables._replace(records={run: each}), run) if each else None for each in made)
+        return own + sum((unknown if each is None else each for each in used), Fraction(0))
+
+    def beyond(value: Value, sign: int) -> Estimate:
+        ratios, _ = log_ratios(comparison.pairs(value))
+        share = math.log1p(-sign * settings["least"] / 100)
+        return comparison.over({task: [sign * (share - each) for each in own] for task, own in ratios.items()}, ratios)
+
+    treated, base = zip(*(pair for both in pairs.values() for pair in both), strict=True)
+    repeated = any(others.get(run) for run in counted)
+    is_guess = name == "cost_usd" and any(tables.records[run].outcome.cost_is_guess for run in counted)
+    return Saving(
+        f"{QUANTITIES[name].label}{', estimated' * is_guess}",
+        comparison.over(log_ratios(pairs)[0], comparison.plan["order"]),
+        [beyond(each, 1) for each in ([value, with_others] if repeated else [value])],
+        beyond(value, -1),
+        float(sum(treated) / sum(base)),
+    )

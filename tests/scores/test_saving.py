@@ -1,0 +1,146 @@
+"""SAVES: less of one quantity, and answers that are no worse."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import beta, norm
+
+from lensbench.plan.frozen import keep_plan
+from lensbench.scores import intervals
+from lensbench.scores.intervals import Estimate, estimate, floor_of, unseen
+from lensbench.scores.saving import Saving, better
+
+Make = Callable[..., Any]
+TOKENS = {"input": 1000, "cache_read": 20_000, "cache_write": 800, "output": 400}
+AGENT = {"kind": "claude-code", "model": "sonnet"}
+
+
+@given(st.integers(8, 80), st.integers(0, 5), st.integers(1, 9))
+@settings(deadline=None, max_examples=20)
+def test_the_floor_of_all_or_nothing_is_the_exact_binomial_bound(tasks: int, losses: int, seed: int) -> None:
+    d = np.array([-1.0] * losses + [0.0] * (tasks - losses))
+    exact = beta.ppf(1 - intervals.UNSEEN, losses + 1, tasks - losses)
+    assert floor_of(d, 1.0, seed) == pytest.approx(-exact, abs=0.02)
+
+
+def test_equal_differences_have_the_interval_of_what_was_not_seen() -> None:
+    found = estimate({f"t{n}": 0 for n in range(36)}, {f"t{n}": f"r{n}" for n in range(36)}, 0.05, limit=1.0)
+    assert found.low == pytest.approx(-0.0974, abs=1e-4)  # .9^36 = .0225, .9^35 = .0250
+    assert found.high == pytest.approx(0.0974, abs=1e-4)
+    assert unseen(0.0, 72, 0.025).low == pytest.approx(-0.05, abs=2e-4)  # .95^72 = .025
+    assert unseen(1.0, 12, 0.025).high == pytest.approx(1.0)
+
+
+def made(bench: Make, with_it: Sequence[int], without: Sequence[int], share: float, **more: Any) -> Any:
+    """A benchmark with these points of ten a task, each in a repository of its own; the treatment needs about `share` of
+    the baseline's tokens, and of its dollars where `usd` is not 0."""
+    tasks = [f"t{number:02}" for number in range(len(with_it))]
+    own = {"category": "Debug", "prompt_sha256": "p", "criteria": 10}
+    planned = {name: {**own, "repository": f"repo-{name}"} for name in tasks}
+    built = bench(tasks=tasks, criteria=10, changes={"tasks": planned, "agent": AGENT, **more.get("changes", {})})
+    usd, attempts, seen = more.get("usd", 0.1), more.get("attempts", 1), more.get("seen", "usual")
+    for number, task in enumerate(tasks):
+        for condition, score in (("with", with_it[number]), ("without", without[number])):
+            treated = condition == "with"
+            factor = (1 + number % 3) * (share + more.get("around", 0.0) * (-1) ** number if treated else 1.0)
+            built.run(
+                task, condition, points=["1"] * score + ["0"] * (10 - score),
+                tokens={kind: round(count * factor) for kind, count in TOKENS.items()},
+                cost_usd=usd * factor if usd else None,
+                attempts=attempts if treated and number % 2 else 1, seen=seen if treated else "usual",
+            )  # fmt: skip
+    return built
+
+
+def decided(built: Any) -> Any:
+    """The verdict on the treatment, in words too."""
+    return built.build()["estimates"]["with"]["gate"]
+
+
+def kinds(gate: Any) -> set[str]:
+    """The reasons against a verdict."""
+    return {reason["kind"] for reason in gate["reasons"]}
+
+
+MIXED = [8, 6, 7, 7] * 12
+"""48 scores."""
+SHIFTED = [7, 7, 7, 7, 8, 6, 7, 7] * 6
+
+
+def test_both_at_100_percent_and_fewer_tokens_saves(bench: Make) -> None:
+    """Patterns that were met throughout do not tell answers apart, but do not contradict either; .9^40 = .0148."""
+    built = made(bench, [10] * 40, [10] * 40, 0.6, usd=0)
+    gate = decided(built)
+    assert gate["verdict"] == "SAVES"
+    assert (
+        "It needs 40% less (cost in US dollars, estimated), and its answers are at most 9.6 points worse, as far as "
+        "patterns can tell (mechanical gave Met in 800 of 800 verdicts)." in gate["sentence"]
+    )
+    assert "**lens saves, and its answers are no worse.** 0 tasks better, 0 worse, 40 the same" in built.page
+    assert gate["needs"] == ""
+
+
+def test_below_39_equal_tasks_a_tenth_could_lose_everything_unseen(bench: Make) -> None:
+    """.9^38 = .0182 is more than the .0175 of the first look."""
+    gate = decided(made(bench, [10] * 38, [10] * 38, 0.6))
+    assert gate["verdict"] == "INCONCLUSIVE"
+    assert "at most 10.1 points worse" in " ".join(gate["notes"])
+
+
+def test_better_and_dearer_is_a_go_that_says_the_price(bench: Make) -> None:
+    built = made(bench, [9, 8, 7, 9] * 12, [7, 8, 7, 7] * 12, 1.6, around=0.1)
+    assert decided(built)["verdict"] == "GO"
+    assert "it cost 60% more than without a server" in built.page
+
+
+def test_equal_and_dearer_costs(bench: Make) -> None:
+    built = made(bench, SHIFTED * 2, MIXED * 2, 1.6, around=0.1)
+    assert decided(built)["verdict"] == "COSTS"
+    assert "Make it cheaper" in built.page
+
+
+def test_equal_and_equal_is_neither(bench: Make) -> None:
+    gate = decided(made(bench, SHIFTED * 2, MIXED * 2, 1.0, around=0.05))
+    assert gate["verdict"] == "NO-GO"
+    assert "It needs" in " ".join(gate["notes"])
+
+
+@pytest.mark.parametrize("cheaper", [0.3, 0.6])
+def test_cheaper_and_worse_does_not_save(bench: Make, cheaper: float) -> None:
+    """75 % to 58 % of 12 tasks, which others have called safe."""
+    gate = decided(made(bench, [10] * 7 + [0] * 5, [10] * 9 + [0] * 3, cheaper, around=0.05))
+    assert gate["verdict"] == "INCONCLUSIVE"
+
+
+def test_a_treatment_that_nobody_called_does_not_save(bench: Make) -> None:
+    gate = decided(made(bench, [10] * 40, [10] * 40, 0.6, seen=()))
+    assert (gate["verdict"], "too few calls" in kinds(gate)) == ("INCONCLUSIVE", True)
+
+
+def test_attempts_that_failed_are_paid_for_too(bench: Make) -> None:
+    """Every other run of the treatment was made twice: 0.6 and 1.2 of the baseline's price are 15 % less on average, and
+    not by at least 10 % in each of few tasks."""
+    gate = decided(made(bench, SHIFTED, MIXED, 0.6, around=0.02, attempts=2))
+    assert gate["verdict"] != "SAVES"
+
+
+def test_limits_that_changed_after_the_first_run_give_no_saves(bench: Make) -> None:
+    built = made(bench, SHIFTED, MIXED, 0.6, around=0.02)
+    assert decided(built)["verdict"] == "SAVES"
+    keep_plan(built.folder, {**built.plan, "gate": {**built.plan["gate"], "margin": 5}})
+    gate = decided(built)
+    assert (gate["verdict"], "limits changed" in kinds(gate)) != ("SAVES", False)
+
+
+def test_a_go_has_less_error_where_nothing_is_saved() -> None:
+    """A one-sided .0175 becomes .014; with a saving it stays."""
+    dear = Saving("cost", Estimate(), [Estimate(delta=0.0, sd=0.0, n=40)], Estimate(), 1.0)
+    cheap = dear._replace(saved=[Estimate(delta=0.1, sd=0.0, n=40)], total=0.8)
+    assert better(2.108, None) == better(2.108, cheap) == 2.108
+    assert norm.sf(better(2.108, dear)) == pytest.approx(0.014, abs=1e-4)
