@@ -1,8 +1,8 @@
 """lensbench: task x condition x trial -> answer -> valid? -> report, verdicts -> score -> pair -> results.
 
 The docstring of each file in rules/ lists the inputs (needs) and outputs (leaves) of its stage. You can run commands
-from the log by hand; on this machine Snakemake forks them from a process with the imports loaded
-(workflow/preloaded.py).
+from the log by hand; on this machine the executor plug-in of this package forks the runs from a process that has their
+imports.
 """
 
 from snakemake.utils import min_version

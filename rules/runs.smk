@@ -24,6 +24,10 @@ leaves  validity.csv, runs/timing.csv, reports.csv; a discard.json in the store 
 """
 
 runs_at_once = lambda: start.runs_at_once(workflow)
+RUN = (
+    f"lensbench.runs.run --folder {BENCH} --task {{wildcards.task}} --condition {{wildcards.condition}}"
+    " --trial {params.trial} --wave {params.wave} --gate-s {resources.gate_s} --grace-s {resources.grace_s}"
+)
 
 
 rule environments:
@@ -64,11 +68,11 @@ rule run:
     params:
         trial=lambda wildcards: run_of(**wildcards).trial,
         wave=lambda wildcards: SCHEDULE.wave_of(run_of(**wildcards)),
+        program=lambda wildcards: RUN,  # the executor plug-in of this package forks it (profiles/default)
     message:
         "{wildcards.task}, {wildcards.condition}, trial {params.trial}"
     shell:
-        f"exec {PYTHON} lensbench.runs.run --folder {BENCH} --task {{wildcards.task}} --condition {{wildcards.condition}}"
-        " --trial {params.trial} --wave {params.wave} --gate-s {resources.gate_s} --grace-s {resources.grace_s} 2> {log:q}"
+        f"exec {PYTHON} {RUN} 2> {{log:q}}"
 
 
 rule validity:

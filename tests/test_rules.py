@@ -16,11 +16,12 @@ ROOT = Path(__file__).parents[1]
 FILES = [ROOT / "Snakefile", *sorted((ROOT / "rules").glob("*.smk"))]
 HARMLESS = {
     "PYTHON",  # quoted where it is set
+    "RUN",  # a part of a command line, which is checked as well
     "BENCH",  # bench/ and a run_id, which is letters, digits and "-"
     "threads", "resources.gate_s", "resources.grace_s", "params.trial", "params.wave",  # numbers
     "wildcards.task", "wildcards.condition", "wildcards.look",  # by wildcard_constraints
 }  # fmt: skip
-_SHELL = re.compile(r'\bshell(?::\s*|\()((?:f?"[^"\n]*"\s*)+)')
+_SHELL = re.compile(r'\b(?:shell(?::\s*|\()|RUN = \(\s*)((?:f?"[^"\n]*"\s*)+)')
 
 
 def commands(text: str) -> list[str]:
@@ -29,15 +30,15 @@ def commands(text: str) -> list[str]:
 
 
 def unquoted(command: str) -> list[str]:
-    """What is put into the command line as it is."""
-    return [name for name in re.findall(r"(?<!\{)\{([^{}]+)\}", command) if not name.endswith(":q")]
+    """What is put into the command line as it is, when the rule is read or when the job is."""
+    return [name for name in re.findall(r"\{([^{}]+)\}", command) if not name.endswith(":q")]
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_every_command_line_is_quoted(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     found = commands(text)
-    assert len(found) == len(re.findall(r"\bshell\s*[:(]", text)), "a form of shell that this test cannot read"
+    assert len(found) == len(re.findall(r"\bshell\s*[:(]|\bRUN = ", text)), "a form of shell that this test cannot read"
     assert [name for command in found for name in unquoted(command) if name not in HARMLESS] == []
 
 

@@ -83,7 +83,7 @@ class Machine:
 
     def deck(self, count: int) -> list[str]:
         """`count` shuffled events; without a mount, those that need one are skipped."""
-        kinds = ["agent", "agent", "job", "job", "snakemake", "preloaded", "clock", "daemon"]
+        kinds = ["agent", "agent", "job", "job", "snakemake", "forks", "clock", "daemon"]
         kinds += ["disk full", "read-only"] if self.mounted else []
         deck = [kinds[number % len(kinds)] for number in range(count)]
         self.rng.shuffle(deck)
@@ -95,7 +95,7 @@ class Machine:
             "agent": lambda: self._kill("agent"),
             "job": lambda: self._kill("job"),
             "snakemake": lambda: self._kill_snakemake(snakemake),
-            "preloaded": self._kill_preloaded,
+            "forks": self._kill_forks,
             "disk full": self._fill,
             "read-only": self._forbid,
             "clock": self._jump,
@@ -110,13 +110,13 @@ class Machine:
             {detail}
             if kind in ("agent", "job")
             else {*runs, *runners(self.mark)}
-            if kind not in ("preloaded", "clock", "daemon")
+            if kind not in ("forks", "clock", "daemon")
             else ()
         )
         self.disruptions.append(Disruption(began, time.time(), hit, kind in ("disk full", "read-only", "daemon")))
         name = {"agent": "kill -9 of the agent", "job": "kill -9 of a job", "snakemake": "kill -9 of Snakemake",
                 "disk full": "disk full", "read-only": "read-only folder", "clock": "clock jump",
-                "preloaded": "kill -9 of the process that runs are forked off",
+                "forks": "kill -9 of the process that runs are forked off",
                 "daemon": "kill -9 of the daemon"}[kind]  # fmt: skip
         self.injector.note("injected", fault=name, detail=detail, runs=sorted(hit))
 
@@ -154,13 +154,13 @@ class Machine:
         snakemake.wait()
         return "snakemake"
 
-    def _kill_preloaded(self) -> str | None:
+    def _kill_forks(self) -> str | None:
         """Kills the process that runs are forked from, even while it forks; no answer may be lost."""
         for process in living(self.mark):
             with suppress(psutil.Error):
-                if "lensbench.workflow.preloaded" in process.cmdline():
+                if "snakemake_executor_plugin_lensbench/forks.py" in " ".join(process.cmdline()):
                     process.kill()
-                    return "preloaded"
+                    return "forks"
         return None
 
     def start_daemon(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ from snakemake.exceptions import WorkflowError
 
 from lensbench.workflow import snakemake_inside
 
+ROOT = Path(__file__).parents[2]
 USES = "from lensbench.workflow import snakemake_inside\n"
 LIMITED = """
 rule all:
@@ -24,28 +26,6 @@ onstart:
     snakemake_inside.lift_rate_limit(workflow)
     print("three seats:", "3" in str(workflow.global_resources["seats"]))
     print("limited after:", workflow.scheduler.job_rate_limiter is not None)
-"""
-TAKEN = """
-class Done:
-    pid = 0
-    def wait(self):
-        return 3 if "third" in self.command else 0
-def take(command, environment):
-    print("given:", command, environment["OMP_NUM_THREADS"])
-    if "first" not in command:
-        taken = Done()
-        taken.command = command
-        if "second" in command:
-            open("second.txt", "w").write("made without a shell")
-        return taken
-rule all:
-    input: "first.txt", "second.txt", "third.txt"
-rule made:
-    output: "{name}.txt"
-    wildcard_constraints: name="first|second|third"
-    shell: "echo made by a shell > {output}"
-onstart:
-    snakemake_inside.start_commands(take)
 """
 
 
@@ -65,17 +45,22 @@ def test_the_rate_limit_goes_and_resources_are_known(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_commands_can_be_taken_over_and_keep_their_exit_codes(tmp_path: Path) -> None:
-    (tmp_path / "Snakefile").write_text(USES + TAKEN)
-    ended = snakemake(tmp_path, "--keep-going", "--scheduler", "greedy")
-    given = {line for line in ended.stdout.splitlines() if line.startswith("given:")}
-    assert given == {
-        f"given: set -euo pipefail;  echo made by a shell > {name}.txt 1" for name in ("first", "second", "third")
-    }
-    assert (tmp_path / "first.txt").read_text() == "made by a shell\n"
-    assert (tmp_path / "second.txt").read_text() == "made without a shell"
-    assert ended.returncode == 1
-    assert not (tmp_path / "third.txt").exists()
+def test_nothing_else_of_snakemakes_inside_is_used() -> None:
+    """What is read of `workflow`, and what is imported; the executor plug-in knows the interface alone, as mypy checks."""
+    shown = {"cores", "nodes", "local_exec", "touch", "source_path", "configfiles", "overwrite_configfiles", "modifier"}
+    undocumented = {"is_main_process", "output_settings"}
+    inside = r"\b(job_rate_limiter|register_resource|global_resources|\.sp\b|shellcmd|needrun_jobs|open_jobs)\b"
+    files = [ROOT / "Snakefile", *(ROOT / "rules").glob("*.smk"), *(ROOT / "scripts").rglob("*.py")]
+    texts = {file: file.read_text(encoding="utf-8") for file in files}
+    assert {file.name for file, text in texts.items() if re.search(inside, text)} == {"snakemake_inside.py"}
+    used = {name for text in texts.values() for name in re.findall(r"(?<![\w./])workflow\.([a-z_]+)", text)}
+    assert used == shown | undocumented | {"scheduler"}
+    imported = {name for text in texts.values() for name in re.findall(r"(?:from|import) (snakemake\.[\w.]+)", text)}
+    assert imported == {
+        "snakemake.cli", "snakemake.exceptions", "snakemake.logging", "snakemake.settings.enums", "snakemake.utils",
+    }  # fmt: skip
+    private = {name for text in texts.values() for name in re.findall(r"\b(?:workflow|dag|scheduler)\._\w+", text)}
+    assert private == set()
 
 
 def test_a_removed_name_is_reported_with_the_version_that_has_it() -> None:

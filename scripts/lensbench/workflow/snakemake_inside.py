@@ -5,9 +5,6 @@ tests/pipeline/test_snakemake_inside.py shows why each one is needed and fails w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from importlib import import_module
-from types import SimpleNamespace
 from typing import Any
 
 from snakemake import __version__
@@ -28,18 +25,6 @@ def add_resources(workflow: Any, resources: dict[str, int]) -> None:
     """Sets the total of each resource, as `--resources` does."""
     for name, there_is in resources.items():
         _known(workflow, "register_resource")(name, there_is)
-
-
-def start_commands(by: Callable[[str, Mapping[str, str]], Any]) -> None:
-    """Starts the commands of rules through `by`, which is given the command and its environment. It returns a process
-    with the `wait`, `terminate` and `kill` of `subprocess.Popen`, or None to let Snakemake start the command itself."""
-    shells = import_module("snakemake.shell")  # an import statement would return the class with that name
-    programs = _known(shells, "sp")
-
-    def start(command: str, **options: Any) -> Any:
-        return by(command, options["env"]) or programs.Popen(command, **options)
-
-    vars(shells)["sp"] = SimpleNamespace(**{**vars(programs), "Popen": start})
 
 
 def _known(owner: Any, name: str) -> Any:

@@ -9,7 +9,7 @@ import os
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -23,7 +23,6 @@ from lensbench.core.system.terminal import printable_lines
 from lensbench.plan.reading import insist_on_config
 from lensbench.runs import stopping
 from lensbench.workflow import begin, finish, snakemake_inside
-from lensbench.workflow.preloaded import Preloaded
 from lensbench.workflow.read_schedule import frozen_schedule, read_schedule
 from lensbench.workflow.schedule import Schedule
 from snakemake_logger_plugin_lensbench import catch_up, says_when_nothing_is_to_be_done
@@ -88,18 +87,11 @@ def before_jobs(workflow: Any, schedule: Schedule) -> None:
         stopping.clear(schedule.folder)
         RunFolder(schedule.folder).refused.unlink(missing_ok=True)
     catch_up()
-    run: Callable[..., int] = _start
-    if workflow.local_exec and sys.platform == "linux":
-        loader = Preloaded(PYTHON)
-        snakemake_inside.start_commands(loader.start)
-        run = loader.run
     if schedule.starts_agents and not workflow.touch:
-        folder = str(schedule.folder)
+        readers = ("lensbench.judging.readers", "--settings", schedule.settings)
+        preflight = ("lensbench.runs.preflight", "--settings", schedule.settings, "--folder", str(schedule.folder))
         try:
-            is_ready = run("lensbench.judging.readers", "--settings", schedule.settings) == 0
-            is_ready = is_ready and not run(
-                "lensbench.runs.preflight", "--settings", schedule.settings, "--folder", folder
-            )
+            is_ready = _start(*readers) == 0 and _start(*preflight) == 0
         except KeyboardInterrupt:
             is_ready = False
         if not is_ready:
