@@ -363,7 +363,18 @@ def test_after_a_failed_setup_no_server_is_started_but_the_teardown_runs(attempt
 
 def test_a_setup_that_writes_into_the_workspace_is_found_before_any_run(attempt: Try) -> None:
     checks = attempt(treatment={"setup": ["/bin/sh", "-c", 'echo "use me" > "$0/CLAUDE.md"', "{workspace}"]})
-    assert "every run would be invalid" in checks["with: workspace"].detail
+    said = "setup or the servers changed CLAUDE.md; every run would be invalid; if that is an index, add it to"
+    assert checks["with: workspace"].detail.startswith(said)
+
+
+def test_what_a_server_keeps_in_the_workspace_is_no_change_unless_the_repository_has_it(
+    attempt: Try, project: Path
+) -> None:
+    keeps = {"setup": ["/bin/sh", "-c", 'mkdir "$0/.index"; touch "$0/.index/x"', "{workspace}"], "writes": [".index/"]}
+    assert "with: workspace" not in attempt(treatment=keeps)
+    (project / "repo" / ".index").mkdir()
+    (project / "repo" / ".index" / "old").touch()
+    assert "writes: .index is in the repository" in attempt(treatment=keeps)["with: workspace"].detail
 
 
 def test_a_command_that_hangs_is_ended_and_one_that_is_missing_is_named(tmp_path: Path) -> None:

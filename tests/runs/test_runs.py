@@ -55,11 +55,13 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "bench" / "r"
 
 
-def plan(bench: Path, shell: str, sandbox: str = "none", **agent: Any) -> Path:
+def plan(
+    bench: Path, shell: str, sandbox: str = "none", conditions: dict[str, Any] | None = None, **agent: Any
+) -> Path:
     """Plans a benchmark whose agent is a shell script."""
     command = ["/bin/sh", "-c", shell, "sh", "{prompt_file}", "{answer_file}", "{mcp_file}"]
     settings = {"kind": "command", "command": command, "timeout_s": 20, **agent}
-    conditions = {"without": {}, "with": {"mcp": "mcp.json"}}
+    conditions = conditions or {"without": {}, "with": {"mcp": "mcp.json"}}
     given = {"run_id": "r", "scenarios": "tasks.yaml", "repository": {"path": "repo"}, "conditions": conditions}
     schedule = read_schedule({**given, "agent": settings, "sandbox": sandbox, "accept_changes": True}, [])
     write_plan(schedule.config, [], bench)
@@ -243,6 +245,17 @@ def test_a_run_that_is_still_at_work_elsewhere_is_waited_for_and_not_made_again(
     assert [process.wait(60) for process in both] == [0, 0]
     assert count.read_text().split() == ["x"]
     assert counts(bench)
+
+
+def test_the_index_of_a_server_is_no_change_and_other_changes_are_named(bench: Path) -> None:
+    index = {"setup": ["/bin/sh", "-c", 'mkdir "$0/.index"', "{workspace}"], "writes": [".index"]}
+    conditions = {"without": {}, "with": {"mcp": "mcp.json", **index}}
+    shell = "touch .index/x && ls -d .index; test -e .index || touch new.py; echo answer"
+    plan(bench, shell, conditions=conditions)
+    runs_of_both = [RunId("anna", name) for name in ("with", "without")]
+    said = [(answer_of(bench, run), record_of(bench, run).attempt) for run in runs_of_both]
+    assert said[0][0] == b".index\nanswer\n"
+    assert [attempt.detail for _, attempt in said] == ["", "changed: new.py"]
 
 
 def test_five_equal_crashes_in_a_row_stop_everything(bench: Path) -> None:

@@ -79,6 +79,7 @@ def brings(condition: PlannedCondition) -> str:
     files = {"MCP file": condition["mcp_sha256"], **condition.get("files", {})}
     named = [f"{name} ({digest[:_SHORT]})" for name, digest in files.items() if digest]
     commands = {"setup": condition.get("setup", ()), "teardown": condition.get("teardown", ())}
+    commands |= {"writes": condition.get("writes", ())}
     named += [f"{word} {' '.join(command)}" for word, command in commands.items() if command]
     return ", ".join([*named, *(f"agent.{key} {value}" for key, value in condition.get("agent", {}).items())])
 

@@ -42,6 +42,8 @@ class PlannedCondition(TypedDict):
     setup: ReadOnly[NotRequired[Sequence[str]]]
     teardown: ReadOnly[NotRequired[Sequence[str]]]
     setup_s: ReadOnly[NotRequired[float]]
+    writes: ReadOnly[NotRequired[Sequence[str]]]
+    """Paths in the workspace that belong to its servers."""
     errors: ReadOnly[NotRequired[Mapping[str, Sequence[str]]]]
     """Patterns of answers that are errors, by server."""
     files: ReadOnly[NotRequired[Mapping[str, str]]]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
+from pathlib import PurePosixPath
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, model_validator
@@ -29,6 +30,13 @@ Number = Annotated[float, BeforeValidator(_plain), Field(strict=False)]
 
 def _compiles(pattern: str) -> str:
     return Regex(regex=pattern).regex
+
+
+def _inside(path: str) -> str:
+    parts = PurePosixPath(path).parts
+    if not parts or path.startswith("/") or ".." in parts or parts[0] == ".git":
+        raise ValueError(f"is {path!r}; write a path inside the workspace, such as .serena/")
+    return str(PurePosixPath(path))
 
 
 ErrorPattern = Annotated[str, AfterValidator(_compiles)]
@@ -90,6 +98,8 @@ class Condition(Strict):
     """Command that tells the server that the workspace goes away."""
     setup_s: Annotated[Number, Field(gt=0)] = 120
     """How long `setup` and `teardown` may take, each."""
+    writes: Many[Annotated[str, AfterValidator(_inside)]] = ()
+    """Paths in the workspace where its servers keep an index, such as `.serena/`: no change of the repository."""
     files: dict[str, str] = Field(default={})
     """Path in the workspace -> file with its text, such as `CLAUDE.md: words.md`, for the runs of this condition."""
     skills: str = ""

@@ -134,6 +134,8 @@ def _condition(condition: Condition, brought: Mapping[str, str]) -> PlannedCondi
     if condition.setup or condition.teardown:
         setup, teardown = list(condition.setup), list(condition.teardown)
         planned = {**planned, "setup": setup, "teardown": teardown, "setup_s": condition.setup_s}
+    if condition.writes:
+        planned = {**planned, "writes": list(condition.writes)}
     if condition.errors:
         planned = {**planned, "errors": {name: list(patterns) for name, patterns in condition.errors.items()}}
     if brought:

@@ -34,7 +34,7 @@ from lensbench.core.records import MAX_NAME, MAX_NAMES, OTHERS, Attempt, Outcome
 from lensbench.core.system.private_folders import TEARDOWN
 from lensbench.core.system.redaction import Redactor
 from lensbench.core.system.terminal import printable
-from lensbench.core.system.trees import MOST_BYTES, copy_tree, exceeds, hash_tree
+from lensbench.core.system.trees import MOST_BYTES, changed_paths, copy_tree, exceeds, hash_tree, remove_tree
 from lensbench.runs.budget import spend
 from lensbench.runs.foreign_programs import Program, foreign_programs, program_calls
 from lensbench.runs.made_with import portable
@@ -70,7 +70,7 @@ class Job(NamedTuple):
     @property
     def settings(self) -> dict[str, Any]:
         """The settings of the run that are kept in its record."""
-        kept = ("mcp_sha256", "servers", "setup", "teardown", "errors", "files", "agent")
+        kept = ("mcp_sha256", "servers", "setup", "teardown", "errors", "files", "writes", "agent")
         condition = {key: value for key, value in self.condition.items() if key in kept}
         settings: dict[str, Any] = portable({"agent": self.plan["agent"], "condition": condition})
         return settings
@@ -133,6 +133,9 @@ class Tried(NamedTuple):
     patch: bytes = b""
     """The patch of a change task: what the run changed in the repository."""
 
+
+MOST_NAMED = 5
+"""Of the changed files, how many are named."""
 
 Keep = Callable[[Tried, bool], None]
 """Stores the answer and the transcript, and after all checks (True) the record."""
@@ -244,6 +247,8 @@ def _checked(job: Job, place: Place, assignment: Assignment, tried: Tried, said:
         from lensbench.runs.brought import brought, take_back
 
         take_back(brought(job.plan, job.condition), Path(workspace), Path(job.repository["tree"]), job.is_change)
+    if written := job.condition.get("writes"):
+        remove_written(written, Path(workspace), Path(job.repository["tree"]))
     after = "" if is_too_large else hash_tree(workspace)
     tried = tried._replace(outcome=_with_asked_servers(tried.outcome, assignment, place))
     reason, detail = find_reason(tried.attempt, tried.outcome, tried.answer, job.expected)
@@ -267,7 +272,13 @@ def _checked(job: Job, place: Place, assignment: Assignment, tried: Tried, said:
     if not reason and ran:
         reason, detail = DiscardReason.CONTAMINATED, f"by a command that runs a server's program: {ran[0]}"
     if not reason and after != tried.tree_before and not job.is_change:
-        reason, detail = DiscardReason.WORKSPACE_CHANGED, "its hash differs after the run"
+        from lensbench.core.listing import some_of
+
+        names = [] if job.is_closed_book else changed_paths(job.repository["tree"], workspace)
+        reason, detail = (
+            DiscardReason.WORKSPACE_CHANGED,
+            f"changed: {printable(some_of(names, MOST_NAMED)) or 'files in an empty folder'}",
+        )
     if not reason and (gone := _unreachable(assignment, place, asks=True)):
         reason, detail = DiscardReason.MCP_GONE, gone
     return tried._replace(
@@ -297,6 +308,15 @@ def _patch(job: Job, place: Place, redact: Redactor) -> bytes:
     scratch.mkdir()
     patch = make_patch(Path(job.repository["tree"]), Path(place.private, "repo"), scratch)
     return redact(patch.decode(errors="surrogateescape")).encode(errors="surrogateescape")
+
+
+def remove_written(paths: Sequence[str], workspace: Path, tree: Path) -> None:
+    """Removes what servers keep in the workspace (`writes`), which belongs to the treatment; not what the repository
+    has there, and nothing behind a link."""
+    for path in paths:
+        folder = (workspace / path).parent
+        if not os.path.lexists(tree / path) and folder.resolve() == workspace.resolve() / Path(path).parent:
+            remove_tree(str(workspace / path))
 
 
 def prepare(job: Job, place: Place) -> Assignment:

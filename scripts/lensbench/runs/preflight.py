@@ -23,6 +23,7 @@ from lensbench.agents.sandbox import Place, Sandbox, find_sandbox
 from lensbench.core.conditions import Command, mcp_secrets, missing_variables, run_command
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import AgentSettings, Plan, PlannedCondition, RepositoryFacts
+from lensbench.core.listing import some_of
 from lensbench.core.preflight_results import Check, read_kept, read_tool_descriptions, table
 from lensbench.core.records import RunId, sha256
 from lensbench.core.run_folder import RunFolder
@@ -31,7 +32,7 @@ from lensbench.core.system.private_folders import private_folder
 from lensbench.core.system.processes import adopt_orphans, end_children
 from lensbench.core.system.program import run_program
 from lensbench.core.system.redaction import Redactor
-from lensbench.core.system.trees import hash_tree
+from lensbench.core.system.trees import changed_paths
 from lensbench.core.tasks import Task
 from lensbench.plan.config import Config
 from lensbench.plan.freeze import make_plan, prompt_of, source_name
@@ -39,7 +40,7 @@ from lensbench.plan.reading import load_config
 from lensbench.plan.task_files import ScenarioSet, read_scenarios
 from lensbench.repositories.prepare import Prepared
 from lensbench.repositories.prepare import prepare as prepare_repository
-from lensbench.runs.attempt import Job, prepare
+from lensbench.runs.attempt import MOST_NAMED, Job, prepare, remove_written
 from lensbench.runs.budget import is_spent
 from lensbench.runs.model_check import ask_model
 from lensbench.runs.server_checks import check_servers
@@ -209,9 +210,25 @@ def _try_run(config: Config, job: Job, place: Place, adapter: Adapter, is_first:
             findings.descriptions |= {tool.full_name: tool.description[:_DESCRIBED] for tool in tools}
     finally:
         findings.checks += _command(job, "teardown", workspace)
-    if hash_tree(workspace) != job.repository["tree_sha256"]:
-        detail = "setup or the servers changed files of the workspace; every run would be invalid (workspace_changed)"
-        findings.checks.append(Check(f"{name}: workspace", "failed", detail))
+    findings.checks += _workspace(job, Path(workspace))
+
+
+def _workspace(job: Job, workspace: Path) -> Iterator[Check]:
+    """Whether setup and servers left the files of the repository as they were."""
+    tree, name = Path(job.repository["tree"]), f"{job.run.condition}: workspace"
+    written = job.condition.get("writes", ())
+    for path in written:
+        if os.path.lexists(tree / path):
+            detail = (
+                f"writes: {path} is in the repository, where all conditions see it; remove it there, or git-ignore it"
+            )
+            yield Check(name, "failed", detail)
+            return
+    remove_written(written, workspace, tree)
+    if changed := changed_paths(str(tree), str(workspace)):
+        where = f"if that is an index, add it to conditions.{job.run.condition}.writes"
+        detail = f"setup or the servers changed {some_of(changed, MOST_NAMED)}; every run would be invalid; {where}"
+        yield Check(name, "failed", detail)
 
 
 def _command(job: Job, word: Command, workspace: str) -> list[Check]:

@@ -101,6 +101,12 @@ def hash_tree(folder: str) -> str:
     return total.hexdigest()
 
 
+def changed_paths(before: str, after: str) -> list[str]:
+    """The paths below two folders that differ, as `hash_tree` sees them."""
+    facts = (set(_facts(os.fsencode(folder))) for folder in (before, after))
+    return sorted({os.fsdecode(name) for name, _, _ in set.symmetric_difference(*facts)})
+
+
 def exceeds(folder: str, most_bytes: int = MOST_BYTES) -> bool:
     """Whether the files below `folder` exceed `most_bytes` in total, including holes. Does not read them."""
     folders, total = [os.fsencode(folder)], 0
