@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from lensbench.agents import services
-from lensbench.agents.services import LONGEST_S, service_of, tell, wait_for
+from lensbench.agents.services import LONGEST_S, service_of, tell, used_up, wait_for
+from lensbench.core.errors import UserError
 from lensbench.plan.config import Agent
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"
@@ -81,6 +82,20 @@ def test_after_a_refusal_everybody_waits_parties_together_and_others_apart(
     assert "s asked for a pause (429): waiting" in capsys.readouterr().err
 
 
+def test_a_used_up_window_is_waited_for_and_shown_unless_it_is_too_long(
+    slept: list[float], capsys: pytest.CaptureFixture[str]
+) -> None:
+    tell("s", "rate_limited", time.time(), time.time() + 3600)
+    said = used_up("s")
+    assert said.startswith("s: the plan's window is used up until 1970-01-1")
+    wait_for("s", "a")
+    assert 3600 <= sum(slept) <= 3660
+    assert f"{said}: waiting 36" in capsys.readouterr().err
+    assert used_up("s") == ""
+    with pytest.raises(UserError, match=r"s: the plan's window is used up until 1970-01-14 .*; start again then"):
+        tell("s", "rate_limited", time.time(), time.time() + 2 * 86400)
+
+
 def test_another_service_goes_on(slept: list[float]) -> None:
     refuse()
     wait_for("other", "a")
@@ -132,4 +147,4 @@ def test_many_processes_that_are_killed_leave_a_file_that_reads(tmp_path: Path) 
     for process in started[:3]:
         process.kill()
     assert [process.wait(60) for process in started[3:]] == [0, 0, 0]
-    assert set(json.loads((tmp_path / services.PLACE / "s.json").read_text())) == {"pause_s", "until"}
+    assert set(json.loads((tmp_path / services.PLACE / "s.json").read_text())) == {"pause_s", "until", "is_window"}

@@ -76,6 +76,9 @@ if WORD == "hang":
     time.sleep(600)
 if WORD == "crash":
     sys.exit(3)
+if WORD == "window":
+    say(type="end", is_error=True, status=429, error=f"Claude AI usage limit reached|{DETAIL}")
+    sys.exit(1)
 if WORD == "change":
     (WORKSPACE / "new.py").write_text("x = 1\n")
 if WORD == "spy":

@@ -2,7 +2,8 @@
 
 No request is sent during a pause, and after it requests restart at different times. While the service keeps refusing,
 each pause is twice as long as the last one; after an answer it is short again. The pause is stored in a file next to
-the run folders, so benchmarks and machines that share this folder share the pauses.
+the run folders, so benchmarks and machines that share this folder share the pauses. The same pause, until it resets,
+follows the used-up window of a subscription.
 """
 
 from __future__ import annotations
@@ -13,9 +14,11 @@ import random
 import re
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from datetime import datetime
 from pathlib import Path
 
+from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import AgentSettings
 from lensbench.core.system.files import write_json
 
@@ -23,6 +26,10 @@ PLACE = Path("bench/.services")
 """Relative to the project's folder, in which every program is started."""
 FIRST_S = 30.0
 LONGEST_S = 600.0
+LONGEST_WINDOW_S = 86_400.0
+"""Until a plan's window resets later than this, nobody waits: everything stops."""
+CHECK_S = 30.0
+_NO_PAUSE = {"pause_s": 0.0, "until": 0.0, "is_window": 0.0}
 
 
 def service_of(agent: AgentSettings) -> str:
@@ -31,15 +38,31 @@ def service_of(agent: AgentSettings) -> str:
     return re.split("[/?#]", address)[0].rpartition("@")[2] or str(agent["provider"] or agent["kind"])
 
 
-def wait_for(service: str, party: str) -> float:
-    """Waits during a pause of the service, with a message; returns the seconds. Members of a party continue
-    together."""
-    waited = 0.0
-    while (left := _left(_read(service), party)) > 0:
-        print(f"{service} asked for a pause (429): waiting {left:.0f} s", file=sys.stderr, flush=True)
-        time.sleep(left)
-        waited += left
+def wait_for(service: str, party: str, check: Callable[[], None] = lambda: None) -> float:
+    """Waits during a pause of the service, with a message; returns the seconds. Members of a party continue together.
+    `check` is called now and then, and may raise."""
+    waited, told = 0.0, 0.0
+    while (left := _left(state := _read(service), party)) > 0:
+        if told != state["until"]:
+            told, window = state["until"], used_up(service)
+            why = f"{window}: waiting" if window else f"{service} asked for a pause (429): waiting"
+            print(f"{why} {left:.0f} s", file=sys.stderr, flush=True)
+        slept = min(left, CHECK_S) if state["is_window"] else left
+        time.sleep(slept)
+        waited += slept
+        check()
     return round(waited, 3)
+
+
+def used_up(service: str, place: Path = PLACE) -> str:
+    """Until when the service's plan is used up, in words; "" when it is not."""
+    state = _read(service, place)
+    is_now = state["is_window"] and state["until"] > time.time()
+    return f"{service}: the plan's window is used up until {_shown(state['until'])}" if is_now else ""
+
+
+def _shown(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds).astimezone().strftime("%Y-%m-%d %H:%M %Z")
 
 
 def _left(state: Mapping[str, float], party: str) -> float:
@@ -48,32 +71,37 @@ def _left(state: Mapping[str, float], party: str) -> float:
     return state["until"] + share * state["pause_s"] - time.time()
 
 
-def tell(service: str, reason: str, started: float) -> None:
-    """Updates the pause after an attempt that `started` then and failed for `reason` ("" for success)."""
-    refused = reason == "rate_limited"
+def tell(service: str, reason: str, started: float, resets_at: float | None = None) -> None:
+    """Updates the pause after an attempt that `started` then and failed for `reason` ("" for success); `resets_at`:
+    when the plan's used-up window resets, 0 when unknown. Raises UserError when that is too far away to wait for."""
+    refused = reason == "rate_limited" or resets_at is not None
     if not refused and (reason or not _file(service).exists()):
         return
+    if resets_at and resets_at > time.time() + LONGEST_WINDOW_S:
+        raise UserError(f"{service}: the plan's window is used up until {_shown(resets_at)}; start again then")
     PLACE.mkdir(parents=True, exist_ok=True)
     with (PLACE / ".lock").open("ab") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         state, now = _read(service), time.time()
         is_news = started >= state["until"]
-        if refused and now >= state["until"]:
+        if refused and (now >= state["until"] or (resets_at or 0) > state["until"]):
             pause_s = min(max(FIRST_S, state["pause_s"] * (2 if is_news else 1)), LONGEST_S)
-            write_json(_file(service), {"pause_s": pause_s, "until": now + pause_s})
+            until, is_window = max(now + pause_s, resets_at or 0), resets_at is not None
+            write_json(_file(service), {"pause_s": pause_s, "until": until, "is_window": float(is_window)})
         elif not refused and is_news and state["pause_s"]:
             write_json(_file(service), {**state, "pause_s": 0.0})
 
 
-def _file(service: str) -> Path:
-    return PLACE / f"{re.sub(r'[^A-Za-z0-9.-]', '_', service)}.json"
+def _file(service: str, place: Path = PLACE) -> Path:
+    return place / f"{re.sub(r'[^A-Za-z0-9.-]', '_', service)}.json"
 
 
-def _read(service: str) -> dict[str, float]:
+def _read(service: str, place: Path = PLACE) -> dict[str, float]:
     try:
-        state = json.loads(_file(service).read_text(encoding="utf-8"))
-        found = {name: float(state[name]) for name in ("pause_s", "until")}
-    except (OSError, ValueError, KeyError, TypeError):
-        found = {}
-    is_possible = found and found["until"] <= time.time() + LONGEST_S  # the clock may have been wrong
-    return found if is_possible else {"pause_s": 0.0, "until": 0.0}
+        state = json.loads(_file(service, place).read_text(encoding="utf-8"))
+        found = {name: float(state.get(name, 0)) for name in _NO_PAUSE}
+    except (OSError, ValueError, AttributeError, TypeError):
+        return dict(_NO_PAUSE)
+    longest = LONGEST_WINDOW_S if found["is_window"] else LONGEST_S
+    is_possible = found["until"] <= time.time() + longest  # the clock may have been wrong
+    return found if is_possible else dict(_NO_PAUSE)

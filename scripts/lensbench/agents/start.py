@@ -7,9 +7,11 @@ import math
 import os
 import stat
 import sys
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -107,6 +109,10 @@ def start_agent(assignment: Assignment, place: Place, timeout_s: float, redact: 
     network = place.network(invocation.env, assignment.mcp_file, hosts).name
     over = read_text(os.path.join(place.private, FULL))
     outcome = bounded(outcome)
+    if outcome.error and outcome.resets_at is None and outcome.error_status in (None, 429):
+        from lensbench.agents.windows import reset_in  # few runs need it
+
+        outcome = replace(outcome, resets_at=reset_in(outcome.error, time.time()))
     return Said(outcome, answer, redact("".join(lines)), started_at, ended, network, over, unread)
 
 

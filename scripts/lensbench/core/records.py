@@ -61,6 +61,8 @@ class Outcome:
     """The error that the agent reported."""
     error_status: int | None = None
     """The HTTP status behind `error`."""
+    resets_at: float | None = None
+    """When the used-up window of the agent's plan resets, in seconds since 1970; 0 when unknown, None when none is."""
     agent_version: str | None = None
     models: tuple[str, ...] | None = None
     """Models that answered, by the names of the service."""

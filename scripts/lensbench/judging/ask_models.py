@@ -336,8 +336,8 @@ def _ask(bench: Bench, prompt: str) -> tuple[Said, str, str]:
     spend(bench.folder, usd=said.outcome.cost_usd or 0.0)
     _check_service(bench, said)
     reason, detail = reason_of(said, Expectation((), ()))
-    tell(service, reason, asked)
-    return said, reason, redact(detail)
+    tell(service, reason, asked, said.outcome.resets_at)
+    return (said, reason, redact(detail)) if said.outcome.resets_at is None else _ask(bench, prompt)
 
 
 def _check_service(bench: Bench, said: Said) -> None:

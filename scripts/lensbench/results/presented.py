@@ -43,7 +43,7 @@ def shown_difference(found: Decided) -> Shown:
 
 
 def presented(
-    measures: Mapping[str, Measure[Fraction]], estimates: Decided, is_cost_estimated: bool = False
+    measures: Mapping[str, Measure[Fraction]], estimates: Decided, cost_label: str = QUANTITIES["cost_usd"].label
 ) -> dict[str, Figure]:
     """The figures of all quantities with a value in any run; numbers are exact, `estimates` belong to a comparison."""
     overall = {name: found["overall"] for name, found in estimates["measures"].items()}
@@ -58,8 +58,8 @@ def presented(
         figures["score"]["change"] = numbers.points(shown.delta)
         figures["score"]["interval"] = numbers.interval(shown.low, shown.high)
         figures["score"]["label"] += " (change corrected by people)" if shown.corrected else ""
-    if "cost_usd" in figures and is_cost_estimated:
-        figures["cost_usd"]["label"] += ", estimated"
+    if "cost_usd" in figures:
+        figures["cost_usd"]["label"] = cost_label
     return figures
 
 

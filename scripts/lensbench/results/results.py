@@ -10,6 +10,7 @@ from statistics import median
 
 from lensbench import __version__
 from lensbench.agents import known_kinds, load_adapter
+from lensbench.agents.adapters.claude_code import PLAN_TOKEN
 from lensbench.core import numbers
 from lensbench.core.conditions import brings, compared, decided_contrasts, treatments
 from lensbench.core.frozen_plan import AgentSettings, Repositories
@@ -153,9 +154,7 @@ def with_findings(
         "selftest": estimates["selftest"],
         "unjudged_criteria": sum(found["criteria"] for found in instrument["unjudged"].values()),
         "criteria_of_runs": sum(found["of"] for found in instrument["unjudged"].values()),
-        "figures": {
-            name: presented(measures[name], found, bool(data["estimated_costs"])) for name, found in decided.items()
-        },
+        "figures": {name: presented(measures[name], found, _cost_label(data)) for name, found in decided.items()},
         "plain": {name: plain_verdict(data, name, instrument["judges"]) for name in decided},
         "ladder": [step._asdict() for step in steps],
         "ladder_says": sentences,
@@ -176,6 +175,12 @@ def _useless(data: Collected[Fraction], treatment: str) -> str:
     failed = data["comparisons"][treatment]["adoption"]["all_calls_failed"]
     runs = f"{failed['runs']} of the {failed['of']} runs of {treatment} that called its tools"
     return f"In {runs}, all of these calls failed." if failed["runs"] else ""
+
+
+def _cost_label(data: Collected[Fraction]) -> str:
+    """On a subscription nobody pays the dollars that an agent reports."""
+    verb = "would have cost" if PLAN_TOKEN in data["agent"].get("pass_env", ()) else "cost"
+    return f"{verb} in US dollars{', estimated' if data['estimated_costs'] else ''}"
 
 
 def _basis(outcome: Outcome) -> str:

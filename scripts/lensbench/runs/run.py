@@ -82,9 +82,10 @@ def make_run(job: Job) -> str:
             show(job.folder, job.run)
             return KEPT
         opened = now()
-        for number in range(1, job.agent["retries"] + 1):
+        number = 1
+        while True:
             waited_s = back_off(number - 1) if number > 1 else 0.0
-            waited_s += wait_for(service, f"{job.run.task} {job.run.trial}")
+            waited_s += wait_for(service, f"{job.run.task} {job.run.trial}", partial(check_not_stopped, job.folder))
             check_not_stopped(job.folder)
             check_budget(job.folder, job.plan.get("budget", {}))
             spend(job.folder, runs=1)
@@ -94,7 +95,14 @@ def make_run(job: Job) -> str:
                 place = Place(sandbox, private, job.environment)
                 tried = make_attempt(job, place, number, waited_s, redact, partial(keep, entry))
             keep(entry, tried)
-            tell(service, tried.attempt.reason, asked)
+            if _is_used_up(tried):
+                spend(job.folder, runs=-1)
+            try:
+                tell(service, tried.attempt.reason, asked, tried.outcome.resets_at)
+            except UserError as error:
+                raise StopEverything(str(error)) from None
+            if _is_used_up(tried):
+                continue
             again = Discard(tried.attempt.reason, tried.attempt.detail, "runner")
             why = equal_crashes(job.folder, job.run.condition, again)
             if stops(tried.outcome):
@@ -105,6 +113,7 @@ def make_run(job: Job) -> str:
             if not again.reason or REASONS[again.reason].policy != "again" or number >= job.agent["retries"]:
                 break
             entry.discard(again)
+            number += 1
         show(job.folder, job.run)
     last = tried.attempt
     return f"{last.reason or 'answered'} after {last.duration_s:.1f} s, attempt {last.number}"
@@ -113,6 +122,11 @@ def make_run(job: Job) -> str:
 def is_done(job: Job) -> bool:
     """True when no agent must be asked, because the run counts or was given up."""
     return state_of(entries(job.folder, job.run), job.plan["max_rounds"]).is_final
+
+
+def _is_used_up(tried: Tried) -> bool:
+    """True when the plan's window was used up: the attempt is none, and is made again after the reset."""
+    return tried.outcome.resets_at is not None
 
 
 def _end_cut_short(job: Job) -> None:
@@ -127,6 +141,8 @@ def _store(job: Job, entry: Entry, tried: Tried, record: Record | None) -> None:
     with held_signals():  # an answer without its record would be paid for again
         if not entry.answer.exists():
             write_atomic(entry.transcript, gzip.compress(tried.transcript.encode(), 6, mtime=0))
+            if _is_used_up(tried):
+                return
             write_atomic(entry.answer, tried.answer)
         if not record:
             return

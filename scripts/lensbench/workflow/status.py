@@ -11,6 +11,7 @@ from functools import reduce
 from pathlib import Path
 from typing import NamedTuple
 
+from lensbench.agents.services import PLACE, service_of, used_up
 from lensbench.core.errors import UserError
 from lensbench.core.records import Record, RunId
 from lensbench.core.run_folder import RunFolder
@@ -136,6 +137,11 @@ class Status:
         return sum(count.left * each for count, each in zip(self.counts.values(), means, strict=True))
 
     @property
+    def waiting(self) -> str:
+        """Until when the plan of the agent's service is used up; "" when it is not."""
+        return used_up(service_of(self.plan["agent"]), self.folder.parent / PLACE.name)
+
+    @property
     def running(self) -> list[str]:
         """The runs in progress on this machine, including those that wait for the other run of their pair."""
         there = set(who_is_there(str(RunFolder(self.folder).gate)))
@@ -220,6 +226,8 @@ def block(status: Status, running: Mapping[str, str], at_a_time: int, width: int
     rows = [(name, _words(count)) for name, count in status.counts.items()]
     if running:
         rows.append(("running", ", ".join(f"{run} since {since}" for run, since in running.items())))
+    if status.waiting:
+        rows.append(("waiting", status.waiting))
     if status.last_discard:
         rows.append(("discarded", status.last_discard))
     totals = " | ".join(_totals(status, len(running), at_a_time))
@@ -260,6 +268,8 @@ def lines(status: Status) -> Iterator[str]:
     yield line(status, len(running), len(running))
     if status.median_s is not None:
         yield f"median run: {span(status.median_s)}"
+    if status.waiting:
+        yield f"waiting: {status.waiting}"
     if running:
         yield f"running now: {', '.join(running)}"
     yield from warnings(status.folder)

@@ -52,6 +52,7 @@ def read(
         finished=bool(stream.start and stream.results),
         error=error,
         error_status=whole(result.get("api_error_status")) if error else None,
+        resets_at=stream.resets_at if error else None,
         agent_version=text(stream.start.get("claude_code_version")) or None,
         models=stream.models,
         servers=stream.servers,
@@ -194,6 +195,14 @@ class Stream:
             return said or text(result.get("subtype")) or "the agent reports a failure", ""
         own = [words(message.get("content")) for message in self._messages("assistant") if _is_synthetic(message)]
         return (own[-1] or "the client answered by itself" if own else ""), ""
+
+    @property
+    def resets_at(self) -> float | None:
+        """When the window resets for which a request was rejected."""
+        told = [
+            mapping(event.get("rate_limit_info")) for _, event in self.events if event["type"] == "rate_limit_event"
+        ]
+        return float(whole(told[-1].get("resetsAt")) or 0) if told and told[-1].get("status") == "rejected" else None
 
     @property
     def ending(self) -> Ending:

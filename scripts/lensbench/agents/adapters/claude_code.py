@@ -36,6 +36,8 @@ __all__ = ["command", "is_over", "probe", "read", "version"]
 ADDRESSES = {"zai": "https://api.z.ai/api/anthropic"}
 """Where a provider serves the Messages API; Claude Code adds `/v1` by itself."""
 TIERS = ("sonnet", "haiku", "opus")
+PLAN_TOKEN = "CLAUDE_CODE_OAUTH_TOKEN"
+"""The variable with the token of a subscription, from `claude setup-token`."""
 KEYS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
 CLIENT_RETRIES = 5
 """How often Claude Code repeats a request, in about 20 seconds: a brief failure must not waste paid turns, and its
