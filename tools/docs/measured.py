@@ -19,6 +19,7 @@ PROGRAMS = {
     "hostile": ("What a hostile agent reaches", "hostile_agent.py"),
     "judges": ("Verdicts with bad judges", "bad_judges.py --replications 50"),
     "drafts": ("Drafted patterns", "drafted_patterns.py"),
+    "savings": ("How often SAVES is right", "savings.py --replications 1000"),
     "scale": ("Benchmarks whose agent does nothing", "null_runs.py 100 400"),
 }
 """The name of a page, its title and its command in benchmarks/."""
