@@ -38,7 +38,7 @@ def results(verdict: str = "INCONCLUSIVE", low: float | None = -0.05, **more: An
         "counts": {"scored": 24 - more.get("gone", 0), "unjudged": 0, "discarded": more.get("gone", 0), "missing": 0},
         "estimates": {"with": {
             "score": {"overall": Estimate(**overall | more.get("overall", {})), "categories": {}},
-            "gate": GateVerdict(verdict, sentence, "About 14 more tasks.", low, 0.1),
+            "gate": GateVerdict(verdict, sentence, "About 14 more tasks." if verdict == "INCONCLUSIVE" else "", low, 0.1),
             "corrected": Estimate(**more["corrected"]) if "corrected" in more else None,
             "measures": measures,
             "too_few_calls": "",

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ from handmade import Bench
 from lensbench.core.errors import UserError
 from lensbench.scores.power import Spread, detectable, repositories_needed, split, tasks_needed, upper_sd
 from lensbench.scores.sample_size import Needs, looks_save, plan_text, read_pilot
+from lensbench.scores.saving import tasks_for_no_worse
 from lensbench.scores.sequential import SHARE
 
 pytestmark = pytest.mark.slow
@@ -136,6 +138,26 @@ def test_a_pilot_plans_runs_money_and_hours_from_its_own_runs(tmp_path: Path) ->
     assert "24 % of a trial's variance is the tasks' own" in said
     alone = size("--pilot", folder, "--effect", 10, "--power", 0.9, "--parallel", 1).stdout
     assert f"{2 * tasks / 60:.2g} h at 1 at a time" in alone
+
+
+def test_size_says_which_part_of_saves_needs_more_tasks(tmp_path: Path) -> None:
+    """.9^39 = .0164; the spread of 25 has been simulated: 58 % at 48 tasks, 94 % at 96 (docs/measured/savings.md)."""
+    assert (
+        "For SAVES, 68 tasks show that equal answers are at most 10 points worse"
+        in size("--sd", 25, "--effect", 5).stdout
+    )
+    assert tasks_for_no_worse(0.0, 0.1, 0.0, 0.8, 0.0175) == 39
+    built = piloted(tmp_path / "r")
+    assert "but the pilot does not save over 10 %." in size("--pilot", built.folder, "--effect", 10).stdout
+    turned = Bench(tmp_path / "s", built.tasks, changes={**built.changes, "baseline": "with"})
+    turned.reports, turned.verdicts = built.reports, built.verdicts
+    (turned.folder / "attempts").parent.mkdir(exist_ok=True)
+    shutil.copytree(built.folder / "attempts", turned.folder / "attempts")
+    turned.build()
+    assert (
+        "that its saving of 57 % exceeds 10 %: the answers need more."
+        in size("--pilot", turned.folder, "--effect", 10).stdout
+    )
 
 
 def test_a_pilot_with_trials_measures_what_trials_reduce(tmp_path: Path) -> None:

@@ -93,6 +93,14 @@ def test_below_39_equal_tasks_a_tenth_could_lose_everything_unseen(bench: Make) 
     assert "at most 10.1 points worse" in " ".join(gate["notes"])
 
 
+def test_cheaper_and_equal_is_not_left_out_before_the_tasks_are_enough(bench: Make) -> None:
+    built = made(bench, [7] * 36, [8, 7, 7, 7, 7, 7, 7, 7, 7] * 4, 0.6, around=0.02)
+    gate = decided(built)
+    assert gate["verdict"] == "NO-GO"
+    assert "The saving is shown. About " in built.page
+    assert "Leave it out" not in built.page
+
+
 def test_better_and_dearer_is_a_go_that_says_the_price(bench: Make) -> None:
     built = made(bench, [9, 8, 7, 9] * 12, [7, 8, 7, 7] * 12, 1.6, around=0.1)
     assert decided(built)["verdict"] == "GO"

@@ -63,23 +63,15 @@ def display_name(data: Collected[Fraction], condition: str) -> str:
 
 def _leads(gate: GateVerdict, new: str, old: str) -> dict[str, str]:
     """The meaning of each verdict for a treatment, or for one version against another (`old`)."""
-    surely = (gate.low or 0) > 0
-    if not old:
-        return {
-            "GO": f"{new} helps.",
-            "HARM": f"{new} makes the answers worse.",
-            "SAVES": f"{new} saves, and its answers are no worse.",
-            "COSTS": f"{new} costs more, and does not help enough to matter.",
-            "NO-GO": f"{new} helps too little to matter." if surely else f"{new} does not help.",
-        }
+    small, none = f"{new} helps too little to matter.", f"{new} does not help."
+    if old:
+        small, none = f"{new} is better than {old} by too little to matter.", f"{new} is no better than {old}."
     return {
-        "GO": f"{new} is better than {old}.",
-        "HARM": f"{new} is worse than {old}.",
-        "SAVES": f"{new} saves against {old}, and its answers are no worse.",
-        "COSTS": f"{new} costs more than {old}, and is not better by enough to matter.",
-        "NO-GO": f"{new} is better than {old} by too little to matter."
-        if surely
-        else f"{new} is no better than {old}.",
+        "GO": f"{new} is better than {old}." if old else f"{new} helps.",
+        "HARM": f"{new} is worse than {old}." if old else f"{new} makes the answers worse.",
+        "SAVES": f"{new} saves{f' against {old}' if old else ''}, and its answers are no worse.",
+        "COSTS": f"{new} costs more{f' than {old}' if old else ''}, and does not help enough to matter.",
+        "NO-GO": small if (gate.low or 0) > 0 else none,
     }
 
 
@@ -186,14 +178,11 @@ def _next(data: Collected[Fraction], found: Decided, contrast: Contrast | None) 
         worse = contrast.baseline if verdict in ("HARM", "COSTS") else ""
         better = contrast.treatment if verdict in ("GO", "SAVES") else worse
         return f"Prefer {display_name(data, better)}, {where}." if better else f"Keep the cheaper one, {where}."
-    if verdict == "GO":
-        return f"Use it, {where}; read the pairs that lost."
-    if verdict == "SAVES":
-        return f"Use it to save, {where}; read the pairs that lost."
-    if verdict == "COSTS":
-        return f"Make it cheaper, {where}, or use it where its answers are worth the price; then compare again."
-    if verdict == "HARM":
-        return f"Do not use it as it is, {where}; read the pairs that lost most."
-    if verdict == "NO-GO":
-        return f"Leave it out, {where}, or change it and compare again (`lensbench compare`)."
-    return found["gate"].needs
+    steps = {
+        "GO": f"Use it, {where}; read the pairs that lost.",
+        "SAVES": f"Use it to save, {where}; read the pairs that lost.",
+        "COSTS": f"Make it cheaper, {where}, or use it where its answers are worth the price; then compare again.",
+        "HARM": f"Do not use it as it is, {where}; read the pairs that lost most.",
+        "NO-GO": f"Leave it out, {where}, or change it and compare again (`lensbench compare`).",
+    }
+    return found["gate"].needs or steps.get(verdict, "")

@@ -13,10 +13,10 @@ from lensbench.core.numbers import change, interval, points
 from lensbench.plan.names import Verdict
 from lensbench.runs.repetitions import Starts
 from lensbench.scores.gate import Decision, GateVerdict
-from lensbench.scores.intervals import LARGEST, UNSEEN, Estimate
+from lensbench.scores.intervals import LARGEST, Estimate
 from lensbench.scores.objections import Reason, ReasonKind, most_worse
-from lensbench.scores.power import tasks_for_no_worse, tasks_for_width, tasks_needed, upper_sd
-from lensbench.scores.saving import Saving
+from lensbench.scores.power import tasks_for_width, tasks_needed, upper_sd
+from lensbench.scores.saving import Saving, around, cheaper, tasks_for_no_worse
 from lensbench.scores.sequential import LookResult, level_of
 
 MOST_TRIALS = 20
@@ -127,8 +127,8 @@ def _meaning(verdict: Verdict, low: float, high: float, told: Told) -> str:
 def _effort(saving: Saving, estimate: Estimate, low: float, told: Told) -> str:
     """What a treatment needs, and by how much its answers may be worse: the bound that is reached, not the margin."""
     what, delta = saving.label, saving.change.delta
-    ends = saving.interval(told.look.boundary)
-    shown = f"{change(ends[0])} to {change(ends[1])}; " if ends and ends[0] < ends[1] else ""
+    ends = around(saving.change, cheaper(told.look.boundary))
+    shown = f"{change(math.expm1(ends[0]))} to {change(math.expm1(ends[1]))}; " if ends and ends[0] < ends[1] else ""
     worst = points(max(most_worse(estimate, low, told.look.boundary), 0.0)).removeprefix("+")
     by = f", as far as patterns can tell ({told.patterns})" if told.patterns else ""
     needed = change(math.expm1(delta or 0.0))
@@ -175,10 +175,11 @@ _OF_SIZE = {
 def needs(decided: Decision, estimate: Estimate, told: Told) -> str:
     """What would be needed for a decision; "" when there is one."""
     kinds = {reason.kind for reason in decided.reasons}
+    is_cheaper = told.saving is not None and told.saving.is_cheaper(told.look.boundary)
+    if decided.verdict in ("NO-GO", "INCONCLUSIVE") and is_cheaper and kinds <= {*_OF_SIZE, ReasonKind.PATTERNS}:
+        return _what_saves(estimate, told)
     if decided.verdict != "INCONCLUSIVE" or ReasonKind.OFFLINE in kinds:
         return ""
-    if told.saving and told.saving.is_cheaper(told.look.boundary) and kinds <= {*_OF_SIZE, ReasonKind.PATTERNS}:
-        return _what_saves(estimate, told)
     if kinds - _OF_SIZE:
         return "Fix the cause first; more tasks will not help."
     if told.look.open:
@@ -192,12 +193,10 @@ def _what_saves(estimate: Estimate, told: Told) -> str:
     """How many more tasks would show that the answers of a treatment that saves are no worse."""
     margin, delta = told.settings["margin"] / 100, min(estimate.delta or 0.0, 0.0)
     if delta <= -margin:
-        return (
-            "The saving is shown, and the answers are worse by the margin or more: no number of tasks makes it SAVES."
-        )
+        return "The saving is shown, but the answers are worse by the margin of SAVES or more."
     sd = upper_sd((estimate.se or 0.0) * estimate.n**0.5, estimate.n)
     chance = norm_sf(told.look.boundary)
-    more = tasks_for_no_worse(sd, margin, delta, told.settings["power"], chance, UNSEEN) - estimate.n
+    more = tasks_for_no_worse(sd, margin, delta, told.settings["power"], chance) - estimate.n
     enough = f"About {with_noun(max(more, 1), 'more task')} would show that the answers are at most"
     worse = f"{told.settings['margin']:g} points worse"
     return f"The saving is shown. {enough} {worse}, if the true difference is the one found."

@@ -307,15 +307,11 @@ def controls(tables: Tables) -> list[ControlCheck]:
 
 def start_skews(tables: Tables) -> list[Fraction]:
     """Seconds between the first and the last start inside each task and trial, over valid runs, sorted."""
+    from datetime import datetime
+
     starts: dict[tuple[str, int], list[str]] = {}
     for record in tables.valid:
         if record.source == "run" and record.condition in compared(tables.plan):
             starts.setdefault((record.task, record.trial), []).append(record.attempt.started_at)
-    return sorted(_seconds_between(min(times), max(times)) for times in starts.values() if len(times) > 1)
-
-
-def _seconds_between(first: str, last: str) -> Fraction:
-    from datetime import datetime
-
-    difference = datetime.fromisoformat(last) - datetime.fromisoformat(first)
-    return Fraction(round(difference.total_seconds() * 1000), 1000)
+    at = (sorted(map(datetime.fromisoformat, times)) for times in starts.values() if len(times) > 1)
+    return sorted(Fraction(round((own[-1] - own[0]).total_seconds() * 1000), 1000) for own in at)

@@ -7,7 +7,7 @@ from bisect import bisect_left
 from functools import lru_cache
 from typing import NamedTuple
 
-from lensbench.core.distributions import chi2_ppf, nct_cdf, norm_isf, norm_sf, t_isf
+from lensbench.core.distributions import chi2_ppf, nct_cdf, t_isf
 
 FEWEST_REPOSITORIES = 6
 STEPS = 1 << 40
@@ -34,27 +34,6 @@ def tasks_for_width(sd: float, width: float, alpha: float = 0.05) -> int:
     while 2 * t_isf(alpha / 2, tasks - 1) * sd / math.sqrt(tasks) >= width:
         tasks = max(tasks + 1, math.ceil(tasks * 1.01))
     return tasks
-
-
-def tasks_for_no_worse(sd: float, margin: float, delta: float, power: float, chance: float, unseen: float) -> int:
-    """The number of tasks that show with this power that answers are less than `margin` worse, when the true difference
-    is `delta`, in shares of 1. `chance` is the error of the interval, `unseen` that of the floor: here a normal
-    quantile, corrected for skewness."""
-    enough = math.ceil(math.log(chance) / math.log1p(-margin))
-    far = norm_isf(unseen)
-
-    def worst(tasks: int) -> float:
-        se, weight = sd / math.sqrt(tasks), 1 / tasks
-        spread = math.hypot(se, weight)
-        return max(t_isf(chance, tasks - 1) * se, weight + far * spread + (far**2 - 1) / 3 * weight**3 / spread**2)
-
-    def power_of(tasks: int) -> float:
-        room = margin + delta - worst(tasks)
-        return norm_sf(-room * math.sqrt(tasks) / sd) if sd else float(room > 0)
-
-    while power_of(enough) < power:
-        enough = max(enough + 1, math.ceil(enough * 1.01))
-    return enough
 
 
 def detectable(sd: float, tasks: int, power: float = 0.8, alpha: float = 0.05) -> float:

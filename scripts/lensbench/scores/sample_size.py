@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from lensbench.core.distributions import norm_sf, t_isf
 from lensbench.core.errors import UserError
-from lensbench.core.frozen_plan import Aim
+from lensbench.core.frozen_plan import Aim, GateSettings
 from lensbench.core.numbers import dollars, mean
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.run_status import RunStatus
@@ -25,9 +25,12 @@ from lensbench.core.system.files import read_typed
 from lensbench.core.system.program import benchmark, run_program
 from lensbench.judging.instrument_file import InstrumentFile
 from lensbench.scores.estimates_file import EstimatesFile
+from lensbench.scores.intervals import Estimate
 from lensbench.scores.power import TRIALS, Spread, detectable, repositories_needed, split, tasks_needed, upper_sd
 from lensbench.scores.run_tables import read_tables
+from lensbench.scores.saving import PART, quantities_of, tasks_for_no_worse
 from lensbench.scores.sequential import SHARE, boundaries, even_fractions, futile_below
+from lensbench.scores.verdict_of import DEFAULTS
 
 SIZES = (12, 24, 48, 96)
 PATHS = 10_000
@@ -128,6 +131,7 @@ def plan_text(plan: Needs) -> str:
         _effects_by_size(plan),
         "Tasks used on average, by what is true, when the gate looks several times:",
         _savings(plan),
+        _for_saves(plan.sd, plan.power, plan.alpha, DEFAULTS, None),
     ])  # fmt: skip
 
 
@@ -190,6 +194,9 @@ class Pilot(NamedTuple):
     """Seconds of a run, on average."""
     run_usd: float | None
     """Dollars of a run with its judging; None when the agent shows no price."""
+    gate: GateSettings
+    effort: Estimate | None
+    """The relative change of what `gate.saves` names; None when it is not known."""
 
 
 def read_pilot(folder: Path, share: float) -> list[Pilot]:
@@ -212,8 +219,11 @@ def read_pilot(folder: Path, share: float) -> list[Pilot]:
         spread = split(seen, trials, share)
         if sigma is not None:
             spread = Spread(math.sqrt(max(seen**2 - (100 * sigma) ** 2 / trials, 0)), 100 * sigma)
+        gate: GateSettings = {**DEFAULTS, **tables.plan["gate"]}
+        efforts = (each["measures"][key]["overall"] for key in quantities_of(gate) if key in each["measures"])
         pilots.append(Pilot(
-            name, overall.n, spread, sigma is not None, len(tables.plan["conditions"]), float(seconds or 0), price
+            name, overall.n, spread, sigma is not None, len(tables.plan["conditions"]), float(seconds or 0), price,
+            gate, next((effort for effort in efforts if effort.delta is not None), None),
         ))  # fmt: skip
     return pilots
 
@@ -229,6 +239,21 @@ def plans(pilot: Pilot, effect: float, power: float, alpha: float, parallel: int
             price = f"about {_rounded_up(runs * pilot.run_usd)} USD"
         hours = _duration(math.ceil(runs / parallel) * pilot.run_s)
         yield f"{runs} runs ({size}), {price}, {hours} at {parallel} at a time: {100 * power:g} % to find +{effect:g}"
+
+
+def _for_saves(sd: float, power: float, alpha: float, gate: GateSettings, effort: Estimate | None) -> str:
+    """How many tasks show each of the two parts of SAVES, if the answers are equal and the pilot's saving is the true
+    one; and which of them needs more. `sd` in points."""
+    chance, least = SHARE * alpha / 2, f"{gate['least']:g} %"
+    answers = tasks_for_no_worse(sd / 100, gate["margin"] / 100, 0.0, power, chance)
+    said = f"For SAVES, {answers} tasks show that equal answers are at most {gate['margin']:g} points worse"
+    if effort is None or effort.delta is None or effort.sd is None:
+        return f"{said} ({100 * power:g} %)."
+    if (beyond := math.log1p(-gate["least"] / 100) - math.log1p(effort.delta)) <= 0:
+        return f"{said}, but the pilot does not save over {least}."
+    saving = tasks_needed(upper_sd(effort.sd, effort.n), beyond, power, 2 * PART * chance)
+    short = "answers need" if answers >= saving else "saving needs"
+    return f"{said}, and {saving} that its saving of {-100 * effort.delta:.0f} % exceeds {least}: the {short} more."
 
 
 def _rounded_up(price: float) -> str:
@@ -250,6 +275,7 @@ def pilot_text(folder: Path, effect: float, power: float, alpha: float, share: f
             f"(80 % upper bound after {pilot.tasks} tasks; the part that trials reduce is {parts})."
         )
         paragraphs.append("\n".join(f"- {line}" for line in plans(pilot, effect, power, alpha, parallel)))
+        paragraphs.append(_for_saves(pilot.spread.of(1), power, alpha, pilot.gate, pilot.effort))
     return "\n\n".join(paragraphs)
 
 

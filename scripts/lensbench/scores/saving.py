@@ -23,16 +23,19 @@ from lensbench.agents.prices import priced
 from lensbench.core.distributions import norm_isf, norm_sf, t_isf
 from lensbench.core.frozen_plan import GateSettings
 from lensbench.core.records import Record, RunId
-from lensbench.core.run_status import COUNTING
 from lensbench.scores.differences import Comparison, log_ratios
-from lensbench.scores.intervals import Estimate
+from lensbench.scores.intervals import UNSEEN, Estimate
 from lensbench.scores.quantities import QUANTITIES
 from lensbench.scores.run_tables import Value
 
 PART = 0.2
 """The share of the error that "cheaper" gets: savings that matter are far larger than their standard error."""
-CANDIDATES = {"cost": ("cost_usd", "tokens_weighted"), "tokens": ("tokens_weighted",), "duration": ("duration_s",)}
-"""The quantities for values of `gate.saves` that are no quantities: the first that every run has."""
+_KEYS = {"cost": ("cost_usd", "tokens_weighted"), "tokens": ("tokens_weighted",), "duration": ("duration_s",)}
+
+
+def quantities_of(settings: GateSettings) -> Sequence[str]:
+    """The keys of QUANTITIES for `gate.saves`: the first that every run has is compared."""
+    return _KEYS.get(settings["saves"], [key for key in QUANTITIES if key == settings["saves"]])
 
 
 class Saving(NamedTuple):
@@ -58,11 +61,6 @@ class Saving(NamedTuple):
         """True when the treatment needs more, by more than `least`."""
         return is_positive(self.added, boundary)
 
-    def interval(self, boundary: float) -> tuple[float, float] | None:
-        """The interval of the change at the level of `is_cheaper`, as relative changes."""
-        found = _around(self.change, cheaper(boundary))
-        return found and (math.expm1(found[0]), math.expm1(found[1]))
-
 
 def cheaper(boundary: float) -> float:
     """The boundary of "cheaper"."""
@@ -82,13 +80,14 @@ def is_positive(found: Estimate, boundary: float) -> bool:
     chance = norm_sf(boundary)
     if found.sd == 0:
         return (found.delta or 0.0) > 0 and 0.5**found.n <= chance
-    interval = _around(found, boundary)
+    interval = around(found, boundary)
     if interval is None or interval[0] <= 0:
         return False
     return found.root is None or found.root >= t_isf(chance, found.df or math.inf)
 
 
-def _around(found: Estimate, boundary: float) -> tuple[float, float] | None:
+def around(found: Estimate, boundary: float) -> tuple[float, float] | None:
+    """The interval of a mean of log ratios; a point when all are equal."""
     if found.delta is None or found.se is None or found.df is None:
         return (found.delta, found.delta) if found.delta is not None and found.sd == 0 else None
     margin = t_isf(norm_sf(boundary), found.df) * found.se
@@ -104,12 +103,10 @@ def saving_of(
     as much as the run that counts for the treatment, and nothing for the baseline.
     """
     tables, prices = comparison.tables, comparison.plan.get("prices", {})
-    counted = [
-        run for run, row in tables.scores.items()
-        if run.condition in comparison.conditions and row["status"] in COUNTING
-    ]  # fmt: skip
-    names = CANDIDATES.get(settings["saves"], (settings["saves"],) if settings["saves"] in QUANTITIES else ())
-    name = next((name for name in names if all(QUANTITIES[name].of(tables, run) for run in counted)), "")
+    counted = [record.run for record in tables.valid if record.condition in comparison.conditions]
+    name = next(
+        (name for name in quantities_of(settings) if all(QUANTITIES[name].of(tables, run) for run in counted)), ""
+    )
     value: Value = partial(QUANTITIES[name].of, tables) if name else lambda _: None
     pairs = comparison.pairs(value)
     if not any(pairs.values()):
@@ -139,3 +136,17 @@ def saving_of(
         beyond(value, -1),
         float(sum(treated) / sum(base)),
     )
+
+
+def tasks_for_no_worse(sd: float, margin: float, delta: float, power: float, chance: float) -> int:
+    """The number of tasks that show with this power that answers are less than `margin` worse, when the true difference
+    is `delta`, in shares of 1. `chance` is the error of the interval; the floor is a corrected normal quantile here."""
+    tasks, far = math.ceil(math.log(chance) / math.log1p(-margin)), norm_isf(UNSEEN)
+    while True:
+        se, weight = sd / math.sqrt(tasks), 1 / tasks
+        spread = math.hypot(se, weight)
+        floor = weight + far * spread + (far**2 - 1) / 3 * weight**3 / spread**2
+        room = margin + delta - max(t_isf(chance, tasks - 1) * se, floor)
+        if room > 0 and (not se or norm_sf(-room / se) >= power):
+            return tasks
+        tasks = max(tasks + 1, math.ceil(tasks * 1.01))
