@@ -14,14 +14,12 @@ from lensbench.core.rows import VerdictRow
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import write_atomic
 from lensbench.core.tables import read_table
-from lensbench.judging.instrument import measure_instrument
 from lensbench.judging.judges import Verdict
 from lensbench.judging.verdicts import judge_all
 from lensbench.plan.names import HUMAN, MECHANICAL
 from lensbench.results.page.page import write_page
 from lensbench.results.results import write_all, write_results
-from lensbench.scores.estimates import write_estimates
-from lensbench.scores.rescore import score_present
+from lensbench.scores.rescore import estimate_present
 
 DERIVED = frozenset({
     RunFolder.validity, RunFolder.timing, RunFolder.reports, RunFolder.verdicts, RunFolder.decisions,
@@ -52,9 +50,7 @@ def rebuild(folder: Path, selftest: SelftestStatus | None) -> list[str]:
         else:
             problems.extend(unsupported(folder, name))
 
-    score_present(folder, judge)
-    measure_instrument(folder)
-    write_estimates(folder)
+    estimate_present(folder, judge)
     data = write_results(folder)
     if selftest is not None and data["selftest"] != selftest:
         data["selftest"] = selftest

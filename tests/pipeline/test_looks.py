@@ -40,6 +40,9 @@ def test_a_clear_effect_ends_the_benchmark_at_the_first_look_and_all_runs_can_st
     project.start()
     assert looks(project) == [False]
     assert len(project.ledger()) == len(NAMES)  # half of the tasks, in two conditions
+    instruments = (project.bench / "looks" / "1" / "instrument.json", project.bench / "instrument.json")
+    taken, final = (json.loads(path.read_text())["belief"] for path in instruments)
+    assert taken == final, "a look trusts the judges as much as the results do"
     page = (project.bench / "results.md").read_text()
     assert "look 1 of 2" in page
     assert "missing" not in {row["status"] for row in project.table("validity")}

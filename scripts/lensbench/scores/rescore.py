@@ -1,31 +1,39 @@
-"""Runs the stages from the runs to the scores in one program."""
+"""The order of the stages after the runs, for whoever runs them in one program: looks, partial results, archives."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
+from lensbench.judging.instrument import measure_instrument
 from lensbench.judging.judges.human import human_judges
 from lensbench.judging.panel import decide_all
 from lensbench.judging.verdicts import judge_all
 from lensbench.plan.frozen import read_plan
 from lensbench.plan.names import HUMAN
-from lensbench.runs.reports import read_reports
-from lensbench.runs.validity import judge_validity
-from lensbench.scores.scores import score_all
+from lensbench.runs.stages import read_runs
+from lensbench.scores.estimates_file import EstimatesFile
+from lensbench.scores.stages import score_and_estimate
 
 
-def score_present(folder: Path, judge: Callable[[str], object]) -> None:
-    """Writes all tables up to the scores for the existing runs; the others count as missing.
+def estimate_present(folder: Path, judge: Callable[[str], object] | None = None) -> EstimatesFile:
+    """Writes all tables, instrument.json and estimates.json for the existing runs; the others count as missing."""
+    judge_present(folder, judge)
+    measure_instrument(folder)
+    return score_and_estimate(folder)
 
-    `judge` runs a judge of the config; people's verdicts are read from their files.
+
+def judge_present(folder: Path, judge: Callable[[str], object] | None = None) -> None:
+    """Writes the tables up to the panel's decisions.
+
+    `judge` runs a judge of the config, by default without asking a model; people's verdicts are read from their files.
     """
-    judge_validity(folder)
-    read_reports(folder)
+    judge = judge or partial(judge_all, folder, ask=False)
+    read_runs(folder)
     for configured in read_plan(folder)["judges"]:
         if configured["name"] != HUMAN:
             judge(configured["name"])
     for name in human_judges(folder):
         judge_all(folder, name)
     decide_all(folder)
-    score_all(folder)

@@ -6,14 +6,15 @@ from pathlib import Path
 
 from lensbench.core.system.program import run_stage
 from lensbench.scores.estimates import write_estimates
+from lensbench.scores.estimates_file import EstimatesFile
 from lensbench.scores.run_tables import read_tables
 from lensbench.scores.scores import score_all
 
 
-def score_and_estimate(folder: Path) -> None:
+def score_and_estimate(folder: Path) -> EstimatesFile:
     """Scores the runs and estimates the differences: scores.csv, pairs.csv, estimates.json."""
     records = score_all(folder)
-    write_estimates(folder, read_tables(folder, records))
+    return write_estimates(folder, read_tables(folder, records))
 
 
 if __name__ == "__main__":

@@ -14,11 +14,11 @@ from lensbench.core.store import DISCARD, Discard, entries, rounds, run_files, s
 from lensbench.core.system.claim import at_work
 from lensbench.core.system.program import add_run_folder, run_folder, run_program
 from lensbench.core.tables import read_table, run_of_row
-from lensbench.judging.verdicts import judge_all
 from lensbench.plan.waves import read_opened_plan
 from lensbench.runs.reasons import DiscardReason
 from lensbench.runs.validity import planned_runs
-from lensbench.scores.rescore import score_present
+from lensbench.scores.rescore import judge_present
+from lensbench.scores.scores import score_all
 from lensbench.workflow.render import render_present
 
 
@@ -26,7 +26,8 @@ def discard(folder: Path, name: str, why: str) -> RunId:
     """Records the run as discarded by hand, with its current score. Raises UserError when it is not valid."""
     _refuse_at_work(folder)
     run = _run_of(folder, name)
-    score_present(folder, lambda judge: judge_all(folder, judge, ask=False))
+    judge_present(folder)
+    score_all(folder)
     row = next(row for row in read_table(RunFolder(folder).validity, ValidityRow) if run_of_row(row) == run)
     if row["status"] != RunStatus.VALID:
         said = f"{row['status']} already{': ' if row['reason'] else ''}{row['reason']}"

@@ -23,10 +23,9 @@ from lensbench.core.tables import read_table
 from lensbench.judging.verdicts import judge_all
 from lensbench.plan.frozen import read_plan
 from lensbench.plan.waves import look_file, restricted, waves
-from lensbench.scores.estimates import write_estimates
 from lensbench.scores.estimates_file import LookFile, decided_by_gate
 from lensbench.scores.gate import GateVerdict
-from lensbench.scores.rescore import score_present
+from lensbench.scores.rescore import estimate_present
 from lensbench.scores.sequential import FUTILE, LookResult
 
 _FOLDERS = (RunFolder.attempts, RunFolder.runs, RunFolder.judging, RunFolder.human)
@@ -45,9 +44,8 @@ def look(folder: Path, number: int, parallel: int) -> LookFile:
     own = RunFolder(folder).looks / str(number)
     _share(folder, own)
     write_json(RunFolder(own).plan, {**restricted(plan, number), "gate": plan["gate"] | {"looks": 1}})
-    score_present(own, lambda judge: judge_all(own, judge, parallel, counts=False))
+    estimates = estimate_present(own, lambda judge: judge_all(own, judge, parallel, counts=False))
     due = _due_again(read_table(RunFolder(own).validity, ValidityRow), compared(plan))
-    estimates = write_estimates(own)
     results = {
         name: _decided(found["looks"][-1], found["gate"], due)
         for name, found in decided_by_gate(estimates["comparisons"], estimates["contrasts"]).items()
