@@ -31,6 +31,7 @@ secrets = st.text(
         ({"KEY": "https://h/x?k=1"}, r'"https:\/\/h\/x?k=1"', '"[redacted: KEY]"'),
         ({"KEY": "s3cr3t-8"}, "a s3cr\n3t-8 b", "a [redacted: KEY] b"),
         ({"KEY": "line one\nline two"}, "line two, line one", "[redacted: KEY], [redacted: KEY]"),
+        ({"KEY": "sixsix\nfifth"}, "sixsix, fifth", "[redacted: KEY], fifth"),
         ({"KEY": "line one\nline two"}, json.dumps("line one\nline two"), '"[redacted: KEY]"'),
     ],
 )
