@@ -1,6 +1,7 @@
 # Thin: every target calls what the README shows.
 PYTHON ?= python3
 BIN := .venv/bin
+ON_PATH := to have the command in this shell: export PATH="$(CURDIR)/.venv/bin:$$PATH"; lensbench --help
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Many containers set it. Each of our many processes would then compile all its modules.
 export PYTHONDONTWRITEBYTECODE :=
@@ -8,6 +9,7 @@ export PYTHONDONTWRITEBYTECODE :=
 .PHONY: setup dev slurm run new test test-quick newest selftest agents lint bench bench-peers soak fuzz docs lock
 
 setup: .venv/ready
+	@echo '$(ON_PATH)'
 
 # What only tests, lint and benchmarks need: twice the size of what a run needs.
 dev: .venv/dev
@@ -31,8 +33,9 @@ slurm: .venv-slurm/ready
 	$(BIN)/pip install --quiet --require-hashes -r $<
 	@touch $@
 
-run: setup
+run: .venv/ready
 	$(BIN)/snakemake --cores 4 $(ARGS)
+	@echo '$(ON_PATH)'
 
 # A config, an MCP file, a trial and a price for your own server (docs/tutorial.md).
 new: setup

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from lensbench.core.system.places import ROOT
+from lensbench.core.system.places import PROTOCOL, ROOT
 
 sys.path.insert(0, str(ROOT / "tools" / "docs"))
 
 from links import problems
 from navigation import LINK, with_toctrees
-from reference import pages, schema_page
+from reference import pages, protocol, schema_page
 
 
 def test_every_document_is_in_the_navigation() -> None:
@@ -68,5 +68,6 @@ def test_a_key_of_a_schema_is_a_row() -> None:
 def test_the_reference_is_what_the_code_gives() -> None:
     """`python tools/docs/reference.py` writes it."""
     there = {file.stem: file.read_text() for file in (ROOT / "docs" / "reference").glob("*.md")}
+    assert PROTOCOL.read_text() == protocol()
     del there["change-set"]  # written by benchmarks/change_set.py, which takes an hour
     assert there == {name: f"{text.rstrip()}\n" for name, text in pages().items()}

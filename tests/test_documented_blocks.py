@@ -34,7 +34,7 @@ BASE = {
 """What a block with some keys of a config is added to."""
 
 
-ELSEWHERE = re.compile(r"there is no (file )?[/\w]|is not there|is not used|cannot be read: No such")
+ELSEWHERE = re.compile(r"there is no (file )?[/\w]|is not there|is not used|cannot be read: No such|has none")
 
 
 class Block(NamedTuple):

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from lensbench import __version__
 from lensbench.core.errors import UserError, did_you_mean
+from lensbench.core.system.places import commit
 from lensbench.core.system.program import run_program
 
 
@@ -105,7 +106,7 @@ def main() -> None:
         case [] | ["-h" | "--help" | "help", *_]:
             print(overview())
         case ["-V" | "--version", *_]:
-            print(f"lensbench {__version__}")
+            print(f"lensbench {__version__} (commit {commit()})")
         case [name, *arguments]:
             run_program(lambda: _start(name, arguments))
 

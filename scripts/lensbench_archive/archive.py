@@ -11,7 +11,6 @@ import json
 import os
 import platform
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping
 from importlib.metadata import version
@@ -28,7 +27,7 @@ from lensbench.core.proof import code_hash
 from lensbench.core.records import sha256
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import write_json
-from lensbench.core.system.places import ROOT
+from lensbench.core.system.places import ROOT, commit
 from lensbench.core.system.program import add_run_folder, run_folder, run_program
 from lensbench.plan.frozen import read_plan
 from lensbench.results.results_file import Results
@@ -175,23 +174,12 @@ def versions() -> dict[str, str]:
     """The versions of the code and libraries that computed the figures."""
     return {
         "lensbench": __version__,
-        "commit": _commit(),
+        "commit": commit(),
         "code_sha256": code_hash(ROOT),
         "python": platform.python_version(),
         "platform": f"{platform.system()} {platform.machine()}",
         **{name: version(name) for name in LIBRARIES},
     }
-
-
-def _commit() -> str:
-    """The commit of the workflow; unknown when it is not its own git repository."""
-    command = ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--tags", "--abbrev=40"]
-    if not (ROOT / ".git").exists():
-        return "unknown"
-    try:
-        return subprocess.run(command, capture_output=True, encoding="utf-8", check=True, timeout=60).stdout.strip()
-    except (OSError, subprocess.SubprocessError):
-        return "unknown"
 
 
 def _date(results: Results[float]) -> str:

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import tarfile
 import venv
 from pathlib import Path
 
@@ -56,13 +57,13 @@ def _link(source: str, target: str) -> None:
         shutil.copy2(source, target)
 
 
-def lensbench(installed: Path, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def lensbench(installed: Path, folder: Path, *arguments: str, limit_s: int = 200) -> subprocess.CompletedProcess[str]:
     home = folder.parent / "home"
     home.mkdir(exist_ok=True)
     environment = {"HOME": str(home), "PATH": "/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1"}
     command = [str(installed / "bin" / "lensbench"), *arguments]
     return subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=200
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=limit_s
     )
 
 
@@ -121,3 +122,35 @@ def test_both_know_that_it_is_the_same_code(installed: Path) -> None:
     command = [str(installed / "bin" / "python"), "-P", "-c", "from lensbench.core.proof import *; print(code_hash())"]
     said = subprocess.run(command, capture_output=True, text=True, check=False)
     assert said.stdout.strip() == code_hash(CHECKOUT), said.stderr
+
+
+def test_a_wheel_knows_its_commit_and_brings_the_pages_and_the_examples(installed: Path, empty: Path) -> None:
+    head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=CHECKOUT, capture_output=True, text=True, check=True).stdout
+    assert head.strip() in lensbench(installed, empty, "--version").stdout
+    assert lensbench(installed, empty, "docs", "gate").stdout == (CHECKOUT / "docs" / "gate.md").read_text() + "\n"
+    listed = lensbench(installed, empty, "docs").stdout
+    shutil.copytree(re.search(r"cp -r (\S+/examples) \.", listed)[1], empty / "examples")  # type: ignore[index]
+    ended = lensbench(installed, empty, "run", "--cores", "2", "--configfile", "examples/own-server/config.yaml", "-n")
+    assert ended.returncode == 0, ended.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_the_demo_of_an_installed_wheel_in_an_empty_folder(installed: Path, empty: Path) -> None:
+    (empty / ".cache").symlink_to(CHECKOUT / ".cache")
+    ended = lensbench(installed, empty, "run", "--cores", "2", limit_s=800)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    data = json.loads((empty / "bench" / "demo" / "results.json").read_text())
+    tasks = len(yaml.safe_load((CHECKOUT / "scenarios" / "demo.yaml").read_text())["tasks"])
+    assert data["counts"] == {"scored": 2 * tasks, "unjudged": 0, "discarded": 0, "missing": 0}
+    assert data["estimates"]["with"]["score"]["overall"]["low"] > 0
+
+
+def test_an_sdist_is_small_and_has_what_is_needed(tmp_path: Path) -> None:
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", str(tmp_path)]
+    subprocess.run(build, cwd=CHECKOUT, check=True, capture_output=True)
+    (sdist,) = tmp_path.glob("*.tar.gz")
+    assert sdist.stat().st_size < 5_000_000
+    with tarfile.open(sdist) as packed:
+        names = {name.split("/", 1)[-1] for name in packed.getnames()}
+    assert {"commit", "Snakefile", "docs/gate.md", "examples/README.md", "tests/conftest.py", "LICENSE"} <= names

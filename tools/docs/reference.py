@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from lensbench.__main__ import EXIT_CODES, all_verbs
+from lensbench.core.system.places import PROTOCOL
 from lensbench.plan.schemas import schemas
 from lensbench.runs.reasons import REASONS
 
@@ -157,6 +158,17 @@ def discards_page() -> str:
     ])  # fmt: skip
 
 
+def protocol() -> str:
+    """The protocol, with its table of discards made from REASONS."""
+    rows = [
+        (f"`{name}`", reason.meaning, "yes" if reason.policy == "again" else "no") for name, reason in REASONS.items()
+    ]
+    made = table(("Reason", "When", "Another attempt at once?"), *rows)
+    return re.sub(
+        r"(?<=<!-- discards -->\n).*?(?=\n<!-- end -->)", lambda _: made, PROTOCOL.read_text("utf-8"), flags=re.DOTALL
+    )
+
+
 def groups(source: Path, head: str, row: str) -> list[Group]:
     """The parts of a source file: a line that matches `head` begins one, lines that match `row` are its names."""
     found: list[Group] = []
@@ -272,6 +284,7 @@ def messages_page() -> str:
 def main() -> None:
     """Writes all pages."""
     FOLDER.mkdir(exist_ok=True)
+    PROTOCOL.write_text(protocol(), encoding="utf-8")
     for name, text in pages().items():
         (FOLDER / f"{name}.md").write_text(text.rstrip() + "\n", encoding="utf-8")
 

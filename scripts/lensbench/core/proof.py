@@ -33,7 +33,7 @@ def status(root: Path = ROOT) -> SelftestStatus:
     except (OSError, ValueError, KeyError, TypeError):
         current = False
     if not current:
-        sentence = "The self-test was not run with this code; `make selftest` runs it."
+        sentence = "The self-test was not run with this code; `lensbench selftest` runs it."
         return {"state": "not run", "failed": [], "sentence": sentence}
     if failed:
         sentence = f"The self-test FAILED with this code: {', '.join(failed)}."

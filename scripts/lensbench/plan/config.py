@@ -84,18 +84,18 @@ class Override(Strict):
 
 
 class Condition(Strict):
-    """A named arm of the experiment. Everything that is not written here is the same in all conditions."""
+    """A condition of the experiment. Everything that is not written here is the same in all conditions."""
 
     mcp: str | None = None
     """MCP file (`{"mcpServers": ...}`) with the servers that this condition has; none by default."""
     tools: Many[str] = ()
     """The tools that its servers must list, no more and no fewer; not compared when empty."""
     errors: dict[str, Many[ErrorPattern]] = Field(default={})
-    """Server -> patterns (RE2) of answers that are errors without being marked as such; instead of the known ones."""
+    """Server -> patterns (RE2) of results that are errors but not marked as errors; instead of the known ones."""
     setup: Many[str] = ()
-    """Command that tells a running server of each run's `{workspace}`; outside the timed part."""
+    """Command that registers each run's `{workspace}` with a running server, before the timed part."""
     teardown: Many[str] = ()
-    """Command that tells the server that the workspace goes away."""
+    """Command that unregisters it, after the timed part."""
     setup_s: Annotated[Number, Field(gt=0)] = 120
     """How long `setup` and `teardown` may take, each."""
     writes: Many[Annotated[str, AfterValidator(_inside)]] = ()
@@ -129,17 +129,17 @@ class Agent(Strict):
     """The agent under test: a command-line program. The same in every condition."""
 
     kind: Annotated[str, like(r"^[a-z][a-z0-9-]*$", "write the name of an adapter")] = "offline"
-    """Which adapter drives it: `offline` (no model, no keys), `command`, or `none` (finished runs only)."""
+    """Which program answers: its adapter, `command` for any program, or `none` (finished runs are scored)."""
     command: Many[str] = ()
     """The program and its arguments, for kind `command`; see docs/agents.md for the placeholders."""
     model: str = ""
-    """The model to ask for, in the agent's own words."""
+    """The model to request, by the agent's name for it."""
     models: dict[str, str] = Field(default={})
-    """What the service makes of a model's name, such as `sonnet: glm-5`; it heads timing.csv."""
+    """The model that the service uses for a name, such as `sonnet: glm-5`; the first row of timing.csv shows it."""
     served: str = ""
     """The model that must answer, as the service names it, or a pattern with `*`; runs of others are discarded."""
     version: str = ""
-    """The version that the program must say it has; unpinned when empty, which the results warn of."""
+    """The version that the program must report; the results warn if it is empty."""
     provider: Literal["", "zai", "custom"] = ""
     """Which gateway serves the model: the agent's own default, `zai`, or `custom` with `base_url`."""
     base_url: str = ""
@@ -147,9 +147,9 @@ class Agent(Strict):
     token_env: Variable = ""
     """Name of the environment variable that holds the gateway's token."""
     tools: Many[str] = ("Bash", "Read", "Grep", "Glob")
-    """Built-in tools that the agent has in every condition, for agents that let one choose."""
+    """Built-in tools in every condition, for agents that let you choose."""
     tool_search: bool = False
-    """Leave it to the agent to search for MCP tools (deferred tools) instead of showing their schemas."""
+    """The agent searches for MCP tools (deferred tools) instead of seeing all of them at once."""
     max_turns: Annotated[Whole, Field(ge=1)] = 60
     """Turns after which the agent stops, for agents that count them."""
     retries: Annotated[Whole, Field(ge=1, le=10)] = 3
@@ -159,7 +159,7 @@ class Agent(Strict):
     mcp_start_s: Annotated[Number, Field(gt=0)] = 15
     """How long an MCP server may take to start before the attempt counts as `mcp_failed`."""
     pass_env: Many[Variable] = ()
-    """Names of environment variables that reach the agent. Their values are never written anywhere."""
+    """Names of environment variables to pass to the agent. Their values are never written to any file."""
 
     @model_validator(mode="before")
     @classmethod
@@ -186,13 +186,13 @@ class ModelJudge(Strict):
     """A model that judges: an agent without tools, servers and repository."""
 
     agent: Agent
-    """The program that is asked, and its model; the keys are those of `agent`."""
+    """The program that judges, and its model; the keys are those of `agent`."""
     name: Annotated[str, like(r"^([a-z][a-z0-9-]{0,31})?$", "a judge is named with a-z, 0-9 and '-', at most 32")] = ""
-    """What its column is called; made of the agent's kind and model when empty."""
+    """Its name in tables; empty: made of the agent's kind and model."""
     prompt: str = ""
-    """The template of its question; templates/judge.md.j2 when empty."""
+    """The template of its prompt; empty: templates/judge.md.j2."""
     ask_condition: Switch = False
-    """Ask it as well which condition each answer comes from: a check of the blinding, one more request per answer."""
+    """Also ask it for the condition of each answer: a check of the blinding, one more request an answer."""
 
     @property
     def shown_name(self) -> str:
@@ -207,26 +207,26 @@ class Judging(Strict):
     parallel: Annotated[Whole, Field(ge=1, le=64)] = 4
     """Answers that a model judge reads at the same time; `--cores` limits it too."""
     attempts: Annotated[Whole, Field(ge=1, le=10)] = 3
-    """How often a judge is asked before the criterion stays unjudged; later starts ask again."""
+    """How many times a judge is asked before a criterion stays unjudged; later starts ask again."""
     max_answer_chars: Annotated[Whole, Field(ge=1000)] = 60_000
-    """What no judge reads any more: the end of a longer answer."""
+    """No judge reads more of an answer than this many characters."""
     human_sample: Annotated[Number, Field(ge=0, le=1)] = 0.1
     """The share of the pairs on the judge sheet, drawn by seed; all of them when people are the only judges."""
 
 
 class Gate(Strict):
-    """The decision that the numbers must allow."""
+    """The settings of the verdict."""
 
     effect: Annotated[Number, Field(gt=0, le=100)] = 5
     """The smallest worthwhile effect, in percentage points of the score."""
     alpha: Annotated[Number, Field(gt=0, lt=0.5)] = 0.05
-    """The share of benchmarks of a useless server that may seem to show an effect, both directions together."""
+    """The accepted share of benchmarks that show an effect of a useless server, both directions together."""
     power: Annotated[Number, Field(gt=0.5, lt=1)] = 0.8
-    """For the minimum detectable effect, and for how many tasks a decision needs."""
+    """The power for the minimum detectable effect, and for the number of tasks that a verdict needs."""
     looks: Annotated[Whole, Field(ge=1, le=10)] = 1
-    """In how many waves the runs are made: after each one it is decided whether the next one is needed."""
+    """The number of waves in which runs are made; after a wave, the next one starts only if needed."""
     over: Literal["tasks", "trials"] = "tasks"
-    """What the waves are made of: parts of the task set, or trials (then `looks` is the number of trials)."""
+    """What a wave consists of: tasks (a part of the set), or trials (then `looks` is the number of trials)."""
     contrasts: Many[ContrastName] = ()
     """Treatments that get a verdict against each other as well, such as `v2 against v1`."""
     saves: Literal["cost", "tokens", "duration", "turns", "none"] = "cost"
@@ -238,10 +238,10 @@ class Gate(Strict):
 
 
 class Controls(Strict):
-    """Conditions that tell something about the tasks, and are compared with nothing."""
+    """Further conditions that check the tasks; they are not compared with the others."""
 
     closed_book: Switch = False
-    """Ask every task once more in an empty folder: shows which tasks can be answered without the repository."""
+    """Also ask every task in an empty folder: shows which tasks can be answered without the repository."""
 
 
 HostName = Annotated[
@@ -251,48 +251,48 @@ HostName = Annotated[
 
 
 class Limits(Strict):
-    """What is scarce beside cores, and what one run may use of the machine in the sandbox."""
+    """Limits other than cores, and limits of one run in the sandbox."""
 
     memory_gb: Annotated[Number, Field(ge=0.1)] = DEFAULT_LIMITS["memory_gb"]
     """Memory of a run, in GB (10^9 bytes)."""
     processes: Annotated[Whole, Field(ge=16)] = DEFAULT_LIMITS["processes"]
     """Processes and threads of a run."""
     open_files: Annotated[Whole, Field(ge=64)] = DEFAULT_LIMITS["open_files"]
-    """Files that each process may have open."""
+    """Open files of each process."""
     disk_gb: Annotated[Number, Field(gt=0)] = DEFAULT_LIMITS["disk_gb"]
-    """What a run may write, in GB."""
+    """Disk space that a run may write, in GB."""
 
     requests_per_minute: dict[str, Annotated[Whole, Field(ge=1)]] = Field(default={})
-    """What a model's service takes, by its name: the host of `base_url`, else `provider`, else the agent's kind."""
+    """Requests a minute that a model's service allows, by its name: the host of `base_url`, `provider` or the kind."""
     agent_requests: Annotated[Whole, Field(ge=1)] | None = None
-    """Requests a minute of one agent at work; null: as in the runs so far, 12 before there are any."""
+    """How many of them one running agent makes; null: measured from the runs so far, 12 before there are any."""
     clients: dict[str, Annotated[Whole, Field(ge=1)]] = Field(default={})
-    """Runs that an MCP server bears at a time, by its name in the MCP file."""
+    """Concurrent runs that an MCP server supports, by its name in the MCP file."""
 
 
 class Archive(Strict):
     """What `snakemake archive` writes."""
 
     allow: Many[str] = ()
-    """Findings that may be in the archive although they look like a secret or a name: the ids that it printed."""
+    """Findings to allow although they look like a secret or a name: the ids from the message."""
 
 
 class Discards(Strict):
-    """What happens to runs that must not count."""
+    """What happens to invalid runs."""
 
     max_rounds: Annotated[Whole, Field(ge=0, le=20)] = 3
-    """How often a discarded run is repeated by a later start before it is given up."""
+    """How many times later starts repeat a discarded run before it is given up."""
 
 
 class Budget(Strict):
-    """What the benchmark may cost. At a limit no new attempt starts, running ones end, and the results say so."""
+    """The cost limits. At a limit no new attempt starts, running ones finish, and the results show the runs so far."""
 
     max_usd: Annotated[Number, Field(gt=0)] | None = None
     """US dollars, as the agent reports them, else estimated from its tokens (`prices`)."""
     max_runs: Annotated[Whole, Field(ge=1)] | None = None
-    """Starts of the agent, further attempts included."""
+    """Starts of the agent, including repeated attempts."""
     max_hours: Annotated[Number, Field(gt=0)] | None = None
-    """Hours of agents' work, all attempts added up."""
+    """Hours of agents' work, all attempts together."""
 
 
 class Price(Strict):
@@ -313,21 +313,21 @@ class Price(Strict):
 
 
 class Preflight(Strict):
-    """What is tried at every start that makes runs, before the first of them."""
+    """What is checked before the first run, at each start that makes runs."""
 
     servers: Switch = True
-    """Start every condition's MCP servers, and call one tool of each."""
+    """Start each condition's MCP servers, and call one tool of each."""
     request: Switch = True
-    """Ask the model's gateway for one token, for agents that say how."""
+    """Request one token from the model's gateway."""
     judges: Switch = True
-    """Refuse runs of an agent that costs money while no judge can read some of the criteria."""
+    """Refuse runs that cost money while some criteria have no patterns and no judge can read them."""
 
 
 class StartGate(Strict):
     """The conditions of a task start at the same moment."""
 
     limit_s: Annotated[Number, Field(ge=0)] = 900
-    """How long a run waits for its partner; 0 switches the gate off."""
+    """How many seconds a run waits for the run of the other condition; 0: not at all."""
 
 
 def _known_judge(name: Any) -> Any:
@@ -347,23 +347,23 @@ class Config(Strict):
     """Everything that a user can set."""
 
     run_id: Annotated[str, like(RUN_ID, "use letters, digits and '-' only, at most 64")]
-    """Names the run folder, `bench/<run_id>`; `auto`: by date and time, a new one when the experiment is another."""
+    """Names the run folder, `bench/<run_id>`; `auto`: by date and time, a new one if the experiment differs."""
     scenarios: str | Many[str]
     """The task set, or several: YAML, or Markdown in the protocol's form."""
     repository: Source | None = None
     """The repository of tasks that name none (Markdown sets)."""
     conditions: dict[ConditionName, Condition] = Field(default={})
-    """The arms; one of them is the baseline, the others are treatments."""
+    """The conditions: one is the baseline, the others are treatments."""
     ladder: Ladder | None = None
     """Makes the conditions `without`, `server`, `words` and `both` of a server and its words."""
     notes: Annotated[Many[str], _ONE_OR_MANY] = ()
-    """What is new in this run, for whoever reads its results; no setting."""
+    """What is new in this run, shown in the results."""
     baseline: str = "without"
     """The condition that the others are compared with."""
     trials: Annotated[Whole, Field(ge=1, le=99)] = 1
-    """How often every task is run in every condition."""
+    """How many times every task is run in every condition."""
     seed: Annotated[Whole, Field(ge=0, lt=2**32)] = 1
-    """Fixes the order inside pairs and the agent's seed, where it takes one."""
+    """Fixes the order inside pairs, and the agent's seed if it accepts one."""
     agent: Agent = Agent()
     """The agent under test."""
     judges: Many[Judge] = (MECHANICAL,)
@@ -371,22 +371,22 @@ class Config(Strict):
     judging: Judging = Judging()
     """How judges are asked."""
     gate: Gate = Gate()
-    """The decision that the numbers must allow."""
+    """The settings of the verdict."""
     controls: Controls = Controls()
-    """Conditions that are compared with nothing."""
+    """Further conditions that check the tasks."""
     discards: Discards = Discards()
-    """What happens to runs that must not count."""
+    """What happens to invalid runs."""
     budget: Budget = Budget()
-    """What the benchmark may cost."""
+    """The cost limits."""
     prices: dict[str, Price] = Field(default={})
     """Name of a model, or a pattern with `*` -> its price, before the list prices that lensbench knows; the first
     pattern that matches is used."""
     preflight: Preflight = Preflight()
-    """What is tried before the first run."""
+    """What is checked before the first run."""
     start_gate: StartGate = StartGate()
     """The conditions of a task start at the same moment."""
     sandbox: Literal["auto", "bubblewrap", "none"] = "auto"
-    """What keeps agents away from everything but their workspace; `auto`: bubblewrap where it works, else none."""
+    """Isolates agents from your files, the criteria and each other; `auto`: bubblewrap where it works, else none."""
     sandbox_visible: Many[str] = ()
     """Further folders and files that agents may read in the sandbox."""
     sandbox_network: Literal["auto", "shared"] = "auto"
@@ -397,11 +397,11 @@ class Config(Strict):
     cache: str = DEFAULT_CACHE
     """Where fetched repositories are kept."""
     limits: Limits = Limits()
-    """What is scarce beside cores."""
+    """Limits other than cores."""
     archive: Archive = Archive()
     """What `snakemake archive` writes."""
     fail_on: Annotated[Many[Verdict], _ONE_OR_MANY] = ()
-    """Verdicts of the gate with which Snakemake ends with exit code 1, after everything is written."""
+    """Verdicts that make the start exit with code 1, after everything is written."""
     prompt: str = ""
     """What `snakemake eval` asks."""
     repo: str = ""
@@ -411,11 +411,11 @@ class Config(Strict):
     only: Many[str] = ()
     """Make the runs of these tasks only (`lensbench run --only <task>`); no setting of the experiment."""
     accept_changes: Switch = False
-    """Go on although the experiment's settings changed after its first valid run; the results will say so."""
+    """Continue although the experiment's settings changed after the first run that counts; the results state this."""
     imported: Switch = False
-    """The runs were made elsewhere: what breaks our rules is taken with a warning."""
+    """The runs were made elsewhere: broken rules are warnings."""
     warnings: Many[str] = ()
-    """What was found at the import; it stands in the results. Only with `imported`."""
+    """What was found at the import, shown in the results. Only with `imported`."""
 
     @model_validator(mode="before")
     @classmethod
