@@ -95,6 +95,15 @@ ROWS = {
     "subagent": Row([{"when": {"text": "SUBTASK: look", "turn": 1}, "reply": {"text": "It is there."}},
                      {"when": {"turn": 1}, "reply": {"tools": [SUBTASK]}}, ANSWER],
                     {"subagents": 1}, loose="subagents"),
+    "stock": Row([  # five requests: two of the sub-agent, three of the agent, which is called back when it is done
+        {"when": {"text": "SUBTASK: look", "turn": 1}, "reply": {"tools": [tool("mcp__lens__find", query="cart")],
+                                                                 "model": "claude-haiku-5"}},
+        {"when": {"text": "SUBTASK: look", "lacks_tool": "Agent"}, "reply": {"text": "There.", "model": "claude-haiku-5"}},
+        {"when": {"turn": 1}, "reply": {"tools": [SUBTASK]}}, ANSWER,
+    ], {
+        "subagents": 1, "calls": (Call("Agent", 1), Call("mcp__lens__find", 1)), "models": ("claude-sonnet-5-5",),
+        "tokens": {"input": 500, "output": 100, "cache_read": 35, "cache_write": 15}, "servers": {"lens": "connected"},
+    }, treatment=True, settings={"profile": "stock"}),
     "subagent-denied": Row([{"when": {"turn": 1}, "reply": {"tools": [SUBTASK]}}, LAST],
                            {"subagents": 0, "calls": (Call("Agent", 1, 1),)}),
     "empty": Row(always(text=""), {"answer": "^$", "finished": True, "error": "^$", "gave_up": "^$", "turns": 2}),
@@ -139,5 +148,15 @@ ROWS = {
                  exit_code=None, settings={"timeout_s": 4}),
 }  # fmt: skip
 
-QUICK = {"without", "with", "tool-search", "server-breaks", "call-denied", "subagent", "subagent-denied", "max-turns"}
+QUICK = {
+    "without",
+    "with",
+    "tool-search",
+    "server-breaks",
+    "call-denied",
+    "subagent",
+    "subagent-denied",
+    "max-turns",
+    "stock",
+}
 """Rows that the real program shows on every start of the tests, beside those of endings_table.py; `ALL_ROWS=1` runs all."""

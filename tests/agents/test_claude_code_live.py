@@ -48,7 +48,8 @@ def start(row: Row, folder: Path, monkeypatch: pytest.MonkeyPatch, server: dict[
     entry = server or (script if row.server is not None else {"command": "no-such-program"})
     settings = {"model": "sonnet", "tools": ("Bash", "Read", "Grep", "Glob"), "mcp_start_s": 15,
                 "pass_env": ("CLAUDE_CODE_MAX_RETRIES",), "timeout_s": 60, **row.settings}  # fmt: skip
-    return ask(CLAUDE, folder, row.rules, entry if row.treatment else None, **settings)
+    is_stock = row.settings.get("profile") == "stock"
+    return ask(CLAUDE, folder, row.rules, entry if row.treatment else None, reads=is_stock, **settings)
 
 
 def loosened(argv: Sequence[str], promise: str) -> list[str]:
@@ -79,7 +80,13 @@ def recorded(ran: Ran, folder: Path) -> str:
     }  # fmt: skip
     events = [json.loads(line) for line in ran.said.transcript.splitlines() if line.strip()]
     kept = [json.dumps({key: value for key, value in event.items() if key not in dull}) for event in events]
-    text = "".join(f"{line}\n" for line in kept).replace(str(folder), "").replace("/session/home/.claude", "/home")
+    text = (
+        "".join(f"{line}\n" for line in kept)
+        .replace(str(folder), "")
+        .replace("/session/home/.claude", "/home")
+        .replace("/session/home/tmp", "/home")
+    )
+    text = text.replace(re.sub(r"[/_]", "-", str(folder)), "")
     return re.sub(r"127\.0\.0\.1:\d{2,}", "127.0.0.1:PORT", text)
 
 

@@ -11,7 +11,7 @@ from lensbench.core.records import Attempt
 from lensbench.runs.reasons import REASONS, Expectation, find_reason, stops
 
 OUTCOMES = {
-    "valid": "without with tool-search server-slow tool-not-there subagent-denied 429-short error-event drop "
+    "valid": "without with stock tool-search server-slow tool-not-there subagent-denied 429-short error-event drop "
              "max-turns too-long-answer refusal too-long-prompt",
     "again api_error": "413 500 502 529 reset html",
     "again rate_limited": "429-long",
@@ -32,6 +32,7 @@ def test_every_row_has_its_outcome(name: str) -> None:
     attempt = Attempt(1, "", 1.0, 0.0, row.exit_code, row.exit_code is None)
     search = bool(row.settings.get("tool_search"))
     expected = Expectation(("lens",), (), search) if row.treatment else Expectation((), ("lens",), search)
+    expected = expected._replace(is_stock=row.settings.get("profile") == "stock")
     reason, _ = find_reason(attempt, outcome, outcome.answer, expected)
     found = f"{'stop' if stops(outcome) else REASONS[reason].policy} {reason}" if reason else "valid"
     assert found == ROWS_WITH_OUTCOME[name]

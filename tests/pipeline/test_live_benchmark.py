@@ -190,6 +190,28 @@ def test_the_first_requests_of_all_rungs_differ_in_what_their_conditions_state(t
     assert "| What both brings | MCP file (" in (tmp_path / "bench/live/results.md").read_text()
 
 
+def test_a_stock_agent_works_with_its_own_defaults_and_the_results_say_so(tmp_path: Path, api: Fake) -> None:
+    server = {"command": "${python}", "args": ["-P", "-m", "lensbench_demo.lens", "--root", "${workspace}"]}
+    (tmp_path / "mcp.json").write_text(json.dumps({"mcpServers": {"lens": server}}))
+    write_project(tmp_path, api)
+    (tmp_path / "repo" / "shop" / "CLAUDE.md").write_text("Use lens.")
+    (tmp_path / "repo" / "CLAUDE.md").write_text("HOUSE-RULES")
+    config = yaml.safe_load((tmp_path / "config.yaml").read_text())
+    config["agent"]["profile"] = "stock"
+    (tmp_path / "config.yaml").write_text(yaml.safe_dump(config))
+    start(tmp_path)
+    assert {row["status"] for row in table(tmp_path, "validity.csv")} == {"valid"}
+    first = [body for body in api.bodies if "Question 1:" in str(body) and "'assistant'" not in str(body["messages"])]
+    assert len(first) == 2
+    for body in first:
+        assert {"Agent", "ToolSearch"} <= {tool["name"] for tool in body["tools"]}
+        assert "HOUSE-RULES" in str(body)
+        assert "## Report" not in str(body)
+    assert ", profile stock |" in (tmp_path / "bench/live/results.md").read_text()
+    removed = json.loads((tmp_path / "bench/live/repositories.json").read_text())["repo"]["removed"]
+    assert removed == ["shop/CLAUDE.md"]
+
+
 def lines_of(body: dict[str, Any]) -> set[str]:
     """A request in lines: each line of its texts, and each tool."""
     rest = {key: value for key, value in body.items() if key not in ("tools", "metadata")}

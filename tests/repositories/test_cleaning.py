@@ -26,7 +26,7 @@ AGENT_PATHS = """
     sub/.claude/skills/x/SKILL.md .mcp.json .vscode/mcp.json .cursor/mcp.json .cursor/rules/a.mdc .cursorrules
     .windsurfrules .windsurf/rules/a.md .clinerules .clinerules/a.md .codex/config.toml .gemini/settings.json
     .opencode/agent/a.md opencode.json opencode.jsonc .github/copilot-instructions.md .aider.conf.yml
-    .aider.chat.history.md .continue/config.yaml .junie/guidelines.md
+    .aider.chat.history.md .continue/config.yaml .junie/guidelines.md .serena/memories/a.md .codegraph/index.db
 """
 LOOK_ALIKES = ("claudemd.md", "docs/about-agents.md", "src/gemini.py", "opencode.json.j2", ".raider")
 
@@ -38,6 +38,14 @@ def test_files_that_instruct_or_configure_agents_are_removed(tmp_path: Path, pat
     assert len(removed) == 1
     assert path.startswith(removed[0])
     assert left(tmp_path) == {"src/core.py", ".vscode/settings.json", ".github/workflows/ci.yml", "docs/mcp.json"}
+
+
+def test_the_instructions_that_a_stock_agent_keeps_do_not_name_the_servers(tmp_path: Path) -> None:
+    plant(
+        tmp_path, "CLAUDE.md", "sub/AGENTS.md", ".claude/settings.json", ".mcp.json", ".serena/x", text="Glens is fine."
+    )
+    plant(tmp_path, "GEMINI.md", text="Use Lens_grep.")
+    assert clean(tmp_path, ["lens"]) == (".claude/", ".mcp.json", ".serena/", "GEMINI.md")
 
 
 @pytest.mark.parametrize("path", LOOK_ALIKES)

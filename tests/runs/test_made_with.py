@@ -39,6 +39,13 @@ def test_runs_of_two_settings_are_no_matter_of_one_verdict() -> None:
     assert list(mixtures(runs)) == ["Runs used different settings: agent.model was a in 2; b in 1."]
 
 
+def test_profiles_are_no_matter_of_one_verdict() -> None:
+    strict, stock = (Agent.model_validate({"model": "a", **given}).settings for given in ({}, {"profile": "stock"}))
+    assert "profile" not in strict
+    runs = [record("with", dict(strict)), record("without", dict(stock))]
+    assert list(mixtures(runs)) == ["Runs used different settings: agent.profile was stock in 1; the default in 1."]
+
+
 def test_other_servers_in_one_condition_are_a_mixture_and_in_two_conditions_are_the_experiment() -> None:
     runs = [record("with", agent(), servers="1"), record("without", agent())]
     assert list(mixtures(runs)) == []

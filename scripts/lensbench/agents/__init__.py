@@ -134,6 +134,11 @@ def model_hosts(settings: AgentSettings) -> tuple[str, ...] | None:
     return (*map(str, found), *preset) or known
 
 
+def is_stock(settings: AgentSettings) -> bool:
+    """True for an agent with its program's own defaults (docs/ladder.md)."""
+    return settings.get("profile") == "stock"
+
+
 def known_kinds() -> tuple[str, ...]:
     """The valid values of `agent.kind`: the existing adapters, and `none`."""
     folder = Path(__file__).parent / "adapters"

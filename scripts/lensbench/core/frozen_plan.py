@@ -15,6 +15,9 @@ class AgentSettings(TypedDict, total=False):
     """An agent under test or as a judge: the keys of `agent` in the config."""
 
     kind: ReadOnly[str]
+    profile: ReadOnly[str]
+    """`stock`; strict where it is missing. The next one is only there when it is true."""
+    report: ReadOnly[bool]
     command: ReadOnly[Sequence[str]]
     model: ReadOnly[str]
     models: ReadOnly[Mapping[str, str]]

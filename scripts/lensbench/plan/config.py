@@ -130,6 +130,10 @@ class Agent(Strict):
 
     kind: Annotated[str, like(r"^[a-z][a-z0-9-]*$", "write the name of an adapter")] = "offline"
     """Which program answers: its adapter, `command` for any program, or `none` (finished runs are scored)."""
+    profile: Literal["strict", "stock"] = "strict"
+    """`strict`: the protocol's agent. `stock`: with the program's own defaults, as people use it (docs/ladder.md)."""
+    report: Switch = False
+    """With profile `stock`: ask for the self-report all the same."""
     command: Many[str] = ()
     """The program and its arguments, for kind `command`; see docs/agents.md for the placeholders."""
     model: str = ""
@@ -171,8 +175,9 @@ class Agent(Strict):
 
     @property
     def settings(self) -> AgentSettings:
-        """All keys, as the frozen plan has them."""
-        settings: Any = self.model_dump(mode="json")
+        """All keys, as the frozen plan has them; those that older plans lack only if they are not the default."""
+        new = {key for key in ("profile", "report") if getattr(self, key) == type(self).model_fields[key].default}
+        settings: Any = self.model_dump(mode="json", exclude=new)
         told: AgentSettings = settings
         return told
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import shutil
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
@@ -33,7 +34,7 @@ from lensbench.core.system.trees import hash_tree
 from lensbench.core.tasks import Folder, Git, Npm, Pypi, Source, Task
 from lensbench.plan import task_markdown
 from lensbench.plan.brought import condition_files, texts
-from lensbench.plan.config import Condition, Config, ModelJudge
+from lensbench.plan.config import Agent, Condition, Config, ModelJudge
 from lensbench.plan.frozen import FORMAT, keep_plan
 from lensbench.plan.names import TESTS
 from lensbench.plan.own_files import place_of_tasks
@@ -41,9 +42,13 @@ from lensbench.plan.reading import load_config
 from lensbench.plan.task_files import ScenarioSet, read_scenarios
 
 
-def prompt_of(task: Task) -> str:
-    """The prompt, the same bytes in every condition: the task's text and its kind's suffix (protocol, section 2)."""
-    return f"{task.prompt}\n\n{_suffix('change_suffix.md' if isinstance(task, ChangeTask) else 'report_suffix.md')}"
+def prompt_of(task: Task, agent: Agent | None = None) -> str:
+    """The prompt, the same bytes in every condition: the task's text and its kind's suffix (protocol, section 2). A
+    stock agent is not told how to work, and is asked for a report only with `agent.report`."""
+    suffix = _suffix("change_suffix.md" if isinstance(task, ChangeTask) else "report_suffix.md")
+    if agent and agent.profile == "stock":
+        suffix = re.sub(r"How to work: .*\n\n", "", suffix) if agent.report else ""
+    return f"{task.prompt}\n\n{suffix}" if suffix else task.prompt
 
 
 @cache
@@ -88,7 +93,7 @@ def make_plan(config: Config, scenarios: ScenarioSet, accepted: list[str]) -> Pl
         "judging": _dumped(config.judging),
         "gate": _dumped(config.gate),
         "order": [task.id for task in scenarios.tasks],
-        "tasks": {task.id: _task(task) for task in scenarios.tasks},
+        "tasks": {task.id: _task(task, config.agent) for task in scenarios.tasks},
         "repositories": {key: source.model_dump(mode="json") for key, source in repositories.items()},
         "accepted_changes": accepted,
         "warnings": [*config.warnings, *scenarios.warnings],
@@ -168,12 +173,12 @@ def _local_sources(repositories: Mapping[str, Source]) -> list[str]:
     return [path for path in named if path and Path(path).exists()]
 
 
-def _task(task: Task) -> PlannedTask:
+def _task(task: Task, agent: Agent) -> PlannedTask:
     read_by_judges = "".join(each.model_dump_json(exclude={"drafted", "proofs"}) for each in task.criteria)
     planned: PlannedTask = {
         "category": task.category.value,
         "repository": source_name(task.repository) if task.repository else None,
-        "prompt_sha256": sha256(prompt_of(task).encode()),
+        "prompt_sha256": sha256(prompt_of(task, agent).encode()),
         "criteria": len(task.criteria),
         "criteria_sha256": sha256(read_by_judges.encode()),
     }
@@ -287,7 +292,7 @@ def write_plan(
     write_atomic(place_of_tasks(config, folder), _scenarios_page(config, scenarios))
     shutil.rmtree(RunFolder(folder).prompts, ignore_errors=True)
     for task in scenarios.tasks:
-        write_atomic(RunFolder(folder).prompts / f"{task.id}.md", prompt_of(task))
+        write_atomic(RunFolder(folder).prompts / f"{task.id}.md", prompt_of(task, config.agent))
     for change in changes_of(scenarios.tasks):
         write_task(folder, with_files(change, Path(config.cache)))
     keep_plan(folder, plan)

@@ -16,10 +16,11 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -43,7 +44,7 @@ from lensbench.repositories.sources.snapshots import (
     shrink,
 )
 
-RECIPE = 2
+RECIPE = 3
 """Increased when the same source must give a new tree, so that older caches are prepared again."""
 
 AT_ONCE = 4
@@ -69,8 +70,8 @@ class Prepared:
     empty: tuple[str, ...]
 
 
-def source_key(source: Source) -> str:
-    """The name of the source's folder in the cache: readable, and unique for each source.
+def source_key(source: Source, servers: Sequence[str] | None = None) -> str:
+    """The name of the source's folder in the cache: readable, and unique for each source, and for `servers` (`clean`).
 
     Paths are used as written, so that a project can be moved as a whole. The content of a folder is not part of the
     key: it is read at each preparation.
@@ -86,25 +87,26 @@ def source_key(source: Source) -> str:
             label, identity = f"{name}-{source.revision[:12]}", [source.git, source.revision]
         case Folder():
             label, identity = os.path.basename(folder.location(source.path)), [source.path]
+    identity += [] if servers is None else ["with its instructions", *servers]
     digest = hashlib.sha256(json.dumps([type(source).__name__, *identity]).encode()).hexdigest()
     readable = re.sub(r"[^a-z0-9._+]+", "-", label.lower()).strip("-.")[:60] or "root"
     return f"{readable}-{digest[:8]}"
 
 
-def prepare(source: Source, cache: Path) -> Prepared:
-    """The repository of `source` in `cache`; an intact one is used without a fetch.
+def prepare(source: Source, cache: Path, servers: Sequence[str] | None = None) -> Prepared:
+    """The repository of `source` in `cache`; an intact one is used without a fetch. `servers`: as in `clean`.
 
     A folder is read each time. Safe for concurrent processes and threads; an incomplete repository is never visible
     under the key. Delete `<cache>/<key>` to fetch a branch again. Raises UserError.
     """
-    key = source_key(source)
+    key = source_key(source, servers)
     try:
         cache.mkdir(parents=True, exist_ok=True)
         with locked(cache / f".{key}.lock"):
             ready = _read(cache / key)
             if ready and not isinstance(source, Folder):
                 return ready
-            return _replace(cache, key, source, ready)
+            return _replace(cache, key, source, ready, servers)
     except GitError as error:
         raise UserError(f"git cannot store the repository: {error}; check the disk and the source") from None
     except OSError as error:
@@ -130,13 +132,13 @@ def _read(home: Path) -> Prepared | None:
     return prepared if unharmed else None
 
 
-def _replace(cache: Path, key: str, source: Source, ready: Prepared | None) -> Prepared:
+def _replace(cache: Path, key: str, source: Source, ready: Prepared | None, servers: Sequence[str] | None) -> Prepared:
     """Builds the repository under a temporary name and renames it; keeps `ready` when the result is the same."""
     for abandoned in cache.glob(f".{key}.*.tmp"):  # of killed processes, since this one holds the lock
         remove_tree(str(abandoned))
     stage = Path(tempfile.mkdtemp(prefix=f".{key}.", suffix=".tmp", dir=cache))
     try:
-        prepared = _build(source, key, stage, cache)
+        prepared = _build(source, key, stage, cache, servers)
         if ready and replace(ready, key=key, tree=prepared.tree) == prepared and _same_commit(ready, stage / "new"):
             return ready
         home = cache / key
@@ -152,14 +154,14 @@ def _same_commit(ready: Prepared, new: Path) -> bool:
     return head_commit(ready.tree) == head_commit(new / "tree")
 
 
-def _build(source: Source, key: str, stage: Path, cache: Path) -> Prepared:
+def _build(source: Source, key: str, stage: Path, cache: Path, servers: Sequence[str] | None) -> Prepared:
     new = stage / "new"
     new.mkdir()
     # A random name: a symlink that goes up and comes back in by the final name would otherwise look harmless.
     tree = Path(tempfile.mkdtemp(dir=new))
     revision, history, empty = _fill(source, tree, new / ARCHIVE, cache / key / ARCHIVE, cache)
     answers = answers_in_history(tree) if history == KEPT else set()
-    removed = clean(tree)
+    removed = clean(tree, servers)
     if answers:
         history = _rewrite(tree, answers, removed)
     if not history.startswith(KEPT):
@@ -263,9 +265,16 @@ def read_sources(plan: Path) -> dict[str, Source]:
     return sources
 
 
-def _prepare_named(key: str, source: Source, cache: Path) -> Prepared | UserError:
+def servers_of_stock(plan: Mapping[str, Any]) -> list[str] | None:
+    """The servers that the instructions of the repositories must not name; None when no instructions are kept."""
+    if plan.get("agent", {}).get("profile") != "stock":
+        return None
+    return sorted({server for condition in plan["conditions"].values() for server in condition["servers"]})
+
+
+def _prepare_named(key: str, source: Source, cache: Path, servers: Sequence[str] | None) -> Prepared | UserError:
     try:
-        prepared = prepare(source, cache)
+        prepared = prepare(source, cache, servers)
     except UserError as error:
         return UserError(f"repository {key!r}: {error}")
     empty = f", empty submodules: {', '.join(prepared.empty)}" if prepared.empty else ""
@@ -292,11 +301,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         sources = read_sources(options.plan)
+        servers = servers_of_stock(json.loads(options.plan.read_bytes()))
     except UserError as error:
         print(printable_lines(f"error: {error}"), file=sys.stderr)
         return 1
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        results = list(pool.map(_prepare_named, sources, sources.values(), [options.cache] * len(sources)))
+        results = list(
+            pool.map(
+                _prepare_named, sources, sources.values(), [options.cache] * len(sources), [servers] * len(sources)
+            )
+        )
     rows = {}
     for (key, source), result in zip(sources.items(), results, strict=True):
         if isinstance(result, UserError):

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lensbench.agents import Assignment, programs
+from lensbench.agents import Assignment, is_stock, programs
 from lensbench.agents.prices import priced
 from lensbench.agents.reach import read_host
 from lensbench.agents.sandbox import Place
@@ -87,6 +87,7 @@ class Job(NamedTuple):
             self.agent.get("served", ""),
             self.agent.get("version", ""),
             read_tools_of(self.folder, self.run.condition),
+            is_stock(self.agent),
         )
 
     @property
@@ -349,8 +350,9 @@ def prepare(job: Job, place: Place) -> Assignment:
         else job.agent,
         seed=job.plan["seed"],
         errors=ErrorTexts(job.condition.get("errors", {})),
-        reads_files=bool(everywhere),
-        reads_skills=program is not None and any(path.startswith(f"{program.skills}/") for path in everywhere),
+        reads_files=bool(everywhere) or is_stock(job.agent),
+        reads_skills=is_stock(job.agent)
+        or (program is not None and any(path.startswith(f"{program.skills}/") for path in everywhere)),
     )
     Path(session, "prompt.md").write_bytes(job.prompt.encode())
     Path(session, "mcp.json").write_text(mcp, encoding="utf-8")

@@ -53,7 +53,7 @@ def mixtures(records: Sequence[Record]) -> Iterator[str]:
         yield f"Different models answered ({_counted(served)}); one verdict cannot cover all of them."
     agents = [record.made_with["agent"] for record in made]
     for key in sorted({key for agent in agents for key in agent}):
-        values = Counter(_shown(agent.get(key)) for agent in agents)
+        values = Counter(_shown(agent.get(key, "the default")) for agent in agents)
         if len(values) > 1:
             yield f"Runs used different settings: agent.{key} was {_counted(values)}."
     for name in sorted({record.condition for record in made}):

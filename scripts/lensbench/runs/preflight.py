@@ -38,7 +38,7 @@ from lensbench.plan.config import Config
 from lensbench.plan.freeze import make_plan, prompt_of, source_name
 from lensbench.plan.reading import load_config
 from lensbench.plan.task_files import ScenarioSet, read_scenarios
-from lensbench.repositories.prepare import Prepared
+from lensbench.repositories.prepare import Prepared, servers_of_stock
 from lensbench.repositories.prepare import prepare as prepare_repository
 from lensbench.runs.attempt import MOST_NAMED, Job, prepare, remove_written
 from lensbench.runs.budget import is_spent
@@ -135,7 +135,7 @@ def _try_runs(
     """
     assert task.repository
     try:
-        repository = prepare_repository(task.repository, Path(config.cache))
+        repository = prepare_repository(task.repository, Path(config.cache), servers_of_stock(plan))
     except UserError as error:
         findings.checks.append(Check("repository", "failed", str(error)))
         return None
@@ -150,7 +150,7 @@ def _try_runs(
     first, *others = [name for name, condition in plan["conditions"].items() if _brings(condition)] or [config.baseline]
     for condition in (first, *(others if config.preflight.servers else ())):
         with private_folder() as private:
-            job = Job(folder, RunId(task.id, condition), plan, prompt_of(task), facts, 0.0)
+            job = Job(folder, RunId(task.id, condition), plan, prompt_of(task, config.agent), facts, 0.0)
             try:
                 _try_run(config, job, Place(sandbox, private), adapter, condition == first, findings)
             except UserError as error:

@@ -174,6 +174,8 @@ class Expectation(NamedTuple):
     """The version that the agent must report, if it reports one."""
     tools: Sequence[str] = ()
     """The tools that its servers listed in the preflight; empty when it asked none."""
+    is_stock: bool = False
+    """The agent may search for tools and start sub-agents as it likes."""
 
 
 def tools_of(servers: Sequence[str], tools: Sequence[str]) -> list[str]:
@@ -233,7 +235,7 @@ def _tools_reason(outcome: Outcome, expected: Expectation) -> tuple[str, str] | 
                 return DiscardReason.MCP_NOT_OFFERED, f"no tool of {server}"
             if differences := _differences(*(tools_of([server], to) for to in (expected.tools, outcome.tools_offered))):
                 return DiscardReason.MCP_NOT_OFFERED, f"unlike in the preflight: {differences}"
-            if outcome.tools_deferred is not None:
+            if outcome.tools_deferred is not None and not expected.is_stock:
                 deferred = bool(tools_of([server], outcome.tools_deferred))
                 if deferred != expected.tool_search:
                     how = "deferred" if deferred else "not deferred"
@@ -241,7 +243,7 @@ def _tools_reason(outcome: Outcome, expected: Expectation) -> tuple[str, str] | 
     denied = tools_of(expected.servers, outcome.denied_calls or ())
     if denied:
         return DiscardReason.CALL_DENIED, ", ".join(denied)
-    return (DiscardReason.SUBAGENTS, str(outcome.subagents)) if outcome.subagents else None
+    return (DiscardReason.SUBAGENTS, str(outcome.subagents)) if outcome.subagents and not expected.is_stock else None
 
 
 def _differences(listed: Sequence[str], offered: Sequence[str]) -> str:

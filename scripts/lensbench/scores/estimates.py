@@ -12,6 +12,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import NamedTuple
 
+from lensbench.agents import is_stock
 from lensbench.core import proof
 from lensbench.core.conditions import Contrast, decided_contrasts, treatments
 from lensbench.core.errors import UserError
@@ -155,7 +156,11 @@ def model_of(tables: Tables) -> str:
     models = [model for model in models or dict.fromkeys(mapped) if model not in ("", "none")]
     versions = sorted({outcome.agent_version for outcome in outcomes if outcome.agent_version})
     kind = tables.plan["agent"]["kind"]
-    program = "" if kind == "none" else " ".join([kind, ", ".join(versions)]).strip()
+    program = (
+        ""
+        if kind == "none"
+        else " ".join(filter(None, [kind, ", ".join(versions), "(stock)" * is_stock(tables.plan["agent"])]))
+    )
     return " in ".join(filter(None, [", ".join(models), program]))
 
 

@@ -36,7 +36,7 @@ from lensbench.plan.freeze import make_plan, prompt_of, source_name
 from lensbench.plan.frozen import read_plan
 from lensbench.plan.reading import load_config, read_config
 from lensbench.plan.task_files import ScenarioSet
-from lensbench.repositories.prepare import facts_of, prepare
+from lensbench.repositories.prepare import facts_of, prepare, servers_of_stock
 from lensbench.repositories.sources.folder import location
 from lensbench.results.page.answers import safe_html
 from lensbench.results.page.page import style_of_the_page
@@ -66,14 +66,14 @@ def evaluate(config: Config, question: str, repo: str) -> Path:
     asked = config.model_copy(update={"run_id": TASK, "trials": 1, "controls": Controls(), "gate": Gate()})
     plan = make_plan(asked, ScenarioSet((task,)), [])
     assert task.repository
-    repository = facts_of(prepare(task.repository, Path(config.cache)), task.repository)
+    repository = facts_of(prepare(task.repository, Path(config.cache), servers_of_stock(plan)), task.repository)
     folder = EVALS / _name(task.prompt, [plan["settings_sha256"], plan["sandbox"], repository["tree_sha256"], repo])
     folder.mkdir(parents=True, exist_ok=True)
     with RunFolder(folder).lock.open("wb") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # a second process with the same question waits, and shows the same answers
         write_json(RunFolder(folder).plan, plan)
         write_json(RunFolder(folder).repositories, {source_name(task.repository): repository})
-        write_atomic(RunFolder(folder).prompts / f"{TASK}.md", prompt_of(task))
+        write_atomic(RunFolder(folder).prompts / f"{TASK}.md", prompt_of(task, config.agent))
         _make_runs(folder, asked, plan, task)
         judge_validity(folder)
         write_atomic(folder / PAGE, render_page(plan, task, repository, read_sides(folder, plan, TASK)))

@@ -62,7 +62,7 @@ def read(
         tokens=_tokens(usage.values()) if usage else stream.tokens_so_far,
         cost_usd=cost if isinstance(cost := result.get("total_cost_usd"), int | float) else None,
         cost_is_guess=not all(_is_priced(model, used) for model, used in usage.items()),
-        turns=whole(result.get("num_turns")),
+        turns=sum(turns) if (turns := [n for leg in stream.results if (n := whole(leg.get("num_turns")))]) else None,
         gave_up=gave_up,
         ending=stream.ending,
         stop_reason=text(result.get("stop_reason"))[:100],
@@ -151,8 +151,11 @@ class Stream:
 
     @property
     def models(self) -> tuple[str, ...]:
-        """The models named in the answers, without the client's own texts."""
-        return tuple(sorted({text(message.get("model")) for message in self._messages("assistant")} - {"", _SYNTHETIC}))
+        """The models named in the agent's own answers, without the client's texts, and without those of sub-agents."""
+        own = (
+            event for _, event in self.events if event["type"] == "assistant" and not event.get("parent_tool_use_id")
+        )
+        return tuple(sorted({text(mapping(event.get("message")).get("model")) for event in own} - {"", _SYNTHETIC}))
 
     @property
     def tools(self) -> tuple[str, ...] | None:

@@ -20,7 +20,7 @@ from __future__ import annotations
 import os
 from functools import partial
 
-from lensbench.agents import Assignment, Invocation, Probe, Program, base_environment
+from lensbench.agents import Assignment, Invocation, Probe, Program, base_environment, is_stock
 from lensbench.agents.adapters._claude_code_stream import is_over, read
 from lensbench.agents.adapters._cli import program_version
 from lensbench.core.errors import UserError
@@ -51,21 +51,29 @@ def command(run: Assignment) -> Invocation:
         raise UserError("agent.model is empty; kind 'claude-code' needs a model's name, such as sonnet")
     built_in = [*settings["tools"], *(["ToolSearch"] if settings["tool_search"] else [])]
     built_in += ["Skill"] if run.reads_skills else []
+    stock = is_stock(settings)
+    allowed = [*built_in, *(["Task"] if stock else []), *(f"mcp__{server}" for server in run.servers)]
+    denied = [*([] if stock else ["Task"]), *(f"mcp__{server}" for server in run.denied_servers)]
     sources = "project" if run.reads_files else ""
     argv = (
         *(settings["command"] or [PROGRAM.name]),
         *("-p", "--model", settings["model"]),
         *("--output-format", "stream-json", "--verbose", "--no-session-persistence"),
         *("--setting-sources", sources, "--strict-mcp-config", "--mcp-config", run.mcp_file),
-        *("--tools", ",".join(built_in)),
-        *("--allowed-tools", ",".join([*built_in, *(f"mcp__{server}" for server in run.servers)])),
-        *("--disallowed-tools", ",".join(["Task", *(f"mcp__{server}" for server in run.denied_servers)])),
+        *(() if stock else ("--tools", ",".join(built_in))),
+        *("--allowed-tools", ",".join(allowed)),
+        *("--disallowed-tools", ",".join(denied)),
         *("--max-turns", str(settings["max_turns"]), "--", run.prompt),
     )
     return Invocation(argv, _environment(run))
 
 
 def _environment(run: Assignment) -> dict[str, str]:
+    strict = {
+        "CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1",
+        "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS": "1",
+        "ENABLE_TOOL_SEARCH": "true" if run.settings["tool_search"] else "false",
+    }
     start_ms = str(round(run.settings["mcp_start_s"] * 1000))
     return {
         "CLAUDE_CODE_MAX_RETRIES": str(CLIENT_RETRIES),
@@ -75,10 +83,8 @@ def _environment(run: Assignment) -> dict[str, str]:
         "CLAUDE_CONFIG_DIR": os.path.join(run.home, ".claude"),
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
         "DISABLE_AUTOUPDATER": "1",
-        "CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1",
         **({} if run.reads_files else {"CLAUDE_CODE_DISABLE_CLAUDE_MDS": "1"}),
-        "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS": "1",
-        "ENABLE_TOOL_SEARCH": "true" if run.settings["tool_search"] else "false",
+        **({} if is_stock(run.settings) else strict),
         "MCP_TIMEOUT": start_ms,
         # Versions before 2.1.329 need both to wait for a server that starts slowly.
         "MCP_CONNECTION_NONBLOCKING": "0",

@@ -26,7 +26,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
-from lensbench.agents import Assignment, Invocation, Program, base_environment
+from lensbench.agents import Assignment, Invocation, Program, base_environment, is_stock
 from lensbench.agents.adapters._cli import Seen, announced, counted, ending_of, gateway, observe, program_version
 from lensbench.agents.adapters._events import Event, mapping, number, text, words
 from lensbench.core.error_texts import DISCONNECTED, KNOWN_ERRORS, ErrorTexts, useless_servers
@@ -40,10 +40,10 @@ COST = "tokens"
 
 TOKEN = "LENSBENCH_TOKEN"
 """The variable in which Codex finds the gateway's token; commands that it runs do not get it."""
-OFF = ("multi_agent", "goals", "apps", "plugins", "remote_plugin", "hooks", "skill_search", "image_generation",
-       "browser_use", "computer_use", "sleep_tool", "unbounded_connection_retries")  # fmt: skip
+OFF = ("multi_agent", "goals", "hooks", "skill_search", "sleep_tool", "apps", "plugins", "remote_plugin",
+       "image_generation", "browser_use", "computer_use", "unbounded_connection_retries")  # fmt: skip
 """Features that start agents, bring tools of their own, read what others configured, or wait for ever for an address
-that does not answer."""
+that does not answer. A stock agent has the first five."""
 
 _GAVE_UP = {
     "prompt too long": re.compile(r"(?i)context window|context length|ran out of room"),
@@ -81,7 +81,7 @@ def command(run: Assignment) -> Invocation:
     argv = (
         *(settings["command"] or [PROGRAM.name]),
         *("exec", "--json", "--strict-config", "--ephemeral", "--skip-git-repo-check"),
-        *(part for feature in OFF for part in ("--disable", feature)),
+        *(part for feature in (OFF[5:] if is_stock(settings) else OFF) for part in ("--disable", feature)),
         *("--", run.prompt),
     )
     env = {**base_environment(run), "CODEX_HOME": home, **({TOKEN: token} if token else {})}

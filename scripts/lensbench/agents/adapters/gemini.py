@@ -27,7 +27,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from lensbench.agents import Assignment, Invocation, Program, base_environment
+from lensbench.agents import Assignment, Invocation, Program, base_environment, is_stock
 from lensbench.agents.adapters._cli import Seen, announced, counted, ending_of, gateway, observe, program_version
 from lensbench.agents.adapters._events import Event, Use, mapping, number, text, tool_uses, words
 from lensbench.core.error_texts import DISCONNECTED, KNOWN_ERRORS, ErrorTexts, useless_servers
@@ -77,7 +77,7 @@ def _settings(run: Assignment) -> dict[str, Any]:
     return {
         "admin": {"extensions": {"enabled": False}, "skills": {"enabled": run.reads_skills}},
         "advanced": {"ignoreLocalEnv": True},
-        "experimental": {"enableAgents": False},
+        **({} if is_stock(run.settings) else {"experimental": {"enableAgents": False}}),
         "general": {"enableAutoUpdate": False, "enableAutoUpdateNotification": False, "maxAttempts": CLIENT_TRIES},
         "hooksConfig": {"enabled": False},
         "mcp": {"allowed": [*servers], "excluded": [*run.denied_servers]},
@@ -87,7 +87,7 @@ def _settings(run: Assignment) -> dict[str, Any]:
         "security": {"auth": {"selectedType": "gemini-api-key"}},
         "skills": {"enabled": run.reads_skills},
         "telemetry": {"enabled": False},
-        "tools": {"core": [*built_in, *(f"mcp_{server}_*" for server in servers)]},
+        "tools": {} if is_stock(run.settings) else {"core": [*built_in, *(f"mcp_{server}_*" for server in servers)]},
     }
 
 

@@ -30,7 +30,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
-from lensbench.agents import Assignment, Invocation, Program, base_environment
+from lensbench.agents import Assignment, Invocation, Program, base_environment, is_stock
 from lensbench.agents.adapters._cli import Seen, announced, counted, ending_of, gateway, observe, program_version
 from lensbench.agents.adapters._events import Event, mapping, number, text, words
 from lensbench.core.error_texts import KNOWN_ERRORS, ErrorTexts, useless_servers
@@ -87,7 +87,7 @@ def _config(run: Assignment, base_url: str, model: str) -> dict[str, Any]:
         "share": "disabled",
         "autoupdate": False,
         "tools": {
-            "*": False,
+            **({} if is_stock(settings) else {"*": False}),
             **{tool.lower(): True for tool in settings["tools"]},
             **({"skill": True} if run.reads_skills else {}),
             **{f"{name}_*": False for name in run.denied_servers},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fnmatch import translate
 from pathlib import Path
 
@@ -47,9 +47,13 @@ AGENT_FILES: tuple[tuple[str, str], ...] = (
     (".kiro", "Kiro: steering, MCP servers"),
     (".amazonq", "Amazon Q: rules, MCP servers"),
     (".goosehints", "Goose: hints"),
-)
+    *((name, "an index or memory of a code server, which commands could read without the server")
+      for name in (".serena", ".codegraph", ".codegraphcontext", ".gitnexus", ".codanna", ".code-index", ".grepai",
+                   ".codebase-memory", ".cocoindex_code", ".osgrep", ".claude-context", ".code-review-graph")),
+)  # fmt: skip
 """Shell patterns for lower-case names, with the parent folder where the name alone is ambiguous, and a reason."""
 
+INSTRUCTIONS = frozenset(name for name, reason in AGENT_FILES if reason.endswith(": instructions") and "/" not in name)
 AGENT_FILE = re.compile("|".join(translate(f"*/{pattern}") for pattern, _ in AGENT_FILES))
 
 BENCHMARK_FOLDERS = frozenset(("bench", "benches", "benchmark", "benchmarks"))
@@ -59,14 +63,16 @@ ANSWER_FILE = re.compile(r"(?:.*/)?runs/[^/]+-with\.md", re.IGNORECASE)
 MAX_SCENARIO_BYTES = 8_000_000
 
 
-def clean(tree: Path) -> tuple[str, ...]:
+def clean(tree: Path, servers: Sequence[str] | None = None) -> tuple[str, ...]:
     """Removes what agents must not see from `tree`; returns the removed paths, sorted, folders with `/` at the end.
+    With `servers`, files with instructions stay, but for those that name one of these.
 
     These are files of agents (AGENT_FILES), repositories inside the repository (their hooks and settings would run),
     benchmark folders with answers, and symlinks out of the tree. The `.git` at the top is kept.
     """
     entries = list(_entries(tree))
-    unwanted = {path for path in entries if _is_agent_file(path) or _is_foreign_git(tree, path)}
+    own = {path for path in entries if servers is not None and _is_instruction(tree / path, servers)}
+    unwanted = {path for path in entries if (path not in own and _is_agent_file(path)) or _is_foreign_git(tree, path)}
     unwanted |= {path for path in entries if (tree / path).is_symlink() and _leaves(tree, path)}
     unwanted |= {_holder(path) for path in _answers(tree, entries)}
     outermost = [path for path in sorted(unwanted) if not any(parent in unwanted for parent in _parents(path))]
@@ -116,6 +122,14 @@ def _parents(path: str) -> Iterator[str]:
 
 def _is_agent_file(path: str) -> bool:
     return AGENT_FILE.match(f"/{path.lower()}") is not None
+
+
+def _is_instruction(path: Path, servers: Sequence[str]) -> bool:
+    """True for a file with instructions that names none of the servers."""
+    if path.name.lower() not in INSTRUCTIONS or not path.is_file() or path.is_symlink():
+        return False
+    text = path.read_text(encoding="utf-8", errors="replace")
+    return not any(re.search(rf"(?i)(?<![a-z0-9]){re.escape(name)}(?![a-z0-9])", text) for name in servers)
 
 
 def _is_foreign_git(tree: Path, path: str) -> bool:

@@ -20,7 +20,7 @@ SHORT = 12
 
 REPOSITORY = "repository of "
 JUDGING = ("judges", "judging.max_answer_chars")
-MODELS = ("agent.kind", "agent.model", "model mapping", "models that answered")
+MODELS = ("agent.kind", "agent.profile", "agent.model", "model mapping", "models that answered")
 
 
 class Setting(NamedTuple):
