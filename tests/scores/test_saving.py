@@ -136,6 +136,7 @@ def test_attempts_that_failed_are_paid_for_too(bench: Make) -> None:
     not by at least 10 % in each of few tasks."""
     gate = decided(made(bench, SHIFTED, MIXED, 0.6, around=0.02, attempts=2))
     assert gate["verdict"] != "SAVES"
+    assert "; -15% with attempts that failed)" in gate["sentence"] + " ".join(gate["notes"])
 
 
 def test_limits_that_changed_after_the_first_run_give_no_saves(bench: Make) -> None:

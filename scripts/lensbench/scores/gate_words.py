@@ -130,6 +130,8 @@ def _effort(saving: Saving, estimate: Estimate, low: float, told: Told) -> str:
     ends = around(saving.change, cheaper(told.look.boundary))
     shown = f"{change(math.expm1(ends[0]))} to {change(math.expm1(ends[1]))}; " if ends and ends[0] < ends[1] else ""
     worst = points(max(most_worse(estimate, low, told.look.boundary), 0.0)).removeprefix("+")
+    with_others = (1 - told.settings["least"] / 100) * math.exp(-(saving.saved[-1].delta or 0.0)) - 1
+    what += f"; {change(with_others)} with attempts that failed" if len(saving.saved) > 1 else ""
     by = f", as far as patterns can tell ({told.patterns})" if told.patterns else ""
     needed = change(math.expm1(delta or 0.0))
     more = f"{needed.lstrip('+-')} {'less' if needed.startswith('-') else 'more'}"
