@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from chromium import barriers
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.tables import Row
 from lensbench.judging.judges.human import read_human_file
@@ -41,6 +42,10 @@ def folder(bench: Callable[..., Any]) -> Path:
 def sheet(page: Page, folder: Path) -> Page:
     """The sheet, opened by a person."""
     return opened(page, RunFolder(folder).judge_sheet.as_uri())
+
+
+def test_axe_finds_no_barrier_on_the_sheet(sheet: Page) -> None:
+    assert barriers(sheet) == []
 
 
 def opened(page: Page, address: str, name: str = "Anna K.") -> Page:

@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Page
 
 from benches import Shape, make_bench
+from chromium import barriers
 from lensbench.results.compare.compare import write_comparison
 
 
@@ -23,6 +24,11 @@ def comparison(tmp_path_factory: pytest.TempPathFactory) -> Path:
     }
     write_comparison([make_bench(base / name, each) for name, each in shapes.items()], base / "out")
     return base / "out" / "comparison.html"
+
+
+def test_axe_finds_no_barrier(page: Page, comparison: Path) -> None:
+    page.goto(comparison.as_uri())
+    assert barriers(page) == []
 
 
 @pytest.mark.parametrize("width", [1280, 400])

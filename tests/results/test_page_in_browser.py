@@ -10,8 +10,10 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page
 
 from benches import Shape, make_bench
+from chromium import barriers
 from lensbench.core.records import RunId
 from lensbench.core.store import run_files
+from lensbench.plan.frozen import read_plan
 from lensbench.results.page.page import write_page
 
 HOSTILE = "</script><script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">"
@@ -47,6 +49,16 @@ def test_a_point_of_the_chart_leads_to_the_answers_and_back(page: Page, report: 
     assert page.locator(".columns section").count() == 3
     page.get_by_role("link", name="← the results").click()
     assert page.url == report.as_uri()
+
+
+def test_links_lead_to_the_next_task_and_back(page: Page, report: Path) -> None:
+    first, second = (report.parent / "answers" / f"{task}.html" for task in read_plan(report.parent)["order"][:2])
+    page.goto(first.as_uri())
+    assert page.get_by_role("link", name="previous task").count() == 0
+    page.get_by_role("link", name="next task").click()
+    assert page.url == second.as_uri()
+    page.get_by_role("link", name="previous task").click()
+    assert page.url == first.as_uri()
 
 
 def test_a_quotation_leads_to_its_mark_in_the_answer(page: Page, report: Path) -> None:
@@ -107,6 +119,18 @@ def test_words_stand_out_from_the_ground_in_both_colour_schemes(page: Page, repo
     page.goto(report.as_uri())
     for selector in ("p.sentence", "svg.wide text >> nth=0", ".muted >> nth=0", ".chip >> nth=0", "nav a >> nth=0"):
         assert page.locator(selector).first.evaluate(_CONTRAST) >= 4.5, selector
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_no_barrier_on_the_pages_of_a_benchmark(
+    page: Page, report: Path, folded: Path, width: int, scheme: str
+) -> None:
+    page.set_viewport_size({"width": width, "height": 800})
+    page.emulate_media(color_scheme="light" if scheme == "light" else "dark")
+    for path in (report, folded, *sorted(report.parent.glob("answers/*.html"))[::9]):
+        page.goto(path.as_uri())
+        assert barriers(page) == [], path
 
 
 _CONTRAST = """element => {

@@ -9,12 +9,30 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, Request, sync_playwright
 
+from lensbench.core.system.places import ROOT
+
 CHROMIUM = "/usr/bin/chromium"
 ARGUMENTS = (
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync",
 )  # fmt: skip
 OWN_SCHEMES = ("file:", "data:", "blob:", "about:")
+
+
+AXE = ROOT / "tools" / "agents" / "node_modules" / "axe-core" / "axe.min.js"
+
+
+def barriers(page: Page) -> list[str]:
+    """What axe-core finds on a page, with everything folded out: the rule, and the first element that breaks it.
+
+    The order of headings in texts of agents is theirs."""
+    if not AXE.exists():
+        pytest.skip("needs axe-core: make agents")
+    page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
+    found = [rule for rule in found if rule["id"] != "heading-order" or "data-p=" not in rule["nodes"][0]["html"]]
+    return [f"{rule['id']} ({len(rule['nodes'])}): {rule['nodes'][0]['html'][:300]}" for rule in found]
 
 
 @pytest.fixture(scope="module")

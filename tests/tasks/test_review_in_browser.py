@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from chromium import barriers
 from lensbench.core.tasks import Category, Folder, Task
 from lensbench.plan.task_files import read_scenarios
 from lensbench_tasks.files import Made
@@ -54,6 +55,10 @@ def review(page: Page, set_of: Made, tmp_path: Path) -> Page:
     path.write_text(render_review(set_of))
     page.goto(path.as_uri())
     return page
+
+
+def test_axe_finds_no_barrier_on_the_review(review: Page) -> None:
+    assert barriers(review) == []
 
 
 def keys(page: Page, *names: str) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from chromium import barriers
 from lensbench.core.tasks import Category, Folder, Task
 from lensbench.results.side_by_side import Side
 from lensbench.workflow.ask import render_page
@@ -36,6 +37,7 @@ def test_what_agents_wrote_is_shown_and_does_nothing(page: Page, written: Path, 
     page.goto(written.as_uri())
     expect(page.get_by_role("heading", name="without", exact=True)).to_be_visible()
     expect(page.get_by_text("12 (it says 10)").first).to_be_visible()
+    assert barriers(page) == []
     expect(page.get_by_text("a benchmark would not count this run")).to_be_visible()
     expect(page.locator(".answer h1")).to_have_text("Here")
     assert page.locator("script, img, main a[href]").count() == 0

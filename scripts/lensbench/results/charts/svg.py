@@ -34,7 +34,8 @@ def draw(chart: Chart, name: str, kind: str = "") -> Markup:
         named("title", chart.title, id=f"{name}-title"),
         named("desc", chart.description, id=f"{name}-desc"),
         element("g", chart.shapes, transform=f"translate({size.left},{chart.top})", fill=INK, font_size=12),
-        **{"class": kind}, width=width, height=height, viewBox=f"0 0 {width:g} {height:g}", role="img",
+        **{"class": kind}, width=width, height=height, viewBox=f"0 0 {width:g} {height:g}",
+        role="group" if "<a " in chart.shapes else "img",  # what is in an image, nobody is told of
         aria_labelledby=f"{name}-title {name}-desc",
     ))  # fmt: skip
 

@@ -76,7 +76,8 @@ def render(folder: Path, inputs: Inputs, folded: bool = False) -> Iterator[tuple
     page = partial(_page, page_environment(), {**style_of_the_page(), "data": inputs.results})
     address = pairs.folded_address if folded else pairs.file_address
     trials = range(1, inputs.tables.plan["trials"] + 1)
-    answers = (pairs.pair_page(folder, inputs, task, trial) for trial in trials for task in inputs.tables.plan["order"])
+    order = inputs.tables.plan["order"]
+    answers = (pairs.pair_page(folder, inputs, task, trial) for trial in trials for task in order)
     report = page(
         "report.html.j2",
         treatments=[treatment_view(inputs, name, address) for name in data.treatments(inputs)],
@@ -98,18 +99,18 @@ def render(folder: Path, inputs: Inputs, folded: bool = False) -> Iterator[tuple
         path = pairs.file_address(pair.task, pair.trial)
         home = "../" * path.count("/")
         siblings = [(trial, home + pairs.file_address(pair.task, trial)) for trial in trials]
-        timelines = {}
-        for column in pair.columns:
-            run = RunId(pair.task, column.condition, pair.trial)
-            if shown := runs.run_page(folder, run):
-                place = runs.run_address(run)
-                up = "../" * place.count("/")
-                facts = _facts(inputs, column.status, run)
-                yield (
-                    place,
-                    page("run.html.j2", shown=shown, home=f"{up}{RunFolder.page}", pair_place=up + path, facts=facts),
-                )
-                timelines[column.condition] = home + place
+        made = {RunId(pair.task, column.condition, pair.trial): column.status for column in pair.columns}
+        stories = {run: shown for run in made if (shown := runs.run_page(folder, run))}
+        places = {run.condition: runs.run_address(run) for run in stories}
+        timelines = {condition: home + place for condition, place in places.items()}
+        for run, shown in stories.items():
+            place = places[run.condition]
+            up = "../" * place.count("/")
+            partners = {name: up + other for name, other in places.items() if name != run.condition}
+            told = {"home": f"{up}{RunFolder.page}", "pair_place": up + path, "partners": partners}
+            yield place, page("run.html.j2", shown=shown, facts=_facts(inputs, made[run], run), **told)
+        at = order.index(pair.task)
+        beside = {"previous": order[at - 1 : at], "next": order[at + 1 : at + 2]}
         yield (
             path,
             page(
@@ -118,6 +119,9 @@ def render(folder: Path, inputs: Inputs, folded: bool = False) -> Iterator[tuple
                 home=f"{home}{RunFolder.page}",
                 siblings=siblings,
                 timelines=timelines,
+                beside={
+                    word: home + pairs.file_address(task, pair.trial) for word, one in beside.items() for task in one
+                },
             ),
         )
 
