@@ -20,7 +20,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from pydantic import ValidationError
 
 from lensbench.agents import secret_names
-from lensbench.agents.prices import Prices, cost_of
+from lensbench.agents.prices import Prices, priced
 from lensbench.agents.sandbox import Place, Sandbox, find_sandbox
 from lensbench.agents.start import Said, start_agent
 from lensbench.core.errors import UserError
@@ -83,7 +83,7 @@ class AskedAgent:
         Raises NoAnswer, and UserError when the service refuses the agent, so that asking again is useless.
         """
         said = self._start(tree, prompt)
-        self.spent += cost_of(said.outcome, self.prices)
+        self.spent += priced(said.outcome, self.prices).cost_usd or 0.0
         self._asked += 1
         name = f"{self._asked:02}-{stem}"
         write_atomic(self.folder / f"{name}.md", said.answer)

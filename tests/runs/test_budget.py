@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from lensbench.agents.adapters.claude_code import read
-from lensbench.agents.prices import Prices, cost_of
+from lensbench.agents.prices import Prices, priced
 from lensbench.core.errors import UserError
 from lensbench.core.records import Outcome
 from lensbench.core.run_folder import RunFolder
@@ -105,7 +105,7 @@ MILLION = {"input": 10**6, "output": 10**6, "cache_read": 10**6, "cache_write": 
     ],
 )  # fmt: skip
 def test_where_no_cost_is_reported_the_least_that_the_tokens_cost_is_spent(outcome: Outcome, usd: float) -> None:
-    assert cost_of(outcome, OWN) == pytest.approx(usd)
+    assert (priced(outcome, OWN).cost_usd or 0) == pytest.approx(usd)
 
 
 def test_a_run_without_a_result_has_the_tokens_of_its_messages() -> None:
@@ -114,7 +114,7 @@ def test_a_run_without_a_result_has_the_tokens_of_its_messages() -> None:
     events = [message, {**message, "usage": {**usage, "output_tokens": 50}}, {**message, "id": "m2"}]
     outcome = read(json.dumps({"type": "assistant", "message": event}) for event in events)
     assert outcome.tokens == {"input": 1_600_000, "output": 51, "cache_read": 200, "cache_write": 0}
-    assert cost_of(outcome, {}) > 3.2
+    assert (priced(outcome, {}).cost_usd or 0) > 3.2
     assert read(['{"type": "assistant", "message": {"model": "m"}}']).tokens is None
 
 

@@ -56,8 +56,3 @@ def priced(outcome: Outcome, own: Prices) -> Outcome:
         return outcome
     basis = min(found, key=lambda each: found[each])
     return replace(outcome, cost_usd=round(found[basis], 9), cost_is_guess=True, cost_basis=basis)
-
-
-def cost_of(outcome: Outcome, own: Prices) -> float:
-    """The cost of a start of an agent in US dollars, for the budget; 0 where it is unknown."""
-    return priced(outcome, own).cost_usd or 0.0

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
-from lensbench.agents.adapters._events import Event, mapping, read_event, sequence, text
+from lensbench.agents.adapters._events import Event, mapping, number, read_event, sequence, text
 
 Kind = Literal["says", "thinks", "call", "error", "end"]
 
@@ -28,6 +28,7 @@ class Step:
     got: str = ""
     """The result of a call."""
     failed: bool = False
+    size: int = 0  # bytes of the result, where the stream says so
     at_s: float | None = None
     """Seconds since the first event with a time."""
 
@@ -63,6 +64,7 @@ def _add(steps: list[Step], step: Step, goes_on: bool) -> None:
 
 
 def _complete(call: Step, later: Step) -> None:
+    call.size = later.size or call.size
     call.given, call.got, call.failed = call.given or later.given, later.got or call.got, call.failed or later.failed
 
 
@@ -79,7 +81,8 @@ def _steps(event: Event) -> Iterator[tuple[str, Step]]:
             got = _shown(event.get("output") or event.get("content") or event.get("text") or event.get("error"))
             size = event.get("size")
             got = got or " ".join(filter(None, [text(event.get("path")), f"{size} bytes" if size is not None else ""]))
-            yield _id(event.get("id", event.get("tool_id"))), Step("call", got=got, failed=failed)
+            found = Step("call", got=got, failed=failed, size=number(size))
+            yield _id(event.get("id", event.get("tool_id"))), found
         case "tool_use" if part:
             got = _shown(state.get("output") or state.get("error"))
             failed = state.get("status") == "error"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime, timedelta, timezone, tzinfo
+from datetime import datetime, timedelta, tzinfo
 from zoneinfo import ZoneInfo
 
 _USED_UP = re.compile(
@@ -16,8 +16,6 @@ _AT = re.compile(
     r"(?:at )?)?(?P<hour>\d+)(?::(?P<minute>\d\d))? ?(?P<half>[ap]m)\b(?: \((?P<zone>[\w/+-]+)\))?"
 )
 _DATE = re.compile(r"\breset at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)")
-_OF_Z_AI = timezone(timedelta(hours=8))
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _SECONDS = {"d": 86400, "h": 3600, "m": 60, "s": 1}
 JUST_NOW_S = 900.0
 """A time of day that has passed by less was meant; a longer time ago it is tomorrow's."""
@@ -35,7 +33,7 @@ def reset_in(error: str, now: float) -> float | None:
             int(count) * _SECONDS[unit] for count, unit in re.findall(r"(\d+) ?([dhms])", after[1].lower())
         )
     if date := _DATE.search(error):
-        return datetime.fromisoformat(date[1]).replace(tzinfo=_OF_Z_AI).timestamp()
+        return datetime.fromisoformat(f"{date[1]}+08:00").timestamp()  # Z.AI's time
     try:
         return _time_of_day(at, now) if (at := _AT.search(error)) else 0.0
     except (ValueError, KeyError):  # no such day, no such zone
@@ -49,6 +47,6 @@ def _time_of_day(at: re.Match[str], now: float) -> float:
     if not at["month"]:
         passed = today.timestamp() < now - JUST_NOW_S
         return (today + timedelta(days=passed)).timestamp()
-    month, year = _MONTHS.index(at["month"].lower()) + 1, int(at["year"] or today.year)
+    month, year = datetime.strptime(at["month"], "%b").month, int(at["year"] or today.year)
     named = today.replace(year=year, month=month, day=int(at["day"]))
     return (named.replace(year=year + 1) if not at["year"] and named.timestamp() < now - 86400 else named).timestamp()

@@ -12,6 +12,8 @@ from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.terminal import printable
 
 Outcome = Literal["ok", "warning", "failed", "skipped"]
+BYTES_A_TOKEN = 4
+"""Tokens of texts are estimated, since each model counts its own."""
 
 
 @dataclass(frozen=True)

@@ -57,16 +57,16 @@ def read_tool_talk(folder: Path, records: Mapping[RunId, Record], tools: Iterabl
     found: list[tuple[str, str, str]] = []
     elsewhere: set[str] = set()
     with_calls = [run for run in sorted(records) if _calls_mcp(records[run])]
-    for run in _sample(with_calls):
+    for run in sample_of(with_calls):
         for tool, result in _results(folder, run):
             if tool.startswith("mcp__"):
                 found.append((tool, run.task, result))
             else:
                 elsewhere |= figures_of(result)
     if found:
-        for run in _sample(sorted(set(records) - set(with_calls))):
+        for run in sample_of(sorted(set(records) - set(with_calls))):
             elsewhere |= figures_of(run_files(folder, run).answer.read_text(errors="replace", encoding="utf-8"))
-            elsewhere |= figures_of("".join(_lines(folder, run)))
+            elsewhere |= figures_of("".join(transcript_lines(folder, run)))
     return ToolTalk(learn_phrases(tools, descriptions), learn_figures(found, elsewhere))
 
 
@@ -74,11 +74,11 @@ def _calls_mcp(record: Record) -> bool:
     return any(call.name.startswith("mcp__") for call in record.outcome.calls or ())
 
 
-def _sample(runs: Sequence[RunId]) -> Sequence[RunId]:
+def sample_of(runs: Sequence[RunId]) -> Sequence[RunId]:
     return runs[:: max(1, len(runs) // SAMPLE)][:SAMPLE]
 
 
-def _lines(folder: Path, run: RunId) -> Iterator[str]:
+def transcript_lines(folder: Path, run: RunId) -> Iterator[str]:
     """A transcript's lines, up to a limit; none when it is missing or damaged."""
     try:
         with gzip.open(run_files(folder, run).transcript, "rt", encoding="utf-8", errors="replace") as file:
@@ -89,7 +89,7 @@ def _lines(folder: Path, run: RunId) -> Iterator[str]:
 
 def _results(folder: Path, run: RunId) -> Iterator[tuple[str, str]]:
     """Pairs of tool and result."""
-    for step in read_timeline(_lines(folder, run)):
+    for step in read_timeline(transcript_lines(folder, run)):
         if step.kind == "call" and not step.failed:
             yield step.title, step.got
 

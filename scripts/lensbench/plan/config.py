@@ -312,9 +312,8 @@ class Price(Strict):
     output: Annotated[Number, Field(ge=0)]
     """Tokens of the model, reasoning included."""
     date: str = ""
-    """When it was looked up."""
     source: str = ""
-    """Where."""
+    """Where it was looked up."""
 
 
 class Preflight(Strict):

@@ -15,7 +15,7 @@ from lensbench.core import numbers
 from lensbench.core.conditions import brings, compared, decided_contrasts, treatments
 from lensbench.core.frozen_plan import AgentSettings, Repositories
 from lensbench.core.preflight_results import read_listed_tools
-from lensbench.core.records import Outcome, RunId
+from lensbench.core.records import RunId
 from lensbench.core.rows import ValidityRow, VerdictRow
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.run_status import RunStatus
@@ -26,6 +26,7 @@ from lensbench.judging.decisions import is_person
 from lensbench.judging.instrument_file import InstrumentFile
 from lensbench.judging.judges import DRAFTED
 from lensbench.results import chosen_runs
+from lensbench.results.footprint import footprint
 from lensbench.results.junit import junit
 from lensbench.results.ladder import ladder, ladders
 from lensbench.results.markdown import render
@@ -121,7 +122,7 @@ def collect(
         "warnings": [*plan["warnings"], *(_unpinned(plan["agent"]) if made else ())],
         "accepted_changes": plan["accepted_changes"],
         "polluted_durations": sum(bool(record.outcome.api_retries) for record in made),
-        "estimated_costs": Counter(_basis(record.outcome) for record in made if record.outcome.cost_is_guess),
+        "estimated_costs": Counter(each.outcome.cost_basis or _GUESS for each in made if each.outcome.cost_is_guess),
         "models_asked": sorted({model for record in made for model in record.outcome.models_asked or ()}),
         "stopped": stopped,
         "headlines": [],
@@ -183,10 +184,6 @@ def _cost_label(data: Collected[Fraction]) -> str:
     return f"{verb} in US dollars{', estimated' if data['estimated_costs'] else ''}"
 
 
-def _basis(outcome: Outcome) -> str:
-    return outcome.cost_basis or "the agent's, which does not know the model's price"
-
-
 def _unpinned(agent: AgentSettings) -> list[str]:
     """A warning for an agent whose version could be pinned and is not."""
     kind = agent["kind"]
@@ -201,6 +198,7 @@ def _unpinned(agent: AgentSettings) -> list[str]:
     return [f"{text}, other tools and other prompts."]
 
 
+_GUESS = "the agent's, which does not know the model's price"
 _REPOSITORY = ("revision", "removed", "history")
 
 
@@ -287,6 +285,7 @@ def write_results(folder: Path, tables: Tables | None = None) -> Results[Fractio
         "published": [pair._asdict() for pair in pairs],
         "published_delta": {name: mean_delta(pairs, name) for name in collected["treatments"]},
         "by_hand": by_hand,
+        "footprints": {name: footprint(folder, tables, name) for name in collected["treatments"]},
         "changes": changes,
     }
     write_all(folder, data)

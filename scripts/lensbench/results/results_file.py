@@ -227,4 +227,5 @@ class Results(Findings[N], Generic[N]):
     published: list[dict[str, object]]
     published_delta: dict[str, N | None]
     by_hand: ByHand[N]
+    footprints: Mapping[str, Sequence[str]]
     changes: Changes[N]

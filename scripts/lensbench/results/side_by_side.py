@@ -52,7 +52,7 @@ def _side(folder: Path, record: Record, row: ValidityRow) -> Side:
 
 
 def _facts(record: Record, report: Report) -> dict[str, str]:
-    outcome = record.outcome
+    outcome, cost = record.outcome, record.outcome.cost_usd
     calls = None if outcome.calls is None else sum(call.count for call in outcome.calls)
     read = None if outcome.files_read is None else len(outcome.files_read)
     duration = record.attempt.duration_s
@@ -62,9 +62,7 @@ def _facts(record: Record, report: Report) -> dict[str, str]:
         "Files read": _told(read, report.files_read),
         "Duration": seconds(None if duration is None else Fraction(str(duration))),
         "Tokens": _tokens(outcome),
-        "Cost": MISSING
-        if outcome.cost_usd is None
-        else f"${outcome.cost_usd:.4f}{' (estimated)' * outcome.cost_is_guess}",
+        "Cost": MISSING if cost is None else f"${cost:.4f}{' (estimated)' * outcome.cost_is_guess}",
         "Model": ", ".join(outcome.models or ()) or MISSING,
     }
 

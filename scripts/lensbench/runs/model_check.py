@@ -6,7 +6,7 @@ address. It shows before the first run that the agent starts, finds its key and 
 
 from __future__ import annotations
 
-from lensbench.agents.prices import cost_of
+from lensbench.agents.prices import priced
 from lensbench.agents.probe import BUSY
 from lensbench.agents.sandbox import Place, Sandbox
 from lensbench.agents.start import Said, read_text, start_agent
@@ -39,7 +39,7 @@ def ask_model(job: Job, sandbox: Sandbox, redact: Redactor) -> Check:
             return Check("model", "failed", str(error))
         last = (read_text(f"{private}/stderr").strip().splitlines() or [""])[-1]
     job.folder.mkdir(parents=True, exist_ok=True)  # it does not exist before the first run
-    spend(job.folder, usd=cost_of(said.outcome, job.plan.get("prices", {})))
+    spend(job.folder, usd=priced(said.outcome, job.plan.get("prices", {})).cost_usd or 0.0)
     reason, detail = reason_of(said, asking.expected)
     if not reason:
         return Check("model", "ok", _answered(said, sandbox))

@@ -61,6 +61,8 @@ class Findings:
     """Condition -> tool -> the hash of its input schema."""
     descriptions: dict[str, str] = field(default_factory=dict)
     """Tool -> the beginning of its description."""
+    list_tokens: dict[str, object] = field(default_factory=dict)
+    """Condition -> tokens of its tool list and instructions, estimated."""
 
     @property
     def failed(self) -> bool:
@@ -201,8 +203,9 @@ def _try_run(config: Config, job: Job, place: Place, adapter: Adapter, is_first:
         told = _command(job, "setup", workspace)
         findings.checks += told
         if not any(check.outcome == "failed" for check in told):
-            checks, tools = check_servers(name, condition, assignment, invocation.env, place)
+            checks, tools, size = check_servers(name, condition, assignment, invocation.env, place)
             findings.checks += checks
+            findings.list_tokens[name] = size
             findings.tools[name] = sorted(tool.full_name for tool in tools)
             findings.schemas[name] = {
                 tool.full_name: sha256(json.dumps(tool.schema, sort_keys=True).encode()) for tool in tools
@@ -319,6 +322,7 @@ def insist(config: Config, scenarios: ScenarioSet, folder: Path) -> None:
     _keep_tools(config, folder, findings)
     # blinding depends on these tools, and this start may not have asked any server
     findings.descriptions = {**read_tool_descriptions(folder), **findings.descriptions}
+    findings.list_tokens = {**read_kept(folder, "list_tokens"), **findings.list_tokens}
     write_json(RunFolder(folder).preflight, asdict(findings))
     print("preflight:", *table(findings.checks), sep="\n", flush=True)
     if findings.failed:

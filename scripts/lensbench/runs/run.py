@@ -95,13 +95,13 @@ def make_run(job: Job) -> str:
                 place = Place(sandbox, private, job.environment)
                 tried = make_attempt(job, place, number, waited_s, redact, partial(keep, entry))
             keep(entry, tried)
-            if _is_used_up(tried):
-                spend(job.folder, runs=-1)
+            is_used_up = tried.outcome.resets_at is not None
+            spend(job.folder, runs=-1 if is_used_up else 0)
             try:
                 tell(service, tried.attempt.reason, asked, tried.outcome.resets_at)
             except UserError as error:
                 raise StopEverything(str(error)) from None
-            if _is_used_up(tried):
+            if is_used_up:
                 continue
             again = Discard(tried.attempt.reason, tried.attempt.detail, "runner")
             why = equal_crashes(job.folder, job.run.condition, again)
@@ -124,11 +124,6 @@ def is_done(job: Job) -> bool:
     return state_of(entries(job.folder, job.run), job.plan["max_rounds"]).is_final
 
 
-def _is_used_up(tried: Tried) -> bool:
-    """True when the plan's window was used up: the attempt is none, and is made again after the reset."""
-    return tried.outcome.resets_at is not None
-
-
 def _end_cut_short(job: Job) -> None:
     """Discards an attempt whose job was killed after its agent had ended, and before the run was checked."""
     attempts = entries(job.folder, job.run)
@@ -141,8 +136,8 @@ def _store(job: Job, entry: Entry, tried: Tried, record: Record | None) -> None:
     with held_signals():  # an answer without its record would be paid for again
         if not entry.answer.exists():
             write_atomic(entry.transcript, gzip.compress(tried.transcript.encode(), 6, mtime=0))
-            if _is_used_up(tried):
-                return
+            if tried.outcome.resets_at is not None:
+                return  # the plan's window was used up: this is no attempt
             write_atomic(entry.answer, tried.answer)
         if not record:
             return

@@ -12,7 +12,7 @@ from lensbench.agents.mcp.question import read_question
 from lensbench.agents.mcp.tools import OfferedTool, arguments, queries, role, suggestions
 from lensbench.agents.mcp.workspace import Workspace
 from lensbench.agents.sandbox import Place
-from lensbench.core.preflight_results import Check, Outcome
+from lensbench.core.preflight_results import BYTES_A_TOKEN, Check, Outcome
 from lensbench.plan.config import Condition
 from lensbench.runs.server_starts import advice, placed
 
@@ -24,8 +24,8 @@ ROLES = ("search", "neighbourhood", "overview")
 
 def check_servers(
     condition: str, settings: Condition, run: Assignment, environment: Mapping[str, str], place: Place
-) -> tuple[list[Check], Sequence[OfferedTool]]:
-    """A check for each server, one for the tools that the config names (if any), and all listed tools.
+) -> tuple[list[Check], Sequence[OfferedTool], int]:
+    """Checks of each server, the tools that the config names, and the tool list; all tools, and the list's tokens.
 
     Servers are started as the agent would: with its `environment`, and in its sandbox (`place`).
     """
@@ -36,6 +36,8 @@ def check_servers(
     file = f"conditions.{condition}.mcp, {settings.mcp}"
     with Servers(entries, workspace.root, run.settings["mcp_start_s"], environment) as servers:
         statuses, tools = servers.statuses, servers.tools
+        shown = [json.dumps([tool.full_name, tool.description, tool.schema]) for tool in tools]
+        added = len("".join([*shown, *servers.instructions.values()]).encode()) // BYTES_A_TOKEN
         checked = {
             status.name: _check_server(condition, file, status, servers, run, workspace)
             for status in statuses if status.connected
@@ -50,7 +52,8 @@ def check_servers(
     checks = [checked[status.name] for status in statuses]
     if settings.tools and all(status.connected for status in statuses):
         checks += _compared(condition, settings.tools, tools)
-    return checks, tools
+    told = f"with the instructions about {added:,} tokens of every request (estimated: 4 bytes a token)"
+    return [*checks, Check(f"{condition}: tool list", "ok", told)], tools, added
 
 
 def unreachable(run: Assignment, place: Place, asks: bool, names: Sequence[str]) -> str:

@@ -12,7 +12,6 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from lensbench.agents.prices import cost_of
 from lensbench.core.errors import UserError
 from lensbench.core.records import RunId, from_json, sha256
 from lensbench.core.run_folder import RunFolder
@@ -87,7 +86,7 @@ def _count_foreign(folder: Path, recorded: list[tuple[str, Entry]]) -> None:
             content = entry.record.read_bytes()
             record = from_json(content.decode())
             if record.source == "run" and not is_list_lost:
-                spend(folder, runs=1, hours=(record.attempt.duration_s or 0) / 3600, usd=cost_of(record.outcome, {}))
+                spend(folder, runs=1, hours=(record.attempt.duration_s or 0) / 3600, usd=record.outcome.cost_usd or 0)
             note_checksum(folder, name, content)
 
 

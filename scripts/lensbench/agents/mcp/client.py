@@ -106,6 +106,7 @@ class Servers:
         self._reasons: dict[str, Any] = {}
         self._faults: dict[str, str] = {}
         self._said: dict[str, str] = {}
+        self.instructions: dict[str, str] = {}  # what each server tells the model about itself
 
     @property
     def statuses(self) -> tuple[Status, ...]:
@@ -204,6 +205,7 @@ class Servers:
                     if not ends:
                         self._faults.setdefault(name, _NO_END)
                     starting.deadline = float("inf")
+                    self.instructions[name] = client.instructions or ""
                     ready.set_result(_Connection(lambda tool, values: portal.call(call, tool, values), tools))
                     await stop.wait()
         except Exception as error:

@@ -1,0 +1,50 @@
+"""What a server costs before and when it is asked."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from lensbench.core.records import Attempt, Record
+from lensbench.core.run_folder import RunFolder
+from lensbench.results.footprint import footprint
+
+
+def made(folder: Path, condition: str, **sizes: int) -> Record:
+    """A run whose calls have results of these sizes, and a failed one."""
+    entry = RunFolder(folder).attempts / f"a-{condition}" / "1"
+    entry.mkdir(parents=True)
+    (entry / "answer.md").write_text("x")
+    events: list[dict[str, Any]] = [
+        {"type": "tool_call", "id": 0, "name": "Read"},
+        {"type": "tool_result", "id": 0, "is_error": True, "size": 9**9},
+    ]
+    for name, size in sizes.items():
+        events += [{"type": "tool_call", "id": name, "name": name}, {"type": "tool_result", "id": name, "size": size}]
+    (entry / "transcript.jsonl.gz").write_bytes(gzip.compress("\n".join(map(json.dumps, events)).encode()))
+    return Record("a", condition, 1, "run", Attempt(1, "", 1.0, 0.0, 0, False))
+
+
+def test_the_list_is_paid_for_by_calls_that_spare_larger_results(tmp_path: Path) -> None:
+    valid = [
+        made(tmp_path, "with", mcp__lens__lens_grep=400, Grep=9999),
+        made(tmp_path, "without", Read=2000, Grep=1200),
+    ]
+    tables: Any = SimpleNamespace(valid=valid, plan={"baseline": "without"})
+    assert footprint(tmp_path, tables, "with") == [], "nothing was listed"
+    found = {"tools": {"with": ["mcp__lens__lens_grep"]}, "list_tokens": {"with": 1000}}
+    RunFolder(tmp_path).preflight.write_text(json.dumps(found))
+    assert footprint(tmp_path, tables, "with") == [  # a call spares 400 - 100 tokens
+        "The tool list and instructions are about 1,000 tokens of every request (4 bytes a token).",
+        "Estimated tokens of results, on average over calls: lens_grep 100 in 1.",
+        "One of the agent's own tools has 400: the list is paid for after 4 calls that spare one of these.",
+    ]
+    tables.valid[0] = made(tmp_path / "large", "with", mcp__lens__lens_grep=4000)
+    (tmp_path / "attempts" / "a-with").rename(tmp_path / "small")
+    (tmp_path / "large" / "attempts" / "a-with").rename(tmp_path / "attempts" / "a-with")
+    assert footprint(tmp_path, tables, "with")[-1].endswith(
+        "the list is paid for by calls that spare several of these."
+    )
