@@ -25,7 +25,7 @@ def test_a_run_is_discarded_by_hand_taken_back_and_made_again(project: Project) 
 
     gone = lensbench(project, "discard", "anna-with", "--reason", "the laptop slept")
     assert gone.returncode == 0, gone.stderr
-    assert "Discarded by hand: with 1, without 0. With these runs counted the delta of with is" in gone.stdout
+    assert "Discarded by hand: with 1, without 0. With these runs counted the delta of with stays" in gone.stdout
     assert project.reasons() == {"anna-with": "by_hand"}
     page = (project.bench / "results.md").read_text()
     assert "anna, with, trial 1 was discarded by hand: the laptop slept (score then: " in page

@@ -93,7 +93,8 @@ def _sentences(tables: Tables, chosen: Sequence[ChosenRun]) -> Iterator[str]:
         ends = delta_with(tables, treatment, chosen)
         shown = "unknown" if ends is None else " to ".join(dict.fromkeys(points(end) for end in ends))
         counted = ", ".join(f"{name} {count}" for name, count in sides.items())
-        told = f"With these runs counted the delta of {treatment} is {shown}, not {points(now)}."
+        change = f"stays {shown}" if shown == points(now) else f"is {shown}, not {points(now)}"
+        told = f"With these runs counted the delta of {treatment} {change}."
         yield f"Discarded by hand: {counted}. {told}"
 
 
