@@ -37,7 +37,7 @@ def test_a_verdict_that_fail_on_names_fails_every_start_after_everything_is_writ
 
 def test_a_word_that_is_no_verdict_is_refused_before_anything_starts(project: Project) -> None:
     said = project.start("--config", "fail_on=harm", fails=True)
-    assert "fail_on should be 'GO', 'NO-GO', 'HARM' or 'INCONCLUSIVE', not 'harm'" in said
+    assert "fail_on should be 'HARM', 'GO', 'SAVES', 'COSTS', 'NO-GO' or 'INCONCLUSIVE', not 'harm'" in said
     assert not project.bench.exists()
 
 

@@ -7,10 +7,10 @@ from datetime import datetime, timedelta, tzinfo
 from zoneinfo import ZoneInfo
 
 _USED_UP = re.compile(
-    r"(?i)\bhit your (?:[\w'-]+ ){0,3}?(?<!spend )limit\b|(?<!rate )\blimit reached(?:\b.*\breset|\|\d{10}\b)"
+    r"(?i)\bhit your (?:[\w'-]+ ){0,3}?(?<!spend )limit\b|(?<!rate )\blimit reached(?:\b.{0,200}\breset|\|\d{10}\b)"
     r"|\bquota will reset\b"
 )
-_AFTER = re.compile(r"(?i)\b(?:in|after) ((?:\d+ ?[dhms][a-z]*[ ,]*)+)")
+_AFTER = re.compile(r"(?i)\b(?:in|after) ((?:\d{1,9} ?[dhms][a-z ,]{0,9}){1,4})")
 _AT = re.compile(
     r"(?i)\b(?:resets?|again)(?: at| on)? (?:(?P<month>[a-z]{3}) (?P<day>\d+)(?:st|nd|rd|th)?,? (?:(?P<year>\d{4}),? )?"
     r"(?:at )?)?(?P<hour>\d+)(?::(?P<minute>\d\d))? ?(?P<half>[ap]m)\b(?: \((?P<zone>[\w/+-]+)\))?"
@@ -18,7 +18,7 @@ _AT = re.compile(
 _DATE = re.compile(r"\breset at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)")
 _SECONDS = {"d": 86400, "h": 3600, "m": 60, "s": 1}
 JUST_NOW_S = 900.0
-"""A time of day that has passed by less was meant; a longer time ago it is tomorrow's."""
+"""A time that passed less long ago was meant; else tomorrow's."""
 
 
 def reset_in(error: str, now: float) -> float | None:
@@ -30,7 +30,7 @@ def reset_in(error: str, now: float) -> float | None:
         return float(stamp[1])
     if after := _AFTER.search(error):
         return now + sum(
-            int(count) * _SECONDS[unit] for count, unit in re.findall(r"(\d+) ?([dhms])", after[1].lower())
+            int(count) * _SECONDS[unit] for count, unit in re.findall(r"(\d{1,9}) ?([dhms])", after[1].lower())
         )
     if date := _DATE.search(error):
         return datetime.fromisoformat(f"{date[1]}+08:00").timestamp()  # Z.AI's time

@@ -60,8 +60,8 @@ class Given(NamedTuple):
     """The outcome of one request to a judge."""
 
     judgement: Judgement
-    models: str = ""
     version: str = ""
+    models: str = ""
     cost_usd: float | None = None
     cost_is_guess: bool = False
 
@@ -262,7 +262,7 @@ def _ask_once(
         judgement = judging.read_reply(said.answer, nonce, planted or shown.text, fact)
         judgement = judgement if planted else _within_the_original(judgement, shown)
     version = f"{bench.prompt_version}+{outcome.agent_version or 'not shown'}"
-    given = Given(judgement, ", ".join(outcome.models or ()), version, outcome.cost_usd, outcome.cost_is_guess)
+    given = Given(judgement, version, ", ".join(outcome.models or ()), outcome.cost_usd, outcome.cost_is_guess)
     return given, {
         "asked_at": said.started_at, "duration_s": round(said.ended.duration_s, 3), "reason": reason,
         "failure": judgement.failure, "detail": judgement.reason, "tokens": outcome.tokens,
@@ -401,7 +401,7 @@ def _read(bench: Bench, key: str) -> Given | None:
         if kept["key"] != key:
             return None
         told = Judgement(Verdict(kept["verdict"]), kept["evidence"], kept["position"], kept["reason"], kept["failure"])
-        return Given(told, kept["models"], kept["version"], kept["cost_usd"], kept.get("cost_is_guess", False))
+        return Given(told, kept["version"], kept["models"], kept["cost_usd"], kept.get("cost_is_guess", False))
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
