@@ -14,6 +14,8 @@ from lensbench.core.system.terminal import printable
 Outcome = Literal["ok", "warning", "failed", "skipped"]
 BYTES_A_TOKEN = 4
 """Tokens of texts are estimated, since each model counts its own."""
+LONG_RESULT = 100_000
+"""Characters, about 25,000 tokens, above which Claude Code gives its model the name of a file instead."""
 
 
 @dataclass(frozen=True)

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
 from math import ceil
 from pathlib import Path
 from statistics import mean
 
-from lensbench.agents.timeline import read_timeline
-from lensbench.core.preflight_results import BYTES_A_TOKEN, read_kept, read_tools_of
+from lensbench.agents.timeline import Step, read_timeline
+from lensbench.core.preflight_results import BYTES_A_TOKEN, LONG_RESULT, read_kept, read_tools_of
 from lensbench.judging.tool_talk import sample_of, transcript_lines
 from lensbench.scores.run_tables import Tables
 from lensbench.scores.scores import short_name
+
+_REPLACED = "exceeds maximum allowed tokens"
+"""In what Claude Code gives its model instead of a long result."""
 
 
 def footprint(folder: Path, tables: Tables, treatment: str) -> list[str]:
@@ -20,23 +25,29 @@ def footprint(folder: Path, tables: Tables, treatment: str) -> list[str]:
         return []
     said = [f"The tool list and instructions are about {listed:,} tokens of every request (4 bytes a token)."]
     tools = sorted(map(short_name, read_tools_of(folder, treatment)), key=len, reverse=True)
-    served, own = _results(folder, tables, treatment, tools), _results(folder, tables, baseline, [])
-    means = (f"{tool} {mean(found):,.0f} in {len(found)}" for tool, found in sorted(served.items()) if tool)
-    if each := ", ".join(means):
+    calls = [(tool, step) for tool, step in _calls(folder, tables, treatment, tools) if tool]
+    served: dict[str, list[float]] = {}
+    for tool, step in sorted(calls, key=lambda call: call[0]):
+        served.setdefault(tool, []).append(_tokens(step))
+    if each := ", ".join(f"{tool} {mean(found):,.0f} in {len(found)}" for tool, found in served.items()):
         said.append(f"Estimated tokens of results, on average over calls: {each}.")
-    if each and (usual := own.get("")):
-        spared = mean(usual) - mean(size for tool, found in served.items() if tool for size in found)
+    long = Counter(tool for tool, step in calls if _REPLACED in step.got or _tokens(step) * BYTES_A_TOKEN > LONG_RESULT)
+    if cut := ", ".join(f"{tool} {count} of {len(served[tool])}" for tool, count in sorted(long.items())):
+        said.append(f"Results too long for Claude Code, which gives its model the name of a file instead: {cut}.")
+    if each and (usual := [_tokens(step) for _, step in _calls(folder, tables, baseline, [])]):
+        spared = mean(usual) - mean(_tokens(step) for _, step in calls)
         paid = f"after {ceil(listed / spared):,} calls that spare one" if spared > 0 else "by calls that spare several"
         said.append(f"One of the agent's own tools has {mean(usual):,.0f}: the list is paid for {paid} of these.")
     return said
 
 
-def _results(folder: Path, tables: Tables, condition: str, tools: list[str]) -> dict[str, list[float]]:
-    """Tool of the server, or "" for the agent's own -> the tokens of each result."""
-    found: dict[str, list[float]] = {}
+def _calls(folder: Path, tables: Tables, condition: str, tools: list[str]) -> Iterator[tuple[str, Step]]:
+    """The calls that did not fail, with the tool of the server, or "" for the agent's own."""
     for run in sample_of(sorted(record.run for record in tables.valid if record.condition == condition)):
         for step in read_timeline(transcript_lines(folder, run)):
             if step.kind == "call" and not step.failed:
-                tool = next((name for name in tools if step.title.endswith(name)), "")
-                found.setdefault(tool, []).append((step.size or len(step.got.encode())) / BYTES_A_TOKEN)
-    return found
+                yield next((name for name in tools if step.title.endswith(name)), ""), step
+
+
+def _tokens(step: Step) -> float:
+    return (step.size or len(step.got.encode())) / BYTES_A_TOKEN

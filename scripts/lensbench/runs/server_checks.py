@@ -12,12 +12,10 @@ from lensbench.agents.mcp.question import read_question
 from lensbench.agents.mcp.tools import OfferedTool, arguments, queries, role, suggestions
 from lensbench.agents.mcp.workspace import Workspace
 from lensbench.agents.sandbox import Place
-from lensbench.core.preflight_results import BYTES_A_TOKEN, Check, Outcome
+from lensbench.core.preflight_results import BYTES_A_TOKEN, LONG_RESULT, Check, Outcome
 from lensbench.plan.config import Condition
 from lensbench.runs.server_starts import advice, placed
 
-LONG_RESULT = 100_000
-"""Characters, about 25,000 tokens, above which Claude Code gives its model the name of a file instead."""
 ROLES = ("search", "neighbourhood", "overview")
 """The purposes of tools that are safe to call here; the first is the cheapest and most informative."""
 
