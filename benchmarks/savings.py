@@ -30,7 +30,6 @@ Floats = np.ndarray[Any, Any]
 BOUNDARY = 2.108358
 """Of the first look: .0175 on each side."""
 MARGIN, LEAST = 0.1, math.log(0.9)
-intervals.RESAMPLES, intervals.WEIGHTS = 199, 2999  # sign flips decide nothing here; fewer weights are quicker
 
 
 class Drawn(NamedTuple):
@@ -187,6 +186,7 @@ def main() -> None:
     parser.add_argument("--only", default="", help="a regular expression for the names of rows")
     arguments = parser.parse_args()
     count, kept = arguments.replications, True
+    intervals.RESAMPLES, intervals.WEIGHTS = 199, 2999  # sign flips decide nothing here; fewer weights are quicker
     print("| truth | SAVES or GO | plain rule | promised | as promised |\n|---|--:|--:|---|---|")
     for name, row in ROWS.items():
         if not re.search(arguments.only, name):

@@ -10,7 +10,6 @@ import pytest
 from small_benchmark import Project
 
 
-@pytest.mark.parametrize("is_forgotten", [False, True])
 def test_the_runs_of_one_task_are_made_alone_and_the_others_later(project: Project) -> None:
     said = project.start("--config", "only=[anna]")
     assert project.ledger() == ["anna-with", "anna-without"]
@@ -21,6 +20,7 @@ def test_the_runs_of_one_task_are_made_alone_and_the_others_later(project: Proje
     assert len(project.ledger()) == len(set(project.ledger())) > 2
 
 
+@pytest.mark.parametrize("is_forgotten", [False, True])
 def test_a_single_file_is_made_of_the_plan_of_the_present_settings(finished: Project, is_forgotten: bool) -> None:
     if is_forgotten:
         shutil.rmtree(finished.folder / ".snakemake")

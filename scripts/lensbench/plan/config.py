@@ -312,6 +312,7 @@ class Price(Strict):
     output: Annotated[Number, Field(ge=0)]
     """Tokens of the model, reasoning included."""
     date: str = ""
+    """When it was looked up."""
     source: str = ""
     """Where it was looked up."""
 
