@@ -21,8 +21,6 @@ from lensbench.agents.reach import Host, addresses_of, hosts_file, hosts_in, net
 from lensbench.agents.sandbox import Place, find_sandbox
 from lensbench.agents.sandbox_start import FULL, keyring_filter
 
-pytestmark = pytest.mark.slow
-
 __all__ = ["project"]
 
 OWN = {**AUTO, "network": "auto"}
@@ -130,6 +128,7 @@ for name in sys.argv[2:]:
 """
 
 
+@pytest.mark.slow
 @own_network
 def test_a_declared_server_is_reached_at_its_own_address_and_nothing_else_is(place: Place, daemon: int) -> None:
     Path(place.private, "session", "mcp.json").write_text(
@@ -145,6 +144,7 @@ def test_a_declared_server_is_reached_at_its_own_address_and_nothing_else_is(pla
     assert (refused.stdout, "ConnectionRefusedError" in refused.stderr) == ("", True)
 
 
+@pytest.mark.slow
 @own_network
 def test_a_name_with_a_low_port_leads_to_its_listener(place: Place) -> None:
     settings = {**OWN, "hosts": ["service.invalid:443"]}
@@ -232,6 +232,7 @@ def limited(place: Place, **limits: float) -> Place:
     return make_place(Path(place.private).parent / "lb-limited", find_sandbox({**OWN, "limits": limits}))
 
 
+@pytest.mark.slow
 @bubblewrap
 def test_memory_beyond_the_limit_is_not_given(place: Place) -> None:
     code = "import sys; print(len(bytearray(b'x') * int(sys.argv[1])))"
@@ -241,6 +242,7 @@ def test_memory_beyond_the_limit_is_not_given(place: Place) -> None:
     assert inside(small, code, "600000000").stdout == ""
 
 
+@pytest.mark.slow
 @bubblewrap
 @pytest.mark.skipif(os.geteuid() == 0 and not os.access("/sys/fs/cgroup", os.W_OK), reason="needs a control group")
 def test_a_fork_bomb_ends_at_the_limit_of_processes(place: Place) -> None:
@@ -259,6 +261,7 @@ os._exit(0)
     assert inside(limited(place, processes=64), code).stdout == "stopped True\n"
 
 
+@pytest.mark.slow
 @bubblewrap
 def test_a_run_that_fills_the_disk_is_ended_and_says_so(place: Place) -> None:
     full = limited(place, disk_gb=0.02)
@@ -274,6 +277,7 @@ time.sleep(60)
     assert "limits.disk_gb" in Path(full.private, FULL).read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 @bubblewrap
 def test_one_file_cannot_outgrow_the_disk_limit(place: Place) -> None:
     said = inside(limited(place, disk_gb=0.02), "open('/tmp/x', 'wb').write(bytes(40_000_000))")

@@ -29,8 +29,6 @@ from lensbench_archive.rebuilding import rebuild
 from lensbench_archive.secrets import find_secrets, secret_values
 from lensbench_archive.unpacking import unpack
 
-pytestmark = pytest.mark.slow
-
 ANNA = "anna-schmidt"
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 MODEL_KEY = "sk-" + "ant-" + "api03-" + "a1B2c3D4e5F6g7H8i9J0"
@@ -83,6 +81,7 @@ def whole_text(archive: Path) -> str:
     return "\n".join([*contents, *(text.decode() for text in texts)])
 
 
+@pytest.mark.slow
 def test_an_archive_holds_everything_and_is_the_same_bytes_when_made_elsewhere(benchmark: Path, packed: Path) -> None:
     archive = pack(benchmark)
     assert archive.read_bytes() == packed.read_bytes()
@@ -104,6 +103,7 @@ def test_the_versions_tell_which_code_it_was(packed: Path) -> None:
     assert all(told.values())
 
 
+@pytest.mark.slow
 def test_what_no_number_rests_on_is_rewritten(benchmark: Path) -> None:
     text = f'{{"cwd": "/home/{ANNA}/x", "tree": "{Path.cwd()}/repo", "ls": "-rw- {ANNA} 1\\n{ANNA}@thinkpad-7"}}'
     names = (
@@ -145,6 +145,7 @@ def test_an_answer_that_tells_too_much_stops_the_archive_and_is_not_shown(
     assert not benchmark.with_suffix(".zip").exists()
 
 
+@pytest.mark.slow
 def test_what_was_found_may_leave_when_its_id_is_allowed(benchmark: Path) -> None:
     told = f"{ANNA} has {TOKEN}"
     rerun(benchmark, f"{told}, x in a.py\n")
@@ -158,6 +159,7 @@ def rerun(benchmark: Path, answer: str) -> None:
     rebuild(benchmark, None)
 
 
+@pytest.mark.slow
 def test_the_value_of_a_variable_that_an_agent_was_given_does_not_leave(
     project: Path, given: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -189,6 +191,7 @@ def test_a_secret_in_an_mcp_file_does_not_leave_but_the_name_of_a_variable_does(
     assert list(find_secrets(text, is_settings=True)) == []
 
 
+@pytest.mark.slow
 def test_paths_in_the_settings_are_rewritten_and_the_numbers_still_follow(
     project: Path, given: dict[str, Any], tmp_path: Path
 ) -> None:
@@ -207,6 +210,7 @@ def test_paths_in_the_settings_are_rewritten_and_the_numbers_still_follow(
     assert str(tmp_path) not in whole_text(archive)
 
 
+@pytest.mark.slow
 def test_results_that_were_edited_are_not_archived(benchmark: Path) -> None:
     text = (benchmark / "results.md").read_text()
     (benchmark / "results.md").write_text(text.replace("with", "WITH", 1))
@@ -215,6 +219,7 @@ def test_results_that_were_edited_are_not_archived(benchmark: Path) -> None:
     assert not benchmark.with_suffix(".zip").exists()
 
 
+@pytest.mark.slow
 def test_links_marks_and_half_files_stay_behind(benchmark: Path, tmp_path: Path) -> None:
     (tmp_path / "private.txt").write_text("private")
     (benchmark / "link.txt").symlink_to(tmp_path / "private.txt")

@@ -22,8 +22,6 @@ from lensbench.core.tables import Row, read_table
 from lensbench_archive.finished_runs import Timed, find_conditions, match_repositories, parse_timing
 from lensbench_archive.import_runs import fit_run_id, import_run, main
 
-pytestmark = pytest.mark.slow
-
 ROOT = Path(__file__).resolve().parents[2]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT / "scripts")}
 
@@ -120,6 +118,7 @@ def rows(path: Path) -> dict[tuple[str, str], Row]:
     return {(row["task"], row["condition"]): row for row in read_table(path)}
 
 
+@pytest.mark.slow
 def test_a_tidy_run_is_rendered_without_an_agent_and_a_second_start_has_nothing_to_do(
     tmp_path: Path, take: Take
 ) -> None:
@@ -199,6 +198,7 @@ def test_the_runner_keeps_an_imported_run_and_says_when_it_is_gone(tmp_path: Pat
     assert "app-chg-01-with: its answer is gone" in started()
 
 
+@pytest.mark.slow
 def test_what_breaks_the_rules_is_taken_and_stands_as_a_warning_in_the_results(tmp_path: Path, take: Take) -> None:
     assert take(write(tmp_path / "messy", MESSY)).error == ""
     folder = tmp_path / "bench" / "messy"
@@ -255,6 +255,7 @@ THEIRS = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "said",
     [
@@ -281,6 +282,7 @@ def test_tasks_of_several_repositories_stay_apart(tmp_path: Path, take: Take, sa
     }
 
 
+@pytest.mark.slow
 def test_a_judge_can_be_added_to_an_import_whose_repositories_are_elsewhere(tmp_path: Path, take: Take) -> None:
     take(write(tmp_path / "several", {**SEVERAL, "results.md": "**Repos**: /srv/Web Shop, /srv/bank\n"}))
     config = tmp_path / "bench" / "several" / "config.yaml"

@@ -24,8 +24,6 @@ from lensbench.core.system.program import run_program
 from lensbench_archive import unpacking, verify
 from lensbench_archive.unpacking import unpack
 
-pytestmark = pytest.mark.slow
-
 Change = Callable[[Path], object]
 
 
@@ -75,6 +73,7 @@ def failures(result: tuple[int, list[str]]) -> list[str]:
     return found
 
 
+@pytest.mark.slow
 def test_an_untouched_archive_holds_and_nobody_knows_who_made_it(archive: Path, check: Any) -> None:
     code, lines = check(archive)
     assert code == 0
@@ -84,6 +83,7 @@ def test_an_untouched_archive_holds_and_nobody_knows_who_made_it(archive: Path, 
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
@@ -202,6 +202,7 @@ def test_whatever_is_changed_with_its_hash_contradicts_the_rest(
     assert any(expected in line for line in found), found
 
 
+@pytest.mark.slow
 def test_other_code_is_said_first(archive: Path, check: Any) -> None:
     def older(bag: Path) -> None:
         path = bag / "data" / "versions.json"

@@ -15,8 +15,6 @@ import pytest
 from lensbench.core.system import processes
 from lensbench.core.system.processes import Ended, run_process
 
-pytestmark = pytest.mark.slow
-
 SCRIPTS = Path(__file__).parents[2] / "scripts"
 STUBBORN = (
     "import signal, sys, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up', flush=True); time.sleep(60)"
@@ -104,6 +102,7 @@ def test_a_program_that_is_not_there_is_an_error() -> None:
         run(["/nowhere/agent"])
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("short_grace")
 def test_at_the_time_limit_the_whole_tree_is_ended_whatever_it_does_against_it(mark: str) -> None:
     code = f"""
@@ -129,6 +128,7 @@ def test_at_the_time_limit_the_whole_tree_is_ended_whatever_it_does_against_it(m
     assert living(mark) == []
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("short_grace")
 def test_a_program_that_ends_well_leaves_no_children_and_is_not_waited_for_because_of_them(mark: str) -> None:
     code = f"""
@@ -155,6 +155,7 @@ def test_a_reader_that_fails_leaves_nothing_running(mark: str) -> None:
     assert living(mark) == []
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("short_grace")
 def test_a_program_that_prints_without_end_is_ended(monkeypatch: pytest.MonkeyPatch, mark: str) -> None:
     monkeypatch.setattr(processes, "MAX_OUTPUT", 1_000_000)
@@ -164,6 +165,7 @@ def test_a_program_that_prints_without_end_is_ended(monkeypatch: pytest.MonkeyPa
     assert living(mark) == []
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("short_grace")
 @pytest.mark.parametrize("piece", ["", "[],", "{}"])
 def test_a_program_that_prints_more_than_can_be_held_as_objects_is_ended(
@@ -214,6 +216,7 @@ def runner(mark: str, env: dict[str, str] | None = None) -> subprocess.Popen[str
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "signals", [[signal.SIGTERM], [signal.SIGINT], [signal.SIGHUP], [signal.SIGINT, signal.SIGTERM]]
 )
@@ -247,6 +250,7 @@ def test_a_program_whose_workflow_is_gone_before_it_looks_ends_at_once(mark: str
     assert living(mark) == []
 
 
+@pytest.mark.slow
 def test_a_program_that_its_workflow_started_ends_with_it(mark: str) -> None:
     workflow = f"""
         import os, subprocess, sys, textwrap
@@ -298,6 +302,7 @@ STAYING = """
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("printed", "lines", "exit_code", "timed_out"),
     [

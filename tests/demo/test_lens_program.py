@@ -15,8 +15,6 @@ from pathlib import Path
 import pytest
 from lens_client import SCRIPTS, ask_stdio, ask_url, lens_program, write_tree
 
-pytestmark = pytest.mark.slow
-
 FILES = {"a.py": "import b\n\n\ndef alpha(): ...\n", "b.py": "", "mcp.py": "raise SystemExit('shadowed')\n"}
 
 
@@ -44,6 +42,7 @@ def port(root: Path) -> Iterator[int]:
         process.wait(10)
 
 
+@pytest.mark.slow
 def test_over_stdio_the_tools_have_the_names_parameters_and_bounds_of_lens(root: Path, tmp_path: Path) -> None:
     log = tmp_path / "logs" / "calls.jsonl"
     calls = [
@@ -85,6 +84,7 @@ def test_the_log_can_be_named_by_the_environment(root: Path, tmp_path: Path) -> 
     assert [json.loads(line).get("tool") for line in log.read_text().splitlines()] == [None, "lens_graph"]
 
 
+@pytest.mark.slow
 def test_over_http_it_answers_at_mcp(port: int) -> None:
     found, wrong = ask_url(
         f"http://127.0.0.1:{port}/mcp",
@@ -95,6 +95,7 @@ def test_over_http_it_answers_at_mcp(port: int) -> None:
     assert wrong.is_error
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("header", ["Host", "Origin"])
 def test_a_foreign_host_or_origin_is_turned_away(port: int, header: str) -> None:
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
@@ -111,6 +112,7 @@ def test_a_port_in_use_is_one_sentence(port: int, root: Path) -> None:
     assert done.stderr.startswith(f"error: --port {port} on 127.0.0.1 cannot be used")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

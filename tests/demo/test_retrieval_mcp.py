@@ -21,8 +21,6 @@ from lensbench.agents.mcp.question import read_question
 from lensbench.agents.mcp.tools import OfferedTool, arguments, queries, role, suggestions
 from lensbench.agents.mcp.workspace import Workspace
 
-pytestmark = pytest.mark.slow
-
 SERVER = str(Path(__file__).with_name("search_server.py"))
 PROMPT = "What breaks when checkout of the cart in src/shop/cart.py changes?"
 
@@ -62,6 +60,7 @@ def http_server(shop: Path, tmp_path: Path) -> Iterator[str]:
         process.terminate()
 
 
+@pytest.mark.slow
 def test_tools_of_a_stdio_server_are_found_out_and_used(ask: Ask, shop: Path, tmp_path: Path) -> None:
     log = tmp_path / "calls.log"
     run = ask(PROMPT, shop, {"finder": entry(shop, log)})
@@ -81,6 +80,7 @@ def test_tools_of_a_stdio_server_are_found_out_and_used(ask: Ask, shop: Path, tm
     assert ask(PROMPT, shop).answer != run.answer
 
 
+@pytest.mark.slow
 def test_a_tool_that_knows_neighbours_is_asked_about_the_files_of_the_question(
     ask: Ask, shop: Path, tmp_path: Path
 ) -> None:
@@ -93,6 +93,7 @@ def test_a_tool_that_knows_neighbours_is_asked_about_the_files_of_the_question(
     assert not [call for call in run.inputs("Grep") if "glob" in call]
 
 
+@pytest.mark.slow
 def test_a_quoted_message_is_searched_as_text_whatever_the_server_finds(ask: Ask, shop: Path, tmp_path: Path) -> None:
     (shop / "src" / "shop" / "zz.py").write_text(
         'def pay():\n    raise ValueError("no coins left")\n', encoding="utf-8"
@@ -102,6 +103,7 @@ def test_a_quoted_message_is_searched_as_text_whatever_the_server_finds(ask: Ask
     assert "`src/shop/zz.py:1`, in `pay`" in run.answer
 
 
+@pytest.mark.slow
 def test_tools_of_an_http_server_on_this_machine_are_used_beside_a_proxy(
     ask: Ask, shop: Path, tmp_path: Path, http_server: str
 ) -> None:
@@ -111,6 +113,7 @@ def test_tools_of_an_http_server_on_this_machine_are_used_beside_a_proxy(
     assert "find_code" in [call[0] for call in called(tmp_path / "http.log")]
 
 
+@pytest.mark.slow
 def test_a_call_that_fails_is_an_error_event_and_the_agent_goes_on(ask: Ask, shop: Path, http_server: str) -> None:
     (shop / "src/shop/broken.py").write_text("zzz = 1\n" * 9, encoding="utf-8")
     servers = {"finder": {"type": "http", "url": http_server}}
@@ -121,6 +124,7 @@ def test_a_call_that_fails_is_an_error_event_and_the_agent_goes_on(ask: Ask, sho
     assert "src/shop/broken.py" in run.answer
 
 
+@pytest.mark.slow
 def test_servers_that_do_not_start_are_named_as_failed_and_leave_nothing(ask: Ask, shop: Path, tmp_path: Path) -> None:
     marker = f"{tmp_path}/marker"
     stubborn = "import signal, sys, time; signal.signal(15, signal.SIG_IGN); time.sleep(300)"
@@ -147,6 +151,7 @@ def test_servers_that_do_not_start_are_named_as_failed_and_leave_nothing(ask: As
     assert left_behind(marker) == []
 
 
+@pytest.mark.slow
 def test_an_agent_that_is_told_to_stop_takes_its_servers_along(shop: Path, tmp_path: Path) -> None:
     marker, started = f"{tmp_path}/marker", tmp_path / "started"
     (tmp_path / "p").write_text("Cart?", encoding="utf-8")

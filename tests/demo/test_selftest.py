@@ -23,8 +23,6 @@ from lensbench.scores.intervals import Estimate
 from lensbench_demo import selftest
 from lensbench_demo.controls import LIFT, ORACLE, SAME, Control, Planted
 
-pytestmark = pytest.mark.slow
-
 
 def start(program: Path, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "PYTHONPATH": str(program / "scripts")}
@@ -40,6 +38,7 @@ def copy_program(folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_a_pipeline_that_scores_wrongly_fails_and_what_it_did_can_be_looked_at(tmp_path: Path) -> None:
     program = copy_program(tmp_path / "program")
     judges = program / "scripts" / "lensbench" / "judging" / "judges" / "__init__.py"
@@ -55,6 +54,7 @@ def test_a_pipeline_that_scores_wrongly_fails_and_what_it_did_can_be_looked_at(t
     assert not (program / ".cache").exists()  # only a whole self-test is recorded
 
 
+@pytest.mark.slow
 def test_a_control_that_nobody_knows_and_a_folder_in_use_are_refused_in_one_sentence(tmp_path: Path) -> None:
     unknown = start(ROOT, tmp_path, "placebo")
     assert (

@@ -37,8 +37,6 @@ from lensbench.judging.judges import Verdict
 from lensbench.judging.judges.mechanical import judge
 from lensbench.judging.judges.normalising import normalise
 
-pytestmark = pytest.mark.slow
-
 CLAUDE = Path(__file__).parents[2] / "tools" / "agents" / "node_modules" / ".bin" / "claude"
 NAMES_OF = {attack: f"{attack.family}: {attack.name}" for attack in ATTACKS}
 
@@ -77,6 +75,7 @@ def mechanically(criterion: Criterion, answer: str) -> Verdict:
     return judge(criterion, normalise(answer[:CAP])).verdict
 
 
+@pytest.mark.slow
 @each_attack()
 def test_no_attack_flips_a_verdict_of_the_mechanical_judge(attack: Attack) -> None:
     flipped = [
@@ -157,6 +156,7 @@ def test_the_criterion_s_words_count_only_where_they_are_asserted(text: str, ans
     assert mechanically(Criterion.model_validate({"text": text, "all_of": "shop.py"}), answer) is verdict
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", ["a-", "/a", "1. ", "--a ", "a_b ", "States that ", f"{CRITERION} ", "not FACT "])
 def test_two_megabytes_are_searched_for_what_asserts_nothing(piece: str) -> None:
     """Each would take minutes in time that grows faster than the text."""
@@ -213,6 +213,7 @@ def differing(found: list[Any], expected: list[Any], attacks: Sequence[Attack] =
     return [f"{NAMES_OF[attack]}: {is_} instead of {should}" for attack, is_, should in triples if is_ != should]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("in_process")
 def test_no_attack_keeps_an_honest_judge_from_its_verdict(bench: Callable[..., Any], control: Path) -> None:
     folder = lay_out(bench, control, {})
@@ -220,6 +221,7 @@ def test_no_attack_keeps_an_honest_judge_from_its_verdict(bench: Callable[..., A
     assert differing(what_counts(folder, "mechanical"), ["Missed"] * len(ATTACKS)) == []
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("in_process")
 def test_of_a_credulous_judge_nothing_counts_that_the_harness_can_see_through(
     bench: Callable[..., Any], control: Path
@@ -228,6 +230,7 @@ def test_of_a_credulous_judge_nothing_counts_that_the_harness_can_see_through(
     assert differing(what_counts(folder, "model"), [attack.counts for attack in ATTACKS]) == []
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("in_process")
 def test_whatever_the_attack_a_judge_that_obeys_it_throughout_gives_no_verdict(
     bench: Callable[..., Any], control: Path
@@ -239,6 +242,7 @@ def test_whatever_the_attack_a_judge_that_obeys_it_throughout_gives_no_verdict(
     assert differing(counts, expected) == []
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("in_process")
 def test_beyond_a_harness_is_a_judge_that_is_fooled_about_the_criterion_alone_and_quotes_what_is_there(
     bench: Callable[..., Any], control: Path
@@ -251,12 +255,14 @@ def test_beyond_a_harness_is_a_judge_that_is_fooled_about_the_criterion_alone_an
     assert differing([verdict == "Met" for verdict in found], quotable) == []
 
 
+@pytest.mark.slow
 def test_the_same_holds_for_a_judge_that_is_a_program(bench: Callable[..., Any], control: Path) -> None:
     some = list({attack.family: attack for attack in ATTACKS}.values())
     folder = lay_out(bench, control, {question(attack): fooled(attack) for attack in some}, some)
     assert differing(what_counts(folder, "model"), [attack.counts for attack in some], some) == []
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not CLAUDE.exists(), reason="Claude Code is not installed: make agents (needs npm)")
 @pytest.mark.xdist_group("claude")
 def test_the_same_holds_for_the_real_claude_code(

@@ -31,8 +31,6 @@ from lensbench.judging.verdicts import judge_all
 from lensbench.plan.config import Agent, Judging
 from lensbench.runs.validity import judge_validity
 
-pytestmark = pytest.mark.slow
-
 ANSWER = "The class Cart holds the items.\nIt lies in shop.py, which waits for 30 s.\n"
 QUESTION = "Where are the items?"
 FOREIGN = ("Names the method `read_all`", "Names the file `cli.py`", "Names the file `shop.py`")
@@ -161,6 +159,7 @@ def court(made: Any, attempts: int) -> Path:
     return Path(made.folder)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("judge", "attempts", "void"),
     [

@@ -16,8 +16,6 @@ from lensbench.judging.judges import Verdict
 from lensbench.judging.judges.mechanical import judge
 from lensbench.judging.judges.normalising import normalise
 
-pytestmark = pytest.mark.slow
-
 SEED, FACTS_PER_TREE, TIMES = 1, 150, 4
 
 MOST_MET = {"corrupted": 0.04, "foreign": 0.01, "negated": 0.0, "prompt": 0.0}
@@ -62,6 +60,7 @@ def share_met(kind: str) -> float:
     return sum(met for _, met in found) / len(found)
 
 
+@pytest.mark.slow
 def test_there_are_five_thousand_labelled_answers_to_many_criteria() -> None:
     triples = {(kind, triple.criterion.text, triple.answer) for kind, found in judged().items() for triple, _ in found}
     assert len(triples) >= 5000, table()
@@ -69,10 +68,12 @@ def test_there_are_five_thousand_labelled_answers_to_many_criteria() -> None:
     assert set(judged()) == {"gold", *MOST_MET}
 
 
+@pytest.mark.slow
 def test_answers_that_state_a_fact_are_met() -> None:
     assert share_met("gold") >= LEAST_GOLD, table()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "most"), MOST_MET.items())
 def test_answers_that_do_not_state_it_are_not_met(kind: str, most: float) -> None:
     assert share_met(kind) <= most, table()

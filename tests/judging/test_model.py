@@ -23,8 +23,6 @@ from lensbench.judging.judges.model import (
     render,
 )
 
-pytestmark = pytest.mark.slow
-
 NONCE = "0123456789abcdef"
 ANSWER = "The class `Cart` holds the **items** of a customer.\nIt lies in shop.py, which also has the limit.\n"
 FACT = "Names the class `Cart` in shop.py"
@@ -162,6 +160,7 @@ JSON = st.recursive(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(st.fixed_dictionaries({}, optional=dict.fromkeys(("id", "verdict", "evidence", "reason", "more"), JSON)))
 def test_no_object_raises(value: dict[str, Any]) -> None:
@@ -216,6 +215,7 @@ WORDED = st.lists(st.tuples(WORDS, st.sampled_from([" ", "\n", "\r\n", "\u00a0",
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=120)
 
 
+@pytest.mark.slow
 @given(WORDED, st.data())
 def test_whatever_is_copied_from_the_answer_is_found_in_it_word_for_word(answer: str, data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(answer) - 1))

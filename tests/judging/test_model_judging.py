@@ -22,8 +22,6 @@ from lensbench.plan.config import Agent, Judging
 from lensbench.runs.budget import spend, spent
 from lensbench.runs.validity import judge_validity
 
-pytestmark = pytest.mark.slow
-
 JUDGE = Path(__file__).parents[1] / "fakes" / "judge.py"
 PROMPT = (TEMPLATES / "judge.md.j2").read_text()
 SET = """\
@@ -87,6 +85,7 @@ def verdicts(rows: list[Row], condition: str = "with") -> list[str]:
     return [row["failure"] or row["verdict"] for row in rows if row["condition"] == condition]
 
 
+@pytest.mark.slow
 def test_each_criterion_is_one_request_and_three_canaries_come_before_them(court: Court) -> None:
     rows = court.judge()
     assert verdicts(rows, "with") == ["Met", "Met"]
@@ -96,6 +95,7 @@ def test_each_criterion_is_one_request_and_three_canaries_come_before_them(court
     assert sum(fact in ("Names the class `Cart`", "Names the file `shop.py`") for fact in asked) == 4
 
 
+@pytest.mark.slow
 def test_the_evidence_is_a_piece_of_the_answer_with_its_position(court: Court) -> None:
     first, second = (row for row in court.judge() if row["condition"] == "with")
     for row in (first, second):
@@ -104,6 +104,7 @@ def test_the_evidence_is_a_piece_of_the_answer_with_its_position(court: Court) -
     assert second["evidence"] == "shop.py"
 
 
+@pytest.mark.slow
 def test_a_verdict_that_is_there_is_not_asked_for_again(court: Court) -> None:
     first = court.judge()
     court.asked()
@@ -111,6 +112,7 @@ def test_a_verdict_that_is_there_is_not_asked_for_again(court: Court) -> None:
     assert court.asked() == []
 
 
+@pytest.mark.slow
 def test_another_prompt_is_asked_anew_and_the_old_verdicts_stay(court: Court) -> None:
     court.judge()
     court.asked()
@@ -122,6 +124,7 @@ def test_another_prompt_is_asked_anew_and_the_old_verdicts_stay(court: Court) ->
     assert court.asked() == []
 
 
+@pytest.mark.slow
 def test_a_longer_time_limit_or_another_key_is_no_other_judge(court: Court) -> None:
     court.judge()
     court.asked()
@@ -130,6 +133,7 @@ def test_a_longer_time_limit_or_another_key_is_no_other_judge(court: Court) -> N
     assert court.asked() == []
 
 
+@pytest.mark.slow
 def test_one_more_criterion_asks_for_that_one_only(court: Court) -> None:
     court.judge()
     court.asked()
@@ -138,6 +142,7 @@ def test_one_more_criterion_asks_for_that_one_only(court: Court) -> None:
     assert court.asked() == ["Names the word `limit`"] * 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("behaviour", "failure"),
     [
@@ -161,17 +166,20 @@ def test_a_judge_that_fails_gives_no_verdict_and_never_missed(court: Court, beha
     assert rounds_of(court.folder, "judge") == 1
 
 
+@pytest.mark.slow
 def test_a_judge_that_is_too_slow_gives_no_verdict(court: Court) -> None:
     court.configure(timeout_s=1.0)
     court.behave(**{"`Cart`": ["sleeps"] * 6})
     assert verdicts(court.judge()) == ["timeout", "Met"]
 
 
+@pytest.mark.slow
 def test_one_bad_reply_is_tried_again_with_another_nonce(court: Court) -> None:
     court.behave(**{"`Cart`": ["says:hm", "says:hm"]})
     assert "unparsable" not in [row["failure"] for row in court.judge()]
 
 
+@pytest.mark.slow
 def test_the_next_start_asks_only_for_what_failed(court: Court) -> None:
     court.behave(**{"`Cart`": "says:hm"})
     court.judge()
@@ -181,6 +189,7 @@ def test_the_next_start_asks_only_for_what_failed(court: Court) -> None:
     assert set(court.asked()) == {"Names the class `Cart`"}
 
 
+@pytest.mark.slow
 def test_a_judge_that_calls_everything_met_is_found_out_by_a_canary(court: Court) -> None:
     court.behave(others="met:")
     rows = court.judge()
@@ -194,12 +203,14 @@ def test_a_judge_that_calls_everything_missed_is_found_out_by_a_canary(court: Co
     assert {row["failure"] for row in court.judge()} == {"canary"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("behaviour", "failure"), [("says:hm", "unparsable"), ("crashes", "crashed")])
 def test_a_judge_that_fails_at_a_canary_is_not_wrong_about_it(court: Court, behaviour: str, failure: str) -> None:
     court.behave(others=behaviour)
     assert {row["failure"] for row in court.judge()} == {failure}
 
 
+@pytest.mark.slow
 def test_a_canary_voids_the_answer_that_it_was_about_and_no_other(court: Court) -> None:
     court.behave(**{"I did not find it": "met:I did not find it"})
     rows = court.judge()
@@ -215,6 +226,7 @@ def test_the_answer_of_half_a_pair_is_not_judged(court: Court) -> None:
     assert rounds_of(court.folder, "judge") == 0
 
 
+@pytest.mark.slow
 def test_an_answer_of_which_nothing_is_left_states_nothing_and_costs_nothing(court: Court) -> None:
     report = (
         "## Report\n\n- **Tool calls**: 3\n- **Tools used**: Read\n- **Files read**: 1\n- **Files used**: shop.py\n"
@@ -246,6 +258,7 @@ def test_a_judge_whose_program_is_not_there_is_one_sentence(court: Court) -> Non
         court.judge()
 
 
+@pytest.mark.slow
 def test_what_the_judge_is_shown_tells_no_condition_tool_or_report(court: Court, tmp_path: Path) -> None:
     seen = tmp_path / "seen"
     seen.mkdir()
@@ -264,6 +277,7 @@ def test_what_the_judge_is_shown_tells_no_condition_tool_or_report(court: Court,
         assert "x.py" not in text
 
 
+@pytest.mark.slow
 def test_a_damaged_verdict_is_asked_for_again(court: Court) -> None:
     rows = court.judge()
     court.asked()
@@ -282,6 +296,7 @@ def test_a_judge_can_be_asked_to_guess_the_condition(court: Court) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_without_asking_only_what_was_said_before_counts(court: Court) -> None:
     judge_all(court.folder, "judge", 1, ask=False)
     assert {row["failure"] for row in read_table(court.folder / "verdicts" / "judge.csv")} == {"not_reached"}
@@ -291,6 +306,7 @@ def test_without_asking_only_what_was_said_before_counts(court: Court) -> None:
     assert read_table(court.folder / "verdicts" / "judge.csv") == said
 
 
+@pytest.mark.slow
 def test_what_the_canaries_cost_stands_with_the_first_criterion_however_the_batch_ended(
     court: Court, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -307,6 +323,7 @@ def test_what_the_canaries_cost_stands_with_the_first_criterion_however_the_batc
     assert [row["cost_usd"] for row in void] == ["0.75", ""] * 2  # three attempts at the first canary
 
 
+@pytest.mark.slow
 def test_limits_on_runs_and_hours_stop_no_judge(court: Court) -> None:
     spend(court.folder, runs=4, hours=3)
     plan = json.loads((court.folder / "plan.json").read_text()) | {"budget": {"max_runs": 4, "max_hours": 1}}
@@ -314,6 +331,7 @@ def test_limits_on_runs_and_hours_stop_no_judge(court: Court) -> None:
     assert verdicts(court.judge()) == ["Met", "Met"]
 
 
+@pytest.mark.slow
 def test_a_round_without_failures_begins_the_count_anew(court: Court) -> None:
     court.behave(**{"`Cart`": "says:hm"})
     court.judge()
@@ -324,6 +342,7 @@ def test_a_round_without_failures_begins_the_count_anew(court: Court) -> None:
     assert rounds_of(court.folder, "judge") == 0
 
 
+@pytest.mark.slow
 def test_an_answer_of_one_line_that_names_its_tool_is_judged_like_any_other(court: Court) -> None:
     court.answers("The class Cart is in shop.py, which I found with mcp__lens__lens_grep.\n", ANSWER)
     court.configure()

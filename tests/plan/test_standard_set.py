@@ -18,8 +18,6 @@ from lensbench.judging.judges.normalising import normalise
 from lensbench.plan.task_files import read_scenarios
 from lensbench.repositories.prepare import prepare
 
-pytestmark = pytest.mark.slow
-
 ROOT = Path(__file__).parents[2]
 TASKS = {task.id: task for task in read_scenarios([str(ROOT / "scenarios" / "standard.yaml")]).tasks}
 DEMO = read_scenarios([str(ROOT / "scenarios" / "demo.yaml")]).tasks
@@ -112,6 +110,7 @@ def test_each_criterion_can_be_judged_mechanically() -> None:
     assert all(criterion.mechanical for task in TASKS.values() for criterion in task.criteria)
 
 
+@pytest.mark.slow
 def test_what_the_patterns_name_is_in_the_sources(trees: dict[str, Path]) -> None:
     assert [problem for task in TASKS.values() for problem in pattern_problems(task, trees[task.id])] == []
 
@@ -120,6 +119,7 @@ def test_each_criterion_has_a_proof() -> None:
     assert unproven(TASKS.values(), FACTS) == []
 
 
+@pytest.mark.slow
 def test_each_proof_holds_in_the_sources(trees: dict[str, Path]) -> None:
     assert [problem for fact in FACTS for problem in fact_problems(fact, TASKS[fact.task], trees[fact.task])] == []
 
@@ -128,6 +128,7 @@ def test_each_project_has_one_change_whose_dependents_are_listed() -> None:
     assert set(DEPENDENTS) == {task.id for task in TASKS.values() if task.category is Category.CHANGE_IMPACT}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", DEPENDENTS)
 def test_the_dependents_that_a_task_asks_for_are_all_there_are(task: str, trees: dict[str, Path]) -> None:
     folder, regex, names = DEPENDENTS[task]

@@ -36,8 +36,6 @@ from lensbench.results.compare.settings import changed_settings, notices
 from lensbench.scores.intervals import estimate
 from lensbench.scores.run_tables import Tables
 
-pytestmark = pytest.mark.slow
-
 Sides = tuple[Fraction | float | None, Fraction | float | None]
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'`|"
 AGENT = {"kind": "claude-code", "model": "sonnet"}
@@ -211,6 +209,7 @@ def test_a_task_without_a_complete_pair_in_one_run_is_missing_and_never_0() -> N
     assert change_of(changes(both), "score", treatment=None).found.n == 5
 
 
+@pytest.mark.slow
 def test_several_runs_have_holms_p_among_them() -> None:
     runs = [
         run_of("a", BEFORE),
@@ -418,6 +417,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     ]
 
 
+@pytest.mark.slow
 def test_the_program_writes_three_files_and_prints_the_table(folders: list[Path], tmp_path: Path) -> None:
     command = [
         sys.executable,
@@ -457,6 +457,7 @@ def compared(folders: list[Path]) -> tuple[dict[str, Any], str]:
     return data, render_page(data)
 
 
+@pytest.mark.slow
 def test_no_text_is_active_on_the_page(compared: tuple[dict[str, Any], str]) -> None:
     data, page = compared
     assert "<script" not in page
@@ -489,6 +490,7 @@ def refusal(*given: Path) -> str:
     return str(refused.value)
 
 
+@pytest.mark.slow
 def test_mistakes_are_refused_in_one_sentence(folders: list[Path], tmp_path: Path) -> None:
     assert refusal(folders[0]).startswith("one run cannot be compared")
     assert refusal(folders[0], tmp_path) == (

@@ -37,8 +37,6 @@ from lensbench.results.page.pairs import stem
 from lensbench.results.page.words import page_environment
 from lensbench.scores.sequential import LookResult
 
-pytestmark = pytest.mark.slow
-
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'`[a](javascript:alert(3))"
 Make = Callable[..., Path]
 
@@ -120,6 +118,7 @@ def give_estimates(folder: Path, gate: dict[str, Any], **parts: Any) -> None:
 GO = {"verdict": "GO", "sentence": "GO: the tools help.", "needs": "", "low": 0.01, "high": 0.14}
 
 
+@pytest.mark.slow
 def test_the_sections_stand_in_the_order_in_which_people_ask(written: dict[str, str]) -> None:
     ids = [name for name in Elements(written["report.html"]).values("id") if not name.endswith(("title", "desc"))]
     assert ids == [
@@ -218,6 +217,7 @@ def test_a_search_program_has_one_status(made: Make) -> None:
     assert "UNDECIDED" not in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "shape",
     [
@@ -243,6 +243,7 @@ def test_no_valid_pair_is_said_in_words(made: Make) -> None:
     assert "No task has a complete pair yet" in text
 
 
+@pytest.mark.slow
 def test_every_link_leads_somewhere(written: dict[str, str]) -> None:
     assert len(written) == 49
     for path, html in written.items():
@@ -349,6 +350,7 @@ def _pairs(folder: Path) -> list[dict[str, Any]]:
     return [{**pair, "delta": float(pair["delta"])} for pair in pairs if pair["delta"]]
 
 
+@pytest.mark.slow
 def test_many_tasks_are_shown_at_both_ends_and_all_in_the_table(made: Make) -> None:
     folder = made(tasks=100)
     html = page(folder)
@@ -382,6 +384,7 @@ def test_several_treatments_have_a_verdict_and_sections_each(made: Make) -> None
     assert html.index("All verdicts") < html.index('class="verdict ')
 
 
+@pytest.mark.slow
 def test_the_closed_book_control_is_no_treatment(made: Make) -> None:
     folder = made(tasks=4, treatments=("with", "closed_book"))
     plan = json.loads((folder / "plan.json").read_text())
@@ -424,6 +427,7 @@ def assert_harmless(html: str) -> None:
     assert html.count("<style>") == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folded", [False, True])
 def test_hostile_text_of_people_agents_and_models_does_nothing(made: Make, folded: bool) -> None:
     folder = made(tasks=4, hostile=HOSTILE, discarded=0.2)
@@ -443,6 +447,7 @@ def renamed(value: Any, old: str, new: str) -> Any:
     return [renamed(item, old, new) for item in value] if isinstance(value, list) else value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folded", [False, True])
 def test_hostile_task_ids_categories_and_conditions_do_nothing(made: Make, folded: bool) -> None:
     folder = made(tasks=4)
@@ -462,6 +467,7 @@ def test_hostile_task_ids_categories_and_conditions_do_nothing(made: Make, folde
         assert "<b>&" not in html
 
 
+@pytest.mark.slow
 def test_the_program_folds_the_answers_in_when_it_is_asked_to(made: Make) -> None:
     folder = made(tasks=2)
     subprocess.run(
@@ -474,6 +480,7 @@ def test_the_program_folds_the_answers_in_when_it_is_asked_to(made: Make) -> Non
     assert len((folder / "report.html").read_text()) < len(folded)
 
 
+@pytest.mark.slow
 def test_broken_results_are_named_with_what_to_do(made: Make) -> None:
     folder = made(tasks=2)
     (folder / "results.json").write_text("{")

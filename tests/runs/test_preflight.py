@@ -34,8 +34,6 @@ from lensbench.runs import preflight as stage
 from lensbench.runs.preflight import Findings, preflight
 from lensbench.scores.scores import treatment_tools
 
-pytestmark = pytest.mark.slow
-
 STDIO = str(Path(__file__).parents[1] / "fakes" / "stdio_mcp_server.py")
 KEY = "sk-a-very-secret-key"
 
@@ -172,6 +170,7 @@ def test_submodules_that_are_empty_are_named_and_a_rewritten_history_is_not_a_lo
     assert (check.outcome, "empty folders for the agent: vendor/lib; " in check.detail) == ("warning", True)
 
 
+@pytest.mark.slow
 def test_the_embedded_server_answers_about_the_workspace(attempt: Try) -> None:
     arguments = ["-P", "-m", "lensbench_demo.lens", "--root", "${workspace}", "--log", "${server_log}"]
     check = attempt({"lens": {"command": "${python}", "args": arguments}})["with: lens"]
@@ -179,6 +178,7 @@ def test_the_embedded_server_answers_about_the_workspace(attempt: Try) -> None:
     assert re.search(r"lens_reindex; lens_grep\(query=.*\) answered$", check.detail)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("entry", "said"),
     [
@@ -266,6 +266,7 @@ def test_a_variable_of_an_mcp_file_reaches_the_server_of_any_agent_and_is_never_
     assert "lens.json: ${SEARCH_X} is not set; write `export SEARCH_X=...`" in checks["variables"].detail
 
 
+@pytest.mark.slow
 def test_in_a_sandbox_servers_are_tried_inside_and_setup_outside(attempt: Try, project: Path) -> None:
     if not find_sandbox({"mode": "auto", "visible": [], "hidden": []}).program:
         pytest.skip("bubblewrap is not installed, or does not work here")
@@ -301,6 +302,7 @@ def servers_of_people(project: Path, tmp_path_factory: pytest.TempPathFactory) -
     return beside
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "said"),
     [
@@ -430,6 +432,7 @@ def test_a_program_that_is_not_there_or_cannot_be_asked_is_said_so(attempt: Try)
     assert beside.outcome == "failed"  # a path is looked for in the workspace
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("bwrap"), reason="no bubblewrap")
 def test_a_launcher_that_starts_outside_of_the_sandbox_only_is_found_before_any_run(
     attempt: Try, adapter: SimpleNamespace, project: Path

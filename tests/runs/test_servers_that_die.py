@@ -19,8 +19,6 @@ from test_runs import SCRIPTS, bench, plan  # noqa: F401
 from lensbench.core.records import Record, RunId, from_json
 from lensbench.core.store import run_files
 
-pytestmark = pytest.mark.slow
-
 RUN = RunId("anna", "with")
 SERVER = """
 import sys
@@ -84,6 +82,7 @@ def record(folder: Path) -> Record:
     return from_json(run_files(folder, RUN).record.read_text())
 
 
+@pytest.mark.slow
 def test_a_server_that_answers_discards_nothing(
     bench: Path,
     port: int,
@@ -94,6 +93,7 @@ def test_a_server_that_answers_discards_nothing(
     assert (record(folder).attempt.reason, server.poll()) == ("", None)
 
 
+@pytest.mark.slow
 def test_a_server_that_died_during_the_run_discards_it_with_its_answer(
     bench: Path,
     port: int,
@@ -106,6 +106,7 @@ def test_a_server_that_died_during_the_run_discards_it_with_its_answer(
     assert run_files(folder, RUN).answer.read_bytes() == b"fine\n"
 
 
+@pytest.mark.slow
 def test_no_agent_is_started_for_a_server_that_is_gone_already(bench: Path, port: int) -> None:
     folder = planned(bench, port, "touch ../../../started; echo fine")
     make(folder)
@@ -113,6 +114,7 @@ def test_no_agent_is_started_for_a_server_that_is_gone_already(bench: Path, port
     assert record(folder).attempt.duration_s == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("server", ["Repo not registered"], indirect=True)
 def test_a_server_that_forgot_the_workspace_discards_the_run(
     bench: Path,

@@ -14,8 +14,6 @@ import pytest
 from lensbench.runs import start_gate
 from lensbench.runs.start_gate import at_the_gate
 
-pytestmark = pytest.mark.slow
-
 SCRIPTS = Path(__file__).parents[2] / "scripts"
 
 # A run: comes after a while, passes, works, goes. Every step is a line of one file, in the order in which it happened.
@@ -101,11 +99,13 @@ def test_the_limit_opens_the_gate_although_somebody_runs(gate: Gate) -> None:
     assert gate.events()[-2:] == ["passed a", "left a"]
 
 
+@pytest.mark.slow
 def test_a_partner_that_never_comes_is_given_up_when_nobody_runs(gate: Gate) -> None:
     gate.run("a", "b", grace=0.3, limit=1000)
     assert gate.events() == ["came a", "passed a", "left a"]
 
 
+@pytest.mark.slow
 def test_a_partner_is_waited_for_while_somebody_runs_whose_end_could_make_room_for_it(gate: Gate) -> None:
     gate.run("other", limit=0, work=1.5)
     gate.wait_for("passed other")
@@ -114,12 +114,14 @@ def test_a_partner_is_waited_for_while_somebody_runs_whose_end_could_make_room_f
     assert events.index("left other") < events.index("passed a")
 
 
+@pytest.mark.slow
 def test_two_halves_of_pairs_do_not_wait_for_each_other(gate: Gate) -> None:
     gate.run("a-with", "a-without", grace=0.3, limit=1000)
     gate.run("b-with", "b-without", grace=0.3, limit=1000)
     assert sorted(gate.events()[-4:]) == ["left a-with", "left b-with", "passed a-with", "passed b-with"]
 
 
+@pytest.mark.slow
 def test_a_killed_partner_counts_as_gone_and_its_file_is_no_partner(gate: Gate) -> None:
     gate.run("b", limit=0, work=600)
     gate.wait_for("passed b")
@@ -133,6 +135,7 @@ def test_a_killed_partner_counts_as_gone_and_its_file_is_no_partner(gate: Gate) 
     assert os.listdir(gate.folder) == []
 
 
+@pytest.mark.slow
 def test_a_partner_that_is_killed_at_the_gate_does_not_hold_up_the_other(gate: Gate) -> None:
     gate.run("c", "a", "b", grace=1000, limit=1000)
     gate.wait_for("came c")
@@ -149,6 +152,7 @@ def test_an_error_inside_leaves_the_gate_clean(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_many_quick_pairs_all_pass_together_and_none_is_stuck(gate: Gate, seed: int) -> None:
     """Up to four at a time, as Snakemake starts them: neighbours in the queue, the next one when one has gone."""

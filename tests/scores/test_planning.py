@@ -16,8 +16,6 @@ from lensbench.scores.sample_size import Needs, looks_save, plan_text, read_pilo
 from lensbench.scores.saving import tasks_for_no_worse
 from lensbench.scores.sequential import SHARE
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.mark.parametrize(
     ("sd", "for_10", "for_5", "for_5_at_90"),
@@ -77,6 +75,7 @@ def test_looks_save_runs_where_the_tools_do_nothing_and_cost_no_error() -> None:
     assert looks_save(20, 10, 45, 1, (0,)).tasks == {0: 45}
 
 
+@pytest.mark.slow
 def test_the_tables_name_every_need() -> None:
     text = plan_text(Needs(20, 10))
     assert "| 1 | 20.0 | 34 | 44 |" in text
@@ -92,6 +91,7 @@ def test_numbers_that_mean_nothing_are_refused_by_name(wrong: dict[str, float]) 
         Needs(**{"sd": 20, "effect": 10, **wrong}).check()
 
 
+@pytest.mark.slow
 def test_the_program_prints_the_tables() -> None:
     command = [sys.executable, "-m", "lensbench.scores.sample_size", "--sd", "25", "--effect", "10"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
@@ -124,6 +124,7 @@ def size(*arguments: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 def test_a_pilot_plans_runs_money_and_hours_from_its_own_runs(tmp_path: Path) -> None:
     folder = piloted(tmp_path / "r").folder
     said = size("--pilot", folder, "--effect", 10, "--power", 0.9).stdout
@@ -140,6 +141,7 @@ def test_a_pilot_plans_runs_money_and_hours_from_its_own_runs(tmp_path: Path) ->
     assert f"{2 * tasks / 60:.2g} h at 1 at a time" in alone
 
 
+@pytest.mark.slow
 def test_size_says_which_part_of_saves_needs_more_tasks(tmp_path: Path) -> None:
     """.9^39 = .0164; the spread of 25 has been simulated: 58 % at 48 tasks, 94 % at 96 (docs/measured/savings.md)."""
     assert (
@@ -160,6 +162,7 @@ def test_size_says_which_part_of_saves_needs_more_tasks(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_pilot_with_trials_measures_what_trials_reduce(tmp_path: Path) -> None:
     (pilot,) = read_pilot(piloted(tmp_path / "r", trials=3).folder, 0.24)
     assert pilot.measured
@@ -167,6 +170,7 @@ def test_a_pilot_with_trials_measures_what_trials_reduce(tmp_path: Path) -> None
     assert pilot.spread.tasks < pilot.spread.trials
 
 
+@pytest.mark.slow
 def test_a_folder_without_results_or_spread_is_refused_in_a_line(tmp_path: Path) -> None:
     said = size("--pilot", tmp_path, "--effect", 10)
     assert (said.returncode, said.stderr.count("\n")) == (1, 1)

@@ -15,8 +15,6 @@ from fakes.messages_api import Fake, MessagesApi, read_rules, serving
 from lensbench.plan.task_files import read_scenarios
 from lensbench_tasks.author import marked
 
-pytestmark = pytest.mark.slow
-
 __all__ = ["shop"]
 GOOD = "The total of a cart is one less than the sum of its prices. It should be the sum."
 
@@ -41,6 +39,7 @@ def generated(rules: Sequence[Mapping[str, Any]], monkeypatch: pytest.MonkeyPatc
     return task.prompt, said, fake
 
 
+@pytest.mark.slow
 @live
 @needs_sandbox
 def test_the_agent_writes_what_is_wanted_and_sees_neither_change_nor_tests(
@@ -64,6 +63,7 @@ def test_the_agent_writes_what_is_wanted_and_sees_neither_change_nor_tests(
     assert KEY.encode() not in kept
 
 
+@pytest.mark.slow
 @live
 @needs_sandbox
 def test_a_prompt_that_gives_the_tests_away_goes_back_once(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,6 +75,7 @@ def test_a_prompt_that_gives_the_tests_away_goes_back_once(shop: Path, monkeypat
     assert "it contains a line of a hidden test" in json.dumps(fake.bodies)
 
 
+@pytest.mark.slow
 @live
 @needs_sandbox
 def test_where_the_agent_writes_nothing_that_can_be_used_the_author_s_words_stay(

@@ -22,8 +22,6 @@ from lensbench_tasks.changes.suites import Moment, suite_of
 from lensbench_tasks.changes.swebench import Refused, read_instance
 from stock import git
 
-pytestmark = pytest.mark.slow
-
 __all__ = ["image"]
 SANDBOX = find_sandbox({"mode": "auto", "visible": [], "hidden": []})
 needs_sandbox = pytest.mark.skipif(not SANDBOX.program, reason="no bubblewrap")
@@ -71,6 +69,7 @@ def generate(*arguments: str, fails: bool = False) -> str:
     return done.stderr if fails else done.stdout
 
 
+@pytest.mark.slow
 @needs_sandbox
 def test_commits_become_proven_tasks_that_name_hidden_files_by_their_commit(shop: Path) -> None:
     generate("--repo", "shop", "--count", "4", "--output", "sets/shop.yaml")
@@ -119,6 +118,7 @@ def instance(shop: Path, **changed: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
+@pytest.mark.slow
 @needs_sandbox
 def test_swebench_lines_become_tasks_and_what_cannot_be_honoured_is_named(shop: Path) -> None:
     lines = [
@@ -176,6 +176,7 @@ def harbor(folder: Path, **changed: str) -> None:
     write(folder, files)
 
 
+@pytest.mark.slow
 @needs_sandbox
 def test_harbor_folders_become_tasks_and_what_needs_an_image_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -210,6 +211,7 @@ def test_harbor_folders_become_tasks_and_what_needs_an_image_is_named(
         assert said in report
 
 
+@pytest.mark.slow
 @needs_sandbox
 def test_a_harbor_task_runs_in_its_image(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, image: str) -> None:
     monkeypatch.chdir(tmp_path)
@@ -277,6 +279,7 @@ def test_the_plan_freezes_the_content_of_hidden_files(shop: Path) -> None:
     assert read_task(folder, "a").tests.files == {"tests/test_cart.py": TESTS}
 
 
+@pytest.mark.slow
 @needs_sandbox
 @pytest.mark.skipif(not shutil.which("node"), reason="no Node")
 def test_files_that_the_project_s_own_command_starts_are_tests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,8 +22,6 @@ from lensbench.plan.task_files import read_scenarios
 from lensbench_tasks.drafting import draft, with_drafts
 from lensbench_tasks.drafting.__main__ import doubts, render
 
-pytestmark = pytest.mark.slow
-
 ROOT = Path(__file__).resolve().parents[2]
 KINDS = get_args(DraftKind)
 
@@ -153,6 +151,7 @@ def rows(kind: DraftKind | None) -> list[Scored]:
     return scored(made_answers(tasks, trees, 1), criteria, patterns if kind else crude)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("held_out", [False, True])
 @pytest.mark.parametrize(("kind", "error"), [("strict", 18), ("lenient", 13)])
 def test_scores_by_drafts_are_close_to_the_authors(kind: DraftKind, error: int, held_out: bool) -> None:
@@ -168,6 +167,7 @@ def run_program(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 def test_several_sets_become_a_file_each(tmp_path: Path) -> None:
     sets = [tmp_path / name / "set.md" for name in ("one", "two")] + [tmp_path / "three.md"]
     for number, path in enumerate(sets):

@@ -19,8 +19,6 @@ from lensbench.core.system.places import ROOT
 from lensbench.core.system.program import benchmark, only_benchmark
 from lensbench.workflow.launch import check_config, copy_demo, move_caches, snakemake_options, with_tasks
 
-pytestmark = pytest.mark.slow
-
 VERBS = [name for group in all_verbs().values() for name in group]
 
 
@@ -44,6 +42,7 @@ def test_no_hidden_program_hides_a_verb() -> None:
     assert not HIDDEN.keys() & set(VERBS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verb", [*VERBS, *HIDDEN])
 def test_help_names_the_verb_and_does_nothing(verb: str, tmp_path: Path) -> None:
     shown = lensbench(verb, "--help", folder=tmp_path)
@@ -52,6 +51,7 @@ def test_help_names_the_verb_and_does_nothing(verb: str, tmp_path: Path) -> None
     assert tree(tmp_path) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("verb", "library", "extra"),
     [
@@ -70,6 +70,7 @@ def test_a_verb_without_its_extra_names_it_in_one_line(verb: str, library: str, 
     assert re.fullmatch(rf"error: {library}\S* is not installed; pip install 'lensbench\[{extra}\]'\n", ended.stderr)
 
 
+@pytest.mark.slow
 def test_a_program_gets_its_arguments_and_gives_its_exit_code(tmp_path: Path) -> None:
     failed = lensbench("status", "nowhere", folder=tmp_path)
     assert failed.returncode == 1
@@ -143,6 +144,7 @@ def test_several_configs_are_named(tmp_path: Path) -> None:
         snakemake_options(tmp_path, [])
 
 
+@pytest.mark.slow
 def test_a_start_with_a_wrong_option_writes_nothing(tmp_path: Path) -> None:
     ended = lensbench("run", "--coers", "2", folder=tmp_path)
     assert ended.returncode == 2

@@ -22,8 +22,6 @@ from lensbench.workflow.prices import FEW, OFFLINE, PUBLISHED, estimate, price
 from lensbench.workflow.setup import KINDS, Wishes, _outcome, config_text, earlier, mcp_file
 from terminal import type_into
 
-pytestmark = pytest.mark.slow
-
 FLAGS = ("--name", "mine", "--mcp", "true", "--agent", "offline", "--repo", "")
 
 
@@ -32,6 +30,7 @@ def starting(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
@@ -59,6 +58,7 @@ def test_what_is_missing_or_wrong_is_one_line_and_nothing_is_written(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["config.mine.yaml", "mcp.mine.json", "scenarios/mine.yaml", "bench/mine-smoke"])
 def test_nothing_is_overwritten(tmp_path: Path, name: str) -> None:
     there = tmp_path / name
@@ -70,6 +70,7 @@ def test_nothing_is_overwritten(tmp_path: Path, name: str) -> None:
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == [there]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("repo", ["", "../my-project", "https://example.org/mine.git"])
 def test_a_set_to_fill_in_is_valid_and_is_not_overwritten(tmp_path: Path, repo: str) -> None:
     made = starting(tmp_path, "--tasks", "scenarios/My set.yaml", "--repo", repo)
@@ -92,6 +93,7 @@ def empty_repository(folder: Path) -> None:
     (folder / "empty" / "notes.txt").write_text("none")
 
 
+@pytest.mark.slow
 def test_a_terminal_is_asked_for_what_no_flag_names(tmp_path: Path) -> None:
     command = [sys.executable, "-P", "-m", "lensbench.workflow.setup", "--repo", "empty"]
     empty_repository(tmp_path)
@@ -103,6 +105,7 @@ def test_a_terminal_is_asked_for_what_no_flag_names(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("*.mine.*"))
 
 
+@pytest.mark.slow
 def test_a_terminal_is_asked_again_when_an_answer_cannot_be_used(tmp_path: Path) -> None:
     command = [sys.executable, "-P", "-m", "lensbench.workflow.setup"]
     empty_repository(tmp_path)
