@@ -38,11 +38,7 @@ def problems(condition: Condition, kind: str) -> Iterator[tuple[KeyPath, str]]:
     """What is wrong with these files, each with its key in the condition, as the end of a sentence."""
     total = 0
     for path in condition.files:
-        if (
-            path != posixpath.normpath(path)
-            or path.startswith(("/", "../"))
-            or path.split("/")[0] in (".git", ".", "..")
-        ):
+        if path != posixpath.normpath(path) or path.split("/")[0] in ("", ".git", ".", ".."):
             yield ("files", path), f"must be the path of a file in the workspace, such as CLAUDE.md; it is {path!r}"
     if condition.skills and not (kind in programs() and programs()[kind].skills):
         yield ("skills",), f"is not possible for agent.kind {kind!r}; name each file in files"

@@ -156,11 +156,8 @@ def model_of(tables: Tables) -> str:
     models = [model for model in models or dict.fromkeys(mapped) if model not in ("", "none")]
     versions = sorted({outcome.agent_version for outcome in outcomes if outcome.agent_version})
     kind = tables.plan["agent"]["kind"]
-    program = (
-        ""
-        if kind == "none"
-        else " ".join(filter(None, [kind, ", ".join(versions), "(stock)" * is_stock(tables.plan["agent"])]))
-    )
+    named = [kind, ", ".join(versions), "(stock)" * is_stock(tables.plan["agent"])]
+    program = "" if kind == "none" else " ".join(filter(None, named))
     return " in ".join(filter(None, [", ".join(models), program]))
 
 

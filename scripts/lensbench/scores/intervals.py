@@ -229,11 +229,16 @@ def _interval(d: Floats, se: float, df: float, alpha: float, method: str) -> Int
 
 
 def unseen(mean: float, tasks: int, chance: float, limit: float = LARGEST) -> Interval:
-    """The interval of a mean when all differences are equal: the other tasks, which differ as much as is possible, are
-    the largest share of which none is seen in so many tasks with this `chance` on each side (exact binomial; for 0.05
-    the rule of three: Hanley and Lippman-Hand, JAMA 249, 1983)."""
-    share = 1 - chance ** (1 / tasks)
+    """The interval of a mean when all differences are equal and the unseen tasks differ as much as possible;
+    `chance` a side."""
+    share = unseen_share(tasks, chance)
     return Interval(mean - share * (limit + mean), mean + share * (limit - mean), 0.0, 0.0, "no spread: exact binomial")
+
+
+def unseen_share(tasks: int, chance: float) -> float:
+    """The largest share that so many tasks miss with this `chance` (exact binomial; for 0.05 the rule of
+    three: Hanley and Lippman-Hand, JAMA 249, 1983)."""
+    return 1 - math.pow(chance, 1 / tasks)
 
 
 def floor_of(d: Floats, limit: float, seed: int) -> float:

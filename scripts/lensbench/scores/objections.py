@@ -14,7 +14,7 @@ from typing import NamedTuple
 from lensbench.core.distributions import norm_sf, t_isf, t_sf
 from lensbench.core.frozen_plan import GateSettings
 from lensbench.plan.names import Verdict
-from lensbench.scores.intervals import Estimate
+from lensbench.scores.intervals import Estimate, unseen_share
 from lensbench.scores.sequential import interval_at
 
 FEWEST_TASKS = 8
@@ -91,7 +91,7 @@ def _hides_losses(estimate: Estimate, boundary: float, settings: GateSettings) -
     margin = settings["margin"] / 100
     if estimate.n < FEWEST_TASKS:
         return ReasonKind.FEW_TASKS
-    if 1 - math.pow(norm_sf(boundary), 1 / estimate.n) > margin:
+    if unseen_share(estimate.n, norm_sf(boundary)) > margin:
         return ReasonKind.UNSEEN
     is_heavy = estimate.floor is None or estimate.floor <= -margin
     return ReasonKind.HEAVY_TAIL if is_heavy or hides_a_tail("SAVES", estimate, settings) else None
@@ -99,8 +99,8 @@ def _hides_losses(estimate: Estimate, boundary: float, settings: GateSettings) -
 
 def most_worse(estimate: Estimate, low: float, boundary: float) -> float:
     """By how much answers may be worse, in shares of 1: the bound that is reached, unseen heavy losses included."""
-    never_seen = 1 - math.pow(norm_sf(boundary), 1 / estimate.n)
-    return max(-low, -(low if estimate.floor is None else estimate.floor), never_seen)
+    floor = low if estimate.floor is None else estimate.floor
+    return max(-low, -floor, unseen_share(estimate.n, norm_sf(boundary)))
 
 
 def hides_a_tail(verdict: Verdict, estimate: Estimate, settings: GateSettings) -> bool:
