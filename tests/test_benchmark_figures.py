@@ -20,11 +20,10 @@ def compared(folder: Path, after: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(program, cwd=folder, capture_output=True, text=True)
 
 
-@pytest.mark.parametrize(
-    ("yardstick", "all_runs", "word"),
-    [(0.1, 11.9, ""), (0.1, 12.1, "slower"), (0.1, 8.2, "faster"), (0.2, 20.0, ""), (0.2, 12.0, "faster"),
-     (0.05, 6.1, "slower")],
-)  # fmt: skip
+@pytest.mark.parametrize(("yardstick", "all_runs", "word"), [
+    (0.1, 11.9, ""), (0.1, 12.1, "slower"), (0.1, 8.2, "faster"), (0.2, 20.0, ""), (0.2, 12.0, "faster"),
+    (0.05, 6.1, "slower"),
+])  # fmt: skip
 def test_a_step_that_costs_a_fifth_more_is_seen_whatever_the_machine(
     tmp_path: Path, yardstick: float, all_runs: float, word: str
 ) -> None:

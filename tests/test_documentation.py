@@ -31,18 +31,14 @@ def test_each_section_of_the_index_becomes_a_part_of_the_navigation() -> None:
     assert ":caption: Other\n\nD <x/d>\n```" in made
 
 
-@pytest.mark.parametrize(
-    ("body", "problem"),
-    [
-        ('<a href="b.html#here">b</a>', ""),
-        ('<a href="https://example.org/">out, by a click</a>', ""),
-        ('<a href="c.html">c</a>', "links to c.html, which does not exist"),
-        ('<a href="b.html#there">b</a>', "links to b.html#there, an anchor that does not exist"),
-        ('<img src="https://example.org/a.png">', "loads https://example.org/a.png, which is not in the site"),
-        ('<script src="//cdn.example.org/a.js"></script>', "loads //cdn.example.org/a.js, which is not in the site"),
-        ("<style>@import '//example.org/a.css'</style>", "a style loads a file from another host"),
-    ],
-)
+@pytest.mark.parametrize(("body", "problem"), [
+    ('<a href="b.html#here">b</a>', ""), ('<a href="https://example.org/">out, by a click</a>', ""),
+    ('<a href="c.html">c</a>', "links to c.html, which does not exist"),
+    ('<a href="b.html#there">b</a>', "links to b.html#there, an anchor that does not exist"),
+    ('<img src="https://example.org/a.png">', "loads https://example.org/a.png, which is not in the site"),
+    ('<script src="//cdn.example.org/a.js"></script>', "loads //cdn.example.org/a.js, which is not in the site"),
+    ("<style>@import '//example.org/a.css'</style>", "a style loads a file from another host"),
+])  # fmt: skip
 def test_a_link_that_leads_nowhere_or_loads_from_outside_is_found(tmp_path: Path, body: str, problem: str) -> None:
     (tmp_path / "a.html").write_text(body)
     (tmp_path / "b.html").write_text('<p id="here">b</p>')

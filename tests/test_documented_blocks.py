@@ -87,16 +87,12 @@ def test_a_block_is_what_its_reader_accepts(block: Block, tmp_path: Path) -> Non
     read_block(block, tmp_path)
 
 
-@pytest.mark.parametrize(
-    "planted",
-    [
-        Block("", "yaml", "agent:\n  kind: claude-code\n  verison: 2.1.329\n"),
-        Block("", "yaml", "agent:\n  kind: claude-code\n           version: 2.1.329\n"),
-        Block("", "yaml", "tasks:\n  - {id: a, prompt: b}\n"),
-        Block("", "json", '{"type": "start"}\n{"typ": "end"}\n'),
-        Block("", "json", '{"schema": 1, "judge": "a", "verdicts": []}'),
-    ],
-)
+@pytest.mark.parametrize("planted", [
+    Block("", "yaml", "agent:\n  kind: claude-code\n  verison: 2.1.329\n"),
+    Block("", "yaml", "agent:\n  kind: claude-code\n           version: 2.1.329\n"),
+    Block("", "yaml", "tasks:\n  - {id: a, prompt: b}\n"), Block("", "json", '{"type": "start"}\n{"typ": "end"}\n'),
+    Block("", "json", '{"schema": 1, "judge": "a", "verdicts": []}'),
+])  # fmt: skip
 def test_a_planted_mistake_in_a_block_is_found(planted: Block, tmp_path: Path) -> None:
     with pytest.raises((UserError, ValueError, KeyError, AssertionError, yaml.YAMLError)):
         read_block(planted, tmp_path)

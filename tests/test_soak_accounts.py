@@ -27,18 +27,9 @@ Truth = tuple[Bench, Injector]
 def attempt(place: str, condition: str, at: float = 10.0, **facts: Any) -> Attempt:
     """An attempt that was given the answer named after its place."""
     made = Attempt(
-        place,
-        "t-0",
-        condition,
-        at,
-        None,
-        1,
-        0,
-        given=sha256(place.encode()),
-        given_at=at + 1,
-        model=MODEL,
+        place, "t-0", condition, at, None, 1, 0, given=sha256(place.encode()), given_at=at + 1, model=MODEL,
         was_found=True,
-    )
+    )  # fmt: skip
     return replace(made, **facts)
 
 
@@ -68,17 +59,10 @@ def test_all_is_well(truth: Truth) -> None:
     assert found(truth, stood=("lb-w", "lb-o")) == (0, 0, 0)
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"model": "other"},
-        {"given": ""},
-        {"given": sha256(b"else")},
-        {"fault": ENDS_AT_START, "injected": True},
-        {"was_found": False},
-    ],
-    ids=["model", "cut off", "another text", "no server", "no answer of the server"],
-)
+@pytest.mark.parametrize("change", [
+    {"model": "other"}, {"given": ""}, {"given": sha256(b"else")}, {"fault": ENDS_AT_START, "injected": True},
+    {"was_found": False},
+], ids=["model", "cut off", "another text", "no server", "no answer of the server"])  # fmt: skip
 def test_an_answer_that_must_not_count(change: dict[str, Any], truth: Truth) -> None:
     attempts = truth[1].attempts
     attempts["lb-w"] = replace(attempts["lb-w"], **change)

@@ -50,16 +50,13 @@ def later(**reply: Any) -> list[dict[str, Any]]:
 
 
 ROWS = [
-    Row("an answer", [CALL, ANSWER], "finished"),
-    Row("an empty answer", later(text=""), "again empty"),
+    Row("an answer", [CALL, ANSWER], "finished"), Row("an empty answer", later(text=""), "again empty"),
     Row("the model refuses", later(text="I cannot.", stop_reason="refusal"), "refusal", {"gemini": "finished"}),
     Row("the answer is blocked before its first word", later(stop_reason="refusal"), "refusal"),
     Row("the output limit ends the answer", later(text="It is", stop_reason="limit"), "limit", {"gemini": "finished"}),
     Row("the first request gets 400", first(status=400), "stop api_error"),
-    Row("a later one gets 400", later(status=400), "again api_error"),
-    Row("401", first(status=401), "stop api_error"),
-    Row("402", later(status=402), "stop api_error"),
-    Row("403", later(status=403), "stop api_error"),
+    Row("a later one gets 400", later(status=400), "again api_error"), Row("401", first(status=401), "stop api_error"),
+    Row("402", later(status=402), "stop api_error"), Row("403", later(status=403), "stop api_error"),
     Row("the first request gets 404", first(status=404), "stop api_error"),
     Row("413", later(status=413), "again api_error"),
     Row("413 once", [CALL, {"times": 1, "reply": {"status": 413}}, ANSWER], "again api_error",

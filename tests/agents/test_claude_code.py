@@ -133,10 +133,8 @@ def test_a_tier_without_a_mapping_gets_the_main_model(monkeypatch: pytest.Monkey
     gateway: dict[str, Any] = {"provider": "custom", "base_url": "http://gateway", "token_env": "KEY"}
     mapped = invocation(**gateway, models={"sonnet": "big", "haiku": "small"}).env
     assert [mapped[f"ANTHROPIC_DEFAULT_{tier}_MODEL"] for tier in ("SONNET", "HAIKU", "OPUS")] == [
-        "big",
-        "small",
-        "big",
-    ]
+        "big", "small", "big",
+    ]  # fmt: skip
     assert mapped["ANTHROPIC_BASE_URL"] == "http://gateway"
     assert invocation(**gateway, model="own").env["ANTHROPIC_DEFAULT_HAIKU_MODEL"] == "own"
     assert not [name for name in invocation().env if name.startswith("ANTHROPIC")]
@@ -174,26 +172,18 @@ def test_the_answer_at_a_limit_is_what_was_said_after_the_last_call() -> None:
     call = {"type": "assistant", "message": {"model": "m", "content": [use]}}
     answered = {"type": "user", "message": {"content": [{"type": "tool_result", "tool_use_id": "1", "content": "x"}]}}
     lines = [
-        said("I look."),
-        json.dumps(call),
-        json.dumps(answered),
-        said("It "),
-        said("is"),
+        said("I look."), json.dumps(call), json.dumps(answered), said("It "), said("is"),
         said("no", parent_tool_use_id="t"),
-    ]
+    ]  # fmt: skip
     assert read([*lines, result(stop_reason="max_tokens")]).answer == "It is"
 
 
-@pytest.mark.parametrize(
-    ("given_settings", "message"),
-    [
-        ({"provider": "zai", "token_env": "NO_SUCH_KEY"}, "agent.token_env names NO_SUCH_KEY, which is not set"),
-        ({"pass_env": ("ANTHROPIC_API_KEY",)}, "agent.pass_env names ANTHROPIC_API_KEY, which is not set"),
-        ({"provider": "zai"}, "agent.token_env is missing"),
-        ({"provider": "custom", "token_env": "KEY"}, "agent.base_url is missing"),
-        ({"model": ""}, "agent.model is empty"),
-    ],
-)
+@pytest.mark.parametrize(("given_settings", "message"), [
+    ({"provider": "zai", "token_env": "NO_SUCH_KEY"}, "agent.token_env names NO_SUCH_KEY, which is not set"),
+    ({"pass_env": ("ANTHROPIC_API_KEY",)}, "agent.pass_env names ANTHROPIC_API_KEY, which is not set"),
+    ({"provider": "zai"}, "agent.token_env is missing"),
+    ({"provider": "custom", "token_env": "KEY"}, "agent.base_url is missing"), ({"model": ""}, "agent.model is empty"),
+])  # fmt: skip
 def test_what_is_missing_is_named(
     given_settings: dict[str, Any], message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

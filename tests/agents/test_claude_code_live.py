@@ -157,16 +157,10 @@ def test_the_embedded_server_is_offered(tmp_path: Path, monkeypatch: pytest.Monk
     server = {
         "command": sys.executable,
         "args": [
-            "-P",
-            "-m",
-            "lensbench_demo.lens",
-            "--root",
-            str(tmp_path / "repo"),
-            "--log",
-            str(tmp_path / "calls.jsonl"),
+            "-P", "-m", "lensbench_demo.lens", "--root", str(tmp_path / "repo"), "--log", str(tmp_path / "calls.jsonl"),
         ],
         "env": {"PYTHONPATH": str(PROJECT / "scripts")},
-    }
+    }  # fmt: skip
     grep = {"name": "mcp__lens__lens_grep", "input": {"query": "cart", "repoPath": str(tmp_path / "repo")}}
     rules: list[dict[str, Any]] = [
         {"when": {"turn": 1}, "reply": {"tools": [grep]}},

@@ -141,15 +141,11 @@ def test_a_gateway_gets_its_token_by_the_environment_only(tmp_path: Path, monkey
     assert "secret-value" not in f"{invocation.argv}{config(tmp_path)}"
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"model": ""}, "agent.model is empty"),
-        ({"token_env": "NO_SUCH_KEY"}, "NO_SUCH_KEY, which is not set"),
-        ({"provider": "zai"}, "agent.base_url is missing"),
-        ({"provider": "custom", "base_url": "http://x"}, "agent.token_env is missing"),
-    ],
-)
+@pytest.mark.parametrize(("settings", "message"), [
+    ({"model": ""}, "agent.model is empty"), ({"token_env": "NO_SUCH_KEY"}, "NO_SUCH_KEY, which is not set"),
+    ({"provider": "zai"}, "agent.base_url is missing"),
+    ({"provider": "custom", "base_url": "http://x"}, "agent.token_env is missing"),
+])  # fmt: skip
 def test_a_setting_that_is_missing_is_named(tmp_path: Path, settings: dict[str, Any], message: str) -> None:
     with pytest.raises(UserError, match=message):
         started(codex, assignment(tmp_path, treatment=False, **settings))

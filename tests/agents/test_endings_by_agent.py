@@ -46,16 +46,10 @@ def offline_call(tool: str, is_error: bool) -> list[dict[str, Any]]:
 ANNOUNCED = {"type": "lensbench.started", "model": "m", "workspace": "/repo", "servers": [], "denied_servers": ["lens"]}
 
 
-@pytest.mark.parametrize(
-    ("adapter", "call", "start"),
-    [
-        (claude_code, claude_call, {"type": "system", "subtype": "init"}),
-        (gemini, gemini_call, ANNOUNCED),
-        (codex, codex_call, ANNOUNCED),
-        (opencode, opencode_call, ANNOUNCED),
-        (offline, offline_call, {"type": "start"}),
-    ],
-)
+@pytest.mark.parametrize(("adapter", "call", "start"), [
+    (claude_code, claude_call, {"type": "system", "subtype": "init"}), (gemini, gemini_call, ANNOUNCED),
+    (codex, codex_call, ANNOUNCED), (opencode, opencode_call, ANNOUNCED), (offline, offline_call, {"type": "start"}),
+])  # fmt: skip
 def test_calls_whose_ids_a_gateway_repeats_are_all_counted(adapter: Any, call: Any, start: dict[str, Any]) -> None:
     tools = [("web_search", False), ("mcp__lens__lens_grep", True), ("web_search", False), ("command_execution", True)]
     events = [start, *(event for tool in tools for event in call(*tool))]
@@ -64,17 +58,14 @@ def test_calls_whose_ids_a_gateway_repeats_are_all_counted(adapter: Any, call: A
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("adapter", "start", "events"),
-    [
-        (claude_code, {"type": "system", "subtype": "init"}, [{"type": "result", "result": "so"}]),
-        (gemini, ANNOUNCED, [{"type": "init"}, {"type": "result"}]),
-        (gemini, {"type": "init"}, [ANNOUNCED, {"type": "result"}]),
-        (codex, ANNOUNCED, [{"type": "thread.started"}, {"type": "turn.completed"}]),
-        (codex, {"type": "thread.started"}, [ANNOUNCED, {"type": "turn.completed"}]),
-        (opencode, ANNOUNCED, [{"type": "step_finish", "part": {"reason": "stop"}}]),
-    ],
-)
+@pytest.mark.parametrize(("adapter", "start", "events"), [
+    (claude_code, {"type": "system", "subtype": "init"}, [{"type": "result", "result": "so"}]),
+    (gemini, ANNOUNCED, [{"type": "init"}, {"type": "result"}]),
+    (gemini, {"type": "init"}, [ANNOUNCED, {"type": "result"}]),
+    (codex, ANNOUNCED, [{"type": "thread.started"}, {"type": "turn.completed"}]),
+    (codex, {"type": "thread.started"}, [ANNOUNCED, {"type": "turn.completed"}]),
+    (opencode, ANNOUNCED, [{"type": "step_finish", "part": {"reason": "stop"}}]),
+])  # fmt: skip
 def test_a_stream_without_its_start_is_incomplete(adapter: Any, start: dict[str, Any], events: list[Any]) -> None:
     assert adapter.read(map(json.dumps, [start, *events])).finished
     outcome = adapter.read(map(json.dumps, events))
@@ -89,11 +80,9 @@ SERVED = {"claude-code": claude_call, "codex": codex_call, "gemini": gemini_call
           "command-events": offline_call}  # fmt: skip
 STARTS: dict[str, list[dict[str, Any]]] = {
     "claude-code": [{"type": "system", "subtype": "init", "mcp_servers": [], "tools": []}],
-    "codex": [ANNOUNCED, {"type": "thread.started"}],
-    "gemini": [ANNOUNCED, {"type": "init"}],
-    "opencode": [ANNOUNCED],
+    "codex": [ANNOUNCED, {"type": "thread.started"}], "gemini": [ANNOUNCED, {"type": "init"}], "opencode": [ANNOUNCED],
     "command-events": [{"type": "start"}],
-}
+}  # fmt: skip
 ENDS: dict[str, tuple[list[dict[str, Any]], list[dict[str, Any]]]] = {
     "claude-code": (
         [{"type": "assistant", "message": {"content": [{"type": "text", "text": "so"}]}}, {"type": "result", "result": "so"}], [{"type": "result", "result": "half", "subtype": "error_max_turns", "is_error": True}],
@@ -110,9 +99,7 @@ ENDS: dict[str, tuple[list[dict[str, Any]], list[dict[str, Any]]]] = {
         [{"type": "text", "part": {"text": "so"}}, {"type": "step_finish", "part": {"reason": "stop"}}],
         [{"type": "step_finish", "part": {"reason": "length"}}],
     ),
-    "command-events": (
-        [{"type": "answer", "text": "so"}, {"type": "end"}], [{"type": "end", "ended": "limit"}],
-    ),
+    "command-events": ([{"type": "answer", "text": "so"}, {"type": "end"}], [{"type": "end", "ended": "limit"}]),
 }  # fmt: skip
 """The end of an answer, and that of a run that reached a limit."""
 
@@ -127,19 +114,13 @@ def becomes(agent: str, *events: dict[str, Any] | str, exit_code: int = 1) -> st
     return f"{'stop' if stops(outcome) else REASONS[reason].policy} {reason}" if reason else outcome.ending
 
 
-@pytest.mark.parametrize(
-    ("status", "is_first", "words", "expected"),
-    [
-        (402, False, "pay", "stop api_error"),
-        (400, False, "Your credit balance is too low", "stop api_error"),
-        (400, False, "The model-x model is not supported with this account.", "stop api_error"),
-        (404, False, "model: glm-9 does not exist", "stop api_error"),
-        (400, False, "a picture cannot be read", "again api_error"),
-        (413, True, "too large", "again api_error"),
-        (429, True, "slow down", "again rate_limited"),
-        (529, False, "overloaded", "again api_error"),
-    ],
-)
+@pytest.mark.parametrize(("status", "is_first", "words", "expected"), [
+    (402, False, "pay", "stop api_error"), (400, False, "Your credit balance is too low", "stop api_error"),
+    (400, False, "The model-x model is not supported with this account.", "stop api_error"),
+    (404, False, "model: glm-9 does not exist", "stop api_error"),
+    (400, False, "a picture cannot be read", "again api_error"), (413, True, "too large", "again api_error"),
+    (429, True, "slow down", "again rate_limited"), (529, False, "overloaded", "again api_error"),
+])  # fmt: skip
 def test_a_refusal_is_told_by_its_status_and_its_words(status: int, is_first: bool, words: str, expected: str) -> None:
     before = [] if is_first else offline_call("web_search", False)
     refused = {"type": "end", "is_error": True, "error": words, "status": status}

@@ -50,16 +50,11 @@ def test_the_model_that_served_stands_beside_the_one_that_was_asked_for() -> Non
     assert (outcome.models_asked, outcome.models) == (("model-a",), ("model-b",))
 
 
-@pytest.mark.parametrize(
-    ("calls", "other", "tokens", "served"),
-    [
-        (45, "gemini-3-flash-preview", 250, {"model-a"}),
-        (29, "gemini-2.5-flash", 1200, {"model-a"}),
-        (28, "gemini-2.5-flash", 250, {"model-a", "gemini-2.5-flash"}),
-        (45, "gemini-2.5-flash", 4000, {"model-a", "gemini-2.5-flash"}),
-        (45, "model-b", 250, {"model-a", "model-b"}),
-    ],
-)
+@pytest.mark.parametrize(("calls", "other", "tokens", "served"), [
+    (45, "gemini-3-flash-preview", 250, {"model-a"}), (29, "gemini-2.5-flash", 1200, {"model-a"}),
+    (28, "gemini-2.5-flash", 250, {"model-a", "gemini-2.5-flash"}),
+    (45, "gemini-2.5-flash", 4000, {"model-a", "gemini-2.5-flash"}), (45, "model-b", 250, {"model-a", "model-b"}),
+])  # fmt: skip
 def test_a_model_that_only_watches_a_long_run_did_not_answer(
     calls: int, other: str, tokens: int, served: set[str]
 ) -> None:

@@ -70,11 +70,8 @@ def test_the_first_rule_that_fits_answers() -> None:
         ]  # fmt: skip
         assert ask(fake.url, model="other")[0] == 403
     assert [json.loads(text)["content"][0]["text"] for text in answers] == [
-        "second turn",
-        "has it",
-        "was told",
-        "plain",
-    ]
+        "second turn", "has it", "was told", "plain",
+    ]  # fmt: skip
 
 
 def test_a_streamed_answer_says_the_same_as_a_whole_one() -> None:
@@ -84,10 +81,8 @@ def test_a_streamed_answer_says_the_same_as_a_whole_one() -> None:
             json.loads(line[6:]) for line in ask(fake.url, stream=True)[1].splitlines() if line.startswith("data: ")
         ]
     kinds = [
-        "message_start",
-        *["content_block_start", "content_block_delta", "content_block_stop"] * 2,
-        "message_delta",
-    ]
+        "message_start", *["content_block_start", "content_block_delta", "content_block_stop"] * 2, "message_delta",
+    ]  # fmt: skip
     assert [event["type"] for event in events] == [*kinds, "message_stop"]
     assert json.loads(events[5]["delta"]["partial_json"]) == {"query": "cart"}
     assert events[-2]["delta"]["stop_reason"] == "tool_use"

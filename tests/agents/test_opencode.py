@@ -65,20 +65,17 @@ SUMMARY = (part("step_start", 3), part("text", 3, text="Summary"), step(3, "stop
 CONTINUE = part("text", 4, text="Continue.", synthetic=True, metadata={"compaction_continue": True})
 
 
-@pytest.mark.parametrize(
-    ("events", "exit_code", "expected"),
-    [
-        ((*LOOKED, OVERFLOW, *SUMMARY, CONTINUE, *ANSWERED), 1, ("", "compaction", "It is there.")),
-        ((*LOOKED, OVERFLOW, *SUMMARY, *ANSWERED), 1, ("", "compaction", "It is there.")),
-        ((*LOOKED, *SUMMARY, CONTINUE, *ANSWERED), 0, ("", "compaction", "It is there.")),
-        ((*LOOKED, OVERFLOW, *SUMMARY, CONTINUE, *ANSWERED), -9, ("crashed", "compaction", "It is there.")),
-        ((*LOOKED, *ANSWERED), 1, ("crashed", "finished", "It is there.")),
-        ((*LOOKED, OVERFLOW, *SUMMARY), 1, ("api_error", "unknown", "")),
-        ((*LOOKED, OVERFLOW, *SUMMARY, CONTINUE, *LOOKED), 1, ("api_error", "unknown", "")),
-        ((*LOOKED, OVERFLOW, *SUMMARY, CONTINUE, *ANSWERED, OVERFLOW), 1, ("api_error", "unknown", "")),
-        ((*LOOKED, *SUMMARY, CONTINUE), 0, ("crashed", "unknown", "Continue.")),
-    ],
-)
+@pytest.mark.parametrize(("events", "exit_code", "expected"), [
+    ((*LOOKED, OVERFLOW, *SUMMARY, CONTINUE, *ANSWERED), 1, ("", "compaction", "It is there.")),
+    ((*LOOKED, OVERFLOW, *SUMMARY, *ANSWERED), 1, ("", "compaction", "It is there.")),
+    ((*LOOKED, *SUMMARY, CONTINUE, *ANSWERED), 0, ("", "compaction", "It is there.")),
+    ((*LOOKED, OVERFLOW, *SUMMARY, CONTINUE, *ANSWERED), -9, ("crashed", "compaction", "It is there.")),
+    ((*LOOKED, *ANSWERED), 1, ("crashed", "finished", "It is there.")),
+    ((*LOOKED, OVERFLOW, *SUMMARY), 1, ("api_error", "unknown", "")),
+    ((*LOOKED, OVERFLOW, *SUMMARY, CONTINUE, *LOOKED), 1, ("api_error", "unknown", "")),
+    ((*LOOKED, OVERFLOW, *SUMMARY, CONTINUE, *ANSWERED, OVERFLOW), 1, ("api_error", "unknown", "")),
+    ((*LOOKED, *SUMMARY, CONTINUE), 0, ("crashed", "unknown", "Continue.")),
+])  # fmt: skip
 def test_an_error_counts_unless_the_run_went_on_to_an_end(
     events: tuple[Any, ...], exit_code: int, expected: tuple[str, str, str]
 ) -> None:
@@ -96,10 +93,8 @@ def test_names_of_tools_are_split_at_the_server_that_is_known() -> None:
 
 def test_only_files_of_the_workspace_that_could_be_read_were_read() -> None:
     reads = (
-        call("read", filePath="/repo/src/a.py"),
-        call("read", filePath="b.py"),
-        call("read", "gone", filePath="c.py"),
-    )
+        call("read", filePath="/repo/src/a.py"), call("read", filePath="b.py"), call("read", "gone", filePath="c.py"),
+    )  # fmt: skip
     outcome = opencode.read(stream(*reads, call("read", filePath="/etc/passwd"), *ANSWERED))
     assert outcome.files_read == ("b.py", "src/a.py")
     assert outcome.calls == (Call("read", 4, 1),)

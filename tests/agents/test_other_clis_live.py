@@ -80,14 +80,10 @@ def test_with_the_treatment_its_tools_are_offered_and_its_calls_work(cli: Cli, t
         outcome,
         {
             "model-*": {
-                **dict.fromkeys(("date", "source"), ""),
-                "input": 10,
-                "cache_read": 1,
-                "cache_write": 0,
-                "output": 100,
+                **dict.fromkeys(("date", "source"), ""), "input": 10, "cache_read": 1, "cache_write": 0, "output": 100,
             }
         },
-    )
+    )  # fmt: skip
     assert {"codex": 0.005874, "gemini": 0.006874}.get(cli.kind, told.cost_usd) == told.cost_usd
     assert told.cost_is_guess
     home = tmp_path / "session" / "home"

@@ -14,13 +14,9 @@ import pytest
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"
 ROOMS = (
-    "lensbench/agents",
-    "lensbench/runs",
-    "lensbench/judging",
-    "lensbench/changes",
-    "lensbench_demo/offline",
+    "lensbench/agents", "lensbench/runs", "lensbench/judging", "lensbench/changes", "lensbench_demo/offline",
     "lensbench_tasks",
-)
+)  # fmt: skip
 METHODS = {"search", "match", "fullmatch", "findall", "finditer", "sub", "split"}
 CHARACTERS = "a0 -./_\"'\n:,<>[](){}`=*#|\\\x1b\t@~!+%$&;?^A"
 SHORT, LONG = 2_000, 8_000

@@ -47,22 +47,16 @@ def test_a_network_has_the_model_the_declared_servers_and_what_the_config_names(
     environment = {"ANTHROPIC_BASE_URL": "http://127.0.0.1:9000", "PATH": "/usr/bin"}
     network = network_of(['{"url": "http://localhost:4111/mcp"}'], environment, ("api.x.org:443",), ("pypi.org",))
     assert [str(host) for host in network.hosts] == [
-        "api.x.org:443",
-        "pypi.org:443",
-        "localhost:4111",
-        "127.0.0.1:9000",
-    ]
+        "api.x.org:443", "pypi.org:443", "localhost:4111", "127.0.0.1:9000",
+    ]  # fmt: skip
     assert network.name == "own"
 
 
-@pytest.mark.parametrize(
-    ("environment", "agents", "declared", "why"),
-    [
-        ({}, None, "", "the hosts that this agent needs are unknown"),
-        ({"HTTPS_PROXY": "http://proxy:1"}, ("a:443",), "", "HTTPS_PROXY is passed on"),
-        ({}, ("a:443",), "http://10.1.2.3:80/mcp", "10.1.2.3 is a numeric address"),
-    ],
-)
+@pytest.mark.parametrize(("environment", "agents", "declared", "why"), [
+    ({}, None, "", "the hosts that this agent needs are unknown"),
+    ({"HTTPS_PROXY": "http://proxy:1"}, ("a:443",), "", "HTTPS_PROXY is passed on"),
+    ({}, ("a:443",), "http://10.1.2.3:80/mcp", "10.1.2.3 is a numeric address"),
+])  # fmt: skip
 def test_if_the_network_cannot_be_isolated_it_is_shared_with_a_reason(
     environment: dict[str, str], agents: tuple[str, ...] | None, declared: str, why: str
 ) -> None:

@@ -49,16 +49,12 @@ def pause_of(party: str, slept: list[float]) -> float:
     return slept.pop() if slept else 0.0
 
 
-@pytest.mark.parametrize(
-    ("settings", "service"),
-    [
-        ({"kind": "claude-code"}, "claude-code"),
-        ({"kind": "claude-code", "provider": "zai"}, "zai"),
-        ({"base_url": "https://api.z.ai/api/anthropic", "provider": "custom"}, "api.z.ai"),
-        ({"base_url": "http://user:secret@127.0.0.1:4000?x=secret"}, "127.0.0.1:4000"),
-        ({"base_url": "gateway.example"}, "gateway.example"),
-    ],
-)
+@pytest.mark.parametrize(("settings", "service"), [
+    ({"kind": "claude-code"}, "claude-code"), ({"kind": "claude-code", "provider": "zai"}, "zai"),
+    ({"base_url": "https://api.z.ai/api/anthropic", "provider": "custom"}, "api.z.ai"),
+    ({"base_url": "http://user:secret@127.0.0.1:4000?x=secret"}, "127.0.0.1:4000"),
+    ({"base_url": "gateway.example"}, "gateway.example"),
+])  # fmt: skip
 def test_a_service_is_named_without_secrets(settings: dict[str, Any], service: str) -> None:
     assert service_of(Agent.model_validate(settings).model_dump()) == service
 

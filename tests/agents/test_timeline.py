@@ -25,26 +25,21 @@ CLAUDE = [
     {"type": "result", "num_turns": 2, "total_cost_usd": 0.25, "usage": {"input_tokens": 7}, "result": "It is there."},
 ]  # fmt: skip
 EVENTS = [
-    {"type": "start", "model": "m"},
-    {"type": "tool_call", "id": 1, "name": "Grep", "input": {"pattern": "x"}},
-    {"type": "tool_result", "id": 1, "is_error": True, "output": "no"},
-    {"type": "answer", "text": "It is there."},
+    {"type": "start", "model": "m"}, {"type": "tool_call", "id": 1, "name": "Grep", "input": {"pattern": "x"}},
+    {"type": "tool_result", "id": 1, "is_error": True, "output": "no"}, {"type": "answer", "text": "It is there."},
     {"type": "end", "turns": 2},
-]
+]  # fmt: skip
 GEMINI = [
     {"type": "message", "timestamp": "2026-11-20T21:26:34.000Z", "role": "user", "content": "where?"},
     {
-        "type": "tool_use",
-        "timestamp": "2026-11-20T21:26:35.500Z",
-        "tool_name": "Grep",
-        "tool_id": "c",
+        "type": "tool_use", "timestamp": "2026-11-20T21:26:35.500Z", "tool_name": "Grep", "tool_id": "c",
         "parameters": {"pattern": "x"},
     },
     {"type": "tool_result", "tool_id": "c", "status": "error", "error": "no"},
     {"type": "message", "role": "assistant", "content": "It is ", "delta": True},
     {"type": "message", "role": "assistant", "content": "there.", "delta": True},
     {"type": "result", "status": "success", "stats": {"input_tokens": 7}},
-]
+]  # fmt: skip
 OPENCODE = [
     {
         "type": "tool_use",
@@ -61,16 +56,12 @@ CODEX = [
     {
         "type": "item.completed",
         "item": {
-            "id": "i",
-            "type": "command_execution",
-            "command": "grep x",
-            "aggregated_output": "no",
-            "status": "failed",
+            "id": "i", "type": "command_execution", "command": "grep x", "aggregated_output": "no", "status": "failed",
         },
     },
     {"type": "item.completed", "item": {"id": "j", "type": "agent_message", "text": "It is there."}},
     {"type": "turn.completed", "usage": {"input_tokens": 7}},
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("events", [CLAUDE, EVENTS, GEMINI, OPENCODE, CODEX])

@@ -13,20 +13,17 @@ from lensbench.agents.windows import reset_in
 NOW = datetime.fromisoformat("2026-11-25T12:00:00+00:00").timestamp()
 
 
-@pytest.mark.parametrize(
-    ("error", "resets"),
-    [
-        ("You've hit your session limit · resets 4pm (UTC)", "2026-11-25T16:00+00:00"),
-        ("You've hit your session limit · resets 4:30am (UTC)", "2026-11-26T04:30+00:00"),
-        ("You've hit your limit · resets 11:58am (UTC)", "2026-11-25T11:58+00:00"),
-        ("You've hit your weekly limit · resets Nov 28 at 4pm (Europe/Berlin)", "2026-11-28T16:00+01:00"),
-        ("You've hit your Opus limit · resets Jan 2, 12am (UTC)", "2027-01-02T00:00+00:00"),
-        ("Claude AI usage limit reached|1764086400", "2025-11-25T16:00+00:00"),
-        ("You've hit your usage limit. Upgrade to Pro (https://x/pro) or try again in 1 day 4 hours 12 minutes.", "2026-11-26T16:12+00:00"),
-        ("You have exhausted your capacity on this model. Your quota will reset after 2h30m15s.", "2026-11-25T14:30:15+00:00"),
-        ("Usage limit reached for 5 hour. Your limit will reset at 2026-11-25 23:10:00", "2026-11-25T23:10+08:00"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("error", "resets"), [
+    ("You've hit your session limit · resets 4pm (UTC)", "2026-11-25T16:00+00:00"),
+    ("You've hit your session limit · resets 4:30am (UTC)", "2026-11-26T04:30+00:00"),
+    ("You've hit your limit · resets 11:58am (UTC)", "2026-11-25T11:58+00:00"),
+    ("You've hit your weekly limit · resets Nov 28 at 4pm (Europe/Berlin)", "2026-11-28T16:00+01:00"),
+    ("You've hit your Opus limit · resets Jan 2, 12am (UTC)", "2027-01-02T00:00+00:00"),
+    ("Claude AI usage limit reached|1764086400", "2025-11-25T16:00+00:00"),
+    ("You've hit your usage limit. Upgrade to Pro (https://x/pro) or try again in 1 day 4 hours 12 minutes.", "2026-11-26T16:12+00:00"),
+    ("You have exhausted your capacity on this model. Your quota will reset after 2h30m15s.", "2026-11-25T14:30:15+00:00"),
+    ("Usage limit reached for 5 hour. Your limit will reset at 2026-11-25 23:10:00", "2026-11-25T23:10+08:00"),
+])  # fmt: skip
 def test_the_reset_is_read_from_the_words_of_each_program(error: str, resets: str) -> None:
     assert reset_in(error, NOW) == datetime.fromisoformat(resets).timestamp()
 

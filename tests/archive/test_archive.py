@@ -118,18 +118,12 @@ def test_what_no_number_rests_on_is_rewritten(benchmark: Path) -> None:
         assert word not in whole_text(archive)
 
 
-@pytest.mark.parametrize(
-    ("text", "what"),
-    [
-        (f"it is in /home/{ANNA}/a.py", "the home folder"),
-        (f"ask {ANNA} x", "the user's name"),
-        ("on thinkpad-7 x", "the host's name"),
-        ("in {cwd}/repo", "the project's folder"),
-        (f"{TOKEN}", "possible secret (GitHub Token)"),
-        (MODEL_KEY, "possible secret (key of a model service)"),
-        ("-----BEGIN OPENSSH PRIVATE KEY-----", "possible secret (Private Key)"),
-    ],
-)
+@pytest.mark.parametrize(("text", "what"), [
+    (f"it is in /home/{ANNA}/a.py", "the home folder"), (f"ask {ANNA} x", "the user's name"),
+    ("on thinkpad-7 x", "the host's name"), ("in {cwd}/repo", "the project's folder"),
+    (f"{TOKEN}", "possible secret (GitHub Token)"), (MODEL_KEY, "possible secret (key of a model service)"),
+    ("-----BEGIN OPENSSH PRIVATE KEY-----", "possible secret (Private Key)"),
+])  # fmt: skip
 def test_an_answer_that_tells_too_much_stops_the_archive_and_is_not_shown(
     benchmark: Path, text: str, what: str
 ) -> None:
@@ -170,15 +164,11 @@ def test_the_value_of_a_variable_that_an_agent_was_given_does_not_leave(
         pack(benchmark)
 
 
-@pytest.mark.parametrize(
-    "server",
-    [
-        {"url": "https://x.example/mcp", "headers": {"Authorization": "Bearer abcdefgh12345678"}},
-        {"url": "https://anna:hunter22@x.example/mcp"},
-        {"command": "lens", "env": {"LENS_TOKEN": "abcdefgh12345678"}},
-        {"command": "lens", "env": {"PASSWORD": "hunter22"}},
-    ],
-)
+@pytest.mark.parametrize("server", [
+    {"url": "https://x.example/mcp", "headers": {"Authorization": "Bearer abcdefgh12345678"}},
+    {"url": "https://anna:hunter22@x.example/mcp"}, {"command": "lens", "env": {"LENS_TOKEN": "abcdefgh12345678"}},
+    {"command": "lens", "env": {"PASSWORD": "hunter22"}},
+])  # fmt: skip
 def test_a_secret_in_an_mcp_file_does_not_leave_but_the_name_of_a_variable_does(
     benchmark: Path, server: dict[str, Any]
 ) -> None:
@@ -254,18 +244,12 @@ def machine(*traces: Trace) -> Machine:
     return Machine(traces or (Trace("/home/anna", "home", "~"), Trace("anna", "name", "<user>", is_word=True)))
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("/home/anna/x", "~/x"),
-        ("file:///home/anna", "file://~"),
-        ("/home/annabel/x", "/home/annabel/x"),
-        ("/home/anna-maria/x", "~-maria/x"),  # better one too many
-        ("/home/anna.", "~."),
-        ('"\\n/home/anna\\nanna\\tanna"', '"\\n~\\n<user>\\t<user>"'),
-        ("anna anna_x xanna Anna anna's", "<user> anna_x xanna Anna <user>'s"),
-    ],
-)
+@pytest.mark.parametrize(("text", "expected"), [
+    ("/home/anna/x", "~/x"), ("file:///home/anna", "file://~"), ("/home/annabel/x", "/home/annabel/x"),
+    ("/home/anna-maria/x", "~-maria/x"),  # better one too many
+    ("/home/anna.", "~."), ('"\\n/home/anna\\nanna\\tanna"', '"\\n~\\n<user>\\t<user>"'),
+    ("anna anna_x xanna Anna anna's", "<user> anna_x xanna Anna <user>'s"),
+])  # fmt: skip
 def test_a_trace_is_found_where_it_ends(text: str, expected: str) -> None:
     assert machine().rewritten(text) == expected
     assert bool(list(machine().find(text))) == (text != expected)
@@ -278,15 +262,10 @@ def test_what_is_allowed_may_stay_with_all_that_is_in_it() -> None:
     assert [trace.text for _, trace in allowing.find("/home/anna/tool.py anna")] == ["anna"]
 
 
-@pytest.mark.parametrize(
-    "quoted",
-    [
-        json.dumps,
-        lambda text: json.dumps(text, ensure_ascii=False),
-        lambda text: yaml.safe_dump(text, allow_unicode=True),
-    ],
-    ids=["JSON", "JSON with letters as they are", "YAML"],
-)
+@pytest.mark.parametrize("quoted", [
+    json.dumps, lambda text: json.dumps(text, ensure_ascii=False),
+    lambda text: yaml.safe_dump(text, allow_unicode=True),
+], ids=["JSON", "JSON with letters as they are", "YAML"])  # fmt: skip
 def test_a_path_is_found_however_it_is_quoted(quoted: Callable[[str], str]) -> None:
     text = quoted("- /home/anna/Grüße's: folder/x")
     rewritten = machine(Trace("/home/anna/Grüße's: folder", "path", "~")).rewritten(text)

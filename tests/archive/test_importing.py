@@ -58,20 +58,17 @@ TIDY: dict[str, str | bytes] = {
 }
 MESSY: dict[str, str | bytes] = {
     "scenarios-one.md": f"Boss, here they are.\n\n{task('one-tgt-01', 6, 'Targeted')}---\n{task('one-dbg-01')}",
-    "scenarios-two.md": task("two-exp-01") + task("two-exp-02"),
-    "runs/one-tgt-01-with.md": answer(8, "a.cs"),
+    "scenarios-two.md": task("two-exp-01") + task("two-exp-02"), "runs/one-tgt-01-with.md": answer(8, "a.cs"),
     "runs/one-tgt-01-without.md": "There is no report here.",
     "runs/one-dbg-01-without.md": answer(4, "/home/ann/repo/src/a.cs"),
-    "runs/one-dbg-01-with.md": answer(4, "src/a.cs"),
-    "runs/two-exp-01-with.md": answer(5, "b.cs"),
-    "runs/one-tgt-01-glob.md": answer(1, "a.cs"),
-    "runs/two-exp-01-glob.md": b" \n",
+    "runs/one-dbg-01-with.md": answer(4, "src/a.cs"), "runs/two-exp-01-with.md": answer(5, "b.cs"),
+    "runs/one-tgt-01-glob.md": answer(1, "a.cs"), "runs/two-exp-01-glob.md": b" \n",
     "runs/gone-exp-01-with.md": answer(2, "b.cs"),
     "runs/timing.csv": "\ufefftask,condition,seconds,attempt\r\n"
     "model_mapping,sonnet=glm-5\r\nmodel_mapping,sonnet=glm-4.7\r\n"
     "one-tgt-01,with,900,attempt=1\r\none-tgt-01,with,154.5,attempt=2\r\none-tgt-01,without,NaN,attempt=1\r\n"
     "one-dbg-01,with,10,attempt=1\r\ntwo-exp-02,with,30,attempt=1\r\n",
-}
+}  # fmt: skip
 
 
 class Taken(NamedTuple):
@@ -130,16 +127,7 @@ def test_a_tidy_run_is_rendered_without_an_agent_and_a_second_start_has_nothing_
     assert "--configfile bench/2026-02-copy/config.yaml" in done.shown
     frozen = (folder / "config.yaml").read_bytes()
     jobs = planned_jobs(snakemake(tmp_path, folder.name))
-    assert jobs == {
-        "validity",
-        "citations",
-        "judging",
-        "panel",
-        "scores",
-        "instrument",
-        "results",
-        "all",
-    }
+    assert jobs == {"validity", "citations", "judging", "panel", "scores", "instrument", "results", "all"}
     assert "Nothing to be done" in snakemake(tmp_path, folder.name)
     assert (folder / "config.yaml").read_bytes() == frozen
 
@@ -174,11 +162,8 @@ def test_a_record_of_an_imported_run_says_only_what_is_known(tmp_path: Path, tak
     assert (record.source, record.attempt.duration_s, record.attempt.number) == ("imported", 301, 2)
     assert record.workspace == "/srv/My Code"
     assert (record.attempt.started_at, record.attempt.exit_code, record.prompt_sha256, record.revision) == (
-        "",
-        None,
-        "",
-        "",
-    )
+        "", None, "", "",
+    )  # fmt: skip
     assert record.outcome == Outcome()
 
 
@@ -256,13 +241,10 @@ THEIRS = (
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "said",
-    [
-        "**Repos**: /srv/Web Shop (the shop), `/srv/bank`\n",
-        "**Repositories**:\n\n- shop: `/srv/Web Shop`\n- bank: `/srv/bank` as of May\n",
-    ],
-)
+@pytest.mark.parametrize("said", [
+    "**Repos**: /srv/Web Shop (the shop), `/srv/bank`\n",
+    "**Repositories**:\n\n- shop: `/srv/Web Shop`\n- bank: `/srv/bank` as of May\n",
+])  # fmt: skip
 def test_tasks_of_several_repositories_stay_apart(tmp_path: Path, take: Take, said: str) -> None:
     written = write(tmp_path / "several", {**SEVERAL, "results.md": f"# Theirs\n\n{said}{THEIRS}"})
     took = take(written)
@@ -295,15 +277,12 @@ def test_a_judge_can_be_added_to_an_import_whose_repositories_are_elsewhere(tmp_
     assert {row["score"] for row in rows(tmp_path / "bench/several/scores.csv").values()} == {"0.5"}
 
 
-@pytest.mark.parametrize(
-    ("groups", "paths", "found"),
-    [
-        (["shop", "bank"], ["/a/bank", "/a/my_shop"], {"shop": "/a/my_shop", "bank": "/a/bank"}),
-        (["one", "bank"], ["/a/bank", "/a/my_shop"], {"one": "/a/my_shop", "bank": "/a/bank"}),
-        (["one", "two"], ["/a/bank", "/a/my_shop"], {"one": "one", "two": "two"}),
-        (["shop", "two"], ["/a/shop", "/b/shop"], {"shop": "shop", "two": "two"}),
-    ],
-)
+@pytest.mark.parametrize(("groups", "paths", "found"), [
+    (["shop", "bank"], ["/a/bank", "/a/my_shop"], {"shop": "/a/my_shop", "bank": "/a/bank"}),
+    (["one", "bank"], ["/a/bank", "/a/my_shop"], {"one": "/a/my_shop", "bank": "/a/bank"}),
+    (["one", "two"], ["/a/bank", "/a/my_shop"], {"one": "one", "two": "two"}),
+    (["shop", "two"], ["/a/shop", "/b/shop"], {"shop": "shop", "two": "two"}),
+])  # fmt: skip
 def test_repositories_are_told_by_their_names_and_never_guessed(
     groups: list[str], paths: list[str], found: dict[str, str]
 ) -> None:
@@ -333,18 +312,14 @@ def test_an_existing_run_folder_is_refused_and_only_an_import_can_be_replaced(tm
     assert "would replace" in take("bench/theirs", "--force").error
 
 
-@pytest.mark.parametrize(
-    ("files", "message"),
-    [
-        ({}, "has no scenarios.md"),
-        ({"scenarios.md": task("a-exp-01")}, "has no answer to a task of scenarios.md"),
-        ({"scenarios.md": "nothing", "runs/a-with.md": "x"}, "scenarios.md:1: has no task"),
-        ({"scenarios.md": b"\xff", "runs/a-with.md": "x"}, "scenarios.md:1: is not UTF-8 text"),
-        ({"scenarios.md": task("A_1"), "runs/A_1-with.md": "x"}, "scenarios.md:1: task 'A_1'"),
-        ({"scenarios.md": task("a", 0), "runs/a-with.md": "x"}, "task 'a' has 0 criteria"),
-        ({"scenarios.md": task("a"), "scenarios-2.md": task("a")}, "task 'a' already exists"),
-    ],
-)
+@pytest.mark.parametrize(("files", "message"), [
+    ({}, "has no scenarios.md"), ({"scenarios.md": task("a-exp-01")}, "has no answer to a task of scenarios.md"),
+    ({"scenarios.md": "nothing", "runs/a-with.md": "x"}, "scenarios.md:1: has no task"),
+    ({"scenarios.md": b"\xff", "runs/a-with.md": "x"}, "scenarios.md:1: is not UTF-8 text"),
+    ({"scenarios.md": task("A_1"), "runs/A_1-with.md": "x"}, "scenarios.md:1: task 'A_1'"),
+    ({"scenarios.md": task("a", 0), "runs/a-with.md": "x"}, "task 'a' has 0 criteria"),
+    ({"scenarios.md": task("a"), "scenarios-2.md": task("a")}, "task 'a' already exists"),
+])  # fmt: skip
 def test_what_cannot_be_read_is_one_message_and_leaves_nothing_behind(
     tmp_path: Path, take: Take, files: Mapping[str, str | bytes], message: str
 ) -> None:
@@ -368,35 +343,25 @@ def test_an_answer_whose_name_is_no_text_is_left_out_with_a_warning(tmp_path: Pa
     assert "odd" in yaml.safe_load((tmp_path / "bench" / "theirs" / "config.yaml").read_text())["warnings"][0]
 
 
-@pytest.mark.parametrize(
-    ("stems", "conditions"),
-    [
-        (["a-with", "a-without"], ("without", "with")),
-        ([], ("without", "with")),
-        (["a-without", "b-without"], ("without", "with")),
-        (["a-rag", "b-rag", "a-without"], ("without", "rag")),
-        (["a-rag", "b-rag", "a-with", "a-bm25", "b-bm25"], ("without", "with", "bm25", "rag")),
-        (["a-rag", "a-with"], ("without", "with")),
-        (["x-rag", "y-rag"], ("without", "with")),
-        (["a-RAG", "b-RAG", "a-1", "b-1"], ("without", "with")),
-        (["a-b-with", "a-b-rag", "a-rag"], ("without", "with", "rag")),
-    ],
-)
+@pytest.mark.parametrize(("stems", "conditions"), [
+    (["a-with", "a-without"], ("without", "with")), ([], ("without", "with")),
+    (["a-without", "b-without"], ("without", "with")), (["a-rag", "b-rag", "a-without"], ("without", "rag")),
+    (["a-rag", "b-rag", "a-with", "a-bm25", "b-bm25"], ("without", "with", "bm25", "rag")),
+    (["a-rag", "a-with"], ("without", "with")), (["x-rag", "y-rag"], ("without", "with")),
+    (["a-RAG", "b-RAG", "a-1", "b-1"], ("without", "with")),
+    (["a-b-with", "a-b-rag", "a-rag"], ("without", "with", "rag")),
+])  # fmt: skip
 def test_conditions_are_with_and_without_and_what_several_tasks_answers_are_named_for(
     stems: list[str], conditions: tuple[str, ...]
 ) -> None:
     assert find_conditions(["a", "b", "a-b"], stems) == conditions
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "a,with", "a,with,10", "a,with,10,attempt=0", "a,with,10,attempt=", "a,with,10s,attempt=1",
-        "a,with,-1,attempt=1", "a,with,inf,attempt=1",
-        "a,with,1e9,attempt=1", "a,with,1,5,attempt=1", ",with,1,attempt=1", "a,,1,attempt=1",
-        "a,with,٣,attempt=1", "a;with;1;attempt=1", "a,with,10,attempt=1,x", "a,with," + "9" * 400 + ",attempt=1",
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("line", [
+    "a,with", "a,with,10", "a,with,10,attempt=0", "a,with,10,attempt=", "a,with,10s,attempt=1", "a,with,-1,attempt=1",
+    "a,with,inf,attempt=1", "a,with,1e9,attempt=1", "a,with,1,5,attempt=1", ",with,1,attempt=1", "a,,1,attempt=1",
+    "a,with,٣,attempt=1", "a;with;1;attempt=1", "a,with,10,attempt=1,x", "a,with," + "9" * 400 + ",attempt=1",
+])  # fmt: skip
 def test_a_timing_line_of_another_form_is_named_and_gives_no_number(line: str) -> None:
     timing = parse_timing(f"b,with,1.5,attempt=1\n{line}\n")
     assert timing.runs == {("b", "with"): Timed(1.5, 1)}

@@ -79,30 +79,23 @@ def test_an_untouched_archive_holds_and_nobody_knows_who_made_it(archive: Path, 
     assert code == 0
     assert lines == [
         f"ok: {archive}: unchanged since it was written, and everything compared follows from its runs,"
-        " according to its own checksums; who wrote it, and whether the runs took place, cannot be verified",
+        " according to its own checksums; who wrote it, and whether the runs took place, cannot be verified"
     ]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("change", "expected"),
-    [
-        (edit("runs/one-with.md", "x in", "y in"), "data/run/runs/one-with.md: was changed"),
-        (edit("verdicts.csv", "Met", "Missed"), "data/run/verdicts.csv: was changed"),
-        (
-            edit("attempts/one-with/2/record.json", "10.0", "9.0"),
-            "data/run/attempts/one-with/2/record.json: was changed",
-        ),
-        (edit("logs/one-with.log", "answered", "guessed"), "data/run/logs/one-with.log: was changed"),
-        (remove("attempts/one-with/1/discard.json"), "data/run/attempts/one-with/1/discard.json: is missing"),
-        (add("data/run/runs/three-with.md"), "data/run/runs/three-with.md: was added to the archive"),
-        (add("note.txt"), "note.txt: was added to the archive"),
-        (edit("../../bag-info.txt", "r", "s"), "bag-info.txt: was changed"),
-        (lambda bag: (bag / "tagmanifest-sha256.txt").unlink(), "tagmanifest-sha256.txt: is missing"),
-        (lambda bag: (bag / "bagit.txt").unlink(), "is not a BagIt bag"),
-    ],
-    ids=lambda value: value if isinstance(value, str) else "",
-)
+@pytest.mark.parametrize(("change", "expected"), [
+    (edit("runs/one-with.md", "x in", "y in"), "data/run/runs/one-with.md: was changed"),
+    (edit("verdicts.csv", "Met", "Missed"), "data/run/verdicts.csv: was changed"),
+    (edit("attempts/one-with/2/record.json", "10.0", "9.0"), "data/run/attempts/one-with/2/record.json: was changed"),
+    (edit("logs/one-with.log", "answered", "guessed"), "data/run/logs/one-with.log: was changed"),
+    (remove("attempts/one-with/1/discard.json"), "data/run/attempts/one-with/1/discard.json: is missing"),
+    (add("data/run/runs/three-with.md"), "data/run/runs/three-with.md: was added to the archive"),
+    (add("note.txt"), "note.txt: was added to the archive"),
+    (edit("../../bag-info.txt", "r", "s"), "bag-info.txt: was changed"),
+    (lambda bag: (bag / "tagmanifest-sha256.txt").unlink(), "tagmanifest-sha256.txt: is missing"),
+    (lambda bag: (bag / "bagit.txt").unlink(), "is not a BagIt bag"),
+], ids=lambda value: value if isinstance(value, str) else "")  # fmt: skip
 def test_whatever_is_changed_without_its_hash_is_named(
     archive: Path, check: Any, change: Change, expected: str
 ) -> None:
@@ -150,12 +143,10 @@ ATTEMPT = tuple(f"attempts/one-with/1/{name}" for name in ("answer.md", "record.
 DERIVED = {
     "verdicts.csv": edit_rows("verdicts.csv", as_met),
     "verdicts/mechanical.csv": edit_rows("verdicts/mechanical.csv", as_met),
-    "results.json": edit_json("results.json", better),
-    "results.md": edit("results.md", "with", "WITH"),
-    "report.html": edit("report.html", "with", "WITH"),
-    "answers/one.html": edit("answers/one.html", "one", "two"),
+    "results.json": edit_json("results.json", better), "results.md": edit("results.md", "with", "WITH"),
+    "report.html": edit("report.html", "with", "WITH"), "answers/one.html": edit("answers/one.html", "one", "two"),
     "runs/timing.csv": edit("runs/timing.csv", "10", "11"),
-}
+}  # fmt: skip
 
 
 def test_every_table_result_and_page_that_was_changed_with_its_hash_is_named(archive: Path, check: Any) -> None:
@@ -170,31 +161,27 @@ def test_every_table_result_and_page_that_was_changed_with_its_hash_is_named(arc
     }
 
 
-@pytest.mark.parametrize(
-    ("change", "expected"),
-    [
-        (edit("runs/one-with.md", "x in", "y in"), "run/runs/one-with.md: is not the answer in attempts/"),
-        (edit("attempts/one-with/2/answer.md", "x in", "y in"), "is not of the answer beside it"),
-        (edit_json("attempts/one-with/2/record.json", shorter), "run/attempts/one-with/2/record.json: was changed"),
-        (with_its_checksum, "run/scores.csv: does not follow"),
-        (edit_rows(f"verdicts/{MODEL}.csv", as_met), "the verdict on one, without, trial 1, criterion 2 differs from the judge's reply"),
-        (remove(f"verdicts/{MODEL}.csv"), "a model's verdicts cannot be rebuilt without asking it"),
-        (edit("prompts/one.md", "Where", "There"), "run/prompts/one.md: differs from the prompt in the plan"),
-        (remove(*ATTEMPT), "run/attempts/one-with/1/record.json: is missing"),
-        (remove(*ATTEMPT, "attempts/made-1.csv"), "run/attempts/one-with/2: is not listed in made-*.csv"),
-        (remove("attempts/two-with/1/discard.json"), "run/attempts/two-with/1/discard.json: is missing, although"),
-        (edit_json("attempts/one-with/1/discard.json", lambda value: value.pop("by")), "discard.json: is not a discard"),
-        (edit("attempts/one-with/1/answer.md", "broken", "better"), "is not of the answer beside it"),
-        (lambda bag: shutil.rmtree(bag / "data/run/attempts/one-without"), "run/runs/one-without.md: this planned run is missing"),
-        (edit_json("plan.json", lambda plan: plan["tasks"].pop("two")), "run/plan.json: is not a plan written by lensbench"),
-        (edit_json("plan.json", lambda plan: plan.update(order=["one", "../two"])), "run/plan.json: is not a plan"),
-        (edit_json("plan.json", lambda plan: plan.update(trials=10**9)), "run/plan.json: is not a plan"),
-        (edit_json("plan.json", lambda plan: plan.update(gate=[])), "the figures cannot be rebuilt"),
-        (edit_json("results.json", lambda value: value.pop("selftest")), "the figures cannot be rebuilt: KeyError"),
-        (add("data/versions.json", "[]"), "the figures cannot be rebuilt: TypeError"),
-    ],
-    ids=lambda value: value if isinstance(value, str) else "",
-)  # fmt: skip
+@pytest.mark.parametrize(("change", "expected"), [
+    (edit("runs/one-with.md", "x in", "y in"), "run/runs/one-with.md: is not the answer in attempts/"),
+    (edit("attempts/one-with/2/answer.md", "x in", "y in"), "is not of the answer beside it"),
+    (edit_json("attempts/one-with/2/record.json", shorter), "run/attempts/one-with/2/record.json: was changed"),
+    (with_its_checksum, "run/scores.csv: does not follow"),
+    (edit_rows(f"verdicts/{MODEL}.csv", as_met), "the verdict on one, without, trial 1, criterion 2 differs from the judge's reply"),
+    (remove(f"verdicts/{MODEL}.csv"), "a model's verdicts cannot be rebuilt without asking it"),
+    (edit("prompts/one.md", "Where", "There"), "run/prompts/one.md: differs from the prompt in the plan"),
+    (remove(*ATTEMPT), "run/attempts/one-with/1/record.json: is missing"),
+    (remove(*ATTEMPT, "attempts/made-1.csv"), "run/attempts/one-with/2: is not listed in made-*.csv"),
+    (remove("attempts/two-with/1/discard.json"), "run/attempts/two-with/1/discard.json: is missing, although"),
+    (edit_json("attempts/one-with/1/discard.json", lambda value: value.pop("by")), "discard.json: is not a discard"),
+    (edit("attempts/one-with/1/answer.md", "broken", "better"), "is not of the answer beside it"),
+    (lambda bag: shutil.rmtree(bag / "data/run/attempts/one-without"), "run/runs/one-without.md: this planned run is missing"),
+    (edit_json("plan.json", lambda plan: plan["tasks"].pop("two")), "run/plan.json: is not a plan written by lensbench"),
+    (edit_json("plan.json", lambda plan: plan.update(order=["one", "../two"])), "run/plan.json: is not a plan"),
+    (edit_json("plan.json", lambda plan: plan.update(trials=10**9)), "run/plan.json: is not a plan"),
+    (edit_json("plan.json", lambda plan: plan.update(gate=[])), "the figures cannot be rebuilt"),
+    (edit_json("results.json", lambda value: value.pop("selftest")), "the figures cannot be rebuilt: KeyError"),
+    (add("data/versions.json", "[]"), "the figures cannot be rebuilt: TypeError"),
+], ids=lambda value: value if isinstance(value, str) else "")  # fmt: skip
 def test_whatever_is_changed_with_its_hash_contradicts_the_rest(
     archive: Path, check: Any, change: Change, expected: str
 ) -> None:
@@ -249,25 +236,15 @@ def linked(name: str) -> zipfile.ZipInfo:
     return member
 
 
-@pytest.mark.parametrize(
-    ("names", "expected"),
-    [
-        (["r/../../evil"], "may lead outside the folder"),
-        (["../evil"], "may lead outside the folder"),
-        (["/tmp/evil"], "may lead outside the folder"),
-        (["r//evil"], "may lead outside the folder"),
-        (["r/./evil"], "may lead outside the folder"),
-        (["r/C:\\evil"], "may lead outside the folder"),
-        (["r/a\nb"], "may lead outside the folder"),
-        (["r/a", "r/a"], "twice"),
-        (["r/a", "r/a/b"], "both as a file and as a folder"),
-        (["r/a", "s/a"], "must contain one folder, but has 2"),
-        (["a"], "outside its folder"),
-        ([linked("r/link")], "a link or a device"),
-        ([], "must contain one folder, but has 0"),
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize(("names", "expected"), [
+    (["r/../../evil"], "may lead outside the folder"), (["../evil"], "may lead outside the folder"),
+    (["/tmp/evil"], "may lead outside the folder"), (["r//evil"], "may lead outside the folder"),
+    (["r/./evil"], "may lead outside the folder"), (["r/C:\\evil"], "may lead outside the folder"),
+    (["r/a\nb"], "may lead outside the folder"), (["r/a", "r/a"], "twice"),
+    (["r/a", "r/a/b"], "both as a file and as a folder"), (["r/a", "s/a"], "must contain one folder, but has 2"),
+    (["a"], "outside its folder"), ([linked("r/link")], "a link or a device"),
+    ([], "must contain one folder, but has 0"),
+], ids=str)  # fmt: skip
 def test_names_that_lead_elsewhere_are_refused_before_anything_is_written(
     tmp_path: Path, names: list[Any], expected: str
 ) -> None:

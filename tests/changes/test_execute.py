@@ -48,19 +48,16 @@ def test_a_missing_program_is_unstarted(tree: Path, reference: bytes) -> None:
     assert "no-such-program" in run_tests(tree, reference, tests, SANDBOX).unstarted
 
 
-@pytest.mark.parametrize(
-    ("command", "why"),
-    [
-        (
-            f"{sys.executable} -m pip install --no-index no-such-package-x",
-            "Could not find a version that satisfies the requirement no-such-package-x",
-        ),
-        (
-            "echo one; echo 'npm error code E404' >&2; echo 'npm error 404 Not Found - x' >&2; exit 1",
-            "npm error 404 Not Found - x",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("command", "why"), [
+    (
+        f"{sys.executable} -m pip install --no-index no-such-package-x",
+        "Could not find a version that satisfies the requirement no-such-package-x",
+    ),
+    (
+        "echo one; echo 'npm error code E404' >&2; echo 'npm error 404 Not Found - x' >&2; exit 1",
+        "npm error 404 Not Found - x",
+    ),
+])  # fmt: skip
 def test_an_installer_s_own_line_says_why_it_failed(tree: Path, tmp_path: Path, command: str, why: str) -> None:
     with pytest.raises(UserError, match=why) as caught:
         prepare_environment([command], tree, tmp_path / "cache", SANDBOX)
@@ -101,14 +98,11 @@ def test_the_project_s_own_tests_are_counted(tree: Path, reference: bytes) -> No
     assert prove(make_task(reference), tree, SANDBOX, rounds=1).own == len([*KEPT, "tests/test_own.py::test_own"])
 
 
-@pytest.mark.parametrize(
-    ("source", "files", "reason"),
-    [
-        (FIXED.replace("2 * number", "number"), {}, "the reference breaks tests/test_calculator.py::test_double"),
-        (FIXED + "LIMIT = 5\n", {}, "the reference breaks tests/test_own.py::test_limit"),
-        (FIXED, {"tests/test_new.py": "import new\n"}, "the hidden file tests/test_new.py does not load"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("source", "files", "reason"), [
+    (FIXED.replace("2 * number", "number"), {}, "the reference breaks tests/test_calculator.py::test_double"),
+    (FIXED + "LIMIT = 5\n", {}, "the reference breaks tests/test_own.py::test_limit"),
+    (FIXED, {"tests/test_new.py": "import new\n"}, "the hidden file tests/test_new.py does not load"),
+])  # fmt: skip
 def test_a_reference_that_breaks_a_test_or_loads_a_hidden_file_not_is_refused(
     tree: Path, tmp_path: Path, source: str, files: dict[str, str], reason: str
 ) -> None:

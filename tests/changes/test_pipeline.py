@@ -191,13 +191,10 @@ def test_a_set_is_proven_before_it_is_used(changing: Path) -> None:
     assert "proven: 2 failing" in (changing / "tasks.check.html").read_text()
 
 
-@pytest.mark.parametrize(
-    ("bwrap", "said"),
-    [
-        ("", "2 of 2 need bubblewrap: apt-get install bubblewrap"),
-        ("echo 'bwrap: No permissions to create new namespace' >&2; exit 1", "is here and may not create them"),
-    ],
-)
+@pytest.mark.parametrize(("bwrap", "said"), [
+    ("", "2 of 2 need bubblewrap: apt-get install bubblewrap"),
+    ("echo 'bwrap: No permissions to create new namespace' >&2; exit 1", "is here and may not create them"),
+])  # fmt: skip
 def test_a_reason_that_all_tasks_share_is_said_once_with_its_remedy(
     changing: Path, monkeypatch: pytest.MonkeyPatch, bwrap: str, said: str
 ) -> None:

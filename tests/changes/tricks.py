@@ -205,9 +205,7 @@ def _python(tests: str = "test_calculator.py") -> dict[str, Any]:
 
 
 PYTHON = Project(
-    "python",
-    {"calculator.py": SOURCE, "tests/test_calculator.py": OLD_TESTS, "pyproject.toml": PYPROJECT},
-    _python(),
+    "python", {"calculator.py": SOURCE, "tests/test_calculator.py": OLD_TESTS, "pyproject.toml": PYPROJECT}, _python(),
     {"calculator.py": FIXED},
     {
         "a conftest.py that lets all pass": {"conftest.py": _PASS_ALL},

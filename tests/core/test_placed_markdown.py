@@ -61,20 +61,11 @@ def test_the_target_of_a_link_is_shown_and_leads_nowhere() -> None:
     assert "href" not in html
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "<script>alert(1)</script>",
-        "</script><img src=x onerror=alert(1)>",
-        "![x](https://example.org/pixel.png)",
-        "![x](data:image/png;base64,AAAA)",
-        "[x](javascript:alert(1))",
-        "[x](data:text/html,<script>alert(1)</script>)",
-        "<style>body{display:none}</style>",
-        '```"><script>\nx\n```',
-        "| <b onclick=x> |\n|-|\n| <iframe> |",
-    ],
-)
+@pytest.mark.parametrize("text", [
+    "<script>alert(1)</script>", "</script><img src=x onerror=alert(1)>", "![x](https://example.org/pixel.png)",
+    "![x](data:image/png;base64,AAAA)", "[x](javascript:alert(1))", "[x](data:text/html,<script>alert(1)</script>)",
+    "<style>body{display:none}</style>", '```"><script>\nx\n```', "| <b onclick=x> |\n|-|\n| <iframe> |",
+])  # fmt: skip
 def test_nothing_but_harmless_tags_comes_out(text: str) -> None:
     tags = set(re.findall(r"<(\w+)([^>]*)>", placed_html(text)))
     assert {name for name, _ in tags} <= {"p", "span", "pre", "code", "table", "thead", "tbody", "tr", "th", "td"}

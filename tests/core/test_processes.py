@@ -63,18 +63,12 @@ def soon(condition: Callable[[], object], seconds: float = 20) -> bool:
     return bool(condition())
 
 
-@pytest.mark.parametrize(
-    ("output", "lines"),
-    [
-        (b"", []),
-        (b"\n", ["\n"]),
-        (b"one\ntwo\n", ["one\n", "two\n"]),
-        (b"one\r\nno newline at the end", ["one\r\n", "no newline at the end"]),
-        (b"\n\n x\x0b\x0c\x1d\xc2\x85y \n", ["\n", "\n", " x\x0b\x0c\x1d\x85y \n"]),
-        (b"not utf-8: \xff\n", ["not utf-8: \ufffd\n"]),
-        (b"x" * 300_000 + b"\nend", ["x" * 300_000 + "\n", "end"]),
-    ],
-)
+@pytest.mark.parametrize(("output", "lines"), [
+    (b"", []), (b"\n", ["\n"]), (b"one\ntwo\n", ["one\n", "two\n"]),
+    (b"one\r\nno newline at the end", ["one\r\n", "no newline at the end"]),
+    (b"\n\n x\x0b\x0c\x1d\xc2\x85y \n", ["\n", "\n", " x\x0b\x0c\x1d\x85y \n"]),
+    (b"not utf-8: \xff\n", ["not utf-8: \ufffd\n"]), (b"x" * 300_000 + b"\nend", ["x" * 300_000 + "\n", "end"]),
+])  # fmt: skip
 def test_output_arrives_line_by_line_with_its_newlines(output: bytes, lines: list[str], tmp_path: Path) -> None:
     (tmp_path / "output").write_bytes(output)
     assert run(["/bin/cat", str(tmp_path / "output")])[0] == lines
@@ -208,12 +202,9 @@ def runner(mark: str, env: dict[str, str] | None = None) -> subprocess.Popen[str
     """A program of ours that runs a stubborn agent, which has a child that says `up`."""
     command = [sys.executable, "-P", "-c", textwrap.dedent(RUNNER), mark, WITH_CHILD]
     return subprocess.Popen(
-        command,
-        env={**os.environ, "PYTHONPATH": str(SCRIPTS), **(env or {})},
-        stdout=subprocess.PIPE,
-        text=True,
+        command, env={**os.environ, "PYTHONPATH": str(SCRIPTS), **(env or {})}, stdout=subprocess.PIPE, text=True,
         preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),  # the tests themselves may run under nohup
-    )
+    )  # fmt: skip
 
 
 @pytest.mark.slow
@@ -303,14 +294,10 @@ STAYING = """
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("printed", "lines", "exit_code", "timed_out"),
-    [
-        (["work", "end"], 2, None, False), (["end", "0.1", "further"], 2, None, False),
-        (["end", "work"], 2, None, True), (["work"], 1, None, True), (["failed"], 1, None, False),
-        (["end", "work", "end"], 3, None, False),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("printed", "lines", "exit_code", "timed_out"), [
+    (["work", "end"], 2, None, False), (["end", "0.1", "further"], 2, None, False), (["end", "work"], 2, None, True),
+    (["work"], 1, None, True), (["failed"], 1, None, False), (["end", "work", "end"], 3, None, False),
+])  # fmt: skip
 def test_a_program_that_stays_after_its_end_is_ended_and_has_not_timed_out(
     printed: list[str], lines: int, exit_code: int | None, timed_out: bool, mark: str, short_grace: None
 ) -> None:

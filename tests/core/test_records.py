@@ -25,21 +25,12 @@ def tuples(strategy: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 
 
 outcomes = st.builds(
-    Outcome,
-    answer=st.just(""),
-    finished=st.booleans(),
-    error=names,
-    error_status=maybe(counts),
-    agent_version=maybe(names),
-    models=maybe(tuples(names)),
-    servers=maybe(st.dictionaries(names, names, max_size=2)),
-    tools_offered=maybe(tuples(names)),
-    calls=maybe(tuples(st.builds(Call, names, counts, counts))),
-    files_read=maybe(tuples(names)),
-    tokens=maybe(st.dictionaries(names, counts, max_size=2)),
-    cost_usd=maybe(times),
+    Outcome, answer=st.just(""), finished=st.booleans(), error=names, error_status=maybe(counts),
+    agent_version=maybe(names), models=maybe(tuples(names)), servers=maybe(st.dictionaries(names, names, max_size=2)),
+    tools_offered=maybe(tuples(names)), calls=maybe(tuples(st.builds(Call, names, counts, counts))),
+    files_read=maybe(tuples(names)), tokens=maybe(st.dictionaries(names, counts, max_size=2)), cost_usd=maybe(times),
     turns=maybe(counts),
-)
+)  # fmt: skip
 attempts = st.builds(Attempt, counts, names, times, times, maybe(counts), st.booleans(), names, names)
 records = st.builds(
     Record, names, names, counts, names, attempts, outcomes, names, counts, names, names, names, names, names,
@@ -68,15 +59,12 @@ def changed(**changes: Any) -> str:
     return json.dumps(json.loads(to_json(EXAMPLE)) | changes)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "", "{", "null", "[]", "5", '"x"', "{}", "[" * 100_000, to_json(EXAMPLE)[:-40], without("schema"),
-        without("outcome"), without("attempt"), without("task"), changed(schema=99), changed(outcome=None),
-        changed(outcome=[]), changed(outcome={"calls": 5}), changed(attempt=5), changed(attempt=[5]),
-        changed(attempt={"x": 1}), changed(unknown=1), changed(outcome={"calls": [1]}),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("text", [
+    "", "{", "null", "[]", "5", '"x"', "{}", "[" * 100_000, to_json(EXAMPLE)[:-40], without("schema"),
+    without("outcome"), without("attempt"), without("task"), changed(schema=99), changed(outcome=None),
+    changed(outcome=[]), changed(outcome={"calls": 5}), changed(attempt=5), changed(attempt=[5]),
+    changed(attempt={"x": 1}), changed(unknown=1), changed(outcome={"calls": [1]}),
+])  # fmt: skip
 def test_a_damaged_record_is_a_value_error(text: str) -> None:
     with pytest.raises(ValueError, match=r".+"):
         from_json(text)
@@ -99,14 +87,10 @@ def test_any_text_is_a_record_or_a_value_error(text: str) -> None:
         pass
 
 
-@pytest.mark.parametrize(
-    ("run", "stem"),
-    [
-        (RunId("click-exp-01", "with"), "click-exp-01-with"),
-        (RunId("click-exp-01", "without", 2), "t2/click-exp-01-without"),
-        (RunId("a", "with_more", 12), "t12/a-with_more"),
-    ],
-)
+@pytest.mark.parametrize(("run", "stem"), [
+    (RunId("click-exp-01", "with"), "click-exp-01-with"),
+    (RunId("click-exp-01", "without", 2), "t2/click-exp-01-without"), (RunId("a", "with_more", 12), "t12/a-with_more"),
+])  # fmt: skip
 def test_a_run_has_the_name_of_the_protocol_and_is_found_by_it(run: RunId, stem: str) -> None:
     assert run.stem == stem
     assert run_of_stem(stem) == run

@@ -16,25 +16,20 @@ secrets = st.text(
 )
 
 
-@pytest.mark.parametrize(
-    ("environment", "text", "shown"),
-    [
-        ({"KEY": "sk-123456"}, "the key is sk-123456.", "the key is [redacted: KEY]."),
-        ({"KEY": "sk-123456"}, "sk-123456sk-123456", "[redacted: KEY][redacted: KEY]"),
-        ({"KEY": "short"}, "short", "short"),
-        ({"KEY": ""}, "anything", "anything"),
-        ({}, "anything", "anything"),
-        ({"OTHER": "sk-123456"}, "sk-123456", "sk-123456"),
-        ({"A": "sk-123456", "KEY": "sk-123456-long"}, "x sk-123456-long", "x [redacted: KEY]"),
-        ({"KEY": 'pa"ss\\wo/rd'}, json.dumps({"out": 'pa"ss\\wo/rd'}), '{"out": "[redacted: KEY]"}'),
-        ({"KEY": "pässwörd"}, json.dumps("pässwörd"), '"[redacted: KEY]"'),
-        ({"KEY": "https://h/x?k=1"}, r'"https:\/\/h\/x?k=1"', '"[redacted: KEY]"'),
-        ({"KEY": "s3cr3t-8"}, "a s3cr\n3t-8 b", "a [redacted: KEY] b"),
-        ({"KEY": "line one\nline two"}, "line two, line one", "[redacted: KEY], [redacted: KEY]"),
-        ({"KEY": "sixsix\nfifth"}, "sixsix, fifth", "[redacted: KEY], fifth"),
-        ({"KEY": "line one\nline two"}, json.dumps("line one\nline two"), '"[redacted: KEY]"'),
-    ],
-)
+@pytest.mark.parametrize(("environment", "text", "shown"), [
+    ({"KEY": "sk-123456"}, "the key is sk-123456.", "the key is [redacted: KEY]."),
+    ({"KEY": "sk-123456"}, "sk-123456sk-123456", "[redacted: KEY][redacted: KEY]"),
+    ({"KEY": "short"}, "short", "short"), ({"KEY": ""}, "anything", "anything"), ({}, "anything", "anything"),
+    ({"OTHER": "sk-123456"}, "sk-123456", "sk-123456"),
+    ({"A": "sk-123456", "KEY": "sk-123456-long"}, "x sk-123456-long", "x [redacted: KEY]"),
+    ({"KEY": 'pa"ss\\wo/rd'}, json.dumps({"out": 'pa"ss\\wo/rd'}), '{"out": "[redacted: KEY]"}'),
+    ({"KEY": "pässwörd"}, json.dumps("pässwörd"), '"[redacted: KEY]"'),
+    ({"KEY": "https://h/x?k=1"}, r'"https:\/\/h\/x?k=1"', '"[redacted: KEY]"'),
+    ({"KEY": "s3cr3t-8"}, "a s3cr\n3t-8 b", "a [redacted: KEY] b"),
+    ({"KEY": "line one\nline two"}, "line two, line one", "[redacted: KEY], [redacted: KEY]"),
+    ({"KEY": "sixsix\nfifth"}, "sixsix, fifth", "[redacted: KEY], fifth"),
+    ({"KEY": "line one\nline two"}, json.dumps("line one\nline two"), '"[redacted: KEY]"'),
+])  # fmt: skip
 def test_values_of_named_variables_are_hidden(environment: dict[str, str], text: str, shown: str) -> None:
     assert Redactor(["KEY", "A"], environment)(text) == shown
 
@@ -66,14 +61,12 @@ def test_base64_is_hidden_at_every_offset_of_the_value(before: str, after: str, 
     assert len(shown.replace("[redacted: KEY]", "")) <= 4 + 4 * len(before + after)
 
 
-@pytest.mark.parametrize(
-    "coded",
-    [
-        KEY.encode().hex(), KEY.encode().hex().upper(), quote(KEY, safe=""), quote(KEY, safe="").replace("%2F", "%2f").replace("%2B", "%2b").replace("%3F", "%3f"),
-        "".join(f"%{byte:02x}" for byte in KEY.encode()), f"{KEY[:9]}\n{KEY[9:]}", f"{KEY[:9]}\\n   {KEY[9:]}",
-        base64.encodebytes(KEY.encode() * 4).decode(), json.dumps(f"{KEY[:5]}\n{KEY[5:]}"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("coded", [
+    KEY.encode().hex(), KEY.encode().hex().upper(), quote(KEY, safe=""),
+    quote(KEY, safe="").replace("%2F", "%2f").replace("%2B", "%2b").replace("%3F", "%3f"),
+    "".join(f"%{byte:02x}" for byte in KEY.encode()), f"{KEY[:9]}\n{KEY[9:]}", f"{KEY[:9]}\\n   {KEY[9:]}",
+    base64.encodebytes(KEY.encode() * 4).decode(), json.dumps(f"{KEY[:5]}\n{KEY[5:]}"),
+])  # fmt: skip
 def test_coded_and_broken_values_are_hidden(coded: str) -> None:
     shown = Redactor(["KEY"], {"KEY": KEY})(f"a {coded} b")
     assert "[redacted: KEY]" in shown

@@ -84,13 +84,9 @@ def test_numbers_are_handed_out_once(tmp_path: Path) -> None:
 
 def test_runs_and_trials_with_a_common_name_are_apart(tmp_path: Path) -> None:
     runs = [
-        RUN,
-        RUN._replace(trial=2),
-        RUN._replace(trial=12),
-        RunId("a-with", "with"),
-        RunId("t2", "with"),
+        RUN, RUN._replace(trial=2), RUN._replace(trial=12), RunId("a-with", "with"), RunId("t2", "with"),
         RunId("a", "w"),
-    ]
+    ]  # fmt: skip
     for run in runs:
         made(tmp_path, run.stem, run)
     assert {stem: found[-1].answer.read_text() for stem, found in all_entries(tmp_path).items()} == {

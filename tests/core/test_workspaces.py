@@ -93,21 +93,17 @@ def replace_link_by_its_content(root: Path) -> None:
     (root / "link").write_bytes(content)
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        pytest.param(lambda root: append(root / "pkg/core.py", "y"), id="content"),
-        pytest.param(lambda root: (root / "run.sh").chmod(0o755), id="executable bit"),
-        pytest.param(lambda root: (root / "run.sh").rename(root / "pkg" / "run.sh"), id="moved"),
-        pytest.param(lambda root: (root / "run.sh").unlink(), id="removed"),
-        pytest.param(lambda root: (root / "new").touch(), id="empty file"),
-        pytest.param(lambda root: (root / "new").mkdir(), id="empty folder"),
-        pytest.param(lambda root: (root / "pkg" / ".git").mkdir(), id="repository inside"),
-        pytest.param(lambda root: os.mkfifo(root / "pipe"), id="FIFO"),
-        pytest.param(relink, id="link target"),
-        pytest.param(replace_link_by_its_content, id="link to file"),
-    ],
-)
+@pytest.mark.parametrize("change", [
+    pytest.param(lambda root: append(root / "pkg/core.py", "y"), id="content"),
+    pytest.param(lambda root: (root / "run.sh").chmod(0o755), id="executable bit"),
+    pytest.param(lambda root: (root / "run.sh").rename(root / "pkg" / "run.sh"), id="moved"),
+    pytest.param(lambda root: (root / "run.sh").unlink(), id="removed"),
+    pytest.param(lambda root: (root / "new").touch(), id="empty file"),
+    pytest.param(lambda root: (root / "new").mkdir(), id="empty folder"),
+    pytest.param(lambda root: (root / "pkg" / ".git").mkdir(), id="repository inside"),
+    pytest.param(lambda root: os.mkfifo(root / "pipe"), id="FIFO"), pytest.param(relink, id="link target"),
+    pytest.param(replace_link_by_its_content, id="link to file"),
+])  # fmt: skip
 def test_any_change_of_the_tree_changes_its_hash(tmp_path: Path, change: Callable[[Path], object]) -> None:
     root = sample(tmp_path / "tree")
     before = hash_tree(str(root))

@@ -68,11 +68,9 @@ def ask_stdio(
 ) -> tuple[list[Tool], list[Answer]]:
     """The tools and answers of a server started as MCP clients start it."""
     parameters = StdioServerParameters(
-        command=sys.executable,
-        args=["-P", "-m", "lensbench_demo.lens", *arguments],
-        env={"PYTHONPATH": SCRIPTS, **env},
-        cwd=cwd,
-    )
+        command=sys.executable, args=["-P", "-m", "lensbench_demo.lens", *arguments],
+        env={"PYTHONPATH": SCRIPTS, **env}, cwd=cwd,
+    )  # fmt: skip
     return asyncio.run(_answers(stdio_client(parameters), calls))
 
 

@@ -173,18 +173,12 @@ def test_mistakes_are_errors_that_say_what_to_do(shop: Service) -> None:
         assert text in answer.text
 
 
-@pytest.mark.parametrize(
-    ("tool", "arguments"),
-    [
-        ("lens_grep", {}),
-        ("lens_grep", {"query": "x", "limit": 0}),
-        ("lens_grep", {"query": "x", "limit": 51}),
-        ("lens_graph_neighbors", {"path": "new.py", "cochangeLimit": 0}),
-        ("lens_graph_neighbors", {"path": "new.py", "cochangeLimit": 101}),
-        ("lens_reindex", {"force": "perhaps"}),
-        ("lens_nothing", {}),
-    ],
-)
+@pytest.mark.parametrize(("tool", "arguments"), [
+    ("lens_grep", {}), ("lens_grep", {"query": "x", "limit": 0}), ("lens_grep", {"query": "x", "limit": 51}),
+    ("lens_graph_neighbors", {"path": "new.py", "cochangeLimit": 0}),
+    ("lens_graph_neighbors", {"path": "new.py", "cochangeLimit": 101}), ("lens_reindex", {"force": "perhaps"}),
+    ("lens_nothing", {}),
+])  # fmt: skip
 def test_arguments_out_of_bounds_and_unknown_tools_are_errors(
     shop: Service, tool: str, arguments: dict[str, Any]
 ) -> None:
@@ -219,15 +213,11 @@ def test_a_new_commit_is_a_change_and_counts_do_not_shrink(tmp_path: Path) -> No
     service.close()
 
 
-@pytest.mark.parametrize(
-    ("tool", "arguments", "lists"),
-    [
-        ("lens_grep", {"query": "handler", "limit": 50}, {"handler"}),
-        ("lens_graph", {}, {"clusters", "edges"}),
-        ("lens_graph", {"dir": "."}, {"files", "edges"}),
-        ("lens_graph_neighbors", {"path": "core.py"}, {"importers", "symbols", "exports"}),
-    ],
-)
+@pytest.mark.parametrize(("tool", "arguments", "lists"), [
+    ("lens_grep", {"query": "handler", "limit": 50}, {"handler"}), ("lens_graph", {}, {"clusters", "edges"}),
+    ("lens_graph", {"dir": "."}, {"files", "edges"}),
+    ("lens_graph_neighbors", {"path": "core.py"}, {"importers", "symbols", "exports"}),
+])  # fmt: skip
 def test_answers_are_capped_and_count_what_was_left_out(
     tmp_path: Path, tool: str, arguments: dict[str, Any], lists: set[str]
 ) -> None:

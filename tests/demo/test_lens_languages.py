@@ -18,25 +18,18 @@ from lensbench_tasks.parsers.symbols import read_facts
 TREES = {
     "python": (
         {
-            "src/app/__init__.py": "",
-            "src/app/core/__init__.py": "",
+            "src/app/__init__.py": "", "src/app/core/__init__.py": "",
             "src/app/core/run.py": "from ..models import user\nfrom . import helpers as h\nfrom app.core.helpers import x\n",
-            "src/app/core/helpers.py": "import os, json\n",
-            "src/app/models/__init__.py": "",
+            "src/app/core/helpers.py": "import os, json\n", "src/app/models/__init__.py": "",
             "src/app/models/user.py": "if True:\n    from app.core import run, missing\n",
             "libs/other/src/other/__init__.py": "from app.models.user import *\n",
-            "scripts/tool.py": "import near\nimport other\n",
-            "scripts/near.py": "",
-            "tests/email/__init__.py": "",
+            "scripts/tool.py": "import near\nimport other\n", "scripts/near.py": "", "tests/email/__init__.py": "",
             "tests/json.py": "",
         },
         {
-            ("src/app/core/run.py", "src/app/models/user.py"),
-            ("src/app/core/run.py", "src/app/core/helpers.py"),
-            ("src/app/models/user.py", "src/app/core/run.py"),
-            ("src/app/models/user.py", "src/app/core/__init__.py"),
-            ("libs/other/src/other/__init__.py", "src/app/models/user.py"),
-            ("scripts/tool.py", "scripts/near.py"),
+            ("src/app/core/run.py", "src/app/models/user.py"), ("src/app/core/run.py", "src/app/core/helpers.py"),
+            ("src/app/models/user.py", "src/app/core/run.py"), ("src/app/models/user.py", "src/app/core/__init__.py"),
+            ("libs/other/src/other/__init__.py", "src/app/models/user.py"), ("scripts/tool.py", "scripts/near.py"),
             ("scripts/tool.py", "libs/other/src/other/__init__.py"),
         },
     ),
@@ -44,19 +37,13 @@ TREES = {
         {
             "apps/web/a.ts": "import { b } from './b.js';\nexport * from './dir';\nimport x from '@org/lib';\nimport 'react';\n",
             "apps/web/b.ts": "const c = require('../c');\nawait import('@org/lib/deep');\n",
-            "apps/web/dir/index.tsx": "export const View = () => <p/>;\n",
-            "apps/c.js": "",
-            "lib/package.json": '{"name": "@org/lib"}',
-            "lib/src/index.ts": "",
-            "lib/src/deep.ts": "",
+            "apps/web/dir/index.tsx": "export const View = () => <p/>;\n", "apps/c.js": "",
+            "lib/package.json": '{"name": "@org/lib"}', "lib/src/index.ts": "", "lib/src/deep.ts": "",
             "broken/package.json": "{",
         },
         {
-            ("apps/web/a.ts", "apps/web/b.ts"),
-            ("apps/web/a.ts", "apps/web/dir/index.tsx"),
-            ("apps/web/a.ts", "lib/src/index.ts"),
-            ("apps/web/b.ts", "apps/c.js"),
-            ("apps/web/b.ts", "lib/src/deep.ts"),
+            ("apps/web/a.ts", "apps/web/b.ts"), ("apps/web/a.ts", "apps/web/dir/index.tsx"),
+            ("apps/web/a.ts", "lib/src/index.ts"), ("apps/web/b.ts", "apps/c.js"), ("apps/web/b.ts", "lib/src/deep.ts"),
         },
     ),
     "go": (
@@ -71,21 +58,16 @@ TREES = {
     ),
     "rust": (
         {
-            "core/Cargo.toml": '[package]\nname = "shop-core"\n',
-            "core/src/lib.rs": "pub mod store;\nmod util;\n",
+            "core/Cargo.toml": '[package]\nname = "shop-core"\n', "core/src/lib.rs": "pub mod store;\nmod util;\n",
             "core/src/store/mod.rs": "mod item;\nuse crate::util::{log, text::Text};\n",
-            "core/src/store/item.rs": "use super::Shelf;\nuse std::io;\n",
-            "core/src/util.rs": "pub fn log() {}\n",
+            "core/src/store/item.rs": "use super::Shelf;\nuse std::io;\n", "core/src/util.rs": "pub fn log() {}\n",
             "cli/Cargo.toml": '[package]\nname = "cli"\n',
             "cli/src/main.rs": "use shop_core::store::item::Item as I;\n",
         },
         {
-            ("core/src/lib.rs", "core/src/store/mod.rs"),
-            ("core/src/lib.rs", "core/src/util.rs"),
-            ("core/src/store/mod.rs", "core/src/store/item.rs"),
-            ("core/src/store/mod.rs", "core/src/util.rs"),
-            ("core/src/store/item.rs", "core/src/store/mod.rs"),
-            ("cli/src/main.rs", "core/src/store/item.rs"),
+            ("core/src/lib.rs", "core/src/store/mod.rs"), ("core/src/lib.rs", "core/src/util.rs"),
+            ("core/src/store/mod.rs", "core/src/store/item.rs"), ("core/src/store/mod.rs", "core/src/util.rs"),
+            ("core/src/store/item.rs", "core/src/store/mod.rs"), ("cli/src/main.rs", "core/src/store/item.rs"),
         },
     ),
     "java": (
@@ -99,7 +81,7 @@ TREES = {
             ("src/main/java/a/b/Shop.java", "src/main/java/a/c/Tax.java"),
         },
     ),
-}
+}  # fmt: skip
 
 SYMBOLS = {
     "python": ("class A:\n  def m(self):\n    def i(): ...\nX = 1\n_y = 2\n", "A:class+ m:method+ i:function- X:const+ _y:var-"),
@@ -138,15 +120,12 @@ def test_a_list_of_all_names_decides_what_python_exports() -> None:
     assert [one.exported for one in facts.symbols if one.kind == "class"] == [True, False]
 
 
-@pytest.mark.parametrize(
-    ("language", "text", "docstring"),
-    [
-        ("python", '#!/usr/bin/python\n# licence\n"""What it\n  does."""\n', "What it does."),
-        ("javascript", "#!/usr/bin/env node\n/**\n * What it\n * does.\n */\nx()\n", "What it does."),
-        ("go", "// Package p\n// does.\npackage p\n", "Package p does."),
-        ("rust", "//! What it\n//! does.\n", "What it does."),
-    ],
-)
+@pytest.mark.parametrize(("language", "text", "docstring"), [
+    ("python", '#!/usr/bin/python\n# licence\n"""What it\n  does."""\n', "What it does."),
+    ("javascript", "#!/usr/bin/env node\n/**\n * What it\n * does.\n */\nx()\n", "What it does."),
+    ("go", "// Package p\n// does.\npackage p\n", "Package p does."),
+    ("rust", "//! What it\n//! does.\n", "What it does."),
+])  # fmt: skip
 def test_the_docstring_is_what_opens_the_file(language: str, text: str, docstring: str) -> None:
     assert read_facts(text, language).docstring == docstring
 

@@ -46,20 +46,16 @@ def port(root: Path) -> Iterator[int]:
 def test_over_stdio_the_tools_have_the_names_parameters_and_bounds_of_lens(root: Path, tmp_path: Path) -> None:
     log = tmp_path / "logs" / "calls.jsonl"
     calls = [
-        ("lens_grep", {"query": "alpha"}),
-        ("lens_grep", {"query": "alpha", "limit": 99}),
-        ("lens_graph_neighbors", {"path": "b.py", "repoPath": str(root)}),
-        ("lens_nothing", {}),
+        ("lens_grep", {"query": "alpha"}), ("lens_grep", {"query": "alpha", "limit": 99}),
+        ("lens_graph_neighbors", {"path": "b.py", "repoPath": str(root)}), ("lens_nothing", {}),
         ("lens_reindex", {"force": True}),
-    ]
+    ]  # fmt: skip
     tools, answers = ask_stdio(["--log", str(log)], calls, cwd=root)
     properties = {tool.name: tool.input_schema["properties"] for tool in tools}
     assert {name: set(schema) for name, schema in properties.items()} == {
-        "lens_grep": {"repoPath", "query", "limit"},
-        "lens_graph": {"repoPath", "dir"},
-        "lens_graph_neighbors": {"repoPath", "path", "cochangeLimit"},
-        "lens_reindex": {"repoPath", "force"},
-    }
+        "lens_grep": {"repoPath", "query", "limit"}, "lens_graph": {"repoPath", "dir"},
+        "lens_graph_neighbors": {"repoPath", "path", "cochangeLimit"}, "lens_reindex": {"repoPath", "force"},
+    }  # fmt: skip
     assert {name: properties["lens_grep"]["limit"][name] for name in ("minimum", "maximum", "default")} == {
         "minimum": 1, "maximum": 50, "default": 20,
     }  # fmt: skip
@@ -113,15 +109,12 @@ def test_a_port_in_use_is_one_sentence(port: int, root: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--transport", "http", "--host", "0.0.0.0"], "error: --host 0.0.0.0 is not a loopback address"),
-        (["--transport", "http", "--port", "99999"], "error: --port 99999"),
-        (["--root", "/no/such/folder"], "error: --root /no/such/folder is not a folder"),
-        (["--log", "/proc/no/log"], "error: --log /proc/no/log cannot be written"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "message"), [
+    (["--transport", "http", "--host", "0.0.0.0"], "error: --host 0.0.0.0 is not a loopback address"),
+    (["--transport", "http", "--port", "99999"], "error: --port 99999"),
+    (["--root", "/no/such/folder"], "error: --root /no/such/folder is not a folder"),
+    (["--log", "/proc/no/log"], "error: --log /proc/no/log cannot be written"),
+])  # fmt: skip
 def test_a_mistake_at_the_start_is_one_sentence(arguments: list[str], message: str) -> None:
     done = lens_program(*arguments)
     assert done.returncode == 1

@@ -134,10 +134,8 @@ def test_servers_that_do_not_start_are_named_as_failed_and_leave_nothing(ask: As
         "silent": {"command": "/bin/sh", "args": ["-c", f"sleep 301 & sleep 300 # {marker}"]},
         "stubborn": {"command": sys.executable, "args": ["-c", stubborn, marker]},
         "babbles": {"command": "/bin/sh", "args": ["-c", "yes 'not json'"]},
-        "nowhere": {"type": "http", "url": "http://127.0.0.1:9/mcp"},
-        "invalid": {"args": []},
-        "odd": 7,
-    }
+        "nowhere": {"type": "http", "url": "http://127.0.0.1:9/mcp"}, "invalid": {"args": []}, "odd": 7,
+    }  # fmt: skip
     run = ask(PROMPT, shop, servers, "--mcp-start-s", "1.5")
     assert run.exit_code == 0
     assert run.answer.startswith("No language model answered")
@@ -179,22 +177,15 @@ def tool(
 TEXT = {"type": "string"}
 
 
-@pytest.mark.parametrize(
-    ("offered", "expected"),
-    [
-        (tool("grep", {"repoPath": TEXT, "query": TEXT}, "repoPath", "query"), "search"),
-        (tool("near", {"path": TEXT}, "path"), "neighbourhood"),
-        (tool("dependency_graph", {"dir": TEXT}), "overview"),
-        (tool("reindex", {"query": TEXT}, "query"), None),
-        (tool("write_file", {"path": TEXT}, "path"), None),
-        (tool("updateMap", {}), None),
-        (tool("remember", {"query": TEXT}, "query", changes=True), None),
-        (tool("ast", {"pattern": TEXT, "language": TEXT}, "pattern", "language"), None),
-        (tool("by_number", {"query": {"type": "integer"}}, "query"), None),
-        (tool("ping", {}), None),
-        (OfferedTool("s", "odd", "", {"properties": {}, "required": "query"}, False), None),
-    ],
-)
+@pytest.mark.parametrize(("offered", "expected"), [
+    (tool("grep", {"repoPath": TEXT, "query": TEXT}, "repoPath", "query"), "search"),
+    (tool("near", {"path": TEXT}, "path"), "neighbourhood"), (tool("dependency_graph", {"dir": TEXT}), "overview"),
+    (tool("reindex", {"query": TEXT}, "query"), None), (tool("write_file", {"path": TEXT}, "path"), None),
+    (tool("updateMap", {}), None), (tool("remember", {"query": TEXT}, "query", changes=True), None),
+    (tool("ast", {"pattern": TEXT, "language": TEXT}, "pattern", "language"), None),
+    (tool("by_number", {"query": {"type": "integer"}}, "query"), None), (tool("ping", {}), None),
+    (OfferedTool("s", "odd", "", {"properties": {}, "required": "query"}, False), None),
+])  # fmt: skip
 def test_a_tool_is_known_by_its_schema(offered: OfferedTool, expected: str | None) -> None:
     assert role(offered) == expected
 

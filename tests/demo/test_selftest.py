@@ -110,20 +110,15 @@ def test_a_lift_passes_with_its_own_delta_an_interval_around_the_true_one_and_a_
     )
 
 
-@pytest.mark.parametrize(
-    ("control", "delta", "interval", "verdict"),
-    [
-        (LIFT, -0.1, (-0.15, 0.15), "GO"),  # the sign is wrong
-        (LIFT, 0.1, (0.11, 0.15), "GO"),  # the interval misses what was planted
-        (LIFT, 0.1, None, "GO"),  # there is no interval although the answers vary
-        (LIFT, 0.1, (0.05, 0.15), "INCONCLUSIVE"),  # the gate never says GO
-        (LIFT, None, None, "INCONCLUSIVE"),  # there is no delta
-        (SAME, 0.0, (-0.05, 0.05), "GO"),  # chance alone is sold as a difference
-        (SAME, 0.0, (-0.05, 0.05), "HARM"),
-        (SAME, 0.0, (0.01, 0.05), "INCONCLUSIVE"),
-        (ORACLE, 0.05, None, "INCONCLUSIVE"),  # a difference out of nowhere
-    ],
-)
+@pytest.mark.parametrize(("control", "delta", "interval", "verdict"), [
+    (LIFT, -0.1, (-0.15, 0.15), "GO"),  # the sign is wrong
+    (LIFT, 0.1, (0.11, 0.15), "GO"),  # the interval misses what was planted
+    (LIFT, 0.1, None, "GO"),  # there is no interval although the answers vary
+    (LIFT, 0.1, (0.05, 0.15), "INCONCLUSIVE"),  # the gate never says GO
+    (LIFT, None, None, "INCONCLUSIVE"),  # there is no delta
+    (SAME, 0.0, (-0.05, 0.05), "GO"),  # chance alone is sold as a difference
+    (SAME, 0.0, (-0.05, 0.05), "HARM"), (SAME, 0.0, (0.01, 0.05), "INCONCLUSIVE"), (ORACLE, 0.05, None, "INCONCLUSIVE"),  # a difference out of nowhere
+])  # fmt: skip
 def test_an_instrument_that_says_anything_else_than_what_was_planted_fails(
     control: Control, delta: float | None, interval: tuple[float, float] | None, verdict: str
 ) -> None:

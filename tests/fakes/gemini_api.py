@@ -57,10 +57,8 @@ class GeminiApi:
     def events(self, reply: Reply, facts: Facts) -> Sequence[Event]:
         message = self.message(reply, facts)
         begun = {
-            **message["candidates"][0],
-            "finishReason": None,
-            "content": {"role": "model", "parts": [{"text": ""}]},
-        }
+            **message["candidates"][0], "finishReason": None, "content": {"role": "model", "parts": [{"text": ""}]},
+        }  # fmt: skip
         return [("", {**message, "candidates": [begun]}), ("", message)]
 
     def failure(self, status: int, message: str) -> dict[str, Any]:

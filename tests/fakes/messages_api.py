@@ -141,12 +141,10 @@ class MessagesApi:
         results = [_text_of(block.get("content")) for block in blocks if block.get("type") == "tool_result"]
         return Facts(
             turn=1 + sum(message["role"] == "assistant" for message in messages),
-            tools=tuple(tool.get("name", "") for tool in body.get("tools", [])),
-            model=body.get("model", ""),
-            stream=bool(body.get("stream")),
-            text=json.dumps([body.get("system"), messages], ensure_ascii=False),
+            tools=tuple(tool.get("name", "") for tool in body.get("tools", [])), model=body.get("model", ""),
+            stream=bool(body.get("stream")), text=json.dumps([body.get("system"), messages], ensure_ascii=False),
             tool_result=results[-1] if results else "",
-        )
+        )  # fmt: skip
 
     def message(self, reply: Reply, facts: Facts) -> dict[str, Any]:
         content: list[dict[str, Any]] = []

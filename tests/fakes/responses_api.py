@@ -32,12 +32,10 @@ class ResponsesApi:
         results = [_text_of(item.get("output")) for item in items if item.get("type") == "function_call_output"]
         return Facts(
             turn=1 + sum(item.get("type") == "function_call" for item in items),
-            tools=tuple(_names(body.get("tools", []))),
-            model=body.get("model", ""),
-            stream=bool(body.get("stream")),
+            tools=tuple(_names(body.get("tools", []))), model=body.get("model", ""), stream=bool(body.get("stream")),
             text=json.dumps([body.get("instructions"), items], ensure_ascii=False),
             tool_result=results[-1] if results else "",
-        )
+        )  # fmt: skip
 
     def message(self, reply: Reply, facts: Facts) -> dict[str, Any]:
         output: list[dict[str, Any]] = []

@@ -25,11 +25,9 @@ def answer(method: str, params: dict[str, Any]) -> dict[str, Any] | None:
     """The result of a request; None for a method that it does not have: clients ask, and wait for that."""
     if method == "initialize":
         return {
-            "protocolVersion": params["protocolVersion"],
-            "capabilities": {"tools": {}},
-            "serverInfo": {"name": "lens", "version": "1"},
-            "instructions": "Prefer find.",
-        }
+            "protocolVersion": params["protocolVersion"], "capabilities": {"tools": {}},
+            "serverInfo": {"name": "lens", "version": "1"}, "instructions": "Prefer find.",
+        }  # fmt: skip
     if method == "tools/list":
         return {"tools": TOOLS}
     if method == "tools/call":

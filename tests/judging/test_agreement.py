@@ -164,13 +164,9 @@ def test_the_interval_is_scipys_bootstrap_of_whole_tasks(seed: int) -> None:
         return float(1 - (distance * table).sum() / (distance * by_chance).sum())
 
     ends = bootstrap(
-        (np.arange(20),),
-        kappa,
-        vectorized=False,
-        n_resamples=1000,
-        method="percentile",
+        (np.arange(20),), kappa, vectorized=False, n_resamples=1000, method="percentile",
         rng=np.random.default_rng(seed),
-    ).confidence_interval
+    ).confidence_interval  # fmt: skip
     found = two_judges(verdicts, "judge-0", "judge-1", seed).kappa
     assert (found.low, found.high) == pytest.approx((ends.low, ends.high), abs=1e-12)
 

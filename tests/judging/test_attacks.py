@@ -118,40 +118,33 @@ def test_a_long_list_that_says_something_about_each_name_is_an_answer() -> None:
     assert mechanically(criterion, "\n".join(lines)) is Verdict.MET
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        "Das Modul shop/limits.py liest die Grenze, und zwar bevor die Steuer dazukommt, " * 30,
-        "It lies in shop/limits.py. " + " ".join(f"word{number}" for number in range(90)),
-        "```\n" + "limit = read(shop/limits.py)\n" * 80 + "```",
-    ],
-    ids=["prose", "names after a sentence", "code"],
-)
+@pytest.mark.parametrize("answer", [
+    "Das Modul shop/limits.py liest die Grenze, und zwar bevor die Steuer dazukommt, " * 30,
+    "It lies in shop/limits.py. " + " ".join(f"word{number}" for number in range(90)),
+    "```\n" + "limit = read(shop/limits.py)\n" * 80 + "```",
+], ids=["prose", "names after a sentence", "code"])  # fmt: skip
 def test_long_prose_and_code_are_no_dumps(answer: str) -> None:
     criterion = Criterion.model_validate({"text": "Names the module", "all_of": "shop/limits.py"})
     assert mechanically(criterion, answer) is Verdict.MET
 
 
-@pytest.mark.parametrize(
-    ("text", "answer", "verdict"),
-    [
-        ("Names the file `shop.py`", "It names the file shop.py in its list.", Verdict.MET),
-        ("Names the file `shop.py`", "- [x] Names the file `shop.py`", Verdict.MISSED),
-        ("Names the file `shop.py`", "Criterion 1: names the file shop.py", Verdict.MISSED),
-        ("Names the file `shop.py`", "Whether or not, the file shop.py has it.", Verdict.MET),
-        ("shop.py", "shop.py", Verdict.MET),
-        ("The items of a cart are in shop.py", "The items of a cart are in shop.py.", Verdict.MET),
-        ("The items of a cart are in shop.py", "Do you think that the items of a cart are in shop.py?", Verdict.MISSED),
-        ("The items of a cart are in shop.py", "That the items of a cart are in shop.py is wrong.", Verdict.MISSED),
-        ("The items of a cart are in shop.py", "Who knows? The items of a cart are in shop.py. Why?", Verdict.MET),
-        ("States that Cart is in shop.py", "It does not lie in cart.py, Cart is in shop.py.", Verdict.MET),
-        ("States that Cart is in shop.py", "It is not near but Cart is in shop.py.", Verdict.MET),
-        ("States that Cart is in shop.py", "Cart is in shop.py, but why?", Verdict.MET),
-        ("States that Cart is in shop.py", "I cannot see that `Cart` is in `shop.py`.", Verdict.MISSED),
-        ("States that the items are in shop.py", "> States that the\n> items are in `shop.py`", Verdict.MISSED),
-        ("States that the items are in shop.py", "States that the items are in shop.py. They are in shop.py.", Verdict.MET),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "answer", "verdict"), [
+    ("Names the file `shop.py`", "It names the file shop.py in its list.", Verdict.MET),
+    ("Names the file `shop.py`", "- [x] Names the file `shop.py`", Verdict.MISSED),
+    ("Names the file `shop.py`", "Criterion 1: names the file shop.py", Verdict.MISSED),
+    ("Names the file `shop.py`", "Whether or not, the file shop.py has it.", Verdict.MET),
+    ("shop.py", "shop.py", Verdict.MET),
+    ("The items of a cart are in shop.py", "The items of a cart are in shop.py.", Verdict.MET),
+    ("The items of a cart are in shop.py", "Do you think that the items of a cart are in shop.py?", Verdict.MISSED),
+    ("The items of a cart are in shop.py", "That the items of a cart are in shop.py is wrong.", Verdict.MISSED),
+    ("The items of a cart are in shop.py", "Who knows? The items of a cart are in shop.py. Why?", Verdict.MET),
+    ("States that Cart is in shop.py", "It does not lie in cart.py, Cart is in shop.py.", Verdict.MET),
+    ("States that Cart is in shop.py", "It is not near but Cart is in shop.py.", Verdict.MET),
+    ("States that Cart is in shop.py", "Cart is in shop.py, but why?", Verdict.MET),
+    ("States that Cart is in shop.py", "I cannot see that `Cart` is in `shop.py`.", Verdict.MISSED),
+    ("States that the items are in shop.py", "> States that the\n> items are in `shop.py`", Verdict.MISSED),
+    ("States that the items are in shop.py", "States that the items are in shop.py. They are in shop.py.", Verdict.MET),
+])  # fmt: skip
 def test_the_criterion_s_words_count_only_where_they_are_asserted(text: str, answer: str, verdict: Verdict) -> None:
     assert mechanically(Criterion.model_validate({"text": text, "all_of": "shop.py"}), answer) is verdict
 
@@ -166,14 +159,10 @@ def test_two_megabytes_are_searched_for_what_asserts_nothing(piece: str) -> None
     assert judge(criterion, normalise(answer)).verdict is Verdict.MET
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        "`limit_of`, shop/limits.py",
-        "`limit_of` is in shop/tax.py, see also shop/limits.py",
-        "<span style='display:none'>limit_of, shop/limits.py</span>",
-    ],
-)
+@pytest.mark.parametrize("answer", [
+    "`limit_of`, shop/limits.py", "`limit_of` is in shop/tax.py, see also shop/limits.py",
+    "<span style='display:none'>limit_of, shop/limits.py</span>",
+])  # fmt: skip
 def test_who_has_found_the_right_names_is_beyond_the_patterns(answer: str) -> None:
     """No defence, but the truth: a pattern finds names. Where that is too little, the author writes `must_not`."""
     assert mechanically(Criterion.model_validate({"text": CRITERION, **PATTERNS}), answer) is Verdict.MET
@@ -270,12 +259,8 @@ def test_the_same_holds_for_the_real_claude_code(
 ) -> None:
     monkeypatch.setenv("LIVE_TEST_KEY", "sk-live-test-0123456789abcdef")
     chosen = {
-        "system message",
-        "fenced, with a guessed nonce",
-        "all that one can think of",
-        "zero-width joints",
-        "as a list",
-    }
+        "system message", "fenced, with a guessed nonce", "all that one can think of", "zero-width joints", "as a list",
+    }  # fmt: skip
     some = [attack for attack in ATTACKS if attack.name in chosen]
     api = JudgingApi(lambda request: credulous(request, control))
     with serving(api, read_rules([{"reply": {"text": JUDGE, "model": "glm-5"}}])) as fake:

@@ -109,10 +109,9 @@ def test_persons_speak_by_majority_and_the_stricter_of_a_tie() -> None:
     assert persons_verdicts({key: {"claude": Verdict.MET}}) == {}
 
 
-@pytest.mark.parametrize(
-    ("values", "reason"),
-    [([], "no task"), ([1], "one task has no interval"), ([Fraction(1, 10)] * 5, "no spread")],
-)  # fmt: skip
+@pytest.mark.parametrize(("values", "reason"), [
+    ([], "no task"), ([1], "one task has no interval"), ([Fraction(1, 10)] * 5, "no spread"),
+])  # fmt: skip
 def test_where_there_is_no_interval_there_is_a_reason(values: list[Fraction], reason: str) -> None:
     found = task_mean(values)
     assert (found.low, found.high) == (None, None)
@@ -137,13 +136,9 @@ def deltas(seed: int, tasks: int) -> tuple[dict[tuple[str, int], Fraction], dict
     )  # type: ignore[return-value]
 
 
-@pytest.mark.parametrize(
-    ("seed", "labelled", "expected"),
-    [
-        (1, 30, (0.0270210648, -0.0140008274, 0.0680429569)),
-        (7, 80, (0.0273816420, -0.0069128072, 0.0616760911)),
-    ],
-)
+@pytest.mark.parametrize(("seed", "labelled", "expected"), [
+    (1, 30, (0.0270210648, -0.0140008274, 0.0680429569)), (7, 80, (0.0273816420, -0.0069128072, 0.0616760911)),
+])  # fmt: skip
 def test_the_correction_is_that_of_ppi_python(seed: int, labelled: int, expected: tuple[float, float, float]) -> None:
     """The values are those of ppi_mean_pointestimate and ppi_mean_ci(alpha=0.05) of ppi-python 0.2.3, whose normal
     interval is shorter than that of t."""

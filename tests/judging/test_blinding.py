@@ -35,60 +35,37 @@ def task(prompt: str, *criteria: str) -> Task:
     )
 
 
-@pytest.mark.parametrize(
-    ("answer", "seen"),
-    [
-        ("mcp__lens__lens_grep finds it", "@ finds it"),
-        ("It needs MCP__Other__x-y.", "It needs @."),
-        (r"mcp\_\_lens\_\_lens\_grep finds it", "@ finds it"),
-        ("`mcp__lens__*` finds it", "@ finds it"),
-        ("**lens_grep** and `LENS_GRAPH`, lens-grep find it", "@ find it"),
-        ('`lens_grep("x")` finds it', '`@("x")` finds it'),
-        ("__lens__, *Lens* and <b>LENS</b>", "__@__, *@* and <b>@</b>"),
-        ("the lens MCP server knows", "@ knows"),
-        ("No MCP tools are there", "No @ are there"),
-        ("Glob, Grep and lens_grep show", "@ show"),
-        ("I found it using the Grep tool.", "I found it @."),
-        ("I used Grep and `Read`, then looked", "I @, then looked"),
-        ("via `Bash` it runs", "@ it runs"),
-        ("The Read tool shows", "@ shows"),
-        ("the grep tool shows", "@ shows"),
-        ("the `search` tool shows", "@ shows"),
-        ("Tools used: Grep, Read", "@"),
-        ("Without LENS it is slow", "@ it is slow"),
-        ("In the `with` condition it is", "In @ it is"),
-        ("WITHOUT condition: yes", "@: yes"),
-        ("Answered with condition.", "Answered @."),
-        ("Condition: without.", "@."),
-        ("It took 3.2 s.", "It @."),
-        ("In about 40 seconds, I found it", "@, I found it"),
-        ("Done in two minutes.", "@."),
-        ("**Time taken**: ~40 s", "@"),
-        ("After 12 tool calls it is clear", "After @ it is clear"),
-    ],
-)
+@pytest.mark.parametrize(("answer", "seen"), [
+    ("mcp__lens__lens_grep finds it", "@ finds it"), ("It needs MCP__Other__x-y.", "It needs @."),
+    (r"mcp\_\_lens\_\_lens\_grep finds it", "@ finds it"), ("`mcp__lens__*` finds it", "@ finds it"),
+    ("**lens_grep** and `LENS_GRAPH`, lens-grep find it", "@ find it"),
+    ('`lens_grep("x")` finds it', '`@("x")` finds it'), ("__lens__, *Lens* and <b>LENS</b>", "__@__, *@* and <b>@</b>"),
+    ("the lens MCP server knows", "@ knows"), ("No MCP tools are there", "No @ are there"),
+    ("Glob, Grep and lens_grep show", "@ show"), ("I found it using the Grep tool.", "I found it @."),
+    ("I used Grep and `Read`, then looked", "I @, then looked"), ("via `Bash` it runs", "@ it runs"),
+    ("The Read tool shows", "@ shows"), ("the grep tool shows", "@ shows"), ("the `search` tool shows", "@ shows"),
+    ("Tools used: Grep, Read", "@"), ("Without LENS it is slow", "@ it is slow"),
+    ("In the `with` condition it is", "In @ it is"), ("WITHOUT condition: yes", "@: yes"),
+    ("Answered with condition.", "Answered @."), ("Condition: without.", "@."), ("It took 3.2 s.", "It @."),
+    ("In about 40 seconds, I found it", "@, I found it"), ("Done in two minutes.", "@."),
+    ("**Time taken**: ~40 s", "@"), ("After 12 tool calls it is clear", "After @ it is clear"),
+])  # fmt: skip
 def test_what_tells_of_the_work_becomes_a_mark(answer: str, seen: str) -> None:
     assert text_of(answer) == seen.replace("@", MARK)
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        "",
-        "Read the docs, write a test, and search with care.",
-        "The timeout is 30 seconds; a retry takes 5 s and comes in 200 ms.",
-        "It works with and without a proxy, with condition `x > 0` and with open(path).",
-        "Loops end with condition variables; the condition with two branches stays.",
-        "`std::io::Read` and the Write trait; implemented via Read::read, using the Read trait.",
-        "With Write access it is a class called Grep, uses `Bash` scripts and a Task.",
-        "camera_lens, lens_flare, lensing and lenses are variables.",
-        "## Bug report\nThe report is empty.\n",
-        "## Report\nThe module `report` holds the answer.\n",
-        "```python\nwith condition:\n    wait()  # took 5 s, using Grep\n```\n",
-        "~~~\nI used Grep and the Read tool\n~~~\n",
-        "a\r\nb\x0bc\u2028d\0e\ud800",
-    ],
-)
+@pytest.mark.parametrize("answer", [
+    "", "Read the docs, write a test, and search with care.",
+    "The timeout is 30 seconds; a retry takes 5 s and comes in 200 ms.",
+    "It works with and without a proxy, with condition `x > 0` and with open(path).",
+    "Loops end with condition variables; the condition with two branches stays.",
+    "`std::io::Read` and the Write trait; implemented via Read::read, using the Read trait.",
+    "With Write access it is a class called Grep, uses `Bash` scripts and a Task.",
+    "camera_lens, lens_flare, lensing and lenses are variables.", "## Bug report\nThe report is empty.\n",
+    "## Report\nThe module `report` holds the answer.\n",
+    "```python\nwith condition:\n    wait()  # took 5 s, using Grep\n```\n",
+    "~~~\nI used Grep and the Read tool\n~~~\n", "a\r\nb\x0bc\u2028d\0e\ud800",
+])  # fmt: skip
 def test_an_answer_with_nothing_to_hide_is_the_same(answer: str) -> None:
     blinded = blind(answer, HIDDEN)
     assert (blinded.text, blinded.removed) == (answer, ())
@@ -122,24 +99,13 @@ def test_what_the_agent_states_under_another_name_in_its_report_stays() -> None:
     assert text_of(answer) == f"{MARK}\n- **Conclusion**: it is long\n"
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "mcp__lens__lens_grep",
-        "lens_grep",
-        "LENS_GRAPH",
-        "lens",
-        "Lens",
-        r"lens\_grep",
-        "lens-graph",
-        "mcp__other__find",
-    ],
-)
-@pytest.mark.parametrize(
-    "form",
-    ["{}", "`{}`", "**{}**", "*{}*", "_{}_", "__{}__", "({})", "[{}](x)", "- {}\n", "> {}", "| {} |", '"{}"', "{}: a",
-     "```\n{}\n```", "~~{}~~", "<code>{}</code>", "### {}", "{}'s", "{}/x", "{}.", "{}()"],
-)  # fmt: skip
+@pytest.mark.parametrize("name", [
+    "mcp__lens__lens_grep", "lens_grep", "LENS_GRAPH", "lens", "Lens", r"lens\_grep", "lens-graph", "mcp__other__find",
+])  # fmt: skip
+@pytest.mark.parametrize("form", [
+    "{}", "`{}`", "**{}**", "*{}*", "_{}_", "__{}__", "({})", "[{}](x)", "- {}\n", "> {}", "| {} |", '"{}"', "{}: a",
+    "```\n{}\n```", "~~{}~~", "<code>{}</code>", "### {}", "{}'s", "{}/x", "{}.", "{}()",
+])  # fmt: skip
 def test_a_hidden_name_is_nowhere_left(name: str, form: str) -> None:
     seen = text_of(f"See {form.format(name)} there and {form.format(name)}")
     assert not re.search(r"lens|mcp|graph", seen, re.IGNORECASE)

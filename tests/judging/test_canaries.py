@@ -67,15 +67,12 @@ def test_no_canary_quotes_the_answer() -> None:
             assert not any(" ".join(words[at : at + 3]) in ANSWER for at in range(len(words) - 2))
 
 
-@pytest.mark.parametrize(
-    ("fact", "exchanged"),
-    [
-        ("Names the class `Cart`", r"Names the class `[A-Z][a-z]+`"),
-        ("Names the file shop.py", r"Names the file [a-z]+\.py"),
-        ("States that it waits for 30 s", r"States that it waits for \d+ s"),
-        ("Says that `Basket` in shop.py is wrong", r"Says that `Basket` in [a-z]+\.py is wrong"),
-    ],
-)
+@pytest.mark.parametrize(("fact", "exchanged"), [
+    ("Names the class `Cart`", r"Names the class `[A-Z][a-z]+`"),
+    ("Names the file shop.py", r"Names the file [a-z]+\.py"),
+    ("States that it waits for 30 s", r"States that it waits for \d+ s"),
+    ("Says that `Basket` in shop.py is wrong", r"Says that `Basket` in [a-z]+\.py is wrong"),
+])  # fmt: skip
 def test_a_near_miss_has_one_name_or_number_that_the_answer_does_not_have(fact: str, exchanged: str) -> None:
     for number in range(30):
         found = near(ANSWER, fact, salt=str(number))
@@ -83,10 +80,9 @@ def test_a_near_miss_has_one_name_or_number_that_the_answer_does_not_have(fact: 
         assert re.fullmatch(exchanged, found)
 
 
-@pytest.mark.parametrize(
-    "fact",
-    ["Names the class `Basket`", "Names `Cart` or `Basket`", "Says what is wrong", "Names either shop.py", "The items"],
-)
+@pytest.mark.parametrize("fact", [
+    "Names the class `Basket`", "Names `Cart` or `Basket`", "Says what is wrong", "Names either shop.py", "The items",
+])  # fmt: skip
 def test_a_criterion_that_is_not_stated_or_leaves_a_choice_is_not_exchanged(fact: str) -> None:
     planted, second, _ = three(ANSWER, fact)
     assert second.planted == planted.planted != ""
@@ -160,17 +156,10 @@ def court(made: Any, attempts: int) -> Path:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("judge", "attempts", "void"),
-    [
-        ("right", 3, (0, 0)),
-        ("lenient", 1, (0.95, 1)),
-        ("lenient", 3, (0.95, 1)),
-        ("a little lenient", 3, (0.2, 0.6)),
-        ("superficial", 3, (1, 1)),
-        ("strict", 3, (1, 1)),
-    ],
-)
+@pytest.mark.parametrize(("judge", "attempts", "void"), [
+    ("right", 3, (0, 0)), ("lenient", 1, (0.95, 1)), ("lenient", 3, (0.95, 1)), ("a little lenient", 3, (0.2, 0.6)),
+    ("superficial", 3, (1, 1)), ("strict", 3, (1, 1)),
+])  # fmt: skip
 def test_lenient_superficial_and_strict_judges_are_found_out_and_a_right_one_is_not(
     bench: Callable[..., Any],
     fake_judge: Any,
@@ -183,12 +172,9 @@ def test_lenient_superficial_and_strict_judges_are_found_out_and_a_right_one_is_
         draw = int(hashlib.sha256(nonce.encode()).hexdigest()[:8], 16) / 16**8
         subject = any(word.lower() in answer.lower() for word in re.findall(r"\w{5,}", re.sub("`.*`", "", fact)))
         says_met = {
-            "lenient": draw < 0.93,
-            "a little lenient": draw < 0.2,
-            "superficial": subject,
-            "strict": False,
+            "lenient": draw < 0.93, "a little lenient": draw < 0.2, "superficial": subject, "strict": False,
             "right": False,
-        }[judge]
+        }[judge]  # fmt: skip
         return "met:" if says_met else "missed:" if judge in ("strict", "superficial") else "honest"
 
     def ask(assignment: Assignment, *_: Any) -> Said:

@@ -40,11 +40,10 @@ def found(given: Task, rows: list[Row]) -> dict[str, str]:
     return {each.kind: each.sentence for each in check_criteria({"one": given}, rows, BOTH)}
 
 
-@pytest.mark.parametrize(
-    ("letters", "kind", "advice"),
-    [("mm", "met_by_all", "ask for something harder"), ("--", "met_by_none", "Check that the fact is true"),
-     ("pp", "partial_by_all", "split it into two")],
-)  # fmt: skip
+@pytest.mark.parametrize(("letters", "kind", "advice"), [
+    ("mm", "met_by_all", "ask for something harder"), ("--", "met_by_none", "Check that the fact is true"),
+    ("pp", "partial_by_all", "split it into two"),
+])  # fmt: skip
 def test_the_same_verdict_everywhere_shows_nothing(letters: str, kind: str, advice: str) -> None:
     sentences = found(task(PATTERNS), decisions({"with": letters, "without": letters}))
     assert list(sentences) == [kind]
@@ -52,10 +51,9 @@ def test_the_same_verdict_everywhere_shows_nothing(letters: str, kind: str, advi
     assert advice in sentences[kind]
 
 
-@pytest.mark.parametrize(
-    "verdicts",
-    [{"with": "mm", "without": "m-"}, {"with": "mm", "without": "--"}, {"with": "mm"}, {"with": "m", "without": "."}],
-)
+@pytest.mark.parametrize("verdicts", [
+    {"with": "mm", "without": "m-"}, {"with": "mm", "without": "--"}, {"with": "mm"}, {"with": "m", "without": "."},
+])  # fmt: skip
 def test_a_criterion_that_differs_or_lacks_a_condition_is_not_uninformative(verdicts: dict[str, str]) -> None:
     assert not {"met_by_all", "met_by_none"} & set(found(task(PATTERNS), decisions(verdicts)))
 

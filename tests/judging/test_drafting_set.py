@@ -105,33 +105,24 @@ def test_no_criterion_is_met_by_the_facts_of_the_other_tasks() -> None:
         assert Verdict.MET not in {judge(criterion, answer).verdict for criterion in task.criteria}
 
 
-@pytest.mark.parametrize(
-    ("fact", "problem"),
-    [
-        (
-            Fact("httpx-tgt-01", 2, "httpx/_config.py", "max_connections=101"),
-            "'max_connections=101' is not in the text",
-        ),
-        (Fact("httpx-tgt-01", 2, "httpx/_client.py", "DEFAULT_LIMITS"), "does not name httpx/_client.py"),
-        (Fact("httpx-tgt-01", 4, "httpx/_config.py", "5", "Limit"), "Limit is not defined in httpx/_config.py"),
-    ],
-)
+@pytest.mark.parametrize(("fact", "problem"), [
+    (Fact("httpx-tgt-01", 2, "httpx/_config.py", "max_connections=101"), "'max_connections=101' is not in the text"),
+    (Fact("httpx-tgt-01", 2, "httpx/_client.py", "DEFAULT_LIMITS"), "does not name httpx/_client.py"),
+    (Fact("httpx-tgt-01", 4, "httpx/_config.py", "5", "Limit"), "Limit is not defined in httpx/_config.py"),
+])  # fmt: skip
 def test_a_wrong_proof_is_noticed(fact: Fact, problem: str, trees: dict[str, Path]) -> None:
     (found,) = fact_problems(fact, TASKS[fact.task], trees[fact.task])
     assert problem in found
 
 
-@pytest.mark.parametrize(
-    ("criterion", "problem"),
-    [
-        ({"text": "in a.py", "all_of": ["missing"]}, "'missing' is not in a.py"),
-        ({"text": "in a.py", "all_of": ["11"]}, "'11' is not in a.py"),
-        ({"text": "in a.py", "all_of": ["Known.other"]}, "'Known.other' is not in a.py"),
-        ({"text": "in b.py", "all_of": ["Known"]}, "b.py fits 0 files"),
-        ({"text": "in c.py", "all_of": ["Known"]}, "c.py fits 2 files"),
-        ({"text": "somewhere", "all_of": ["Known"]}, "names no file"),
-    ],
-)
+@pytest.mark.parametrize(("criterion", "problem"), [
+    ({"text": "in a.py", "all_of": ["missing"]}, "'missing' is not in a.py"),
+    ({"text": "in a.py", "all_of": ["11"]}, "'11' is not in a.py"),
+    ({"text": "in a.py", "all_of": ["Known.other"]}, "'Known.other' is not in a.py"),
+    ({"text": "in b.py", "all_of": ["Known"]}, "b.py fits 0 files"),
+    ({"text": "in c.py", "all_of": ["Known"]}, "c.py fits 2 files"),
+    ({"text": "somewhere", "all_of": ["Known"]}, "names no file"),
+])  # fmt: skip
 def test_a_pattern_that_names_nothing_is_noticed(criterion: dict[str, object], problem: str, tmp_path: Path) -> None:
     (tmp_path / "x").mkdir()
     for name, text in {"a.py": "class Known:\n    member = 110\n", "c.py": "", "x/c.py": ""}.items():

@@ -91,24 +91,17 @@ def test_a_file_written_by_hand_may_leave_out_text_evidence_and_note(folder: Pat
     assert (row["task"], row["condition"], row["criterion"], row["verdict"]) == ("b", BASELINE, "3", "Missed")
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"verdict": "met"}, r"verdicts\.0\.verdict should be 'Met', 'Partial' or 'Missed', not 'met'"),
-        ({"verdict": "Unjudged"}, "should be 'Met', 'Partial' or 'Missed'"),
-        ({"criterion": 0}, r"verdicts\.0\.criterion should be greater than or equal to 1"),
-        ({"criterion": "2"}, "must be a whole number"),
-        ({"criterion": 9}, "criterion 9: the task has 3 criteria"),
-        ({"answer": "0000000000"}, "answer 0000000000, criterion 2: no valid run has this answer"),
-        (
-            {"evidence": "a thing that nobody said"},
-            f"'a thing that nobody said' is not in the answer of a-{TREATMENT}",
-        ),
-        ({"evidence": "x" * 1001}, "at most 1000 characters"),
-        ({"text": "names something else"}, f"the criterion of a-{TREATMENT} was reworded after it was judged"),
-        ({"points": 1}, "is not a key that lensbench knows"),
-    ],
-)
+@pytest.mark.parametrize(("changes", "message"), [
+    ({"verdict": "met"}, r"verdicts\.0\.verdict should be 'Met', 'Partial' or 'Missed', not 'met'"),
+    ({"verdict": "Unjudged"}, "should be 'Met', 'Partial' or 'Missed'"),
+    ({"criterion": 0}, r"verdicts\.0\.criterion should be greater than or equal to 1"),
+    ({"criterion": "2"}, "must be a whole number"), ({"criterion": 9}, "criterion 9: the task has 3 criteria"),
+    ({"answer": "0000000000"}, "answer 0000000000, criterion 2: no valid run has this answer"),
+    ({"evidence": "a thing that nobody said"}, f"'a thing that nobody said' is not in the answer of a-{TREATMENT}"),
+    ({"evidence": "x" * 1001}, "at most 1000 characters"),
+    ({"text": "names something else"}, f"the criterion of a-{TREATMENT} was reworded after it was judged"),
+    ({"points": 1}, "is not a key that lensbench knows"),
+])  # fmt: skip
 def test_a_verdict_that_does_not_fit_is_an_error_with_file_and_place(
     folder: Path, changes: dict[str, Any], message: str
 ) -> None:
@@ -118,16 +111,11 @@ def test_a_verdict_that_does_not_fit_is_an_error_with_file_and_place(
     assert str(error.value).startswith(f"{path}: ")
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"schema": 2}, "schema should be 1, not 2"),
-        ({"sheet": "abc"}, "64 lower-case hex digits"),
-        ({"judge": "a;b"}, "use letters, digits and '-' only"),
-        ({"judge": ""}, "use letters, digits and '-' only"),
-        ({"verdicts": {}}, "verdicts must be a list"),
-    ],
-)
+@pytest.mark.parametrize(("changes", "message"), [
+    ({"schema": 2}, "schema should be 1, not 2"), ({"sheet": "abc"}, "64 lower-case hex digits"),
+    ({"judge": "a;b"}, "use letters, digits and '-' only"), ({"judge": ""}, "use letters, digits and '-' only"),
+    ({"verdicts": {}}, "verdicts must be a list"),
+])  # fmt: skip
 def test_a_file_of_another_form_is_an_error_with_file_and_key(
     folder: Path, changes: dict[str, Any], message: str
 ) -> None:

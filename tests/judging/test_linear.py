@@ -20,12 +20,9 @@ CRITERION = Criterion.model_validate({
     "text": "States that limit_of is in a/b.py", "all_of": ["limit_of", "a/b.py"], "must_not": "x", "no_other": True,
 })  # fmt: skip
 READERS: dict[str, Callable[[str], object]] = {
-    "pieces": cut,
-    "words": words,
-    "phrases": lambda text: learn_phrases(["mcp__a__b"], {"mcp__a__b": text}),
-    "figures": figures_of,
-    "patterns": lambda text: judge(CRITERION, normalise(text)),
-}
+    "pieces": cut, "words": words, "phrases": lambda text: learn_phrases(["mcp__a__b"], {"mcp__a__b": text}),
+    "figures": figures_of, "patterns": lambda text: judge(CRITERION, normalise(text)),
+}  # fmt: skip
 PIECES = ("a", "a-", "a/", "a.", "1,000", "`", "~~a ", "(like ", "@", "?", "limit_of a/b.py not ", "if ", "\n", "I ")
 
 

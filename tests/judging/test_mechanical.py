@@ -26,183 +26,61 @@ def states(literal: str, answer: str) -> bool:
     return verdict(answer, all_of=[literal]).verdict is Verdict.MET
 
 
-@pytest.mark.parametrize(
-    ("literal", "answer"),
-    [
-        ("core.py", "It is in core.py."),
-        ("core.py", "`core.py`"),
-        ("core.py", "(core.py)"),
-        ("core.py", "core.py:12-40 says"),
-        ("core.py", "core.py#L12"),
-        ("core.py", "core.py(12)"),
-        ("core.py", "src/click/core.py"),
-        ("core.py", "src\\click\\core.py"),
-        ("click/core.py", "src/click/core.py"),
-        ("click/core.py", "./click/core.py"),
-        ("./click/core.py", "click/core.py"),
-        ("/click/core.py", "/home/x/click/core.py"),
-        ("click\\core.py", "src/click/core.py"),
-        ("src/click", "src/click/core.py"),
-        ("core.py", "[core.py](src/core.py#L3)"),
-        ("core.py", "**core.py**"),
-        ("core.py", "core.py\u2014the parser"),
-        ("core.py", "see \u2014core.py"),
-        ("core.py", "\x1b[35mcore.py\x1b[0m"),
-        ("core.py", "co\u200bre.py"),
-        ("my-file.py", "my\u2011file.py"),
-        ("my-file.py", "my\u2010file.py"),
-        ("core.py", "```\ncore.py\n```"),
-        ("core.py", "<b>core.py</b>"),
-        ("core.py", "core.py, then"),
-        ("core.py", "| core.py | x |"),
-        ("web apps/a.py", "web\u00a0apps/a.py"),
-        ("Context", "Context.invoke"),
-        ("invoke", "Context.invoke()"),
-        ("Context.invoke", "click.Context.invoke()"),
-        ("Context", "`Context`s"),
-        ("Context", "**Context**s"),
-        ("Context", "Context's"),
-        ("Context", "Context-aware"),
-        ("Context", "*Context*"),
-        ("Context", "Context\u2014which"),
-        ("Context", "@Context"),
-        ("Context", "the Context."),
-        ("__init__", "`__init__` runs"),
-        ("__init__", "**__init__**"),
-        ("__init__", r"\_\_init\_\_"),
-        ("max_retries", r"max\_retries"),
-        ("foo()", "calls `foo()`."),
-        ("foo()", "x.foo()"),
-        ("--flag", "use `--flag`"),
-        ("--flag", "**--flag**"),
-        ("--flag", "--flag=3"),
-        ("--flag", "[--flag]"),
-        ("flag", "--flag"),
-        ("@decorator", "the @decorator"),
-        ("@decorator", "**`@decorator`**"),
-        ("**kwargs", "takes `**kwargs`"),
-        ("**kwargs", "f(*args, **kwargs)"),
-        ("*args", "f(*args, **kwargs)"),
-        ("*args", "**`*args`**"),
-        ("it's", "it\u2019s"),
-        ('"a"', "\u201ca\u201d"),
-        ("a b", "a\n   b"),
-        ("a b", "a\u00a0b"),
-        ("a b", "**a** `b`"),
-        ("a b", "a\r\nb"),
-        ("10", "It is 10."),
-        ("10", "=10,"),
-        ("10", "(10)"),
-        ("10", "a 10-second limit"),
-        ("10", "**10**"),
-        ("10", "10\r\n"),
-        ("1000", "1,000"),
-        ("1,000", "1000"),
-        ("1_000", "1,000"),
-        ("1000", "1\u202f000"),
-        ("0.5", "is 0.5."),
-        ("3.11", "Python 3.11"),
-        ("-1", "returns -1"),
-        ("-1", "returns \u22121"),
-        ("x == 1", "if x == 1:"),
-        (".gitignore", "the .gitignore file"),
-        (r"\d+", r"matches `\d+`"),
-        ("a/b", "a/b"),
-    ],
-)
+@pytest.mark.parametrize(("literal", "answer"), [
+    ("core.py", "It is in core.py."), ("core.py", "`core.py`"), ("core.py", "(core.py)"),
+    ("core.py", "core.py:12-40 says"), ("core.py", "core.py#L12"), ("core.py", "core.py(12)"),
+    ("core.py", "src/click/core.py"), ("core.py", "src\\click\\core.py"), ("click/core.py", "src/click/core.py"),
+    ("click/core.py", "./click/core.py"), ("./click/core.py", "click/core.py"),
+    ("/click/core.py", "/home/x/click/core.py"), ("click\\core.py", "src/click/core.py"),
+    ("src/click", "src/click/core.py"), ("core.py", "[core.py](src/core.py#L3)"), ("core.py", "**core.py**"),
+    ("core.py", "core.py\u2014the parser"), ("core.py", "see \u2014core.py"), ("core.py", "\x1b[35mcore.py\x1b[0m"),
+    ("core.py", "co\u200bre.py"), ("my-file.py", "my\u2011file.py"), ("my-file.py", "my\u2010file.py"),
+    ("core.py", "```\ncore.py\n```"), ("core.py", "<b>core.py</b>"), ("core.py", "core.py, then"),
+    ("core.py", "| core.py | x |"), ("web apps/a.py", "web\u00a0apps/a.py"), ("Context", "Context.invoke"),
+    ("invoke", "Context.invoke()"), ("Context.invoke", "click.Context.invoke()"), ("Context", "`Context`s"),
+    ("Context", "**Context**s"), ("Context", "Context's"), ("Context", "Context-aware"), ("Context", "*Context*"),
+    ("Context", "Context\u2014which"), ("Context", "@Context"), ("Context", "the Context."),
+    ("__init__", "`__init__` runs"), ("__init__", "**__init__**"), ("__init__", r"\_\_init\_\_"),
+    ("max_retries", r"max\_retries"), ("foo()", "calls `foo()`."), ("foo()", "x.foo()"), ("--flag", "use `--flag`"),
+    ("--flag", "**--flag**"), ("--flag", "--flag=3"), ("--flag", "[--flag]"), ("flag", "--flag"),
+    ("@decorator", "the @decorator"), ("@decorator", "**`@decorator`**"), ("**kwargs", "takes `**kwargs`"),
+    ("**kwargs", "f(*args, **kwargs)"), ("*args", "f(*args, **kwargs)"), ("*args", "**`*args`**"),
+    ("it's", "it\u2019s"), ('"a"', "\u201ca\u201d"), ("a b", "a\n   b"), ("a b", "a\u00a0b"), ("a b", "**a** `b`"),
+    ("a b", "a\r\nb"), ("10", "It is 10."), ("10", "=10,"), ("10", "(10)"), ("10", "a 10-second limit"),
+    ("10", "**10**"), ("10", "10\r\n"), ("1000", "1,000"), ("1,000", "1000"), ("1_000", "1,000"),
+    ("1000", "1\u202f000"), ("0.5", "is 0.5."), ("3.11", "Python 3.11"), ("-1", "returns -1"),
+    ("-1", "returns \u22121"), ("x == 1", "if x == 1:"), (".gitignore", "the .gitignore file"),
+    (r"\d+", r"matches `\d+`"), ("a/b", "a/b"),
+])  # fmt: skip
 def test_what_is_stated_is_found(literal: str, answer: str) -> None:
     assert states(literal, answer)
 
 
-@pytest.mark.parametrize(
-    ("literal", "answer"),
-    [
-        ("a.py", "ba.py"),
-        ("b.py", "a-b.py"),
-        ("b.py", "a\u2010b.py"),
-        ("b.py", "a\u2011b.py"),
-        ("b.py", "a_b.py"),
-        ("b.py", "a.b.py"),
-        ("core.py", "core.pyi"),
-        ("core.py", "core.py.bak"),
-        ("core.py", "core.pyx"),
-        ("core.py", "core.py-old"),
-        ("core.py", "Core.py"),
-        ("core.py", "c\u043ere.py"),
-        ("core.py", "core py"),
-        ("click/core.py", "myclick/core.py"),
-        ("click/core.py", "my-click/core.py"),
-        ("click/core.py", "core.py"),
-        ("click/core.py", "click/core.pyi"),
-        ("click/core.py", "click/a/core.py"),
-        ("src/click", "src/clicker"),
-        ("/users", "/api/users"),
-        ("Context", "Contexts"),
-        ("Context", "AppContext"),
-        ("Context", "context"),
-        ("Context", "Context_2"),
-        ("Context", "non-Context"),
-        ("Context", "_Context"),
-        ("typing", "typing-extensions"),
-        ("flask", "my-flask"),
-        ("init", "__init__"),
-        ("--flag", "---flag"),
-        ("--flag", "--flags"),
-        ("--flag", "--flag-x"),
-        ("-flag", "--flag"),
-        ("-b", "a-b"),
-        ("*args", "f(**args)"),
-        ("@decorator", "me@decorator"),
-        ("foo()", "foo(x)"),
-        ("foo()", "barfoo()"),
-        (".env", "process.env"),
-        ("a b", "ab"),
-        ("a b", "a, b"),
-        ("10", "100"),
-        ("10", "1.10"),
-        ("10", "10.5"),
-        ("10", "v10"),
-        ("10", "210"),
-        ("10", "10px"),
-        ("10", "10,000"),
-        ("10", "1,010"),
-        ("10", "-10"),
-        ("10", "5-10"),
-        ("10", "10\u201320"),
-        ("10", "2024-10-11"),
-        ("10", "core.py:10"),
-        ("10", "core.py#L10"),
-        ("10", "1_0"),
-        ("3.11", "3.11.2"),
-        ("3.11", "13.11"),
-        ("1", "-1"),
-        ("1000", "10,00"),
-        ("1000", "1,0000"),
-        ("x <= 5", "x <= 50"),
-        ("`", "`a`"),
-    ],
-)
+@pytest.mark.parametrize(("literal", "answer"), [
+    ("a.py", "ba.py"), ("b.py", "a-b.py"), ("b.py", "a\u2010b.py"), ("b.py", "a\u2011b.py"), ("b.py", "a_b.py"),
+    ("b.py", "a.b.py"), ("core.py", "core.pyi"), ("core.py", "core.py.bak"), ("core.py", "core.pyx"),
+    ("core.py", "core.py-old"), ("core.py", "Core.py"), ("core.py", "c\u043ere.py"), ("core.py", "core py"),
+    ("click/core.py", "myclick/core.py"), ("click/core.py", "my-click/core.py"), ("click/core.py", "core.py"),
+    ("click/core.py", "click/core.pyi"), ("click/core.py", "click/a/core.py"), ("src/click", "src/clicker"),
+    ("/users", "/api/users"), ("Context", "Contexts"), ("Context", "AppContext"), ("Context", "context"),
+    ("Context", "Context_2"), ("Context", "non-Context"), ("Context", "_Context"), ("typing", "typing-extensions"),
+    ("flask", "my-flask"), ("init", "__init__"), ("--flag", "---flag"), ("--flag", "--flags"), ("--flag", "--flag-x"),
+    ("-flag", "--flag"), ("-b", "a-b"), ("*args", "f(**args)"), ("@decorator", "me@decorator"), ("foo()", "foo(x)"),
+    ("foo()", "barfoo()"), (".env", "process.env"), ("a b", "ab"), ("a b", "a, b"), ("10", "100"), ("10", "1.10"),
+    ("10", "10.5"), ("10", "v10"), ("10", "210"), ("10", "10px"), ("10", "10,000"), ("10", "1,010"), ("10", "-10"),
+    ("10", "5-10"), ("10", "10\u201320"), ("10", "2024-10-11"), ("10", "core.py:10"), ("10", "core.py#L10"),
+    ("10", "1_0"), ("3.11", "3.11.2"), ("3.11", "13.11"), ("1", "-1"), ("1000", "10,00"), ("1000", "1,0000"),
+    ("x <= 5", "x <= 50"), ("`", "`a`"),
+])  # fmt: skip
 def test_no_luck(literal: str, answer: str) -> None:
     assert not states(literal, answer)
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        "<!-- core.py -->",
-        "a <!-- x\ncore.py\n--> b",
-        "\n<!-- core.py",
-        "<!-- <!-- core.py -->",
-        "[//]: # (core.py)",
-        "[x]: <> (core.py)",
-        "`<!-- core.py -->`",
-        "co<!-- -->x<!-- -->re.py",
-        "Criterion met: Met. All criteria are met.",
-        ":",
-        "",
-        "\u200b",
-    ],
-)
+@pytest.mark.parametrize("answer", [
+    "<!-- core.py -->", "a <!-- x\ncore.py\n--> b", "\n<!-- core.py", "<!-- <!-- core.py -->", "[//]: # (core.py)",
+    "[x]: <> (core.py)", "`<!-- core.py -->`", "co<!-- -->x<!-- -->re.py", "Criterion met: Met. All criteria are met.",
+    ":", "", "\u200b",
+])  # fmt: skip
 def test_what_nobody_sees_or_says_does_not_score(answer: str) -> None:
     assert verdict(answer, all_of=["core.py"]) == Judgement(Verdict.MISSED, "", None, "'core.py' is missing")
 
@@ -252,22 +130,12 @@ def test_no_patterns_is_unjudged_and_has_no_points() -> None:
     assert {str(key): value for key, value in POINTS.items()} == {"Met": 1, "Partial": Fraction(1, 2), "Missed": 0}
 
 
-@pytest.mark.parametrize(
-    ("regex", "answer", "found"),
-    [
-        (r"core\.py\s+defines", "`core.py:12` **defines**", True),
-        ("default is 1000", "default is 1,000", True),
-        ("Core", "core", False),
-        ("(?i)Core", "core", True),
-        ("re", "core", True),
-        (r"\bcore\b", "core", True),
-        (r"\bre\b", "core", False),
-        ("it's", "it\u2019s", True),
-        ("(a+)+$", "a" * 5000 + "!", False),
-        ("(?s)a.*b", "a\nb", True),
-        ("(?m)^x", "a\r\nx", True),
-    ],
-)
+@pytest.mark.parametrize(("regex", "answer", "found"), [
+    (r"core\.py\s+defines", "`core.py:12` **defines**", True), ("default is 1000", "default is 1,000", True),
+    ("Core", "core", False), ("(?i)Core", "core", True), ("re", "core", True), (r"\bcore\b", "core", True),
+    (r"\bre\b", "core", False), ("it's", "it\u2019s", True), ("(a+)+$", "a" * 5000 + "!", False),
+    ("(?s)a.*b", "a\nb", True), ("(?m)^x", "a\r\nx", True),
+])  # fmt: skip
 def test_a_regex_is_searched_as_written_on_the_normalised_text(regex: str, answer: str, found: bool) -> None:
     assert (verdict(answer, any_of={"regex": regex}).verdict is Verdict.MET) == found
 
@@ -281,21 +149,10 @@ def test_the_evidence_is_the_line_as_it_was_written() -> None:
 
 WORDS = st.sampled_from(
     [
-        "core.py",
-        "`core.py:12`",
-        "Context",
-        "10",
-        "1,000",
-        "\u200b",
-        "<!--",
-        "-->",
-        "**",
-        "`",
-        "\r\n",
-        "\u2014",
+        "core.py", "`core.py:12`", "Context", "10", "1,000", "\u200b", "<!--", "-->", "**", "`", "\r\n", "\u2014",
         "x" * 90,
     ]
-)
+)  # fmt: skip
 
 
 @given(st.lists(WORDS | st.text(max_size=5), max_size=30).map(" ".join))
@@ -311,27 +168,19 @@ CODE = ", ".join(f"name_{number}.py" for number in range(150))
 WORDS_ONLY = ", ".join("".join(chr(97 + int(digit)) for digit in f"{number:03}") for number in range(150))
 
 
-@pytest.mark.parametrize(
-    ("answer", "met"),
-    [
-        (f"{CODE}, core.py", False),
-        (f"It is this one. {CODE}, core.py. That is all.", False),
-        (f"{WORDS_ONLY}, core.py", True),  # a list of words, of which few look like code
-        (", ".join([*CODE.split(", ")[:99], "core.py"]), False),
-        (", ".join([*CODE.split(", ")[:98], "core.py"]), True),
-        (", ".join([*CODE.split(", ")[:40] * 4, "core.py"]), True),  # a table repeats its names
-    ],
-    ids=["at the end", "between sentences", "words", "a hundred", "fewer", "repeated"],
-)
+@pytest.mark.parametrize(("answer", "met"), [
+    (f"{CODE}, core.py", False), (f"It is this one. {CODE}, core.py. That is all.", False),
+    (f"{WORDS_ONLY}, core.py", True),  # a list of words, of which few look like code
+    (", ".join([*CODE.split(", ")[:99], "core.py"]), False), (", ".join([*CODE.split(", ")[:98], "core.py"]), True),
+    (", ".join([*CODE.split(", ")[:40] * 4, "core.py"]), True),  # a table repeats its names
+], ids=["at the end", "between sentences", "words", "a hundred", "fewer", "repeated"])  # fmt: skip
 def test_a_dump_of_names_asserts_none_of_them_wherever_it_stands(answer: str, met: bool) -> None:
     assert states("core.py", answer) == met
 
 
-@pytest.mark.parametrize(
-    ("hide", "hidden"),
-    [(without_dumps, f"{CODE}\n"), (lambda text: without_copies(text, "States that it is x"), "States that it is x")],
-    ids=["dumps", "copies"],
-)
+@pytest.mark.parametrize(("hide", "hidden"), [
+    (without_dumps, f"{CODE}\n"), (lambda text: without_copies(text, "States that it is x"), "States that it is x"),
+], ids=["dumps", "copies"])  # fmt: skip
 def test_what_is_hidden_has_filler_of_its_length(hide: Callable[[str], str], hidden: str) -> None:
     text = f"First.\n{hidden}. Then.\n{hidden}. Last."
     shown = re.sub("\n\ufffd+\n", lambda match: "#" * len(match[0]), hide(text))
@@ -342,19 +191,10 @@ def test_what_is_hidden_has_filler_of_its_length(hide: Callable[[str], str], hid
 NAME = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{2,12}", fullmatch=True)
 WRAP = st.sampled_from(
     [
-        "{}",
-        "`{}`",
-        "**{}**",
-        "({})",
-        "\u201c{}\u201d",
-        "{}.",
-        "x {}, y",
-        "{}\u2014so",
-        "a\r\n{}\r\nb",
-        "\u00a0{}\u00a0",
-        "`./{}`",
+        "{}", "`{}`", "**{}**", "({})", "\u201c{}\u201d", "{}.", "x {}, y", "{}\u2014so", "a\r\n{}\r\nb",
+        "\u00a0{}\u00a0", "`./{}`",
     ]
-)
+)  # fmt: skip
 
 
 @given(NAME, st.sampled_from(["", ".py", ".ts"]), WRAP)

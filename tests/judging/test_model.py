@@ -14,14 +14,7 @@ from jinja2 import UndefinedError
 from lensbench.core.system.places import TEMPLATES
 from lensbench.judging.blinding import MARK
 from lensbench.judging.judges import Judgement, Verdict
-from lensbench.judging.judges.model import (
-    MAX_EVIDENCE,
-    find_evidence,
-    nonce_of,
-    read_guess,
-    read_reply,
-    render,
-)
+from lensbench.judging.judges.model import MAX_EVIDENCE, find_evidence, nonce_of, read_guess, read_reply, render
 
 NONCE = "0123456789abcdef"
 ANSWER = "The class `Cart` holds the **items** of a customer.\nIt lies in shop.py, which also has the limit.\n"
@@ -63,35 +56,13 @@ def test_a_code_fence_and_blanks_around_the_object_are_forgiven(dress: str) -> N
     assert read(dress.format(reply())).verdict is Verdict.MET
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "Met",
-        "null",
-        "[]",
-        "{}",
-        f"{reply()}\n{reply(verdict='Missed')}",
-        f"<think>{reply()}</think>",
-        reply()[:-1] + ', "verdict": "Missed"}',
-        reply()[:-1],
-        reply(id=1),
-        reply(id=None),
-        reply(id="fedcba9876543210"),
-        reply(id="NONCE"),
-        reply(id=""),
-        reply(id=NONCE.upper()),
-        reply(verdict=None),
-        reply(verdict=["Met"]),
-        reply(evidence=None),
-        reply(evidence=["shop.py"]),
-        reply(evidence="x" * 4001),
-        reply(confidence=1),
-        reply(reason=3),
-        "[" * 100_000,
-        '{"id": ' * 5_000,
-    ],
-)
+@pytest.mark.parametrize("text", [
+    "", "Met", "null", "[]", "{}", f"{reply()}\n{reply(verdict='Missed')}", f"<think>{reply()}</think>",
+    reply()[:-1] + ', "verdict": "Missed"}', reply()[:-1], reply(id=1), reply(id=None), reply(id="fedcba9876543210"),
+    reply(id="NONCE"), reply(id=""), reply(id=NONCE.upper()), reply(verdict=None), reply(verdict=["Met"]),
+    reply(evidence=None), reply(evidence=["shop.py"]), reply(evidence="x" * 4001), reply(confidence=1), reply(reason=3),
+    "[" * 100_000, '{"id": ' * 5_000,
+])  # fmt: skip
 def test_what_is_not_the_object_that_was_asked_for_is_unparsable(text: str) -> None:
     found = read(text)
     assert (found.verdict, found.failure) == (Verdict.UNJUDGED, "unparsable")
@@ -111,19 +82,12 @@ def test_a_quote_with_any_number_of_gaps_is_searched_in_linear_time() -> None:
     assert read(reply(evidence=evidence[:60]), "a b c " * 10_000).verdict is Verdict.MET
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        f"Here it is: {reply()}",
-        f"{reply()} I hope this helps.",
-        f"<think>{{it is {reply(verdict='Missed')}}}</think>\n{reply()}",
-        f"As `{{x}}` says:\n```json\n{reply()}\n```\nDone.",
-        f"{reply()}\n{reply()}",
-        reply(verdict="met"),
-        reply(verdict="MET."),
-        reply(verdict=" Met"),
-    ],
-)
+@pytest.mark.parametrize("text", [
+    f"Here it is: {reply()}", f"{reply()} I hope this helps.",
+    f"<think>{{it is {reply(verdict='Missed')}}}</think>\n{reply()}",
+    f"As `{{x}}` says:\n```json\n{reply()}\n```\nDone.", f"{reply()}\n{reply()}", reply(verdict="met"),
+    reply(verdict="MET."), reply(verdict=" Met"),
+])  # fmt: skip
 def test_the_object_is_found_inside_other_text(text: str) -> None:
     assert read(text).verdict is Verdict.MET
 
@@ -134,10 +98,9 @@ def test_a_verdict_that_is_not_on_the_menu_is_none(verdict: str) -> None:
 
 
 @pytest.mark.parametrize("verdict", ["Met", "Partial"])
-@pytest.mark.parametrize(
-    "evidence",
-    ["", " ", ":", "`", "**", "in", "a warehouse", "shop.py lies", "...", "Cart ... warehouse", "limit ... Cart", MARK],
-)
+@pytest.mark.parametrize("evidence", [
+    "", " ", ":", "`", "**", "in", "a warehouse", "shop.py lies", "...", "Cart ... warehouse", "limit ... Cart", MARK,
+])  # fmt: skip
 def test_evidence_that_is_not_in_the_answer_is_no_evidence(verdict: str, evidence: str) -> None:
     assert read(reply(verdict=verdict, evidence=evidence)).failure == "evidence_not_found"
 
@@ -171,23 +134,15 @@ def test_no_object_raises(value: dict[str, Any]) -> None:
 # --- evidence --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("evidence", "piece"),
-    [
-        ("shop.py", "shop.py"),
-        ("class Cart", "class `Cart"),
-        ("the items of", "the **items** of"),
-        ("`Cart` holds", "`Cart` holds"),
-        ("a customer. It lies", "a customer.\nIt lies"),
-        ("  lies   in ", "lies in"),
-        ("Shop.py", "shop.py"),
-        ("\u201cit lies in shop.py\u201d", "It lies in shop.py"),
-        ("'The class Cart holds.'", "The class `Cart` holds"),
-        ("holds the items of a customer...", "holds the **items** of a customer"),
-        ("It lies in \u2026 the limit.", "It lies in shop.py, which also has the limit"),
-        ("the items [...] the limit", "the **items** of a customer.\nIt lies in shop.py, which also has the limit"),
-    ],
-)
+@pytest.mark.parametrize(("evidence", "piece"), [
+    ("shop.py", "shop.py"), ("class Cart", "class `Cart"), ("the items of", "the **items** of"),
+    ("`Cart` holds", "`Cart` holds"), ("a customer. It lies", "a customer.\nIt lies"), ("  lies   in ", "lies in"),
+    ("Shop.py", "shop.py"), ("\u201cit lies in shop.py\u201d", "It lies in shop.py"),
+    ("'The class Cart holds.'", "The class `Cart` holds"),
+    ("holds the items of a customer...", "holds the **items** of a customer"),
+    ("It lies in \u2026 the limit.", "It lies in shop.py, which also has the limit"),
+    ("the items [...] the limit", "the **items** of a customer.\nIt lies in shop.py, which also has the limit"),
+])  # fmt: skip
 def test_evidence_is_found_as_people_quote_it(evidence: str, piece: str) -> None:
     span = find_evidence(evidence, ANSWER)
     assert span
@@ -196,19 +151,10 @@ def test_evidence_is_found_as_people_quote_it(evidence: str, piece: str) -> None
 
 WORDS = st.sampled_from(
     [
-        "shop.py",
-        "`Cart`",
-        "**bold**",
-        "1,000",
-        "\u6f22\u5b57\u8a9e",
-        "\u00e9t\u00e9",
-        "a\u200bb",
-        "it\u2019s",
-        "{x}",
-        "(",
-        "\\",
+        "shop.py", "`Cart`", "**bold**", "1,000", "\u6f22\u5b57\u8a9e", "\u00e9t\u00e9", "a\u200bb", "it\u2019s", "{x}",
+        "(", "\\",
     ]
-)
+)  # fmt: skip
 WORDED = st.lists(st.tuples(WORDS, st.sampled_from([" ", "\n", "\r\n", "\u00a0", "  "])).map("".join), min_size=3).map(
     "".join
 )
@@ -290,16 +236,11 @@ def test_an_undefined_name_in_a_template_is_an_error() -> None:
         render("{{ anser }}", answer="x")
 
 
-@pytest.mark.parametrize(
-    ("text", "guessed"),
-    [
-        (f'{{"id": "{NONCE}", "condition": "with"}}', "with"),
-        (f'```json\n{{"id": "{NONCE}", "condition": "without"}}\n```', "without"),
-        (f'{{"id": "{NONCE}", "condition": "neither"}}', None),
-        ('{"id": "1", "condition": "with"}', None),
-        (f'{{"id": "{NONCE}", "condition": "with", "sure": true}}', None),
-        ("with", None),
-    ],
-)
+@pytest.mark.parametrize(("text", "guessed"), [
+    (f'{{"id": "{NONCE}", "condition": "with"}}', "with"),
+    (f'```json\n{{"id": "{NONCE}", "condition": "without"}}\n```', "without"),
+    (f'{{"id": "{NONCE}", "condition": "neither"}}', None), ('{"id": "1", "condition": "with"}', None),
+    (f'{{"id": "{NONCE}", "condition": "with", "sure": true}}', None), ("with", None),
+])  # fmt: skip
 def test_a_guess_is_one_of_the_two_conditions_with_the_nonce(text: str, guessed: str | None) -> None:
     assert read_guess(text, NONCE, ("with", "without")) == guessed

@@ -43,11 +43,10 @@ def test_the_majority_decides_and_the_votes_are_listed_by_name() -> None:
     assert found.votes == ("claude=Met", "gpt=Met", "mechanical=Missed")
 
 
-@pytest.mark.parametrize(
-    ("verdicts", "stricter"),
-    [(["Met", "Partial"], "Partial"), (["Partial", "Missed"], "Missed"), (["Met", "Partial", "Missed"], "Missed"),
-     (["Met", "Met", "Partial", "Partial", "Missed"], "Partial")],
-)  # fmt: skip
+@pytest.mark.parametrize(("verdicts", "stricter"), [
+    (["Met", "Partial"], "Partial"), (["Partial", "Missed"], "Missed"), (["Met", "Partial", "Missed"], "Missed"),
+    (["Met", "Met", "Partial", "Partial", "Missed"], "Partial"),
+])  # fmt: skip
 def test_a_tie_goes_to_the_stricter_verdict(verdicts: list[str], stricter: str) -> None:
     assert majority([Verdict(each) for each in verdicts]) == stricter
 

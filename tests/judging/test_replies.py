@@ -69,14 +69,10 @@ def damaged(text: str, rng: random.Random) -> str:
     words = text.split(" ")
     word = rng.randrange(len(words))
     return rng.choice([
-        text[:start] + text[start + 1 :],
-        text[:start] + rng.choice("xq.,'\"{}\\\n") + text[start:],
-        text[:start] + rng.choice("xq.,'\"{}\\\n") + text[start + 1 :],
-        text[:start] + text[end:],
-        text[:start] + text[start:end].swapcase() + text[end:],
-        " ".join([*words[:word], *words[word + 1 :]]),
-        " ".join([*words[:word], "rather", *words[word:]]),
-        text[: len(text) - rng.randint(0, 20)],
+        text[:start] + text[start + 1 :], text[:start] + rng.choice("xq.,'\"{}\\\n") + text[start:],
+        text[:start] + rng.choice("xq.,'\"{}\\\n") + text[start + 1 :], text[:start] + text[end:],
+        text[:start] + text[start:end].swapcase() + text[end:], " ".join([*words[:word], *words[word + 1 :]]),
+        " ".join([*words[:word], "rather", *words[word:]]), text[: len(text) - rng.randint(0, 20)],
     ])  # fmt: skip
 
 

@@ -37,36 +37,24 @@ def test_phrases_are_words_of_names_and_what_descriptions_call_a_way_of_searchin
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("answer", "seen"),
-    [
-        ("I used LensGrep and lensGraph.", "I @."),
-        ("`LensGraph` shows it, lens grep too", "@ shows it, @ too"),
-        ("I ran findUsages to see it", "I @ to see it"),
-        ("The graph tool shows it", "@ shows it"),
-        ("According to the usages tool, it is", "According to @, it is"),
-        ("The semantic search returned `a.py`", "@ `a.py`"),
-        ("Semantic search results: `a.py`", "@: `a.py`"),
-        ("I found it via the import graph", "I found it @"),
-        ("importers=3 and hub score 0.82", "@ and @"),
-        ('a.py ("importers": 12), `hubScore: 1.5`', 'a.py ("@), `@`'),
-        ("```\na.py importers=3\n```\n", "```\na.py @\n```\n"),
-    ],
-)
+@pytest.mark.parametrize(("answer", "seen"), [
+    ("I used LensGrep and lensGraph.", "I @."), ("`LensGraph` shows it, lens grep too", "@ shows it, @ too"),
+    ("I ran findUsages to see it", "I @ to see it"), ("The graph tool shows it", "@ shows it"),
+    ("According to the usages tool, it is", "According to @, it is"),
+    ("The semantic search returned `a.py`", "@ `a.py`"), ("Semantic search results: `a.py`", "@: `a.py`"),
+    ("I found it via the import graph", "I found it @"), ("importers=3 and hub score 0.82", "@ and @"),
+    ('a.py ("importers": 12), `hubScore: 1.5`', 'a.py ("@), `@`'),
+    ("```\na.py importers=3\n```\n", "```\na.py @\n```\n"),
+])  # fmt: skip
 def test_learnt_talk_becomes_a_mark(answer: str, seen: str) -> None:
     assert blind(answer, asked("Where is it?")).text == seen.replace("@", MARK)
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        "The import graph of the package has no circle, and the graph is small.",
-        "It calls findUsages(name), and a search returned early.",
-        "There are 3 importers, and importers are modules.",
-        "A graph toolkit and usages of tools.",
-        "hub score is a name, line=3 and timeout: 30 are values.",
-    ],
-)
+@pytest.mark.parametrize("answer", [
+    "The import graph of the package has no circle, and the graph is small.",
+    "It calls findUsages(name), and a search returned early.", "There are 3 importers, and importers are modules.",
+    "A graph toolkit and usages of tools.", "hub score is a name, line=3 and timeout: 30 are values.",
+])  # fmt: skip
 def test_the_same_words_as_content_stay(answer: str) -> None:
     assert blind(answer, asked("Where is it?")).text == answer
 
@@ -80,15 +68,10 @@ def test_what_the_task_says_itself_is_content() -> None:
 
 def test_figures_are_those_of_most_results_of_a_tool_and_of_nothing_else() -> None:
     results = [
-        ("x", "one", '{"importers": 3, "line": 4, "depth": 1}'),
-        ("x", "two", "importers=0 line=7"),
-        ("x", "two", "importers: 2, line: 9, max_redirects=20"),
-        ("y", "one", "rank=1"),
-        ("y", "one", "rank=2"),
-        ("y", "one", "rank=3"),
-        ("z", "one", "few=1"),
-        ("z", "two", "few=1"),
-    ]
+        ("x", "one", '{"importers": 3, "line": 4, "depth": 1}'), ("x", "two", "importers=0 line=7"),
+        ("x", "two", "importers: 2, line: 9, max_redirects=20"), ("y", "one", "rank=1"), ("y", "one", "rank=2"),
+        ("y", "one", "rank=3"), ("z", "one", "few=1"), ("z", "two", "few=1"),
+    ]  # fmt: skip
     assert learn_figures(results, figures_of("the baseline wrote line: 3")) == ("importers",)
 
 
@@ -123,10 +106,7 @@ def test_judges_see_nothing_of_what_a_benchmarks_own_transcripts_and_preflight_t
     plan = json.loads((folder / "plan.json").read_text())
     shown = read_shown_answers(folder, plan, read_tasks(folder))
     assert len(shown) == len(records)
-    assert {each.text.splitlines()[0] for each in shown} == {
-        f"{MARK} it: limit=20.",
-        f"{MARK} it: {MARK}, limit=20.",
-    }
+    assert {each.text.splitlines()[0] for each in shown} == {f"{MARK} it: limit=20.", f"{MARK} it: {MARK}, limit=20."}
 
 
 def test_a_damaged_transcript_teaches_nothing(tmp_path: Path) -> None:

@@ -18,16 +18,8 @@ from lensbench.workflow.damage import Check, read_checksums, read_index
 from small_benchmark import Project
 
 NOT_CHECKED = (
-    "logs/",
-    "attempts/made-",
-    ".gate/",
-    ".plan/",
-    ".copies/",
-    ".at-work",
-    ".checked",
-    ".checksums",
-    "spent.json",
-)
+    "logs/", "attempts/made-", ".gate/", ".plan/", ".copies/", ".at-work", ".checked", ".checksums", "spent.json",
+)  # fmt: skip
 
 
 def test_a_list_names_nothing_outside_of_its_folder(tmp_path: Path) -> None:

@@ -23,22 +23,14 @@ from lensbench.plan.config import Config
 from small_benchmark import CHECKOUT, make_project
 
 RUN_HERE = (
-    "snakemake -n",
-    "snakemake --cores 8",
-    "lensbench judge",
-    "lensbench docs gate",
-    "snakemake --report report.zip",
-    "lensbench --version",
-    "python -m lensbench.runs.validity --help",
-    "lensbench status bench/demo",
-    "lensbench fsck bench/demo",
-    "lensbench doctor",
-)
+    "snakemake -n", "snakemake --cores 8", "lensbench judge", "lensbench docs gate", "snakemake --report report.zip",
+    "lensbench --version", "python -m lensbench.runs.validity --help", "lensbench status bench/demo",
+    "lensbench fsck bench/demo", "lensbench doctor",
+)  # fmt: skip
 """In a project with a finished benchmark, in this order; what they name is there."""
 
 ELSEWHERE = (
-    (r"make test-quick$", "a part of make test"),
-    (r"make (run|dev|test|lint|selftest|agents|docs)$", ".ci/run"),
+    (r"make test-quick$", "a part of make test"), (r"make (run|dev|test|lint|selftest|agents|docs)$", ".ci/run"),
     (r"make (slurm|soak|fuzz|lock|bench-peers|newest)\b", "takes minutes, or a cluster"),
     (r"make new\b|lensbench init\b", "test_starting.py, test_five_minutes.py"),
     (r"snakemake .*\bjudge_sheet$", "above, with other cores"),
@@ -49,8 +41,7 @@ ELSEWHERE = (
     (r"snakemake .*profiles/(slurm|cluster)", "test_clusters.py, test_slurm.py"),
     (r"snakemake .*--report ", "above, with the demo's name"),
     (r"snakemake (--cores (\d+|N) ?)?(--verbose|--configfile mine.yaml.*|--config (run_id|scenarios|notes)=.*)?$", "test_repeating.py"),
-    (r"lensbench discard", "test_discarding_by_hand.py"),
-    (r"lensbench check", "test_check.py"),
+    (r"lensbench discard", "test_discarding_by_hand.py"), (r"lensbench check", "test_check.py"),
     (r"lensbench try", "test_try_answer.py"),
     (r"lensbench (run|schemas|size|<verb>|status$)", "test_installed.py, test_schemas.py, test_planning.py"),
     (r"lensbench (compare|size|import|prove|draft|fsck|generate)|python -m lensbench.scores.estimates", "test_comparing.py and the others of these names"),

@@ -31,10 +31,8 @@ def ask(project: Project) -> Ask:
 
     def run(*arguments: str, fails: bool = False, columns: int = 120) -> str:
         marked = {
-            "PYTHONPATH": str(CHECKOUT / "scripts"),
-            "FAKE_CONTROL": str(project.control),
-            "FAKE_SECRET": "s3cret",
-        }
+            "PYTHONPATH": str(CHECKOUT / "scripts"), "FAKE_CONTROL": str(project.control), "FAKE_SECRET": "s3cret",
+        }  # fmt: skip
         done = subprocess.run(
             [sys.executable, "-m", "lensbench.workflow.ask", *(arguments or (QUESTION, "--repo", "repo"))],
             cwd=project.folder, env={**os.environ, **marked, "COLUMNS": str(columns)},
@@ -130,14 +128,10 @@ def test_however_it_is_ended_no_agent_is_left(project: Project, ask: Ask, number
     assert "proves nothing" in ask()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("  ",), "there is no question"),
-        ((QUESTION, "--repo", "nowhere"), "there is no folder"),
-        ((QUESTION, "--configfile", "nothing.yaml"), "nothing.yaml: cannot be read"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "message"), [
+    (("  ",), "there is no question"), ((QUESTION, "--repo", "nowhere"), "there is no folder"),
+    ((QUESTION, "--configfile", "nothing.yaml"), "nothing.yaml: cannot be read"),
+])  # fmt: skip
 def test_a_mistake_is_one_clear_line(ask: Ask, arguments: tuple[str, ...], message: str) -> None:
     said = ask(*arguments, fails=True)
     assert message in said

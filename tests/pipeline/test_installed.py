@@ -24,12 +24,10 @@ pytestmark = pytest.mark.xdist_group("installed")  # the environment is made onc
 
 REPOSITORY = "class Cart:\n    limit = 40\n"
 TASK = {
-    "id": "anna",
-    "category": "Targeted",
-    "repository": {"path": "repo"},
+    "id": "anna", "category": "Targeted", "repository": {"path": "repo"},
     "prompt": "Where is the class Cart, and what is its limit?",
     "criteria": [{"text": "names the file", "all_of": "shop.py"}, {"text": "names the limit", "all_of": "40"}],
-}
+}  # fmt: skip
 SERVER = {"command": "${python}", "args": ["-P", "-m", "lensbench_demo.lens", "--root", "${workspace}"]}
 
 

@@ -12,18 +12,8 @@ import pytest
 from benches import Shape, make_bench
 
 HEAVY = {
-    "scipy",
-    "numpy",
-    "pandas",
-    "snakemake",
-    "mcp",
-    "pydantic",
-    "yaml",
-    "jinja2",
-    "markdown_it",
-    "nh3",
-    "cryptography",
-}
+    "scipy", "numpy", "pandas", "snakemake", "mcp", "pydantic", "yaml", "jinja2", "markdown_it", "nh3", "cryptography",
+}  # fmt: skip
 CODE = """
 import runpy, sys
 module, sys.argv[1:] = sys.argv[1], sys.argv[2:]
@@ -40,19 +30,12 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize(
-    ("stage", "needs"),
-    [
-        ("runs.stages", set()),
-        ("runs.citations", set()),
-        ("judging.verdicts", {"pydantic", "yaml"}),  # the tasks
-        ("judging.panel", set()),
-        ("judging.instrument", {"numpy", "pydantic", "yaml"}),
-        ("scores.stages", {"numpy", "pydantic"}),
-        ("results.results", {"jinja2", "pydantic"}),
-        ("results.stages", {"jinja2", "markdown_it", "nh3", "pydantic", "yaml"}),
-    ],
-)
+@pytest.mark.parametrize(("stage", "needs"), [
+    ("runs.stages", set()), ("runs.citations", set()), ("judging.verdicts", {"pydantic", "yaml"}),  # the tasks
+    ("judging.panel", set()), ("judging.instrument", {"numpy", "pydantic", "yaml"}),
+    ("scores.stages", {"numpy", "pydantic"}), ("results.results", {"jinja2", "pydantic"}),
+    ("results.stages", {"jinja2", "markdown_it", "nh3", "pydantic", "yaml"}),
+])  # fmt: skip
 def test_a_stage_loads_only_what_it_needs(bench: Path, tmp_path: Path, stage: str, needs: set[str]) -> None:
     own = shutil.copytree(bench, tmp_path / "bench")
     done = subprocess.run(

@@ -60,36 +60,25 @@ def write_project(folder: Path, api: Fake, **settings: Any) -> None:
     (folder / "repo" / "CLAUDE.md").write_text("Always use lens_grep. PLANTED-INSTRUCTION\n")
     tasks = [
         {
-            "id": f"shop-tgt-0{number}",
-            "category": "Targeted",
-            "prompt": f"Question {number}: where is the cart?",
+            "id": f"shop-tgt-0{number}", "category": "Targeted", "prompt": f"Question {number}: where is the cart?",
             "criteria": [
                 {"text": "names the file", "all_of": "cart.py"},
                 {"text": "names the folder", "all_of": "shop/cart.py", "any_of": "class Cart"},
             ],
         }
         for number in (1, 2, 3)
-    ]
+    ]  # fmt: skip
     (folder / "tasks.yaml").write_text(yaml.safe_dump({"tasks": tasks}))
     config = {
-        "run_id": "live",
-        "scenarios": "tasks.yaml",
-        "repository": {"path": "repo"},
+        "run_id": "live", "scenarios": "tasks.yaml", "repository": {"path": "repo"},
         "conditions": {"without": {}, "with": {"mcp": "mcp.json"}},
         "agent": {
-            "kind": "claude-code",
-            "command": [str(CLAUDE)],
-            "version": "2.1.329",
-            "model": "sonnet",
-            "models": {"sonnet": "glm-5", "opus": "glm-5"},
-            "provider": "custom",
-            "base_url": api.url,
-            "token_env": "LIVE_TEST_KEY",
-            "tools": ["Bash", "Read"],
-            "mcp_start_s": 60,
+            "kind": "claude-code", "command": [str(CLAUDE)], "version": "2.1.329", "model": "sonnet",
+            "models": {"sonnet": "glm-5", "opus": "glm-5"}, "provider": "custom", "base_url": api.url,
+            "token_env": "LIVE_TEST_KEY", "tools": ["Bash", "Read"], "mcp_start_s": 60,
         },
         **settings,
-    }
+    }  # fmt: skip
     (folder / "config.yaml").write_text(yaml.safe_dump(config, sort_keys=False))
 
 

@@ -59,10 +59,7 @@ CLIS = [
         {"name": "read", "input": {"filePath": "/repo/calculator.py"}}),
 ]  # fmt: skip
 
-pytestmark = [
-    pytest.mark.skipif(not SANDBOX.program, reason="no bubblewrap"),
-    pytest.mark.xdist_group("claude"),
-]
+pytestmark = [pytest.mark.skipif(not SANDBOX.program, reason="no bubblewrap"), pytest.mark.xdist_group("claude")]
 
 
 def script(cli: Cli) -> Sequence[Mapping[str, Any]]:

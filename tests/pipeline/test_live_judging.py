@@ -23,11 +23,8 @@ pytestmark = [
 ]
 
 FACTS = (
-    "Names the class `Cart`",
-    "Names the file `shop.py`",
-    "Says that it asked an `index`",
-    "Names the file `cli.py`",
-)
+    "Names the class `Cart`", "Names the file `shop.py`", "Says that it asked an `index`", "Names the file `cli.py`",
+)  # fmt: skip
 PATTERNS = ("Cart", "shop.py", "index", "cli.py")
 RIGHT = {"with": ["Met", "Met", "Met", "Missed"], "without": ["Met", "Met", "Missed", "Missed"]}
 BEGINNINGS = {
@@ -37,14 +34,12 @@ BEGINNINGS = {
 """What tells the answers of the fake agent apart."""
 
 FAILURES: dict[tuple[str, int], tuple[dict[str, Any], str]] = {
-    ("with", 1): ({"status": 429}, "api_error"),
-    ("with", 2): ({"status": 529}, "api_error"),
+    ("with", 1): ({"status": 429}, "api_error"), ("with", 2): ({"status": 529}, "api_error"),
     ("with", 3): ({"text": "I cannot help with that.", "stop_reason": "refusal"}, "refused"),
-    ("with", 4): ({"raw": "<html>busy</html>"}, "api_error"),
-    ("without", 1): ({"text": ""}, "api_error"),
+    ("with", 4): ({"raw": "<html>busy</html>"}, "api_error"), ("without", 1): ({"text": ""}, "api_error"),
     ("without", 2): ({"text": '{"verdict": "Met"}'}, "unparsable"),
     ("without", 3): ({"text": "It", "breaks": "stall"}, "timeout"),
-}
+}  # fmt: skip
 """What the service gives for a criterion of an answer, and what becomes of it."""
 
 

@@ -110,9 +110,7 @@ def test_a_copy_with_scrambled_times_runs_nothing_again(finished: Project) -> No
     assert NOTHING in finished.start("-n")
 
 
-def test_criteria_templates_and_code_repeat_no_run_and_a_prompt_stops_unless_it_is_accepted(
-    finished: Project,
-) -> None:
+def test_criteria_templates_and_code_repeat_no_run_and_a_prompt_stops_unless_it_is_accepted(finished: Project) -> None:
     program = finished.copy_program()
     before = finished.files()
     for name, old, new in (

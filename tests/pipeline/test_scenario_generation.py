@@ -17,10 +17,8 @@ def test_a_repository_becomes_a_task_set_and_the_set_a_benchmark(finished: Proje
     assert "open bench" not in output
     assert finished.files(".") == before
     assert {path.name for path in (finished.folder / "scenarios").iterdir()} >= {
-        "stock.yaml",
-        "stock.report.md",
-        "stock.review.html",
-    }
+        "stock.yaml", "stock.report.md", "stock.review.html",
+    }  # fmt: skip
     assert "Nothing to be done" in finished.start(target="scenarios")
 
     assert "prompt and repo are for `snakemake eval` and `snakemake scenarios`" in finished.start(

@@ -43,120 +43,101 @@ def test_what_is_left_out_has_its_default(project: Path, given: Given) -> None:
     assert (config.discards.max_rounds, config.start_gate.limit_s, config.accept_changes) == (3, 900, False)
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ("run_id: r", "run_id: 7", "c.yaml:1: run_id must be text, not 7; put it in quotes"),
-        ("run_id: r", "run_id: a/b", "c.yaml:1: run_id is 'a/b'; use letters, digits and '-' only"),
-        ("run_id: r", "run_id: ../x", "c.yaml:1: run_id is '../x'"),
-        ("run_id: r", "run_id: ''", "c.yaml:1: run_id is ''"),
-        ("run_id: r\n", "", "c.yaml: run_id is missing"),
-        ("run_id: r", "run-id: r", "c.yaml:1: run-id is not a key that lensbench knows; did you mean 'run_id'?"),
+@pytest.mark.parametrize(("old", "new", "message"), [
+    ("run_id: r", "run_id: 7", "c.yaml:1: run_id must be text, not 7; put it in quotes"),
+    ("run_id: r", "run_id: a/b", "c.yaml:1: run_id is 'a/b'; use letters, digits and '-' only"),
+    ("run_id: r", "run_id: ../x", "c.yaml:1: run_id is '../x'"), ("run_id: r", "run_id: ''", "c.yaml:1: run_id is ''"),
+    ("run_id: r\n", "", "c.yaml: run_id is missing"),
+    ("run_id: r", "run-id: r", "c.yaml:1: run-id is not a key that lensbench knows; did you mean 'run_id'?"),
+    ("run_id: r", "run_id: r\ntrails: 3", "c.yaml:2: trails is not a key that lensbench knows; did you mean 'trials'?"),
+    ("run_id: r", "run_id: r\nqqq: 3", "c.yaml:2: qqq is not a key that lensbench knows; remove it"),
+    (
+        "run_id: r",
+        "run_id: r\nagent: {retrys: 3}",
+        "c.yaml:2: agent.retrys is not a key that lensbench knows; did you mean 'retries'?",
+    ),
+    ("run_id: r", "run_id: r\ntrials: many", "c.yaml:2: trials must be a whole number, not 'many'"),
+    ("run_id: r", "run_id: r\ntrials: 1.5", "c.yaml:2: trials must be a whole number, not 1.5"),
+    ("run_id: r", "run_id: r\ntrials: 0", "c.yaml:2: trials should be greater than or equal to 1, not 0"),
+    ("run_id: r", "run_id: r\ntrials: true", "c.yaml:2: trials must be a whole number, not True"),
+    ("run_id: r", "run_id: r\naccept_changes: 1", "c.yaml:2: accept_changes must be true or false, not 1"),
+    ("run_id: r", "run_id: r\nagent:\n  timeout_s: .inf", "c.yaml:3: agent.timeout_s should be a finite number"),
+    ("run_id: r", "run_id: r\nagent:\n  timeout_s: -1", "c.yaml:3: agent.timeout_s should be greater than 0"),
+    (
+        "run_id: r",
+        "run_id: r\ngate: {contrasts: [with against]}",
+        "c.yaml:2: gate.contrasts.0 is 'with against'; write two treatments, such as 'v2 against v1'",
+    ),
+    (
+        "run_id: r",
+        "run_id: r\ngate: {contrasts: [with against without]}",
+        "c.yaml:2: gate.contrasts has 'with against without'; each treatment has a verdict against 'without' anyway",
+    ),
+    (
+        "run_id: r",
+        "run_id: r\ngate: {contrasts: [with against wiht]}",
+        "c.yaml:2: gate.contrasts has 'with against wiht', and 'wiht' is not one of the conditions; did you mean 'with'?",
+    ),
+    (
+        "run_id: r",
+        "run_id: r\ngate: {contrasts: [with against with]}",
+        "c.yaml:2: gate.contrasts has 'with against with'; name two different treatments, each pair once",
+    ),
+    ("run_id: r", "run_id: r\nagent: offline", "c.yaml:2: agent must be a mapping of keys to values"),
+    ("run_id: r", "run_id: r\nagent: {kind: offlin}", "c.yaml:2: agent.kind is 'offlin'; known are"),
+    ("run_id: r", "run_id: r\nagent: {kind: command}", "c.yaml:2: agent.command is missing"),
+    ("run_id: r", "run_id: r\nagent: {pass_env: KEY}", "c.yaml:2: agent.pass_env must be a list; write names of"),
+    ("run_id: r", "run_id: r\njudges: [oracle]", "c.yaml:2: judges.0 is 'oracle'; write mechanical, human, or {agent:"),
+    *(
+        ("run_id: r", f"run_id: r\nagent: {{{key}: {value}}}", f"c.yaml:2: agent.{key} is given, but agent.kind is")
+        for key, value in {
+            "model": "sonnet",
+            "models": "{a: b}",
+            "served": "x",
+            "version": "'1'",
+            "provider": "zai",
+            "base_url": "'http://x'",
+            "token_env": "T",
+            "pass_env": "[T]",
+            "command": "[x]",
+        }.items()
+    ),
+    *(
         (
             "run_id: r",
-            "run_id: r\ntrails: 3",
-            "c.yaml:2: trails is not a key that lensbench knows; did you mean 'trials'?",
-        ),
-        ("run_id: r", "run_id: r\nqqq: 3", "c.yaml:2: qqq is not a key that lensbench knows; remove it"),
-        (
-            "run_id: r",
-            "run_id: r\nagent: {retrys: 3}",
-            "c.yaml:2: agent.retrys is not a key that lensbench knows; did you mean 'retries'?",
-        ),
-        ("run_id: r", "run_id: r\ntrials: many", "c.yaml:2: trials must be a whole number, not 'many'"),
-        ("run_id: r", "run_id: r\ntrials: 1.5", "c.yaml:2: trials must be a whole number, not 1.5"),
-        ("run_id: r", "run_id: r\ntrials: 0", "c.yaml:2: trials should be greater than or equal to 1, not 0"),
-        ("run_id: r", "run_id: r\ntrials: true", "c.yaml:2: trials must be a whole number, not True"),
-        ("run_id: r", "run_id: r\naccept_changes: 1", "c.yaml:2: accept_changes must be true or false, not 1"),
-        ("run_id: r", "run_id: r\nagent:\n  timeout_s: .inf", "c.yaml:3: agent.timeout_s should be a finite number"),
-        ("run_id: r", "run_id: r\nagent:\n  timeout_s: -1", "c.yaml:3: agent.timeout_s should be greater than 0"),
-        (
-            "run_id: r",
-            "run_id: r\ngate: {contrasts: [with against]}",
-            "c.yaml:2: gate.contrasts.0 is 'with against'; write two treatments, such as 'v2 against v1'",
-        ),
-        (
-            "run_id: r",
-            "run_id: r\ngate: {contrasts: [with against without]}",
-            "c.yaml:2: gate.contrasts has 'with against without'; each treatment has a verdict against 'without' anyway",
-        ),
-        (
-            "run_id: r",
-            "run_id: r\ngate: {contrasts: [with against wiht]}",
-            "c.yaml:2: gate.contrasts has 'with against wiht', and 'wiht' is not one of the conditions; did you mean 'with'?",
-        ),
-        (
-            "run_id: r",
-            "run_id: r\ngate: {contrasts: [with against with]}",
-            "c.yaml:2: gate.contrasts has 'with against with'; name two different treatments, each pair once",
-        ),
-        ("run_id: r", "run_id: r\nagent: offline", "c.yaml:2: agent must be a mapping of keys to values"),
-        ("run_id: r", "run_id: r\nagent: {kind: offlin}", "c.yaml:2: agent.kind is 'offlin'; known are"),
-        ("run_id: r", "run_id: r\nagent: {kind: command}", "c.yaml:2: agent.command is missing"),
-        ("run_id: r", "run_id: r\nagent: {pass_env: KEY}", "c.yaml:2: agent.pass_env must be a list; write names of"),
-        (
-            "run_id: r",
-            "run_id: r\njudges: [oracle]",
-            "c.yaml:2: judges.0 is 'oracle'; write mechanical, human, or {agent:",
-        ),
-        *(
-            ("run_id: r", f"run_id: r\nagent: {{{key}: {value}}}", f"c.yaml:2: agent.{key} is given, but agent.kind is")
-            for key, value in {
-                "model": "sonnet",
-                "models": "{a: b}",
-                "served": "x",
-                "version": "'1'",
-                "provider": "zai",
-                "base_url": "'http://x'",
-                "token_env": "T",
-                "pass_env": "[T]",
-                "command": "[x]",
-            }.items()
-        ),
-        *(
-            (
-                "run_id: r",
-                "run_id: r\n{}".format(place.format(f"{{kind: {kind}, base_url: 'http://x', model: m}}")),
-                text,
-            )
-            for kind in ("claude-code", "codex", "gemini", "opencode")
-            for place, text in (
-                ("agent: {}", "c.yaml:2: agent.base_url is not read without agent.provider; write provider: custom"),
-                (
-                    "judges: [{{agent: {}}}]",
-                    "c.yaml:2: judges: agent.base_url is not read without agent.provider",
-                ),
-            )
-        ),
-        (
-            "run_id: r",
-            "run_id: r\nbaseline: none",
-            "c.yaml:2: baseline is 'none', which is not one of the conditions (without, with)",
-        ),
-        ("  without: {}\n", "", "c.yaml: baseline is 'without', which is not one of the conditions (with)"),
-        ("  with: {mcp: lens.json}\n", "", "c.yaml:3: conditions has only without; a comparison needs"),
-        ("  with:", "  With-It:", "conditions.With-It"),
-        ("mcp: lens.json", "mcp: gone.json", "c.yaml:5: conditions.with.mcp: gone.json is not there"),
-        ("scenarios: set.yaml", "scenarios: gone.yaml", "c.yaml:2: scenarios: there is no file gone.yaml"),
-        (
-            "scenarios: set.yaml",
-            "scenarios:\n- set.yaml\n- gone.yaml",
-            "c.yaml:4: scenarios: there is no file gone.yaml",
-        ),
-        ("scenarios: set.yaml", "scenarios: 5", "c.yaml:2: scenarios must be a list, not 5"),
-        ("run_id: r", "run_id: r\nrepository: {path: gone}", "c.yaml:2: repository: there is no folder"),
-        ("run_id: r", "run_id: r\nrepository: {path: set.yaml}", "c.yaml:2: repository: there is no folder"),
-        (
-            "run_id: r",
-            "run_id: r\nrepository:\n  git: ./gone\n  revision: main",
-            "c.yaml:2: repository: there is no git repository at",
-        ),
-        ("run_id: r", "run_id: r\nrepository: mine", "c.yaml:2: repository must be one of {pypi"),
-        ("run_id: r", "run_id: &x r", "c.yaml:1: uses a YAML anchor"),
-        ("run_id: r", "run_id: r\nrun_id: s", "c.yaml:2: gives the key 'run_id' twice"),
-        ("run_id: r", "run_id: r\n5: s", "c.yaml:2: has the key '5', which is not text"),
-    ],
-)
+            "run_id: r\n{}".format(place.format(f"{{kind: {kind}, base_url: 'http://x', model: m}}")),
+            text,
+        )
+        for kind in ("claude-code", "codex", "gemini", "opencode")
+        for place, text in (
+            ("agent: {}", "c.yaml:2: agent.base_url is not read without agent.provider; write provider: custom"),
+            ("judges: [{{agent: {}}}]", "c.yaml:2: judges: agent.base_url is not read without agent.provider"),
+        )
+    ),
+    (
+        "run_id: r",
+        "run_id: r\nbaseline: none",
+        "c.yaml:2: baseline is 'none', which is not one of the conditions (without, with)",
+    ),
+    ("  without: {}\n", "", "c.yaml: baseline is 'without', which is not one of the conditions (with)"),
+    ("  with: {mcp: lens.json}\n", "", "c.yaml:3: conditions has only without; a comparison needs"),
+    ("  with:", "  With-It:", "conditions.With-It"),
+    ("mcp: lens.json", "mcp: gone.json", "c.yaml:5: conditions.with.mcp: gone.json is not there"),
+    ("scenarios: set.yaml", "scenarios: gone.yaml", "c.yaml:2: scenarios: there is no file gone.yaml"),
+    ("scenarios: set.yaml", "scenarios:\n- set.yaml\n- gone.yaml", "c.yaml:4: scenarios: there is no file gone.yaml"),
+    ("scenarios: set.yaml", "scenarios: 5", "c.yaml:2: scenarios must be a list, not 5"),
+    ("run_id: r", "run_id: r\nrepository: {path: gone}", "c.yaml:2: repository: there is no folder"),
+    ("run_id: r", "run_id: r\nrepository: {path: set.yaml}", "c.yaml:2: repository: there is no folder"),
+    (
+        "run_id: r",
+        "run_id: r\nrepository:\n  git: ./gone\n  revision: main",
+        "c.yaml:2: repository: there is no git repository at",
+    ),
+    ("run_id: r", "run_id: r\nrepository: mine", "c.yaml:2: repository must be one of {pypi"),
+    ("run_id: r", "run_id: &x r", "c.yaml:1: uses a YAML anchor"),
+    ("run_id: r", "run_id: r\nrun_id: s", "c.yaml:2: gives the key 'run_id' twice"),
+    ("run_id: r", "run_id: r\n5: s", "c.yaml:2: has the key '5', which is not text"),
+])  # fmt: skip
 def test_every_mistake_is_named_with_its_file_and_line(project: Path, old: str, new: str, message: str) -> None:
     text = WRITTEN.replace(old, new, 1)
     Path("c.yaml").write_text(text, encoding="utf-8")
@@ -204,34 +185,25 @@ def test_a_remote_repository_is_not_asked_for(project: Path, given: Given) -> No
     assert load_config(given | {"repository": {"git": "https://example.invalid/r.git", "revision": "main"}})
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("", "is not JSON: Expecting value: line 1 column 1"),
-        ("{", "is not JSON: Expecting property name"),
-        ("[]", "is not an MCP file"),
-        ("null", "is not an MCP file"),
-        ("[" * 100_000, "is not an MCP file"),
-        ('{"servers": {}}', "is not an MCP file"),
-        ('{"mcpServers": []}', "is not an MCP file"),
-        ('{"mcpServers": [["a", {"command": "x"}]]}', "is not an MCP file"),
-        ('{"mcpServers": {}}', "names no server"),
-        ('{"mcpServers": {"a": {}}}', "either a command or a url"),
-        ('{"mcpServers": {"a": "x"}}', "either a command or a url"),
-        ('{"mcpServers": {"a": {"command": "x", "url": "y"}}}', "either a command or a url"),
-        ('{"mcpServers": {"a": {"comand": "x"}}}', "either a command or a url"),
-        ('{"mcpServers": {"a": {"command": "x", "arg": []}}}', "the key 'arg', which agents ignore; known are"),
-        ('{"mcpServers": {"a": {"command": 5}}}', "that is text"),
-        ('{"mcpServers": {"a": {"command": "x", "args": "y"}}}', "list of texts"),
-        ('{"mcpServers": {"a": {"command": "x", "args": [5]}}}', "list of texts"),
-        ("\udcff", "is not JSON: 'utf-8' codec"),
-        ('{"mcpServers": {"a b": {"command": "x"}}}', "names a server 'a b'"),
-        ('{"mcpServers": {"a,Bash": {"command": "x"}}}', "names a server 'a,Bash'"),
-        ('{"mcpServers": {"a__b": {"command": "x"}}}', "names a server 'a__b'"),
-        ('{"mcpServers": {"": {"command": "x"}}}', "names a server ''"),
-        ('{"mcpServers": {"a\\n": {"command": "x"}}}', "names a server 'a\\n'"),
-    ],
-)
+@pytest.mark.parametrize(("content", "message"), [
+    ("", "is not JSON: Expecting value: line 1 column 1"), ("{", "is not JSON: Expecting property name"),
+    ("[]", "is not an MCP file"), ("null", "is not an MCP file"), ("[" * 100_000, "is not an MCP file"),
+    ('{"servers": {}}', "is not an MCP file"), ('{"mcpServers": []}', "is not an MCP file"),
+    ('{"mcpServers": [["a", {"command": "x"}]]}', "is not an MCP file"), ('{"mcpServers": {}}', "names no server"),
+    ('{"mcpServers": {"a": {}}}', "either a command or a url"),
+    ('{"mcpServers": {"a": "x"}}', "either a command or a url"),
+    ('{"mcpServers": {"a": {"command": "x", "url": "y"}}}', "either a command or a url"),
+    ('{"mcpServers": {"a": {"comand": "x"}}}', "either a command or a url"),
+    ('{"mcpServers": {"a": {"command": "x", "arg": []}}}', "the key 'arg', which agents ignore; known are"),
+    ('{"mcpServers": {"a": {"command": 5}}}', "that is text"),
+    ('{"mcpServers": {"a": {"command": "x", "args": "y"}}}', "list of texts"),
+    ('{"mcpServers": {"a": {"command": "x", "args": [5]}}}', "list of texts"), ("\udcff", "is not JSON: 'utf-8' codec"),
+    ('{"mcpServers": {"a b": {"command": "x"}}}', "names a server 'a b'"),
+    ('{"mcpServers": {"a,Bash": {"command": "x"}}}', "names a server 'a,Bash'"),
+    ('{"mcpServers": {"a__b": {"command": "x"}}}', "names a server 'a__b'"),
+    ('{"mcpServers": {"": {"command": "x"}}}', "names a server ''"),
+    ('{"mcpServers": {"a\\n": {"command": "x"}}}', "names a server 'a\\n'"),
+])  # fmt: skip
 def test_a_server_that_would_silently_be_missing_is_refused(
     project: Path, given: Given, content: str, message: str
 ) -> None:

@@ -54,29 +54,19 @@ def test_a_frozen_prompt_is_the_task_and_the_suffix_of_its_kind_and_nothing_of_t
     assert "\n## Report\n" in prompt
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"trials": 3},
-        {"discards": {"max_rounds": 1}},
-        {"start_gate": {"limit_s": 0}},
-        {"cache": "x"},
-        {"seed": 2},
-        {"accept_changes": True},
-    ],
-)
+@pytest.mark.parametrize("changes", [
+    {"trials": 3}, {"discards": {"max_rounds": 1}}, {"start_gate": {"limit_s": 0}}, {"cache": "x"}, {"seed": 2},
+    {"accept_changes": True},
+])  # fmt: skip
 def test_what_does_not_touch_a_run_is_no_change(project: Path, given: Given, changes: Given) -> None:
     assert planning.changes(planned(given), planned(given | changes)) == []
 
 
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({"agent": {"timeout_s": 5}}, "agent.timeout_s: was 900.0, is 5.0"),
-        ({"agent": {"kind": "offline", "model": "opus"}}, "agent.model: was '', is 'opus'"),
-        ({"baseline": "with"}, "baseline: was 'without', is 'with'"),
-    ],
-)
+@pytest.mark.parametrize(("changes", "said"), [
+    ({"agent": {"timeout_s": 5}}, "agent.timeout_s: was 900.0, is 5.0"),
+    ({"agent": {"kind": "offline", "model": "opus"}}, "agent.model: was '', is 'opus'"),
+    ({"baseline": "with"}, "baseline: was 'without', is 'with'"),
+])  # fmt: skip
 def test_a_setting_that_makes_runs_incomparable_is_named(
     project: Path, given: Given, changes: Given, said: str
 ) -> None:
@@ -112,17 +102,13 @@ def test_what_a_run_may_use_of_the_machine_is_planned_by_the_stage(project: Path
     assert read_plan(Path("bench/r"))["sandbox"]["limits"] == limits
 
 
-@pytest.mark.parametrize(
-    ("path", "old", "new", "said"),
-    [
-        ("set.yaml", "names the line", "names another line", []),
-        ("set.yaml", "all_of: a.py", "all_of: b.py", []),
-        ("set.yaml", "Where is it?", "Where was it?", ["task 'one': its prompt"]),
-        ("set.yaml", "path: repo", "path: .", ["task 'one': repository was"]),
-        ("set.yaml", "id: one", "id: two", ["task 'one' was removed"]),
-        ("lens.json", '"lens"}', '"other"}', ["conditions.with.mcp_sha256: was"]),
-    ],
-)
+@pytest.mark.parametrize(("path", "old", "new", "said"), [
+    ("set.yaml", "names the line", "names another line", []), ("set.yaml", "all_of: a.py", "all_of: b.py", []),
+    ("set.yaml", "Where is it?", "Where was it?", ["task 'one': its prompt"]),
+    ("set.yaml", "path: repo", "path: .", ["task 'one': repository was"]),
+    ("set.yaml", "id: one", "id: two", ["task 'one' was removed"]),
+    ("lens.json", '"lens"}', '"other"}', ["conditions.with.mcp_sha256: was"]),
+])  # fmt: skip
 def test_an_edited_file_is_a_change_only_when_runs_depend_on_it(
     project: Path, given: Given, path: str, old: str, new: str, said: list[str]
 ) -> None:
@@ -168,15 +154,12 @@ def test_a_plan_that_is_not_there_is_a_clear_error(tmp_path: Path, content: str 
         read_plan(tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("start", "kinds", "said"),
-    [
-        ("/login fails", {"claude-code", "gemini"}, "begins with '/'"),
-        ("@app.route is", {"claude-code", "gemini"}, "begins with '@'"),
-        ("x" * 150_000, {"claude-code", "codex", "gemini", "opencode"}, "has 1500.. bytes"),
-        ("The path /login and @app", set(), ""),
-    ],
-)
+@pytest.mark.parametrize(("start", "kinds", "said"), [
+    ("/login fails", {"claude-code", "gemini"}, "begins with '/'"),
+    ("@app.route is", {"claude-code", "gemini"}, "begins with '@'"),
+    ("x" * 150_000, {"claude-code", "codex", "gemini", "opencode"}, "has 1500.. bytes"),
+    ("The path /login and @app", set(), ""),
+])  # fmt: skip
 def test_a_prompt_that_the_configured_kind_would_not_get_as_it_is_is_refused(
     project: Path, start: str, kinds: set[str], said: str
 ) -> None:

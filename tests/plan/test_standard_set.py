@@ -27,9 +27,7 @@ DEPENDENTS = {
     "urllib3-chg-01": ("", r"connection_requires_http_tunnel\(", "proxy.py connectionpool.py poolmanager.py test_util.py"),
     "starlette-chg-01": ("", r"get_route_path\(", "_utils.py routing.py staticfiles.py test__utils.py"),
     "marshmallow-chg-01": ("", r"field_obj\.data_key|\.data_key or ", "schema.py fields.py"),
-    "rich-chg-01": (
-        "", r"\bascii_only\b", "console.py box.py pretty.py progress_bar.py rule.py syntax.py tree.py",
-    ),
+    "rich-chg-01": ("", r"\bascii_only\b", "console.py box.py pretty.py progress_bar.py rule.py syntax.py tree.py"),
     "werkzeug-chg-01": ("", r"_plain_int\(", "_internal.py http.py utils.py formparser.py file_storage.py"),
     "ajv-chg-01": (
         "lib", r"checkStrictMode\(",
@@ -174,15 +172,12 @@ def test_no_criterion_is_met_by_the_facts_of_the_other_tasks() -> None:
         assert Verdict.MET not in {judge(criterion, answer).verdict for criterion in task.criteria}
 
 
-@pytest.mark.parametrize(
-    ("fact", "problem"),
-    [
-        (Fact("rxjs-tgt-01", 4, "src/internal/operators/mergeMap.ts", "= 5", "mergeMap"), "'= 5' is not in mergeMap"),
-        (Fact("fastify-dbg-01", 2, "lib/contentTypeParser.js", "x", "Reply.run"), "Reply.run is not defined"),
-        (Fact("rust-just-dbg-01", 1, "src/ran.rs", "x", "Ran.other"), "Ran.other is not defined in src/ran.rs"),
-        (Fact("gojsonnet-exp-01", 5, "vm.go", "flushValueCache", "VM.Importer"), "is not in VM.Importer of vm.go"),
-    ],
-)
+@pytest.mark.parametrize(("fact", "problem"), [
+    (Fact("rxjs-tgt-01", 4, "src/internal/operators/mergeMap.ts", "= 5", "mergeMap"), "'= 5' is not in mergeMap"),
+    (Fact("fastify-dbg-01", 2, "lib/contentTypeParser.js", "x", "Reply.run"), "Reply.run is not defined"),
+    (Fact("rust-just-dbg-01", 1, "src/ran.rs", "x", "Ran.other"), "Ran.other is not defined in src/ran.rs"),
+    (Fact("gojsonnet-exp-01", 5, "vm.go", "flushValueCache", "VM.Importer"), "is not in VM.Importer of vm.go"),
+])  # fmt: skip
 def test_a_wrong_proof_is_noticed_in_each_language(fact: Fact, problem: str, trees: dict[str, Path]) -> None:
     (found,) = fact_problems(fact, TASKS[fact.task], trees[fact.task])
     assert problem in found

@@ -53,19 +53,16 @@ def test_links_inside_the_tree_and_executable_bits_survive(tmp_path: Path) -> No
 
 
 HOSTILE = {
-    "parent": [member("p/../../evil", size=1)],
-    "absolute": [member("/tmp/evil", size=1)],
-    "device": [member("p/null", tarfile.CHRTYPE)],
-    "block device": [member("p/disk", tarfile.BLKTYPE)],
-    "FIFO": [member("p/pipe", tarfile.FIFOTYPE)],
-    "absolute link": [member("p/l", tarfile.SYMTYPE, "/etc/passwd")],
+    "parent": [member("p/../../evil", size=1)], "absolute": [member("/tmp/evil", size=1)],
+    "device": [member("p/null", tarfile.CHRTYPE)], "block device": [member("p/disk", tarfile.BLKTYPE)],
+    "FIFO": [member("p/pipe", tarfile.FIFOTYPE)], "absolute link": [member("p/l", tarfile.SYMTYPE, "/etc/passwd")],
     "link upwards": [member("p/l", tarfile.SYMTYPE, "../../etc")],
     "write through a link": [member("p/l", tarfile.SYMTYPE, "q"), member("p/l/evil", size=1)],
     "link, then file": [member("p/l", tarfile.SYMTYPE, "q"), member("p/l", size=1)],
     "hard link outside": [member("p/l", tarfile.LNKTYPE, "../../etc/passwd")],
     "hard link to a link": [member("p/s", tarfile.SYMTYPE, "q"), member("p/h", tarfile.LNKTYPE, "p/s")],
     "file below a file": [member("p/f", size=1), member("p/f/g", size=1)],
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("members", HOSTILE.values(), ids=HOSTILE.keys())

@@ -87,30 +87,19 @@ def test_repositories_inside_the_repository_lose_their_git_folder(tmp_path: Path
     assert left(tmp_path) == {".git/config", "vendor/lib/x.c", ".gitmodules"}
 
 
-@pytest.mark.parametrize(
-    ("answer", "removed"),
-    [
-        ("bench/2026-02-15-2330/runs/a-exp-01-with.md", "bench/"),
-        ("tools/bench/r1/runs/a-with.md", "tools/bench/"),
-        ("evals/r1/runs/a-with.md", "evals/r1/"),
-        ("r1/runs/a-with.md", "r1/"),
-        ("runs/a-with.md", "runs/"),
-    ],
-)
+@pytest.mark.parametrize(("answer", "removed"), [
+    ("bench/2026-02-15-2330/runs/a-exp-01-with.md", "bench/"), ("tools/bench/r1/runs/a-with.md", "tools/bench/"),
+    ("evals/r1/runs/a-with.md", "evals/r1/"), ("r1/runs/a-with.md", "r1/"), ("runs/a-with.md", "runs/"),
+])  # fmt: skip
 def test_folders_with_answers_of_a_benchmark_are_removed(tmp_path: Path, answer: str, removed: str) -> None:
     plant(tmp_path, answer, "src/core.py", "evals/other.py", "tools/x.py")
     assert clean(tmp_path) == (removed,)
     assert {"src/core.py", "evals/other.py", "tools/x.py"} == left(tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("scenarios", "removed"),
-    [
-        ("bench/r1/scenarios.md", "bench/"),
-        ("evals/r1/scenarios-rlm.md", "evals/r1/"),
-        ("scenarios.md", "scenarios.md"),
-    ],
-)
+@pytest.mark.parametrize(("scenarios", "removed"), [
+    ("bench/r1/scenarios.md", "bench/"), ("evals/r1/scenarios-rlm.md", "evals/r1/"), ("scenarios.md", "scenarios.md"),
+])  # fmt: skip
 def test_scenario_files_with_criteria_go_with_their_folder(tmp_path: Path, scenarios: str, removed: str) -> None:
     plant(tmp_path, "src/core.py")
     plant(tmp_path, scenarios, text=CRITERIA)

@@ -117,15 +117,12 @@ def test_a_registry_that_tells_no_integrity_is_believed_only_for_the_right_bytes
 WRONG = f"sha512-{'A' * 86}=="
 
 
-@pytest.mark.parametrize(
-    ("package", "integrity", "body", "complaint"),
-    [
-        ("demo@1.0.1", WRONG, None, r"there is no demo@1\.0\.1 in the registry"),
-        ("demo@1.0.0", WRONG, None, r"demo@1\.0\.0 has the integrity sha512-.* correct the one in the task set"),
-        ("demo@1.0.0", WRONG, b"<html>", "describes no package; set NPM_CONFIG_REGISTRY"),
-        ("demo@1.0.0", WRONG, b'{"dist": []}', "describes no package"),
-    ],
-)
+@pytest.mark.parametrize(("package", "integrity", "body", "complaint"), [
+    ("demo@1.0.1", WRONG, None, r"there is no demo@1\.0\.1 in the registry"),
+    ("demo@1.0.0", WRONG, None, r"demo@1\.0\.0 has the integrity sha512-.* correct the one in the task set"),
+    ("demo@1.0.0", WRONG, b"<html>", "describes no package; set NPM_CONFIG_REGISTRY"),
+    ("demo@1.0.0", WRONG, b'{"dist": []}', "describes no package"),
+])  # fmt: skip
 def test_what_cannot_be_had_is_said_in_one_sentence(
     package: str, integrity: str, body: bytes | None, complaint: str, registry: Registry, tmp_path: Path
 ) -> None:
@@ -136,17 +133,11 @@ def test_what_cannot_be_had_is_said_in_one_sentence(
         prepare(Npm(npm=package, integrity=integrity), tmp_path / "cache")
 
 
-@pytest.mark.parametrize(
-    "entry",
-    [
-        {"npm": "demo", "integrity": WRONG},
-        {"npm": "demo@latest", "integrity": WRONG},
-        {"npm": "a/b/c@1.0.0", "integrity": WRONG},
-        {"npm": "../demo@1.0.0", "integrity": WRONG},
-        {"npm": "demo@1.0.0", "integrity": "sha1-2jmj7l5rSw0yVb/vlWAYkK/YBwk="},
-        {"npm": "demo@1.0.0"},
-    ],
-)
+@pytest.mark.parametrize("entry", [
+    {"npm": "demo", "integrity": WRONG}, {"npm": "demo@latest", "integrity": WRONG},
+    {"npm": "a/b/c@1.0.0", "integrity": WRONG}, {"npm": "../demo@1.0.0", "integrity": WRONG},
+    {"npm": "demo@1.0.0", "integrity": "sha1-2jmj7l5rSw0yVb/vlWAYkK/YBwk="}, {"npm": "demo@1.0.0"},
+])  # fmt: skip
 def test_only_an_exact_version_with_a_sha512_is_a_source(entry: dict[str, str]) -> None:
     with pytest.raises(ValidationError):
         TypeAdapter[Source](Source).validate_python(entry)

@@ -482,17 +482,13 @@ def test_a_submodule_that_cannot_or_must_not_be_fetched_is_named_as_empty(
     assert git(prepared.tree, "status", "--porcelain") == ""
 
 
-@pytest.mark.parametrize(
-    ("address", "revision", "message"),
-    [
-        ("{upstream}", "nothing", "cannot get revision 'nothing'"),
-        ("{upstream}", "0123abc", "cannot get revision '0123abc'"),
-        ("{upstream}-missing", "trunk", "there is no git repository"),
-        ("{upstream}/pkg", "trunk", "cannot get revision"),
-        ("ext::sh%-c%touch", "trunk", "not allowed"),
-        ("https://me:secret@example.invalid/x", "trunk", "contains a password"),
-    ],
-)
+@pytest.mark.parametrize(("address", "revision", "message"), [
+    ("{upstream}", "nothing", "cannot get revision 'nothing'"),
+    ("{upstream}", "0123abc", "cannot get revision '0123abc'"),
+    ("{upstream}-missing", "trunk", "there is no git repository"), ("{upstream}/pkg", "trunk", "cannot get revision"),
+    ("ext::sh%-c%touch", "trunk", "not allowed"),
+    ("https://me:secret@example.invalid/x", "trunk", "contains a password"),
+])  # fmt: skip
 def test_a_git_source_that_cannot_be_had_is_an_error_in_one_sentence(
     tmp_path: Path, upstream: Path, address: str, revision: str, message: str
 ) -> None:
@@ -636,14 +632,10 @@ def test_keys_are_readable_and_differ_with_the_source() -> None:
     assert key.startswith("click-8.1.8-")
     assert len(key) == len("click-8.1.8-") + 8
     sources: list[Source] = [
-        Pypi(pypi="Click==8.1.8", sha256="1" * 64),
-        Git(git="https://example.invalid/a/click.git", revision="8.1.8"),
-        Git(git="git@example.invalid:a/click", revision="8.1.8"),
-        Git(git="/click", revision="8.1.7"),
-        Folder(path="/click"),
-        Folder(path="/"),
-        Folder(path="/Ünïcode name/.."),
-    ]
+        Pypi(pypi="Click==8.1.8", sha256="1" * 64), Git(git="https://example.invalid/a/click.git", revision="8.1.8"),
+        Git(git="git@example.invalid:a/click", revision="8.1.8"), Git(git="/click", revision="8.1.7"),
+        Folder(path="/click"), Folder(path="/"), Folder(path="/Ünïcode name/.."),
+    ]  # fmt: skip
     keys = {key, *(source_key(source) for source in sources)}
     assert len(keys) == len(sources) + 1
     assert all(name == name.lower() and "/" not in name and not name.startswith(".") for name in keys)
@@ -681,11 +673,9 @@ def test_the_stage_writes_where_each_repository_stands(
     monkeypatch.chdir(tmp_path)
     sha256 = index.add("demo-1.0.tar.gz", sdist(PACKAGE))
     sources = {
-        "package": {"pypi": "demo==1.0", "sha256": sha256},
-        "same": {"pypi": "demo==1.0", "sha256": sha256},
-        "checkout": {"git": "upstream", "revision": "trunk"},
-        "folder": {"path": "upstream"},
-    }
+        "package": {"pypi": "demo==1.0", "sha256": sha256}, "same": {"pypi": "demo==1.0", "sha256": sha256},
+        "checkout": {"git": "upstream", "revision": "trunk"}, "folder": {"path": "upstream"},
+    }  # fmt: skip
     assert run_stage(tmp_path, {"repositories": sources}) == 0
     rows = json.loads((tmp_path / "repositories.json").read_text())
     assert {key: row["source"] for key, row in rows.items()} == sources

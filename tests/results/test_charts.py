@@ -131,8 +131,7 @@ def test_hostile_names_are_text() -> None:
 
 
 @pytest.mark.parametrize(
-    ("letters", "label"),
-    [(28, "click==8.3.1 (12ff4785d337)"), (12, "click==8.3.1"), (11, "click"), (4, "cl…k")],
+    ("letters", "label"), [(28, "click==8.3.1 (12ff4785d337)"), (12, "click==8.3.1"), (11, "click"), (4, "cl…k")]
 )
 def test_a_package_keeps_its_name_where_there_is_room_for_no_more(letters: int, label: str) -> None:
     interval = Interval("click==8.3.1 (12ff4785d337)", "repository", 3, 0, 0, 0)

@@ -94,11 +94,9 @@ def run_of(
 def described(name: str, *criteria: Criterion) -> Task:
     """A task with criteria."""
     return Task(
-        id=name,
-        category=Category.DEBUG,
-        prompt="Where?",
+        id=name, category=Category.DEBUG, prompt="Where?",
         criteria=criteria or (Criterion(text="x"), Criterion(text="y")),
-    )
+    )  # fmt: skip
 
 
 def shared(*runs: FinishedRun) -> Shared:
@@ -304,15 +302,11 @@ def judged(judge: str, version: str, model: str = "") -> list[dict[str, str]]:
     return [{"judge": judge, "version": version, "model": model}]
 
 
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        ({"verdicts": judged("mechanical", "1")}, {}),
-        ({"verdicts": judged("haiku", "3", "m-1")}, {"verdicts": judged("haiku", "3", "m-2")}),
-        ({"verdicts": judged("mechanical", "2") + judged("human", "s1")}, {}),
-    ],
-    ids=["version", "model", "persons"],
-)
+@pytest.mark.parametrize(("before", "after"), [
+    ({"verdicts": judged("mechanical", "1")}, {}),
+    ({"verdicts": judged("haiku", "3", "m-1")}, {"verdicts": judged("haiku", "3", "m-2")}),
+    ({"verdicts": judged("mechanical", "2") + judged("human", "s1")}, {}),
+], ids=["version", "model", "persons"])  # fmt: skip
 def test_another_judge_is_the_first_and_loudest_warning(before: dict[str, Any], after: dict[str, Any]) -> None:
     runs = [run_of("a", **before), run_of("b", **after, model_mapping="sonnet=other")]
     assert noticed(*runs) == ["Not comparable: other judges.", "Other models."]
@@ -338,15 +332,10 @@ def test_the_sheets_that_persons_filled_in_are_no_versions_of_them() -> None:
     assert noticed(run_of("a", verdicts=judged("human", "s1")), run_of("b", verdicts=judged("human", "s2"))) == []
 
 
-@pytest.mark.parametrize(
-    "other",
-    [
-        {"model_mapping": "sonnet=glm-4.7"},
-        {"outcome": Outcome(models=("glm-4.7",), agent_version="2.1")},
-        {"agent": {"kind": "codex", "model": "sonnet"}},
-    ],
-    ids=["mapping", "served", "agent"],
-)
+@pytest.mark.parametrize("other", [
+    {"model_mapping": "sonnet=glm-4.7"}, {"outcome": Outcome(models=("glm-4.7",), agent_version="2.1")},
+    {"agent": {"kind": "codex", "model": "sonnet"}},
+], ids=["mapping", "served", "agent"])  # fmt: skip
 def test_another_model_or_agent_is_a_warning(other: dict[str, Any]) -> None:
     assert noticed(run_of("a"), run_of("b", **other)) == ["Other models."]
 
@@ -420,14 +409,9 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 @pytest.mark.slow
 def test_the_program_writes_three_files_and_prints_the_table(folders: list[Path], tmp_path: Path) -> None:
     command = [
-        sys.executable,
-        "-P",
-        "-m",
-        "lensbench.results.compare.compare",
-        *map(str, folders),
-        "--output",
+        sys.executable, "-P", "-m", "lensbench.results.compare.compare", *map(str, folders), "--output",
         str(tmp_path / "o"),
-    ]
+    ]  # fmt: skip
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert "| b less a |" in printed
     files = {path.name: path.read_text() for path in (tmp_path / "o").iterdir()}

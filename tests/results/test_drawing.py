@@ -26,10 +26,9 @@ def test_ticks_are_about_as_many_as_wanted_and_lie_on_the_scale(low: float, widt
     assert all(math.isclose(gap, gaps[0], rel_tol=1e-3) for gap in gaps)
 
 
-@pytest.mark.parametrize(
-    ("value", "label"),
-    [(0.5, "0.5"), (0.1 + 0.2, "0.3"), (-20, "\u221220"), (0, "0"), (1500, "1.5k"), (2e6, "2M"), (3e10, "30G")],
-)
+@pytest.mark.parametrize(("value", "label"), [
+    (0.5, "0.5"), (0.1 + 0.2, "0.3"), (-20, "\u221220"), (0, "0"), (1500, "1.5k"), (2e6, "2M"), (3e10, "30G"),
+])  # fmt: skip
 def test_a_tick_is_written_short_and_with_a_real_minus(value: float, label: str) -> None:
     assert tick_label(value) == label
 

@@ -64,19 +64,14 @@ def test_the_counts_are_those_of_the_cases(mixed: Bench) -> None:
 def results(**changes: Any) -> dict[str, Any]:
     verdict = {"verdict": "HARM", "sentence": "HARM: it falls."} | changes
     return {
-        "run_id": "r",
-        "conditions": {},
-        "runs": [],
-        "figures": {},
-        "plain": {"with": verdict},
+        "run_id": "r", "conditions": {}, "runs": [], "figures": {}, "plain": {"with": verdict},
         "verdicts_on": {"with": verdict["verdict"]},
-    }
+    }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("verdict", "element"),
-    [("HARM", "failure"), ("INCONCLUSIVE", "skipped"), ("GO", "system-out"), ("NO-GO", "system-out")],
-)
+@pytest.mark.parametrize(("verdict", "element"), [
+    ("HARM", "failure"), ("INCONCLUSIVE", "skipped"), ("GO", "system-out"), ("NO-GO", "system-out"),
+])  # fmt: skip
 def test_only_harm_is_a_failure(verdict: str, element: str) -> None:
     (case,) = ElementTree.fromstring(junit(results(verdict=verdict))).iter("testcase")
     assert [child.tag for child in case] == [element]

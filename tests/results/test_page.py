@@ -196,16 +196,13 @@ def test_what_is_known_of_the_judges_stands_on_the_page(made: Make) -> None:
         assert known in text
 
 
-@pytest.mark.parametrize(
-    ("parts", "words"),
-    [
-        ({"alpha": Coefficient(None, None, None, "too few")}, "judges agree is not known: too few."),
-        ({"corrected": NONE._replace(reason="few pairs.")}, "not corrected by persons: few pairs."),
-        ({"classifier": BlindingCheck(9, 9, 0.5, 0.4, 0.6, holds=True, would_find=0.64)}, "with: Blinding is not shown to fail (answers like these usually show 64% or more)."),
-        ({"classifier": BlindingCheck(2, 2, reason="Two tasks.")}, "with: not checked: Two tasks."),
-        ({"guesses": GuessCheck(9, 0, 9, 0.5, 0.4, 0.6)}, "claude was right about 50% (40% to 60%)"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("parts", "words"), [
+    ({"alpha": Coefficient(None, None, None, "too few")}, "judges agree is not known: too few."),
+    ({"corrected": NONE._replace(reason="few pairs.")}, "not corrected by persons: few pairs."),
+    ({"classifier": BlindingCheck(9, 9, 0.5, 0.4, 0.6, holds=True, would_find=0.64)}, "with: Blinding is not shown to fail (answers like these usually show 64% or more)."),
+    ({"classifier": BlindingCheck(2, 2, reason="Two tasks.")}, "with: not checked: Two tasks."),
+    ({"guesses": GuessCheck(9, 0, 9, 0.5, 0.4, 0.6)}, "claude was right about 50% (40% to 60%)"),
+])  # fmt: skip
 def test_what_is_not_known_of_the_judges_is_said_with_the_reason(parts: dict[str, Any], words: str) -> None:
     assert words in str(judges_view(instrument(**parts)))
 
@@ -218,19 +215,10 @@ def test_a_search_program_has_one_status(made: Make) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "shape",
-    [
-        {"missing": 1.0},
-        {"discarded": 1.0},
-        {"unjudged": 1.0},
-        {"tasks": 1, "repositories": 1},
-        {"transcripts": False},
-        {"trials": 3, "missing": 0.3, "discarded": 0.2},
-        {"treatments": ("with", "graph", "grep-only"), "long_names": True},
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize("shape", [
+    {"missing": 1.0}, {"discarded": 1.0}, {"unjudged": 1.0}, {"tasks": 1, "repositories": 1}, {"transcripts": False},
+    {"trials": 3, "missing": 0.3, "discarded": 0.2}, {"treatments": ("with", "graph", "grep-only"), "long_names": True},
+], ids=str)  # fmt: skip
 def test_every_kind_of_benchmark_has_a_page(made: Make, shape: dict[str, Any]) -> None:
     folder = made(**{"tasks": 5, **shape})
     write_page(folder)

@@ -28,11 +28,8 @@ def results(verdict: str = "INCONCLUSIVE", low: float | None = -0.05, **more: An
         "tokens_weighted": {"overall": Estimate(**more.get("tokens", {}))},
     }
     return {
-        "alpha": 0.05,
-        "agent": {"kind": more.get("kind", "claude-code")},
-        "baseline": "without",
-        "conditions": {"without": {"servers": []}, "with": {"servers": more.get("servers", ["lens"])}},
-        "given_up": [],
+        "alpha": 0.05, "agent": {"kind": more.get("kind", "claude-code")}, "baseline": "without",
+        "conditions": {"without": {"servers": []}, "with": {"servers": more.get("servers", ["lens"])}}, "given_up": [],
         "estimated_costs": more.get("estimated", {}),
         "discards": {"timed_out": Counter({"with": 2}), "mcp_failed": Counter({"with": 3, "without": 1})},
         "counts": {"scored": 24 - more.get("gone", 0), "unjudged": 0, "discarded": more.get("gone", 0), "missing": 0},
@@ -46,16 +43,13 @@ def results(verdict: str = "INCONCLUSIVE", low: float | None = -0.05, **more: An
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("verdict", "low", "lead", "then"),
-    [
-        ("INCONCLUSIVE", -0.05, "We cannot tell yet.", "About 14 more tasks."),
-        ("GO", 0.01, "lens helps.", "Use it, for this model and questions like these; read"),
-        ("NO-GO", -0.05, "lens does not help.", "Leave it out"),
-        ("NO-GO", 0.01, "lens helps too little to matter.", "Leave it out"),
-        ("HARM", -0.2, "lens makes the answers worse.", "Do not use it"),
-    ],
-)
+@pytest.mark.parametrize(("verdict", "low", "lead", "then"), [
+    ("INCONCLUSIVE", -0.05, "We cannot tell yet.", "About 14 more tasks."),
+    ("GO", 0.01, "lens helps.", "Use it, for this model and questions like these; read"),
+    ("NO-GO", -0.05, "lens does not help.", "Leave it out"),
+    ("NO-GO", 0.01, "lens helps too little to matter.", "Leave it out"),
+    ("HARM", -0.2, "lens makes the answers worse.", "Do not use it"),
+])  # fmt: skip
 def test_each_verdict_has_its_words_and_what_to_do(verdict: str, low: float, lead: str, then: str) -> None:
     plain = plain_verdict(results(verdict, low), "with", {})
     assert plain["lead"] == lead
@@ -81,17 +75,14 @@ def test_a_difference_that_people_correct_is_the_one_that_is_shown() -> None:
     assert "(+3.6 points on average)" in plain_verdict(results(corrected=corrected), "with", {})["facts"]
 
 
-@pytest.mark.parametrize(
-    ("time", "cost", "said"),
-    [
-        ((7.0, 5.5, 9.0), (0.5, 0.2, 0.8), "; it took 700% longer and cost 50% more than without a server."),
-        ((7.0, 5.5, 9.0), (0.5, -0.2, 1.8), "; it took 700% longer than without a server."),
-        ((-0.2, -0.5, 0.1), (-0.5, -0.7, -0.1), "; it cost 50% less than without a server."),
-        ((-0.25, -0.3, -0.2), (None, None, None), "; it took 25% less time than without a server."),
-        ((0.02, -0.1, 0.2), (0.01, 0.0, 0.02), "(+4.2 points on average)."),
-        ((0.02, None, None), (None, None, None), "(+4.2 points on average)."),
-    ],
-)
+@pytest.mark.parametrize(("time", "cost", "said"), [
+    ((7.0, 5.5, 9.0), (0.5, 0.2, 0.8), "; it took 700% longer and cost 50% more than without a server."),
+    ((7.0, 5.5, 9.0), (0.5, -0.2, 1.8), "; it took 700% longer than without a server."),
+    ((-0.2, -0.5, 0.1), (-0.5, -0.7, -0.1), "; it cost 50% less than without a server."),
+    ((-0.25, -0.3, -0.2), (None, None, None), "; it took 25% less time than without a server."),
+    ((0.02, -0.1, 0.2), (0.01, 0.0, 0.02), "(+4.2 points on average)."),
+    ((0.02, None, None), (None, None, None), "(+4.2 points on average)."),
+])  # fmt: skip
 def test_time_and_price_stand_beside_the_score_when_their_interval_excludes_no_difference(
     time: tuple[float | None, ...], cost: tuple[float | None, ...], said: str
 ) -> None:
@@ -146,14 +137,9 @@ def test_runs_without_a_score_are_counted() -> None:
     assert plain_verdict(given_up, "with", {})["next"].endswith("start again, with a higher `discards.max_rounds`.")
 
 
-@pytest.mark.parametrize(
-    ("unjudged", "kind", "said"),
-    [
-        (4, "none", "Nobody has judged these answers. Add a model"),
-        (0, "none", "made elsewhere"),
-        (1, "codex", "Nobody"),
-    ],
-)
+@pytest.mark.parametrize(("unjudged", "kind", "said"), [
+    (4, "none", "Nobody has judged these answers. Add a model"), (0, "none", "made elsewhere"), (1, "codex", "Nobody"),
+])  # fmt: skip
 def test_what_to_do_where_nothing_can_be_compared_is_what_helps(unjudged: int, kind: str, said: str) -> None:
     data = results(gone=24, overall={"n": 0}, kind=kind)
     data["counts"]["unjudged"] = unjudged

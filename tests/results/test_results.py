@@ -27,33 +27,13 @@ def headings(page: str) -> list[str]:
     return re.findall(r"^##+ (.*)$", page, re.MULTILINE)
 
 
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("a|b", "a\\|b"),
-        ("a\nb\r\n\tc", "a b c"),
-        ("<b>&", "&lt;b&gt;&amp;"),
-        ("`x`", "\\`x\\`"),
-        ("[a](b)", "\\[a\\](b)"),
-        ("a\\|b", "a\\\\\\|b"),
-        ("**x**", "\\*\\*x\\*\\*"),
-        ("mcp__lens__lens_grep", "mcp__lens__lens_grep"),
-        ("_x_ __y__", "\\_x\\_ \\_\\_y\\_\\_"),
-        ("a_ _b", "a\\_ \\_b"),
-        ("# x", "\\# x"),
-        ("- x", "\\- x"),
-        ("1. x", "1\\. x"),
-        ("2.1.1 (x)", "2.1.1 (x)"),
-        ("\x1b[0m\u202ex", "x"),
-        ("$a$", "\\$a\\$"),
-        (None, "—"),
-        ("", "—"),
-        (" \n", "—"),
-        (0, "0"),
-        ("x" * 301, "x" * 300 + "…"),
-        ("ü—“”", "ü—“”"),
-    ],
-)
+@pytest.mark.parametrize(("text", "shown"), [
+    ("a|b", "a\\|b"), ("a\nb\r\n\tc", "a b c"), ("<b>&", "&lt;b&gt;&amp;"), ("`x`", "\\`x\\`"),
+    ("[a](b)", "\\[a\\](b)"), ("a\\|b", "a\\\\\\|b"), ("**x**", "\\*\\*x\\*\\*"),
+    ("mcp__lens__lens_grep", "mcp__lens__lens_grep"), ("_x_ __y__", "\\_x\\_ \\_\\_y\\_\\_"), ("a_ _b", "a\\_ \\_b"),
+    ("# x", "\\# x"), ("- x", "\\- x"), ("1. x", "1\\. x"), ("2.1.1 (x)", "2.1.1 (x)"), ("\x1b[0m\u202ex", "x"),
+    ("$a$", "\\$a\\$"), (None, "—"), ("", "—"), (" \n", "—"), (0, "0"), ("x" * 301, "x" * 300 + "…"), ("ü—“”", "ü—“”"),
+])  # fmt: skip
 def test_any_text_is_one_harmless_cell(text: Any, shown: str) -> None:
     assert cell(text) == shown
 
@@ -73,15 +53,9 @@ def test_nothing_that_an_agent_or_a_user_writes_breaks_the_page(bench: Make) -> 
         "repositories": {NASTY: {"path": NASTY}}, "max_rounds": 0,
     })  # fmt: skip
     made.run(
-        "a",
-        "with",
-        tools=(f"mcp__lens__{NASTY}",),
-        files=(NASTY,),
-        evidence=NASTY,
-        models=(NASTY,),
-        agent_version=NASTY,
-        tools_offered=(f"mcp__lens__{NASTY}",),
-    )
+        "a", "with", tools=(f"mcp__lens__{NASTY}",), files=(NASTY,), evidence=NASTY, models=(NASTY,),
+        agent_version=NASTY, tools_offered=(f"mcp__lens__{NASTY}",),
+    )  # fmt: skip
     made.run("b", "with", reason="mcp_failed", detail=NASTY)
     made.run("a", "without", models=(NASTY,), agent_version=NASTY)
     made.build()
@@ -96,20 +70,9 @@ def test_nothing_that_an_agent_or_a_user_writes_breaks_the_page(bench: Make) -> 
 
 
 SECTIONS = [
-    "Raw results",
-    "with against without",
-    "How sure",
-    "By category",
-    "By repository",
-    "Pairs",
-    "Adoption",
-    "By adoption",
-    "Judges",
-    "How runs ended",
-    "Discards",
-    "What was checked",
-    "Scope",
-]
+    "Raw results", "with against without", "How sure", "By category", "By repository", "Pairs", "Adoption",
+    "By adoption", "Judges", "How runs ended", "Discards", "What was checked", "Scope",
+]  # fmt: skip
 
 
 def test_the_page_has_every_section_also_without_any_run(bench: Make) -> None:
@@ -241,14 +204,10 @@ def test_the_data_are_the_numbers_of_the_page(bench: Make) -> None:
     assert made.json["runs"][0]["duration_s"] == 2.5
 
 
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("Next: `lensbench init --agent claude-code`.", "Next: `lensbench init --agent claude-code`."),
-        ("(`lensbench compare`), x | <b>", "(`lensbench compare`), x \\| &lt;b&gt;"),
-        ("`a|b` and `c", "\\`a\\|b\\` and \\`c"),
-        ("", ""),
-    ],
-)
+@pytest.mark.parametrize(("text", "shown"), [
+    ("Next: `lensbench init --agent claude-code`.", "Next: `lensbench init --agent claude-code`."),
+    ("(`lensbench compare`), x | <b>", "(`lensbench compare`), x \\| &lt;b&gt;"),
+    ("`a|b` and `c", "\\`a\\|b\\` and \\`c"), ("", ""),
+])  # fmt: skip
 def test_commands_in_sentences_are_code_and_nothing_else_is(text: str, shown: str) -> None:
     assert sentence(text) == shown

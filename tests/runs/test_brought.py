@@ -21,11 +21,8 @@ from lensbench.workflow.read_schedule import read_schedule
 
 LOOK = "cat AGENTS.md README.md docs/map.md .claude/skills/x/run.sh; git status --short; find . -name skills -o -name '*.md'"
 BROUGHT = {
-    "AGENTS.md": "words.md",
-    "README.md": "read.md",
-    "docs/map.md": "map.md",
-    ".claude/skills/x/run.sh": "run.sh",
-}
+    "AGENTS.md": "words.md", "README.md": "read.md", "docs/map.md": "map.md", ".claude/skills/x/run.sh": "run.sh",
+}  # fmt: skip
 
 
 @pytest.fixture(autouse=True)

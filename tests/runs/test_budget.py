@@ -55,18 +55,10 @@ def test_a_ledger_that_cannot_be_written_forgets_nothing(tmp_path: Path) -> None
     assert spent(tmp_path) == {"runs": 3, "hours": 0, "usd": 2.5}
 
 
-@pytest.mark.parametrize(
-    ("limits", "stops"),
-    [
-        ({}, False),
-        ({"max_runs": None, "max_usd": None, "max_hours": None}, False),
-        ({"max_runs": 3}, False),
-        ({"max_runs": 2}, True),
-        ({"max_usd": 1.5}, True),
-        ({"max_usd": 1.51}, False),
-        ({"max_hours": 0.5}, True),
-    ],
-)
+@pytest.mark.parametrize(("limits", "stops"), [
+    ({}, False), ({"max_runs": None, "max_usd": None, "max_hours": None}, False), ({"max_runs": 3}, False),
+    ({"max_runs": 2}, True), ({"max_usd": 1.5}, True), ({"max_usd": 1.51}, False), ({"max_hours": 0.5}, True),
+])  # fmt: skip
 def test_a_limit_that_is_reached_stops_everything(tmp_path: Path, limits: dict[str, float], stops: bool) -> None:
     spend(tmp_path, runs=2, usd=1.5, hours=0.5)
     if not stops:
@@ -89,21 +81,19 @@ OWN: Prices = {"*glm*": {"input": 7, "output": 0, "cache_read": 0, "cache_write"
 MILLION = {"input": 10**6, "output": 10**6, "cache_read": 10**6, "cache_write": 10**6}
 
 
-@pytest.mark.parametrize(
-    ("outcome", "usd"),
-    [
-        (Outcome(cost_usd=0.25, models=("claude-sonnet-5",), tokens=MILLION), 0.25),
-        (Outcome(models=("claude-sonnet-5-20260301",), tokens=MILLION), 2 + 10 + 0.2 + 2.5),
-        (Outcome(models=("us.anthropic.Claude-Opus-4-6",), tokens={"output": 2 * 10**6}), 50),
-        (Outcome(models_asked=("gpt-5",), tokens={"input": 10**6, "output": 0}), 1.25),
-        (Outcome(models=("gpt-5-mini", "gpt-5"), tokens={"input": 10**6}), 0.25),
-        (Outcome(models=("GLM-5",), tokens=MILLION), 7),
-        (Outcome(models=("glm-5",), tokens=MILLION, cost_usd=0.002, cost_is_guess=True), 7),
-        (Outcome(models=("who",), tokens=MILLION, cost_usd=0.002, cost_is_guess=True), 0.002),
-        (Outcome(models=("gpt-5-pro",), tokens=MILLION), 0), (Outcome(models=("openai/gpt-5-2025-08-07",), tokens=MILLION), 12.625),
-        (Outcome(models=("my-own-model",), tokens=MILLION), 0), (Outcome(models=("gpt-5",)), 0),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("outcome", "usd"), [
+    (Outcome(cost_usd=0.25, models=("claude-sonnet-5",), tokens=MILLION), 0.25),
+    (Outcome(models=("claude-sonnet-5-20260301",), tokens=MILLION), 2 + 10 + 0.2 + 2.5),
+    (Outcome(models=("us.anthropic.Claude-Opus-4-6",), tokens={"output": 2 * 10**6}), 50),
+    (Outcome(models_asked=("gpt-5",), tokens={"input": 10**6, "output": 0}), 1.25),
+    (Outcome(models=("gpt-5-mini", "gpt-5"), tokens={"input": 10**6}), 0.25),
+    (Outcome(models=("GLM-5",), tokens=MILLION), 7),
+    (Outcome(models=("glm-5",), tokens=MILLION, cost_usd=0.002, cost_is_guess=True), 7),
+    (Outcome(models=("who",), tokens=MILLION, cost_usd=0.002, cost_is_guess=True), 0.002),
+    (Outcome(models=("gpt-5-pro",), tokens=MILLION), 0),
+    (Outcome(models=("openai/gpt-5-2025-08-07",), tokens=MILLION), 12.625),
+    (Outcome(models=("my-own-model",), tokens=MILLION), 0), (Outcome(models=("gpt-5",)), 0),
+])  # fmt: skip
 def test_where_no_cost_is_reported_the_least_that_the_tokens_cost_is_spent(outcome: Outcome, usd: float) -> None:
     assert (priced(outcome, OWN).cost_usd or 0) == pytest.approx(usd)
 

@@ -25,44 +25,23 @@ def shell(command: Any, output: str = "") -> list[str]:
     return [json.dumps(event) for event in events]
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        "seek index .",
-        "cd /repo && X=1 timeout 60 seek index . | head",
-        "/opt/seek/bin/seek --help",
-        "~/.local/bin/seek",
-        "echo $(seek find cart)",
-        ["bash", "-lc", "seek find cart"],
-        "/bin/bash -lc 'cd x; seek find cart > out'",
-        "python3 /opt/seek/server.py .",
-        "python -P -m seek_mcp.cli .",
-        "python -c 'import seek_mcp; seek_mcp.run()'",
-        "npx -y @acme/seek@1.2 .",
-        "npm exec --package=@acme/seek -- seek",
-        "uvx --from seek seek-cli",
-        "uv tool run seek",
-    ],
-)
+@pytest.mark.parametrize("command", [
+    "seek index .", "cd /repo && X=1 timeout 60 seek index . | head", "/opt/seek/bin/seek --help", "~/.local/bin/seek",
+    "echo $(seek find cart)", ["bash", "-lc", "seek find cart"], "/bin/bash -lc 'cd x; seek find cart > out'",
+    "python3 /opt/seek/server.py .", "python -P -m seek_mcp.cli .", "python -c 'import seek_mcp; seek_mcp.run()'",
+    "npx -y @acme/seek@1.2 .", "npm exec --package=@acme/seek -- seek", "uvx --from seek seek-cli", "uv tool run seek",
+])  # fmt: skip
 def test_a_command_that_runs_the_program_is_a_call(command: Any) -> None:
     assert len(program_calls(shell(command), SERVER)) == 1
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        "grep -rn 'seek index' . | head",
-        "rg 'a|seek b' docs; cat seek seek/README.md",
-        "cat /opt/seek/server.py",
-        "which seek; command -v seek; ls /opt/seek/bin",
-        "git log --grep seek && echo seek > seek",
-        "cat > notes.md <<'X'\nseek index .\nX\n",
-        "./seek x; python seek/server.py; bin/seek y",
-        "python -m seek_mcpx; python -m pytest -k seek_mcp",
-        "npx eslint seek; seeker x",
-        "sed -i 's/a/b/' seek.py && python seek.py",
-    ],
-)
+@pytest.mark.parametrize("command", [
+    "grep -rn 'seek index' . | head", "rg 'a|seek b' docs; cat seek seek/README.md", "cat /opt/seek/server.py",
+    "which seek; command -v seek; ls /opt/seek/bin", "git log --grep seek && echo seek > seek",
+    "cat > notes.md <<'X'\nseek index .\nX\n", "./seek x; python seek/server.py; bin/seek y",
+    "python -m seek_mcpx; python -m pytest -k seek_mcp", "npx eslint seek; seeker x",
+    "sed -i 's/a/b/' seek.py && python seek.py",
+])  # fmt: skip
 def test_a_search_for_its_name_and_a_file_with_that_name_are_none(command: str) -> None:
     assert program_calls(shell(command), SERVER) == []
 

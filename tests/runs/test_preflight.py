@@ -100,19 +100,15 @@ PAGE = 'return {"tools": TOOLS}'
 TEXT = '[{"type": "text", "text": text}]'
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "outcome", "said"),
-    [
-        (PAGE, 'return {"tools": TOOLS, "nextCursor": "8"}', "warning", "find, crash; find(query='a') answered; its tools/list never ends"),
-        (PAGE, 'return {"tools": TOOLS, "nextCursor": params.get("cursor", "") + "8"}', "warning", "find, crash; find(query='a') answered; its tools/list never ends"),
-        (PAGE, 'at = int(params.get("cursor", 0)); return {"tools": TOOLS[at : at + 1], "nextCursor": ["1", ""][at]}', "ok", "find, crash; find(query='a') answered"),
-        (TEXT, '[], "structuredContent": {"hits": [{"path": "cart.py"}]}', "ok", "answered"),
-        (TEXT, '[{"type": "resource", "resource": {"uri": "file:///a", "text": "cart.py:3"}}]', "ok", "answered"),
-        ('== "fail"', '!= "cart"', "ok", "find(query='cart') answered"),
-        (TEXT, '[{"type": "text", "text": "cart.py:3\\n" * 40_000}]', "warning", "answered with 400,000 characters"),
-    ],
-    ids=["cursor", "cursor that grows", "pages", "structured", "resource", "error for no hits", "long"],
-)  # fmt: skip
+@pytest.mark.parametrize(("old", "new", "outcome", "said"), [
+    (PAGE, 'return {"tools": TOOLS, "nextCursor": "8"}', "warning", "find, crash; find(query='a') answered; its tools/list never ends"),
+    (PAGE, 'return {"tools": TOOLS, "nextCursor": params.get("cursor", "") + "8"}', "warning", "find, crash; find(query='a') answered; its tools/list never ends"),
+    (PAGE, 'at = int(params.get("cursor", 0)); return {"tools": TOOLS[at : at + 1], "nextCursor": ["1", ""][at]}', "ok", "find, crash; find(query='a') answered"),
+    (TEXT, '[], "structuredContent": {"hits": [{"path": "cart.py"}]}', "ok", "answered"),
+    (TEXT, '[{"type": "resource", "resource": {"uri": "file:///a", "text": "cart.py:3"}}]', "ok", "answered"),
+    ('== "fail"', '!= "cart"', "ok", "find(query='cart') answered"),
+    (TEXT, '[{"type": "text", "text": "cart.py:3\\n" * 40_000}]', "warning", "answered with 400,000 characters"),
+], ids=["cursor", "cursor that grows", "pages", "structured", "resource", "error for no hits", "long"])  # fmt: skip
 def test_what_servers_answer_in_their_own_ways_is_understood(
     attempt: Try, project: Path, old: str, new: str, outcome: str, said: str
 ) -> None:
@@ -179,17 +175,14 @@ def test_the_embedded_server_answers_about_the_workspace(attempt: Try) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("entry", "said"),
-    [
-        ({"command": "no-such-command"}, "No such file or directory"),
-        ({"command": "/bin/sh", "args": ["-c", "echo no licence >&2; exit 3"]}, "no licence"),
-        ({"command": "/bin/sh", "args": ["-c", "sleep 300"]}, "not ready in 1 s"),
-        ({"command": "/bin/sh", "args": ["-c", "yes"]}, "not ready in 1 s"),
-        ({"command": "/bin/sh", "args": ["-c", "yes | tr -d '\\n'"]}, "not ready in 1 s"),
-        ({"type": "http", "url": "http://127.0.0.1:9/mcp"}, "did not start"),
-    ],
-)
+@pytest.mark.parametrize(("entry", "said"), [
+    ({"command": "no-such-command"}, "No such file or directory"),
+    ({"command": "/bin/sh", "args": ["-c", "echo no licence >&2; exit 3"]}, "no licence"),
+    ({"command": "/bin/sh", "args": ["-c", "sleep 300"]}, "not ready in 1 s"),
+    ({"command": "/bin/sh", "args": ["-c", "yes"]}, "not ready in 1 s"),
+    ({"command": "/bin/sh", "args": ["-c", "yes | tr -d '\\n'"]}, "not ready in 1 s"),
+    ({"type": "http", "url": "http://127.0.0.1:9/mcp"}, "did not start"),
+])  # fmt: skip
 def test_a_server_that_does_not_start_stops_everything(attempt: Try, entry: dict[str, Any], said: str) -> None:
     check = attempt({"lens": entry}, agent={"mcp_start_s": 1})["with: lens"]
     assert check.outcome == "failed"
@@ -211,13 +204,10 @@ def test_a_server_whose_tools_cannot_be_called_blindly_is_a_warning(attempt: Try
     assert (check.outcome, "none was called" in check.detail) == ("warning", True)
 
 
-@pytest.mark.parametrize(
-    ("answer", "said"),
-    [
-        ("Repo not registered", "does not know the workspace: Repo not registered"),
-        ("this workspace has not been indexed", "add a setup command to the condition"),
-    ],
-)
+@pytest.mark.parametrize(("answer", "said"), [
+    ("Repo not registered", "does not know the workspace: Repo not registered"),
+    ("this workspace has not been indexed", "add a setup command to the condition"),
+])  # fmt: skip
 def test_a_server_that_does_not_know_the_workspace_fails_although_it_reports_no_error(
     attempt: Try, project: Path, answer: str, said: str
 ) -> None:
@@ -303,21 +293,17 @@ def servers_of_people(project: Path, tmp_path_factory: pytest.TempPathFactory) -
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("command", "said"),
-    [
-        ([PYTHON, "{beside}/server.py"], "it starts with sandbox_visible: [{beside}] in the config; check"),
-        ([PYTHON, "{beside}/reads.py"], "it starts with sandbox_visible: [{beside}] in the config; check"),
-        ([PYTHON, "own/helper.py"], "it starts with {here}/own/helper.py for own/helper.py in lens.json; check"),
-        ([PYTHON, "-m", "own.server"], "it does not start by hand either"),
-        ([PYTHON, "-m", "own.helper"], 'sandbox_visible: [{here}/own] in the config and "env": {{"PYTHONPATH": "{here}"}} in lens.json; check'),
-        ([PYTHON, "{beside}/keyed.py"], "it starts with sandbox_visible: [{beside}], agent.pass_env: [SHOP_KEY] in the config; check"),
-        (["{beside}/venv/bin/python", "-m", "shop"], "it starts with sandbox_visible: [{beside}/src] in the config; check"),
-        ([PYTHON, "{beside}/helper.py", "--start-s", "3"], "it starts with agent.mcp_start_s: 10 in the config; check"),
-        (["/bin/sh", "-c", "exit 3"], "it does not start by hand either, in this folder and with your environment; check"),
-    ],
-    ids=["sibling", "file", "relative", "broken", "module here", "variable", "editable", "slow", "never"],
-)  # fmt: skip
+@pytest.mark.parametrize(("command", "said"), [
+    ([PYTHON, "{beside}/server.py"], "it starts with sandbox_visible: [{beside}] in the config; check"),
+    ([PYTHON, "{beside}/reads.py"], "it starts with sandbox_visible: [{beside}] in the config; check"),
+    ([PYTHON, "own/helper.py"], "it starts with {here}/own/helper.py for own/helper.py in lens.json; check"),
+    ([PYTHON, "-m", "own.server"], "it does not start by hand either"),
+    ([PYTHON, "-m", "own.helper"], 'sandbox_visible: [{here}/own] in the config and "env": {{"PYTHONPATH": "{here}"}} in lens.json; check'),
+    ([PYTHON, "{beside}/keyed.py"], "it starts with sandbox_visible: [{beside}], agent.pass_env: [SHOP_KEY] in the config; check"),
+    (["{beside}/venv/bin/python", "-m", "shop"], "it starts with sandbox_visible: [{beside}/src] in the config; check"),
+    ([PYTHON, "{beside}/helper.py", "--start-s", "3"], "it starts with agent.mcp_start_s: 10 in the config; check"),
+    (["/bin/sh", "-c", "exit 3"], "it does not start by hand either, in this folder and with your environment; check"),
+], ids=["sibling", "file", "relative", "broken", "module here", "variable", "editable", "slow", "never"])  # fmt: skip
 def test_a_server_that_starts_by_hand_only_is_told_what_to_add(
     attempt: Try, servers_of_people: Path, command: list[str], said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -404,15 +390,12 @@ def test_servers_and_requests_can_be_left_out(attempt: Try, adapter: SimpleNames
     assert outcomes(checks) == {"gateway": "skipped", "repository": "ok", "agent": "warning", "servers": "skipped"}
 
 
-@pytest.mark.parametrize(
-    ("pinned", "said", "outcome", "words"),
-    [
-        ("2.1.329", "2.1.329", "ok", "as pinned"),
-        ("2.1.197", "2.1.329", "failed", "is version 2.1.329, agent.version is 2.1.197"),
-        ("", "2.1.329", "warning", "2.1.329 is not pinned"),
-        ("2.1.329", None, "failed", "does not start, or is another program"),
-    ],
-)
+@pytest.mark.parametrize(("pinned", "said", "outcome", "words"), [
+    ("2.1.329", "2.1.329", "ok", "as pinned"),
+    ("2.1.197", "2.1.329", "failed", "is version 2.1.329, agent.version is 2.1.197"),
+    ("", "2.1.329", "warning", "2.1.329 is not pinned"),
+    ("2.1.329", None, "failed", "does not start, or is another program"),
+])  # fmt: skip
 def test_the_version_is_compared_with_the_one_that_the_program_reports(
     attempt: Try, adapter: SimpleNamespace, pinned: str, said: str | None, outcome: str, words: str
 ) -> None:
@@ -492,17 +475,13 @@ def gateway() -> Iterator[Callable[[int, bytes], Probe]]:
         served.shutdown()
 
 
-@pytest.mark.parametrize(
-    ("status", "content", "outcome", "words"),
-    [
-        (200, b'{"model": "glm-5"}', "ok", "answered, model glm-5"),
-        (200, b"<html>log in</html>", "failed", "not a JSON object; check agent.base_url"),
-        (401, b'{"error": {"message": "bad key"}}', "failed", "HTTP 401, bad key; check the key in agent.token_env"),
-        (404, b"", "failed", "HTTP 404; check agent.base_url, and the model's name"),
-        (429, b"", "warning", "runs will try again"),
-        (529, b'{"error": "overloaded"}', "warning", "HTTP 529, overloaded"),
-    ],
-)
+@pytest.mark.parametrize(("status", "content", "outcome", "words"), [
+    (200, b'{"model": "glm-5"}', "ok", "answered, model glm-5"),
+    (200, b"<html>log in</html>", "failed", "not a JSON object; check agent.base_url"),
+    (401, b'{"error": {"message": "bad key"}}', "failed", "HTTP 401, bad key; check the key in agent.token_env"),
+    (404, b"", "failed", "HTTP 404; check agent.base_url, and the model's name"),
+    (429, b"", "warning", "runs will try again"), (529, b'{"error": "overloaded"}', "warning", "HTTP 529, overloaded"),
+])  # fmt: skip
 def test_what_the_gateway_answers_decides(
     gateway: Callable[[int, bytes], Probe], status: int, content: bytes, outcome: str, words: str
 ) -> None:
@@ -594,21 +573,18 @@ def test_listed_tools_stand_in_for_what_an_agent_does_not_show(tmp_path: Path) -
     assert read_listed_tools(tmp_path) == []
 
 
-@pytest.mark.parametrize(
-    ("kind", "more", "outcome", "detail"),
-    [
-        ("codex", {"model": "gpt-5"}, "ok", "5 USD, estimated by gpt-5: $1.25 input"),
-        ("codex", {"model": "mine"}, "ok", "5 USD, estimated by mine: $1 input"),
-        ("codex", {"model": "x"}, "failed", "codex shows no dollars, and no price of model 'x' is known: add it under"),
-        ("gemini", {}, "failed", "cannot hold: gemini shows no dollars, and no price of model '' is known"),
-        ("gemini", {"models": {"x": "mine"}, "model": "x"}, "ok", "estimated by mine"),
-        ("command", {"model": "gpt-5"}, "failed", "cannot hold: kind 'command' shows neither dollars nor tokens"),
-        ("command-events", {"model": "gpt-5"}, "ok", "as command-events reports them, else estimated by gpt-5"),
-        ("command-events", {}, "warning", "hold only if command-events knows them"),
-        ("claude-code", {"model": "sonnet"}, "ok", "5 USD, as claude-code reports them"),
-        ("claude-code", {"model": "x", "provider": "custom"}, "warning", "no price of model 'x' is known"),
-    ],
-)
+@pytest.mark.parametrize(("kind", "more", "outcome", "detail"), [
+    ("codex", {"model": "gpt-5"}, "ok", "5 USD, estimated by gpt-5: $1.25 input"),
+    ("codex", {"model": "mine"}, "ok", "5 USD, estimated by mine: $1 input"),
+    ("codex", {"model": "x"}, "failed", "codex shows no dollars, and no price of model 'x' is known: add it under"),
+    ("gemini", {}, "failed", "cannot hold: gemini shows no dollars, and no price of model '' is known"),
+    ("gemini", {"models": {"x": "mine"}, "model": "x"}, "ok", "estimated by mine"),
+    ("command", {"model": "gpt-5"}, "failed", "cannot hold: kind 'command' shows neither dollars nor tokens"),
+    ("command-events", {"model": "gpt-5"}, "ok", "as command-events reports them, else estimated by gpt-5"),
+    ("command-events", {}, "warning", "hold only if command-events knows them"),
+    ("claude-code", {"model": "sonnet"}, "ok", "5 USD, as claude-code reports them"),
+    ("claude-code", {"model": "x", "provider": "custom"}, "warning", "no price of model 'x' is known"),
+])  # fmt: skip
 def test_a_budget_that_cannot_hold_is_said_before_the_start(
     kind: str, more: dict[str, Any], outcome: str, detail: str
 ) -> None:

@@ -141,14 +141,11 @@ for request in map(json.loads, sys.stdin):
 """
 
 
-@pytest.mark.parametrize(
-    ("arguments", "status", "reason"),
-    [
-        ([str(FAKES / "stdio_mcp_server.py")], "connected", ""),
-        (["-c", UNAWARE], "failed: /wrong is not registered", "mcp_failed"),
-        (["-c", "exit(1)"], "failed: /wrong is not registered", "mcp_failed"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("arguments", "status", "reason"), [
+    ([str(FAKES / "stdio_mcp_server.py")], "connected", ""),
+    (["-c", UNAWARE], "failed: /wrong is not registered", "mcp_failed"),
+    (["-c", "exit(1)"], "failed: /wrong is not registered", "mcp_failed"),
+])  # fmt: skip
 def test_a_server_is_asked_before_the_text_of_a_failed_call_counts_against_it(
     bench: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], status: str, reason: str
 ) -> None:
@@ -284,15 +281,12 @@ def test_only_what_may_heal_at_once_is_tried_again_and_never_more_often_than_all
     assert [record_of(bench).attempt.reason, len(entries(bench, RUN))] == ["workspace_changed", 4]
 
 
-@pytest.mark.parametrize(
-    ("damage", "message"),
-    [
-        (lambda bench: plan(bench, "", command=["/nowhere/agent"]), "the agent cannot be started: /nowhere/agent"),
-        (lambda bench: (bench / "plan.json").unlink(), "has no plan for anna-without"),
-        (lambda bench: (bench / "prompts" / "anna.md").unlink(), "has no plan for anna-without"),
-        (lambda bench: next(Path("cache").glob("*/tree/shop.py")).write_text("x"), "differs from what was fetched"),
-    ],
-)
+@pytest.mark.parametrize(("damage", "message"), [
+    (lambda bench: plan(bench, "", command=["/nowhere/agent"]), "the agent cannot be started: /nowhere/agent"),
+    (lambda bench: (bench / "plan.json").unlink(), "has no plan for anna-without"),
+    (lambda bench: (bench / "prompts" / "anna.md").unlink(), "has no plan for anna-without"),
+    (lambda bench: next(Path("cache").glob("*/tree/shop.py")).write_text("x"), "differs from what was fetched"),
+])  # fmt: skip
 def test_what_no_attempt_can_fix_is_one_sentence_and_no_discard(bench: Path, damage: Any, message: str) -> None:
     plan(bench, "echo answer")
     damage(bench)
@@ -386,15 +380,10 @@ def test_what_fails_after_the_agent_ended_is_a_discard_with_its_answer_and_its_c
     assert run_files(bench, RUN).read_discard().reason == "harness_failed"
 
 
-@pytest.mark.parametrize(
-    ("shell", "reason"),
-    [
-        ("truncate -s 60G sparse", "over_limit"),
-        ("for n in 1 2 3 4 5 6; do truncate -s 3G part$n; done", "over_limit"),
-        ("mkfifo pipe; ln -s /dev/zero endless", "workspace_changed"),
-    ],
-    ids=["one file of 60 GB", "many files", "a FIFO and a link to a device"],
-)
+@pytest.mark.parametrize(("shell", "reason"), [
+    ("truncate -s 60G sparse", "over_limit"), ("for n in 1 2 3 4 5 6; do truncate -s 3G part$n; done", "over_limit"),
+    ("mkfifo pipe; ln -s /dev/zero endless", "workspace_changed"),
+], ids=["one file of 60 GB", "many files", "a FIFO and a link to a device"])  # fmt: skip
 def test_a_workspace_of_any_size_costs_no_answer_and_is_not_read_without_end(
     bench: Path, shell: str, reason: str
 ) -> None:

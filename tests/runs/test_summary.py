@@ -69,11 +69,8 @@ def test_adoption_counts_runs_in_which_it_is_known(bench: Make) -> None:
     assert data["adoption"]["offered"] == {"runs": 3, "of": 3}
     groups = data["by_adoption"]
     assert {name: group["pairs"] for name, group in groups.items()} == {
-        "adopted": 1,
-        "not adopted": 1,
-        "not known": 2,
-        "all": 4,
-    }
+        "adopted": 1, "not adopted": 1, "not known": 2, "all": 4,
+    }  # fmt: skip
     assert (groups["adopted"]["delta"], groups["adopted"]["misdirected"]) == (-1, {"runs": 1, "of": 1})
     assert (groups["all"]["misdirected"], groups["all"]["complete"]) == ({"runs": 1, "of": 2}, 3)
 

@@ -53,30 +53,27 @@ V1, V2 = (Outcome(models=("m",), agent_version=version) for version in ("1.0", "
 MODELS = {name: Outcome(models=(name,)) for name in "mn"}
 
 
-@pytest.mark.parametrize(
-    ("records", "decided"),
-    [
-        ([record("without"), record("with", outcome=MODELS["n"])], ["discarded model_changed"] * 2),
-        ([record("without"), record("with"), record("other", outcome=MODELS["n"])], ["discarded model_changed"] * 3),
-        ([record("without"), record("with", outcome=Outcome())], ["valid"] * 2),
-        (
-            [record("without", outcome=Outcome(models=("m", "n"))), record("with", outcome=Outcome(models=("n", "m")))],
-            ["valid"] * 2,
-        ),
-        ([record("without", outcome=V1), record("with", outcome=V2)], ["discarded settings_changed"] * 2),
-        ([record("without", outcome=V1), record("with", outcome=V1), record("other")], ["valid"] * 3),
-        ([record("without"), record("with", prompt_sha256="q")], ["valid", "discarded prompt_mismatch"]),
-        (
-            [record("without", agent_sha256="s"), record("with", agent_sha256="old")],
-            ["valid", "discarded settings_changed"],
-        ),
-        ([record("without", agent_sha256="old"), record("with", agent_sha256="old")], ["valid", "valid"]),
-        ([record("without", prompt_sha256="q"), record("with", prompt_sha256="r")], ["discarded prompt_mismatch"] * 2),
-        ([record("without", prompt_sha256="q"), record("with", prompt_sha256="q")], ["valid"] * 2),
-        ([record("without"), record("with", tree_before="u")], ["discarded workspace_changed"] * 2),
-        ([record("with", outcome=MODELS["n"], prompt_sha256="q", tree_before="u")], ["missing", "valid"]),
-    ],
-)
+@pytest.mark.parametrize(("records", "decided"), [
+    ([record("without"), record("with", outcome=MODELS["n"])], ["discarded model_changed"] * 2),
+    ([record("without"), record("with"), record("other", outcome=MODELS["n"])], ["discarded model_changed"] * 3),
+    ([record("without"), record("with", outcome=Outcome())], ["valid"] * 2),
+    (
+        [record("without", outcome=Outcome(models=("m", "n"))), record("with", outcome=Outcome(models=("n", "m")))],
+        ["valid"] * 2,
+    ),
+    ([record("without", outcome=V1), record("with", outcome=V2)], ["discarded settings_changed"] * 2),
+    ([record("without", outcome=V1), record("with", outcome=V1), record("other")], ["valid"] * 3),
+    ([record("without"), record("with", prompt_sha256="q")], ["valid", "discarded prompt_mismatch"]),
+    (
+        [record("without", agent_sha256="s"), record("with", agent_sha256="old")],
+        ["valid", "discarded settings_changed"],
+    ),
+    ([record("without", agent_sha256="old"), record("with", agent_sha256="old")], ["valid", "valid"]),
+    ([record("without", prompt_sha256="q"), record("with", prompt_sha256="r")], ["discarded prompt_mismatch"] * 2),
+    ([record("without", prompt_sha256="q"), record("with", prompt_sha256="q")], ["valid"] * 2),
+    ([record("without"), record("with", tree_before="u")], ["discarded workspace_changed"] * 2),
+    ([record("with", outcome=MODELS["n"], prompt_sha256="q", tree_before="u")], ["missing", "valid"]),
+])  # fmt: skip
 def test_runs_of_a_task_that_were_not_made_alike_do_not_count(records: list[Record], decided: list[str]) -> None:
     assert list(judged(*records).values())[: len(decided)] == decided
 
@@ -117,10 +114,8 @@ def test_the_stage_files_discards_once_and_gives_up_after_the_last_round(bench: 
             row for row in read_table(made.folder / "validity.csv") if (row["task"], row["condition"]) == ("a", "with")
         )
         assert (row["status"], row["detail"], row["discards"]) == (
-            "discarded",
-            f"try {number}",
-            ";".join(["crashed"] * number),
-        )
+            "discarded", f"try {number}", ";".join(["crashed"] * number),
+        )  # fmt: skip
         assert row["given_up"] == ("yes" if number == 3 else "no")
     assert (made.folder / "runs/timing.csv").read_text().count("a,with,") == 3
     assert len(list(made.folder.glob("attempts/a-with/*/discard.json"))) == 3
@@ -138,12 +133,9 @@ def test_a_run_that_counts_after_a_discard_shows_both(bench: Make) -> None:
     assert (row["status"], row["reason"], row["discards"], row["given_up"]) == ("valid", "", "empty", "no")
 
 
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("record.json", "{"), ("record.json", "[]"), ("answer.md", "edited"), ("discard.json", "{}"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("name", "content"), [
+    ("record.json", "{"), ("record.json", "[]"), ("answer.md", "edited"), ("discard.json", "{}"),
+])  # fmt: skip
 def test_a_damaged_file_is_named_with_the_way_out(bench: Make, name: str, content: str) -> None:
     made = bench()
     made.run("a", "with", reason="crashed")

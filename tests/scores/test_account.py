@@ -16,17 +16,7 @@ from lensbench.core.records import RunId
 from lensbench.core.run_folder import RunFolder
 from lensbench.core.system.files import plain, write_json
 from lensbench.runs.reasons import DiscardReason
-from lensbench.scores.account import (
-    Asked,
-    Draw,
-    Shown,
-    draw,
-    draw_all,
-    note,
-    number_of,
-    read_ledger,
-    shown_before,
-)
+from lensbench.scores.account import Asked, Draw, Shown, draw, draw_all, note, number_of, read_ledger, shown_before
 from lensbench.scores.estimates import write_estimates
 from lensbench.scores.sequential import HIGHEST, SHARE, boundaries, even_fractions, level_of
 from lensbench.scores.verdict_of import DEFAULTS
@@ -211,10 +201,8 @@ def test_a_damaged_ledger_is_found(tmp_path: Path, damage: str) -> None:
     changed = {
         "cut": [*lines[:2], lines[2][:50]],
         "edited": [lines[0], json.dumps(told | {"spent": 0.001}, sort_keys=True), lines[2]],
-        "reordered": [lines[1], lines[0], lines[2]],
-        "first line gone": lines[1:],
-        "nonsense": [*lines, "[]"],
-    }[damage]
+        "reordered": [lines[1], lines[0], lines[2]], "first line gone": lines[1:], "nonsense": [*lines, "[]"],
+    }[damage]  # fmt: skip
     path.write_text("\n".join(changed) + "\n")
     with pytest.raises(UserError, match=r"looks\.jsonl, line [0-9], is damaged"):
         read_ledger(tmp_path)

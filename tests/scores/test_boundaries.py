@@ -29,16 +29,10 @@ def spread_around(mean: float, spread: float, tasks: int = 12) -> Estimate:
     return estimate(differences, {task: task for task in differences}, 0.05, tasks, 1)
 
 
-@pytest.mark.parametrize(
-    ("looks", "published"),
-    [
-        (1, [1.960]),
-        (2, [2.963, 1.969]),
-        (3, [3.710, 2.511, 1.993]),
-        (4, [4.333, 2.963, 2.359, 2.014]),
-        (5, [4.877, 3.357, 2.680, 2.290, 2.031]),
-    ],
-)
+@pytest.mark.parametrize(("looks", "published"), [
+    (1, [1.960]), (2, [2.963, 1.969]), (3, [3.710, 2.511, 1.993]), (4, [4.333, 2.963, 2.359, 2.014]),
+    (5, [4.877, 3.357, 2.680, 2.290, 2.031]),
+])  # fmt: skip
 def test_the_boundaries_are_the_published_ones(looks: int, published: list[float]) -> None:
     assert boundaries(even_fractions(looks)) == pytest.approx(published, abs=0.002)
 
@@ -142,16 +136,11 @@ def test_the_interval_of_a_look_uses_its_boundary_on_the_t_distribution() -> Non
     assert result.z == pytest.approx(norm.isf(t.sf(0.05 / found.se, 11)))
 
 
-@pytest.mark.parametrize(
-    ("mean", "spread", "is_open", "why"),
-    [
-        (0.20, 0.1, False, "the verdict is GO"),
-        (-0.20, 0.1, False, "the verdict is HARM"),
-        (-0.02, 0.05, False, "the verdict is NO-GO"),
-        (0.08, 0.2, True, "the chance of a GO"),
-        (-0.04, 0.2, False, "below 20 %"),
-    ],
-)
+@pytest.mark.parametrize(("mean", "spread", "is_open", "why"), [
+    (0.20, 0.1, False, "the verdict is GO"), (-0.20, 0.1, False, "the verdict is HARM"),
+    (-0.02, 0.05, False, "the verdict is NO-GO"), (0.08, 0.2, True, "the chance of a GO"),
+    (-0.04, 0.2, False, "below 20 %"),
+])  # fmt: skip
 def test_the_next_wave_runs_only_while_a_verdict_is_out_of_reach_and_a_go_is_not(
     mean: float, spread: float, is_open: bool, why: str
 ) -> None:

@@ -47,11 +47,8 @@ def test_all_of_k_trials_and_any_of_k_trials_are_counted_without_putting_back() 
     four = {"a": [F(1), F(0), F(1), F(0)]}
     rows = reliability(four, {"a": [F(1)] * 4}, 4)
     assert [(row["k"], row["treatment"]["pass^k"], row["treatment"]["pass@k"]) for row in rows] == [
-        (1, F(1, 2), F(1, 2)),
-        (2, F(1, 6), F(5, 6)),
-        (3, 0, 1),
-        (4, 0, 1),
-    ]
+        (1, F(1, 2), F(1, 2)), (2, F(1, 6), F(5, 6)), (3, 0, 1), (4, 0, 1),
+    ]  # fmt: skip
     assert [row["baseline"] for row in rows] == [{"pass^k": 1, "pass@k": 1}] * 4
 
 
@@ -66,12 +63,10 @@ def test_reliability_rests_on_tasks_with_k_trials_in_both_conditions() -> None:
 def test_no_scored_run_gives_no_reliability() -> None:
     assert reliability({"a": []}, {"a": []}, 1) == [
         {
-            "k": 1,
-            "tasks": 0,
-            "treatment": {"pass^k": None, "pass@k": None},
+            "k": 1, "tasks": 0, "treatment": {"pass^k": None, "pass@k": None},
             "baseline": {"pass^k": None, "pass@k": None},
         }
-    ]
+    ]  # fmt: skip
 
 
 def test_complete_tasks_are_counted_by_criteria_with_trials_averaged_first() -> None:

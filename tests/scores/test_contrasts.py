@@ -45,10 +45,8 @@ def test_a_contrast_has_its_verdict_in_every_output(bench: Make) -> None:
     write_page(made.folder)
     (found,) = data["contrasts"]
     assert (found["gate"]["verdict"], data["verdicts_on"][NAME], data["verdicts_on"]["v1"]) == (
-        "GO",
-        "GO",
-        "INCONCLUSIVE",
-    )
+        "GO", "GO", "INCONCLUSIVE",
+    )  # fmt: skip
     sentence = found["gate"]["sentence"]
     assert sentence.startswith("GO: with v2 instead of v1 the agent's score changes by +40.6 points")
     assert "v2 is better than v1." in sentence

@@ -63,15 +63,8 @@ def wide(bench: Make, **changes: Any) -> Any:
     tasks = {f"t{n}": (f"r{n}", "Debug" if n < 4 else "Targeted") for n in range(8)}
     made = bench(tasks=tuple(tasks), changes={"tasks": planned(tasks), **changes})
     outcomes = [
-        (ALL, NONE),
-        (ALL, HALF),
-        (HALF, NONE),
-        (HALF, HALF),
-        (ALL, HALF),
-        (ALL, HALF),
-        (ALL, NONE),
-        (HALF, ALL),
-    ]
+        (ALL, NONE), (ALL, HALF), (HALF, NONE), (HALF, HALF), (ALL, HALF), (ALL, HALF), (ALL, NONE), (HALF, ALL),
+    ]  # fmt: skip
     paired(made, dict(zip(tasks, outcomes, strict=True)), agent_version="1.0")
     return made
 
@@ -278,19 +271,13 @@ def test_an_offline_agent_never_gets_a_verdict(bench: Make) -> None:
     assert "No language model answered" in result["sentence"]
 
 
-@pytest.mark.parametrize(
-    ("called", "unknown", "reported", "sentence"),
-    [
-        (0, 0, 24, "None of 24 runs of with called its tools: too few"),  # the transcript decides
-        (0, 24, 0, "None of 24 runs of with called its tools: too few"),  # without one the report does
-        (0, 24, 3, ""),
-        (2, 0, 0, "Only 2 of 24 runs of with called its tools: too few"),
-        (1, 1, None, "Only 1 of 24 runs of with called its tools (1 not known): too few"),
-        (3, 0, 0, ""),
-        (1, 2, None, ""),
-        (0, 24, None, ""),
-    ],
-)
+@pytest.mark.parametrize(("called", "unknown", "reported", "sentence"), [
+    (0, 0, 24, "None of 24 runs of with called its tools: too few"),  # the transcript decides
+    (0, 24, 0, "None of 24 runs of with called its tools: too few"),  # without one the report does
+    (0, 24, 3, ""), (2, 0, 0, "Only 2 of 24 runs of with called its tools: too few"),
+    (1, 1, None, "Only 1 of 24 runs of with called its tools (1 not known): too few"), (3, 0, 0, ""), (1, 2, None, ""),
+    (0, 24, None, ""),
+])  # fmt: skip
 def test_no_verdict_where_too_few_runs_called_a_tool(
     bench: Make, called: int, unknown: int, reported: int | None, sentence: str
 ) -> None:
@@ -355,26 +342,18 @@ def measured(folder: Path, **parts: Any) -> None:
     write_json(folder / "instrument.json", known | parts | {"belief": belief})
 
 
-@pytest.mark.parametrize(
-    ("instrument", "verdict", "reason"),
-    [
-        ({"voided": voided("j", 5), "answers": {"j": 96}}, "INCONCLUSIVE", "j was wrong in 5 of 96 answers."),
-        ({"voided": voided("j", 4), "answers": {"j": 96}}, "GO", ""),
-        (biased(0.01, "The judges favour 'with'."), "INCONCLUSIVE", "The judges favour 'with'."),
-        (biased(-0.01, "It may be chance."), "GO", ""),
-        ({"voided": [], "bias": None}, "GO", ""),
-        (
-            {"belief": {"withheld": {"with": ["An unvalidated judge decides."]}, "caveat": "c"}},
-            "INCONCLUSIVE",
-            "An unv",
-        ),
-        ({"belief": {"withheld": {"with": []}, "caveat": "3 verdicts rest on drafts."}}, "GO", "3 verdicts rest on"),
-        (doubts((2, 2), (2, 2)), "GO", "Drafts."),
-        (doubts((2, 2), (0, 2)), "INCONCLUSIVE", "nobody has validated could undo a GO."),
-        (doubts((0, 2), (2, 2)), "INCONCLUSIVE", "nobody has validated could undo a GO."),
-        (doubts((2, 2), (0, 2), tasks=0), "GO", "Drafts."),
-    ],
-)
+@pytest.mark.parametrize(("instrument", "verdict", "reason"), [
+    ({"voided": voided("j", 5), "answers": {"j": 96}}, "INCONCLUSIVE", "j was wrong in 5 of 96 answers."),
+    ({"voided": voided("j", 4), "answers": {"j": 96}}, "GO", ""),
+    (biased(0.01, "The judges favour 'with'."), "INCONCLUSIVE", "The judges favour 'with'."),
+    (biased(-0.01, "It may be chance."), "GO", ""), ({"voided": [], "bias": None}, "GO", ""),
+    ({"belief": {"withheld": {"with": ["An unvalidated judge decides."]}, "caveat": "c"}}, "INCONCLUSIVE", "An unv"),
+    ({"belief": {"withheld": {"with": []}, "caveat": "3 verdicts rest on drafts."}}, "GO", "3 verdicts rest on"),
+    (doubts((2, 2), (2, 2)), "GO", "Drafts."),
+    (doubts((2, 2), (0, 2)), "INCONCLUSIVE", "nobody has validated could undo a GO."),
+    (doubts((0, 2), (2, 2)), "INCONCLUSIVE", "nobody has validated could undo a GO."),
+    (doubts((2, 2), (0, 2), tasks=0), "GO", "Drafts."),
+])  # fmt: skip
 def test_judges_that_cannot_be_trusted_forbid_a_verdict(
     bench: Make, instrument: dict[str, Any], verdict: str, reason: str
 ) -> None:

@@ -54,19 +54,10 @@ def test_the_defaults_are_those_of_the_config() -> None:
     assert Gate().model_dump() == DEFAULTS
 
 
-@pytest.mark.parametrize(
-    ("low", "high", "verdict"),
-    [
-        (0.01, 0.20, "GO"),
-        (-0.20, -0.01, "HARM"),
-        (-0.20, 0.04, "NO-GO"),
-        (0.01, 0.04, "NO-GO"),
-        (-0.01, 0.20, "INCONCLUSIVE"),
-        (0.0, 0.20, "INCONCLUSIVE"),
-        (-0.20, 0.05, "INCONCLUSIVE"),
-        (-0.20, 0.0, "NO-GO"),
-    ],
-)
+@pytest.mark.parametrize(("low", "high", "verdict"), [
+    (0.01, 0.20, "GO"), (-0.20, -0.01, "HARM"), (-0.20, 0.04, "NO-GO"), (0.01, 0.04, "NO-GO"),
+    (-0.01, 0.20, "INCONCLUSIVE"), (0.0, 0.20, "INCONCLUSIVE"), (-0.20, 0.05, "INCONCLUSIVE"), (-0.20, 0.0, "NO-GO"),
+])  # fmt: skip
 def test_the_verdict_is_what_the_interval_allows(low: float, high: float, verdict: str) -> None:
     assert verdict_of(low, high, 0.05) == verdict
 
@@ -94,16 +85,12 @@ def words(own: Estimate, **told: Any) -> str:
     return sentence(gate(own), own, Told(DEFAULTS, look_at(own), **told))
 
 
-@pytest.mark.parametrize(
-    ("mean", "spread", "verdict", "meaning"),
-    [
-        (0.10, 0.1, "GO", "The tools help."),
-        (-0.10, 0.1, "HARM", "The tools make the answers worse."),
-        (-0.02, 0.05, "NO-GO", "Any gain is smaller than 5 points."),
-        (0.03, 0.02, "INCONCLUSIVE", "Rare heavy gains, seen or unseen in so few tasks, could undo a NO-GO."),
-        (0.05, 0.2, "INCONCLUSIVE", "There may be no difference, or one of 5 points or more."),
-    ],
-)
+@pytest.mark.parametrize(("mean", "spread", "verdict", "meaning"), [
+    (0.10, 0.1, "GO", "The tools help."), (-0.10, 0.1, "HARM", "The tools make the answers worse."),
+    (-0.02, 0.05, "NO-GO", "Any gain is smaller than 5 points."),
+    (0.03, 0.02, "INCONCLUSIVE", "Rare heavy gains, seen or unseen in so few tasks, could undo a NO-GO."),
+    (0.05, 0.2, "INCONCLUSIVE", "There may be no difference, or one of 5 points or more."),
+])  # fmt: skip
 def test_the_sentence_says_what_the_verdict_means(mean: float, spread: float, verdict: str, meaning: str) -> None:
     own = found(mean, spread)
     decided = gate(own)
@@ -142,17 +129,13 @@ def test_a_blocker_leaves_no_verdict_and_keeps_the_figures() -> None:
     assert needs(gate(own, blockers=blockers[:1]), own, told).startswith("Fix the cause first")
 
 
-@pytest.mark.parametrize(
-    ("mean", "spread", "worst", "best", "stands"),
-    [
-        (0.10, 0.1, -0.2, 0.5, True),  # GO: with a 25th task at -0.2 the interval is +3.8 to +13.8
-        (0.10, 0.1, -0.5, 0.5, False),  # +1.2 to +14.0, but one loss that heavy among so few gains is too skewed
-        (0.10, 0.1, -1.0, 0.5, False),
-        (-0.10, 0.1, -0.5, 0.2, True),  # HARM
-        (-0.02, 0.05, -0.9, 0.0, True),  # NO-GO: the lower side does not matter
-        (-0.02, 0.05, -0.1, 0.7, False),
-    ],
-)
+@pytest.mark.parametrize(("mean", "spread", "worst", "best", "stands"), [
+    (0.10, 0.1, -0.2, 0.5, True),  # GO: with a 25th task at -0.2 the interval is +3.8 to +13.8
+    (0.10, 0.1, -0.5, 0.5, False),  # +1.2 to +14.0, but one loss that heavy among so few gains is too skewed
+    (0.10, 0.1, -1.0, 0.5, False), (-0.10, 0.1, -0.5, 0.2, True),  # HARM
+    (-0.02, 0.05, -0.9, 0.0, True),  # NO-GO: the lower side does not matter
+    (-0.02, 0.05, -0.1, 0.7, False),
+])  # fmt: skip
 def test_a_verdict_must_hold_in_every_reading(
     mean: float, spread: float, worst: float, best: float, stands: bool
 ) -> None:
@@ -215,11 +198,9 @@ def test_a_later_look_says_which_it_is_at_which_level_and_what_was_repeated() ->
     starts = {"with": Starts(30, 1, 6), "without": Starts(24, 0, 0)}
     told = Told(DEFAULTS, look_at(own, 2.652), number=2, among=3, starts=starts, remarks=["So it is."])
     assert notes(gate(own), own, told) == [
-        "This is look 2 at this benchmark, at a level of 99.2 %.",
-        "The level holds for 3 comparisons together (Holm).",
-        "Attempts and discards: with 30 and 1, without 24 and 0.",
-        "So it is.",
-    ]
+        "This is look 2 at this benchmark, at a level of 99.2 %.", "The level holds for 3 comparisons together (Holm).",
+        "Attempts and discards: with 30 and 1, without 24 and 0.", "So it is.",
+    ]  # fmt: skip
 
 
 def test_what_decides_follows_the_planning_formula_with_an_enlarged_spread() -> None:

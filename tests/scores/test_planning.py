@@ -17,10 +17,9 @@ from lensbench.scores.saving import tasks_for_no_worse
 from lensbench.scores.sequential import SHARE
 
 
-@pytest.mark.parametrize(
-    ("sd", "for_10", "for_5", "for_5_at_90"),
-    [(15, 20, 73, 97), (20, 34, 128, 171), (25, 52, 199, 265), (30, 73, 285, 381)],
-)
+@pytest.mark.parametrize(("sd", "for_10", "for_5", "for_5_at_90"), [
+    (15, 20, 73, 97), (20, 34, 128, 171), (25, 52, 199, 265), (30, 73, 285, 381),
+])  # fmt: skip
 def test_tasks_for_a_decision_are_those_of_the_paired_t_test(
     sd: int, for_10: int, for_5: int, for_5_at_90: int
 ) -> None:

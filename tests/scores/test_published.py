@@ -33,14 +33,11 @@ TABLE = """\
 """
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "scores"),
-    [
-        ("results.md", TABLE, {("a", "with"): Fraction(4, 5), ("a", "without"): Fraction(1)}),
-        ("s.csv", "task,condition,score\na,with,0.5\na,without,45\n", {("a", "with"): Fraction(1, 2), ("a", "without"): Fraction(9, 20)}),
-        ("v.csv", "task,condition,criterion,verdict\na,with,1,Met\na,with,2,partial\n", {("a", "with"): Fraction(3, 4)}),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("name", "text", "scores"), [
+    ("results.md", TABLE, {("a", "with"): Fraction(4, 5), ("a", "without"): Fraction(1)}),
+    ("s.csv", "task,condition,score\na,with,0.5\na,without,45\n", {("a", "with"): Fraction(1, 2), ("a", "without"): Fraction(9, 20)}),
+    ("v.csv", "task,condition,criterion,verdict\na,with,1,Met\na,with,2,partial\n", {("a", "with"): Fraction(3, 4)}),
+])  # fmt: skip
 def test_scores_are_read_from_the_published_table_and_from_csv(
     tmp_path: Path, name: str, text: str, scores: dict[tuple[str, str], Fraction]
 ) -> None:
@@ -48,16 +45,12 @@ def test_scores_are_read_from_the_published_table_and_from_csv(
     assert read_scores(tmp_path / name) == scores
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("task,condition,score\na,with,good\n", r"s.csv:2: 'good' is neither a score"),
-        ("task,condition,score\na,with,120%\n", r"s.csv:2: '120%' is neither"),
-        ("task,condition,criterion,verdict\na,with,1,Superb\n", r"s.csv:2: 'Superb' is neither"),
-        ("task,condition,score\na,with,1\na,WITH,0\n", "several scores of a-with"),
-        ("task,score\na,1\n", "has no scores"),
-    ],
-)
+@pytest.mark.parametrize(("text", "words"), [
+    ("task,condition,score\na,with,good\n", r"s.csv:2: 'good' is neither a score"),
+    ("task,condition,score\na,with,120%\n", r"s.csv:2: '120%' is neither"),
+    ("task,condition,criterion,verdict\na,with,1,Superb\n", r"s.csv:2: 'Superb' is neither"),
+    ("task,condition,score\na,with,1\na,WITH,0\n", "several scores of a-with"), ("task,score\na,1\n", "has no scores"),
+])  # fmt: skip
 def test_what_cannot_be_read_is_named(tmp_path: Path, text: str, words: str) -> None:
     (tmp_path / "s.csv").write_text(text)
     with pytest.raises(UserError, match=words):
@@ -94,9 +87,7 @@ def test_an_import_keeps_the_scores_and_warns(tmp_path: Path, monkeypatch: pytes
         write_atomic(tmp_path / "run" / name, text)
     folder, warnings = import_run(tmp_path / "run", "r", scores=tmp_path / "run" / "results.md")
     assert RunFolder(folder).published.read_text().splitlines() == [
-        "task,condition,score",
-        "a,with,0.65",
-        "a,without,1",
-    ]
+        "task,condition,score", "a,with,0.65", "a,without,1",
+    ]  # fmt: skip
     assert "Published scores that are impossible with the number of criteria: a-with 65% of 2 criteria." in warnings
     assert '"workspace": "/srv/My Code"' in (folder / "attempts/a-with/1/record.json").read_text()

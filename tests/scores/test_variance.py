@@ -57,15 +57,11 @@ def test_a_trial_that_is_missing_leaves_the_others_in() -> None:
     assert (found.tau, found.sigma) == (pytest.approx(0.2, abs=0.04), pytest.approx(0.1, abs=0.02))
 
 
-@pytest.mark.parametrize(
-    ("values", "reason"),
-    [
-        ({}, "less than two tasks have a value"),
-        ({"a": [0.1, 0.2]}, "less than two tasks have a value"),
-        ({"a": [0.1], "b": [0.2], "c": []}, "no task has values of two trials"),
-        ({"a": [0.1, 0.1], "b": [0.2, 0.2]}, "the trials of a task never differ"),
-    ],
-)
+@pytest.mark.parametrize(("values", "reason"), [
+    ({}, "less than two tasks have a value"), ({"a": [0.1, 0.2]}, "less than two tasks have a value"),
+    ({"a": [0.1], "b": [0.2], "c": []}, "no task has values of two trials"),
+    ({"a": [0.1, 0.1], "b": [0.2, 0.2]}, "the trials of a task never differ"),
+])  # fmt: skip
 def test_what_cannot_be_estimated_is_none_with_a_reason(values: dict[str, list[float]], reason: str) -> None:
     assert components(values, OWN) == Components(reason=reason)
 

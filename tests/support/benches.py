@@ -174,14 +174,9 @@ def _answer(shape: Shape, task: Task, verdicts: Sequence[str], treated: bool, rn
     files = sorted({f"src/module_{rng.randrange(1, 7)}.py" for _ in range(3)})
     tools = ["Read", *(f"mcp__lens__{tool}" for tool in TOOLS[:2] if treated and rng.random() < 0.8)]
     lines += [
-        "```python",
-        "print('<b>not bold</b>')",
-        "```",
-        "",
-        "## Report",
-        "- **Tool calls**: 12",
+        "```python", "print('<b>not bold</b>')", "```", "", "## Report", "- **Tool calls**: 12",
         f"- **Tools used**: {', '.join(tools)}",
-    ]
+    ]  # fmt: skip
     lines += ["- **Files read**: 5", f"- **Files used**: {', '.join(files)}", "- **Key findings**: none"]
     return "\n".join(lines) + "\n"
 

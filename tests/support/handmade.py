@@ -56,27 +56,15 @@ class Bench:
         """The frozen plan."""
         task = {"category": "Debug", "repository": "repo-1", "prompt_sha256": "p", "criteria": self.criteria}
         return {
-            "run_id": "r",
-            "imported": False,
-            "seed": 1,
-            "trials": self.trials,
-            "baseline": "without",
+            "run_id": "r", "imported": False, "seed": 1, "trials": self.trials, "baseline": "without",
             "conditions": {
                 name: {"mcp": None, "mcp_sha256": "", "servers": names} for name, names in self.servers.items()
             },
-            "agent": Agent().settings,
-            "model_mapping": "sonnet=glm-5",
-            "max_rounds": 3,
-            "order": list(self.tasks),
-            "tasks": {name: dict(task) for name in self.tasks},
-            "repositories": {"repo-1": {"path": "repo"}},
-            "accepted_changes": [],
-            "warnings": [],
-            "settings_sha256": "s",
-            "judges": [{"name": "mechanical"}],
-            "judging": Judging().model_dump(mode="json"),
-            "gate": Gate().model_dump(mode="json"),
-        } | self.changes
+            "agent": Agent().settings, "model_mapping": "sonnet=glm-5", "max_rounds": 3, "order": list(self.tasks),
+            "tasks": {name: dict(task) for name in self.tasks}, "repositories": {"repo-1": {"path": "repo"}},
+            "accepted_changes": [], "warnings": [], "settings_sha256": "s", "judges": [{"name": "mechanical"}],
+            "judging": Judging().model_dump(mode="json"), "gate": Gate().model_dump(mode="json"),
+        } | self.changes  # fmt: skip
 
     def run(
         self,
@@ -170,12 +158,5 @@ class Bench:
 
 
 REPORT_COLUMNS = (
-    "task",
-    "condition",
-    "trial",
-    "report_present",
-    "tool_calls",
-    "tools_used",
-    "files_read",
-    "files_used",
-)
+    "task", "condition", "trial", "report_present", "tool_calls", "tools_used", "files_read", "files_used",
+)  # fmt: skip

@@ -100,40 +100,18 @@ def stated(criterion: Criterion, rng: random.Random) -> list[str]:
 _NAME = re.compile(r"[\w./@-]+")
 _FILE = re.compile(r"[\w./-]+\.(?:py|toml|md)")
 _DRESSES = (
-    "{}",
-    "`{}`",
-    "**{}**",
-    "**`{}`**",
-    "*{}*",
-    "\u201c{}\u201d",
-    "({})",
-    "``{}``",
-    "\u2018{}\u2019",
-    "<b>{}</b>",
-)
+    "{}", "`{}`", "**{}**", "**`{}`**", "*{}*", "\u201c{}\u201d", "({})", "``{}``", "\u2018{}\u2019", "<b>{}</b>",
+)  # fmt: skip
 _FILE_DRESSES = (
-    "{}:12",
-    "`{}:12-40`",
-    "`{}#L7`",
-    "{}(12)",
-    "`./{}`",
-    "[`{}`](https://example.org/x)",
-    "`/work/tree/{}`",
-)
+    "{}:12", "`{}:12-40`", "`{}#L7`", "{}(12)", "`./{}`", "[`{}`](https://example.org/x)", "`/work/tree/{}`",
+)  # fmt: skip
 _JOINS = (", ", " and ", "; see ", " \u2014 ", " in ", " with ", "\u00a0and ", ".\nIt is about ", " (as in ")
 _FRAMES = (
-    "It comes from {}.",
-    "- The place is {}.",
-    "1. {}, as the code shows.",
-    "* **Answer**: {}",
-    "| what | {} |\n|---|---|",
-    "> {}",
-    "### {}\n\nThat is all.",
-    "I looked at it. It turns out: {}, so nothing else is needed.",
-    "```\n{}\n```",
-    "<details>\n{}\n</details>",
+    "It comes from {}.", "- The place is {}.", "1. {}, as the code shows.", "* **Answer**: {}",
+    "| what | {} |\n|---|---|", "> {}", "### {}\n\nThat is all.",
+    "I looked at it. It turns out: {}, so nothing else is needed.", "```\n{}\n```", "<details>\n{}\n</details>",
     "\u2022 {}\u2026",
-)
+)  # fmt: skip
 _OPENINGS = ("", "Here is what I found.\n\n", "# Answer\n\n", "Let me sum up \u2013 briefly:\n\n", "\ufeff")
 _CLOSINGS = ("", "\n\n## Report\n\n- **Tool calls**: 3\n- **Files used**: setup.cfg\n", "\n\nHope this helps!")
 _TYPOGRAPHY = str.maketrans({"-": "\u2011"})

@@ -41,41 +41,27 @@ class Project:
     def configure(self, agent: dict[str, Any] | None = None, **settings: Any) -> None:
         """Writes config.yaml: the fake agent, with the given settings."""
         value: dict[str, Any] = {
-            "run_id": "r",
-            "scenarios": "tasks.yaml",
-            "repository": {"path": "repo"},
-            "sandbox": "none",
+            "run_id": "r", "scenarios": "tasks.yaml", "repository": {"path": "repo"}, "sandbox": "none",
             "conditions": {"without": {}, "with": {"mcp": "mcp.json"}},
             "agent": {
                 "kind": "command-events",
                 "command": [
-                    sys.executable,
-                    "-I",
-                    str(FAKES / "agent.py"),
-                    "{prompt_file}",
-                    "{workspace}",
-                    "{mcp_file}",
+                    sys.executable, "-I", str(FAKES / "agent.py"), "{prompt_file}", "{workspace}", "{mcp_file}",
                 ],
-                "pass_env": ["FAKE_CONTROL", "FAKE_SECRET"],
-                "retries": 1,
-                "timeout_s": 60,
-                **(agent or {}),
+                "pass_env": ["FAKE_CONTROL", "FAKE_SECRET"], "retries": 1, "timeout_s": 60, **(agent or {}),
             },
-            "preflight": {"servers": False},
-            **settings,
-        }
+            "preflight": {"servers": False}, **settings,
+        }  # fmt: skip
         (self.folder / "config.yaml").write_text(yaml.safe_dump(value))
 
     def write_tasks(self, names: Sequence[str] = TASKS, wanted: str = "Cart", suffix: str = "") -> None:
         tasks = [
             {
-                "id": name,
-                "category": "Targeted",
-                "prompt": f"Task {name}: where is the cart?{suffix}",
+                "id": name, "category": "Targeted", "prompt": f"Task {name}: where is the cart?{suffix}",
                 "criteria": [{"text": "names the class", "all_of": wanted}, {"text": "index", "all_of": "An index"}],
             }
             for name in names
-        ]
+        ]  # fmt: skip
         (self.folder / "tasks.yaml").write_text(yaml.safe_dump({"name": "shop", "tasks": tasks}))
 
     def behave(self, **behaviours: str | list[str]) -> None:

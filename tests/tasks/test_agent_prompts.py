@@ -88,14 +88,9 @@ def test_where_the_agent_writes_nothing_that_can_be_used_the_author_s_words_stay
     )
 
 
-@pytest.mark.parametrize(
-    ("answer", "found"),
-    [
-        ("", ""),
-        ("<<<prompt>>>\n<<<end>>>", ""),
-        ("<<<prompt>>>\na\n<<<end>>>\nNo:\n<<<prompt>>>\nb\nc\n<<<end>>>\n", "b\nc"),
-        ("x <<<prompt>>>\na\n<<<end>>>", ""),
-    ],
-)
+@pytest.mark.parametrize(("answer", "found"), [
+    ("", ""), ("<<<prompt>>>\n<<<end>>>", ""),
+    ("<<<prompt>>>\na\n<<<end>>>\nNo:\n<<<prompt>>>\nb\nc\n<<<end>>>\n", "b\nc"), ("x <<<prompt>>>\na\n<<<end>>>", ""),
+])  # fmt: skip
 def test_the_last_marked_text_is_the_prompt(answer: str, found: str) -> None:
     assert (marked(answer, "prompt") or "").strip() == found

@@ -61,13 +61,9 @@ GOOD = written("01", "amber", 17, "How much does yellow stone take at once and a
 FALSE = written("02", "birch", 24, BARK)
 MENDED = written("02", "birch", 23, BARK)
 HOPELESS = written(
-    "03",
-    "cedar",
-    31,
-    "Who keeps moths away, and with which three figures?",
-    text="States that `nobody_knows` is right",
-    all_of="nobody_knows",
-)
+    "03", "cedar", 31, "Who keeps moths away, and with which three figures?",
+    text="States that `nobody_knows` is right", all_of="nobody_knows",
+)  # fmt: skip
 DUPLICATE = written(
     "04", "amber", 17, prompt="What are all the figures of resin that is old, and what are they good for?"
 )
@@ -130,13 +126,10 @@ def test_a_refused_key_ends_everything_at_once(tmp_path: Path, monkeypatch: pyte
         ask(fake, tmp_path, monkeypatch)
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        "", "tasks: []", "<<<tasks>>>\n<<<end>>>", "<<<tasks>>>\ntasks: 7\n<<<end>>>", "<<<tasks>>>\ntasks: [7]\n<<<end>>>",
-        "<<<tasks>>>\n- &a [*a]\n<<<end>>>", "<<<tasks>>>\ntasks: [{id: 1}\n<<<end>>>", "<<<tasks>>>\n\x00\n<<<end>>>",
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("answer", [
+    "", "tasks: []", "<<<tasks>>>\n<<<end>>>", "<<<tasks>>>\ntasks: 7\n<<<end>>>", "<<<tasks>>>\ntasks: [7]\n<<<end>>>",
+    "<<<tasks>>>\n- &a [*a]\n<<<end>>>", "<<<tasks>>>\ntasks: [{id: 1}\n<<<end>>>", "<<<tasks>>>\n\x00\n<<<end>>>",
+])  # fmt: skip
 def test_a_reply_that_is_no_list_of_tasks_is_none(answer: str) -> None:
     with pytest.raises(DocumentError):
         read_reply(answer)

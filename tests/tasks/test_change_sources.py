@@ -150,13 +150,10 @@ def test_swebench_lines_become_tasks_and_what_cannot_be_honoured_is_named(shop: 
     assert report.count("is not JSON") == 1
 
 
-@pytest.mark.parametrize(
-    ("changed", "said"),
-    [
-        ({"image_assets": {"a": "b"}}, "image_assets: the issue needs pictures"), ({"patch": ""}, "patch: missing"),
-        ({"FAIL_TO_PASS": "[]"}, "FAIL_TO_PASS is empty"), ({"PASS_TO_PASS": "{"}, "PASS_TO_PASS is not a list"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("changed", "said"), [
+    ({"image_assets": {"a": "b"}}, "image_assets: the issue needs pictures"), ({"patch": ""}, "patch: missing"),
+    ({"FAIL_TO_PASS": "[]"}, "FAIL_TO_PASS is empty"), ({"PASS_TO_PASS": "{"}, "PASS_TO_PASS is not a list"),
+])  # fmt: skip
 def test_what_a_swebench_line_asks_beyond_is_refused_by_name(shop: Path, changed: dict[str, Any], said: str) -> None:
     with pytest.raises(Refused, match=said):
         read_instance(json.dumps(instance(shop, **changed)))
@@ -305,17 +302,12 @@ def test_files_that_the_project_s_own_command_starts_are_tests(tmp_path: Path, m
     assert (task.tests.fail_to_pass, task.tests.pass_to_pass) == (("test/basic.js::sum",), ("test/basic.js::number",))
 
 
-@pytest.mark.parametrize(
-    ("script", "started", "passed_over"),
-    [
-        ("xo && node --import=tsx/esm --test test/*.ts && del-cli dist", "test/basic.ts", "test/helpers/wait.ts"),
-        ("node --test 'test/**/*.js'", "test/unit/a.js", "test/unit/a.json"),
-        ("node --test", "test/unit/a.mjs", "tests/unit/a.mjs"),
-        ("node --test tests/", "tests/a/b.js", "spec/b.js"),
-        ("node --test ./{a,b}/?.js; echo", "b/x.js", "c/x.js"),
-        ("vitest run", "src/a.test.ts", "test/a.ts"),
-    ],
-)
+@pytest.mark.parametrize(("script", "started", "passed_over"), [
+    ("xo && node --import=tsx/esm --test test/*.ts && del-cli dist", "test/basic.ts", "test/helpers/wait.ts"),
+    ("node --test 'test/**/*.js'", "test/unit/a.js", "test/unit/a.json"),
+    ("node --test", "test/unit/a.mjs", "tests/unit/a.mjs"), ("node --test tests/", "tests/a/b.js", "spec/b.js"),
+    ("node --test ./{a,b}/?.js; echo", "b/x.js", "c/x.js"), ("vitest run", "src/a.test.ts", "test/a.ts"),
+])  # fmt: skip
 def test_the_script_says_which_files_are_started(tmp_path: Path, script: str, started: str, passed_over: str) -> None:
     (tmp_path / "package.json").write_text(json.dumps({"scripts": {"test": script}}))
     suite = suite_of(tmp_path, [], "")

@@ -76,16 +76,12 @@ def test_a_url_is_pinned_to_its_newest_commit(stock: Path) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("repo", "words"),
-    [
-        ("nowhere", "there is no folder"),
-        ("", "write a git URL or the path of a folder"),
-        ("--upload-pack=x", "write a git URL or the path of a folder"),
-        ("https://user:word@example.org/x.git", "contains a password"),
-        ("file:///nowhere/at/all", "git cannot reach file:///nowhere/at/all"),
-    ],
-)
+@pytest.mark.parametrize(("repo", "words"), [
+    ("nowhere", "there is no folder"), ("", "write a git URL or the path of a folder"),
+    ("--upload-pack=x", "write a git URL or the path of a folder"),
+    ("https://user:word@example.org/x.git", "contains a password"),
+    ("file:///nowhere/at/all", "git cannot reach file:///nowhere/at/all"),
+])  # fmt: skip
 def test_no_repository_is_one_clear_line(
     repo: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -129,17 +129,14 @@ def test_a_name_that_is_defined_twice_is_no_fact(tmp_path: Path) -> None:
     assert not any("`same`" in fact for fact in stated(places.drafts, tree_of(tmp_path, **again)))
 
 
-@pytest.mark.parametrize(
-    ("ending", "code", "fact"),
-    [
-        ("ts", 'export class Shop {{\n  size{n} = {n}1;\n  open(wait{n} = {n}2) {{ throw new Error("the shop number {n} has closed"); }}\n}}\n', "Shop.open"),
-        ("js", 'export function open{n}(wait{n} = {n}2) {{\n  throw new Error("the shop number {n} has closed");\n}}\n', "open1"),
-        ("go", 'package shop\n\nimport "errors"\n\nconst waitTime{n} = {n}2\n\nfunc Open{n}() error {{\n\treturn errors.New("the shop number {n} has closed")\n}}\n', "Open1"),
-        ("rs", 'pub const WAIT_{n}: u32 = {n}2;\n\npub fn open_{n}() {{\n    panic!("the shop number {n} has closed");\n}}\n', "open_1"),
-        ("java", 'class Shop{n} {{\n  void open() {{ throw new RuntimeException("the shop number {n} has closed"); }}\n}}\n', "Shop1.open"),
-        ("cs", 'class Shop{n} {{\n  void Open() {{ throw new Exception("the shop number {n} has closed"); }}\n}}\n', "Shop1.Open"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("ending", "code", "fact"), [
+    ("ts", 'export class Shop {{\n  size{n} = {n}1;\n  open(wait{n} = {n}2) {{ throw new Error("the shop number {n} has closed"); }}\n}}\n', "Shop.open"),
+    ("js", 'export function open{n}(wait{n} = {n}2) {{\n  throw new Error("the shop number {n} has closed");\n}}\n', "open1"),
+    ("go", 'package shop\n\nimport "errors"\n\nconst waitTime{n} = {n}2\n\nfunc Open{n}() error {{\n\treturn errors.New("the shop number {n} has closed")\n}}\n', "Open1"),
+    ("rs", 'pub const WAIT_{n}: u32 = {n}2;\n\npub fn open_{n}() {{\n    panic!("the shop number {n} has closed");\n}}\n', "open_1"),
+    ("java", 'class Shop{n} {{\n  void open() {{ throw new RuntimeException("the shop number {n} has closed"); }}\n}}\n', "Shop1.open"),
+    ("cs", 'class Shop{n} {{\n  void Open() {{ throw new Exception("the shop number {n} has closed"); }}\n}}\n', "Shop1.Open"),
+])  # fmt: skip
 def test_messages_are_found_in_each_language(tmp_path: Path, ending: str, code: str, fact: str) -> None:
     files = {f"shop{number}_dot_{ending}": code.format(n=number) for number in range(1, 5)}
     if ending == "ts":

@@ -51,37 +51,32 @@ def test_a_good_task_has_no_problems(stock: Survey) -> None:
     assert find_problems(task(), stock, [], []) == []
 
 
-@pytest.mark.parametrize(
-    ("bad", "reason"),
-    [
-        (task(*GOOD[:2]), Reason.CRITERIA_COUNT),
-        (with_first(all_of=[]), Reason.NO_PATTERNS),
-        (with_first(all_of=["DUNE_LIMIT", "of 370 pieces"]), Reason.UNSTATED),
-        (with_first(proofs=[]), Reason.FALSE_PROOF),
-        (with_first(proofs=[{"file": "stock/dune.py", "quote": "DUNE_LIMIT = 380"}]), Reason.FALSE_PROOF),
-        (with_first(proofs=[{"file": "stock/sand.py", "quote": "DUNE_LIMIT = 370"}]), Reason.FALSE_PROOF),
-        (with_first(proofs=[{"file": "../stock/dune.py", "quote": "DUNE_LIMIT = 370"}]), Reason.FALSE_PROOF),
-        (
-            with_first(proofs=[{"file": "stock/dune.py", "quote": "DUNE_LIMIT = 370", "within": "DuneStore"}]),
-            Reason.FALSE_PROOF,
-        ),
-        (with_first(text="States that `SAND_LIMIT` in stock/dune.py is 370", all_of="370"), Reason.UNKNOWN_NAME),
-        (with_first(text="States that `DUNE_LIMIT` in stock/sand.py is 370", all_of="370"), Reason.UNKNOWN_NAME),
-        (with_first(all_of="DUNE_LIMIT", any_of=["370", "sand_limit"]), Reason.UNKNOWN_NAME),
-        (with_first(text="States that `DUNE_LIMIT` in stock/dune.py is 371", all_of="DUNE_LIMIT"), Reason.WRONG_VALUE),
-        (with_first(text="States that `DUNE_LIMIT` stands on line 6", all_of="DUNE_LIMIT"), Reason.LINE_NUMBER),
-        (with_first(text="States that `DUNE_LIMIT` is at stock/dune.py:6", all_of="DUNE_LIMIT"), Reason.LINE_NUMBER),
-        (task(prompt="Is `DUNE_LIMIT` really 370?"), Reason.GIVEN_AWAY),
-        (with_first(all_of=["dune.py", "370"], any_of="DUNE_LIMIT"), None),
-        (
-            task({**GOOD[0], "all_of": ["dune.py", "370"]}, *GOOD[1:], prompt=f"In stock/dune.py: {PROMPT}"),
-            Reason.PATH_GIVEN,
-        ),
-        (task(prompt=f"{PROMPT} Use Grep."), Reason.NAMES_TOOL),
-        (task(prompt=f"{PROMPT} Ask sonar_find."), Reason.NAMES_TOOL),
-        (task(prompt=f"{PROMPT} It is near line 6."), Reason.LINE_NUMBER),
-    ],
-)
+@pytest.mark.parametrize(("bad", "reason"), [
+    (task(*GOOD[:2]), Reason.CRITERIA_COUNT), (with_first(all_of=[]), Reason.NO_PATTERNS),
+    (with_first(all_of=["DUNE_LIMIT", "of 370 pieces"]), Reason.UNSTATED), (with_first(proofs=[]), Reason.FALSE_PROOF),
+    (with_first(proofs=[{"file": "stock/dune.py", "quote": "DUNE_LIMIT = 380"}]), Reason.FALSE_PROOF),
+    (with_first(proofs=[{"file": "stock/sand.py", "quote": "DUNE_LIMIT = 370"}]), Reason.FALSE_PROOF),
+    (with_first(proofs=[{"file": "../stock/dune.py", "quote": "DUNE_LIMIT = 370"}]), Reason.FALSE_PROOF),
+    (
+        with_first(proofs=[{"file": "stock/dune.py", "quote": "DUNE_LIMIT = 370", "within": "DuneStore"}]),
+        Reason.FALSE_PROOF,
+    ),
+    (with_first(text="States that `SAND_LIMIT` in stock/dune.py is 370", all_of="370"), Reason.UNKNOWN_NAME),
+    (with_first(text="States that `DUNE_LIMIT` in stock/sand.py is 370", all_of="370"), Reason.UNKNOWN_NAME),
+    (with_first(all_of="DUNE_LIMIT", any_of=["370", "sand_limit"]), Reason.UNKNOWN_NAME),
+    (with_first(text="States that `DUNE_LIMIT` in stock/dune.py is 371", all_of="DUNE_LIMIT"), Reason.WRONG_VALUE),
+    (with_first(text="States that `DUNE_LIMIT` stands on line 6", all_of="DUNE_LIMIT"), Reason.LINE_NUMBER),
+    (with_first(text="States that `DUNE_LIMIT` is at stock/dune.py:6", all_of="DUNE_LIMIT"), Reason.LINE_NUMBER),
+    (task(prompt="Is `DUNE_LIMIT` really 370?"), Reason.GIVEN_AWAY),
+    (with_first(all_of=["dune.py", "370"], any_of="DUNE_LIMIT"), None),
+    (
+        task({**GOOD[0], "all_of": ["dune.py", "370"]}, *GOOD[1:], prompt=f"In stock/dune.py: {PROMPT}"),
+        Reason.PATH_GIVEN,
+    ),
+    (task(prompt=f"{PROMPT} Use Grep."), Reason.NAMES_TOOL),
+    (task(prompt=f"{PROMPT} Ask sonar_find."), Reason.NAMES_TOOL),
+    (task(prompt=f"{PROMPT} It is near line 6."), Reason.LINE_NUMBER),
+])  # fmt: skip
 def test_what_is_wrong_is_found(stock: Survey, bad: Task, reason: Reason | None) -> None:
     found = reasons(find_problems(bad, stock, [], ["sonar_find"]))
     assert reason in found if reason else not found

@@ -89,15 +89,11 @@ def test_a_criterion_without_patterns_has_no_verdict_and_the_answer_no_score(fol
 
 
 @pytest.mark.usefixtures("folder")
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (("card", "answer.md", "--set", "set.yaml"), "there is no task 'card'; did you mean 'cart'?"),
-        (("cart", "none.md", "--set", "set.yaml"), "none.md: cannot be read (No such file or directory)"),
-        (("cart", "answer.md", "--set", "none.yaml"), "none.yaml"),
-        (("cart", "answer.md"), "config.yaml"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "words"), [
+    (("card", "answer.md", "--set", "set.yaml"), "there is no task 'card'; did you mean 'cart'?"),
+    (("cart", "none.md", "--set", "set.yaml"), "none.md: cannot be read (No such file or directory)"),
+    (("cart", "answer.md", "--set", "none.yaml"), "none.yaml"), (("cart", "answer.md"), "config.yaml"),
+])  # fmt: skip
 def test_a_mistake_is_one_line(arguments: tuple[str, ...], words: str) -> None:
     done = lensbench_try(*arguments)
     assert done.returncode == 1

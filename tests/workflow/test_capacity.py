@@ -28,12 +28,10 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     task = {"id": "t0", "category": "Debug", "prompt": "Where?", "criteria": criteria}
     Path("tasks.yaml").write_text(json.dumps({"name": "set", "tasks": [task]}), encoding="utf-8")
     return {
-        "run_id": "r",
-        "scenarios": "tasks.yaml",
-        "repository": {"git": "https://example.org/shop", "revision": "v1"},
+        "run_id": "r", "scenarios": "tasks.yaml", "repository": {"git": "https://example.org/shop", "revision": "v1"},
         "conditions": {"without": {}, "with": {"mcp": "mcp.json"}},
         "agent": {"kind": "claude-code", "provider": "zai", "model": "sonnet", "token_env": "T"},
-    }
+    }  # fmt: skip
 
 
 def scheduled(config: dict[str, Any], **changes: Any) -> Schedule:
@@ -95,15 +93,12 @@ def test_limits_are_no_part_of_the_experiment(config: dict[str, Any]) -> None:
     assert plan_mark(plain.config, [], plain.folder) == plan_mark(limited.config, [], plain.folder)
 
 
-@pytest.mark.parametrize(
-    ("limits", "message"),
-    [
-        ({"clients": {"lens": 1}}, "limits.clients has 'lens', which is not used; write one of my-server"),
-        ({"requests_per_minute": {"zia": 9}}, "limits.requests_per_minute has 'zia', which is not used; write one of zai"),
-        ({"requests_per_minute": {"zai": 0}}, "limits.requests_per_minute.zai should be greater than or equal to 1"),
-        ({"client": {}}, "limits.client is not a key that lensbench knows; did you mean 'clients'?"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("limits", "message"), [
+    ({"clients": {"lens": 1}}, "limits.clients has 'lens', which is not used; write one of my-server"),
+    ({"requests_per_minute": {"zia": 9}}, "limits.requests_per_minute has 'zia', which is not used; write one of zai"),
+    ({"requests_per_minute": {"zai": 0}}, "limits.requests_per_minute.zai should be greater than or equal to 1"),
+    ({"client": {}}, "limits.client is not a key that lensbench knows; did you mean 'clients'?"),
+])  # fmt: skip
 def test_a_limit_on_nothing_is_refused(config: dict[str, Any], limits: dict[str, Any], message: str) -> None:
     with pytest.raises(UserError) as caught:
         load_config({**config, "limits": limits})

@@ -52,17 +52,10 @@ def test_help_names_the_verb_and_does_nothing(verb: str, tmp_path: Path) -> None
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("verb", "library", "extra"),
-    [
-        ("archive", "bagit", "archive"),
-        ("archive", "detect_secrets", "archive"),
-        ("verify", "bagit", "archive"),
-        ("generate", "tree_sitter", "tasks"),
-        ("prove", "tree_sitter", "tasks"),
-        ("lens", "tree_sitter", "tasks"),
-    ],
-)
+@pytest.mark.parametrize(("verb", "library", "extra"), [
+    ("archive", "bagit", "archive"), ("archive", "detect_secrets", "archive"), ("verify", "bagit", "archive"),
+    ("generate", "tree_sitter", "tasks"), ("prove", "tree_sitter", "tasks"), ("lens", "tree_sitter", "tasks"),
+])  # fmt: skip
 def test_a_verb_without_its_extra_names_it_in_one_line(verb: str, library: str, extra: str) -> None:
     code = f"import runpy, sys; sys.modules[{library!r}] = None; runpy.run_module({module_of(verb)!r}, run_name='__main__')"
     ended = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=False, timeout=60)
@@ -110,18 +103,14 @@ def test_nothing_but_help_is_help() -> None:
     assert lensbench().stdout == lensbench("--help").stdout == f"{overview()}\n"
 
 
-@pytest.mark.parametrize(
-    ("here", "options", "told"),
-    [
-        (["config.yaml", "config.mine.yaml"], [], ["--cores", "all"]),
-        (["config.mine.yaml"], ["-n"], ["--cores", "all", "-n", "--configfile", "config.mine.yaml"]),
-        (["config.yaml"], ["--cores", "2", "archive"], ["--cores", "all", "--cores", "2", "archive"]),
-        (["config.yaml"], ["-j3"], ["-j3"]),
-        ([], ["--configfile", "x.yaml"], ["--cores", "all", "--configfile", "x.yaml"]),
-        ([], ["--directory", "elsewhere"], ["--cores", "all", "--directory", "elsewhere"]),
-        (["config.yaml"], ["--workflow-profile", "p"], ["--workflow-profile", "p"]),
-    ],
-)
+@pytest.mark.parametrize(("here", "options", "told"), [
+    (["config.yaml", "config.mine.yaml"], [], ["--cores", "all"]),
+    (["config.mine.yaml"], ["-n"], ["--cores", "all", "-n", "--configfile", "config.mine.yaml"]),
+    (["config.yaml"], ["--cores", "2", "archive"], ["--cores", "all", "--cores", "2", "archive"]),
+    (["config.yaml"], ["-j3"], ["-j3"]), ([], ["--configfile", "x.yaml"], ["--cores", "all", "--configfile", "x.yaml"]),
+    ([], ["--directory", "elsewhere"], ["--cores", "all", "--directory", "elsewhere"]),
+    (["config.yaml"], ["--workflow-profile", "p"], ["--workflow-profile", "p"]),
+])  # fmt: skip
 def test_run_finds_the_config_here_and_takes_all_cores(
     tmp_path: Path, here: list[str], options: list[str], told: list[str]
 ) -> None:

@@ -165,14 +165,10 @@ def documented(mistake: str) -> str:
     return "\n".join(found)
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        ("config.yaml", "run_id: shop", "run_id: other"),
-        ("config.yaml", "run_id: shop", "\ufeffrun_id: shop"),
-        ("mcp.json", MCP, '\ufeff// mine\n{"mcpServers": {"lens": {"command": "lens", "args": [/* none */],},},}'),
-    ],
-)
+@pytest.mark.parametrize("change", [
+    ("config.yaml", "run_id: shop", "run_id: other"), ("config.yaml", "run_id: shop", "\ufeffrun_id: shop"),
+    ("mcp.json", MCP, '\ufeff// mine\n{"mcpServers": {"lens": {"command": "lens", "args": [/* none */],},},}'),
+])  # fmt: skip
 def test_a_project_without_a_mistake_is_answered_with_nothing(change: Change, tmp_path: Path) -> None:
     assert answer(change, tmp_path) == ""
 

@@ -28,12 +28,9 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     Path("mcp.json").write_text(json.dumps({"mcpServers": {"fake": {"command": "true"}}}), encoding="utf-8")
     write_tasks(6)
     return {
-        "run_id": "r",
-        "scenarios": "tasks.yaml",
-        "repository": {"git": "https://example.org/shop", "revision": "v1"},
-        "conditions": {"without": {}, "with": {"mcp": "mcp.json"}},
-        "start_gate": {"limit_s": 9},
-    }
+        "run_id": "r", "scenarios": "tasks.yaml", "repository": {"git": "https://example.org/shop", "revision": "v1"},
+        "conditions": {"without": {}, "with": {"mcp": "mcp.json"}}, "start_gate": {"limit_s": 9},
+    }  # fmt: skip
 
 
 def write_tasks(count: int, prompt: str = "Where?", criterion: str = "one") -> None:
@@ -131,15 +128,12 @@ def test_what_is_missing_is_made_by_an_agent_or_from_the_store(config: dict[str,
     assert files == [f"bench/r/runs/{run.stem}.md" for run in schedule.runs] + ["bench/r/attempts/made-1.csv"]
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"agent": {"kind": "offline", "model": "other"}}, "agent.model: was '', is 'other'"),
-        ({"agent": {"timeout_s": 5}}, "agent.timeout_s: was 900.0, is 5.0"),
-        ({"repository": {"git": "https://example.org/shop", "revision": "v2"}}, "is https://example.org/shop at v2"),
-        ({"conditions": {"without": {}, "with": {"mcp": "mcp.json"}, "more": {"mcp": "mcp.json"}}}, "conditions.more"),
-    ],
-)
+@pytest.mark.parametrize(("changes", "message"), [
+    ({"agent": {"kind": "offline", "model": "other"}}, "agent.model: was '', is 'other'"),
+    ({"agent": {"timeout_s": 5}}, "agent.timeout_s: was 900.0, is 5.0"),
+    ({"repository": {"git": "https://example.org/shop", "revision": "v2"}}, "is https://example.org/shop at v2"),
+    ({"conditions": {"without": {}, "with": {"mcp": "mcp.json"}, "more": {"mcp": "mcp.json"}}}, "conditions.more"),
+])  # fmt: skip
 def test_a_changed_setting_stops_everything_until_it_is_accepted(
     config: dict[str, Any], changes: dict[str, Any], message: str
 ) -> None:

@@ -31,23 +31,20 @@ def starting(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("arguments", "line"),
-    [
-        ([], "error: missing: --mcp, --url or --from, --name, --agent, --repo; no terminal to prompt on"),
-        (["--mcp", "true", "--name", "a"], "error: missing: --agent, --repo; no terminal to prompt on"),
-        (["--yes"], "error: missing: --mcp, --url or --from, "),
-        (["--mcp", "true", "--yes", "--name", "My server"], "error: --name 'My server': use a-z, 0-9 and '-'"),
-        (["--mcp", "true", "--yes", "--agent", "cursor"], "error: --agent 'cursor' is not one of claude-code, "),
-        (["--mcp", "my-server 'half", "--yes"], "error: --mcp my-server 'half: No closing quotation"),
-        (["--url", "http://a", "--yes", "--setup", "tell it"], "error: --setup tell it: has no {workspace}, "),
-        (["--url", "http://a", "--yes", "--teardown", "'"], "error: --teardown ': No closing quotation"),
-        (["--mcp", "  ", "--yes"], "error: no server is named; give --mcp "),
-        (["--mcp", "my server", "--yes"], "error: --mcp my server: there is no program 'my' here; name one on PATH"),
-        (["--mcp", "true", "--yes", "--repo", "gone"], "error: --repo gone: there is no folder "),
-        (["--url", "http://me:word@localhost:1/mcp", "--yes"], "error: the URL contains a password; "),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "line"), [
+    ([], "error: missing: --mcp, --url or --from, --name, --agent, --repo; no terminal to prompt on"),
+    (["--mcp", "true", "--name", "a"], "error: missing: --agent, --repo; no terminal to prompt on"),
+    (["--yes"], "error: missing: --mcp, --url or --from, "),
+    (["--mcp", "true", "--yes", "--name", "My server"], "error: --name 'My server': use a-z, 0-9 and '-'"),
+    (["--mcp", "true", "--yes", "--agent", "cursor"], "error: --agent 'cursor' is not one of claude-code, "),
+    (["--mcp", "my-server 'half", "--yes"], "error: --mcp my-server 'half: No closing quotation"),
+    (["--url", "http://a", "--yes", "--setup", "tell it"], "error: --setup tell it: has no {workspace}, "),
+    (["--url", "http://a", "--yes", "--teardown", "'"], "error: --teardown ': No closing quotation"),
+    (["--mcp", "  ", "--yes"], "error: no server is named; give --mcp "),
+    (["--mcp", "my server", "--yes"], "error: --mcp my server: there is no program 'my' here; name one on PATH"),
+    (["--mcp", "true", "--yes", "--repo", "gone"], "error: --repo gone: there is no folder "),
+    (["--url", "http://me:word@localhost:1/mcp", "--yes"], "error: the URL contains a password; "),
+])  # fmt: skip
 def test_what_is_missing_or_wrong_is_one_line_and_nothing_is_written(
     tmp_path: Path, arguments: list[str], line: str
 ) -> None:

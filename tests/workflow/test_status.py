@@ -73,11 +73,9 @@ def test_the_line_tells_time_by_each_conditions_mean_and_what_was_spent_and_fits
     )
     spend(begun.folder, usd=1.5)
     assert block(status, {"a-with": "14:02:11", "b-with": "14:02:12"}, 2, 80) == [
-        "4/8 runs | 2 running | 55s left | spent $1.50",
-        "  with       1 valid, 1 discarded, 2 left",
-        "  without    2 valid, 0 discarded, 2 left",
-        "  running    a-with since 14:02:11, b-with since 14:02:12",
-    ]
+        "4/8 runs | 2 running | 55s left | spent $1.50", "  with       1 valid, 1 discarded, 2 left",
+        "  without    2 valid, 0 discarded, 2 left", "  running    a-with since 14:02:11, b-with since 14:02:12",
+    ]  # fmt: skip
     assert all(len(text) < 30 for text in block(status, {"a-with": "14:02:11"}, 2, 30))
     status.ended(RunId("b", "without"))
     assert status.last_discard == ""  # that of its partner is an older one
