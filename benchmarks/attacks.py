@@ -1,4 +1,4 @@
-"""Verdicts of judges on answers with attacks (from tests/judging/attack_cases.py): `python benchmarks/attacks.py`."""
+"""Verdicts of judges on answers with attacks (from inputs/attack_cases.py): `python benchmarks/attacks.py`."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from contextlib import redirect_stderr
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "tests" / each) for each in (".", "support", "judging")]
+sys.path[:0] = [str(ROOT / each) for each in ("benchmarks/inputs", "tests", "tests/support")]
 
 from attack_cases import ATTACKS, fooled, lay_out, question, what_counts  # noqa: E402
-
 from handmade import Bench  # noqa: E402
 
 

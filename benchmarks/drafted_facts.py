@@ -24,7 +24,7 @@ from typing import NamedTuple, get_args
 import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "tests" / "support"))
+sys.path.insert(0, str(ROOT / "benchmarks" / "inputs"))
 
 from labelled import dressed, mined  # noqa: E402
 from lensbench.core.tasks import Criterion, DraftKind, Task  # noqa: E402
@@ -77,7 +77,7 @@ def tasks() -> list[Task]:
     """The tasks of both sets."""
     return [
         task
-        for path in ("tests/support/drafting.yaml", "scenarios/standard.yaml")
+        for path in ("benchmarks/inputs/drafting.yaml", "scenarios/standard.yaml")
         for task in read_scenarios([str(ROOT / path)]).tasks
     ]
 
@@ -205,8 +205,8 @@ class Scored(NamedTuple):
 def engineers_answers(halves: Sequence[bool], drafts: DraftKind) -> Iterator[Scored]:
     """Answers that state all or some of a task's facts in other words than the criteria."""
     by_id = {task.id: task for task in tasks()}
-    complete = yaml.safe_load((ROOT / "tests/support/standard_answers.yaml").read_text(encoding="utf-8"))
-    told = yaml.safe_load((ROOT / "tests/support/paraphrases.yaml").read_text(encoding="utf-8"))
+    complete = yaml.safe_load((ROOT / "benchmarks/inputs/standard_answers.yaml").read_text(encoding="utf-8"))
+    told = yaml.safe_load((ROOT / "benchmarks/inputs/paraphrases.yaml").read_text(encoding="utf-8"))
     for name, answer in complete.items():
         if held_out(name) in halves:
             yield Scored(name, 100, _score(by_id[name], answer, drafts))

@@ -1,6 +1,6 @@
 """How close both kinds of drafts are to the patterns of an author: `python benchmarks/drafted_patterns.py [bench/x]`.
 
-The drafting set (tests/support/drafting.yaml) has patterns by its author. New ones are drafted from the text alone, and
+The drafting set (inputs/drafting.yaml) has patterns by its author. New ones are drafted from the text alone, and
 both score the same answers, with a crude rule for comparison, the share of tokens found. Half of the tasks are held
 out and were not used for tuning rules. The answers of a finished run of the set are the family `real`.
 """
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import get_args
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "tests" / "support"))
+sys.path.insert(0, str(ROOT / "benchmarks" / "inputs"))
 
 from drafted_answers import Answer, Scored, bare, closeness, crude, drafting_set, made_answers, patterns, scored  # noqa: E402
 from lensbench.core.tasks import DraftKind, Task  # noqa: E402

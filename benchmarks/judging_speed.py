@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import mean
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "tests" / "support"))
+sys.path.insert(0, str(ROOT / "benchmarks" / "inputs"))
 
 from drafted_answers import drafting_set, made_answers  # noqa: E402
 from lensbench.judging.judges.mechanical import judge  # noqa: E402

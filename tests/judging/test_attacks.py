@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from attack_cases import (
     ATTACKS,
     CAP,
@@ -23,7 +24,6 @@ from attack_cases import (
     question,
     what_counts,
 )
-
 from drafted_answers import drafting_set
 from fakes.judging_api import JUDGE, JudgingApi
 from fakes.messages_api import read_rules, serving

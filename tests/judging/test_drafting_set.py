@@ -18,7 +18,7 @@ from lensbench.plan.task_files import read_scenarios
 from lensbench.repositories.prepare import prepare
 
 ROOT = Path(__file__).parents[2]
-TASKS = {task.id: task for task in read_scenarios([str(ROOT / "tests" / "support" / "drafting.yaml")]).tasks}
+TASKS = {task.id: task for task in read_scenarios([str(ROOT / "benchmarks" / "inputs" / "drafting.yaml")]).tasks}
 
 FACTS = read_proofs("drafting")
 DEPENDENTS = (  # change-impact tasks name all dependents: no other file has the text

@@ -76,7 +76,7 @@ def stated(criterion: Criterion) -> str:
 ANSWERS = {task.id: "".join(map(stated, task.criteria)) for task in TASKS.values()}
 
 
-OTHER_WORDS = yaml.safe_load((ROOT / "tests" / "support" / "standard_answers.yaml").read_text())
+OTHER_WORDS = yaml.safe_load((ROOT / "benchmarks" / "inputs" / "standard_answers.yaml").read_text())
 
 
 @pytest.fixture(scope="session")

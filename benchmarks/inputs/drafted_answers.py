@@ -28,7 +28,9 @@ from lensbench.plan.task_files import read_scenarios
 from lensbench.repositories.prepare import prepare
 
 ROOT = Path(__file__).resolve().parents[2]
-PARAPHRASES: dict[str, list[list[str]]] = yaml.safe_load((ROOT / "tests" / "support" / "paraphrases.yaml").read_text())
+PARAPHRASES: dict[str, list[list[str]]] = yaml.safe_load(
+    (ROOT / "benchmarks" / "inputs" / "paraphrases.yaml").read_text()
+)
 _QUOTED = 2500
 """The maximum characters of a quoted definition."""
 
@@ -55,7 +57,7 @@ class Scored(NamedTuple):
 
 def drafting_set() -> tuple[tuple[Task, ...], dict[str, Path]]:
     """The tasks of the drafting set, and the sources of each, fetched unless they are in the cache."""
-    tasks = read_scenarios([str(ROOT / "tests" / "support" / "drafting.yaml")]).tasks
+    tasks = read_scenarios([str(ROOT / "benchmarks" / "inputs" / "drafting.yaml")]).tasks
     cache = Path(os.environ.get("LENSBENCH_CACHE", ROOT / ".cache" / "repositories"))
     trees = {source: prepare(source, cache).tree for source in {task.repository for task in tasks} if source}
     return tasks, {task.id: trees[task.repository] for task in tasks if task.repository}

@@ -201,7 +201,11 @@ _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 def _modules(tree: Path) -> list[Path]:
-    paths = (path for path in tree.rglob("*.py") if not {"tests", "docs", "examples", ".git"} & set(path.parts))
+    paths = (
+        path
+        for path in tree.rglob("*.py")
+        if not {"tests", "docs", "examples", ".git"} & set(path.relative_to(tree).parts)
+    )
     return sorted(path for path in paths if path.stat().st_size > 200)
 
 

@@ -26,7 +26,7 @@ from lensbench.judging.verdicts import judge_all
 from lensbench.plan.config import Agent, Judging
 from lensbench.runs.validity import judge_validity
 
-CREDULOUS = Path(__file__).parents[1] / "fakes" / "credulous.py"
+CREDULOUS = Path(__file__).parents[2] / "tests" / "fakes" / "credulous.py"
 FACT = "the limit of a cart is read by `limit_of` in shop/limits.py before any tax is added"
 CRITERION = f"States that {FACT}"
 PATTERNS = {"all_of": ["limit_of", "shop/limits.py"], "partial": {"names the function": ["limit_of"]}}
