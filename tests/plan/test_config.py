@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
+from hypothesis import example
 from hypothesis import given as forall
 from hypothesis import strategies as st
 from pydantic import BaseModel
@@ -264,6 +265,8 @@ VALUES = st.recursive(
 )
 
 
+@example({"agent": {"kind": []}, "ladder": {}}, False)
+@example({"agent": {"tools": None}, "ladder": {"only": True}}, False)
 @forall(st.dictionaries(st.sampled_from([*Config.model_fields, "x"]), VALUES, max_size=6), st.booleans())
 def test_any_values_give_a_config_or_a_user_error(changes: Given, written: bool) -> None:
     with TemporaryDirectory() as folder:

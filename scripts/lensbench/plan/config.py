@@ -430,12 +430,12 @@ class Config(Strict):
         if not isinstance(given, dict) or not isinstance(value.get("conditions", {}), dict):
             return value
         agent = value.get("agent") if isinstance(value.get("agent"), dict) else {}
-        program = programs().get(agent.get("kind", ""))
-        file = (program.words if program else "") or "AGENTS.md"
+        program = programs().get(str(agent.get("kind")))
+        file = (program and program.words) or "AGENTS.md"
         words = {"files": {file: given["words"]}} if given.get("words") else {}
         words |= {"skills": given["skills"]} if given.get("skills") else {}
         server = {"mcp": given.get("mcp")}
-        tools = [tool for tool in agent.get("tools", Agent().tools) if tool not in SEARCH]
+        tools = [tool for tool in agent.get("tools", Agent().tools) or () if tool not in SEARCH]
         only = {"only": {**server, **words, "agent": {"tools": tools}}} if _plain(given.get("only")) is True else {}
         rungs = {"without": {}, "server": server, "words": words, "both": {**server, **words}, **only}
         return {**value, "conditions": {**rungs, **value.get("conditions", {})}}
