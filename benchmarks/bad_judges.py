@@ -185,7 +185,7 @@ def _comparison(decided: Mapping[Key, Verdict]) -> Comparison:
     }
     tasks = {name: {"repository": where} for name, where in repository_of(World(tasks=TASKS)).items()}
     plan: Any = {"order": [*tasks], "tasks": tasks, "trials": 1, "baseline": BASELINE, "gate": DEFAULTS, "seed": 1}
-    return Comparison(Tables(plan, (), scores, {}, (), (), {}), TREATMENT)
+    return Comparison(Tables(plan, (), scores, {}, (), (), {}), TREATMENT, BASELINE)
 
 
 LEAKS: Mapping[str, Callable[[list[str], random.Random], list[str]]] = {

@@ -55,7 +55,7 @@ def compared(treated: Sequence[float | None], base: Sequence[float | None], home
         for condition, own in (("with", treated), ("without", base))
         for name, score in zip(names, own, strict=True)
     }
-    return Comparison(Tables(plan, [], scores, {}, [], [], {}), "with")
+    return Comparison(Tables(plan, [], scores, {}, [], [], {}), "with", "without")
 
 
 def alone(found: Estimate) -> str:

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from lensbench.core.conditions import Contrast
 from lensbench.judging.bias import correction
 from lensbench.scores import intervals
 from lensbench.scores.account import Asked, Draw, Shown, draw_all, shown_before
@@ -74,7 +73,7 @@ def looked_at(
 
 
 def all_looked_at(found: Mapping[str, Differences], ledger: list[Draw]) -> dict[str, str]:
-    """The verdicts on several comparisons, which share the account; contrasts have names such as `v2 against v1`."""
+    """The verdicts on several comparisons, which share the account; some have names such as `v2 against v1`."""
     estimates = {name: estimate_of(differences) for name, differences in found.items()}
     asked = {name: Asked(seen(each), DEFAULTS, 1.0) for name, each in found.items()}
     drawn = draw_all(ledger, asked, lambda name, draw: excludes_zero(estimates[name], draw.boundary, DEFAULTS))
@@ -176,7 +175,7 @@ def one_after_another(count: int) -> Habit:
     return any_go
 
 
-def contrasts(count: int, gain: float) -> Habit:
+def each_other(count: int, gain: float) -> Habit:
     """`count` identical versions of a server with a gain of `gain` over the baseline, also compared with each other: is
     there a false GO? With a gain, a GO over the baseline is not false."""
 
@@ -185,8 +184,7 @@ def contrasts(count: int, gain: float) -> Habit:
         scores[:, 1:] += gain
         sides = [(later, earlier) for later in range(1, count + 1) for earlier in range(later)]
         found = {
-            str(Contrast(f"v{later}", f"v{earlier}")): named(scores[:, later] - scores[:, earlier])
-            for later, earlier in sides
+            f"v{later} against v{earlier}": named(scores[:, later] - scores[:, earlier]) for later, earlier in sides
         }
         verdicts = all_looked_at(found, [])
         return any(verdict == "GO" for name, verdict in verdicts.items() if not (gain and name.endswith(" v0")))
@@ -306,10 +304,10 @@ PEOPLE: dict[str, Habit] = {
     "four servers against one baseline": servers(4),
     "eight servers against one baseline": servers(8),
     "four servers, one added after the other": one_after_another(4),
-    "two versions alike, against each other": contrasts(2, 0.0),
-    "two versions alike that both gain 10 points, against each other": contrasts(2, 0.1),
-    "four versions alike, each against each": contrasts(4, 0.0),
-    "four versions alike that all gain 10 points, each against each": contrasts(4, 0.1),
+    "two versions alike, against each other": each_other(2, 0.0),
+    "two versions alike that both gain 10 points, against each other": each_other(2, 0.1),
+    "four versions alike, each against each": each_other(4, 0.0),
+    "four versions alike that all gain 10 points, each against each": each_other(4, 0.1),
     "the worst of 24 runs discarded by hand while inconclusive, up to four times": runs_chosen(1, 4, on_record=True),
     "the three worst of 24 runs deleted while inconclusive": runs_chosen(3, 1, on_record=False),
     "one of eleven repositories holds 35 %, effects differ": unequal_repositories(16, 3),

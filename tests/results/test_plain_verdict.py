@@ -34,6 +34,7 @@ def results(verdict: str = "INCONCLUSIVE", low: float | None = -0.05, **more: An
         "discards": {"timed_out": Counter({"with": 2}), "mcp_failed": Counter({"with": 3, "without": 1})},
         "counts": {"scored": 24 - more.get("gone", 0), "unjudged": 0, "discarded": more.get("gone", 0), "missing": 0},
         "estimates": {"with": {
+            "treatment": "with", "baseline": "without",
             "score": {"overall": Estimate(**overall | more.get("overall", {})), "categories": {}},
             "gate": GateVerdict(verdict, sentence, "About 14 more tasks." if verdict == "INCONCLUSIVE" else "", low, 0.1),
             "corrected": Estimate(**more["corrected"]) if "corrected" in more else None,

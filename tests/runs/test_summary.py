@@ -83,14 +83,14 @@ def test_a_group_of_adopters_weighs_every_task_alike(bench: Make) -> None:
     assert made.build()["comparisons"]["with"]["by_adoption"]["adopted"]["delta"] == F(1, 2)
 
 
-def test_three_conditions_are_two_comparisons_with_one_baseline(bench: Make) -> None:
+def test_three_conditions_are_three_comparisons(bench: Make) -> None:
     made = bench(servers={"without": [], "with": ["lens"], "other": ["x"]})
     made.run("a", "without", points=("1", "0"))
     made.run("a", "with", points=("1", "1"))
     made.run("a", "other", points=("0", "0"))
     data = made.build()
     deltas = {name: item["measures"]["score"]["delta"] for name, item in data["comparisons"].items()}
-    assert deltas == {"with": F(1, 2), "other": F(-1, 2)}
+    assert deltas == {"with": F(1, 2), "other": F(-1, 2), "with against other": F(1)}
     assert len(data["headlines"]) == 2
 
 

@@ -105,7 +105,7 @@ def test_treatments_have_holms_p_among_them(bench: Make) -> None:
     assert (first["p_holm"], second["p_holm"]) == (0.25, 1)
 
 
-def test_treatments_are_contrasted_with_each_other(bench: Make) -> None:
+def test_treatments_are_compared_with_each_other(bench: Make) -> None:
     tasks = ("a", "b", "c", "d", "e", "f", "g", "h")
     servers = {"without": [], "v1": ["lens"], "v2": ["lens"], "v3": ["lens"]}
     repositories = planned({task: (task, "Debug") for task in tasks})
@@ -117,8 +117,9 @@ def test_treatments_are_contrasted_with_each_other(bench: Make) -> None:
         if task != "b":
             made.run(task, "v3", points=HALF)
     made.build()
-    contrasts = json.loads((made.folder / "estimates.json").read_text())["contrasts"]
-    named = {(each["treatment"], each["baseline"]): each["overall"] for each in contrasts}
+    comparisons = json.loads((made.folder / "estimates.json").read_text())["comparisons"].values()
+    sides = {(each["treatment"], each["baseline"]): each["overall"] for each in comparisons}
+    named = {names: overall for names, overall in sides.items() if names[1] != "without"}
     assert list(named) == [("v2", "v1"), ("v3", "v1"), ("v3", "v2")]
     better = named["v2", "v1"]
     low, high = ttest_1samp([0] + [0.5] * 7, 0).confidence_interval(0.95)
@@ -134,11 +135,11 @@ def test_treatments_are_contrasted_with_each_other(bench: Make) -> None:
     assert re.search(r"<th>v2 against v1</th><td [^>]*>—</td><td [^>]*>\+43\.8</td>", page)
 
 
-def test_a_single_treatment_has_no_contrast(bench: Make) -> None:
+def test_a_single_treatment_has_one_comparison(bench: Make) -> None:
     made = bench(tasks=("a",))
     paired(made, {"a": (ALL, NONE)})
     found(made)
-    assert json.loads((made.folder / "estimates.json").read_text())["contrasts"] == []
+    assert json.loads((made.folder / "estimates.json").read_text())["comparisons"].keys() == {"with"}
 
 
 def test_tasks_of_a_few_repositories_speak_of_these_only(bench: Make) -> None:

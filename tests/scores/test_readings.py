@@ -42,7 +42,7 @@ def made(bench: Make, *missing: tuple[str, str]) -> Any:
 
 def ends(built: Any, *repeated: RunId) -> tuple[float | None, float | None] | None:
     """The deltas at their worst and at their best."""
-    found = with_lost_runs(Comparison(read_tables(built.folder), "with"), repeated)
+    found = with_lost_runs(Comparison(read_tables(built.folder), "with", "without"), repeated)
     return (found[0].delta, found[1].delta) if found else None
 
 

@@ -139,7 +139,7 @@ class Bench:
         measure_instrument(self.folder)
         write_estimates(self.folder)
         data = write_results(self.folder)
-        return {**data, "estimates": plain(data["estimates"]), "contrasts": plain(data["contrasts"])}
+        return {**data, "estimates": plain(data["estimates"])}
 
     def _scenario(self, task: str) -> str:
         """The task in the protocol's form; only the number of its criteria matters."""

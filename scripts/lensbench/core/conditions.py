@@ -9,6 +9,7 @@ import subprocess
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import combinations
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -40,35 +41,30 @@ def treatments(plan: Plan) -> list[str]:
     return [name for name in compared(plan) if name != plan["baseline"]]
 
 
-class Contrast(NamedTuple):
-    """Two treatments of which one is compared with the other, such as two versions of a server."""
+class Sides(NamedTuple):
+    """The two conditions of a comparison."""
 
     treatment: str
     baseline: str
-    """The treatment that takes the baseline's place."""
-
-    def __str__(self) -> str:
-        return f"{self.treatment}{_AGAINST}{self.baseline}"
+    """The benchmark's baseline, or the treatment that takes its place."""
 
 
-_AGAINST = " against "
+def comparisons(plan: Plan) -> dict[str, Sides]:
+    """Every two conditions by the name of their comparison: treatments against the baseline have their own names, and
+    two treatments a name such as `v2 against v1`: the later one of the plan first, or as `gate.comparisons` names them.
+    """
+    named = {name: Sides(name, plan["baseline"]) for name in treatments(plan)}
+    for earlier, later in combinations(treatments(plan), 2):
+        turned = f"{earlier} against {later}"
+        is_turned = turned in plan["gate"].get("comparisons", ())
+        named |= {turned: Sides(earlier, later)} if is_turned else {f"{later} against {earlier}": Sides(later, earlier)}
+    return named
 
 
-def read_contrast(text: str) -> Contrast:
-    """The contrast that a text such as `v2 against v1` means."""
-    treatment, _, baseline = text.partition(_AGAINST)
-    return Contrast(treatment, baseline)
-
-
-def decided_contrasts(plan: Plan) -> list[Contrast]:
-    """The contrasts that the gate decides."""
-    return [read_contrast(text) for text in plan["gate"].get("contrasts", ())]
-
-
-def comparisons(plan: Plan) -> dict[str, Contrast]:
-    """The pairs of conditions that the gate decides, by name: each treatment against the baseline, then contrasts."""
-    against_baseline = {name: Contrast(name, plan["baseline"]) for name in treatments(plan)}
-    return against_baseline | {str(contrast): contrast for contrast in decided_contrasts(plan)}
+def decided_comparisons(plan: Plan) -> dict[str, Sides]:
+    """The comparisons that the gate decides: all against the baseline, and those that `gate.comparisons` names."""
+    wanted = {*treatments(plan), *plan["gate"].get("comparisons", ())}
+    return {name: sides for name, sides in comparisons(plan).items() if name in wanted}
 
 
 _SHORT = 12

@@ -100,7 +100,7 @@ class GateSettings(Aim):
 
     looks: ReadOnly[int]
     over: ReadOnly[str]
-    contrasts: ReadOnly[NotRequired[Sequence[str]]]
+    comparisons: ReadOnly[NotRequired[Sequence[str]]]
     """The treatments that are also compared with each other, such as `v2 against v1`."""
     saves: ReadOnly[NotRequired[str]]
     """What a treatment may save; the limits are in percentage points of the score and in percent of this quantity."""

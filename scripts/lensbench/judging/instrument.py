@@ -8,7 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import NamedTuple
 
-from lensbench.core.conditions import comparisons, treatments
+from lensbench.core.conditions import decided_comparisons, treatments
 from lensbench.core.frozen_plan import Plan
 from lensbench.core.numbers import exact
 from lensbench.core.records import RunId
@@ -159,7 +159,7 @@ def bias(judged: Judged, verdicts: Verdicts) -> Bias | None:
     persons = persons_verdicts(verdicts)
     if not persons:
         return None
-    compared = comparisons(judged.plan)
+    compared = decided_comparisons(judged.plan)
     names = sorted({judge for said in verdicts.values() for judge in said if not is_person(judge)})
     by_judge = {name: {key: said[name] for key, said in verdicts.items() if name in said} for name in names}
     together = judges_together(judged.decisions)

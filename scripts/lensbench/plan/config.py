@@ -53,7 +53,7 @@ def _variable(name: str) -> str:
 Variable = Annotated[str, AfterValidator(_variable)]
 _CONDITION = r"[a-z][a-z0-9_]{0,31}"
 ConditionName = Annotated[str, like(f"^{_CONDITION}$", "a condition is named with a-z, 0-9 and '_'")]
-ContrastName = Annotated[
+ComparisonName = Annotated[
     str, like(f"^{_CONDITION} against {_CONDITION}$", "write two treatments, such as 'v2 against v1'")
 ]
 
@@ -232,7 +232,7 @@ class Gate(Strict):
     """The number of waves in which runs are made; after a wave, the next one starts only if needed."""
     over: Literal["tasks", "trials"] = "tasks"
     """What a wave consists of: tasks (a part of the set), or trials (then `looks` is the number of trials)."""
-    contrasts: Many[ContrastName] = ()
+    comparisons: Many[ComparisonName] = ()
     """Treatments that get a verdict against each other as well, such as `v2 against v1`."""
     saves: Literal["cost", "tokens", "duration", "turns", "none"] = "cost"
     """What a treatment may save without worse answers, for the verdict SAVES; tokens where an agent reports no cost."""

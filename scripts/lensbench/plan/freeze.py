@@ -215,7 +215,7 @@ def gate_changes(old: Plan, new: Plan) -> tuple[list[str], list[str]]:
 
 
 _MEANING = ("gate.effect", "gate.alpha")
-_PAID_FOR = ("gate.looks", "gate.over", "gate.contrasts", "gate.saves", "gate.margin", "gate.least")
+_PAID_FOR = ("gate.looks", "gate.over", "gate.comparisons", "gate.saves", "gate.margin", "gate.least")
 
 
 def differences(

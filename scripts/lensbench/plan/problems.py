@@ -7,7 +7,7 @@ from pathlib import Path
 
 from lensbench.agents import known_kinds, programs
 from lensbench.agents.services import service_of
-from lensbench.core.conditions import CLOSED_BOOK, read_contrast
+from lensbench.core.conditions import CLOSED_BOOK
 from lensbench.core.errors import did_you_mean
 from lensbench.core.system.yaml_places import KeyPath
 from lensbench.plan import brought
@@ -90,7 +90,7 @@ def problems_of(config: Config, config_files: Iterable[str] = ()) -> Iterable[tu
         yield ("ladder", "only"), text
     if config.warnings and not config.imported:
         yield ("warnings",), "warnings is only for imported runs; remove the key, or set imported: true"
-    yield from _contrast_problems(config)
+    yield from _comparison_problems(config)
     yield from _judge_problems(config)
     yield from _limit_problems(config)
     if config.gate.looks > 1 and config.gate.over == "trials" and config.gate.looks != config.trials:
@@ -114,19 +114,19 @@ def _address_problems(agent: Agent, name: str, path: KeyPath) -> Iterable[tuple[
         yield (*path, "base_url"), text
 
 
-def _contrast_problems(config: Config) -> Iterable[tuple[KeyPath, str]]:
+def _comparison_problems(config: Config) -> Iterable[tuple[KeyPath, str]]:
     known: set[frozenset[str]] = set()
-    for index, text in enumerate(config.gate.contrasts):
-        contrast, place = read_contrast(text), ("gate", "contrasts", index)
-        for name in contrast:
+    for index, text in enumerate(config.gate.comparisons):
+        sides, place = text.split(" against "), ("gate", "comparisons", index)
+        for name in sides:
             if name == config.baseline:
-                yield place, f"gate.contrasts has {text!r}; each treatment has a verdict against {name!r} anyway"
+                yield place, f"gate.comparisons has {text!r}; each treatment has a verdict against {name!r} anyway"
             elif name not in config.conditions:
                 hint = did_you_mean(name, config.treatments)
-                yield place, f"gate.contrasts has {text!r}, and {name!r} is not one of the conditions{hint}"
-        if contrast.treatment == contrast.baseline or frozenset(contrast) in known:
-            yield place, f"gate.contrasts has {text!r}; name two different treatments, each pair once"
-        known.add(frozenset(contrast))
+                yield place, f"gate.comparisons has {text!r}, and {name!r} is not one of the conditions{hint}"
+        if len({*sides}) < 2 or frozenset(sides) in known:
+            yield place, f"gate.comparisons has {text!r}; name two different treatments, each pair once"
+        known.add(frozenset(sides))
 
 
 def _judge_problems(config: Config) -> Iterable[tuple[KeyPath, str]]:

@@ -57,7 +57,7 @@ def delta_with(tables: Tables, treatment: str, chosen: Sequence[ChosenRun]) -> t
             known = scores[run]
             return known if known is not None else Fraction(of_treatment if run.condition == treatment else of_baseline)
 
-        return measure(Comparison(tables, treatment), score)["delta"]
+        return measure(Comparison(tables, treatment, tables.plan["baseline"]), score)["delta"]
 
     low, high = ends(0, 1), ends(1, 0)
     return None if low is None or high is None else (low, high)
@@ -89,7 +89,7 @@ def _sentences(tables: Tables, chosen: Sequence[ChosenRun]) -> Iterator[str]:
         }
         if not any(sides.values()):
             continue
-        now = measure(Comparison(tables, treatment), tables.score)["delta"]
+        now = measure(Comparison(tables, treatment, tables.plan["baseline"]), tables.score)["delta"]
         ends = delta_with(tables, treatment, chosen)
         shown = "unknown" if ends is None else " to ".join(dict.fromkeys(points(end) for end in ends))
         counted = ", ".join(f"{name} {count}" for name, count in sides.items())

@@ -9,7 +9,7 @@ from itertools import permutations
 from typing import TYPE_CHECKING, NamedTuple
 
 from lensbench.core import numbers
-from lensbench.core.conditions import Contrast, brings
+from lensbench.core.conditions import Sides, brings
 from lensbench.scores.quantities import QUANTITIES
 
 if TYPE_CHECKING:
@@ -42,11 +42,11 @@ class Rungs(NamedTuple):
     only: str = ""
     """Both without the built-in search tools; empty if there is none."""
 
-    def steps(self, baseline: str) -> list[Contrast]:
+    def steps(self, baseline: str) -> list[Sides]:
         """Each rung with the one below it."""
-        lowest = [Contrast(self.server, baseline), Contrast(self.words, baseline), Contrast(self.both, self.server)]
-        above = [Contrast(self.only, self.both)] if self.only else []
-        return [*lowest, Contrast(self.both, self.words), *above]
+        lowest = [Sides(self.server, baseline), Sides(self.words, baseline), Sides(self.both, self.server)]
+        above = [Sides(self.only, self.both)] if self.only else []
+        return [*lowest, Sides(self.both, self.words), *above]
 
 
 def ladders(conditions: Mapping[str, PlannedCondition], baseline: str) -> Iterator[Rungs]:
@@ -62,7 +62,7 @@ def ladders(conditions: Mapping[str, PlannedCondition], baseline: str) -> Iterat
 def ladder(data: Estimated[Fraction]) -> tuple[list[Step], list[str]]:
     """The steps of all ladders, and what each ladder shows in a sentence; empty without a ladder."""
     found = list(ladders(data["conditions"], data["baseline"]))
-    steps = [_step(data, contrast) for rungs in found for contrast in rungs.steps(data["baseline"])]
+    steps = [_step(data, step) for rungs in found for step in rungs.steps(data["baseline"])]
     return steps, [f"{rungs.both}: {_meaning(data, rungs)}" if found[1:] else _meaning(data, rungs) for rungs in found]
 
 
@@ -70,7 +70,7 @@ def _meaning(data: Estimated[Fraction], rungs: Rungs) -> str:
     """What the score says about server and words; a difference counts if its sign-flip test shows it (Holm)."""
 
     def shows(rung: str, below: str) -> bool:
-        found = _difference(data, Contrast(rung, below))
+        found = _difference(data, Sides(rung, below))
         return (found.delta or 0) > 0 and found.p_holm is not None and found.p_holm <= data["alpha"]
 
     by_words, adds = shows(rungs.words, data["baseline"]), shows(rungs.both, rungs.words)
@@ -84,27 +84,43 @@ def _meaning(data: Estimated[Fraction], rungs: Rungs) -> str:
     return "No rung is shown to help."
 
 
-def _difference(data: Estimated[Fraction], contrast: Contrast) -> Estimate:
-    if contrast.baseline == data["baseline"]:
-        return data["estimates"][contrast.treatment]["score"]["overall"]
-    given = {(each["treatment"], each["baseline"]): each["overall"] for each in data["contrasts"]}
-    if found := given.get((contrast.treatment, contrast.baseline)):
-        return found
-    turned = given[contrast.baseline, contrast.treatment]
-    low, high, delta = (None if end is None else -end for end in (turned.high, turned.low, turned.delta))
-    return replace(turned, low=low, high=high, delta=delta)
+def _name(data: Estimated[Fraction], step: Sides) -> tuple[str, bool]:
+    """The name of the comparison of two conditions, and True if it has them the other way round."""
+    names = {(found["treatment"], found["baseline"]): name for name, found in data["estimates"].items()}
+    return (names[step], False) if step in names else (names[step.baseline, step.treatment], True)
 
 
-def _step(data: Estimated[Fraction], contrast: Contrast) -> Step:
-    rung, below = contrast
-    known = data["comparisons"][rung]
-    measures = known["measures"] if below == data["baseline"] else data["between"][str(contrast)]["measures"]
-    called = known["adoption"]["called"] if known["adoption"]["called"]["of"] else known["adoption"]["adopted"]
-    adoption = f"{called['runs']} of {called['of']}" if data["conditions"][rung]["servers"] else numbers.MISSING
-    difference = _difference(data, contrast)
-    shown = [
-        (QUANTITIES[name].amount(measures[name]["paired_treatment"]), numbers.change(measures[name]["relative"]))
-        for name in ("tokens_input", "duration_s")
-    ]
-    score = numbers.percent(measures["score"]["paired_treatment"]), numbers.points(measures["score"]["delta"])
-    return Step(rung, below, adoption, *score, numbers.interval(difference.low, difference.high), *shown[0], *shown[1])
+def _difference(data: Estimated[Fraction], step: Sides) -> Estimate:
+    """The difference in score; against the baseline with the interval of the gate."""
+    name, is_turned = _name(data, step)
+    found = data["estimates"][name]
+    overall = found["score"]["overall"] if step.baseline == data["baseline"] else found["overall"]
+    if not is_turned:
+        return overall
+    low, high, delta = (None if end is None else -end for end in (overall.high, overall.low, overall.delta))
+    return replace(overall, low=low, high=high, delta=delta)
+
+
+def _means(data: Estimated[Fraction], step: Sides, quantity: str) -> tuple[Fraction | None, Fraction | None]:
+    """The averages of a quantity over complete pairs: of the rung, and of the one below it."""
+    name, is_turned = _name(data, step)
+    measure = data["comparisons"][name]["measures"][quantity]
+    means = measure["paired_treatment"], measure["paired_baseline"]
+    return means[::-1] if is_turned else means
+
+
+def _step(data: Estimated[Fraction], step: Sides) -> Step:
+    adoption = data["comparisons"][step.treatment]["adoption"]
+    called = adoption["called"] if adoption["called"]["of"] else adoption["adopted"]
+    calls = f"{called['runs']} of {called['of']}" if data["conditions"][step.treatment]["servers"] else numbers.MISSING
+    difference = _difference(data, step)
+    score, base = _means(data, step, "score")
+    points = numbers.points(None if score is None or base is None else score - base)
+    effort = []
+    for name in ("tokens_input", "duration_s"):
+        mean, below = _means(data, step, name)
+        change = mean / below - 1 if mean is not None and below else None
+        effort += [QUANTITIES[name].amount(mean), numbers.change(change)]
+    return Step(
+        *step, calls, numbers.percent(score), points, numbers.interval(difference.low, difference.high), *effort
+    )

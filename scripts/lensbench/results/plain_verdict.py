@@ -6,19 +6,17 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from lensbench.core.conditions import Contrast, read_contrast
 from lensbench.core.distributions import f_sf
 from lensbench.core.numbers import change, points
 from lensbench.core.run_status import RunStatus
 from lensbench.judging.judges import FAILURES
 from lensbench.results.presented import shown_difference
-from lensbench.scores.estimates_file import decided_by_gate
 from lensbench.scores.objections import FEWEST_TASKS
 
 if TYPE_CHECKING:
     from lensbench.judging.instrument_file import JudgeSummary
     from lensbench.results.results_file import Collected, Estimated, Plain
-    from lensbench.scores.estimates_file import Decided
+    from lensbench.scores.estimates_file import Compared
     from lensbench.scores.gate import GateVerdict
     from lensbench.scores.intervals import Estimate
 
@@ -30,13 +28,13 @@ def told(plain: Mapping[str, Plain]) -> dict[str, str]:
 
 
 def plain_verdict(data: Estimated[Fraction], name: str, judges: Mapping[str, JudgeSummary]) -> Plain:
-    """The plain words for a treatment, or for a contrast by its name, from the results' data with estimates."""
-    contrast = None if name in data["estimates"] else read_contrast(name)
-    found = decided_by_gate({}, data["contrasts"])[name] if contrast else data["estimates"][name]
-    new, old = (display_name(data, side) for side in contrast or (name, data["baseline"]))
+    """The plain words for a comparison by its name, from the results' data with estimates."""
+    found = data["estimates"][name]
+    new, old = display_name(data, found["treatment"]), display_name(data, found["baseline"])
+    is_of_two = found["baseline"] != data["baseline"]
     gate, few, lead = found["gate"], found["too_few_calls"], "We cannot tell yet."
     is_offline = data["agent"]["kind"] == "offline"
-    facts, then = f"{_tasks(found)}.{_missing(data)}", _next(data, found, contrast)
+    facts, then = f"{_tasks(found)}.{_missing(data)}", _next(data, found)
     if not found["score"]["overall"].n:
         facts = f"No task has a score in both conditions.{_missing(data)}"
         lead, then = "Nothing can be compared yet.", _first_step(data, judges)
@@ -44,7 +42,7 @@ def plain_verdict(data: Estimated[Fraction], name: str, judges: Mapping[str, Jud
         lead = few
     else:
         facts = f"{_tasks(found)}{_effort(data, found, old)}.{_where(data, found)}{_missing(data)}"
-        lead = _leads(gate, new, old if contrast else "").get(gate.verdict, lead)
+        lead = _leads(gate, new, old if is_of_two else "").get(gate.verdict, lead)
         if is_offline:
             lead = "The pipeline works. No verdict: a search program answered, not a language model."
             facts, then = f"With {new}: {facts}", "Ask a language model: `lensbench init --agent claude-code`."
@@ -75,7 +73,7 @@ def _leads(gate: GateVerdict, new: str, old: str) -> dict[str, str]:
     }
 
 
-def _where(data: Estimated[Fraction], found: Decided) -> str:
+def _where(data: Estimated[Fraction], found: Compared) -> str:
     """Which of several categories have a difference, by p values that are adjusted for all of them, if a test shows
     that the categories differ: that one p value is small and another is not does not show it."""
     categories = found["score"]["categories"]
@@ -137,7 +135,7 @@ def _failures(judges: Mapping[str, JudgeSummary]) -> str:
     )
 
 
-def _tasks(found: Decided) -> str:
+def _tasks(found: Compared) -> str:
     """`2 tasks better, 1 worse, 9 the same (+4.0 points on average)`."""
     overall, average = found["score"]["overall"], points(shown_difference(found).delta)
     better, worse, same = overall.wins, overall.losses, overall.ties
@@ -146,7 +144,7 @@ def _tasks(found: Decided) -> str:
     )
 
 
-def _effort(data: Collected[Fraction], found: Decided, old: str) -> str:
+def _effort(data: Collected[Fraction], found: Compared, old: str) -> str:
     """How the typical time and price differ, as far as their intervals exclude no difference."""
     parts = []
     paid = ("cost_usd", "cost", "more", "less")
@@ -169,14 +167,14 @@ def _missing(data: Collected[Fraction]) -> str:
     return f" {gone} of {sum(counts.values())} runs have no score." if gone else ""
 
 
-def _next(data: Collected[Fraction], found: Decided, contrast: Contrast | None) -> str:
+def _next(data: Collected[Fraction], found: Compared) -> str:
     verdict, scope = found["gate"].verdict, found["score"]["overall"].scope
     where = f"for this model and questions like these{f', on {scope}' if scope else ''}"
     if found["too_few_calls"]:
         return "Find out why the agent does not call them: read a transcript and the descriptions of the tools."
-    if verdict != "INCONCLUSIVE" and contrast:
-        worse = contrast.baseline if verdict in ("HARM", "COSTS") else ""
-        better = contrast.treatment if verdict in ("GO", "SAVES") else worse
+    if verdict != "INCONCLUSIVE" and found["baseline"] != data["baseline"]:
+        worse = found["baseline"] if verdict in ("HARM", "COSTS") else ""
+        better = found["treatment"] if verdict in ("GO", "SAVES") else worse
         return f"Prefer {display_name(data, better)}, {where}." if better else f"Keep the cheaper one, {where}."
     steps = {
         "GO": f"Use it, {where}; read the pairs that lost.",

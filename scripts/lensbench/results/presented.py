@@ -16,7 +16,7 @@ from lensbench.scores.quantities import QUANTITIES, Amount
 
 if TYPE_CHECKING:
     from lensbench.results.results_file import Figure
-    from lensbench.scores.estimates_file import Decided
+    from lensbench.scores.estimates_file import Compared
     from lensbench.scores.intervals import Estimate
     from lensbench.scores.measures import Measure
 
@@ -35,7 +35,7 @@ class Shown(NamedTuple):
     corrected: bool
 
 
-def shown_difference(found: Decided) -> Shown:
+def shown_difference(found: Compared) -> Shown:
     """The difference that belongs to the verdict on a comparison."""
     estimate, gate = found["corrected"] or found["score"]["overall"], found["gate"]
     low, high = estimate.low if gate.low is None else gate.low, estimate.high if gate.high is None else gate.high
@@ -43,7 +43,7 @@ def shown_difference(found: Decided) -> Shown:
 
 
 def presented(
-    measures: Mapping[str, Measure[Fraction]], estimates: Decided, cost_label: str = QUANTITIES["cost_usd"].label
+    measures: Mapping[str, Measure[Fraction]], estimates: Compared, cost_label: str = QUANTITIES["cost_usd"].label
 ) -> dict[str, Figure]:
     """The figures of all quantities with a value in any run; numbers are exact, `estimates` belong to a comparison."""
     overall = {name: found["overall"] for name, found in estimates["measures"].items()}

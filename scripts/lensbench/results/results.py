@@ -12,7 +12,7 @@ from lensbench import __version__
 from lensbench.agents import known_kinds, load_adapter
 from lensbench.agents.adapters.claude_code import PLAN_TOKEN
 from lensbench.core import numbers
-from lensbench.core.conditions import brings, compared, decided_contrasts, treatments
+from lensbench.core.conditions import brings, comparisons, treatments
 from lensbench.core.frozen_plan import AgentSettings, Repositories
 from lensbench.core.preflight_results import read_listed_tools
 from lensbench.core.records import RunId
@@ -28,7 +28,7 @@ from lensbench.judging.judges import DRAFTED
 from lensbench.results import chosen_runs
 from lensbench.results.footprint import footprint
 from lensbench.results.junit import junit
-from lensbench.results.ladder import ladder, ladders
+from lensbench.results.ladder import ladder
 from lensbench.results.markdown import render
 from lensbench.results.page.judges import judges_view
 from lensbench.results.plain_verdict import plain_verdict
@@ -45,7 +45,7 @@ from lensbench.results.results_file import (
 from lensbench.runs.made_with import endings, notices
 from lensbench.runs.stopping import why_stopped
 from lensbench.scores import measures as summaries
-from lensbench.scores.differences import Comparison, between
+from lensbench.scores.differences import Comparison
 from lensbench.scores.estimates_file import EstimatesFile, decided_by_gate
 from lensbench.scores.published import mean_delta, published_pairs
 from lensbench.scores.run_tables import Tables, read_tables
@@ -65,8 +65,6 @@ def collect(
     skews = summaries.start_skews(tables)
     used = _used(tables)
     tools = treatment_tools(plan, tables.records.values(), tables.reports.values(), listed)
-    found = [] if plan["imported"] else ladders(compared(plan), plan["baseline"])
-    steps = [step for rungs in found for step in rungs.steps(plan["baseline"]) if step.baseline != plan["baseline"]]
     data: Collected[Fraction] = {
         "run_id": plan["run_id"],
         "lensbench": __version__,
@@ -103,11 +101,8 @@ def collect(
         "runs": [_run(tables, row, used) for row in tables.validity],
         "pairs": [dict(row) for row in tables.pairs],
         "comparisons": {
-            name: _comparison(tables, name, tools_of_condition(plan, name, tools)) for name in treatments(plan)
-        },
-        "between": {
-            str(contrast): {"measures": summaries.measures(between(tables, contrast))}
-            for contrast in [*decided_contrasts(plan), *steps]
+            name: _comparison(Comparison(tables, *sides), tools_of_condition(plan, sides.treatment, tools))
+            for name, sides in comparisons(plan).items()
         },
         "discards": summaries.discard_counts(tables.validity),
         "given_up": [dict(row) for row in tables.validity if row["given_up"] == "yes"],
@@ -141,12 +136,10 @@ def with_findings(
     """The data with what is estimated, decided and known about the judges: what the two stages before left."""
     data: Estimated[Fraction] = {
         **collected,
-        "estimates": estimates["comparisons"],
+        "estimates": {name: estimates["comparisons"][name] for name in collected["comparisons"]},
         "alpha": estimates["alpha"],
-        "contrasts": estimates["contrasts"],
     }
-    decided = decided_by_gate(data["estimates"], data["contrasts"])
-    measures = {name: each["measures"] for name, each in [*data["comparisons"].items(), *data["between"].items()]}
+    decided, label = decided_by_gate(data["estimates"]), _cost_label(data)
     steps, sentences = ladder(data)
     return {
         **data,
@@ -155,7 +148,9 @@ def with_findings(
         "selftest": estimates["selftest"],
         "unjudged_criteria": sum(found["criteria"] for found in instrument["unjudged"].values()),
         "criteria_of_runs": sum(found["of"] for found in instrument["unjudged"].values()),
-        "figures": {name: presented(measures[name], found, _cost_label(data)) for name, found in decided.items()},
+        "figures": {
+            name: presented(data["comparisons"][name]["measures"], found, label) for name, found in decided.items()
+        },
         "plain": {name: plain_verdict(data, name, instrument["judges"]) for name in decided},
         "ladder": [step._asdict() for step in steps],
         "ladder_says": sentences,
@@ -231,10 +226,10 @@ def _run(tables: Tables, row: ValidityRow, used: Mapping[RunId, str]) -> RunResu
     }
 
 
-def _comparison(tables: Tables, treatment: str, tools: Sequence[str]) -> ComparisonResults[Fraction]:
-    pairs = [row for row in tables.pairs if row["treatment"] == treatment]
-    comparison = Comparison(tables, treatment)
-    deltas = [value for row in pairs if (value := numbers.exact(row["delta"])) is not None]
+def _comparison(comparison: Comparison, tools: Sequence[str]) -> ComparisonResults[Fraction]:
+    tables = comparison.tables
+    pairs = [row for row in tables.pairs if row["treatment"] == comparison.treatment]
+    deltas = [a - b for both in comparison.pairs(tables.score).values() for a, b in both]
     return {
         "measures": summaries.measures(comparison),
         "pairs": {"complete": len(deltas), "planned": len(pairs)},
@@ -244,7 +239,7 @@ def _comparison(tables: Tables, treatment: str, tools: Sequence[str]) -> Compari
         "categories": summaries.categories(comparison),
         "adoption": summaries.adoption_table(pairs),
         "tools_by_run": summaries.tools_by_run(tables, pairs, tools),
-        "by_adoption": summaries.by_adoption(tables, treatment),
+        "by_adoption": summaries.by_adoption(comparison, pairs),
     }
 
 

@@ -13,7 +13,7 @@ from lensbench.core.proof import SelftestStatus
 from lensbench.judging.instrument_file import InstrumentFile
 from lensbench.plan.names import Verdict
 from lensbench.scores.complete_tasks import McNemar
-from lensbench.scores.estimates_file import Decided, DecidedContrast, UndecidedContrast
+from lensbench.scores.estimates_file import Compared
 from lensbench.scores.measures import AdoptionGroup, Category, ControlCheck, Count, Measure, N, ToolsOfRun
 
 
@@ -24,15 +24,10 @@ class PairCounts(TypedDict):
     planned: int
 
 
-class ContrastResults(TypedDict, Generic[N]):
-    """Two treatments that the gate compares."""
+class ComparisonResults(TypedDict, Generic[N]):
+    """A treatment against the baseline, or against another treatment."""
 
     measures: dict[str, Measure[N]]
-
-
-class ComparisonResults(ContrastResults[N], Generic[N]):
-    """A treatment against the baseline."""
-
     pairs: PairCounts
     wins: int
     """Pairs; the next two, too."""
@@ -105,7 +100,6 @@ class Collected(TypedDict, Generic[N]):
     pairs: list[dict[str, object]]
     """The rows of pairs.csv."""
     comparisons: dict[str, ComparisonResults[N]]
-    between: dict[str, ContrastResults[N]]
     discards: dict[str, Counter[str]]
     given_up: list[dict[str, object]]
     """Rows of validity.csv."""
@@ -127,8 +121,7 @@ class Estimated(Collected[N], Generic[N]):
     """The same with the estimates and verdicts."""
 
     alpha: float
-    estimates: Mapping[str, Decided]
-    contrasts: Sequence[DecidedContrast | UndecidedContrast]
+    estimates: Mapping[str, Compared]
 
 
 class Figure(TypedDict):

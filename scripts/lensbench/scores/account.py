@@ -50,7 +50,7 @@ class Draw(Strict):
     """A line of the ledger: a verdict that was shown, and the error it spent."""
 
     comparison: str
-    """The treatment, or a contrast of two."""
+    """Its name, such as `with` or `v2 against v1`."""
     alpha: float
     among: int
     """Comparisons that share the error (Holm)."""

@@ -1,4 +1,4 @@
-"""A treatment against the baseline: the complete pairs of each quantity, and the estimates from them."""
+"""A comparison of two conditions: the complete pairs of each quantity, and the estimates from them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from typing import Literal, NotRequired, TypeVar
 
 from typing_extensions import TypedDict
 
-from lensbench.core.conditions import Contrast
 from lensbench.core.distributions import t_isf
 from lensbench.core.frozen_plan import Plan
 from lensbench.core.records import RunId
@@ -48,10 +47,11 @@ class Effort(TypedDict):
 
 @dataclass(frozen=True)
 class Comparison:
-    """A treatment against the baseline."""
+    """A treatment against the baseline, or against another treatment."""
 
     tables: Tables
     treatment: str
+    baseline: str
 
     @property
     def plan(self) -> Plan:
@@ -61,7 +61,7 @@ class Comparison:
     @property
     def conditions(self) -> tuple[str, str]:
         """The treatment and the baseline."""
-        return self.treatment, self.plan["baseline"]
+        return self.treatment, self.baseline
 
     @property
     def repository_of(self) -> dict[str, str | None]:
@@ -70,9 +70,9 @@ class Comparison:
 
     def sides(self, value: Value) -> dict[str, list[tuple[Fraction | None, Fraction | None]]]:
         """The values of all planned pairs by task, in the order of the trials."""
-        trials, baseline = range(1, self.plan["trials"] + 1), self.plan["baseline"]
+        trials = range(1, self.plan["trials"] + 1)
         return {
-            task: [(value(RunId(task, self.treatment, k)), value(RunId(task, baseline, k))) for k in trials]
+            task: [(value(RunId(task, self.treatment, k)), value(RunId(task, self.baseline, k))) for k in trials]
             for task in self.plan["order"]
         }
 
@@ -105,11 +105,6 @@ class Comparison:
             power=self.plan["gate"]["power"],
             limit=limit,
         )
-
-
-def between(tables: Tables, contrast: Contrast) -> Comparison:
-    """A treatment against another one as the baseline."""
-    return Comparison(tables.against(contrast.baseline), contrast.treatment)
 
 
 def differences(pairs: Mapping[str, Sequence[Pair]]) -> dict[str, list[Fraction]]:
@@ -212,7 +207,7 @@ def missing(comparison: Comparison) -> dict[str, dict[str, int]]:
         condition: {
             status: counts[condition, status] for status in (RunStatus.DISCARDED, RunStatus.MISSING, RunStatus.UNJUDGED)
         }
-        for condition in (comparison.treatment, comparison.plan["baseline"])
+        for condition in comparison.conditions
     }
 
 

@@ -8,13 +8,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations
 from pathlib import Path
 from typing import NamedTuple
 
 from lensbench.agents import is_stock
 from lensbench.core import proof
-from lensbench.core.conditions import Contrast, decided_contrasts, treatments
+from lensbench.core.conditions import Sides, comparisons, decided_comparisons
 from lensbench.core.errors import UserError
 from lensbench.core.frozen_plan import Aim, GateSettings, Look, Plan
 from lensbench.core.records import RunId, from_json
@@ -42,15 +41,8 @@ from lensbench.scores.account import (
     spends,
 )
 from lensbench.scores.complete_tasks import by_criteria, mcnemar, reliability
-from lensbench.scores.differences import Comparison, between
-from lensbench.scores.estimates_file import (
-    Decided,
-    DecidedContrast,
-    Estimated,
-    EstimatesFile,
-    LookFile,
-    UndecidedContrast,
-)
+from lensbench.scores.differences import Comparison
+from lensbench.scores.estimates_file import Compared, EstimatesFile, LookFile
 from lensbench.scores.gate import decide
 from lensbench.scores.gate_words import Told, in_words
 from lensbench.scores.intervals import LARGEST, Estimate, minimum_detectable
@@ -68,29 +60,24 @@ MOST_VOIDED = 0.05
 """The share of a judge's answers whose verdicts may be void: a single one of 96 does not discredit the others."""
 
 
-def comparisons(tables: Tables) -> dict[str, Comparison]:
-    """Every treatment against the baseline."""
-    return {name: Comparison(tables, name) for name in treatments(tables.plan)}
+def with_holm(plan: Plan, overall: Mapping[str, Estimate]) -> dict[str, Estimate]:
+    """The estimates of all comparisons with p values that hold for all treatments against the baseline, and with others
+    that hold for all treatments against each other."""
+    families: dict[bool, dict[str, Estimate]] = {True: {}, False: {}}
+    for name, sides in comparisons(plan).items():
+        families[sides.baseline == plan["baseline"]][name] = overall[name]
+    return {name: found for family in families.values() for name, found in compared.with_holm(family).items()}
 
 
-def contrasts(tables: Tables) -> dict[Contrast, Estimate]:
-    """Every treatment against each earlier one of the plan, or in the order in which the gate decides them.
-
-    Each interval has the level of the plan's alpha on its own; the p values hold for all contrasts together (Holm).
-    Only the contrasts that the config names are decided by the gate and share its error.
-    """
-    decided = decided_contrasts(tables.plan)
-    pairs = [Contrast(later, earlier) for earlier, later in combinations(treatments(tables.plan), 2)]
-    ordered = [turned if (turned := Contrast(pair.baseline, pair.treatment)) in decided else pair for pair in pairs]
-    return compared.with_holm({pair: compared.overall(between(tables, pair)) for pair in ordered})
-
-
-def estimates_of(comparison: Comparison) -> Estimated:
+def estimates_of(comparison: Comparison) -> Compared:
     """The estimates of a comparison, before the gate decides."""
     plan, tables = comparison.plan, comparison.tables
-    complete = comparison.pairs(tables.complete)
+    complete, score = comparison.pairs(tables.complete), compared.scores(comparison)
     return {
-        "score": compared.scores(comparison),
+        "treatment": comparison.treatment,
+        "baseline": comparison.baseline,
+        "overall": score["overall"],
+        "score": score,
         "complete": {
             "overall": comparison.over(compared.differences(complete), plan["order"], LARGEST),
             "mcnemar": mcnemar(complete, plan["trials"]),
@@ -100,6 +87,7 @@ def estimates_of(comparison: Comparison) -> Estimated:
         "variance": compared.variance(comparison),
         "missing": compared.missing(comparison),
         "by_criteria": by_criteria(complete, {name: task["criteria"] for name, task in plan["tasks"].items()}),
+        "too_few_calls": too_few_calls(tables, comparison.treatment),
     }
 
 
@@ -258,15 +246,14 @@ class Gatekeeper(NamedTuple):
         self,
         name: str,
         comparison: Comparison,
-        found: Estimated,
+        found: Compared,
         corrected: Estimate | None,
         draw: Draw,
         look: LookResult,
         saving: Saving | None,
-    ) -> Decided:
+    ) -> Compared:
         """The estimates of a comparison with the verdict and with what this look allows."""
         overall, plan = found["score"]["overall"], comparison.plan
-        is_contrast = plan["baseline"] != self.tables.plan["baseline"]
         belief = self.instrument["belief"] if self.instrument else None
         before = shown_before(self.ledger, name, draw.seen, self.voided)
         shown = as_looked_at(overall, look, plan["gate"]["power"])
@@ -285,7 +272,7 @@ class Gatekeeper(NamedTuple):
         assumed = [ASSUMPTION] if judged and verdict.verdict != "INCONCLUSIVE" else []
         told = Told(
             {**gate, "alpha": left_after(draw) or gate["alpha"]}, look, plan["trials"], model_of(self.tables),
-            Contrast(*comparison.conditions) if is_contrast else None,
+            None if comparison.baseline == plan["baseline"] else Sides(*comparison.conditions),
             number_of(draw, self.ledger), draw.among,
             found["variance"]["differences"].sigma, {side: own for side, (own, _) in starts.items()},
             [*assumed, *([belief.caveat] if belief and belief.caveat else [])],
@@ -299,7 +286,6 @@ class Gatekeeper(NamedTuple):
             "look_number": told.number,
             "level": level_of(look.boundary),
             "gate": in_words(verdict, deciding, told),
-            "too_few_calls": too_few_calls(self.tables, comparison.treatment),
         }
 
 
@@ -315,20 +301,15 @@ def write_estimates(folder: Path, tables: Tables | None = None) -> EstimatesFile
     voided = voided_runs(folder) if ledger else set()
     aim: GateSettings = {**DEFAULTS, **tables.plan["gate"]}
     keeper = Gatekeeper(folder, tables, instrument, proven, ledger, distrusted, voided, limits_changed(folder, aim))
-    named = {str(contrast): contrast for contrast in decided_contrasts(tables.plan)}
-    against = {**comparisons(tables), **{name: between(tables, each) for name, each in named.items()}}
+    against = {name: Comparison(tables, *sides) for name, sides in comparisons(tables.plan).items()}
     found = {name: estimates_of(comparison) for name, comparison in against.items()}
-    of_treatments = {name: each["score"]["overall"] for name, each in found.items() if name not in named}
-    for name, overall in compared.with_holm(of_treatments).items():
-        found[name]["score"]["overall"] = overall
+    for name, overall in with_holm(tables.plan, {name: each["overall"] for name, each in found.items()}).items():
+        found[name]["overall"] = found[name]["score"]["overall"] = overall
+    against = {name: against[name] for name in decided_comparisons(tables.plan)}
     others = uncounted(folder, tables.scores)
     savings = {name: saving_of(comparison, aim, others) for name, comparison in against.items()}
-    corrected = {
-        name: corrected_by_people(instrument, name, aim, each["score"]["overall"]) for name, each in found.items()
-    }
-    looked = look_at(
-        against, {name: corrected[name] or each["score"]["overall"] for name, each in found.items()}, ledger, savings
-    )
+    corrected = {name: corrected_by_people(instrument, name, aim, found[name]["overall"]) for name in against}
+    looked = look_at(against, {name: corrected[name] or found[name]["overall"] for name in against}, ledger, savings)
     decided = {
         name: keeper.decide(name, comparison, found[name], corrected[name], *looked[name], savings[name])
         for name, comparison in against.items()
@@ -336,8 +317,7 @@ def write_estimates(folder: Path, tables: Tables | None = None) -> EstimatesFile
     data: EstimatesFile = {
         "alpha": tables.plan["gate"]["alpha"],
         "selftest": proven,
-        "comparisons": {name: each for name, each in decided.items() if name not in named},
-        "contrasts": [_contrast(each, overall, decided) for each, overall in contrasts(tables).items()],
+        "comparisons": {**found, **decided},
     }
     if not distrusted:
         gates = {name: each["gate"] for name, each in decided.items()}
@@ -347,15 +327,6 @@ def write_estimates(folder: Path, tables: Tables | None = None) -> EstimatesFile
         ])  # fmt: skip
     write_json(RunFolder(folder).estimates, plain(data))
     return data
-
-
-def _contrast(
-    contrast: Contrast, overall: Estimate, decided: Mapping[str, Decided]
-) -> DecidedContrast | UndecidedContrast:
-    treatment, baseline = contrast
-    if found := decided.get(str(contrast)):
-        return {**found, "treatment": treatment, "baseline": baseline, "overall": overall}
-    return {"treatment": treatment, "baseline": baseline, "overall": overall, "gate": None}
 
 
 if __name__ == "__main__":

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NotRequired
 
 from typing_extensions import TypedDict
 
-from lensbench.core.conditions import Contrast
 from lensbench.core.proof import SelftestStatus
 from lensbench.scores.complete_tasks import CompleteShare, McNemar, Reliability
 from lensbench.scores.differences import Effort, Scores
@@ -23,45 +23,29 @@ class Complete(TypedDict):
     mcnemar: McNemar
 
 
-class Estimated(TypedDict):
-    """All that is estimated of a comparison."""
+class Compared(TypedDict):
+    """All that is estimated of a comparison, and the gate's decision if it decides this one."""
 
+    treatment: str
+    baseline: str
+    overall: Estimate
+    """The delta of the score with the interval of a single question; its p value holds for all treatments against the
+    baseline, or for all treatments against each other (Holm)."""
     score: Scores
+    """With the interval of the gate, if it decides."""
     complete: Complete
     measures: Mapping[str, Effort]
     reliability: Sequence[Reliability]
     variance: Mapping[str, Components]
     missing: Mapping[str, Mapping[str, int]]
     by_criteria: Mapping[str, CompleteShare]
-
-
-class Decided(Estimated):
-    """The same with what this look allows, and the verdict."""
-
-    corrected: Estimate | None
-    looks: Sequence[LookResult]
-    look_number: int
-    level: float
-    gate: GateVerdict
     too_few_calls: str
     """Why nothing is known about the treatment's tools; "" where enough runs called them."""
-
-
-class DecidedContrast(Decided):
-    """Two treatments that the gate compares, too."""
-
-    treatment: str
-    baseline: str
-    overall: Estimate
-
-
-class UndecidedContrast(TypedDict):
-    """Two treatments that only the estimate compares."""
-
-    treatment: str
-    baseline: str
-    overall: Estimate
-    gate: None
+    corrected: NotRequired[Estimate | None]
+    looks: NotRequired[Sequence[LookResult]]
+    look_number: NotRequired[int]
+    level: NotRequired[float]
+    gate: NotRequired[GateVerdict]
 
 
 class LookFile(TypedDict):
@@ -79,15 +63,10 @@ class EstimatesFile(TypedDict):
 
     alpha: float
     selftest: SelftestStatus
-    comparisons: Mapping[str, Decided]
-    contrasts: Sequence[DecidedContrast | UndecidedContrast]
+    comparisons: Mapping[str, Compared]
+    """Of every two conditions, by name."""
 
 
-def decided_by_gate(
-    comparisons: Mapping[str, Decided], contrasts: Sequence[DecidedContrast | UndecidedContrast]
-) -> dict[str, Decided]:
-    """The comparisons with a verdict, by name: the treatments, then the contrasts that the gate decides."""
-    decided = {
-        str(Contrast(each["treatment"], each["baseline"])): each for each in contrasts if each["gate"] is not None
-    }
-    return {**comparisons, **decided}
+def decided_by_gate(comparisons: Mapping[str, Compared]) -> dict[str, Compared]:
+    """The comparisons with a verdict, by name."""
+    return {name: comparison for name, comparison in comparisons.items() if "gate" in comparison}

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from lensbench.core.conditions import Contrast
+from lensbench.core.conditions import Sides
 from lensbench.core.distributions import norm_sf
 from lensbench.core.frozen_plan import GateSettings
 from lensbench.core.numbers import change, interval, points
@@ -54,8 +54,8 @@ class Told(NamedTuple):
     trials: int = 1
     model: str = ""
     """The model and the agent, such as "glm-5 in claude-code 2.1.329"."""
-    contrast: Contrast | None = None
-    """The two treatments, when two are compared."""
+    sides: Sides | None = None
+    """The two treatments, when neither is the baseline."""
     number: int = 1
     """The number of this look, from 1."""
     among: int = 1
@@ -92,7 +92,7 @@ def sentence(decided: Decision, estimate: Estimate, told: Told) -> str:
 
 
 def _difference(estimate: Estimate, low: float, high: float, told: Told) -> str:
-    tools = "with {} instead of {}".format(*told.contrast) if told.contrast else "with its tools"
+    tools = "with {} instead of {}".format(*told.sides) if told.sides else "with its tools"
     size = [with_noun(estimate.n, "task"), with_noun(estimate.clusters, "repository"), with_noun(told.trials, "trial")]
     if estimate.pairs < estimate.planned:
         size.append(f"{estimate.pairs} of {with_noun(estimate.planned, 'pair')}")
@@ -112,8 +112,8 @@ def _saying(reason: Reason) -> str:
 def _meaning(verdict: Verdict, low: float, high: float, told: Told) -> str:
     worthwhile = f"{told.settings['effect']:g} points"
     helps, harms = "The tools help", "The tools make the answers worse"
-    if told.contrast:
-        new, old = told.contrast
+    if told.sides:
+        new, old = told.sides
         helps, harms = f"{new} is better than {old}", f"{new} is worse than {old}"
     if verdict == "NO-GO":
         return f"{helps}, but by less than {worthwhile}." if low > 0 else f"Any gain is smaller than {worthwhile}."

@@ -15,7 +15,7 @@ from typing import Generic, TypeVar
 from typing_extensions import TypedDict
 
 from lensbench.core.conditions import compared
-from lensbench.core.numbers import exact, mean
+from lensbench.core.numbers import mean
 from lensbench.core.records import Record, RunId
 from lensbench.core.rows import PairRow, ValidityRow
 from lensbench.core.run_status import COUNTING
@@ -191,29 +191,34 @@ def tools_by_run(tables: Tables, pairs: Sequence[PairRow], tools: Sequence[str])
     return [{**row, "tools": {short_name(tool): row["tools"][tool] for tool in used}} for row in rows] if used else []
 
 
-def by_adoption(tables: Tables, treatment: str) -> dict[str, AdoptionGroup[Fraction]]:
-    """Delta, misdirection and durations of the pairs by adoption: yes, no, not known, and all."""
-    pairs = [row for row in tables.pairs if row["treatment"] == treatment]
+def by_adoption(comparison: Comparison, pairs: Sequence[PairRow]) -> dict[str, AdoptionGroup[Fraction]]:
+    """Delta, misdirection and durations of the pairs by adoption: yes, no, not known, and all. `pairs` are the rows of
+    the treatment."""
     groups = {
         "adopted": [row for row in pairs if row["adopted"] == "yes"],
         "not adopted": [row for row in pairs if row["adopted"] == "no"],
         "not known": [row for row in pairs if not row["adopted"]],
         "all": pairs,
     }
-    return {name: _group(tables, treatment, rows) for name, rows in groups.items()}
+    return {name: _group(comparison, rows) for name, rows in groups.items()}
 
 
-def _group(tables: Tables, treatment: str, rows: Sequence[PairRow]) -> AdoptionGroup[Fraction]:
-    runs = {run_of_pair(row): row for row in rows}
-    baseline = tables.plan["baseline"]
+def _group(comparison: Comparison, rows: Sequence[PairRow]) -> AdoptionGroup[Fraction]:
+    runs, tables = [run_of_pair(row) for row in rows], comparison.tables
+    partners = {run: run._replace(condition=comparison.baseline) for run in runs}
+
+    def delta(run: RunId) -> Fraction | None:
+        score, base = tables.score(run), tables.score(partners[run])
+        return None if score is None or base is None else score - base
+
     return {
         "pairs": len(rows),
-        "complete": sum(row["delta"] != "" for row in rows),
-        "delta": _task_mean(runs, lambda run: exact(runs[run]["delta"])),
+        "complete": sum(delta(run) is not None for run in runs),
+        "delta": _task_mean(runs, delta),
         "misdirected": adoption(row["misdirected"] for row in rows),
         "diverged": adoption(row["diverged"] for row in rows),
         "treatment_duration_s": _task_mean(runs, tables.duration),
-        "baseline_duration_s": _task_mean(runs, lambda run: tables.duration(run._replace(condition=baseline))),
+        "baseline_duration_s": _task_mean(runs, lambda run: tables.duration(partners[run])),
     }
 
 

@@ -53,10 +53,6 @@ class Tables(NamedTuple):
         """The score of a run."""
         return exact(self.scores[run]["score"])
 
-    def against(self, treatment: str) -> Tables:
-        """The same tables with a treatment as the baseline."""
-        return self._replace(plan={**self.plan, "baseline": treatment})
-
     def complete(self, run: RunId) -> Fraction | None:
         """1 for a complete run, 0 for another, None without a score."""
         score = self.score(run)

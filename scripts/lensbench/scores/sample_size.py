@@ -24,7 +24,7 @@ from lensbench.core.run_status import RunStatus
 from lensbench.core.system.files import read_typed
 from lensbench.core.system.program import benchmark, run_program
 from lensbench.judging.instrument_file import InstrumentFile
-from lensbench.scores.estimates_file import EstimatesFile
+from lensbench.scores.estimates_file import EstimatesFile, decided_by_gate
 from lensbench.scores.intervals import Estimate
 from lensbench.scores.power import TRIALS, Spread, detectable, repositories_needed, split, tasks_needed, upper_sd
 from lensbench.scores.run_tables import read_tables
@@ -200,17 +200,18 @@ class Pilot(NamedTuple):
 
 
 def read_pilot(folder: Path, share: float) -> list[Pilot]:
-    """A pilot for every treatment of a run folder. `share`, the share of the variance that is between tasks, is used if
-    there was only one trial. Raises UserError when the folder has no results, or no spread."""
+    """A pilot for every comparison that the gate decides in a run folder. `share`, the share of the variance that is
+    between tasks, is used if there was only one trial. Raises UserError when the folder has no results, or no spread.
+    """
     tables = read_tables(folder)
-    estimates = read_typed(RunFolder(folder).estimates, EstimatesFile)["comparisons"]
+    decided = decided_by_gate(read_typed(RunFolder(folder).estimates, EstimatesFile)["comparisons"])
     runs = [run for run, row in tables.scores.items() if row["status"] == RunStatus.SCORED]
     seconds, prices = mean(map(tables.duration, runs)), mean(map(tables.cost, runs))
     judges = read_typed(RunFolder(folder).instrument, InstrumentFile)["judges"].values()
     judging = sum(judge["cost_usd"] or Fraction(0) for judge in judges)
     price = None if prices is None else float(prices + judging / len(runs))
     pilots = []
-    for name, each in estimates.items():
+    for name, each in decided.items():
         overall, sigma = each["score"]["overall"], each["variance"]["differences"].sigma
         if not overall.se:
             raise UserError(f"{folder}: the differences of {name!r} have no spread to plan with; make more pairs")

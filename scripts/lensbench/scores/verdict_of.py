@@ -6,7 +6,7 @@ from lensbench.core.frozen_plan import GateSettings
 from lensbench.plan.names import Verdict
 
 DEFAULTS: GateSettings = {
-    "effect": 5, "alpha": 0.05, "power": 0.8, "looks": 1, "over": "tasks", "contrasts": (),
+    "effect": 5, "alpha": 0.05, "power": 0.8, "looks": 1, "over": "tasks", "comparisons": (),
     "saves": "cost", "margin": 10, "least": 10,
 }  # fmt: skip
 """Settings that a plan may omit: `effect` and `margin` in points, `least` in percent, `alpha` two-sided."""

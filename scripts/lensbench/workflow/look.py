@@ -48,7 +48,7 @@ def look(folder: Path, number: int, parallel: int) -> LookFile:
     due = _due_again(read_table(RunFolder(own).validity, ValidityRow), compared(plan))
     results = {
         name: _decided(found["looks"][-1], found["gate"], due)
-        for name, found in decided_by_gate(estimates["comparisons"], estimates["contrasts"]).items()
+        for name, found in decided_by_gate(estimates["comparisons"]).items()
     }
     value: LookFile = {
         "look": number, "of": len(waves(plan)), "open": any(result.open for result in results.values()),

@@ -309,8 +309,8 @@ def _try(wishes: Wishes) -> list[str]:
 def _what_next(wishes: Wishes, version: str, tools: list[str]) -> Iterator[str]:
     config = wishes.files["config"]
     yield f"{', '.join(map(str, wishes.files.values()))} are written. The server's tools: {', '.join(tools)}."
-    compared = read_typed(RunFolder(wishes.smoke).results_json, Results[float])["comparisons"].values()
-    called = [each["adoption"]["called"] for each in compared]
+    results = read_typed(RunFolder(wishes.smoke).results_json, Results[float])
+    called = [results["comparisons"][name]["adoption"]["called"] for name in results["treatments"]]
     checks = read_checks(wishes.smoke)
     yield from _outcome(sum(each["runs"] for each in called), sum(each["of"] for each in called), checks)
     if wishes.agent != "offline":

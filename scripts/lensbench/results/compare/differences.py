@@ -104,7 +104,7 @@ class Shared:
 
     def _comparison(self, run: FinishedRun, condition: str) -> Comparison:
         plan: Plan = {**run.plan, "gate": self.reference.plan["gate"], "seed": self.reference.plan["seed"]}
-        return Comparison(run.tables._replace(plan=plan), condition)
+        return Comparison(run.tables._replace(plan=plan), condition, plan["baseline"])
 
     def levels(self, run: FinishedRun, condition: str, quantity: Quantity = QUANTITIES[SCORE]) -> ByTask:
         """The mean of each task's trials in a condition; tasks without any value are left out."""

@@ -18,7 +18,7 @@ from lensbench.results.charts.scores import Dumbbell, Interval
 from lensbench.results.presented import FEWEST_TASKS, shown_difference
 from lensbench.results.results_file import Results
 from lensbench.runs.citations import SourceData
-from lensbench.scores.estimates_file import Decided
+from lensbench.scores.estimates_file import Compared
 from lensbench.scores.intervals import Estimate
 from lensbench.scores.run_tables import Tables
 from lensbench.scores.scores import short_name, tools_of_condition
@@ -115,7 +115,7 @@ def dumbbell_rows(rows: Sequence[TaskRow], ends: int) -> tuple[list[Dumbbell], s
     return shown[:ends] + shown[-ends:], f"… {len(hidden)} tasks between them: {words}"
 
 
-def interval_rows(found: Decided) -> list[Interval]:
+def interval_rows(found: Compared) -> list[Interval]:
     """The estimates: overall, then by category, then by repository."""
     score = found["score"]
     named = [("all tasks", "overall", score["overall"])]
@@ -136,7 +136,7 @@ def _ends(kind: str, value: Estimate) -> tuple[float | None, float | None]:
     return _percent(value.low), _percent(value.high)
 
 
-def estimate_of(found: Decided, row: Interval) -> Estimate:
+def estimate_of(found: Compared, row: Interval) -> Estimate:
     """The estimate behind a line of the forest plot."""
     score = found["score"]
     if row.kind == "overall":
@@ -190,7 +190,7 @@ def bottom_line(inputs: Inputs, treatment: str) -> Bottom:
     )
 
 
-def looks(found: Decided) -> Sequence[LookResult]:
+def looks(found: Compared) -> Sequence[LookResult]:
     """The looks of a sequential benchmark; empty for a single look."""
     return found["looks"] if len(found["looks"]) > 1 else ()
 

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from handmade import Bench
-from lensbench.core.conditions import Contrast, decided_contrasts, read_contrast
 from lensbench.core.errors import UserError
 from lensbench.core.system.files import plain, write_json
 from lensbench.plan.config import Gate
@@ -26,9 +25,9 @@ NAME = "v2 against v1"
 SERVERS = {"without": [], "v1": ["lens"], "v2": ["lens"]}
 
 
-def versions(bench: Make, contrasts: tuple[str, ...] = (NAME,), better: int = 13, **settings: Any) -> Bench:
+def versions(bench: Make, comparisons: tuple[str, ...] = (NAME,), better: int = 13, **settings: Any) -> Bench:
     """Two versions: the first gains nothing, the second half of the score in so many tasks."""
-    gate = Gate(contrasts=contrasts, **settings).model_dump(mode="json")
+    gate = Gate(comparisons=comparisons, **settings).model_dump(mode="json")
     tasks = {name: {"category": "Debug", "repository": name, "prompt_sha256": "p", "criteria": 2} for name in TASKS}
     changes = {"agent": {"kind": "claude-code"}, "gate": gate, "tasks": tasks}
     made = bench(tasks=TASKS, servers=SERVERS, changes=changes)
@@ -39,11 +38,11 @@ def versions(bench: Make, contrasts: tuple[str, ...] = (NAME,), better: int = 13
     return made
 
 
-def test_a_contrast_has_its_verdict_in_every_output(bench: Make) -> None:
+def test_a_comparison_of_two_treatments_has_its_verdict_in_every_output(bench: Make) -> None:
     made = versions(bench)
     data = made.build()
     write_page(made.folder)
-    (found,) = data["contrasts"]
+    found = data["estimates"][NAME]
     assert (found["gate"]["verdict"], data["verdicts_on"][NAME], data["verdicts_on"]["v1"]) == (
         "GO", "GO", "INCONCLUSIVE",
     )  # fmt: skip
@@ -65,50 +64,49 @@ def test_a_contrast_has_its_verdict_in_every_output(bench: Make) -> None:
 
 def test_the_other_way_round_the_better_version_is_a_harm(bench: Make) -> None:
     data = versions(bench, ("v1 against v2",)).build()
-    (found,) = data["contrasts"]
+    found = data["estimates"]["v1 against v2"]
     assert (found["treatment"], found["baseline"], found["gate"]["verdict"]) == ("v1", "v2", "HARM")
     assert "v1 is worse than v2." in found["gate"]["sentence"]
     assert data["plain"]["v1 against v2"]["next"].startswith("Prefer v2")
 
 
-def test_a_contrast_that_was_not_requested_is_shown_and_is_not_one_of_the_comparisons(bench: Make) -> None:
+def test_a_comparison_that_was_not_requested_is_shown_and_not_decided(bench: Make) -> None:
     data = versions(bench, ()).build()
-    (found,) = data["contrasts"]
-    assert found["gate"] is None
+    assert "gate" not in data["estimates"][NAME]
     assert list(data["verdicts_on"]) == ["v1", "v2"]
     assert "for 2 comparisons" in str(data["estimates"]["v2"]["gate"]["notes"])
 
 
-def test_contrasts_and_treatments_share_the_error(bench: Make) -> None:
+def test_all_comparisons_share_the_error(bench: Make) -> None:
     made = versions(bench, better=2)
     data = made.build()
-    levels = [each["level"] for each in (*data["estimates"].values(), *data["contrasts"])]
+    levels = [each["level"] for each in data["estimates"].values()]
     assert levels == pytest.approx([1 - SHARE * 0.05 / 3] * 3, abs=1e-5)
     assert {draw.comparison: draw.among for draw in read_ledger(made.folder)} == {"v1": 3, "v2": 3, NAME: 3}
 
 
-def test_a_contrast_that_is_asked_for_after_a_look_has_what_that_look_has_left(bench: Make) -> None:
+def test_a_comparison_of_two_treatments_that_is_asked_for_after_a_look_has_what_that_look_has_left(bench: Make) -> None:
     made = versions(bench, ())
     before = made.build()["estimates"]
-    made.changes["gate"] = Gate(contrasts=(NAME,)).model_dump(mode="json")
+    made.changes["gate"] = Gate(comparisons=(NAME,)).model_dump(mode="json")
     data = made.build()
     assert [data["estimates"][name]["level"] for name in ("v1", "v2")] == [
         before[name]["level"] for name in ("v1", "v2")
     ]
-    (found,) = data["contrasts"]
+    found = data["estimates"][NAME]
     assert found["level"] == pytest.approx(1 - (1 - SHARE) * SHARE * 0.05, abs=1e-5)
     assert "This is look 2 at this benchmark" in found["gate"]["notes"][0]
 
 
-def test_a_missing_run_of_a_version_forbids_a_contrast_that_it_could_undo(bench: Make) -> None:
+def test_a_missing_run_of_a_version_forbids_a_comparison_that_it_could_undo(bench: Make) -> None:
     made = versions(bench, better=9)
     for attempts in made.folder.glob("attempts/t1[45]-v2"):
         shutil.rmtree(attempts)
-    (found,) = made.build()["contrasts"]
+    found = made.build()["estimates"][NAME]
     assert "Lost or repeated runs could undo a GO." in found["gate"]["sentence"]
 
 
-def test_a_contrast_is_not_decided_where_either_version_is_not_believed(bench: Make) -> None:
+def test_a_comparison_of_two_treatments_is_not_decided_where_either_version_is_not_believed(bench: Make) -> None:
     made = versions(bench)
     made.build()
     instrument = json.loads((made.folder / "instrument.json").read_text())
@@ -116,12 +114,6 @@ def test_a_contrast_is_not_decided_where_either_version_is_not_believed(bench: M
     write_json(made.folder / "instrument.json", instrument)
     from lensbench.scores.estimates import write_estimates
 
-    (found,) = plain(write_estimates(made.folder))["contrasts"]
+    found = plain(write_estimates(made.folder))["comparisons"][NAME]
     assert found["gate"]["notes"][0] == "Nobody believes v1."
     assert found["gate"]["reasons"][0]["kind"] == "untrusted judges"
-
-
-def test_a_contrast_reads_as_it_is_written() -> None:
-    assert read_contrast(NAME) == Contrast("v2", "v1")
-    assert str(Contrast("v2", "v1")) == NAME
-    assert decided_contrasts({"gate": {}}) == []  # type: ignore[typeddict-item]
