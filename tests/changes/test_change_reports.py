@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from lensbench.changes.reports import TestResult, read_junit, read_printed, with_unloaded
+from lensbench.changes.printed import read_printed
+from lensbench.changes.reports import TestResult, read_junit, with_unloaded
 
 PASSED, FAILED = TestResult.PASSED, TestResult.FAILED
 FILES = ["tests/test_a.py", "tests/test_b.py"]
@@ -59,7 +60,7 @@ test_one ok                                                              [OK]
 
 
 def test_what_unittest_prints_is_read_with_the_other_names_of_its_tests() -> None:
-    results, names = read_printed(DJANGO, ["tests/maps/test_a.py"])
+    results, names = read_printed(DJANGO, {"tests/maps/test_a.py": ""})
     place = "tests/maps/test_a.py::Http::"
     assert {name.removeprefix(place): result for name, result in results.items() if name.startswith(place)} == {
         "test_get": PASSED, "test_put": FAILED, "test_skip": TestResult.SKIPPED, "test_old": PASSED,
@@ -71,7 +72,7 @@ def test_what_unittest_prints_is_read_with_the_other_names_of_its_tests() -> Non
 
 
 def test_what_sympy_prints_is_read_by_file() -> None:
-    results, _ = read_printed(SYMPY, [])
+    results, _ = read_printed(SYMPY, {})
     assert results == {
         "sympy/units/tests/test_a.py::test_one": PASSED, "sympy/units/tests/test_a.py::test_two": FAILED,
         "sympy/units/tests/test_a.py::test_three": PASSED, "sympy/units/tests/test_a.py::test_four": FAILED,

@@ -25,6 +25,7 @@ from lensbench.changes.canaries import Canaries, canaries
 from lensbench.changes.environment import NO_ENVIRONMENT, Environment
 from lensbench.changes.failing_copies import failing_copies
 from lensbench.changes.patches import NOTHING, PatchError, PatchSize, apply_patch, patch_size, size_of
+from lensbench.changes.printed import read_printed
 from lensbench.changes.reports import MAX_REPORT, Forged, TestResult, with_unloaded
 from lensbench.changes.steering import steering
 from lensbench.changes.task import EXIT, EXIT_ID, JUNIT, NODE, PRINTED, PYTEST, REPORT_PLACE, Tests, content_bytes
@@ -291,7 +292,7 @@ class _Job:
             return {EXIT_ID: TestResult.PASSED if ended.exit_code == 0 else TestResult.FAILED}
         if self.tests.report == PRINTED:
             output = Path(self.place.private, "output").read_bytes()[-MAX_REPORT:]
-            return reports.read_printed(output.decode(errors="replace"), self.tests.files)[0]
+            return read_printed(output.decode(errors="replace"), self.tests.files)[0]
         if self.tests.report in (PYTEST, NODE, JUNIT):
             content = _read(self.report / self.name)
         else:

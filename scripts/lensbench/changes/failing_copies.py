@@ -30,7 +30,8 @@ def failing_copies(given: Tests, results: Results) -> tuple[Tests, set[str]]:
         if not tests or not isinstance(content, str):
             continue
         suffix = PurePosixPath(path).suffix
-        text, names = _python(content, tests) if suffix == ".py" else _script(content, tests, suffix)
+        change = _python if suffix == ".py" else _functions if suffix in _FAILING else _script
+        text, names = change(content, tests, suffix)
         copies[path] = text
         ids |= names
     return given.model_copy(update={"files": copies}), ids
@@ -62,7 +63,7 @@ class _Failing(ast.NodeTransformer):
     visit_AsyncFunctionDef = visit_FunctionDef
 
 
-def _python(text: str, tests: set[str]) -> tuple[str, set[str]]:
+def _python(text: str, tests: set[str], _: str) -> tuple[str, set[str]]:
     names = {test: test.partition("::")[2].partition("[")[0] for test in tests}
     try:
         tree = ast.parse(text)
@@ -71,6 +72,21 @@ def _python(text: str, tests: set[str]) -> tuple[str, set[str]]:
     failing = _Failing(names.values())
     failing.visit(tree)
     return ast.unparse(tree), {test for test, name in names.items() if name in failing.changed}
+
+
+_FAILING = {".go": (r"func {}\((\w+) \*testing\.T\) \{{", r"\g<0> \1.FailNow()"),
+            ".rs": (r"fn {}\(\)[^{{;]*\{{", r'\g<0> panic!("on purpose");')}  # fmt: skip
+"""How a test function begins, and what makes it fail, by the extension of its file."""
+
+
+def _functions(text: str, tests: set[str], suffix: str) -> tuple[str, set[str]]:
+    """Subtests, and tests that must panic, have no copy."""
+    opening, failing = _FAILING[suffix]
+    changed = set()
+    for test in tests if "should_panic" not in text else ():
+        text, count = re.subn(opening.format(re.escape(test.rpartition("::")[2])), failing, text)
+        changed |= {test} if count else set()
+    return text, changed
 
 
 def _script(text: str, tests: set[str], suffix: str) -> tuple[str, set[str]]:

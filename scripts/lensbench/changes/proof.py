@@ -15,7 +15,7 @@ from pathlib import Path
 
 from lensbench.agents.sandbox import Sandbox
 from lensbench.changes.environment import NO_ENVIRONMENT, Environment
-from lensbench.changes.execute import TestRun, run_tests
+from lensbench.changes.execute import TestRun, Trouble, run_tests
 from lensbench.changes.reports import TestResult, unloaded_files
 from lensbench.changes.task import PYTEST, ChangeTask, Tests, content_bytes
 from lensbench.repositories.sources.git_program import GitError, git
@@ -64,9 +64,11 @@ def prove(
     if not reference.strip():
         return Proof(task.id, (*reasons, "it has no reference patch"))
     before = _rounds(tree, b"", task.tests, sandbox, environment, rounds)
-    after = [] if _trouble(before) else _rounds(tree, reference, task.tests, sandbox, environment, rounds)
+    after = (
+        [] if _trouble(before, is_changed=False) else _rounds(tree, reference, task.tests, sandbox, environment, rounds)
+    )
     for name, runs in (("without a change", before), ("with the reference", after)):
-        if trouble := _trouble(runs):
+        if trouble := _trouble(runs, is_changed=runs is after):
             reasons.append(f"{name}: {trouble}")
     if not after or _trouble(after):
         return Proof(task.id, tuple(reasons))
@@ -121,9 +123,10 @@ def _rounds(
     return runs
 
 
-def _trouble(runs: Sequence[TestRun]) -> str:
-    """Why a run gave no results. Without a change, the collection of tests may fail: then no test was reported."""
-    return next((run.unstarted or run.problem for run in runs if run.unstarted or run.problem), "")
+def _trouble(runs: Sequence[TestRun], is_changed: bool = True) -> str:
+    """Why a run gave no results. Without a change, the tests may not compile: then none of them passes."""
+    broken = (run for run in runs if is_changed or run.trouble is not Trouble.NO_REPORT or not run.exit_code)
+    return next((run.unstarted or run.problem for run in broken if run.unstarted or run.problem), "")
 
 
 def _compare(task: ChangeTask, reasons: list[str], before: Sequence[TestRun], after: Sequence[TestRun]) -> Proof:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import io
 import json
-import re
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from xml.etree import ElementTree
@@ -77,6 +76,9 @@ def _collect(suite: Element, names: tuple[str, ...], file: str, nested: bool, re
 
 def _label(file: str, classname: str, names: list[str]) -> str:
     place, name = _in_repository(classname), " > ".join(names)
+    head, _, suites = place.partition(" > ")
+    if suites and (head == file or (not file and "." in head)):  # tap: the class is the file with the suites
+        file, place = head, suites
     if _in_repository(name) == (file or place):
         return file or place
     if file and place not in ("", file, _NODE):
@@ -118,51 +120,6 @@ def read_lines(content: str, nonce: str) -> dict[str, TestResult]:
     if not ended:
         raise ValueError("the tests ended before the report did")
     return results
-
-
-_OUTCOMES = {
-    "ok": TestResult.PASSED, "f": TestResult.PASSED, "s": TestResult.SKIPPED, "w": TestResult.SKIPPED,
-    "T": TestResult.SKIPPED, "K": TestResult.SKIPPED, "expected failure": TestResult.PASSED,
-}  # fmt: skip
-"""Words of unittest and letters of SymPy's runner; `f` is an expected failure. Others are failures."""
-_SYMPY_FILE = re.compile(r"(\S+\.py)\[(?:\d+|\?)\]")
-_SYMPY_TEST = re.compile(r"(test_\w+)(?: \[.*\])? (ok|[a-zA-Z])(?:\s.*)?")
-_UNITTEST = re.compile(r"(\w+) \(([\w.]+)\)(.*)")
-_RESULT = re.compile(r"(?:.*\.\.\. ?)?\b(ok|FAIL|ERROR|expected failure|unexpected success|skipped\b.*)")
-
-
-def read_printed(content: str, files: Iterable[str]) -> tuple[dict[str, TestResult], dict[str, str]]:
-    """Results from the verbose output of unittest, or of Django's or SymPy's runner, by `<file>::<class>::<test>`.
-
-    The second value has the id for each other name in the output: a test's docstring, or `<test> (<class>)`. Raises
-    ValueError when the output has no test.
-    """
-    results: dict[str, TestResult] = {}
-    names: dict[str, str] = {}
-    file, pending = "", ""
-    for line in map(str.strip, io.StringIO(content)):
-        if found := _SYMPY_FILE.match(line):
-            file = found[1]
-        elif file and (found := _SYMPY_TEST.fullmatch(line)):
-            label = f"{file}::{found[1]}"
-            results[label] = worst(_OUTCOMES.get(found[2], TestResult.FAILED), results.get(label))
-            names[found[1]] = label
-        else:
-            if found := _UNITTEST.match(line):
-                module, _, kind = found[2].removesuffix(f".{found[1]}").rpartition(".")
-                path = next((path for path in files if f".{_module(path)}".endswith(f".{module}")), module)
-                pending = f"{path}::{kind}::{found[1]}"
-                names[line.partition(" ... ")[0]] = names[f"{found[1]} ({module}.{kind})"] = pending
-            elif pending and " ... " in line:
-                names[line.partition(" ... ")[0]] = pending
-            if pending and (found := _RESULT.fullmatch(line)):
-                word = found[1].partition(" '")[0]
-                outcome = TestResult.SKIPPED if word.startswith("skipped") else _OUTCOMES.get(word, TestResult.FAILED)
-                results[pending] = worst(outcome, results.get(pending))
-                pending = ""
-    if not results:
-        raise ValueError("the tests printed no result")
-    return results, names
 
 
 def with_unloaded(results: Results, files: Iterable[str]) -> dict[str, TestResult]:

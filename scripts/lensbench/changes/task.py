@@ -97,8 +97,9 @@ class Tests(Strict):
     """The program and its arguments, started at the top of the repository; `{report}` is where JUnit XML goes."""
     report: str = PYTEST
     """The source of results: `pytest` (the command is `python -m pytest ...`), `node` (`node --test ...`), `junit` (the
-    command writes to `{report}`), `printed` (the verbose output of unittest, or of Django's or SymPy's runner), the
-    path inside the repository of a JUnit file that the command writes, or `exit` (the exit status, as one test)."""
+    command writes to `{report}`), `printed` (the verbose output of unittest, of Django's or SymPy's runner, of
+    `go test -json` or `cargo test`, or TAP), the path inside the repository of a JUnit file that the command writes, or
+    `exit` (the exit status, as one test)."""
     fail_to_pass: Annotated[Many[str], Field(min_length=1)]
     """Ids of the tests that fail without a change and pass with the right one."""
     pass_to_pass: Many[str] | Literal["all"] = "all"

@@ -81,8 +81,8 @@ def _fate(
     )  # fmt: skip
     filled = with_files(task, bench.cache).tests
     runs = [bench.run(tree, patch, filled, installed) for patch in (b"", reference)]
-    if trouble := next((run.problem for run in runs if run.problem), ""):
-        return Fate(task_id, what, None, (trouble,))
+    if runs[1].problem:
+        return Fate(task_id, what, None, (runs[1].problem,))
     failing, kept = told_apart(*runs)
     if not failing:
         unloaded = unloaded_files(runs[1].results, filled.files)

