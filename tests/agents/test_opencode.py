@@ -8,13 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from other_clis import assignment, started, stream, ticking
+from other_clis import assignment, started, stream
 
 from lensbench.agents.adapters import opencode
 from lensbench.core.errors import UserError
-from lensbench.core.records import Attempt, Call
+from lensbench.core.records import Attempt
 from lensbench.runs.reasons import Expectation, find_reason
 
 TOKENS = {"total": 130, "input": 100, "output": 20, "reasoning": 5, "cache": {"write": 3, "read": 7}}
@@ -37,13 +35,6 @@ LOOKED = (part("step_start", 1), part("text", 1, text="I look."), call("lens_len
 ANSWERED = (part("step_start", 2), part("text", 2, text="It is there."), step(2, "stop"))
 
 
-def test_the_text_of_the_last_step_is_the_answer() -> None:
-    outcome = opencode.read(stream(*LOOKED, *ANSWERED))
-    assert (outcome.answer, outcome.finished, outcome.turns) == ("It is there.", True, 2)
-    assert outcome.tokens == {"input": 200, "output": 50, "cache_read": 14, "cache_write": 6}
-    assert outcome.calls == (Call("mcp__lens__lens_grep", 1, 0),)
-
-
 def test_a_step_without_text_is_an_empty_answer() -> None:
     outcome = opencode.read(stream(*LOOKED, part("step_start", 2), step(2, "stop")))
     assert (outcome.answer, outcome.finished, outcome.error) == ("", True, "")
@@ -53,11 +44,6 @@ def test_a_step_without_text_is_an_empty_answer() -> None:
 def test_a_stream_that_was_cut_off_is_not_finished(cut: int) -> None:
     outcome = opencode.read(stream(*(*LOOKED, *ANSWERED)[:cut]))
     assert not outcome.finished
-
-
-def test_an_answer_that_became_too_long_is_a_failed_answer_and_no_error() -> None:
-    outcome = opencode.read(stream(part("step_start", 1), part("text", 1, text="It"), step(1, "length")))
-    assert (outcome.answer, outcome.error, outcome.gave_up) == ("It", "", "length")
 
 
 OVERFLOW = {"type": "error", "error": {"name": "ContextOverflowError", "data": {"message": "Request too large"}}}
@@ -89,52 +75,6 @@ def test_names_of_tools_are_split_at_the_server_that_is_known() -> None:
     assert [one.name for one in opencode.read(stream(*map(call, names))).calls or ()] == [
         "bash", "mcp__lens_two__find", "mcp__other__x", "no_server",
     ]  # fmt: skip
-
-
-def test_only_files_of_the_workspace_that_could_be_read_were_read() -> None:
-    reads = (
-        call("read", filePath="/repo/src/a.py"), call("read", filePath="b.py"), call("read", "gone", filePath="c.py"),
-    )  # fmt: skip
-    outcome = opencode.read(stream(*reads, call("read", filePath="/etc/passwd"), *ANSWERED))
-    assert outcome.files_read == ("b.py", "src/a.py")
-    assert outcome.calls == (Call("read", 4, 1),)
-
-
-def test_a_refused_key_has_its_status() -> None:
-    error = {"name": "APIError", "data": {"message": "bad key", "statusCode": 401}}
-    outcome = opencode.read(stream({"type": "error", "error": error}))
-    assert (outcome.error, outcome.error_status, outcome.finished) == ("bad key", 401, True)
-
-
-def test_the_log_names_the_servers_that_failed() -> None:
-    unavailable = 'timestamp=1 level=WARN run=1 message="server unavailable" key=lens type=local status=failed'
-    closed = 'timestamp=1 level=WARN run=1 message="MCP connection closed" server=lens_two'
-    assert opencode.read(stream(*ANSWERED, unavailable)).servers == {"lens": "failed: failed", "lens_two": "connected"}
-    assert opencode.read(stream(*ANSWERED, closed)).servers == {
-        "lens": "connected", "lens_two": "failed: MCP connection closed",
-    }  # fmt: skip
-
-
-def test_what_it_does_not_show_is_not_made_up() -> None:
-    outcome = opencode.read(stream(*ANSWERED))
-    assert (outcome.models, outcome.servers, outcome.tools_offered, outcome.api_retries) == (None,) * 4
-    assert (outcome.models_asked, outcome.cost_usd) == (("model-a",), None)
-    assert opencode.read(stream(step(1, "stop", 0.5))).cost_usd == 0.5
-
-
-def test_the_first_step_is_timed() -> None:
-    assert opencode.read(stream(*ANSWERED), ticking()).first_token_s == 1
-
-
-@given(
-    st.lists(
-        st.text()
-        | st.sampled_from(['{"type": "error", "error": {"name": "x"}}', '{"type": "tool_use", "part": {"state": 1}}'])
-    )
-)
-def test_no_output_breaks_the_reading_or_ends_a_run_that_did_not_start(lines: list[str]) -> None:
-    outcome = opencode.read(lines)
-    assert (outcome.finished, outcome.answer) == (False, "")
 
 
 def config(folder: Path) -> dict[str, Any]:
